@@ -1,0 +1,1 @@
+"""AdminView at run time: a file here is a deployed function, a folder is library."""

@@ -1,0 +1,56 @@
+"""What a function is told by its environment. Names are spelled here, for infra and Lambda alike."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from json import JSONDecodeError, dumps, loads
+
+from lambdas.model.errors import SettingsError
+
+VIEW_TABLE = "ADMINVIEW_TABLE"
+QUEUE_URL = "ADMINVIEW_DEAD_LETTER_QUEUE_URL"
+SOURCES = "ADMINVIEW_SOURCES"
+MODEL = "ADMINVIEW_MODEL"
+TRACING = "ADMINVIEW_TRACING"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Where the view and the dead letters are, and which table stands behind each source."""
+
+    view_table: str
+    dead_letter_queue_url: str
+    sources: Mapping[str, str]  # source name -> table name
+    model: str  # the fingerprint that rows are stamped with
+    tracing: bool = False
+
+    def to_env(self) -> dict[str, str]:
+        """Write the settings as environment variables."""
+        return {
+            VIEW_TABLE: self.view_table,
+            QUEUE_URL: self.dead_letter_queue_url,
+            SOURCES: dumps(dict(self.sources)),
+            MODEL: self.model,
+            TRACING: "true" if self.tracing else "false",
+        }
+
+    @classmethod
+    def from_env(cls, environ: Mapping[str, str]) -> "Settings":
+        """Read the settings back, or say which one is missing or malformed."""
+        missing = [name for name in (VIEW_TABLE, QUEUE_URL, SOURCES, MODEL) if not environ.get(name)]
+        if missing:
+            msg = f"environment variables not set: {', '.join(missing)}"
+            raise SettingsError(msg)
+        try:
+            sources = loads(environ[SOURCES])
+        except JSONDecodeError as error:
+            sources = error
+        if not isinstance(sources, dict):
+            msg = f'{SOURCES} must be a JSON object such as {{"Orders": "prod-Orders"}}'
+            raise SettingsError(msg)
+        return cls(
+            view_table=environ[VIEW_TABLE],
+            dead_letter_queue_url=environ[QUEUE_URL],
+            sources=sources,
+            model=environ[MODEL],
+            tracing=environ.get(TRACING) == "true",
+        )

@@ -1,0 +1,28 @@
+"""The words a view file is written in. Pure: nothing here knows of AWS."""
+
+from lambdas.model.attribute import Attribute, binary, number, text
+from lambdas.model.index import Index, IndexEntry
+from lambdas.model.item import Item, Wire
+from lambdas.model.pattern import AccessPattern, KeyCondition
+from lambdas.model.registry import Registry
+from lambdas.model.row import Row
+from lambdas.model.source import Source
+from lambdas.model.view import View, view
+
+__all__ = [
+    "AccessPattern",
+    "Attribute",
+    "Index",
+    "IndexEntry",
+    "Item",
+    "KeyCondition",
+    "Registry",
+    "Row",
+    "Source",
+    "View",
+    "Wire",
+    "binary",
+    "number",
+    "text",
+    "view",
+]

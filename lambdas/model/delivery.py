@@ -1,0 +1,23 @@
+"""How Lambda hands the records of a stream to the sync function.
+
+Said once: `infra` makes the event source mapping from it, the local event source plays by it.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+RETENTION_SECONDS: Final = 24 * 60 * 60  # of a DynamoDB stream, set by AWS
+FOREVER: Final = -1  # Lambda's word for "no limit"
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """The rules of one event source mapping."""
+
+    batch_size: int = 1000
+    window_seconds: int = 1  # wait this long for a fuller batch: fewer, cheaper invocations
+    parallelization: int = 1  # batches of one shard at a time; an item's records stay in order
+    bisect: bool = True
+    retries: int = FOREVER
+    # Shortly before the stream forgets a record, Lambda gives up on it and leaves a letter.
+    max_age_seconds: int = RETENTION_SECONDS - 30 * 60

@@ -1,0 +1,72 @@
+"""What can be wrong, and whose doing it is.
+
+AdminViewError
+├── DeclarationError           a view file contradicts itself or another one
+├── QuestionError              an access pattern was asked with the wrong parameters
+├── SettingsError              the function was deployed or started with wrong settings
+└── RecordError                this record can never be synced as it is: set it aside
+    ├── UnreadableRecordError  not a whole NEW_AND_OLD_IMAGES record of a declared source
+    ├── MissingAttributeError  a view asked for an attribute that the item does not have
+    ├── ViewError              a view raised something of its own
+    ├── RowError               a view made a row that DynamoDB would refuse
+    ├── OwnershipError         two source items claim one row
+    └── RefusedRowError        DynamoDB itself refused a row
+
+The text of a RecordError travels to logs and dead letters, so it names attributes, types,
+views and row shapes, and never a value taken from an item.
+"""
+
+
+class AdminViewError(Exception):
+    """Something AdminView can explain."""
+
+
+class DeclarationError(AdminViewError):
+    """Say which declarations contradict each other, when they are made."""
+
+
+class QuestionError(AdminViewError):
+    """Say how an access pattern is to be asked."""
+
+
+class SettingsError(AdminViewError):
+    """Say which setting is missing or wrong, and what would be right."""
+
+
+class RecordError(AdminViewError):
+    """Set one record aside; retrying it cannot help."""
+
+
+class UnreadableRecordError(RecordError):
+    """The stream record itself is not what a source's stream must carry."""
+
+
+class MissingAttributeError(RecordError, KeyError):
+    """A view needs an attribute that the item does not have. A KeyError, as for any mapping."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"the item has no attribute {name!r}")
+
+    def __str__(self) -> str:
+        """Read as a sentence, not as KeyError's quoted key."""
+        return str(self.args[0])
+
+
+class ViewError(RecordError):
+    """A view raised. Carries the kind and place of the error, not its text: that may quote data."""
+
+    def __init__(self, view: str, cause: BaseException, where: str) -> None:
+        super().__init__(f"view {view!r} raised {type(cause).__name__} at {where}")
+        self.where = where
+
+
+class RowError(RecordError):
+    """A view made a row that DynamoDB would refuse."""
+
+
+class OwnershipError(RecordError):
+    """Two source items claim the same row."""
+
+
+class RefusedRowError(RecordError):
+    """DynamoDB refused a row that had passed our own checks."""

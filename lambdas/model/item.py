@@ -1,0 +1,177 @@
+"""A source item, decoded no further than a view looks.
+
+Values stay in DynamoDB JSON (``{"S": "PENDING"}``), as Lambda delivers them: binary as base64
+text, numbers as digits. `Item` decodes an attribute when it is touched; what a view merely hands
+on (`pick`, `raw`) is never decoded, so numbers keep their 38 digits, and sets and bytes survive.
+"""
+
+from base64 import b64decode, b64encode
+from collections.abc import Iterable, Iterator, Mapping
+from decimal import Decimal
+from typing import Any, TypeAlias
+
+from lambdas.model.errors import MissingAttributeError, RowError
+
+AttributeValue: TypeAlias = dict[str, Any]
+Image: TypeAlias = Mapping[str, AttributeValue]
+
+
+class Wire:
+    """A value in DynamoDB JSON that passes through untouched."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: AttributeValue) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        """Compare what would be written."""
+        return isinstance(other, Wire) and self.value == other.value
+
+    def __hash__(self) -> int:
+        """Hash by type alone: values are dicts."""
+        return hash(Wire)
+
+    def __repr__(self) -> str:
+        """Name the type and hide the value: a repr may end in a log."""
+        return f"Wire(<{next(iter(self.value), 'empty')}>)"
+
+
+class Item(Mapping[str, Any]):
+    """One source item, or a map inside it, read attribute by attribute."""
+
+    __slots__ = ("_image",)
+
+    def __init__(self, image: Image) -> None:
+        self._image = image
+
+    def __getitem__(self, name: str) -> Any:
+        """Decode one attribute; an absent one sets the record aside with its name."""
+        value = self._image.get(name)
+        if value is None:
+            raise MissingAttributeError(name)
+        return decode(value)
+
+    def __iter__(self) -> Iterator[str]:
+        """Go over the attribute names."""
+        return iter(self._image)
+
+    def __len__(self) -> int:
+        """Count the attributes."""
+        return len(self._image)
+
+    def __contains__(self, name: object) -> bool:
+        """Tell whether an attribute is there, without decoding it."""
+        return name in self._image
+
+    def __repr__(self) -> str:
+        """Name the attributes and hide their values: a repr may end in a log."""
+        return f"Item({', '.join(sorted(self._image))})"
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Decode one attribute, or give *default* if the item does not have it."""
+        value = self._image.get(name)
+        return default if value is None else decode(value)
+
+    def raw(self, name: str) -> Wire:
+        """Hand one attribute on as it is."""
+        value = self._image.get(name)
+        if value is None:
+            raise MissingAttributeError(name)
+        return Wire(value)
+
+    def pick(self, *names: str) -> dict[str, Wire]:
+        """Hand the named attributes on as they are, leaving out those the item does not have."""
+        image = self._image
+        return {name: Wire(image[name]) for name in names if name in image}
+
+    def whole(self) -> Wire:
+        """Hand the whole item on as one map."""
+        return Wire({"M": dict(self._image)})
+
+
+def decode(value: AttributeValue) -> Any:
+    """Turn one attribute value into Python; maps stay lazy."""
+    ((kind, content),) = value.items()
+    match kind:
+        case "S" | "BOOL":
+            return content
+        case "N":
+            return Decimal(content)
+        case "M":
+            return Item(content)
+        case "L":
+            return [decode(element) for element in content]
+        case "NULL":
+            return None
+        case "SS":
+            return set(content)
+        case "NS":
+            return {Decimal(element) for element in content}
+        case "B":
+            return b64decode(content)
+        case "BS":
+            return {b64decode(element) for element in content}
+        case _:
+            msg = f"DynamoDB has no attribute type {kind!r}"
+            raise RowError(msg)
+
+
+def encode(value: object) -> AttributeValue:
+    """Turn a Python value into DynamoDB JSON."""
+    match value:
+        case Wire():
+            return value.value
+        case Item():
+            return value.whole().value
+        case str():
+            return {"S": value}
+        case bool():
+            return {"BOOL": value}
+        case int() | Decimal():
+            return {"N": number_text(value)}
+        case None:
+            return {"NULL": True}
+        case bytes() | bytearray():
+            return {"B": b64encode(value).decode()}
+        case Mapping():
+            return {"M": {str(name): encode(element) for name, element in value.items()}}
+        case set() | frozenset():
+            return _encode_set(value)
+        case list() | tuple():
+            return {"L": [encode(element) for element in value]}
+        case _:
+            msg = f"a {type(value).__name__} cannot be stored in DynamoDB"
+            hint = " (make it a Decimal: floats lose digits)" if isinstance(value, float) else ""
+            raise RowError(msg + hint)
+
+
+DIGITS = 38  # that DynamoDB keeps
+SMALLEST, LARGEST = -130, 125  # powers of ten of the numbers it keeps
+
+
+def number_text(value: int | Decimal) -> str:
+    """Write a number as DynamoDB takes it, or refuse one it would round or reject."""
+    exact = Decimal(value)
+    if not exact.is_finite():
+        msg = "DynamoDB has no NaN and no Infinity"
+        raise RowError(msg)
+    significant = len("".join(map(str, exact.as_tuple().digits)).strip("0"))
+    if significant > DIGITS:
+        msg = f"a number has {significant} significant digits; DynamoDB keeps {DIGITS}"
+        raise RowError(msg)
+    if significant and not SMALLEST <= exact.adjusted() <= LARGEST:
+        msg = f"a number is outside DynamoDB's range, 1E{SMALLEST} to 9.9E+{LARGEST}"
+        raise RowError(msg)
+    return str(exact)
+
+
+def _encode_set(values: Iterable[Any]) -> AttributeValue:
+    """Encode a set whose elements are all of one type; sorted, so that equal sets are equal."""
+    encoded = [encode(element) for element in values]
+    kinds = {kind for element in encoded for kind in element}
+    if not encoded or len(kinds) != 1 or not kinds <= {"S", "N", "B"}:
+        msg = "a DynamoDB set is not empty and holds only text, only numbers or only bytes"
+        raise RowError(msg)
+    (kind,) = kinds
+    return {f"{kind}S": sorted(element[kind] for element in encoded)}

@@ -1,0 +1,184 @@
+"""Everything that view files declare, checked against one another."""
+
+import ast
+import inspect
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from json import dumps
+from types import ModuleType
+from typing import Any, TypeVar
+
+from lambdas.model.attribute import Attribute
+from lambdas.model.errors import DeclarationError
+from lambdas.model.index import Index
+from lambdas.model.pattern import AccessPattern
+from lambdas.model.row import DATA, OWNER_INDEX, PK, PROVENANCE, RESERVED, SK
+from lambdas.model.source import Source
+from lambdas.model.view import View
+
+INDEX_LIMIT = 20  # per table, set by DynamoDB; the owner index is one of them
+FINGERPRINT_LENGTH = 12  # hex digits: every row carries them
+
+Declared = TypeVar("Declared", Source, Index, AccessPattern, View)
+
+
+@dataclass(frozen=True)
+class Registry:
+    """The model: its sources, views, indexes and questions, which agree with one another."""
+
+    modules: tuple[ModuleType, ...]
+    sources: tuple[Source, ...]
+    views: tuple[View, ...]
+    indexes: tuple[Index, ...]
+    patterns: tuple[AccessPattern, ...]
+
+    @classmethod
+    def of(cls, modules: Iterable[ModuleType]) -> "Registry":
+        """Collect what *modules* declare, and check it."""
+        modules = tuple(modules)
+        registry = cls(
+            modules,
+            _collect(modules, Source),
+            _collect(modules, View),
+            (*_collect(modules, Index), OWNER_INDEX),
+            _collect(modules, AccessPattern),
+        )
+        for problem in registry._problems():
+            raise DeclarationError(problem)
+        return registry
+
+    def source(self, name: str) -> Source:
+        """Find a source by its name."""
+        return _find("source", name, self.sources)
+
+    def pattern(self, name: str) -> AccessPattern:
+        """Find an access pattern by its name."""
+        return _find("access pattern", name, self.patterns)
+
+    def views_of(self, source: Source) -> tuple[View, ...]:
+        """List the views on one source."""
+        return tuple(view for view in self.views if view.source == source)
+
+    @property
+    def key_attributes(self) -> tuple[Attribute, ...]:
+        """Every attribute that is a key of the table or of an index, each once."""
+        keys = [PK, SK, *(key for index in self.indexes for key in index.key)]
+        return tuple(dict.fromkeys(keys))
+
+    def shape(self) -> dict[str, Any]:
+        """Describe the model as plain data."""
+        return {
+            "sources": [source.shape() for source in self.sources],
+            "indexes": [index.shape() for index in self.indexes],
+            "patterns": [pattern.shape() for pattern in self.patterns],
+            "views": [[view.source.name, view.name] for view in self.views],
+        }
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Identify the model: what is declared, and the code of the views, comments aside."""
+        code = [_code(module) for module in self.modules]
+        return sha256(dumps([self.shape(), code]).encode()).hexdigest()[:FINGERPRINT_LENGTH]
+
+    def _problems(self) -> Iterator[str]:
+        """Find declarations that contradict each other; name both sides."""
+        yield from _repeated("two sources follow one table", self.modules, self.sources)
+        yield from _repeated("two indexes have one name", self.modules, self.indexes)
+        yield from _repeated("two access patterns have one name", self.modules, self.patterns)
+        for view in self.views:
+            if view.source not in self.sources:
+                yield (
+                    f"view {view.name!r} in {view.module} is on source {view.source.name!r}, "
+                    f"which no view file declares; declared are {_names(self.sources)}"
+                )
+        for pattern in self.patterns:
+            if pattern.index and pattern.index not in self.indexes:
+                yield (
+                    f"access pattern {pattern.name!r} asks index {pattern.index.name!r}, "
+                    f"which no view file declares; declared are {_names(self.indexes)}"
+                )
+        for source in self.sources:
+            if not self.views_of(source):
+                yield f"source {source.name!r} has no view: nothing of it would reach the table"
+        if len(self.indexes) > INDEX_LIMIT:
+            yield (
+                f"{len(self.indexes)} indexes with {OWNER_INDEX.name!r}; "
+                f"DynamoDB takes {INDEX_LIMIT}: {_names(self.indexes)}"
+            )
+        yield from self._attribute_problems()
+
+    def _attribute_problems(self) -> Iterator[str]:
+        """Find attributes that cannot be what two declarations say they are."""
+        typed: dict[str, tuple[str, str]] = {}
+        for index in self.indexes:
+            if index is not OWNER_INDEX and (taken := RESERVED & {key.name for key in index.key}):
+                yield (
+                    f"index {index.name!r} is keyed by {', '.join(sorted(taken))}, "
+                    f"which every row already uses for its own key, data and provenance"
+                )
+            for key in index.key:
+                type_, first = typed.setdefault(key.name, (key.type, index.name))
+                if type_ != key.type:
+                    yield (
+                        f"attribute {key.name!r} is {type_} in index {first!r} "
+                        f"and {key.type} in index {index.name!r}"
+                    )
+        written = {DATA, *PROVENANCE, *typed}
+        for index in self.indexes:
+            if unknown := set(index.include) - written:
+                yield (
+                    f"index {index.name!r} includes {', '.join(sorted(unknown))}, "
+                    f"which no row has; rows have {', '.join(sorted(written))}"
+                )
+
+
+def _collect(modules: Iterable[ModuleType], kind: type[Declared]) -> tuple[Declared, ...]:
+    """List the declarations of one kind; one that several files import counts once."""
+    found = {
+        id(value): value
+        for module in modules
+        for value in vars(module).values()
+        if isinstance(value, kind)
+    }
+    return tuple(found.values())
+
+
+def _repeated(
+    problem: str, modules: Iterable[ModuleType], declared: Iterable[Source | Index | AccessPattern]
+) -> Iterator[str]:
+    declared = tuple(declared)
+    counts = Counter(one.name for one in declared)
+    for name, count in counts.items():
+        if count > 1:
+            where = [
+                module.__name__
+                for same in declared
+                if same.name == name
+                for module in modules
+                if any(value is same for value in vars(module).values())
+            ]
+            yield f"{problem}, {name!r}: declared in {' and in '.join(where)}"
+
+
+def _find(kind: str, name: str, declared: Iterable[Declared]) -> Declared:
+    for one in declared:
+        if one.name == name:
+            return one
+    msg = f"no {kind} is named {name!r}; declared are {_names(declared)}"
+    raise KeyError(msg)
+
+
+def _names(declared: Iterable[Source | Index | AccessPattern | View]) -> str:
+    return ", ".join(sorted(one.name for one in declared)) or "none"
+
+
+def _code(module: ModuleType) -> str:
+    """Read a view file without its comments and docstrings: they change nothing it derives."""
+    tree = ast.parse(inspect.getsource(module))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node):
+            node.body = node.body[1:] or [ast.Pass()]
+    return ast.unparse(tree)

@@ -1,0 +1,138 @@
+"""A row of AdminViewTable, and the checks it must pass before it is sent."""
+
+from base64 import b64decode
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from json import dumps
+from typing import Any, TypeAlias
+
+from lambdas.model.attribute import Attribute
+from lambdas.model.errors import RowError
+from lambdas.model.index import Index, IndexEntry
+from lambdas.model.item import AttributeValue, Item, Wire, encode
+
+PK, SK = Attribute("PK"), Attribute("SK")
+DATA = "data"
+OWNER, SEQUENCE, CHANGED_AT, MODEL = "_owner", "_seq", "_at", "_model"
+PROVENANCE = (OWNER, SEQUENCE, CHANGED_AT, MODEL)
+RESERVED = frozenset({PK.name, SK.name, DATA, *PROVENANCE})
+
+# Every row is in it once, and its keys never change: it finds all rows of one source item.
+OWNER_INDEX = Index("Owner", partition=OWNER)
+
+# All set by DynamoDB, in bytes.
+ROW_LIMIT = 400 * 1024
+PARTITION_LIMIT, SORT_LIMIT = 2048, 1024
+
+RowKey: TypeAlias = tuple[str, str]
+Attributes: TypeAlias = dict[str, AttributeValue]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What a view yields: the row's key, what the panel shows, and its places in the indexes."""
+
+    pk: str
+    sk: str
+    data: Mapping[str, Any] | Wire = field(default_factory=dict)
+    indexes: Sequence[IndexEntry] = ()
+
+    @property
+    def key(self) -> RowKey:
+        """The row's identity in the table."""
+        return self.pk, self.sk
+
+    def attributes(self) -> Attributes:
+        """Write the row in DynamoDB JSON, without provenance, or say why it cannot be a row."""
+        attributes: Attributes = {
+            PK.name: _key_text(PK, self.pk, PARTITION_LIMIT),
+            SK.name: _key_text(SK, self.sk, SORT_LIMIT),
+        }
+        for entry in self.indexes:
+            _place(attributes, entry)
+        attributes[DATA] = _document(self.data)
+        return attributes
+
+
+def check_size(attributes: Attributes, room: int) -> None:
+    """Refuse a row of more than *room* bytes."""
+    # JSON is never shorter than what DynamoDB counts, and far quicker to measure.
+    if len(dumps(attributes)) > room and (size := size_of({"M": attributes})) > room:
+        msg = f"the row takes {size} bytes, and there is room for {room}"
+        raise RowError(msg)
+
+
+def size_of(value: AttributeValue) -> int:
+    """Count the bytes of a value as DynamoDB's documentation does."""
+    ((kind, content),) = value.items()
+    match kind:
+        case "S":
+            return len(content.encode())
+        case "N":
+            return _number_size(content)
+        case "B":
+            return len(b64decode(content))
+        case "M":
+            return 3 + sum(len(name.encode()) + 1 + size_of(v) for name, v in content.items())
+        case "L":
+            return 3 + sum(1 + size_of(element) for element in content)
+        case "SS" | "NS" | "BS":
+            return sum(size_of({kind[0]: element}) for element in content)
+        case _:
+            return 1
+
+
+def _number_size(digits: str) -> int:
+    number = Decimal(digits)
+    significant = len("".join(map(str, number.as_tuple().digits)).strip("0"))
+    return (significant + 1) // 2 + 1 + number.is_signed()
+
+
+def _key_text(attribute: Attribute, value: object, limit: int) -> AttributeValue:
+    if not isinstance(value, str):
+        msg = f"{attribute.name} of a row is text; the view gave {type(value).__name__}"
+        raise RowError(msg)
+    encoded = {"S": value}
+    _check_key(attribute.name, encoded, limit)
+    return encoded
+
+
+def _check_key(name: str, value: AttributeValue, limit: int) -> None:
+    size = size_of(value)
+    if not 0 < size <= limit:
+        msg = f"key attribute {name!r} takes {size} bytes; DynamoDB takes 1 to {limit}"
+        raise RowError(msg)
+
+
+def _place(attributes: Attributes, entry: IndexEntry) -> None:
+    """Give a row its keys in one index."""
+    for attribute in entry.index.key:
+        value = entry.values[attribute.name]
+        limit = PARTITION_LIMIT if attribute in entry.index.partition else SORT_LIMIT
+        _check_key(attribute.name, value, limit)
+        if attributes.setdefault(attribute.name, value) != value:
+            msg = (
+                f"index {entry.index.name!r} gives {attribute.name!r} a second value: "
+                "another index of this row is keyed by the same attribute"
+            )
+            raise RowError(msg)
+
+
+def _document(data: Mapping[str, Any] | Wire) -> AttributeValue:
+    """Encode what the panel shows; it is a map, whoever made it."""
+    if isinstance(data, Wire):
+        document = data.value
+    elif isinstance(data, Item):
+        document = data.whole().value
+    else:
+        document = {"M": {name: encode(value) for name, value in data.items()}}
+    if document.keys() != {"M"}:
+        msg = f"a row's data is a map; the view gave {next(iter(document))}"
+        raise RowError(msg)
+    return document
+
+
+def names_of(indexes: Iterable[Index]) -> frozenset[str]:
+    """Collect the key attributes that indexes add to rows."""
+    return frozenset(attribute.name for index in indexes for attribute in index.key)

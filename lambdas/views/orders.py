@@ -1,0 +1,129 @@
+"""Orders and favourites: one source table that holds two kinds of item.
+
+An order's sort key is its date and number (``2025-03-01#2121195``), a favourite's is
+``FAVOURITE#`` and the product. An order number belongs to one order for good, so the rows under
+``ORDER#<number>`` have one owner.
+"""
+
+from collections.abc import Iterator
+
+from lambdas.model import AccessPattern, Index, Item, Row, Source, view
+
+orders = Source("Orders", partition_key="CustomerId", sort_key="SK")
+
+by_status = Index("GSI1", partition="GSI1_PK", sort="GSI1_SK", include=["data"])
+by_product = Index("GSI2", partition="GSI2_PK", sort="GSI2_SK", include=["data"])
+by_payment = Index("GSI3", partition="GSI3_PK", include=["data"])
+dashboard = Index(
+    "OrderDashboard", partition="customerId", sort=["status", "orderDate"], include=["data"]
+)
+
+orders_of_user = AccessPattern(
+    "orders-of-user",
+    partition="USER#{user_id}",
+    sort_begins="ORDER#",
+    about="Every order of one user, by date",
+)
+favourites_of_user = AccessPattern(
+    "favourites-of-user",
+    partition="USER#{user_id}",
+    sort_begins="FAVOURITE#",
+    about="Every favourite of one user",
+)
+products_of_order = AccessPattern(
+    "products-of-order",
+    partition="ORDER#{order_id}",
+    sort_begins="PRODUCT#",
+    about="What was bought with one order",
+)
+orders_by_status = AccessPattern(
+    "orders-by-status",
+    index=by_status,
+    partition="ORDER#STATUS#{status}",
+    about="Open orders of one status, oldest first",
+)
+buyers_of_product = AccessPattern(
+    "buyers-of-product",
+    index=by_product,
+    partition="PRODUCT#{product_id}",
+    about="Who bought a product, and with which order",
+)
+order_by_payment = AccessPattern(
+    "order-by-payment",
+    index=by_payment,
+    partition="PAYMENT#{transaction_id}",
+    about="The order behind a payment",
+)
+orders_of_customer = AccessPattern(
+    "orders-of-customer",
+    index=dashboard,
+    partition="{customer_id}",
+    about="A customer's orders, by status and date",
+)
+orders_of_customer_by_status = AccessPattern(
+    "orders-of-customer-by-status",
+    index=dashboard,
+    partition="{customer_id}",
+    sort="{status}",
+    about="A customer's orders of one status, by date",
+)
+orders_of_customer_between = AccessPattern(
+    "orders-of-customer-between",
+    index=dashboard,
+    partition="{customer_id}",
+    sort="{status}",
+    sort_between=("{start}", "{end}"),
+    about="A customer's orders of one status between two dates",
+)
+
+OPEN = {"PENDING", "PAID", "PACKED"}  # what somebody still has to act on
+
+
+def is_order(item: Item) -> bool:
+    """Tell an order from the other kinds by its sort key, which begins with a date."""
+    return bool(item["SK"][:1].isdigit())
+
+
+@view(orders, when=is_order)
+def order(item: Item) -> Iterator[Row]:
+    """List an order under its user and by status while it is open, and what was bought with it."""
+    user = f"USER#{item['CustomerId']}"
+    status = item["Status"]
+    yield Row(
+        user,
+        f"ORDER#{item['SK']}",
+        data=item.pick("OrderId", "Status", "OrderDate", "CreatedAt", "Total", "Items"),
+        indexes=[
+            dashboard(item["CustomerId"], status, item["OrderDate"]),
+            # Sparse: a closed order is in no status list, an unpaid one behind no payment.
+            *(
+                [by_status(f"ORDER#STATUS#{status}", f"CREATED_AT#{item['CreatedAt']}")]
+                if status in OPEN
+                else []
+            ),
+            *([by_payment(f"PAYMENT#{item['TransactionId']}")] if "TransactionId" in item else []),
+        ],
+    )
+    if status != "CANCELLED":
+        yield from purchases(item, user)
+
+
+def purchases(item: Item, user: str) -> Iterator[Row]:
+    """Say once for each product of an order that its user bought it."""
+    for product_id, line in {line["Id"]: line for line in item["Items"]}.items():
+        yield Row(
+            f"ORDER#{item['OrderId']}",
+            f"PRODUCT#{product_id}",
+            data=item.pick("OrderId", "OrderDate") | line.pick("Id", "Name", "Price"),
+            indexes=[by_product(f"PRODUCT#{product_id}", user)],
+        )
+
+
+@view(orders, sort_begins="FAVOURITE#")
+def favourite(item: Item) -> Iterator[Row]:
+    """List a favourite under its user."""
+    yield Row(
+        f"USER#{item['CustomerId']}",
+        item["SK"],
+        data=item.pick("ItemId", "ItemName", "ItemPrice", "ItemDescription", "ItemCategory"),
+    )

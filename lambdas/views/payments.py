@@ -1,0 +1,37 @@
+"""Payments: listed under their order, and by status while they need somebody."""
+
+from collections.abc import Iterator
+
+from lambdas.model import AccessPattern, Item, Row, Source, view
+from lambdas.views.orders import by_status
+
+payments = Source("Payments", partition_key="transactionId")
+
+payments_of_order = AccessPattern(
+    "payments-of-order",
+    partition="ORDER#{order_id}",
+    sort_begins="PAYMENT#",
+    about="Every payment made for one order",
+)
+payments_by_status = AccessPattern(
+    "payments-by-status",
+    index=by_status,
+    partition="PAYMENT#STATUS#{status}",
+    about="Payments that failed or are disputed, oldest first",
+)
+
+TROUBLED = {"FAILED", "DISPUTED"}
+
+
+@view(payments)
+def payment(item: Item) -> Iterator[Row]:
+    """Show a payment under its order; index it by status while it is in trouble."""
+    status = item["status"]
+    yield Row(
+        f"ORDER#{item['orderId']}",
+        f"PAYMENT#{item['transactionId']}",
+        data=item.pick("transactionId", "orderId", "amount", "currency", "status", "createdAt"),
+        indexes=[by_status(f"PAYMENT#STATUS#{status}", f"CREATED_AT#{item['createdAt']}")]
+        if status in TROUBLED
+        else [],
+    )

@@ -1,0 +1,35 @@
+"""Products, and the few of them that are featured."""
+
+from collections.abc import Iterator
+
+from lambdas.model import AccessPattern, Index, Item, Row, Source, view
+
+products = Source("Products", partition_key="productId")
+
+# A handful of rows out of the whole catalogue: the others cost this index nothing.
+featured = Index("Featured", partition="FEATURED_PK", sort="FEATURED_SK", include=["data"])
+
+product_details = AccessPattern(
+    "product-details",
+    partition="PRODUCT#{product_id}",
+    sort="DETAILS",
+    about="One product",
+)
+featured_products = AccessPattern(
+    "featured-products",
+    index=featured,
+    partition="PRODUCT#FEATURED",
+    about="Every product that is featured now",
+)
+
+
+@view(products)
+def product(item: Item) -> Iterator[Row]:
+    """Show a product; index it while it is featured."""
+    key = f"PRODUCT#{item['productId']}"
+    yield Row(
+        key,
+        "DETAILS",
+        data=item.pick("productId", "name", "category", "price", "stock"),
+        indexes=[featured("PRODUCT#FEATURED", key)] if item.get("featured") else [],
+    )
