@@ -1,4 +1,4 @@
-"""What a function is told by its environment. Names are spelled here, for infra and Lambda alike."""
+"""What a function is told by its environment: names spelled once, for infra and Lambda alike."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -36,7 +36,9 @@ class Settings:
     @classmethod
     def from_env(cls, environ: Mapping[str, str]) -> "Settings":
         """Read the settings back, or say which one is missing or malformed."""
-        missing = [name for name in (VIEW_TABLE, QUEUE_URL, SOURCES, MODEL) if not environ.get(name)]
+        missing = [
+            name for name in (VIEW_TABLE, QUEUE_URL, SOURCES, MODEL) if not environ.get(name)
+        ]
         if missing:
             msg = f"environment variables not set: {', '.join(missing)}"
             raise SettingsError(msg)

@@ -6,7 +6,7 @@ on (`pick`, `raw`) is never decoded, so numbers keep their 38 digits, and sets a
 """
 
 from base64 import b64decode, b64encode
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
 from typing import Any, TypeAlias
 
@@ -90,60 +90,34 @@ class Item(Mapping[str, Any]):
         return Wire({"M": dict(self._image)})
 
 
+DECODERS: dict[str, Callable[[Any], Any]] = {
+    "S": str,
+    "N": Decimal,
+    "BOOL": bool,
+    "NULL": lambda _: None,
+    "B": b64decode,
+    "M": Item,  # maps stay lazy
+    "L": lambda elements: [decode(element) for element in elements],
+    "SS": set,
+    "NS": lambda elements: {Decimal(element) for element in elements},
+    "BS": lambda elements: {b64decode(element) for element in elements},
+}
+
+
 def decode(value: AttributeValue) -> Any:
-    """Turn one attribute value into Python; maps stay lazy."""
+    """Turn one attribute value into Python."""
     ((kind, content),) = value.items()
-    match kind:
-        case "S" | "BOOL":
-            return content
-        case "N":
-            return Decimal(content)
-        case "M":
-            return Item(content)
-        case "L":
-            return [decode(element) for element in content]
-        case "NULL":
-            return None
-        case "SS":
-            return set(content)
-        case "NS":
-            return {Decimal(element) for element in content}
-        case "B":
-            return b64decode(content)
-        case "BS":
-            return {b64decode(element) for element in content}
-        case _:
-            msg = f"DynamoDB has no attribute type {kind!r}"
-            raise RowError(msg)
+    return DECODERS[kind](content)
 
 
 def encode(value: object) -> AttributeValue:
     """Turn a Python value into DynamoDB JSON."""
-    match value:
-        case Wire():
-            return value.value
-        case Item():
-            return value.whole().value
-        case str():
-            return {"S": value}
-        case bool():
-            return {"BOOL": value}
-        case int() | Decimal():
-            return {"N": number_text(value)}
-        case None:
-            return {"NULL": True}
-        case bytes() | bytearray():
-            return {"B": b64encode(value).decode()}
-        case Mapping():
-            return {"M": {str(name): encode(element) for name, element in value.items()}}
-        case set() | frozenset():
-            return _encode_set(value)
-        case list() | tuple():
-            return {"L": [encode(element) for element in value]}
-        case _:
-            msg = f"a {type(value).__name__} cannot be stored in DynamoDB"
-            hint = " (make it a Decimal: floats lose digits)" if isinstance(value, float) else ""
-            raise RowError(msg + hint)
+    for kind, encoder in ENCODERS:
+        if isinstance(value, kind):
+            return encoder(value)
+    hint = " (make it a Decimal: floats lose digits)" if isinstance(value, float) else ""
+    msg = f"a {type(value).__name__} cannot be stored in DynamoDB{hint}"
+    raise RowError(msg)
 
 
 DIGITS = 38  # that DynamoDB keeps
@@ -175,3 +149,18 @@ def _encode_set(values: Iterable[Any]) -> AttributeValue:
         raise RowError(msg)
     (kind,) = kinds
     return {f"{kind}S": sorted(element[kind] for element in encoded)}
+
+
+# In this order: a bool is an int too, an Item is a Mapping too.
+ENCODERS: tuple[tuple[Any, Callable[[Any], AttributeValue]], ...] = (
+    (Wire, lambda value: value.value),
+    (str, lambda value: {"S": str(value)}),
+    (bool, lambda value: {"BOOL": value}),
+    (int | Decimal, lambda value: {"N": number_text(value)}),
+    (type(None), lambda _: {"NULL": True}),
+    (bytes | bytearray, lambda value: {"B": b64encode(value).decode()}),
+    (Item, lambda value: value.whole().value),
+    (Mapping, lambda value: {"M": {str(name): encode(one) for name, one in value.items()}}),
+    (list | tuple, lambda value: {"L": [encode(element) for element in value]}),
+    (set | frozenset, _encode_set),
+)

@@ -179,6 +179,8 @@ def _code(module: ModuleType) -> str:
     """Read a view file without its comments and docstrings: they change nothing it derives."""
     tree = ast.parse(inspect.getsource(module))
     for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node):
+        if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef) and ast.get_docstring(
+            node
+        ):
             node.body = node.body[1:] or [ast.Pass()]
     return ast.unparse(tree)

@@ -1,7 +1,7 @@
 """A row of AdminViewTable, and the checks it must pass before it is sent."""
 
 from base64 import b64decode
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from json import dumps
@@ -68,19 +68,20 @@ def size_of(value: AttributeValue) -> int:
     ((kind, content),) = value.items()
     match kind:
         case "S":
-            return len(content.encode())
+            size = len(content.encode())
         case "N":
-            return _number_size(content)
+            size = _number_size(content)
         case "B":
-            return len(b64decode(content))
+            size = len(b64decode(content))
         case "M":
-            return 3 + sum(len(name.encode()) + 1 + size_of(v) for name, v in content.items())
+            size = 3 + sum(len(name.encode()) + 1 + size_of(one) for name, one in content.items())
         case "L":
-            return 3 + sum(1 + size_of(element) for element in content)
+            size = 3 + sum(1 + size_of(element) for element in content)
         case "SS" | "NS" | "BS":
-            return sum(size_of({kind[0]: element}) for element in content)
-        case _:
-            return 1
+            size = sum(size_of({kind[0]: element}) for element in content)
+        case _:  # BOOL and NULL
+            size = 1
+    return size
 
 
 def _number_size(digits: str) -> int:
@@ -131,8 +132,3 @@ def _document(data: Mapping[str, Any] | Wire) -> AttributeValue:
         msg = f"a row's data is a map; the view gave {next(iter(document))}"
         raise RowError(msg)
     return document
-
-
-def names_of(indexes: Iterable[Index]) -> frozenset[str]:
-    """Collect the key attributes that indexes add to rows."""
-    return frozenset(attribute.name for index in indexes for attribute in index.key)

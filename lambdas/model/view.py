@@ -45,7 +45,10 @@ def view(
     (*sort_begins*), by attribute values (*where*), by a predicate (*when*), or by several of them.
     """
     if sort_begins is not None and (source.sort_key is None or source.sort_key.type != "S"):
-        msg = f"a view on {source.name!r} asks for a sort key prefix, but the source has no text sort key"
+        msg = (
+            f"a view on {source.name!r} is for sort keys that begin with {sort_begins!r}, "
+            "but the source has no sort key of text"
+        )
         raise DeclarationError(msg)
     conditions = [
         condition
@@ -67,7 +70,7 @@ def view(
 
 
 def _sort_key_begins(source: Source, prefix: str) -> Predicate:
-    assert source.sort_key is not None  # noqa: S101 - checked where the view is declared
+    assert source.sort_key is not None  # checked where the view is declared
     name = source.sort_key.name
     return lambda item: item[name].startswith(prefix)
 

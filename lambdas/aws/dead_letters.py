@@ -1,0 +1,68 @@
+"""The dead-letter queue: where records wait that could not be synced."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from lambdas.aws.deadline import Deadline
+from lambdas.aws.retry import Backoff, passes
+from lambdas.pipeline.letter import Letter
+
+if TYPE_CHECKING:
+    from mypy_boto3_sqs import SQSClient
+
+BATCH_LIMIT = 10  # messages per call, set by SQS
+CALL_LIMIT = 256 * 1024  # bytes per call, the least that SQS has ever taken
+
+
+class DeadLetters:
+    """Letters to one SQS queue."""
+
+    def __init__(self, client: "SQSClient", queue_url: str, backoff: Backoff | None = None) -> None:
+        self._client = client
+        self._queue_url = queue_url
+        self._backoff = backoff or Backoff()
+
+    def send(self, letters: Sequence[Letter], *, until: Deadline) -> list[Letter]:
+        """Send *letters*, and return those the queue would not take in time."""
+        return [letter for call in _calls(letters) for letter in self._send_call(call, until)]
+
+    def _send_call(self, letters: Sequence[Letter], until: Deadline) -> Sequence[Letter]:
+        attempt = 0
+        while letters and not until.passed:
+            try:
+                letters, hopeless = self._send_once(letters)
+            except (ClientError, BotoCoreError) as error:
+                hopeless = not passes(error)
+            if hopeless:
+                break
+            if letters:
+                self._backoff.pause(attempt, until)
+                attempt += 1
+        return letters
+
+    def _send_once(self, letters: Sequence[Letter]) -> tuple[Sequence[Letter], bool]:
+        """Make one call: what is left of *letters*, and whether trying again is in vain."""
+        response = self._client.send_message_batch(
+            QueueUrl=self._queue_url,
+            Entries=[{"Id": str(n), "MessageBody": one.body} for n, one in enumerate(letters)],
+        )
+        failed = response.get("Failed", [])
+        left = [letters[int(failure["Id"])] for failure in failed]
+        return left, bool(failed) and all(failure["SenderFault"] for failure in failed)
+
+
+def _calls(letters: Sequence[Letter]) -> Iterator[Sequence[Letter]]:
+    """Cut letters into calls that SQS takes."""
+    call: list[Letter] = []
+    size = 0
+    for letter in letters:
+        letter_size = len(letter.body.encode())
+        if call and (len(call) == BATCH_LIMIT or size + letter_size > CALL_LIMIT):
+            yield call
+            call, size = [], 0
+        call.append(letter)
+        size += letter_size
+    if call:
+        yield call

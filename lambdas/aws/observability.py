@@ -1,0 +1,53 @@
+"""What operators see of the sync: one log line and a handful of metrics per batch.
+
+Logs and metrics name sources, sequence numbers and kinds of error; keys and data never.
+"""
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
+
+from aws_lambda_powertools import Logger, Metrics
+from aws_lambda_powertools.metrics import MetricUnit
+
+from lambdas.pipeline.letter import Letter
+from lambdas.pipeline.tally import Tally
+
+if TYPE_CHECKING:
+    from aws_lambda_powertools.utilities.typing import LambdaContext
+
+SERVICE = "adminview"  # POWERTOOLS_SERVICE_NAME
+NAMESPACE = "AdminView"  # POWERTOOLS_METRICS_NAMESPACE
+
+
+class Observability:
+    """Powertools' logger and metrics, and nothing else: its tracer is loaded where it is wanted."""
+
+    def __init__(self, logger: Logger | None = None, metrics: Metrics | None = None) -> None:
+        self._logger = logger or Logger(service=SERVICE)
+        self._metrics = metrics or Metrics(namespace=NAMESPACE, service=SERVICE)
+
+    def invoked(self, context: "LambdaContext") -> None:
+        """Let every line of this invocation carry its request id."""
+        self._logger.append_keys(function_request_id=context.aws_request_id)
+
+    def synced(self, tally: Tally, letters: Sequence[Letter], trouble: Collection[str]) -> None:
+        """Tell what a batch came to."""
+        for letter in letters:
+            self._logger.warning(
+                "record set aside",
+                source=letter.source,
+                sequence=letter.sequence,
+                error=letter.error,
+                reason=letter.reason,
+            )
+        level = self._logger.error if tally.returned else self._logger.info
+        level("batch synced", **tally.as_dict(), trouble=sorted(trouble))
+        self._measure(tally)
+
+    def _measure(self, tally: Tally) -> None:
+        self._metrics.add_dimension("source", tally.source or "unknown")
+        for name, value in tally.counts().items():
+            self._metrics.add_metric(name, MetricUnit.Count, value)
+        if tally.lag_seconds is not None:
+            self._metrics.add_metric("LagOfNewestRecord", MetricUnit.Seconds, tally.lag_seconds)
+        self._metrics.flush_metrics()

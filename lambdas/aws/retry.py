@@ -1,0 +1,53 @@
+"""When to try an AWS call again, and how long to wait before."""
+
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
+
+from lambdas.aws.deadline import Deadline
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.05, 5.0  # seconds
+SERVER_ERROR = 500
+THROTTLED = {
+    "ProvisionedThroughputExceededException",
+    "RequestLimitExceeded",
+    "RequestThrottled",
+    "Throttling",
+    "ThrottlingException",
+    "TooManyRequestsException",
+    "LimitExceededException",
+    "KmsThrottled",
+    "InternalServerError",
+    "ServiceUnavailable",
+}
+
+
+def code_of(error: ClientError | BotoCoreError) -> str:
+    """Name an error of AWS or of the way there; its text may quote data."""
+    if isinstance(error, ClientError):
+        return error.response["Error"]["Code"]
+    return type(error).__name__
+
+
+def passes(error: ClientError | BotoCoreError) -> bool:
+    """Tell whether an error is one that passes: throttling, the network, the service's own."""
+    if isinstance(error, ClientError):
+        status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+        return code_of(error) in THROTTLED or status >= SERVER_ERROR
+    return isinstance(error, HTTPClientError)
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """Exponential backoff with full jitter, as AWS recommends it, within a deadline."""
+
+    sleep: Callable[[float], None] = time.sleep
+    jitter: Callable[[float, float], float] = random.uniform
+
+    def pause(self, attempt: int, until: Deadline) -> None:
+        """Wait after the given failed attempt (counted from 0), but not past *until*."""
+        longest = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(attempt, 16))
+        self.sleep(max(0.0, min(self.jitter(0, longest), until.remaining)))

@@ -1,0 +1,95 @@
+"""What an invocation works with, made once per container."""
+
+import os
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from time import time
+from typing import TYPE_CHECKING, Protocol
+
+import boto3
+from botocore.config import Config
+
+from lambdas.aws.dead_letters import DeadLetters
+from lambdas.aws.deadline import Deadline
+from lambdas.aws.observability import Observability
+from lambdas.aws.settings import Settings
+from lambdas.aws.view_table import CALLS_AT_ONCE, ViewTable
+from lambdas.model import Registry
+from lambdas.pipeline.decode import Route, routes
+from lambdas.pipeline.letter import Letter
+from lambdas.pipeline.tally import Tally
+from lambdas.views import registry
+
+if TYPE_CHECKING:
+    from aws_lambda_powertools.utilities.typing import LambdaContext
+
+CONNECT_SECONDS, READ_SECONDS = 1, 4
+LONGEST_CALL = CONNECT_SECONDS + READ_SECONDS
+
+# Retries are ours: they must know the invocation's deadline.
+CLIENT = Config(
+    retries={"total_max_attempts": 1},
+    connect_timeout=CONNECT_SECONDS,
+    read_timeout=READ_SECONDS,
+    max_pool_connections=CALLS_AT_ONCE,
+    tcp_keepalive=True,
+)
+
+
+class Post(Protocol):
+    """Where letters go."""
+
+    def send(self, letters: Sequence[Letter], *, until: Deadline) -> list[Letter]:
+        """Send *letters*, and return those that were not taken."""
+
+
+class Observer(Protocol):
+    """Who is told."""
+
+    def invoked(self, context: "LambdaContext") -> None:
+        """Hear of an invocation."""
+
+    def synced(self, tally: Tally, letters: Sequence[Letter], trouble: Collection[str]) -> None:
+        """Hear what a batch came to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """The view, the letters, the routes to the views, and who is told."""
+
+    routes: Mapping[str, Route]
+    model: str
+    view: ViewTable
+    dead_letters: Post
+    observer: Observer
+    now: Callable[[], float] = time
+
+
+@cache
+def runtime() -> Runtime:
+    """Make the runtime of this container from its environment."""
+    settings = Settings.from_env(os.environ)
+    if settings.tracing:
+        _trace()
+    return make_runtime(registry(), settings)
+
+
+def make_runtime(model: Registry, settings: Settings) -> Runtime:
+    """Connect a model to the tables and the queue that *settings* name."""
+    return Runtime(
+        routes=routes(model, settings.sources),
+        model=settings.model,
+        view=ViewTable(boto3.client("dynamodb", config=CLIENT), settings.view_table),
+        dead_letters=DeadLetters(
+            boto3.client("sqs", config=CLIENT), settings.dead_letter_queue_url
+        ),
+        observer=Observability(),
+    )
+
+
+def _trace() -> None:
+    """Let X-Ray see the calls to AWS; its import costs half a second of a cold start."""
+    from aws_lambda_powertools import Tracer  # noqa: PLC0415 - see above
+
+    Tracer(auto_patch=True)

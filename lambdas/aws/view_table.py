@@ -1,0 +1,135 @@
+"""The AdminViewTable. No other module writes to it."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from lambdas.aws.deadline import Deadline
+from lambdas.aws.retry import Backoff, code_of, passes
+from lambdas.aws.wire import for_boto3
+from lambdas.model.row import PK, SK, RowKey
+from lambdas.pipeline.fold import Write
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+BATCH_LIMIT = 25  # writes per call, set by BatchWriteItem
+CALLS_AT_ONCE = 8
+REFUSALS = {
+    "ValidationException",
+    "ItemCollectionSizeLimitExceededException",
+    "ParamValidationError",  # botocore's own check, before anything is sent
+}
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What became of writes."""
+
+    written: list[Write] = field(default_factory=list)
+    unwritten: list[Write] = field(default_factory=list)  # in time; trying again may help
+    refused: list[tuple[Write, str]] = field(default_factory=list)  # for good, with the code
+    trouble: set[str] = field(default_factory=set)  # codes of what stood in the way
+
+    def add(self, other: "Outcome") -> None:
+        """Take another outcome's writes in."""
+        self.written += other.written
+        self.unwritten += other.unwritten
+        self.refused += other.refused
+        self.trouble |= other.trouble
+
+
+class ViewTable:
+    """Repeatable, batched writes to one table."""
+
+    def __init__(self, client: "DynamoDBClient", name: str, backoff: Backoff | None = None) -> None:
+        self._client = client
+        self._name = name
+        self._backoff = backoff or Backoff()
+
+    def write(self, writes: Iterable[Write], *, until: Deadline) -> Outcome:
+        """Apply *writes*, in any order, and tell which DynamoDB would not take, in time or at all.
+
+        Returns only when no call is under way any more: a write that landed after the next batch's
+        could undo it.
+        """
+        calls = list(_chunks(list(writes)))
+        outcome = Outcome()
+        if len(calls) <= 1:
+            results: Iterable[Outcome] = [self._write_call(call, until) for call in calls]
+        else:
+            with ThreadPoolExecutor(min(CALLS_AT_ONCE, len(calls))) as pool:
+                results = list(pool.map(lambda call: self._write_call(call, until), calls))
+        for result in results:
+            outcome.add(result)
+        return outcome
+
+    def _write_call(self, writes: Sequence[Write], until: Deadline) -> Outcome:
+        """Write what fits one call, again and again until it is in or the time is over."""
+        outcome = Outcome()
+        attempt = 0
+        while writes and not until.passed:
+            try:
+                left = self._send(writes)
+            except (ClientError, BotoCoreError) as error:
+                code = code_of(error)
+                if code in REFUSALS:
+                    outcome.add(self._divide(writes, code, until))
+                    return outcome
+                outcome.trouble.add(code)
+                if not passes(error):
+                    break
+                left = writes
+            remaining = {write.key for write in left}
+            outcome.written += [write for write in writes if write.key not in remaining]
+            writes = left
+            if writes:
+                self._backoff.pause(attempt, until)
+                attempt += 1
+        outcome.unwritten += writes
+        return outcome
+
+    def _divide(self, writes: Sequence[Write], code: str, until: Deadline) -> Outcome:
+        """Halve a call that was refused for one of its rows, until that row stands alone."""
+        if len(writes) == 1:
+            return Outcome(refused=[(writes[0], code)])
+        middle = len(writes) // 2
+        outcome = self._write_call(writes[:middle], until)
+        outcome.add(self._write_call(writes[middle:], until))
+        return outcome
+
+    def _send(self, writes: Sequence[Write]) -> Sequence[Write]:
+        """Make one call, and return the writes that DynamoDB left unprocessed."""
+        response = self._client.batch_write_item(
+            RequestItems={self._name: [_request(write) for write in writes]}
+        )
+        unprocessed = response.get("UnprocessedItems", {}).get(self._name)
+        if not unprocessed:
+            return ()
+        left = {_key_of(request) for request in unprocessed}
+        return [write for write in writes if write.key in left]
+
+
+def _chunks(writes: Sequence[Write]) -> Iterator[Sequence[Write]]:
+    for start in range(0, len(writes), BATCH_LIMIT):
+        yield writes[start : start + BATCH_LIMIT]
+
+
+def _request(write: Write) -> Any:
+    """Put a write into BatchWriteItem's words."""
+    if write.attributes is None:
+        pk, sk = write.key
+        return {"DeleteRequest": {"Key": {PK.name: {"S": pk}, SK.name: {"S": sk}}}}
+    return {"PutRequest": {"Item": for_boto3(write.attributes)}}
+
+
+def _key_of(request: Any) -> RowKey:
+    """Find the row that an unprocessed request is about."""
+    if "PutRequest" in request:
+        key = request["PutRequest"]["Item"]
+    else:
+        key = request["DeleteRequest"]["Key"]
+    return key[PK.name]["S"], key[SK.name]["S"]

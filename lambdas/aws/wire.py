@@ -1,0 +1,43 @@
+"""DynamoDB JSON as Lambda delivers it <-> the same as boto3 wants it: they differ in bytes alone.
+
+Lambda's records hold binary as base64 text and boto3 holds it as bytes. All else is the same, so a
+row without binary passes untouched.
+"""
+
+from base64 import b64decode, b64encode
+from collections.abc import Callable
+from json import dumps
+from typing import Any
+
+from lambdas.model.row import Attributes
+
+
+def for_boto3(attributes: Attributes) -> Attributes:
+    """Turn base64 text into bytes, where there is any."""
+    text = dumps(attributes)  # far quicker than to look at every value in Python
+    if '"B": ' not in text and '"BS": ' not in text:
+        return attributes
+    return {name: _convert(value, b64decode) for name, value in attributes.items()}
+
+
+def from_boto3(attributes: Attributes) -> Attributes:
+    """Turn bytes into base64 text."""
+    return {
+        name: _convert(value, lambda content: b64encode(content).decode())
+        for name, value in attributes.items()
+    }
+
+
+def _convert(value: dict[str, Any], change: Callable[[Any], Any]) -> dict[str, Any]:
+    ((kind, content),) = value.items()
+    match kind:
+        case "B":
+            return {kind: change(content)}
+        case "BS":
+            return {kind: [change(element) for element in content]}
+        case "M":
+            return {kind: {name: _convert(element, change) for name, element in content.items()}}
+        case "L":
+            return {kind: [_convert(element, change) for element in content]}
+        case _:
+            return value

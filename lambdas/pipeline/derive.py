@@ -1,0 +1,60 @@
+"""Item -> rows: every view that is for the item says its rows, and each row is checked."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from types import TracebackType
+
+from lambdas.model.errors import RecordError, RowError, ViewError
+from lambdas.model.item import Image, Item
+from lambdas.model.row import Attributes, RowKey, check_size
+from lambdas.model.view import View
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The rows of one item, and whether any view was for it."""
+
+    rows: dict[RowKey, Attributes]
+    claimed: bool
+
+
+NO_ROWS = Rows({}, claimed=False)
+
+
+def derive(views: Iterable[View], image: Image | None, *, room: int) -> Rows:
+    """Derive the rows of one item, each of at most *room* bytes, or raise a RecordError."""
+    if image is None:
+        return NO_ROWS
+    item = Item(image)
+    rows: dict[RowKey, Attributes] = {}
+    claimed = False
+    for view in views:
+        try:
+            if view.applies(item):
+                claimed = True
+                _add_rows(rows, view, item, room)
+        except RecordError as error:
+            error.add_note(f"view {view.name!r} at {_place(error.__traceback__, view)}")
+            raise
+        except Exception as error:
+            raise ViewError(view.name, error, _place(error.__traceback__, view)) from error
+    return Rows(rows, claimed)
+
+
+def _add_rows(rows: dict[RowKey, Attributes], view: View, item: Item, room: int) -> None:
+    for row in view(item):
+        attributes = row.attributes()
+        check_size(attributes, room)
+        if rows.setdefault(row.key, attributes) is not attributes:
+            msg = "two rows of one item have the same PK and SK"
+            raise RowError(msg)
+
+
+def _place(traceback: TracebackType | None, view: View) -> str:
+    """Find the line of the view's file where an error passed."""
+    line = 0
+    while traceback:
+        if traceback.tb_frame.f_code.co_filename == view.derive.__code__.co_filename:
+            line = traceback.tb_lineno
+        traceback = traceback.tb_next
+    return f"{view.module}:{line}" if line else view.module

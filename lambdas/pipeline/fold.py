@@ -1,0 +1,51 @@
+"""The changes of a batch -> one write per row: the last."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from lambdas.model.errors import OwnershipError
+from lambdas.model.row import Attributes, RowKey
+
+
+@dataclass(slots=True)
+class Write:
+    """The last word of a batch on one row: its attributes, or None to delete it."""
+
+    key: RowKey
+    owner: str
+    attributes: Attributes | None
+    first: int  # position of the first record of the batch that has a say in this row
+    last: int  # and of the last
+
+
+class Fold:
+    """The writes of a batch so far. `BatchWriteItem` refuses a call with two for one row."""
+
+    def __init__(self) -> None:
+        self._writes: dict[RowKey, Write] = {}
+
+    def __iter__(self) -> Iterator[Write]:
+        return iter(self._writes.values())
+
+    def __len__(self) -> int:
+        return len(self._writes)
+
+    def add(self, position: int, owner: str, changes: Mapping[RowKey, Attributes | None]) -> None:
+        """Let one record overrule the earlier ones; all of its rows, or none."""
+        self._check_owner(owner, changes)
+        for key, attributes in changes.items():
+            write = self._writes.get(key)
+            if write is None:
+                self._writes[key] = Write(key, owner, attributes, position, position)
+            else:
+                write.attributes, write.last = attributes, position
+
+    def _check_owner(self, owner: str, keys: Iterable[RowKey]) -> None:
+        for key in keys:
+            write = self._writes.get(key)
+            if write is not None and write.owner != owner:
+                msg = (
+                    "two source items of one batch claim the same row; "
+                    "its PK and SK must name the one item it is derived from"
+                )
+                raise OwnershipError(msg)

@@ -1,0 +1,108 @@
+"""A batch of records -> the writes, letters and counts it comes to. No I/O."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum, auto
+
+from lambdas.model.errors import RecordError
+from lambdas.model.row import ROW_LIMIT, Attributes, RowKey, size_of
+from lambdas.pipeline.decode import Change, Route, StreamRecord, decode, sequence_of
+from lambdas.pipeline.derive import NO_ROWS, Rows, derive
+from lambdas.pipeline.diff import diff
+from lambdas.pipeline.fold import Fold
+from lambdas.pipeline.letter import Letter, identify, letters
+
+
+class Fate(Enum):
+    """What became of a record."""
+
+    WRITTEN = auto()
+    UNCHANGED = auto()  # its rows are the same before and after
+    UNCLAIMED = auto()  # no view is for its item
+    SET_ASIDE = auto()
+
+
+@dataclass(slots=True)
+class Batch:
+    """What a batch comes to, record by record and in sum."""
+
+    records: Sequence[StreamRecord]
+    model: str
+    writes: Fold = field(default_factory=Fold)
+    letters: list[Letter] = field(default_factory=list)
+    fates: list[Fate] = field(default_factory=list)
+    newest: float = 0.0  # when the newest change was made
+    source: str = ""
+
+    def set_aside(
+        self,
+        position: int,
+        change: Change | None,
+        error: RecordError,
+        rows: Iterable[RowKey],
+    ) -> None:
+        """Write the letter of one record."""
+        identity = identify(self.records[position], change, self.model)
+        self.letters += letters(position, identity, error, sorted(rows))
+
+
+def prepare(records: Sequence[StreamRecord], routes: Mapping[str, Route], model: str) -> Batch:
+    """Work out a batch. One bad record ends in a letter and harms no other."""
+    batch = Batch(records, model)
+    for position, record in enumerate(records):
+        try:
+            change = decode(record, routes)
+        except RecordError as error:
+            batch.set_aside(position, None, error, ())
+            batch.fates.append(Fate.SET_ASIDE)
+        else:
+            batch.newest = max(batch.newest, change.at)
+            batch.source = change.route.source.name
+            batch.fates.append(_add(batch, position, change))
+    return batch
+
+
+def _add(batch: Batch, position: int, change: Change) -> Fate:
+    """Add one change to the batch."""
+    provenance = change.provenance(batch.model)
+    room = ROW_LIMIT - size_of({"M": provenance})
+    before, unreadable = _derive_before(change, room)
+    touched = set(before.rows)
+    try:
+        after = derive(change.route.views, change.after, room=room)
+        touched.update(after.rows)
+        changes = _stamped(diff(before.rows, after.rows), provenance)
+        batch.writes.add(position, change.owner, changes)
+    except RecordError as error:
+        batch.set_aside(position, change, error, touched)
+        return Fate.SET_ASIDE
+    if unreadable:
+        # What the image before may have left in the view cannot be told from here.
+        batch.set_aside(position, change, unreadable, touched)
+        return Fate.WRITTEN if changes else Fate.SET_ASIDE
+    if changes:
+        return Fate.WRITTEN
+    return Fate.UNCHANGED if before.claimed or after.claimed else Fate.UNCLAIMED
+
+
+def _derive_before(change: Change, room: int) -> tuple[Rows, RecordError | None]:
+    try:
+        return derive(change.route.views, change.before, room=room), None
+    except RecordError as error:
+        return NO_ROWS, error
+
+
+def _stamped(
+    changes: dict[RowKey, Attributes | None], provenance: Attributes
+) -> dict[RowKey, Attributes | None]:
+    """Give the rows to be put their provenance."""
+    return {key: row and {**row, **provenance} for key, row in changes.items()}
+
+
+def sequence_at(records: Sequence[StreamRecord], position: int) -> str:
+    """Name the record at *position* for Lambda, or the nearest before it that can be named."""
+    for record in reversed(records[: position + 1]):
+        if sequence := sequence_of(record):
+            return sequence
+    msg = "the batch begins with a record that has no sequence number: it must come again whole"
+    raise ValueError(msg)

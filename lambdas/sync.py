@@ -1,0 +1,93 @@
+"""Stream records in, view rows out."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, TypedDict
+
+from lambdas.aws.deadline import Deadline
+from lambdas.aws.runtime import LONGEST_CALL, Runtime, runtime
+from lambdas.aws.view_table import Outcome
+from lambdas.model.errors import RefusedRowError, UnreadableRecordError
+from lambdas.model.row import RowKey
+from lambdas.pipeline.decode import Route, StreamRecord, decode
+from lambdas.pipeline.prepare import Batch, Fate, prepare, sequence_at
+from lambdas.pipeline.tally import Tally
+
+if TYPE_CHECKING:
+    from aws_lambda_powertools.utilities.typing import LambdaContext
+
+# A call that was begun in time may take this long; then letters, log and report must still fit.
+LETTERS_RESERVE = LONGEST_CALL + 1
+WRITES_RESERVE = LONGEST_CALL + LETTERS_RESERVE
+
+
+class StreamEvent(TypedDict):
+    """What Lambda delivers."""
+
+    Records: list[StreamRecord]
+
+
+class BatchItemFailure(TypedDict):
+    """A record that must be delivered again, with all that follow it."""
+
+    itemIdentifier: str
+
+
+class PartialBatchResponse(TypedDict):
+    """What Lambda wants to hear; no failures means that all is done."""
+
+    batchItemFailures: list[BatchItemFailure]
+
+
+def handler(event: StreamEvent, context: "LambdaContext") -> PartialBatchResponse:
+    """Sync one batch, and name the records the stream must deliver again."""
+    return sync(event, context, runtime())
+
+
+def sync(event: StreamEvent, context: "LambdaContext", with_: Runtime) -> PartialBatchResponse:
+    """Sync one batch with a given runtime."""
+    if "Records" not in event:
+        msg = "the event has no Records: this function takes the events of DynamoDB streams"
+        raise UnreadableRecordError(msg)
+    with_.observer.invoked(context)
+    end = Deadline.after(context.get_remaining_time_in_millis() / 1000)
+    batch = prepare(event["Records"], with_.routes, with_.model)
+    outcome = with_.view.write(batch.writes, until=end.earlier(WRITES_RESERVE))
+    _set_refused_aside(batch, outcome, with_.routes)
+    checkpoint = min((write.first for write in outcome.unwritten), default=len(batch.records))
+    # Letters go last, when the batch's writes are in: a replay that came before them would miss the
+    # rows they write. Those behind the checkpoint are written anew when their records come again.
+    due = [letter for letter in batch.letters if letter.position < checkpoint]
+    unsent = with_.dead_letters.send(due, until=end.earlier(LETTERS_RESERVE))
+    checkpoint = min((letter.position for letter in unsent), default=checkpoint)
+    sent = [letter for letter in due if letter not in unsent]
+    trouble = outcome.trouble | ({"DeadLetterQueueRefused"} if unsent else set())
+    with_.observer.synced(_tally(batch, outcome, checkpoint, len(sent), with_.now()), sent, trouble)
+    if checkpoint == len(batch.records):
+        return {"batchItemFailures": []}
+    return {"batchItemFailures": [{"itemIdentifier": sequence_at(batch.records, checkpoint)}]}
+
+
+def _set_refused_aside(batch: Batch, outcome: Outcome, routes: Mapping[str, Route]) -> None:
+    """Set aside the records whose rows DynamoDB itself would not take."""
+    rows: defaultdict[str, list[RowKey]] = defaultdict(list)
+    for write in batch.writes if outcome.refused else ():
+        rows[write.owner].append(write.key)
+    for write, code in outcome.refused:
+        error = RefusedRowError(f"DynamoDB refused a row of this item: {code}")
+        change = decode(batch.records[write.last], routes)
+        batch.set_aside(write.last, change, error, rows[write.owner])
+        batch.fates[write.last] = Fate.SET_ASIDE
+
+
+def _tally(batch: Batch, outcome: Outcome, checkpoint: int, letters: int, now: float) -> Tally:
+    deleted = sum(write.attributes is None for write in outcome.written)
+    return Tally.of(
+        batch.fates,
+        checkpoint,
+        source=batch.source,
+        rows_put=len(outcome.written) - deleted,
+        rows_deleted=deleted,
+        letters=letters,
+        lag_seconds=max(0.0, now - batch.newest) if batch.newest else None,
+    )

@@ -1,0 +1,148 @@
+"""Stand-ins for AWS that keep its rules and fail when told to."""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Any
+
+from botocore.exceptions import ClientError, ConnectTimeoutError
+
+from lambdas.aws.dead_letters import DeadLetters
+from lambdas.aws.retry import Backoff
+from lambdas.aws.runtime import Runtime
+from lambdas.aws.view_table import ViewTable
+from lambdas.model import Registry
+from lambdas.pipeline.decode import routes
+from lambdas.pipeline.letter import Letter
+from lambdas.pipeline.tally import Tally
+
+TABLE = "AdminViewTable"
+NO_WAIT = Backoff(sleep=lambda _: None)
+
+Fault = Callable[[list[dict[str, Any]]], list[dict[str, Any]]]
+
+
+def refusal(code: str, operation: str = "BatchWriteItem", status: int = 400) -> ClientError:
+    """Make an error as boto3 raises it."""
+    response = {
+        "Error": {"Code": code, "Message": "quoting customer data"},
+        "ResponseMetadata": {"HTTPStatusCode": status},
+    }
+    return ClientError(response, operation)  # type: ignore[arg-type]  # boto3 adds more of it
+
+
+NETWORK_DOWN = ConnectTimeoutError(endpoint_url="http://127.0.0.1")
+
+
+class FakeDynamoDB:
+    """One table with BatchWriteItem's rules. *faults* are asked, in turn, once per call."""
+
+    def __init__(self, faults: Sequence[Fault | Exception] = (), bad: Collection[str] = ()) -> None:
+        self.rows: dict[tuple[str, str], dict[str, Any]] = {}
+        self.calls: list[int] = []
+        self.faults = list(faults)
+        self.bad = set(bad)  # sort keys of rows that the service refuses
+        self._lock = Lock()
+
+    def batch_write_item(self, RequestItems: dict[str, Any]) -> dict[str, Any]:  # noqa: N803 - boto3's
+        """Take a call whole, in part, or not at all."""
+        with self._lock:
+            ((table, requests),) = RequestItems.items()
+            assert table == TABLE
+            self.calls.append(len(requests))
+            unprocessed = self._fail(requests)
+            keys = [key_of(request) for request in requests]
+            if len(requests) > 25 or len(set(keys)) < len(keys):
+                raise refusal("ValidationException")
+            if any("PutRequest" in one and key_of(one)[1] in self.bad for one in requests):
+                raise refusal("ValidationException")
+            for request in requests:
+                if request not in unprocessed:
+                    self._apply(request)
+            return {"UnprocessedItems": {TABLE: unprocessed} if unprocessed else {}}
+
+    def _fail(self, requests: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        fault = self.faults.pop(0) if self.faults else None
+        if isinstance(fault, Exception):
+            raise fault
+        return fault(requests) if fault else []
+
+    def _apply(self, request: dict[str, Any]) -> None:
+        if "PutRequest" in request:
+            self.rows[key_of(request)] = request["PutRequest"]["Item"]
+        else:
+            self.rows.pop(key_of(request), None)
+
+
+def key_of(request: dict[str, Any]) -> tuple[str, str]:
+    """Find the row a request is about."""
+    key = request.get("PutRequest", {}).get("Item") or request["DeleteRequest"]["Key"]
+    return key["PK"]["S"], key["SK"]["S"]
+
+
+class FakeQueue:
+    """An SQS queue that can refuse."""
+
+    def __init__(self, failures: Sequence[Exception | set[str]] = ()) -> None:
+        self.bodies: list[str] = []
+        self.failures = list(failures)
+        self.calls = 0
+
+    def send_message_batch(self, QueueUrl: str, Entries: list[dict[str, str]]) -> dict[str, Any]:  # noqa: N803 - boto3's
+        """Take the entries, or some, or none."""
+        assert QueueUrl == "queue"
+        assert len(Entries) <= 10
+        self.calls += 1
+        failure = self.failures.pop(0) if self.failures else set()
+        if isinstance(failure, Exception):
+            raise failure
+        self.bodies += [entry["MessageBody"] for entry in Entries if entry["Id"] not in failure]
+        return {"Failed": [{"Id": id_, "SenderFault": False} for id_ in sorted(failure)]}
+
+
+@dataclass
+class Heard:
+    """An observer that remembers."""
+
+    tallies: list[Tally] = field(default_factory=list)
+    letters: list[Letter] = field(default_factory=list)
+    trouble: set[str] = field(default_factory=set)
+
+    def invoked(self, context: Any) -> None:
+        """Hear of an invocation."""
+
+    def synced(self, tally: Tally, letters: Sequence[Letter], trouble: Collection[str]) -> None:
+        """Remember a batch."""
+        self.tallies.append(tally)
+        self.letters += letters
+        self.trouble |= set(trouble)
+
+
+@dataclass
+class Context:
+    """Lambda's context, as far as the sync looks."""
+
+    remaining_ms: int = 60_000
+    aws_request_id: str = "request-1"
+
+    def get_remaining_time_in_millis(self) -> int:
+        """Say how long the invocation may go on."""
+        return self.remaining_ms
+
+
+def make_runtime(
+    registry: Registry,
+    dynamodb: Any = None,
+    queue: Any = None,
+    observer: Any = None,
+    backoff: Backoff = NO_WAIT,
+) -> Runtime:
+    """Connect a model to stand-ins."""
+    return Runtime(
+        routes=routes(registry, {}),
+        model="model-1",
+        view=ViewTable(dynamodb or FakeDynamoDB(), TABLE, backoff),
+        dead_letters=DeadLetters(queue or FakeQueue(), "queue", backoff),
+        observer=observer or Heard(),
+        now=lambda: 1_790_000_010.0,
+    )
