@@ -1,0 +1,1 @@
+"""The tests, by cost: unit, integration, infra."""

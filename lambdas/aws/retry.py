@@ -5,7 +5,15 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    HTTPClientError,
+    IncompleteReadError,
+)
+from botocore.exceptions import (
+    ConnectionError as NoConnectionError,
+)
 
 from lambdas.aws.deadline import Deadline
 
@@ -37,7 +45,7 @@ def passes(error: ClientError | BotoCoreError) -> bool:
     if isinstance(error, ClientError):
         status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
         return code_of(error) in THROTTLED or status >= SERVER_ERROR
-    return isinstance(error, HTTPClientError)
+    return isinstance(error, HTTPClientError | NoConnectionError | IncompleteReadError)
 
 
 @dataclass(frozen=True, slots=True)

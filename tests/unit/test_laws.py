@@ -198,9 +198,7 @@ def test_counts_add_up_and_no_data_is_told(steps: list[Step], data: st.DataObjec
 
 
 @given(poisoned, st.data())
-def test_a_poison_record_never_stops_its_neighbours(
-    steps: list[Step], data: st.DataObject
-) -> None:
+def test_a_poison_record_never_stops_its_neighbours(steps: list[Step], data: st.DataObject) -> None:
     """Items that were never poison are exact, whatever stood beside them in a batch."""
     table = make_table(steps)
     dynamodb, _, _ = deliver(table, Luck(data))

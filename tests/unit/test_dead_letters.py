@@ -1,0 +1,59 @@
+"""Letters reach the queue, or come back to be reported."""
+
+import pytest
+
+from lambdas.aws.dead_letters import CALL_LIMIT, DeadLetters
+from lambdas.aws.deadline import Deadline
+from lambdas.pipeline.letter import Letter
+from tests.fakes import NETWORK_DOWN, NO_WAIT, FakeQueue, refusal
+
+
+def letters(count: int, size: int = 10) -> list[Letter]:
+    return [Letter(n, "Orders", f"{n}", "E", "r", f"{n}".ljust(size)) for n in range(count)]
+
+
+def send(queue: FakeQueue, to_send: list[Letter], seconds: float = 30) -> list[Letter]:
+    post = DeadLetters(queue, "queue", NO_WAIT)  # type: ignore[arg-type]  # a stand-in
+    return post.send(to_send, until=Deadline.after(seconds))
+
+
+def test_letters_go_out_in_calls_of_ten() -> None:
+    queue = FakeQueue()
+    assert send(queue, letters(21)) == []
+    assert (queue.calls, len(queue.bodies)) == (3, 21)
+
+
+def test_large_letters_go_out_in_calls_that_sqs_takes() -> None:
+    queue = FakeQueue()
+    assert send(queue, letters(4, CALL_LIMIT // 2)) == []
+    assert queue.calls == 2
+
+
+def test_no_letters_make_no_call() -> None:
+    queue = FakeQueue()
+    assert send(queue, []) == []
+    assert queue.calls == 0
+
+
+def test_letters_the_queue_fails_to_take_are_sent_again_and_only_those() -> None:
+    queue = FakeQueue([{"1", "2"}, NETWORK_DOWN, {"0"}])
+    assert send(queue, letters(3)) == []
+    assert sorted(body.strip() for body in queue.bodies) == ["0", "1", "2"]
+    assert queue.calls == 4
+
+
+@pytest.mark.parametrize("code", ["AccessDenied", "AWS.SimpleQueueService.NonExistentQueue"])
+def test_letters_a_queue_refuses_for_good_come_back_at_once(code: str) -> None:
+    queue = FakeQueue([refusal(code, "SendMessageBatch")])
+    assert send(queue, letters(3)) == letters(3)
+    assert queue.calls == 1
+
+
+def test_letters_that_are_not_in_by_the_deadline_come_back() -> None:
+    assert send(FakeQueue(), letters(3), seconds=-1) == letters(3)
+
+
+def test_a_refused_call_does_not_keep_the_other_letters_back() -> None:
+    queue = FakeQueue([refusal("AccessDenied", "SendMessageBatch")])
+    assert [letter.position for letter in send(queue, letters(15))] == list(range(10))
+    assert len(queue.bodies) == 5

@@ -1,0 +1,185 @@
+"""Declarations that contradict themselves or each other are refused, with both sides named."""
+
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from lambdas.model import (
+    AccessPattern,
+    Attribute,
+    Index,
+    Item,
+    Registry,
+    Row,
+    Source,
+    binary,
+    number,
+    text,
+    view,
+)
+from lambdas.model.errors import DeclarationError
+from lambdas.views import registry
+
+orders = Source("Orders", partition_key="id")
+
+
+def rows(item: Item) -> Iterator[Row]:
+    """Derive one row."""
+    yield Row("PK", item["id"])
+
+
+def module(name: str, **declared: Any) -> ModuleType:
+    made = ModuleType(name)
+    made.__dict__.update(declared)
+    return made
+
+
+def declare(**declared: Any) -> Registry:
+    return Registry.of([module("shop", orders=orders, rows=view(orders)(rows), **declared)])
+
+
+def test_two_sources_of_one_table_are_refused_with_both_files() -> None:
+    again = Source("Orders", partition_key="other")
+    with pytest.raises(DeclarationError, match="'Orders': declared in one and in two"):
+        Registry.of([module("one", orders=orders), module("two", again=again)])
+
+
+def test_two_patterns_of_one_name_are_refused_with_both_files() -> None:
+    one = module("one", orders=orders, rows=view(orders)(rows), a=AccessPattern("all", "X"))
+    two = module("two", a=AccessPattern("all", "Y"))
+    with pytest.raises(DeclarationError, match="one name, 'all': declared in one and in two"):
+        Registry.of([one, two])
+
+
+def test_two_indexes_of_one_name_are_refused_with_both_files() -> None:
+    one = module("one", orders=orders, rows=view(orders)(rows), a=Index("GSI1", partition="a"))
+    two = module("two", b=Index("GSI1", partition="b"))
+    with pytest.raises(DeclarationError, match="one name, 'GSI1': declared in one and in two"):
+        Registry.of([one, two])
+
+
+def test_an_index_that_two_files_share_is_one_index() -> None:
+    shared = Index("GSI1", partition="a")
+    one = module("one", orders=orders, rows=view(orders)(rows), shared=shared)
+    assert Registry.of([one, module("two", shared=shared)]).indexes[0] is shared
+
+
+def test_a_view_on_an_unknown_source_is_refused_with_those_that_exist() -> None:
+    stray = view(Source("Strays", partition_key="id"))(rows)
+    with pytest.raises(DeclarationError, match=r"'rows' in .* source 'Strays'.* are Orders"):
+        declare(stray=stray)
+
+
+def test_a_pattern_on_an_unknown_index_is_refused_with_those_that_exist() -> None:
+    stray = AccessPattern("stray", "X", index=Index("GSI9", partition="a", include=["data"]))
+    with pytest.raises(DeclarationError, match=r"'stray' asks index 'GSI9'.* are Owner"):
+        declare(stray=stray)
+
+
+def test_a_source_without_a_view_is_refused() -> None:
+    with pytest.raises(DeclarationError, match="'Unseen' has no view"):
+        declare(unseen=Source("Unseen", partition_key="id"))
+
+
+@pytest.mark.parametrize("side", ["partition", "sort"])
+def test_an_index_of_more_than_four_attributes_on_a_side_is_refused(side: str) -> None:
+    keys: dict[str, Any] = {"partition": ["x"]} | {side: list("abcde")}
+    with pytest.raises(DeclarationError, match=f"'Wide1': 5 {side} attributes; .* at most 4"):
+        Index("Wide1", **keys)
+    Index("Wide1", partition=list("abcd"), sort=list("efgh"))
+
+
+@pytest.mark.parametrize("type_", ["M", "BOOL", "SS", "s"])
+def test_a_key_attribute_of_a_type_that_is_no_key_is_refused(type_: str) -> None:
+    with pytest.raises(DeclarationError, match=f"'when' has type '{type_}'"):
+        Index("ByWhen", partition=Attribute("when", type_))
+
+
+def test_one_attribute_of_two_types_is_refused_with_both_indexes() -> None:
+    a, b = Index("ByDay", partition="day"), Index("ByDate", partition=number("day"))
+    with pytest.raises(DeclarationError, match=r"'day' is S in index 'ByDay' and N in .* 'ByDate'"):
+        declare(a=a, b=b)
+
+
+def test_more_than_twenty_indexes_are_refused_and_the_owner_index_is_one_of_them() -> None:
+    many = {f"i{n}": Index(f"Index{n}", partition=f"key{n}") for n in range(20)}
+    with pytest.raises(DeclarationError, match="21 indexes with 'Owner'; DynamoDB takes 20"):
+        declare(**many)
+    many.pop("i0")
+    assert len(declare(**many).indexes) == 20
+
+
+def test_a_projection_that_misses_what_a_pattern_promises_is_refused_with_both() -> None:
+    bare = Index("Bare", partition="a")
+    with pytest.raises(
+        DeclarationError, match="'slim' on index 'Bare': it promises 'data', which the index"
+    ):
+        AccessPattern("slim", "X", index=bare)
+    AccessPattern("slim", "X", index=bare, shows=[])
+    AccessPattern("slim", "X", index=bare, shows=["a"])
+    AccessPattern("full", "X", index=Index("All", partition="a", all_because="export"))
+
+
+def test_an_index_keyed_or_filled_with_what_rows_use_or_lack_is_refused() -> None:
+    with pytest.raises(DeclarationError, match="'Mine' is keyed by data, which every row"):
+        declare(mine=Index("Mine", partition="data"))
+    with pytest.raises(DeclarationError, match=r"'Mine' includes colour.*rows have .*data"):
+        declare(mine=Index("Mine", partition="a", include=["colour"]))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        ({"name": "x", "partition": "a"}, "3 to 255"),
+        ({"name": "Fine", "partition": []}, "needs a partition"),
+        ({"name": "Fine", "partition": "a", "sort": "a"}, "named twice"),
+        ({"name": "Fine", "partition": "a", "include": ["x"], "all_because": "y"}, "exclude"),
+        ({"name": "Fine", "partition": "a", "include": [f"x{n}" for n in range(21)]}, "takes 20"),
+        ({"name": "Fine", "partition": ""}, "1 to 255"),
+    ],
+)
+def test_an_index_that_dynamodb_would_refuse_is_refused(wrong: dict[str, Any], why: str) -> None:
+    with pytest.raises(DeclarationError, match=why):
+        Index(**wrong)
+
+
+def test_a_source_that_dynamodb_would_refuse_is_refused() -> None:
+    with pytest.raises(DeclarationError, match="3 to 255"):
+        Source("a b", partition_key="id")
+    with pytest.raises(DeclarationError, match="one partition key and at most one sort key"):
+        Source("Fine", partition_key=["a", "b"])
+
+
+def test_a_view_by_sort_key_needs_a_sort_key_of_text() -> None:
+    with pytest.raises(DeclarationError, match="'Orders' is for sort keys that begin with 'X#'"):
+        view(orders, sort_begins="X#")
+    with pytest.raises(DeclarationError, match="no sort key of text"):
+        view(Source("Dated", partition_key="id", sort_key=number("day")), sort_begins="2")
+
+
+def test_the_shop_fits_together() -> None:
+    model = registry()
+    assert [source.name for source in model.sources] == ["Orders", "Payments", "Products", "Users"]
+    assert model.indexes[-1].name == "Owner"
+    assert model.indexes[-1].projection == "KEYS_ONLY"
+    with pytest.raises(KeyError, match=r"no source is named 'Nope'.*Orders, Payments"):
+        model.source("Nope")
+    with pytest.raises(KeyError, match="no access pattern is named 'nope'"):
+        model.pattern("nope")
+
+
+def test_key_attributes_are_listed_once_with_their_types() -> None:
+    index = Index("Three", partition=[text("t"), binary("b")], sort=number("n"))
+    assert declare(index=index).key_attributes == tuple(
+        Attribute(name, type_)
+        for name, type_ in [
+            ("PK", "S"),
+            ("SK", "S"),
+            ("t", "S"),
+            ("b", "B"),
+            ("n", "N"),
+            ("_owner", "S"),
+        ]
+    )

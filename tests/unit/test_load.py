@@ -1,0 +1,67 @@
+"""The cost of thinking: one pass, bounded memory, nothing quadratic. Counted, not timed."""
+
+import sys
+import tracemalloc
+from collections import Counter
+from typing import Any
+
+from lambdas.model import item as item_module
+from lambdas.pipeline.decode import routes
+from lambdas.pipeline.prepare import prepare
+from lambdas.views import registry
+from tests.events import record
+from tests.fakes import Context, FakeDynamoDB, make_runtime
+from tests.shop import order
+
+orders = registry().source("Orders")
+
+
+def many(count: int) -> list[dict[str, Any]]:
+    """Make new orders of about 600 bytes each."""
+    return [
+        record(
+            orders,
+            None,
+            order(SK=f"2025-03-01#{n}", OrderId=f"{n}", Note="x" * 100),
+            n + 1,
+        )
+        for n in range(count)
+    ]
+
+
+def test_six_megabytes_of_ten_thousand_records_fit_in_half_a_gigabyte() -> None:
+    from lambdas.sync import sync  # noqa: PLC0415 - after the records are made
+
+    records = many(10_000)
+    dynamodb = FakeDynamoDB()
+    runtime = make_runtime(registry(), dynamodb)
+    tracemalloc.start()
+    answer = sync({"Records": records}, Context(600_000), runtime)  # type: ignore[arg-type]  # a stand-in
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert answer == {"batchItemFailures": []}
+    assert len(dynamodb.rows) == 30_000
+    assert len(dynamodb.calls) == 1200
+    # The event itself takes about 60 MB as Python objects, the runtime and libraries as much.
+    assert peak < 200 * 1024 * 1024
+
+
+def test_the_work_grows_as_the_number_of_records_does() -> None:
+    def calls(count: int) -> int:
+        made = Counter[str]()
+        records = many(count)
+        sys.setprofile(lambda _, event, __: made.update([event]))
+        prepare(records, routes(registry(), {}), "m")
+        sys.setprofile(None)
+        return made["call"]
+
+    assert calls(400) <= 4 * calls(100) + 100
+
+
+def test_only_touched_attributes_are_decoded(monkeypatch: Any) -> None:
+    decoded: list[Any] = []
+    real = item_module.decode
+    monkeypatch.setattr(item_module, "decode", lambda value: decoded.append(value) or real(value))
+    wide = order(**{f"Extra{n}": {"deep": ["x"] * 50} for n in range(50)})
+    prepare([record(orders, None, wide)], routes(registry(), {}), "m")
+    assert len(decoded) < 40

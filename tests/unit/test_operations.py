@@ -1,0 +1,132 @@
+"""What operators set and see: settings, log lines, metrics."""
+
+import json
+import subprocess
+import sys
+from io import StringIO
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from aws_lambda_powertools import Logger, Metrics
+
+from lambdas.aws.observability import NAMESPACE, SERVICE, Observability
+from lambdas.aws.runtime import runtime
+from lambdas.aws.settings import Settings
+from lambdas.model.errors import SettingsError
+from lambdas.sync import sync
+from lambdas.views import registry
+from tests.events import record
+from tests.fakes import Context, FakeDynamoDB, make_runtime, refusal
+from tests.shop import USER
+
+SETTINGS = Settings(
+    "AdminViewTable", "https://queue", {"Orders": "prod-Orders"}, "abc", tracing=True
+)
+
+
+def test_settings_survive_the_environment() -> None:
+    assert Settings.from_env(SETTINGS.to_env()) == SETTINGS
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"ADMINVIEW_TABLE": ""}, "not set: ADMINVIEW_TABLE"),
+        ({"ADMINVIEW_SOURCES": "{"}, "must be a JSON object such as"),
+        ({"ADMINVIEW_SOURCES": "[]"}, "must be a JSON object such as"),
+    ],
+)
+def test_a_missing_or_malformed_setting_is_named(change: dict[str, str], why: str) -> None:
+    with pytest.raises(SettingsError, match=why):
+        Settings.from_env(SETTINGS.to_env() | change)
+
+
+def test_the_runtime_is_made_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (SETTINGS.to_env() | {"ADMINVIEW_TRACING": "false"}).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "x")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "x")
+    made = runtime.__wrapped__()
+    assert "prod-Orders" in made.routes
+    assert made.model == "abc"
+
+
+def observe(records: list[dict[str, Any]], capsys: Any, **with_: Any) -> tuple[list[Any], Any, str]:
+    """Sync with Powertools listening: the log lines, the metrics, and all of it as text."""
+    log = StringIO()
+    logger = Logger(service=f"{SERVICE}-{uuid4()}", stream=log)  # loggers of one name are one
+    metrics = Metrics(namespace=NAMESPACE, service=SERVICE)
+    made = make_runtime(registry(), observer=Observability(logger, metrics), **with_)
+    sync({"Records": records}, Context(), made)  # type: ignore[arg-type]  # a stand-in
+    told = capsys.readouterr().out
+    return [json.loads(line) for line in log.getvalue().splitlines()], json.loads(told), told
+
+
+users = registry().source("Users")
+
+
+def test_a_batch_is_one_log_line_and_its_metrics(capsys: Any) -> None:
+    lines, metrics, _ = observe([record(users, None, USER)], capsys)
+    assert lines[0]["message"] == "batch synced"
+    assert (lines[0]["records"], lines[0]["rows_put"]) == (1, 3)
+    assert lines[0]["function_request_id"] == "request-1"
+    assert metrics["source"] == "Users"
+    assert metrics["service"] == "adminview"
+    names = {
+        "Records",
+        "RowsPut",
+        "RowsDeleted",
+        "Unchanged",
+        "Unclaimed",
+        "Written",
+        "SetAside",
+        "Returned",
+        "Letters",
+        "LagOfNewestRecord",
+    }
+    assert names <= set(metrics)
+    assert metrics["LagOfNewestRecord"] == [10.0]
+
+
+def test_metrics_of_two_batches_do_not_mix(capsys: Any) -> None:
+    observability = Observability(
+        Logger(service=f"{SERVICE}-{uuid4()}", stream=StringIO()),
+        Metrics(namespace=NAMESPACE, service=SERVICE),
+    )
+    made = make_runtime(registry(), observer=observability)
+    for source, item in (("Users", USER), ("Orders", {"CustomerId": "u", "SK": "NOTE#1"})):
+        one = record(registry().source(source), None, item)
+        sync({"Records": [one]}, Context(), made)  # type: ignore[arg-type]  # a stand-in
+    first, second = map(json.loads, capsys.readouterr().out.splitlines())
+    assert (first["source"], second["source"]) == ("Users", "Orders")
+    assert (first["Written"], second["Unclaimed"]) == ([1.0], [1.0])
+
+
+def test_neither_images_nor_keys_reach_a_log_line_or_a_metric(capsys: Any) -> None:
+    broken = USER | {"addresses": [{"city": "Hanoi"}]}
+    lines, _, told = observe([record(users, None, broken)], capsys)
+    assert lines[0]["message"] == "record set aside"
+    assert lines[0]["error"] == "MissingAttributeError"
+    assert "view 'profile' at lambdas.views.users:" in lines[0]["reason"]
+    everything = json.dumps(lines) + told
+    for secret in ("user-123", "Ada", "ada@shop.example", "Hanoi"):
+        assert secret not in everything
+
+
+def test_a_batch_that_is_returned_is_an_error_line_that_says_what_stood_in_the_way(
+    capsys: Any,
+) -> None:
+    dynamodb = FakeDynamoDB([refusal("AccessDeniedException")])
+    lines, _, _ = observe([record(users, None, USER)], capsys, dynamodb=dynamodb)
+    assert lines[0]["level"] == "ERROR"
+    assert lines[0]["trouble"] == ["AccessDeniedException"]
+
+
+def test_the_tracer_is_not_imported_unless_it_is_switched_on() -> None:
+    code = (
+        "import sys, lambdas.sync; print([m for m in sys.modules if 'xray' in m or 'aiohttp' in m])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,107 @@
+"""Access patterns are checked when they are declared and when they are asked."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from lambdas.model import AccessPattern, Index, KeyCondition, number
+from lambdas.model.errors import DeclarationError, QuestionError
+from lambdas.views import registry
+
+matches = Index(
+    "Matches",
+    partition=["tournament", "region"],
+    sort=["round", number("day"), "id"],
+    include=["data"],
+)
+flat = Index("Flat", partition="a", include=["data"])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        ({"name": "Not Nice", "partition": "X"}, "lower-case words"),
+        ({"partition": ["{t}"], "index": matches}, r"all of \(tournament, region\).* 1 of 2"),
+        ({"partition": ["{t}", "{r}", "{x}"], "index": matches}, "3 of 2"),
+        ({"partition": "X", "sort_begins": "a", "sort_from": "b"}, "one range at most"),
+        ({"partition": "X", "sort": "a", "sort_begins": "b"}, r"2 sort conditions .*\(SK\)"),
+        ({"partition": "X", "sort": "a", "index": flat}, r"1 sort conditions .*\(none\)"),
+        ({"partition": "USER#{}"}, "needs a name in each pair of braces"),
+        ({"partition": "USER#{user"}, "cannot be read"),
+        (
+            {"partition": ["{t}", "{r}"], "sort": ["{round}", "DAY#{day}"], "index": matches},
+            "'day', which is N: it can only be one parameter",
+        ),
+        ({"partition": "X", "shows": ["colour"]}, "'colour', which no row has"),
+    ],
+)
+def test_a_question_that_breaks_a_key_rule_is_refused_when_declared(
+    wrong: dict[str, Any], why: str
+) -> None:
+    with pytest.raises(DeclarationError, match=why):
+        AccessPattern(**({"name": "asked"} | wrong))
+
+
+def test_a_question_to_the_table_becomes_one_key_condition() -> None:
+    asked = AccessPattern("orders", partition="USER#{user}", sort_begins="ORDER#")
+    assert asked.condition(user="u1") == KeyCondition(
+        index=None,
+        expression="#k0 = :v0a AND begins_with(#k1, :v1a)",
+        names={"#k0": "PK", "#k1": "SK"},
+        values={":v0a": {"S": "USER#u1"}, ":v1a": {"S": "ORDER#"}},
+    )
+
+
+def test_a_question_to_a_multi_attribute_index_fixes_its_attributes_from_left_to_right() -> None:
+    asked = AccessPattern(
+        "matches",
+        index=matches,
+        partition=["{tournament}", "{region}"],
+        sort="{round}",
+        sort_between=("{first}", "{last}"),
+    )
+    assert asked.parameters == {
+        "tournament": "S",
+        "region": "S",
+        "round": "S",
+        "first": "N",
+        "last": "N",
+    }
+    condition = asked.condition(tournament="W", region="EU", round="SEMI", first=1, last=Decimal(9))
+    assert condition.index == "Matches"
+    assert condition.expression == (
+        "#k0 = :v0a AND #k1 = :v1a AND #k2 = :v2a AND #k3 BETWEEN :v3a AND :v3b"
+    )
+    assert condition.values[":v3b"] == {"N": "9"}
+
+
+def test_a_range_may_be_open_at_the_end() -> None:
+    asked = AccessPattern("since", partition="LOG", sort_from="{day}")
+    assert asked.condition(day="2025").expression == "#k0 = :v0a AND #k1 >= :v1a"
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({}, r"takes \(status\); given were \(none\)"),
+        ({"status": "X", "page": "1"}, r"given were \(status, page\)"),
+        ({"status": 5}, r"\(status\) must make a non-empty S for 'GSI1_PK'"),
+    ],
+)
+def test_a_wrong_question_is_answered_with_how_to_ask(given: dict[str, Any], why: str) -> None:
+    with pytest.raises(QuestionError, match=why):
+        registry().pattern("orders-by-status").condition(**given)
+
+
+@pytest.mark.parametrize("day", ["5", None, 1.5, Decimal("NaN")])
+def test_a_parameter_of_the_wrong_type_is_refused(day: object) -> None:
+    asked = AccessPattern("on", index=matches, partition=["a", "b"], sort=["c", "{day}"])
+    with pytest.raises(QuestionError, match=r"\(day\) must make a non-empty N for 'day'"):
+        asked.condition(day=day)
+
+
+def test_an_empty_key_is_refused() -> None:
+    asked = AccessPattern("one", index=flat, partition="{a}")
+    with pytest.raises(QuestionError, match="non-empty S"):
+        asked.condition(a="")

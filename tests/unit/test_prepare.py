@@ -1,0 +1,336 @@
+"""A batch of records comes to these writes, letters and fates."""
+
+import json
+import re
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from lambdas.model import Index, Item, Registry, Row, Source, number, view
+from lambdas.pipeline.decode import routes
+from lambdas.pipeline.letter import BODY_LIMIT
+from lambdas.pipeline.prepare import Batch, Fate, prepare, sequence_at
+from lambdas.views import registry
+from tests.events import record, ttl_deletion
+from tests.shop import FAVOURITE, USER, order
+
+users, orders = registry().source("Users"), registry().source("Orders")
+
+
+def prepared(*records: dict[str, Any], model: Registry | None = None) -> Batch:
+    return prepare(records, routes(model or registry(), {}), "model-1")
+
+
+def written(batch: Batch) -> dict[tuple[str, str], bool]:
+    """Say which rows are put (True) and which deleted (False)."""
+    return {write.key: write.attributes is not None for write in batch.writes}
+
+
+def letters(batch: Batch) -> list[dict[str, Any]]:
+    return [json.loads(letter.body) for letter in batch.letters]
+
+
+PROFILE, HOME, WORK = (("USER#user-123", sk) for sk in ("PROFILE", "ADDRESS#home", "ADDRESS#work"))
+ONE_ADDRESS = USER | {"addresses": [{"id": "home", "city": "Hanoi"}]}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected", "fate"),
+    [
+        (None, USER, {PROFILE: True, HOME: True, WORK: True}, Fate.WRITTEN),
+        (USER, None, {PROFILE: False, HOME: False, WORK: False}, Fate.WRITTEN),
+        (USER, ONE_ADDRESS, {WORK: False}, Fate.WRITTEN),
+        (ONE_ADDRESS, USER, {WORK: True}, Fate.WRITTEN),
+        (USER, USER | {"name": "Eve"}, {PROFILE: True}, Fate.WRITTEN),
+        (USER, USER | {"lastSeen": "today"}, {}, Fate.UNCHANGED),
+    ],
+)
+def test_only_what_differs_is_written(
+    before: Any, after: Any, expected: dict[tuple[str, str], bool], fate: Fate
+) -> None:
+    batch = prepared(record(users, before, after))
+    assert written(batch) == expected
+    assert batch.fates == [fate]
+    assert batch.letters == []
+
+
+def test_an_item_that_no_view_is_for_is_skipped_and_counted() -> None:
+    batch = prepared(record(orders, None, {"CustomerId": "u", "SK": "NOTE#1"}))
+    assert (written(batch), batch.fates, batch.letters) == ({}, [Fate.UNCLAIMED], [])
+
+
+def test_a_ttl_deletion_and_an_ordinary_one_do_the_same() -> None:
+    ordinary, ttl = prepared(record(users, USER, None)), prepared(ttl_deletion(users, USER))
+    assert written(ordinary) == written(ttl) == {PROFILE: False, HOME: False, WORK: False}
+
+
+def test_a_change_of_a_row_key_removes_the_old_row() -> None:
+    moved = FAVOURITE | {"SK": "FAVOURITE#1"}
+    batch = prepared(record(orders, FAVOURITE, None, 1), record(orders, None, moved, 2))
+    assert written(batch) == {
+        ("USER#user-123", "FAVOURITE#484295"): False,
+        ("USER#user-123", "FAVOURITE#1"): True,
+    }
+
+
+def test_a_batch_is_folded_to_the_last_word_on_each_row() -> None:
+    batch = prepared(
+        record(orders, None, order(), 1),
+        record(orders, order(), order(Status="PAID"), 2),
+        record(orders, order(Status="PAID"), order(Status="PACKED"), 3),
+    )
+    (top,) = (write for write in batch.writes if write.key[1].startswith("ORDER#"))
+    assert top.attributes is not None
+    assert top.attributes["GSI1_PK"] == {"S": "ORDER#STATUS#PACKED"}
+    assert top.attributes["_seq"] == {"S": f"{3:021d}"}
+    assert (top.first, top.last) == (0, 2)
+    assert len(batch.writes) == 3
+
+
+def test_a_row_carries_its_provenance() -> None:
+    batch = prepared(record(users, None, {"userId": "a/b"}, 7, at=1_790_000_000.5))
+    (write,) = batch.writes
+    assert write.attributes is not None
+    assert {name: write.attributes[name] for name in ("_owner", "_seq", "_at", "_model")} == {
+        "_owner": {"S": "Users/a%2Fb"},
+        "_seq": {"S": f"{7:021d}"},
+        "_at": {"N": "1790000000"},
+        "_model": {"S": "model-1"},
+    }
+
+
+def test_an_owner_can_be_read_back_into_its_key() -> None:
+    key = {"CustomerId": {"S": "a/b%2Fc"}, "SK": {"S": "x#/%25"}}
+    assert orders.key_from(orders.owner(key)) == key
+    with pytest.raises(ValueError, match="does not name an item of source 'Users'"):
+        users.key_from("Orders/a/b")
+
+
+BROKEN = {"CustomerId": "user-123", "SK": "2025-03-01#2121195", "OrderId": "2121195"}
+
+
+def test_a_record_whose_view_raises_is_set_aside_and_its_neighbours_are_written() -> None:
+    batch = prepared(
+        record(users, None, USER, 1),
+        record(orders, None, BROKEN, 2),
+        record(orders, None, FAVOURITE, 3),
+    )
+    assert batch.fates == [Fate.WRITTEN, Fate.SET_ASIDE, Fate.WRITTEN]
+    assert len(batch.writes) == 4
+    (letter,) = letters(batch)
+    assert letter["error"]["kind"] == "MissingAttributeError"
+    assert (
+        "no attribute 'Status'; view 'order' at lambdas.views.orders:" in letter["error"]["reason"]
+    )
+    assert letter["source"] == letter["table"] == "Orders"
+    assert letter["owner"] == "Orders/user-123/2025-03-01#2121195"
+    assert letter["sequence"] == f"{2:021d}"
+    assert letter["rows"] == []
+
+
+def test_a_letter_names_the_rows_that_the_record_might_have_touched() -> None:
+    batch = prepared(record(orders, order(), BROKEN))
+    assert [tuple(row) for row in letters(batch)[0]["rows"]] == [
+        ("ORDER#2121195", "PRODUCT#product-abc-123"),
+        ("ORDER#2121195", "PRODUCT#product-def-789"),
+        ("USER#user-123", "ORDER#2025-03-01#2121195"),
+    ]
+    assert written(batch) == {}
+
+
+def test_an_unreadable_before_is_written_over_and_leaves_a_letter() -> None:
+    batch = prepared(record(orders, BROKEN, order()))
+    assert len(batch.writes) == 3
+    assert batch.fates == [Fate.WRITTEN]
+    (letter,) = letters(batch)
+    assert letter["error"]["kind"] == "MissingAttributeError"
+    assert len(letter["rows"]) == 3
+
+
+def test_the_deletion_of_an_unreadable_item_is_set_aside() -> None:
+    batch = prepared(record(orders, BROKEN, None))
+    assert (written(batch), batch.fates, len(batch.letters)) == ({}, [Fate.SET_ASIDE], 1)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "reason"),
+    [
+        (lambda r: r.update(eventSourceARN="arn:x:table/Nope/stream/1"), "no source .* 'Nope'"),
+        (lambda r: r.pop("eventSourceARN"), "does not name its stream"),
+        (lambda r: r["dynamodb"].pop("NewImage"), "must be NEW_AND_OLD_IMAGES"),
+        (lambda r: r.update(eventName="MODIFY"), "must be NEW_AND_OLD_IMAGES"),
+        (lambda r: r.update(eventName="WHAT"), "must be NEW_AND_OLD_IMAGES"),
+        (lambda r: r["dynamodb"].pop("Keys"), "not one of a stream"),
+        (lambda r: r["dynamodb"].update(Keys="x"), "not one of a stream"),
+        (lambda r: r["dynamodb"].update(Keys={"userId": {"N": "1"}}), "'userId' as S; .* it is N"),
+        (lambda r: r["dynamodb"].update(Keys={}), "'userId' as S; .* it is missing"),
+        (lambda r: r.pop("dynamodb"), "not one of a stream"),
+        (lambda r: r.clear(), "does not name its stream"),
+    ],
+)
+def test_a_record_that_is_no_record_is_set_aside_and_says_why(spoil: Any, reason: str) -> None:
+    spoiled = record(users, None, USER, 1)
+    spoil(spoiled)
+    batch = prepared(spoiled, record(users, None, USER, 2))
+    assert batch.fates == [Fate.SET_ASIDE, Fate.WRITTEN]
+    (letter,) = letters(batch)
+    assert letter["error"]["kind"] == "UnreadableRecordError"
+    assert re.search(reason, letter["error"]["reason"])
+    assert "ada@shop.example" not in batch.letters[0].body
+
+
+def test_routing_is_by_the_exact_name_of_the_table() -> None:
+    followed = routes(registry(), {"Users": "prod-Users"})
+    assert set(followed) == {"prod-Users", "Orders", "Products", "Payments"}
+    for table in ("Users", "my-prod-Users", "prod-Users2"):
+        batch = prepare([record(users, None, USER, table=table)], followed, "m")
+        assert batch.fates == [Fate.SET_ASIDE]
+    batch = prepare([record(users, None, USER, table="prod-Users")], followed, "m")
+    assert batch.fates == [Fate.WRITTEN]
+
+
+things = Source("Things", partition_key="id")
+by_size = Index("BySize", partition=number("size"), include=["data"])
+by_size_and_name = Index("BySizeAndName", partition=number("size"), sort="name")
+
+
+def model_of(derivation: Any, **kind: Any) -> Registry:
+    module = ModuleType("things")
+    indexes = {"a": by_size, "b": by_size_and_name}
+    module.__dict__.update(things=things, rows=view(things, **kind)(derivation), **indexes)
+    return Registry.of([module])
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        (lambda: Row("", "x"), "'PK' takes 0 bytes; DynamoDB takes 1 to 2048"),
+        (lambda: Row("x", ""), "'SK' takes 0 bytes"),
+        (lambda: Row("x", "é" * 513), "'SK' takes 1026 bytes; DynamoDB takes 1 to 1024"),
+        (lambda: Row("x" * 2049, "x"), "'PK' takes 2049 bytes"),
+        (lambda: Row(5, "x"), "PK of a row is text; the view gave int"),
+        (lambda: Row("x", "x", indexes=[by_size("5")]), "'size' as N; the view gave S"),
+        (lambda: Row("x", "x", indexes=[by_size(True)]), "'size' as N; the view gave BOOL"),
+        (lambda: Row("x", "x", indexes=[by_size()]), r"keyed by \(size\); 0 values"),
+        (lambda: Row("x", "x", indexes=[by_size_and_name(1, "")]), "'name' takes 0 bytes"),
+        (
+            lambda: Row("x", "x", indexes=[by_size(1), by_size_and_name(2, "n")]),
+            "'BySizeAndName' gives 'size' a second value",
+        ),
+        (lambda: Row("x", "x", data={"v": "y" * 410_000}), "takes 41.... bytes, and there is room"),
+        (lambda: Row("x", "x", data={"v": 1.5}), "floats lose digits"),
+        (lambda: Row("x", "x", data=Item({"l": {"S": "x"}}).raw("l")), "a row's data is a map"),
+        (lambda: "not a row", "raised AttributeError at"),
+    ],
+)
+def test_a_row_that_dynamodb_would_refuse_sets_its_record_aside(row: Any, reason: str) -> None:
+    def derivation(item: Item) -> Iterator[Row]:
+        yield Row("fine", item["id"])
+        yield row()
+
+    batch = prepared(record(things, None, {"id": "i"}), model=model_of(derivation))
+    assert batch.fates == [Fate.SET_ASIDE]
+    assert written(batch) == {}
+    assert re.search(reason, letters(batch)[0]["error"]["reason"])
+
+
+def test_a_row_just_within_the_limit_passes_with_its_provenance_counted() -> None:
+    def derivation(item: Item) -> Iterator[Row]:
+        yield Row("PK", "SK", data={"v": "y" * int(item["length"])})
+
+    def fate(length: int) -> Fate:
+        one = record(things, None, {"id": "i", "length": length})
+        return prepared(one, model=model_of(derivation)).fates[0]
+
+    limit = max(n for n in range(409_300, 409_600) if fate(n) is Fate.WRITTEN)
+    batch = prepared(record(things, None, {"id": "i", "length": limit}), model=model_of(derivation))
+    (write,) = batch.writes
+    assert write.attributes is not None
+    assert sum(len(name) for name in write.attributes) + limit < 400 * 1024
+    assert fate(limit + 1) is Fate.SET_ASIDE
+
+
+def test_one_item_with_two_rows_of_one_key_is_set_aside() -> None:
+    def derivation(item: Item) -> Iterator[Row]:
+        yield Row("PK", item["id"])
+        yield Row("PK", item["id"])
+
+    batch = prepared(record(things, None, {"id": "i"}), model=model_of(derivation))
+    assert "two rows of one item have the same PK and SK" in letters(batch)[0]["error"]["reason"]
+
+
+def test_two_items_that_claim_one_row_are_noticed() -> None:
+    def derivation(_: Item) -> Iterator[Row]:
+        yield Row("PK", "SK")
+
+    first, second = (record(things, None, {"id": id_}, n) for n, id_ in enumerate("ab", 1))
+    batch = prepared(first, second, model=model_of(derivation))
+    assert batch.fates == [Fate.WRITTEN, Fate.SET_ASIDE]
+    assert letters(batch)[0]["error"]["kind"] == "OwnershipError"
+
+
+def test_an_error_of_a_view_is_told_by_kind_and_place_and_never_quotes_data() -> None:
+    def derivation(item: Item) -> Iterator[Row]:
+        yield Row("PK", str(int(item["name"])))
+
+    batch = prepared(record(things, None, {"id": "i", "name": "Ada"}), model=model_of(derivation))
+    reason = letters(batch)[0]["error"]["reason"]
+    assert "view 'derivation' raised ValueError at" in reason
+    assert "Ada" not in batch.letters[0].body
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ({"where": {"type": "order"}}, Fate.WRITTEN),
+        ({"where": {"type": "other"}}, Fate.UNCLAIMED),
+        ({"where": {"absent": "x"}}, Fate.UNCLAIMED),
+        ({"when": lambda item: "type" in item}, Fate.WRITTEN),
+        ({"when": lambda item: "absent" in item}, Fate.UNCLAIMED),
+        ({"where": {"type": "order"}, "when": lambda _: False}, Fate.UNCLAIMED),
+    ],
+)
+def test_a_view_is_for_the_items_it_says(kind: dict[str, Any], expected: Fate) -> None:
+    def derivation(item: Item) -> Iterator[Row]:
+        yield Row("PK", item["id"])
+
+    one = record(things, None, {"id": "i", "type": "order"})
+    assert prepared(one, model=model_of(derivation, **kind)).fates == [expected]
+
+
+def test_an_item_that_changes_its_kind_loses_the_rows_of_the_old_one() -> None:
+    def derivation(item: Item) -> Iterator[Row]:
+        yield Row("PK", item["id"])
+
+    model = model_of(derivation, where={"type": "order"})
+    before, after = {"id": "i", "type": "order"}, {"id": "i", "type": "draft"}
+    assert written(prepared(record(things, before, after), model=model)) == {("PK", "i"): False}
+
+
+def test_a_key_too_long_for_an_owner_is_set_aside() -> None:
+    batch = prepared(record(things, None, {"id": "é" * 1024}), model=model_of(lambda _: iter(())))
+    assert "too long to be an owner" in letters(batch)[0]["error"]["reason"]
+
+
+def test_row_keys_too_many_for_one_letter_make_several_that_name_them_all() -> None:
+    def derivation(item: Item) -> Iterator[Row]:
+        if "poison" in item:
+            raise ValueError
+        for n in range(1000):
+            yield Row("P" * 500, f"{n}")
+
+    before, after = {"id": "i"}, {"id": "i", "poison": 1}
+    batch = prepared(record(things, before, after), model=model_of(derivation))
+    assert len(batch.letters) == 3
+    assert all(len(letter.body) < BODY_LIMIT + 2000 for letter in batch.letters)
+    assert len({tuple(row) for letter in letters(batch) for row in letter["rows"]}) == 1000
+
+
+def test_a_record_without_a_sequence_number_is_named_by_the_nearest_before_it() -> None:
+    named, unnamed = record(users, None, USER, 5), record(users, None, USER, 6)
+    del unnamed["dynamodb"]["SequenceNumber"]
+    assert sequence_at([named, unnamed], 1) == f"{5:021d}"
+    with pytest.raises(ValueError, match="must come again whole"):
+        sequence_at([unnamed, named], 0)

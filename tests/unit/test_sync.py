@@ -1,0 +1,157 @@
+"""The handler under each fault: what is written, what is reported, what is set aside."""
+
+import json
+from typing import Any
+
+import pytest
+
+from lambdas import sync as function
+from lambdas.aws.retry import Backoff
+from lambdas.aws.runtime import LONGEST_CALL
+from lambdas.model.errors import UnreadableRecordError
+from lambdas.sync import LETTERS_RESERVE, WRITES_RESERVE, sync
+from lambdas.views import registry
+from tests.events import record
+from tests.fakes import Context, FakeDynamoDB, FakeQueue, Heard, make_runtime, refusal
+from tests.shop import USER
+
+users = registry().source("Users")
+DONE: dict[str, Any] = {"batchItemFailures": []}
+
+
+def user(n: int, **more: Any) -> dict[str, Any]:
+    return {"userId": f"u{n}", "name": f"name-{n}"} | more
+
+
+def inserts(count: int, poison: tuple[int, ...] = ()) -> list[dict[str, Any]]:
+    """Make records of users; those of *poison* have an address that no view can read."""
+    return [
+        record(users, None, user(n, addresses=[{}]) if n in poison else user(n), n + 1)
+        for n in range(count)
+    ]
+
+
+def at(position: int) -> dict[str, Any]:
+    return {"batchItemFailures": [{"itemIdentifier": f"{position + 1:021d}"}]}
+
+
+def run(records: list[dict[str, Any]], **with_: Any) -> Any:
+    context = with_.pop("context", Context())
+    return sync({"Records": records}, context, make_runtime(registry(), **with_))
+
+
+def unprocessed(*names: str) -> Any:
+    """Leave the rows of the named users unprocessed, for ever."""
+    owners = {f"USER#{name}" for name in names}
+    return lambda requests: [r for r in requests if r["PutRequest"]["Item"]["PK"]["S"] in owners]
+
+
+def test_a_batch_that_is_wholly_written_reports_nothing() -> None:
+    dynamodb, heard = FakeDynamoDB(), Heard()
+    assert run(inserts(60), dynamodb=dynamodb, observer=heard) == DONE
+    assert len(dynamodb.rows) == 60
+    (tally,) = heard.tallies
+    assert (tally.records, tally.written, tally.rows_put, tally.lag_seconds) == (60, 60, 60, 10.0)
+
+
+def test_an_empty_batch_is_done() -> None:
+    assert run([]) == DONE
+
+
+def test_what_stays_unprocessed_is_reported_at_the_earliest_record() -> None:
+    forever = [unprocessed("u2", "u5")] * 100_000
+    brief = Context(int(WRITES_RESERVE * 1000) + 100)
+    dynamodb, heard = FakeDynamoDB(forever), Heard()
+    assert run(inserts(8), dynamodb=dynamodb, context=brief, observer=heard) == at(2)
+    assert sorted(pk for pk, _ in dynamodb.rows) == [f"USER#u{n}" for n in (0, 1, 3, 4, 6, 7)]
+    (tally,) = heard.tallies
+    assert (tally.written, tally.returned) == (2, 6)
+
+
+def test_a_folded_row_is_reported_at_its_first_record() -> None:
+    """The row of u1 was to be written by records 1 and 3: neither is in the view."""
+    records = [*inserts(3), record(users, user(1), user(1, name="new"), 4)]
+    brief = Context(int(WRITES_RESERVE * 1000) + 100)
+    dynamodb = FakeDynamoDB([unprocessed("u1")] * 100_000)
+    assert run(records, dynamodb=dynamodb, context=brief) == at(1)
+
+
+def test_throttling_that_passes_is_waited_out() -> None:
+    slept: list[float] = []
+    dynamodb = FakeDynamoDB([refusal("ThrottlingException")] * 5)
+    assert run(inserts(3), dynamodb=dynamodb, backoff=Backoff(sleep=slept.append)) == DONE
+    assert len(slept) == 5
+    assert len(dynamodb.rows) == 3
+
+
+def test_a_table_that_cannot_be_written_to_keeps_the_whole_batch_in_the_stream() -> None:
+    heard = Heard()
+    dynamodb = FakeDynamoDB([refusal("AccessDeniedException")])
+    assert run(inserts(3), dynamodb=dynamodb, observer=heard) == at(0)
+    assert heard.trouble == {"AccessDeniedException"}
+
+
+def test_a_handler_out_of_time_writes_nothing_and_reports_the_first_record() -> None:
+    dynamodb, queue = FakeDynamoDB(), FakeQueue()
+    answer = run(inserts(3, poison=(0,)), dynamodb=dynamodb, queue=queue, context=Context(10))
+    assert (answer, dynamodb.rows, queue.bodies) == (at(0), {}, [])
+
+
+def test_a_refused_row_sets_its_record_aside_and_the_others_are_written() -> None:
+    records = [*inserts(3), record(users, None, USER, 4)]
+    dynamodb, queue, heard = FakeDynamoDB(bad={"ADDRESS#work"}), FakeQueue(), Heard()
+    assert run(records, dynamodb=dynamodb, queue=queue, observer=heard) == DONE
+    (letter,) = map(json.loads, queue.bodies)
+    assert letter["error"]["kind"] == "RefusedRowError"
+    assert letter["owner"] == "Users/user-123"
+    assert ["USER#user-123", "ADDRESS#work"] in letter["rows"]
+    assert len(letter["rows"]) == 3
+    assert len(dynamodb.rows) == 5
+    (tally,) = heard.tallies
+    assert (tally.written, tally.set_aside) == (3, 1)
+
+
+def test_letters_are_sent_after_the_writes_are_in() -> None:
+    dynamodb = FakeDynamoDB()
+
+    class Watching(FakeQueue):
+        def send_message_batch(self, **call: Any) -> dict[str, Any]:
+            assert len(dynamodb.rows) == 2
+            return super().send_message_batch(**call)
+
+    queue = Watching()
+    assert run(inserts(3, poison=(0,)), dynamodb=dynamodb, queue=queue) == DONE
+    assert len(queue.bodies) == 1
+
+
+def test_letters_behind_the_checkpoint_wait_for_their_record_to_come_again() -> None:
+    brief = Context(int(WRITES_RESERVE * 1000) + 100)
+    dynamodb, queue = FakeDynamoDB([unprocessed("u2")] * 100_000), FakeQueue()
+    answer = run(inserts(5, poison=(1, 3)), dynamodb=dynamodb, queue=queue, context=brief)
+    assert answer == at(2)
+    assert [json.loads(body)["owner"] for body in queue.bodies] == ["Users/u1"]
+
+
+def test_a_record_whose_letter_the_queue_refuses_is_reported() -> None:
+    queue, heard = FakeQueue([refusal("AccessDenied")]), Heard()
+    assert run(inserts(5, poison=(2, 4)), queue=queue, observer=heard) == at(2)
+    assert heard.trouble == {"DeadLetterQueueRefused"}
+    (tally,) = heard.tallies
+    assert (tally.set_aside, tally.returned, tally.letters) == (0, 3, 0)
+
+
+def test_time_is_kept_in_hand_for_a_hung_call_and_for_the_letters() -> None:
+    assert LETTERS_RESERVE > LONGEST_CALL
+    assert WRITES_RESERVE >= LETTERS_RESERVE + LONGEST_CALL
+
+
+def test_an_event_that_is_none_of_a_stream_is_refused_in_words() -> None:
+    with pytest.raises(UnreadableRecordError, match="takes the events of DynamoDB streams"):
+        sync({}, Context(), make_runtime(registry()))  # type: ignore[typeddict-item, arg-type]  # on purpose
+
+
+def test_the_deployed_handler_makes_its_runtime_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    dynamodb = FakeDynamoDB()
+    monkeypatch.setattr(function, "runtime", lambda: make_runtime(registry(), dynamodb))
+    assert function.handler({"Records": inserts(1)}, Context()) == DONE  # type: ignore[arg-type]  # a stand-in
+    assert len(dynamodb.rows) == 1

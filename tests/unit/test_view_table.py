@@ -1,0 +1,201 @@
+"""Writes reach the table once each, whatever BatchWriteItem does to them on the way."""
+
+import threading
+from base64 import b64encode
+from typing import Any
+
+import boto3
+import pytest
+from botocore.exceptions import EndpointConnectionError, NoCredentialsError
+from botocore.stub import Stubber
+
+from lambdas.aws.deadline import Deadline
+from lambdas.aws.retry import LONGEST_PAUSE, Backoff, passes
+from lambdas.aws.view_table import BATCH_LIMIT, CALLS_AT_ONCE, ViewTable
+from lambdas.aws.wire import for_boto3, from_boto3
+from lambdas.pipeline.fold import Write
+from tests.fakes import NETWORK_DOWN, NO_WAIT, TABLE, FakeDynamoDB, refusal
+
+
+def puts(count: int, start: int = 0) -> list[Write]:
+    return [
+        Write(("P", f"{n}"), "o", {"PK": {"S": "P"}, "SK": {"S": f"{n}"}}, n, n)
+        for n in range(start, start + count)
+    ]
+
+
+def table(dynamodb: Any, backoff: Backoff = NO_WAIT) -> ViewTable:
+    return ViewTable(dynamodb, TABLE, backoff)
+
+
+SOON = 30.0
+
+
+@pytest.mark.parametrize("count", [0, 1, 25, 26, 260])
+def test_writes_go_out_in_calls_of_twenty_five(count: int) -> None:
+    dynamodb = FakeDynamoDB()
+    outcome = table(dynamodb).write(puts(count), until=Deadline.after(SOON))
+    assert len(dynamodb.rows) == len(outcome.written) == count
+    assert len(dynamodb.calls) == -(-count // BATCH_LIMIT)
+
+
+def test_a_deletion_removes_its_row() -> None:
+    dynamodb = FakeDynamoDB()
+    table(dynamodb).write(puts(2), until=Deadline.after(SOON))
+    table(dynamodb).write([Write(("P", "0"), "o", None, 0, 0)], until=Deadline.after(SOON))
+    assert list(dynamodb.rows) == [("P", "1")]
+
+
+def test_unprocessed_items_are_sent_again_until_all_are_in() -> None:
+    dynamodb = FakeDynamoDB([lambda r: r[1:], lambda r: r[:-1], lambda r: r, lambda r: r[2:]])
+    outcome = table(dynamodb).write(puts(25), until=Deadline.after(SOON))
+    assert dynamodb.calls == [25, 24, 23, 23, 21]
+    assert len(dynamodb.rows) == len(outcome.written) == 25
+    assert outcome.unwritten == []
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        refusal("ProvisionedThroughputExceededException"),
+        refusal("ThrottlingException"),
+        refusal("RequestLimitExceeded"),
+        refusal("InternalServerError", status=500),
+        refusal("SomethingNew", status=503),
+        NETWORK_DOWN,
+        EndpointConnectionError(endpoint_url="http://127.0.0.1"),
+    ],
+)
+def test_what_passes_is_tried_again(error: Exception) -> None:
+    dynamodb = FakeDynamoDB([error, error])
+    outcome = table(dynamodb).write(puts(3), until=Deadline.after(SOON))
+    assert len(outcome.written) == 3
+    assert dynamodb.calls == [3, 3, 3]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        refusal("AccessDeniedException"),
+        refusal("ResourceNotFoundException"),
+        refusal("UnrecognizedClientException"),
+        NoCredentialsError(),
+    ],
+)
+def test_what_is_nobodys_row_is_not_tried_again_and_stays_in_the_stream(error: Exception) -> None:
+    dynamodb = FakeDynamoDB([error])
+    outcome = table(dynamodb).write(puts(3), until=Deadline.after(SOON))
+    assert len(outcome.unwritten) == 3
+    assert outcome.refused == []
+    assert dynamodb.calls == [3]
+    assert len(outcome.trouble) == 1
+
+
+def test_what_is_not_in_by_the_deadline_is_returned() -> None:
+    now = [0.0]
+
+    def sleep(seconds: float) -> None:
+        now[0] += max(seconds, 0.5)
+
+    dynamodb = FakeDynamoDB([refusal("ThrottlingException")] * 1000)
+    deadline = Deadline(10.0, lambda: now[0])
+    outcome = table(dynamodb, Backoff(sleep=sleep)).write(puts(30), until=deadline)
+    assert len(outcome.unwritten) == 30
+    assert outcome.trouble == {"ThrottlingException"}
+    assert 10.0 <= now[0] < 11.5
+
+
+def test_past_its_deadline_nothing_is_sent() -> None:
+    dynamodb = FakeDynamoDB()
+    outcome = table(dynamodb).write(puts(3), until=Deadline.after(-1))
+    assert (dynamodb.calls, len(outcome.unwritten)) == ([], 3)
+
+
+def test_a_refused_call_is_halved_until_the_bad_row_stands_alone() -> None:
+    dynamodb = FakeDynamoDB(bad={"7", "8"})
+    outcome = table(dynamodb).write(puts(25), until=Deadline.after(SOON))
+    assert [(write.key[1], code) for write, code in outcome.refused] == [
+        ("7", "ValidationException"),
+        ("8", "ValidationException"),
+    ]
+    assert len(dynamodb.rows) == len(outcome.written) == 23
+    assert len(dynamodb.calls) <= 2 * 2 * 6
+
+
+def test_a_row_that_botocore_itself_refuses_is_refused_alone() -> None:
+    client = boto3.client(
+        "dynamodb", region_name="us-east-1", aws_access_key_id="x", aws_secret_access_key="x"
+    )
+    good, bad = puts(2)
+    bad.attributes = {"PK": {"S": "P"}, "SK": {"S": 5}}  # type: ignore[dict-item]  # on purpose
+    with Stubber(client) as stub:
+        stub.add_response("batch_write_item", {})
+        stub.add_response("batch_write_item", {})  # never used: the bad row is not sent
+        outcome = table(client).write([good, bad], until=Deadline.after(SOON))
+    assert [write for write, _ in outcome.refused] == [bad]
+    assert outcome.written == [good]
+
+
+class Crowd(FakeDynamoDB):
+    """Lets calls through only when as many as expected wait together."""
+
+    def __init__(self, expected: int) -> None:
+        super().__init__()
+        self.together = threading.Barrier(expected, timeout=20)
+
+    def batch_write_item(self, RequestItems: dict[str, Any]) -> dict[str, Any]:  # noqa: N803 - boto3's
+        self.together.wait()
+        return super().batch_write_item(RequestItems)
+
+
+def test_calls_of_one_batch_run_at_once() -> None:
+    dynamodb = Crowd(CALLS_AT_ONCE)
+    outcome = table(dynamodb).write(puts(BATCH_LIMIT * CALLS_AT_ONCE), until=Deadline.after(SOON))
+    assert len(outcome.written) == BATCH_LIMIT * CALLS_AT_ONCE
+
+
+def test_no_call_is_under_way_when_write_returns() -> None:
+    before = threading.active_count()
+    table(FakeDynamoDB()).write(puts(200), until=Deadline.after(SOON))
+    assert threading.active_count() == before
+
+
+def test_pauses_grow_with_full_jitter_and_end_at_the_deadline() -> None:
+    slept: list[float] = []
+    bounds: list[float] = []
+
+    def jitter(low: float, high: float) -> float:
+        assert low == 0
+        bounds.append(high)
+        return high
+
+    backoff = Backoff(sleep=slept.append, jitter=jitter)
+    for attempt in (0, 1, 2, 30):
+        backoff.pause(attempt, Deadline.after(SOON))
+    assert bounds == [0.05, 0.1, 0.2, LONGEST_PAUSE]
+    backoff.pause(30, Deadline(1.0, lambda: 0.5))
+    backoff.pause(30, Deadline(1.0, lambda: 2.0))
+    assert slept[-2:] == [0.5, 0.0]
+
+
+def test_credentials_that_are_missing_do_not_pass_by_themselves() -> None:
+    assert not passes(NoCredentialsError())
+
+
+BLOB = b64encode(b"\x00\xff").decode()
+
+
+def test_binary_becomes_bytes_for_boto3_and_text_again() -> None:
+    row = {
+        "B": {"S": "named like a type"},
+        "x": {"M": {"deep": {"L": [{"B": BLOB}, {"BS": [BLOB]}, {"N": "1"}]}}},
+    }
+    sent = for_boto3(row)
+    assert sent["x"]["M"]["deep"]["L"][0] == {"B": b"\x00\xff"}
+    assert sent["x"]["M"]["deep"]["L"][1] == {"BS": [b"\x00\xff"]}
+    assert from_boto3(sent) == row
+
+
+def test_a_row_without_binary_is_not_copied() -> None:
+    row = {"x": {"M": {"deep": {"S": "y"}}}}
+    assert for_boto3(row) is row
