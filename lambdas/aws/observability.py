@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING
 from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.metrics import MetricUnit
 
+from lambdas.aws.settings import NAMESPACE, SERVICE
 from lambdas.pipeline.letter import Letter
 from lambdas.pipeline.tally import Tally
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext
-
-SERVICE = "adminview"  # POWERTOOLS_SERVICE_NAME
-NAMESPACE = "AdminView"  # POWERTOOLS_METRICS_NAMESPACE
 
 
 class Observability:

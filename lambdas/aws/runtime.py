@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from time import time
 from typing import TYPE_CHECKING, Protocol
@@ -23,6 +23,8 @@ from lambdas.views import registry
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext
+    from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_sqs import SQSClient
 
 CONNECT_SECONDS, READ_SECONDS = 1, 4
 LONGEST_CALL = CONNECT_SECONDS + READ_SECONDS
@@ -50,7 +52,7 @@ class Observer(Protocol):
     def invoked(self, context: "LambdaContext") -> None:
         """Hear of an invocation."""
 
-    def synced(self, tally: Tally, letters: Sequence[Letter], trouble: Collection[str]) -> None:
+    def synced(self, tally: Tally, letters: Sequence[Letter], trouble: Collection[str], /) -> None:
         """Hear what a batch came to."""
 
 
@@ -72,19 +74,29 @@ def runtime() -> Runtime:
     settings = Settings.from_env(os.environ)
     if settings.tracing:
         _trace()
-    return make_runtime(registry(), settings)
+    return make_runtime(registry(), settings, Clients(), Observability())
 
 
-def make_runtime(model: Registry, settings: Settings) -> Runtime:
+@dataclass(frozen=True, slots=True)
+class Clients:
+    """How AWS is reached: as the environment says, unless told otherwise."""
+
+    dynamodb: "DynamoDBClient" = field(
+        default_factory=lambda: boto3.client("dynamodb", config=CLIENT)
+    )
+    sqs: "SQSClient" = field(default_factory=lambda: boto3.client("sqs", config=CLIENT))
+
+
+def make_runtime(
+    model: Registry, settings: Settings, clients: Clients, observer: Observer
+) -> Runtime:
     """Connect a model to the tables and the queue that *settings* name."""
     return Runtime(
         routes=routes(model, settings.sources),
         model=settings.model,
-        view=ViewTable(boto3.client("dynamodb", config=CLIENT), settings.view_table),
-        dead_letters=DeadLetters(
-            boto3.client("sqs", config=CLIENT), settings.dead_letter_queue_url
-        ),
-        observer=Observability(),
+        view=ViewTable(clients.dynamodb, settings.view_table),
+        dead_letters=DeadLetters(clients.sqs, settings.dead_letter_queue_url),
+        observer=observer,
     )
 
 

@@ -6,6 +6,9 @@ from json import JSONDecodeError, dumps, loads
 
 from lambdas.model.errors import SettingsError
 
+SERVICE = "adminview"  # as Powertools calls us in logs and metrics
+NAMESPACE = "AdminView"  # of the metrics
+
 VIEW_TABLE = "ADMINVIEW_TABLE"
 QUEUE_URL = "ADMINVIEW_DEAD_LETTER_QUEUE_URL"
 SOURCES = "ADMINVIEW_SOURCES"

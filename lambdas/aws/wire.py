@@ -5,7 +5,7 @@ row without binary passes untouched.
 """
 
 from base64 import b64decode, b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from json import dumps
 from typing import Any
 
@@ -20,7 +20,7 @@ def for_boto3(attributes: Attributes) -> Attributes:
     return {name: _convert(value, b64decode) for name, value in attributes.items()}
 
 
-def from_boto3(attributes: Attributes) -> Attributes:
+def from_boto3(attributes: Mapping[str, Any]) -> Attributes:
     """Turn bytes into base64 text."""
     return {
         name: _convert(value, lambda content: b64encode(content).decode())

@@ -12,6 +12,7 @@ from lambdas.model.errors import RowError
 from lambdas.model.index import Index, IndexEntry
 from lambdas.model.item import AttributeValue, Item, Wire, encode
 
+VIEW_TABLE = "AdminViewTable"  # a deployment may put a prefix before it
 PK, SK = Attribute("PK"), Attribute("SK")
 DATA = "data"
 OWNER, SEQUENCE, CHANGED_AT, MODEL = "_owner", "_seq", "_at", "_model"

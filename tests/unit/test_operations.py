@@ -10,9 +10,9 @@ from uuid import uuid4
 import pytest
 from aws_lambda_powertools import Logger, Metrics
 
-from lambdas.aws.observability import NAMESPACE, SERVICE, Observability
+from lambdas.aws.observability import Observability
 from lambdas.aws.runtime import runtime
-from lambdas.aws.settings import Settings
+from lambdas.aws.settings import NAMESPACE, SERVICE, Settings
 from lambdas.model.errors import SettingsError
 from lambdas.sync import sync
 from lambdas.views import registry

@@ -1,0 +1,46 @@
+# Everything is set up by itself, once, and again when what it is made from changes.
+PYTHON ?= python3
+ENGINE ?= moto
+BIN := .venv/bin
+export PATH := $(CURDIR)/$(BIN):$(CURDIR)/node_modules/.bin:$(PATH)
+# The libraries below CDK warn of a Node that is old; CDK itself runs on it.
+export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION := 20
+
+.PHONY: help demo test check format synth clean
+
+help: ## Show what there is
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+demo: .venv/ready $(if $(filter dynamodb-local,$(ENGINE)),node_modules/ready) ## Show the product at work (ENGINE=moto or dynamodb-local)
+	@adminview demo --engine $(ENGINE)
+
+test: .venv/ready node_modules/ready ## Run the whole test suite
+	pytest -n auto --dist loadgroup
+
+check: .venv/ready ## Lint, check the format and the types
+	ruff check .
+	ruff format --check .
+	mypy
+
+format: .venv/ready ## Put the code into form
+	ruff check --fix .
+	ruff format .
+
+synth: .venv/ready node_modules/ready ## Synthesize the CloudFormation templates into cdk.out
+	cdk synth --quiet
+
+clean: ## Remove everything that was set up or built
+	rm -rf .venv node_modules build cdk.out *.egg-info
+
+.venv/ready: requirements.txt requirements-dev.txt constraints.txt pyproject.toml
+	@command -v $(PYTHON) >/dev/null || { echo "AdminView needs Python 3.11 or newer"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "AdminView needs Python 3.11 or newer, and this is " + sys.version)'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $@
+
+node_modules/ready: package.json package-lock.json
+	@command -v npm >/dev/null || { echo "AdminView's tests and its deployment need Node 20 or newer"; exit 1; }
+	npm ci --no-audit --no-fund --loglevel=error
+	@touch $@

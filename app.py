@@ -1,0 +1,16 @@
+"""Stages -> stacks. Calls nobody: it works without credentials and without a region."""
+
+import sys
+
+import aws_cdk as cdk
+
+from infra.app import build
+from lambdas.model.errors import AdminViewError
+from lambdas.views import registry
+
+app = cdk.App()
+try:
+    build(app, registry())
+except AdminViewError as error:
+    sys.exit(f"error: {error}")
+app.synth()

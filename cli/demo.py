@@ -1,0 +1,104 @@
+"""The product at work on an embedded engine: a small shop, the real streams, the real sync."""
+
+from typing import Any
+
+from rich.console import Console
+
+from cli import shop
+from cli.engines import ENGINES, EngineName
+from cli.local_cloud import LocalCloud
+from cli.show import answer, facts
+from lambdas.model import AccessPattern, Registry
+from lambdas.pipeline.tally import Tally
+
+
+def demo(engine_name: EngineName, registry: Registry, console: Console) -> Tally:
+    """Play the shop's two days through, and show what the view makes of them."""
+    with ENGINES[engine_name]() as engine:
+        cloud = LocalCloud.start(engine, registry)
+        console.rule(f"AdminView on {engine.name} (a local engine, not AWS)")
+        _tables(cloud, console)
+        _apply(cloud, shop.FIRST_DAY)
+        before = _status_lists(cloud)
+        _apply(cloud, shop.SECOND_DAY)
+        _apply(cloud, (shop.POISON,))
+        for pattern in registry.patterns:
+            given = parameters(pattern)
+            rows = cloud.ask(pattern.name, **given)
+            console.print(answer(_question(pattern, given), rows))
+        console.print(facts("How a change of status moved an order", _moves(before, cloud)))
+        for letter in cloud.letters():
+            console.print(facts("A dead letter: keys and the reason, no data", _letter(letter)))
+        total = cloud.ledger.total()
+        console.print(facts("The counts add up", counts(total)))
+        return total
+
+
+def parameters(pattern: AccessPattern) -> dict[str, str]:
+    """Choose what to ask the shop with."""
+    special = shop.SPECIAL.get(pattern.name, {})
+    return {name: special.get(name, shop.PARAMETERS[name]) for name in pattern.parameters}
+
+
+def counts(total: Tally) -> dict[str, Any]:
+    """Say what became of every record."""
+    skipped = total.unchanged + total.unclaimed
+    return {
+        "records read": total.records,
+        "= written": total.written,
+        "+ skipped": f"{skipped} ({total.unchanged} unchanged, {total.unclaimed} for no view)",
+        "+ set aside": total.set_aside,
+        "rows put, deleted": f"{total.rows_put}, {total.rows_deleted}",
+    }
+
+
+def _tables(cloud: LocalCloud, console: Console) -> None:
+    sources = ", ".join(source.name for source in cloud.registry.sources)
+    indexes = ", ".join(index.name for index in cloud.registry.indexes)
+    made = {"sources with a stream": sources, "AdminViewTable with": indexes}
+    console.print(facts("Made from the declarations in lambdas/views", made))
+
+
+def _apply(cloud: LocalCloud, steps: tuple[shop.Put | shop.Delete, ...]) -> None:
+    """Let the services write, and the sync catch up."""
+    for step in steps:
+        if isinstance(step, shop.Put):
+            cloud.put(step.source, step.item)
+        else:
+            cloud.delete(step.source, step.key)
+    cloud.settle()
+
+
+def _question(pattern: AccessPattern, given: dict[str, str]) -> str:
+    asked = " ".join(f"{name}={value}" for name, value in given.items())
+    return f"{pattern.name} {asked}\n{pattern.about}, from {pattern.place}"
+
+
+def _status_lists(cloud: LocalCloud) -> dict[str, list[str]]:
+    """List the orders of each status."""
+    return {
+        status: [row["SK"]["S"] for row in cloud.ask("orders-by-status", status=status)]
+        for status in ("PENDING", "PAID")
+    }
+
+
+def _moves(before: dict[str, list[str]], cloud: LocalCloud) -> dict[str, Any]:
+    after = _status_lists(cloud)
+    moved = f"ORDER#{shop.MOVED.item['SK']}"
+    return {"order": f"{moved}, set from PENDING to PAID"} | {
+        f"GSI1_PK ORDER#STATUS#{status} {when}": lists[status] or "(empty)"
+        for when, lists in (("before", before), ("after", after))
+        for status in lists
+    }
+
+
+def _letter(letter: dict[str, Any]) -> dict[str, Any]:
+    error = letter["error"]
+    return {
+        "source": letter["source"],
+        "item": letter["owner"],
+        "sequence": letter["sequence"],
+        "error": error["kind"],
+        "reason": error["reason"],
+        "rows it might have touched": letter["rows"] or "none",
+    }

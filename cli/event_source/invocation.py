@@ -1,0 +1,75 @@
+"""One call of the function, as the Lambda runtime makes it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from json import dumps, loads
+from typing import Any, Final, TypeAlias
+from uuid import uuid4
+
+VERSION: Final = "$LATEST"
+
+Clock: TypeAlias = Callable[[], float]  # seconds since the epoch
+LambdaFunction: TypeAlias = Callable[[dict[str, Any], Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """The handler, and what Lambda would know about its deployment."""
+
+    handler: LambdaFunction
+    name: str = "adminview-sync"
+    timeout_seconds: int = 120
+    memory_mb: int = 512
+
+    @property
+    def arn(self) -> str:
+        """Name the function as an event source mapping does."""
+        return f"arn:aws:lambda:us-east-1:000000000000:function:{self.name}"
+
+    def invoke(self, event: dict[str, Any], context: "Context") -> Any:
+        """Call the handler, and give back its response as it would arrive: through JSON."""
+        response = loads(dumps(self.handler(event, context)))
+        if context.get_remaining_time_in_millis() <= 0:
+            msg = f"the function took longer than its {self.timeout_seconds} s"
+            raise TimeoutError(msg)
+        return response
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a handler may ask about its invocation. The names are Lambda's."""
+
+    function_name: str
+    invoked_function_arn: str
+    memory_limit_in_mb: int
+    deadline: float
+    clock: Clock
+    aws_request_id: str = field(default_factory=lambda: str(uuid4()))
+    function_version: str = VERSION
+    client_context: None = None
+    identity: None = None
+
+    @classmethod
+    def of(cls, function: Function, clock: Clock) -> "Context":
+        """Begin an invocation of *function* now."""
+        return cls(
+            function_name=function.name,
+            invoked_function_arn=function.arn,
+            memory_limit_in_mb=function.memory_mb,
+            deadline=clock() + function.timeout_seconds,
+            clock=clock,
+        )
+
+    @property
+    def log_group_name(self) -> str:
+        """Name the log group as Lambda does by default."""
+        return f"/aws/lambda/{self.function_name}"
+
+    @property
+    def log_stream_name(self) -> str:
+        """Name the log stream after the version and the invocation."""
+        return f"[{self.function_version}]{self.aws_request_id}"
+
+    def get_remaining_time_in_millis(self) -> int:
+        """Say how long the invocation may still take."""
+        return max(0, int((self.deadline - self.clock()) * 1000))

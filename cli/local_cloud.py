@@ -1,0 +1,140 @@
+"""A small AdminView on a local engine: tables, queue, and the real sync behind each stream."""
+
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from cli.engines import Engine
+from cli.event_source import EventSource
+from cli.mail import on_failure
+from cli.tables import create, source_table, view_table
+from lambdas.aws.ask import ask
+from lambdas.aws.runtime import Clients, Runtime, make_runtime
+from lambdas.aws.settings import Settings
+from lambdas.aws.wire import for_boto3, from_boto3
+from lambdas.model import Registry
+from lambdas.model.delivery import Delivery
+from lambdas.model.item import encode
+from lambdas.model.row import VIEW_TABLE, Attributes
+from lambdas.pipeline.letter import Letter
+from lambdas.pipeline.tally import Tally
+from lambdas.sync import PartialBatchResponse, sync
+
+if TYPE_CHECKING:
+    from aws_lambda_powertools.utilities.typing import LambdaContext
+
+QUEUE = "AdminViewDeadLetters"
+
+
+@dataclass
+class Ledger:
+    """An observer that adds the batches up."""
+
+    tallies: list[Tally] = field(default_factory=list)
+
+    def invoked(self, context: "LambdaContext") -> None:
+        """Hear of an invocation."""
+
+    def synced(self, tally: Tally, _: Sequence[Letter], __: Collection[str]) -> None:
+        """Keep a batch's counts."""
+        self.tallies.append(tally)
+
+    def total(self) -> Tally:
+        """Add all batches up."""
+        names = [name for name, zero in asdict(Tally()).items() if isinstance(zero, int)]
+        sums = {name: sum(getattr(tally, name) for tally in self.tallies) for name in names}
+        return Tally(**sums)
+
+
+@dataclass
+class LocalCloud:
+    """Source tables, AdminViewTable, a dead-letter queue, and a follower per stream."""
+
+    engine: Engine
+    registry: Registry
+    clients: Clients
+    runtime: Runtime
+    ledger: Ledger
+    queue_url: str
+    sources: list[EventSource]
+
+    @classmethod
+    def start(
+        cls, engine: Engine, registry: Registry, delivery: Delivery | None = None
+    ) -> "LocalCloud":
+        """Create everything that *registry* declares, empty."""
+        clients = Clients(engine.dynamodb(), engine.sqs())
+        queue_url = clients.sqs.create_queue(QueueName=QUEUE)["QueueUrl"]
+        names = {source.name: source.name for source in registry.sources}
+        settings = Settings(VIEW_TABLE, queue_url, names, registry.fingerprint)
+        ledger = Ledger()
+        create(clients.dynamodb, view_table(registry, VIEW_TABLE))
+        made = make_runtime(registry, settings, clients, ledger)
+        cloud = cls(engine, registry, clients, made, ledger, queue_url, [])
+        # No window: nobody wants to wait for a fuller batch here.
+        rules = delivery or replace(Delivery(), window_seconds=0)
+        for source in registry.sources:
+            stream = create(clients.dynamodb, source_table(source, source.name))
+            assert stream is not None
+            cloud.sources.append(cloud.follow(stream, rules))
+        return cloud
+
+    def follow(self, stream_arn: str, delivery: Delivery) -> EventSource:
+        """Put the real sync behind a stream."""
+        return EventSource(
+            streams=self.engine.streams(),
+            stream_arn=stream_arn,
+            handler=self.handle,
+            on_failure=on_failure(self.runtime.dead_letters),
+            delivery=delivery,
+        )
+
+    def handle(self, event: Any, context: Any) -> PartialBatchResponse:
+        """Be the deployed function."""
+        return sync(event, context, self.runtime)
+
+    def stop(self) -> None:
+        """Remove what was created."""
+        for table in (VIEW_TABLE, *(source.name for source in self.registry.sources)):
+            self.clients.dynamodb.delete_table(TableName=table)
+        self.clients.sqs.delete_queue(QueueUrl=self.queue_url)
+
+    def put(self, source: str, item: dict[str, Any]) -> None:
+        """Write an item into a source table, as its service would."""
+        image = {name: encode(value) for name, value in item.items()}
+        self.clients.dynamodb.put_item(TableName=source, Item=for_boto3(image))
+
+    def delete(self, source: str, key: dict[str, Any]) -> None:
+        """Delete an item from a source table."""
+        image = {name: encode(value) for name, value in key.items()}
+        self.clients.dynamodb.delete_item(TableName=source, Key=for_boto3(image))
+
+    def settle(self) -> int:
+        """Let the sync catch up with every stream, and count the records it took."""
+        return sum(source.drain() for source in self.sources)
+
+    def ask(self, pattern: str, **parameters: object) -> list[Attributes]:
+        """Ask AdminViewTable a declared question."""
+        question = self.registry.pattern(pattern)
+        return list(ask(self.clients.dynamodb, VIEW_TABLE, question, **parameters))
+
+    def rows(self) -> list[Attributes]:
+        """Read the whole view."""
+        pages = self.clients.dynamodb.get_paginator("scan").paginate(TableName=VIEW_TABLE)
+        return [from_boto3(row) for page in pages for row in page["Items"]]
+
+    def letters(self) -> list[dict[str, Any]]:
+        """Take the letters out of the queue."""
+        taken: list[dict[str, Any]] = []
+        while messages := self._receive():
+            taken += (json.loads(message["Body"]) for message in messages)
+        return taken
+
+    def _receive(self) -> list[Any]:
+        sqs = self.clients.sqs
+        answer = sqs.receive_message(QueueUrl=self.queue_url, MaxNumberOfMessages=10)
+        messages = list(answer.get("Messages", []))
+        for message in messages:
+            sqs.delete_message(QueueUrl=self.queue_url, ReceiptHandle=message["ReceiptHandle"])
+        return messages

@@ -1,0 +1,40 @@
+"""Where letters go on a laptop: to a queue or, where there is none, into a file."""
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from lambdas.aws.deadline import Deadline
+from lambdas.aws.runtime import Post
+from lambdas.pipeline.letter import Letter
+
+SECONDS = 30.0  # to send one of Lambda's letters
+
+
+class LetterFile:
+    """Letters as lines of a file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = Lock()
+
+    def send(self, letters: Sequence[Letter], *, until: Deadline) -> list[Letter]:  # noqa: ARG002 - a file is quick
+        """Write *letters* down; none comes back."""
+        with self._lock, self._path.open("a", encoding="utf-8") as file:
+            file.writelines(letter.body + "\n" for letter in letters)
+        return []
+
+
+def on_failure(post: Post) -> Callable[[dict[str, Any]], None]:
+    """Let Lambda's own letters go the same way as ours; raise if one is not taken."""
+
+    def send(letter: dict[str, Any]) -> None:
+        condition = letter["requestContext"]["condition"]
+        mail = Letter(0, None, None, condition, "Lambda gave up on a batch", json.dumps(letter))
+        if post.send([mail], until=Deadline.after(SECONDS)):
+            msg = "the dead-letter queue did not take Lambda's letter; its records stay"
+            raise RuntimeError(msg)
+
+    return send

@@ -1,0 +1,75 @@
+"""The `adminview` command."""
+
+import os
+import signal
+from pathlib import Path
+from threading import Event
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from cli.engines import EngineName
+from lambdas.aws.settings import QUEUE_URL
+from lambdas.model.errors import AdminViewError
+from lambdas.model.row import VIEW_TABLE
+from lambdas.views import registry
+
+app = typer.Typer(
+    help="Keep a DynamoDB read model in step with many source tables.",
+    no_args_is_help=True,
+    add_completion=True,
+)
+
+
+@app.callback()
+def adminview() -> None:
+    """Keep a DynamoDB read model in step with many source tables."""
+
+
+@app.command()
+def demo(
+    engine: Annotated[
+        EngineName, typer.Option(help="Which local engine to run on.")
+    ] = EngineName.MOTO,
+) -> None:
+    """Show the product at work: a small shop on an embedded engine, in under a minute."""
+    from cli.demo import demo as play  # noqa: PLC0415 - engines are slow to import
+
+    play(engine, registry(), Console())
+
+
+@app.command()
+def local(
+    view_table: Annotated[str, typer.Option(help="The view's table.")] = VIEW_TABLE,
+    queue_url: Annotated[str, typer.Option(help="Where dead letters go.", envvar=QUEUE_URL)] = "",
+    letters: Annotated[
+        Path, typer.Option(help="Where dead letters go if there is no queue: a line each.")
+    ] = Path("dead-letters.jsonl"),
+    create: Annotated[bool, typer.Option(help="Create the tables that are missing.")] = False,  # noqa: FBT002 - a flag
+) -> None:
+    """Follow every source's stream at AWS_ENDPOINT_URL with the real sync, until stopped."""
+    from cli import local as follower  # noqa: PLC0415 - clients are slow to import
+
+    settings = follower.settings_for(registry(), os.environ, view_table, queue_url)
+    if create:
+        for name in follower.create_missing(registry(), settings):
+            typer.echo(f"created {name}")
+    stop = Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
+    follower.follow(registry(), settings, letters, typer.echo, stop)
+    typer.echo("stopped; nothing is lost: the next start begins at the oldest record")
+
+
+def main() -> None:
+    """Run the command; an error that can be explained is explained, not traced."""
+    try:
+        app()
+    except AdminViewError as error:
+        Console(stderr=True).print(f"[bold red]adminview:[/] {error}")
+        raise SystemExit(1) from None
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,127 @@
+"""A small shop: what its services write into their own tables, and what they change later."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+ADA, GRACE, ALAN = "user-123", "user-456", "user-789"
+EGGS, MILK, TEA = "product-def-789", "product-abc-123", "product-ghi-456"
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """A service writes an item."""
+
+    source: str
+    item: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """A service deletes an item."""
+
+    source: str
+    key: dict[str, Any]
+
+
+def user(user_id: str, name: str, **more: Any) -> Put:
+    """Write a user."""
+    email = f"{name.lower()}@shop.example"
+    common = {"userId": user_id, "name": name, "email": email, "createdAt": "2025-01-02"}
+    return Put("Users", common | more)
+
+
+def product(product_id: str, name: str, price: str, **more: Any) -> Put:
+    """Write a product."""
+    common = {"productId": product_id, "name": name, "price": Decimal(price), "category": "Fresh"}
+    return Put("Products", common | more)
+
+
+NAMES = {EGGS: "Eggs", MILK: "Milk", TEA: "Tea"}
+
+
+def order(
+    customer: str, day: str, number: str, status: str, products: Iterable[str], **more: Any
+) -> Put:
+    """Write an order."""
+    lines = [{"Id": id_, "Name": NAMES[id_], "Price": Decimal("2.99")} for id_ in products]
+    common = {
+        "CustomerId": customer,
+        "SK": f"{day}#{number}",
+        "OrderId": number,
+        "OrderDate": day,
+        "CreatedAt": f"{day}T09:00:00Z",
+        "Status": status,
+        "Total": Decimal("2.99") * len(lines),
+        "Items": lines,
+    }
+    return Put("Orders", common | more)
+
+
+def favourite(customer: str, product_id: str) -> Put:
+    """Write a favourite, which lives in the orders' table."""
+    key = {"CustomerId": customer, "SK": f"FAVOURITE#{product_id}"}
+    return Put("Orders", key | {"ItemId": product_id, "ItemName": NAMES[product_id]})
+
+
+def payment(transaction: str, order_number: str, status: str) -> Put:
+    """Write a payment."""
+    common = {"transactionId": transaction, "orderId": order_number, "status": status}
+    more = {"amount": Decimal("5.98"), "currency": "EUR", "createdAt": "2025-03-01T09:05:00Z"}
+    return Put("Payments", common | more)
+
+
+HOME = {"id": "home", "street": "12 Hàng Bạc", "city": "Hà Nội"}
+WORK = {"id": "work", "street": "7 Xinyi Road", "city": "臺北"}
+
+FIRST_DAY: tuple[Put | Delete, ...] = (
+    user(ADA, "Ada", addresses=[HOME, WORK]),
+    user(GRACE, "Grace", addresses=[HOME]),
+    user(ALAN, "Alan"),
+    product(EGGS, "Eggs", "2.99", featured=True),
+    product(MILK, "Milk", "1.49"),
+    product(TEA, "Tea", "4.20", featured=True),
+    order(ADA, "2025-03-01", "2121195", "PENDING", [EGGS, MILK], TransactionId="txn-abc-456"),
+    order(ADA, "2025-03-04", "2121301", "PENDING", [TEA]),
+    order(GRACE, "2025-03-02", "2121207", "PENDING", [EGGS]),
+    order(ALAN, "2025-02-11", "2120044", "DELIVERED", [MILK, TEA]),
+    favourite(ADA, EGGS),
+    favourite(ADA, TEA),
+    favourite(GRACE, MILK),
+    payment("txn-abc-456", "2121195", "OK"),
+    payment("txn-def-789", "2121207", "FAILED"),
+    Put("Orders", {"CustomerId": ADA, "SK": "NOTE#1", "Text": "prefers mornings"}),
+)
+
+MOVED = order(ADA, "2025-03-01", "2121195", "PAID", [EGGS, MILK], TransactionId="txn-abc-456")
+
+SECOND_DAY: tuple[Put | Delete, ...] = (
+    MOVED,
+    order(ADA, "2025-03-04", "2121301", "CANCELLED", [TEA]),
+    user(ADA, "Ada", addresses=[HOME]),
+    user(GRACE, "Grace", addresses=[HOME], lastSeen="2025-03-05"),  # nothing the view shows
+    product(TEA, "Tea", "4.20"),
+    Delete("Users", {"userId": ALAN}),
+    Delete("Orders", {"CustomerId": ADA, "SK": f"FAVOURITE#{TEA}"}),
+)
+
+# An order without a status: no view can say where it belongs.
+POISON = Put("Orders", {"CustomerId": GRACE, "SK": "2025-03-06#2121399", "OrderId": "2121399"})
+
+# What to ask, by parameter; and by pattern where one name means two things.
+PARAMETERS: dict[str, str] = {
+    "user_id": ADA,
+    "customer_id": ADA,
+    "product_id": EGGS,
+    "order_id": "2121195",
+    "transaction_id": "txn-abc-456",
+    "status": "PENDING",
+    "start": "2025-03-01",
+    "end": "2025-03-31",
+}
+SPECIAL: dict[str, dict[str, str]] = {
+    "payments-by-status": {"status": "FAILED"},
+    "orders-of-customer-by-status": {"status": "PAID"},
+    "orders-of-customer-between": {"status": "PAID"},
+}

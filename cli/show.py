@@ -1,0 +1,70 @@
+"""Rows, letters and counts, as people read them."""
+
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.markup import escape
+from rich.table import Table
+
+from lambdas.model import Item
+from lambdas.model.item import decode
+from lambdas.model.row import DATA, PK, SK, Attributes
+
+PALE = "dim"
+
+
+def plain(value: Any) -> Any:
+    """Unfold a decoded value into plain Python."""
+    if isinstance(value, Item):
+        return {name: plain(value[name]) for name in sorted(value)}
+    if isinstance(value, list):
+        return [plain(element) for element in value]
+    return int(value) if isinstance(value, Decimal) and value == int(value) else value
+
+
+def cell(value: Any) -> str:
+    """Write a value in one line, in rich's markup: names pale, values plain."""
+    if isinstance(value, Mapping):
+        return "  ".join(f"[{PALE}]{escape(name)}:[/] {cell(one)}" for name, one in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(
+            f"({cell(one)})" if isinstance(one, Mapping) else cell(one) for one in value
+        )
+    return "" if value is None else escape(str(value))
+
+
+def answer(title: str, rows: Iterable[Attributes]) -> Table:
+    """Show the rows that answer a question."""
+    table = _table(title)
+    table.add_column("PK", overflow="fold")
+    table.add_column("SK", overflow="fold")
+    table.add_column("data", overflow="fold")
+    for row in rows:
+        data = plain(decode(row[DATA])) if DATA in row else {}
+        table.add_row(escape(row[PK.name]["S"]), escape(row[SK.name]["S"]), cell(data))
+    if not table.rows:
+        table.add_row("(no rows)", "", "")
+    return table
+
+
+def facts(title: str, rows: Mapping[str, Any]) -> Table:
+    """Show names and values."""
+    table = _table(title, show_header=False)
+    table.add_column(style=PALE)
+    table.add_column(overflow="fold")
+    for name, value in rows.items():
+        table.add_row(name, cell(value))
+    return table
+
+
+def _table(title: str, **more: Any) -> Table:
+    return Table(
+        title=escape(title),
+        title_justify="left",
+        title_style="bold",
+        box=SIMPLE_HEAD,
+        pad_edge=False,
+        **more,
+    )

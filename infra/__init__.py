@@ -1,0 +1,1 @@
+"""The AWS side of what the view files declare. Synthesis calls nobody."""

@@ -1,0 +1,44 @@
+"""From declarations to stacks."""
+
+from collections.abc import Iterator
+
+import aws_cdk as cdk
+
+from infra.context import KEYS, Deployment
+from infra.sources_stack import FollowedTable, SourcesStack
+from infra.sync_stack import SyncStack
+from infra.view_stack import ViewStack
+from lambdas.model import Registry
+
+
+def build(app: cdk.App, registry: Registry) -> None:
+    """Add the stacks of one deployment, as the context describes it. What holds data is apart."""
+    context = {key: app.node.try_get_context(key) for key in KEYS}
+    deployment = Deployment.read(context, registry)
+    followed = tuple(_follow(app, registry, deployment))
+    view = ViewStack(app, deployment.stack("View"), registry=registry, deployment=deployment)
+    SyncStack(
+        app,
+        deployment.stack("Sync"),
+        registry=registry,
+        deployment=deployment,
+        view_table=view.table,
+        followed=followed,
+    )
+    cdk.Tags.of(app).add("app", "adminview")
+    cdk.Tags.of(app).add("stage", deployment.stage.name)
+
+
+def _follow(app: cdk.App, registry: Registry, deployment: Deployment) -> Iterator[FollowedTable]:
+    """Create the sources we own, take the others as the context names them; in declared order."""
+    owned = [source for source in registry.sources if source.name not in deployment.imported]
+    # CloudFormation takes no stack without resources.
+    stack = owned and SourcesStack(
+        app, deployment.stack("Sources"), owned=owned, deployment=deployment
+    )
+    created = stack.followed if stack else {}
+    for source in registry.sources:
+        if table := deployment.imported.get(source.name):
+            yield FollowedTable(source, table.table_name, table.table_arn, table.stream_arn)
+        else:
+            yield created[source.name]

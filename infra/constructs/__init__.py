@@ -1,0 +1,1 @@
+"""What several stacks are made of, said once."""

@@ -1,0 +1,52 @@
+"""The tables whose streams are followed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from aws_cdk import Stack
+from aws_cdk import aws_dynamodb as dynamodb
+from constructs import Construct
+
+from infra.constructs.table import Table
+from infra.context import Deployment
+from lambdas.model import Source
+
+
+@dataclass(frozen=True, slots=True)
+class FollowedTable:
+    """The table behind a source, ours or imported, and its stream."""
+
+    source: Source
+    name: str
+    table_arn: str
+    stream_arn: str
+
+
+class SourcesStack(Stack):
+    """A table with a stream for each source we own. Holds data: kept when the stack is deleted."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        *,
+        owned: Sequence[Source],
+        deployment: Deployment,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(scope, id_, termination_protection=deployment.stage.protect, **kwargs)
+        self.followed = {source.name: self._create(source, deployment) for source in owned}
+
+    def _create(self, source: Source, deployment: Deployment) -> FollowedTable:
+        name = deployment.table_of(source)
+        table = Table(
+            self,
+            source.name,
+            name=name,
+            key=source.key,
+            stage=deployment.stage,
+            stream=dynamodb.StreamViewType.NEW_AND_OLD_IMAGES,
+        )
+        assert table.table_stream_arn, "made with a stream in the line above"
+        return FollowedTable(source, name, table.table_arn, table.table_stream_arn)

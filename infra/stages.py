@@ -1,0 +1,42 @@
+"""What differs between dev and prod. Everything else is the same."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from aws_cdk import RemovalPolicy
+from aws_cdk.aws_logs import RetentionDays
+
+from lambdas.model.errors import SettingsError
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One way to deploy the same stacks."""
+
+    name: str
+    protect: bool  # keep what holds data: no deletion, recovery to any second
+    log_retention: RetentionDays
+    # Importing the X-Ray SDK costs half a second of every cold start: switch it on to look closer.
+    tracing: bool = False
+
+    @property
+    def removal_policy(self) -> RemovalPolicy:
+        """What becomes of data when its stack is deleted."""
+        return RemovalPolicy.RETAIN if self.protect else RemovalPolicy.DESTROY
+
+
+DEV: Final = Stage("dev", protect=False, log_retention=RetentionDays.ONE_WEEK)
+PROD: Final = Stage("prod", protect=True, log_retention=RetentionDays.THREE_MONTHS)
+
+STAGES: Final = {stage.name: stage for stage in (DEV, PROD)}
+
+
+def stage_named(name: object) -> Stage:
+    """Find a stage, or say which ones there are."""
+    if isinstance(name, str) and name in STAGES:
+        return STAGES[name]
+    msg = (
+        f"no stage is named {name!r}; there are {', '.join(STAGES)} "
+        "(context `stage` in cdk.json, or `cdk synth -c stage=dev`)"
+    )
+    raise SettingsError(msg)

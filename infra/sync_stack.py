@@ -1,0 +1,108 @@
+"""The sync function, its subscriptions and its dead-letter queue."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from aws_cdk import CfnOutput, Duration, Stack
+from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_sqs as sqs
+from constructs import Construct
+
+from infra.constructs.python_function import PythonFunction
+from infra.constructs.stream_subscription import StreamSubscription
+from infra.context import Deployment
+from infra.sources_stack import FollowedTable
+from lambdas.aws.settings import Settings
+from lambdas.model import Registry
+from lambdas.model.delivery import Delivery
+
+# A batch of 6 MB (all that Lambda hands over at once) is about ten times that as Python objects,
+# and is held next to its rows; processor time comes in proportion to memory.
+MEMORY_MB: Final = 512
+TIMEOUT_SECONDS: Final = 120  # throttled writes are retried in place for most of it
+LETTER_DAYS: Final = 14  # as long as SQS keeps a message
+# A letter may not be tried before the owner index has caught up with the batch that sent it, and
+# not again before it has caught up with the last try.
+FIRST_TRY_SECONDS: Final = 30
+NEXT_TRY_SECONDS: Final = 360
+
+
+class SyncStack(Stack):
+    """Stream records in, view rows out, letters for what could not be synced."""
+
+    def __init__(  # noqa: PLR0913 - all are keywords
+        self,
+        scope: Construct,
+        id_: str,
+        *,
+        registry: Registry,
+        deployment: Deployment,
+        view_table: dynamodb.ITableV2,
+        followed: Sequence[FollowedTable],
+        delivery: Delivery | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(scope, id_, **kwargs)
+        stage = deployment.stage
+        self.dead_letters = sqs.Queue(
+            self,
+            "DeadLetters",
+            retention_period=Duration.days(LETTER_DAYS),
+            delivery_delay=Duration.seconds(FIRST_TRY_SECONDS),
+            visibility_timeout=Duration.seconds(NEXT_TRY_SECONDS),
+            encryption=sqs.QueueEncryption.SQS_MANAGED,
+            enforce_ssl=True,
+            removal_policy=stage.removal_policy,
+        )
+        settings = Settings(
+            view_table=deployment.view_table,
+            dead_letter_queue_url=self.dead_letters.queue_url,
+            sources={table.source.name: table.name for table in followed},
+            model=registry.fingerprint,
+            tracing=stage.tracing,
+        )
+        self.sync = PythonFunction(
+            self,
+            "Sync",
+            handler="lambdas.sync.handler",
+            description="Keeps AdminViewTable in step with its source tables",
+            memory_mb=MEMORY_MB,
+            timeout=Duration.seconds(TIMEOUT_SECONDS),
+            environment=settings.to_env(),
+            statements=_statements(view_table, self.dead_letters, followed),
+            stage=stage,
+        ).function
+        for table in followed:
+            StreamSubscription(
+                self,
+                f"Follow{table.source.name}",
+                stream_arn=table.stream_arn,
+                function=self.sync,
+                queue=self.dead_letters,
+                delivery=delivery or Delivery(),
+            )
+        CfnOutput(self, "DeadLetterQueueUrl", value=self.dead_letters.queue_url)
+        CfnOutput(self, "SyncFunctionName", value=self.sync.function_name)
+
+
+def _statements(
+    view_table: dynamodb.ITableV2, queue: sqs.IQueue, followed: Sequence[FollowedTable]
+) -> list[iam.PolicyStatement]:
+    """List all that the sync may do: it writes the view without reading it."""
+    return [
+        iam.PolicyStatement(actions=["dynamodb:BatchWriteItem"], resources=[view_table.table_arn]),
+        iam.PolicyStatement(actions=["sqs:SendMessage"], resources=[queue.queue_arn]),
+        # Lambda wants all four before it subscribes a stream. ListStreams takes no resource of its
+        # own, so "*" would list the streams of the whole account; on the streams themselves, as
+        # in the DynamoDB guide's policy for Lambda, it is enough for the mapping and opens nothing.
+        iam.PolicyStatement(
+            actions=[
+                "dynamodb:DescribeStream",
+                "dynamodb:GetRecords",
+                "dynamodb:GetShardIterator",
+                "dynamodb:ListStreams",
+            ],
+            resources=[table.stream_arn for table in followed],
+        ),
+    ]

@@ -1,0 +1,35 @@
+"""AdminViewTable and its sparse indexes."""
+
+from typing import Any
+
+from aws_cdk import CfnOutput, Stack
+from constructs import Construct
+
+from infra.constructs.table import Table
+from infra.context import Deployment
+from lambdas.model import Registry
+from lambdas.model.row import PK, SK
+
+
+class ViewStack(Stack):
+    """What the admin reads. Holds data: kept when the stack is deleted, outside dev."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        *,
+        registry: Registry,
+        deployment: Deployment,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(scope, id_, termination_protection=deployment.stage.protect, **kwargs)
+        self.table = Table(
+            self,
+            "AdminViewTable",
+            name=deployment.view_table,
+            key=(PK, SK),
+            stage=deployment.stage,
+            indexes=registry.indexes,
+        )
+        CfnOutput(self, "ViewTableName", value=self.table.table_name)

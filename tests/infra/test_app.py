@@ -1,0 +1,194 @@
+"""The app as a whole: what it needs to run, and what a change to one file gives."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from infra.bundle import ROOT
+from lambdas.model import Registry
+from lambdas.views import registry
+from tests.infra.synthesis import Assembly, synthesize
+
+NEW_FILE = '''
+"""Parcels, as the warehouse looks them up."""
+
+from collections.abc import Iterator
+
+from lambdas.model import AccessPattern, Index, Item, Row, Source, number, view
+
+parcels = Source("Parcels", partition_key="parcelId", sort_key=number("leg"))
+
+by_weight = Index("ByWeight", partition=["depot", "day"], sort=[number("grams")], include=["data"])
+
+parcels_of_depot = AccessPattern(
+    "parcels-of-depot", index=by_weight, partition=["{depot}", "{day}"], about="Lightest first"
+)
+
+
+@view(parcels)
+def parcel(item: Item) -> Iterator[Row]:
+    """Show a parcel in its depot, by weight."""
+    yield Row(
+        f"PARCEL#{item['parcelId']}",
+        f"LEG#{item['leg']}",
+        data=item.pick("grams"),
+        indexes=[by_weight(item["depot"], item["day"], item["grams"])],
+    )
+'''
+
+
+def stream(table: str) -> str:
+    return f"arn:aws:dynamodb:eu-west-1:111122223333:table/{table}/stream/2025-03-01T00:00:00.000"
+
+
+def imported(table: str) -> dict[str, str]:
+    return {
+        "tableName": table,
+        "streamArn": stream(table),
+        "streamViewType": "NEW_AND_OLD_IMAGES",
+    }
+
+
+def load(path: Path) -> ModuleType:
+    spec = spec_from_file_location(path.stem, path)
+    assert spec
+    assert spec.loader
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_a_new_source_is_one_files_change(tmp_path: Path) -> None:
+    file = tmp_path / "parcels.py"
+    file.write_text(NEW_FILE)
+    grown = Registry.of([*registry().modules, load(file)])
+    assembly = synthesize(grown, tmp_path / "cdk")
+
+    table = assembly.tables()["Parcels"]["Properties"]
+    assert table["StreamSpecification"] == {"StreamViewType": "NEW_AND_OLD_IMAGES"}
+    assert {"AttributeName": "leg", "AttributeType": "N"} in table["AttributeDefinitions"]
+    view = assembly.tables()["AdminViewTable"]["Properties"]
+    assert {
+        "IndexName": "ByWeight",
+        "KeySchema": [
+            {"AttributeName": "depot", "KeyType": "HASH"},
+            {"AttributeName": "day", "KeyType": "HASH"},
+            {"AttributeName": "grams", "KeyType": "RANGE"},
+        ],
+        "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["data"]},
+    } in view["GlobalSecondaryIndexes"]
+    assert {"AttributeName": "grams", "AttributeType": "N"} in view["AttributeDefinitions"]
+    assert "Parcels.StreamArn" in assembly.mappings()
+    assert any("Parcels.StreamArn" in resources for _, resources in assembly.statements())
+    (function,) = assembly.resources("AWS::Lambda::Function")
+    sources = json.loads(function["Properties"]["Environment"]["Variables"]["ADMINVIEW_SOURCES"])
+    assert sources["Parcels"] == "Parcels"
+    assert grown.pattern("parcels-of-depot").index is grown.modules[-1].by_weight
+
+
+def test_an_imported_source_gets_no_table_but_is_followed_by_its_stream(tmp_path: Path) -> None:
+    sources = {"Orders": imported("legacy-orders")}
+    assembly = synthesize(registry(), tmp_path, prefix="team-a-", sources=sources)
+    assert assembly.tables().keys() == {
+        "team-a-AdminViewTable",
+        "team-a-Payments",
+        "team-a-Products",
+        "team-a-Users",
+    }
+    followed = {stream("legacy-orders"), *(f"team-a-{x}.StreamArn" for x in OTHERS)}
+    assert assembly.mappings().keys() == followed
+    (read,) = [on for actions, on in assembly.statements() if "dynamodb:GetRecords" in actions]
+    assert set(read) == followed
+    (function,) = assembly.resources("AWS::Lambda::Function")
+    names = json.loads(function["Properties"]["Environment"]["Variables"]["ADMINVIEW_SOURCES"])
+    assert names == {"Orders": "legacy-orders"} | {name: f"team-a-{name}" for name in OTHERS}
+
+
+OTHERS = ("Payments", "Products", "Users")
+
+
+def test_without_a_source_of_our_own_there_is_no_empty_stack(tmp_path: Path) -> None:
+    sources = {source.name: imported(source.name) for source in registry().sources}
+    assembly = synthesize(registry(), tmp_path, sources=sources)
+    assert assembly.templates.keys() == {"AdminView-dev-Sync", "AdminView-dev-View"}
+    assert assembly.mappings().keys() == {stream(source.name) for source in registry().sources}
+
+
+def test_the_stacks_tell_where_things_are(dev: Assembly) -> None:
+    outputs = {
+        name: dev.name(output["Value"])
+        for template in dev.templates.values()
+        for name, output in template["Outputs"].items()
+        if "Export" not in output
+    }
+    assert outputs == {
+        "ViewTableName": "AdminViewTable",
+        "DeadLetterQueueUrl": "AWS::SQS::Queue",
+        "SyncFunctionName": "AWS::Lambda::Function",
+    }
+
+
+def test_what_is_deployed_says_whose_it_is(prod: Assembly) -> None:
+    tags = [{"Key": "app", "Value": "adminview"}, {"Key": "stage", "Value": "prod"}]
+    for table in prod.tables().values():
+        assert table["Properties"]["Replicas"][0]["Tags"] == tags
+    for type_ in ("AWS::Lambda::Function", "AWS::SQS::Queue", "AWS::Logs::LogGroup"):
+        assert [one["Properties"]["Tags"] for one in prod.resources(type_)] == [tags]
+
+
+def test_no_template_holds_an_account_a_secret_or_a_path_of_the_builder(
+    dev: Assembly, prod: Assembly
+) -> None:
+    for template in [*dev.templates.values(), *prod.templates.values()]:
+        text = json.dumps(template)
+        assert not re.search(r"\b\d{12}\b", text)
+        assert not re.search(r"(?i)secret|password|AKIA[0-9A-Z]{16}", text)
+        assert str(ROOT) not in text
+
+
+def run_app(directory: Path, **context: object) -> subprocess.CompletedProcess[str]:
+    """Run the app as the CDK CLI does, with nobody's credentials and no way out."""
+    nowhere = "http://127.0.0.1:9"
+    environment = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(directory),
+        "CDK_OUTDIR": str(directory / "cdk"),
+        "CDK_CONTEXT_JSON": json.dumps(context),
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "HTTP_PROXY": nowhere,
+        "HTTPS_PROXY": nowhere,
+    }
+    return subprocess.run(
+        [sys.executable, str(ROOT / "app.py")],
+        env=environment,
+        cwd=ROOT,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+
+
+@pytest.mark.usefixtures("dev")  # builds the bundle, which may need the package index
+def test_the_app_synthesizes_without_credentials_region_or_network(tmp_path: Path) -> None:
+    done = run_app(tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"Lambda bundle \w+: \d+ files, [\d.]+ MB unpacked", done.stderr)
+    assert Assembly.read(tmp_path / "cdk").templates.keys() == {
+        "AdminView-dev-Sources",
+        "AdminView-dev-Sync",
+        "AdminView-dev-View",
+    }
+
+
+def test_a_wrong_context_is_told_in_one_line_instead_of_a_traceback(tmp_path: Path) -> None:
+    done = run_app(tmp_path, stage="staging")
+    assert done.returncode == 1
+    assert "error: no stage is named 'staging'; there are dev, prod" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,167 @@
+"""A wrong context is refused before anything is built, with what would be right."""
+
+from typing import Any
+
+import pytest
+
+from infra.context import Deployment
+from lambdas.model.errors import SettingsError
+from lambdas.views import registry
+
+TABLE_ARN = "arn:aws:dynamodb:eu-west-1:111122223333:table/legacy-orders"
+STREAM_ARN = f"{TABLE_ARN}/stream/2025-03-01T00:00:00.000"
+RIGHT = {
+    "tableName": "legacy-orders",
+    "streamArn": STREAM_ARN,
+    "streamViewType": "NEW_AND_OLD_IMAGES",
+}
+TURN_ON = (
+    "aws dynamodb update-table --table-name legacy-orders "
+    "--stream-specification StreamEnabled=true,StreamViewType=NEW_AND_OLD_IMAGES"
+)
+LOOK_UP = "aws dynamodb describe-table --table-name legacy-orders"
+
+
+def read(**context: Any) -> Deployment:
+    return Deployment.read(context, registry())
+
+
+def without(key: str) -> dict[str, str]:
+    return {name: value for name, value in RIGHT.items() if name != key}
+
+
+def refusal(**context: Any) -> str:
+    with pytest.raises(SettingsError) as caught:
+        read(**context)
+    return str(caught.value)
+
+
+def test_nothing_given_means_dev_with_plain_names() -> None:
+    deployment = read()
+    assert deployment.stage.name == "dev"
+    assert deployment.view_table == "AdminViewTable"
+    assert deployment.stack("Sync") == "AdminView-dev-Sync"
+    assert [deployment.table_of(source) for source in registry().sources] == [
+        "Orders",
+        "Payments",
+        "Products",
+        "Users",
+    ]
+
+
+def test_a_prefix_begins_the_names_of_our_tables_and_stacks_only() -> None:
+    deployment = read(prefix="team-a-", sources={"Orders": RIGHT})
+    assert deployment.view_table == "team-a-AdminViewTable"
+    assert deployment.stack("Sync") == "team-a-AdminView-dev-Sync"
+    assert deployment.table_of(registry().source("Users")) == "team-a-Users"
+    assert deployment.table_of(registry().source("Orders")) == "legacy-orders"
+
+
+@pytest.mark.parametrize(
+    "entry", [RIGHT, without("tableName") | {"tableArn": TABLE_ARN}], ids=["by name", "by ARN"]
+)
+def test_an_existing_table_is_found_by_name_or_by_arn(entry: dict[str, str]) -> None:
+    imported = read(sources={"Orders": entry}).imported["Orders"]
+    assert imported.table_name == "legacy-orders"
+    assert imported.table_arn == TABLE_ARN
+    assert imported.stream_arn == STREAM_ARN
+
+
+def test_sources_given_on_the_command_line_arrive_as_text() -> None:
+    text = '{"Orders": ' + str(RIGHT).replace("'", '"') + "}"
+    assert read(sources=text) == read(sources={"Orders": RIGHT})
+
+
+def test_an_unknown_stage_is_answered_with_those_that_exist() -> None:
+    assert "no stage is named 'staging'; there are dev, prod" in refusal(stage="staging")
+
+
+@pytest.mark.parametrize("prefix", ["a_b", "-a", "1a", "a b", "ä", 7, ["a"]])
+def test_a_prefix_that_a_stack_could_not_carry_is_refused(prefix: object) -> None:
+    assert f"context prefix: {prefix!r} cannot begin" in refusal(prefix=prefix)
+
+
+def test_a_prefix_that_makes_a_table_name_too_long_is_refused() -> None:
+    assert "too long" in refusal(prefix="a" * 250)
+
+
+def test_an_undeclared_source_is_answered_with_those_declared() -> None:
+    message = refusal(sources={"Order": RIGHT})
+    assert "'Order'" in message
+    assert "declared are Orders, Payments, Products, Users" in message
+
+
+@pytest.mark.parametrize("sources", ["not json", "[]", [1], 7])
+def test_sources_that_are_no_object_are_refused(sources: object) -> None:
+    assert "context sources:" in refusal(sources=sources)
+
+
+WRONG: dict[str, tuple[Any, list[str]]] = {
+    "no object": ("legacy-orders", ["expected an object", "found str"]),
+    "unknown key": (
+        RIGHT | {"stream": "x"},
+        ["unknown 'stream'; there are tableName, tableArn, streamArn, streamViewType"],
+    ),
+    "neither name nor ARN": (without("tableName"), ["either tableName or tableArn; neither"]),
+    "both name and ARN": (RIGHT | {"tableArn": TABLE_ARN}, ["tableName and tableArn was given"]),
+    "no ARN of a table": (
+        without("tableName") | {"tableArn": "legacy-orders"},
+        [
+            "tableArn 'legacy-orders' is not the ARN of a DynamoDB table",
+            "arn:aws:dynamodb:<region>",
+        ],
+    ),
+    "no name of a table": (RIGHT | {"tableName": "a b"}, ["tableName 'a b'", "A-Z a-z 0-9 _ . -"]),
+    "no stream": (without("streamArn"), ["streamArn is missing", TURN_ON]),
+    "an empty stream": (RIGHT | {"streamArn": ""}, ["streamArn is missing", TURN_ON]),
+    "a table's ARN as stream": (RIGHT | {"streamArn": TABLE_ARN}, ["not the ARN of a", LOOK_UP]),
+    "a Kinesis stream": (
+        RIGHT | {"streamArn": "arn:aws:kinesis:eu-west-1:111122223333:stream/orders"},
+        ["is not the ARN of a DynamoDB stream", LOOK_UP],
+    ),
+    "another table's stream": (
+        RIGHT | {"streamArn": STREAM_ARN.replace("legacy-", "old-")},
+        ["streamArn belongs to arn:aws:dynamodb:eu-west-1:111122223333:table/old-orders", LOOK_UP],
+    ),
+    "another region's stream": (
+        without("tableName") | {"tableArn": TABLE_ARN.replace("west", "east")},
+        [f"streamArn belongs to {TABLE_ARN}, not to", LOOK_UP],
+    ),
+    "no view type": (
+        without("streamViewType"),
+        ["streamViewType is missing", "Nothing calls AWS during synthesis", LOOK_UP],
+    ),
+    "only new images": (
+        RIGHT | {"streamViewType": "NEW_IMAGE"},
+        ["'NEW_IMAGE'; NEW_AND_OLD_IMAGES is needed", "StreamEnabled=false", TURN_ON],
+    ),
+}
+
+
+@pytest.mark.parametrize(("entry", "said"), WRONG.values(), ids=WRONG)
+def test_a_wrong_import_is_refused_with_the_place_and_the_remedy(
+    entry: object, said: list[str]
+) -> None:
+    message = refusal(sources={"Orders": entry})
+    assert message.startswith("context sources.Orders: ")
+    for words in said:
+        assert words in message
+
+
+def test_two_sources_cannot_follow_one_imported_table() -> None:
+    message = refusal(sources={"Orders": RIGHT, "Payments": RIGHT})
+    assert "'legacy-orders' stands behind source 'Orders' and behind source 'Payments'" in message
+
+
+def renamed(table: str) -> dict[str, str]:
+    return RIGHT | {"tableName": table, "streamArn": STREAM_ARN.replace("legacy-orders", table)}
+
+
+def test_an_imported_table_cannot_be_one_that_we_create() -> None:
+    message = refusal(sources={"Orders": renamed("Users")})
+    assert "'Users' stands behind source 'Orders' and behind source 'Users'" in message
+
+
+def test_the_view_cannot_be_its_own_source() -> None:
+    message = refusal(sources={"Orders": renamed("AdminViewTable")})
+    assert "'AdminViewTable' stands behind the view itself and behind source 'Orders'" in message

@@ -1,0 +1,140 @@
+"""The tables are what the registry declares, and are protected where it matters."""
+
+from typing import Any
+
+import pytest
+
+from lambdas.model.row import OWNER_INDEX
+from lambdas.views import registry
+from tests.infra.synthesis import Assembly, Resource
+
+SOURCES = {"Orders", "Payments", "Products", "Users"}
+
+
+@pytest.fixture(scope="session")
+def view(dev: Assembly) -> dict[str, Any]:
+    return dict(dev.tables()["AdminViewTable"]["Properties"])
+
+
+def key_schema(keyed: dict[str, Any]) -> list[tuple[str, str]]:
+    return [(key["AttributeName"], key["KeyType"]) for key in keyed["KeySchema"]]
+
+
+def types(table: dict[str, Any]) -> dict[str, str]:
+    definitions = table["AttributeDefinitions"]
+    found = {one["AttributeName"]: one["AttributeType"] for one in definitions}
+    assert len(found) == len(definitions), "an attribute is defined twice"
+    return found
+
+
+def index(view: dict[str, Any], name: str) -> dict[str, Any]:
+    (found,) = [one for one in view["GlobalSecondaryIndexes"] if one["IndexName"] == name]
+    return dict(found)
+
+
+def test_every_source_has_a_table_with_both_images_in_its_stream(dev: Assembly) -> None:
+    assert dev.tables().keys() == SOURCES | {"AdminViewTable"}
+    assert {name: dev.tables()[name]["Properties"]["StreamSpecification"] for name in SOURCES} == {
+        name: {"StreamViewType": "NEW_AND_OLD_IMAGES"} for name in SOURCES
+    }
+
+
+def test_the_view_has_no_stream_that_could_feed_back_into_it(view: dict[str, Any]) -> None:
+    assert "StreamSpecification" not in view
+
+
+def test_a_source_has_the_key_its_file_declares(dev: Assembly) -> None:
+    for source in registry().sources:
+        table = dev.tables()[source.name]["Properties"]
+        roles = zip(source.key, ("HASH", "RANGE"), strict=False)
+        assert key_schema(table) == [(key.name, role) for key, role in roles]
+        assert types(table) == {key.name: key.type for key in source.key}
+    assert key_schema(dev.tables()["Orders"]["Properties"]) == [
+        ("CustomerId", "HASH"),
+        ("SK", "RANGE"),
+    ]
+
+
+def test_the_view_is_keyed_by_pk_and_sk(view: dict[str, Any]) -> None:
+    assert key_schema(view) == [("PK", "HASH"), ("SK", "RANGE")]
+
+
+def test_the_indexes_are_exactly_those_declared_with_keys_in_order(view: dict[str, Any]) -> None:
+    assert {one["IndexName"]: key_schema(one) for one in view["GlobalSecondaryIndexes"]} == {
+        index.name: [(key.name, "HASH") for key in index.partition]
+        + [(key.name, "RANGE") for key in index.sort]
+        for index in registry().indexes
+    }
+
+
+def test_the_projections_are_exactly_those_declared(view: dict[str, Any]) -> None:
+    assert {one["IndexName"]: one["Projection"] for one in view["GlobalSecondaryIndexes"]} == {
+        index.name: {"ProjectionType": index.projection}
+        | ({"NonKeyAttributes": list(index.include)} if index.include else {})
+        for index in registry().indexes
+    }
+
+
+def test_the_attributes_defined_are_exactly_the_keys_with_their_types(view: dict[str, Any]) -> None:
+    assert types(view) == {key.name: key.type for key in registry().key_attributes}
+
+
+def test_the_indexes_of_the_seeds_are_there_word_for_word(view: dict[str, Any]) -> None:
+    assert key_schema(index(view, "GSI1")) == [("GSI1_PK", "HASH"), ("GSI1_SK", "RANGE")]
+    assert key_schema(index(view, "GSI2")) == [("GSI2_PK", "HASH"), ("GSI2_SK", "RANGE")]
+    assert key_schema(index(view, "GSI3")) == [("GSI3_PK", "HASH")]
+    assert key_schema(index(view, "OrderDashboard")) == [
+        ("customerId", "HASH"),
+        ("status", "RANGE"),
+        ("orderDate", "RANGE"),
+    ]
+
+
+def test_the_owner_index_carries_keys_only(view: dict[str, Any]) -> None:
+    owner = index(view, OWNER_INDEX.name)
+    assert key_schema(owner) == [("_owner", "HASH")]
+    assert owner["Projection"] == {"ProjectionType": "KEYS_ONLY"}
+
+
+@pytest.mark.parametrize("stage", ["dev", "prod"])
+def test_every_table_is_on_demand_and_encrypted_with_the_accounts_key(
+    stage: str, request: pytest.FixtureRequest
+) -> None:
+    for table in request.getfixturevalue(stage).tables().values():
+        assert table["Properties"]["BillingMode"] == "PAY_PER_REQUEST"
+        assert table["Properties"]["SSESpecification"] == {"SSEEnabled": True, "SSEType": "KMS"}
+
+
+def protection(table: Resource) -> tuple[str, str, bool, bool]:
+    (replica,) = table["Properties"]["Replicas"]
+    return (
+        table["DeletionPolicy"],
+        table["UpdateReplacePolicy"],
+        replica["DeletionProtectionEnabled"],
+        replica["PointInTimeRecoverySpecification"]["PointInTimeRecoveryEnabled"],
+    )
+
+
+def test_every_table_of_prod_is_kept_and_can_be_recovered(prod: Assembly) -> None:
+    found = {name: protection(table) for name, table in prod.tables().items()}
+    assert found == dict.fromkeys(SOURCES | {"AdminViewTable"}, ("Retain", "Retain", True, True))
+
+
+def test_no_table_of_dev_outlives_its_stack(dev: Assembly) -> None:
+    found = {name: protection(table) for name, table in dev.tables().items()}
+    assert found == dict.fromkeys(SOURCES | {"AdminViewTable"}, ("Delete", "Delete", False, False))
+
+
+def test_the_stacks_of_prod_that_hold_data_refuse_to_be_deleted(
+    dev: Assembly, prod: Assembly
+) -> None:
+    assert terminable(dev) == dict.fromkeys(["Sources", "Sync", "View"], True)
+    assert terminable(prod) == {"Sources": False, "Sync": True, "View": False}
+
+
+def terminable(assembly: Assembly) -> dict[str, bool]:
+    return {
+        name.rpartition("-")[2]: not artifact["properties"].get("terminationProtection", False)
+        for name, artifact in assembly.manifest["artifacts"].items()
+        if artifact["type"] == "aws:cloudformation:stack"
+    }

@@ -1,0 +1,56 @@
+"""A new source is one file: its rows and its question follow."""
+
+import sys
+from collections.abc import Callable
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+from cli.local_cloud import LocalCloud
+from lambdas.model import Registry
+from lambdas.views import registry
+
+SHIPMENTS = '''
+"""Shipments, by carrier."""
+
+from lambdas.model import AccessPattern, Index, Row, Source, number, view
+
+shipments = Source("Shipments", partition_key="shipmentId")
+by_carrier = Index("ByCarrier", partition="carrier", sort=number("weight"), include=["data"])
+heavy = AccessPattern(
+    "heavy-shipments", index=by_carrier, partition="{carrier}", sort_from="{least}"
+)
+
+
+@view(shipments)
+def shipment(item):
+    yield Row(
+        f"SHIPMENT#{item['shipmentId']}",
+        "DETAILS",
+        data=item.pick("shipmentId"),
+        indexes=[by_carrier(item["carrier"], item["weight"])],
+    )
+'''
+
+
+def test_a_source_in_a_new_file_is_followed_and_asked_with_no_other_change(
+    tmp_path: Path, start: Callable[[Registry], LocalCloud]
+) -> None:
+    file = tmp_path / "shipments.py"
+    file.write_text(SHIPMENTS)
+    spec = spec_from_file_location("shipments", file)
+    assert spec
+    assert spec.loader
+    module = module_from_spec(spec)
+    sys.modules["shipments"] = module
+    spec.loader.exec_module(module)
+
+    model = Registry.of([*registry().modules, module])
+    assert model.pattern("heavy-shipments").parameters == {"carrier": "S", "least": "N"}
+    assert model.fingerprint != registry().fingerprint
+
+    cloud = start(model)
+    for number, weight in enumerate([5, 50, 10]):
+        cloud.put("Shipments", {"shipmentId": f"s{number}", "carrier": "DHL", "weight": weight})
+    cloud.settle()
+    rows = cloud.ask("heavy-shipments", carrier="DHL", least=10)
+    assert [row["PK"]["S"] for row in rows] == ["SHIPMENT#s2", "SHIPMENT#s1"]
