@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from cli import catalogue
 from cli.engines import EngineName
 from lambdas.aws.settings import QUEUE_URL
 from lambdas.model.errors import AdminViewError
@@ -40,13 +41,25 @@ def demo(
 
 
 @app.command()
+def patterns(
+    *, markdown: Annotated[bool, typer.Option(help="As the README has them.")] = False
+) -> None:
+    """Print the questions that AdminViewTable answers."""
+    if markdown:
+        typer.echo(catalogue.markdown(registry()))
+    else:
+        Console().print(catalogue.catalogue(registry()))
+
+
+@app.command()
 def local(
+    *,
     view_table: Annotated[str, typer.Option(help="The view's table.")] = VIEW_TABLE,
     queue_url: Annotated[str, typer.Option(help="Where dead letters go.", envvar=QUEUE_URL)] = "",
     letters: Annotated[
         Path, typer.Option(help="Where dead letters go if there is no queue: a line each.")
     ] = Path("dead-letters.jsonl"),
-    create: Annotated[bool, typer.Option(help="Create the tables that are missing.")] = False,  # noqa: FBT002 - a flag
+    create: Annotated[bool, typer.Option(help="Create the tables that are missing.")] = False,
 ) -> None:
     """Follow every source's stream at AWS_ENDPOINT_URL with the real sync, until stopped."""
     from cli import local as follower  # noqa: PLC0415 - clients are slow to import

@@ -37,29 +37,30 @@ def cell(value: Any) -> str:
 
 def answer(title: str, rows: Iterable[Attributes]) -> Table:
     """Show the rows that answer a question."""
-    table = _table(title)
-    table.add_column("PK", overflow="fold")
-    table.add_column("SK", overflow="fold")
-    table.add_column("data", overflow="fold")
+    shown = table(title)
+    shown.add_column("PK", overflow="fold")
+    shown.add_column("SK", overflow="fold")
+    shown.add_column("data", overflow="fold")
     for row in rows:
         data = plain(decode(row[DATA])) if DATA in row else {}
-        table.add_row(escape(row[PK.name]["S"]), escape(row[SK.name]["S"]), cell(data))
-    if not table.rows:
-        table.add_row("(no rows)", "", "")
-    return table
+        shown.add_row(escape(row[PK.name]["S"]), escape(row[SK.name]["S"]), cell(data))
+    if not shown.rows:
+        shown.add_row("(no rows)", "", "")
+    return shown
 
 
 def facts(title: str, rows: Mapping[str, Any]) -> Table:
     """Show names and values."""
-    table = _table(title, show_header=False)
-    table.add_column(style=PALE)
-    table.add_column(overflow="fold")
+    shown = table(title, show_header=False)
+    shown.add_column(style=PALE)
+    shown.add_column(overflow="fold")
     for name, value in rows.items():
-        table.add_row(name, cell(value))
-    return table
+        shown.add_row(name, cell(value))
+    return shown
 
 
-def _table(title: str, **more: Any) -> Table:
+def table(title: str, **more: Any) -> Table:
+    """Begin a table in the house's style."""
     return Table(
         title=escape(title),
         title_justify="left",

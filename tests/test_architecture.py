@@ -1,0 +1,118 @@
+"""Who may import whom, and how large a module may grow."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+AWS = {"boto3", "botocore", "aws_lambda_powertools", "aws_xray_sdk"}
+PURE = ("lambdas/model", "lambdas/pipeline", "lambdas/views")
+
+
+def modules(folder: str) -> list[Path]:
+    return sorted(path for path in (ROOT / folder).rglob("*.py"))
+
+
+def imports(path: Path) -> Iterator[str]:
+    """List the dotted names a module imports, wherever in it."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path} imports by dots"
+            yield from (f"{node.module}.{name.name}" for name in node.names)
+
+
+def importers(folder: str, *forbidden: str) -> list[str]:
+    """Find the imports of *folder* that begin with something forbidden."""
+    return [
+        f"{path.relative_to(ROOT)} imports {name}"
+        for path in modules(folder)
+        for name in imports(path)
+        if any(name == one or name.startswith(f"{one}.") for one in forbidden)
+    ]
+
+
+def test_the_folders_are_where_these_tests_look() -> None:
+    for folder in (*PURE, "lambdas/aws", "cli", "infra"):
+        assert modules(folder), folder
+    assert importers("lambdas/aws", "boto3", "botocore")
+    assert importers("infra", "lambdas")
+
+
+@pytest.mark.parametrize("folder", PURE)
+def test_the_pure_folders_know_nothing_of_aws(folder: str) -> None:
+    assert importers(folder, *AWS, "lambdas.aws") == []
+
+
+def test_only_lambdas_aws_talks_to_aws_in_the_deployed_code() -> None:
+    inside = importers("lambdas/aws", "boto3", "botocore")
+    assert importers("lambdas", "boto3", "botocore") == inside
+
+
+def test_the_model_knows_neither_the_pipeline_nor_the_views() -> None:
+    assert importers("lambdas/model", "lambdas.pipeline", "lambdas.views") == []
+    assert importers("lambdas/pipeline", "lambdas.views") == []
+
+
+def test_a_view_file_is_written_in_the_words_of_the_model_alone() -> None:
+    names = [name for path in modules("lambdas/views") for name in imports(path)]
+    ours = [name for name in names if name.startswith("lambdas")]
+    assert all(name.startswith(("lambdas.model", "lambdas.views")) for name in ours)
+
+
+def test_infra_imports_from_lambdas_and_never_the_reverse() -> None:
+    assert importers("lambdas", "infra", "aws_cdk", "constructs", "cli") == []
+    assert importers("infra", "cli", "boto3", "botocore") == []
+
+
+def test_nobody_imports_the_command() -> None:
+    assert importers("lambdas", "cli") == importers("infra", "cli") == []
+
+
+def test_nothing_reads_the_environment_or_makes_a_client_when_it_is_imported() -> None:
+    """Look for such calls outside of functions, in everything that is deployed."""
+    at_import = []
+    for path in modules("lambdas"):
+        for statement in ast.parse(path.read_text()).body:
+            if isinstance(statement, ast.Assign | ast.AnnAssign | ast.Expr):
+                text = ast.unparse(statement)
+                if "os.environ" in text or "boto3.client" in text or "getenv" in text:
+                    at_import.append(f"{path.relative_to(ROOT)}: {text}")
+    assert at_import == []
+
+
+@pytest.mark.parametrize("folder", ["lambdas", "cli", "infra", "tests"])
+def test_modules_stay_short(folder: str) -> None:
+    limit = 350 if folder == "tests" else 250
+    long = {
+        str(path.relative_to(ROOT)): lines
+        for path in modules(folder)
+        if (lines := len(path.read_text().splitlines())) > limit
+    }
+    assert long == {}
+
+
+def test_functions_stay_short() -> None:
+    """Count the lines of each function without its docstring."""
+    long = {}
+    for folder in ("lambdas", "cli", "infra"):
+        for path in modules(folder):
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.FunctionDef) and node.end_lineno:
+                    first = (
+                        node.body[1] if ast.get_docstring(node) and node.body[1:] else node.body[0]
+                    )
+                    if (lines := node.end_lineno - first.lineno + 1) > 50:
+                        long[f"{path.relative_to(ROOT)}:{node.name}"] = lines
+    assert long == {}
+
+
+def test_every_folder_of_lambdas_is_library_and_every_file_a_function() -> None:
+    files = [path for path in (ROOT / "lambdas").glob("*.py") if path.name != "__init__.py"]
+    assert files
+    for path in files:
+        names = [n.name for n in ast.parse(path.read_text()).body if isinstance(n, ast.FunctionDef)]
+        assert "handler" in names, path.name
