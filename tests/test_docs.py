@@ -1,0 +1,117 @@
+"""What the README says is so: its commands exist, its outputs are real, its example works."""
+
+import json
+import re
+import subprocess
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+
+from cli.catalogue import markdown
+from cli.main import app
+from infra.context import Deployment
+from lambdas.model import Registry
+from lambdas.pipeline.tally import Tally
+from lambdas.views import registry
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text()
+
+
+def blocks(mark: str) -> list[str]:
+    """Find the code blocks behind a mark."""
+    found = re.findall(rf"<!-- {mark} -->\n```\w*\n(.*?)```", README, re.DOTALL)
+    assert found, mark
+    return found
+
+
+def squeezed(text: str) -> list[str]:
+    return [" ".join(line.split()) for line in text.splitlines() if line.strip()]
+
+
+def test_the_demo_prints_what_the_readme_shows() -> None:
+    """Run the real command, on the default engine."""
+    command = [sys.executable, "-m", "cli.main", "demo"]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=True, cwd=ROOT, env=_environment()
+    )
+    printed = squeezed(done.stdout)
+    for block in blocks("demo"):
+        shown = squeezed(block)
+        start = printed.index(shown[0])
+        assert printed[start : start + len(shown)] == shown
+
+
+def _environment() -> dict[str, str]:
+    import os  # noqa: PLC0415 - for this alone
+
+    return os.environ | {"COLUMNS": "80", "NO_COLOR": "1", "TERM": "dumb"}
+
+
+def test_the_table_of_access_patterns_is_the_registrys() -> None:
+    assert markdown(registry()) in README
+
+
+def test_the_example_view_works_as_it_stands(tmp_path: Path) -> None:
+    (example,) = blocks("view")
+    file = tmp_path / "shipments.py"
+    file.write_text(example)
+    spec = spec_from_file_location("readme_shipments", file)
+    assert spec
+    assert spec.loader
+    module = module_from_spec(spec)
+    sys.modules["readme_shipments"] = module
+    spec.loader.exec_module(module)
+    model = Registry.of([*registry().modules, module])
+    assert model.pattern("heavy-shipments").parameters == {"carrier": "S", "least": "N"}
+
+
+def test_every_command_in_the_readme_exists() -> None:
+    targets = set(re.findall(r"^([a-z0-9]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert set(re.findall(r"(?:`|\$ )make ([a-z0-9]+)", README)) <= targets
+    commands = get_command(app).commands  # type: ignore[attr-defined]  # a group, which has them
+    used = set(re.findall(r"adminview\s+([a-z]+)", README))
+    assert used
+    assert used <= set(commands)
+
+
+def test_the_readme_runs_what_ci_runs() -> None:
+    ci = (ROOT / ".ci/run").read_text()
+    for command in ("make test", "make check"):
+        assert f"$ {command}" in README
+        assert f"\n{command}" in ci
+
+
+@pytest.mark.parametrize("command", [[], ["demo"], ["local"], ["patterns"]])
+def test_every_command_explains_itself(command: list[str]) -> None:
+    asked = [sys.executable, "-m", "cli.main", *command, "--help"]
+    done = subprocess.run(asked, capture_output=True, text=True, check=True, cwd=ROOT)
+    assert "Usage" in done.stdout
+
+
+def test_no_command_is_left_out_of_the_test_above() -> None:
+    assert set(get_command(app).commands) == {"demo", "local", "patterns"}  # type: ignore[attr-defined]  # a group
+
+
+def test_every_metric_in_the_readme_is_emitted_and_every_one_emitted_is_in_it() -> None:
+    named = set(re.findall(r"`([A-Z][A-Za-z]+)`", README.split("## Operate")[1]))
+    assert named == {*Tally().counts(), "LagOfNewestRecord"}
+
+
+def test_the_example_of_an_imported_table_is_accepted() -> None:
+    (example,) = re.findall(r'```json\n("sources": .*?)```', README, re.DOTALL)
+    deployment = Deployment.read(json.loads(f"{{{example}}}"), registry())
+    assert deployment.imported["Orders"].table_name == "legacy-orders"
+
+
+def test_links_lead_somewhere() -> None:
+    for document in ("README.md", "DESIGN.md", "CHANGELOG.md"):
+        links = re.findall(r"\]\(([^)#:]+)\)", (ROOT / document).read_text())
+        assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_the_readme_stays_short() -> None:
+    assert len(README.splitlines()) < 200
