@@ -14,7 +14,7 @@ from botocore.exceptions import ClientError
 from cli.event_source import EventSource
 from cli.mail import LetterFile, on_failure
 from cli.tables import create, source_table, view_table
-from lambdas.aws.runtime import Clients, Runtime, make_runtime
+from lambdas.aws.runtime import Clients, Invocation, Runtime, make_runtime
 from lambdas.aws.settings import Settings
 from lambdas.model import Registry
 from lambdas.model.errors import SettingsError
@@ -23,7 +23,6 @@ from lambdas.pipeline.tally import Tally
 from lambdas.sync import sync
 
 if TYPE_CHECKING:
-    from aws_lambda_powertools.utilities.typing import LambdaContext
     from mypy_boto3_dynamodb import DynamoDBClient
 
 ENDPOINTS = ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_DYNAMODB")
@@ -36,7 +35,7 @@ class Teller:
 
     say: Callable[[str], None]
 
-    def invoked(self, context: "LambdaContext") -> None:
+    def invoked(self, context: Invocation) -> None:
         """Hear of an invocation."""
 
     def synced(self, tally: Tally, letters: Sequence[Letter], trouble: Collection[str]) -> None:
@@ -123,6 +122,6 @@ def _event_source(stream_arn: str, runtime: Runtime) -> EventSource:
     return EventSource(
         streams=boto3.client("dynamodbstreams"),
         stream_arn=stream_arn,
-        handler=lambda event, context: sync(event, context, runtime),  # type: ignore[arg-type]  # emulated
+        handler=lambda event, context: sync({"Records": event["Records"]}, context, runtime),
         on_failure=on_failure(runtime.dead_letters),
     )

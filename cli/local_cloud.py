@@ -3,14 +3,14 @@
 import json
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cli.engines import Engine
 from cli.event_source import EventSource
 from cli.mail import on_failure
 from cli.tables import create, source_table, view_table
 from lambdas.aws.ask import ask
-from lambdas.aws.runtime import Clients, Runtime, make_runtime
+from lambdas.aws.runtime import Clients, Invocation, Runtime, make_runtime
 from lambdas.aws.settings import Settings
 from lambdas.aws.wire import for_boto3, from_boto3
 from lambdas.model import Registry
@@ -21,9 +21,6 @@ from lambdas.pipeline.letter import Letter
 from lambdas.pipeline.tally import Tally
 from lambdas.sync import PartialBatchResponse, sync
 
-if TYPE_CHECKING:
-    from aws_lambda_powertools.utilities.typing import LambdaContext
-
 QUEUE = "AdminViewDeadLetters"
 
 
@@ -33,7 +30,7 @@ class Ledger:
 
     tallies: list[Tally] = field(default_factory=list)
 
-    def invoked(self, context: "LambdaContext") -> None:
+    def invoked(self, context: Invocation) -> None:
         """Hear of an invocation."""
 
     def synced(self, tally: Tally, _: Sequence[Letter], __: Collection[str]) -> None:

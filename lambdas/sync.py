@@ -1,20 +1,17 @@
 """Stream records in, view rows out."""
 
 from collections import defaultdict
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, TypedDict
+from collections.abc import Mapping, Sequence
+from typing import TypedDict
 
 from lambdas.aws.deadline import Deadline
-from lambdas.aws.runtime import LONGEST_CALL, Runtime, runtime
+from lambdas.aws.runtime import LONGEST_CALL, Invocation, Runtime, runtime
 from lambdas.aws.view_table import Outcome
 from lambdas.model.errors import RefusedRowError, UnreadableRecordError
 from lambdas.model.row import RowKey
 from lambdas.pipeline.decode import Route, StreamRecord, decode
 from lambdas.pipeline.prepare import Batch, Fate, prepare, sequence_at
 from lambdas.pipeline.tally import Tally
-
-if TYPE_CHECKING:
-    from aws_lambda_powertools.utilities.typing import LambdaContext
 
 # A call that was begun in time may take this long; then letters, log and report must still fit.
 LETTERS_RESERVE = LONGEST_CALL + 1
@@ -24,7 +21,7 @@ WRITES_RESERVE = LONGEST_CALL + LETTERS_RESERVE
 class StreamEvent(TypedDict):
     """What Lambda delivers."""
 
-    Records: list[StreamRecord]
+    Records: Sequence[StreamRecord]
 
 
 class BatchItemFailure(TypedDict):
@@ -39,12 +36,12 @@ class PartialBatchResponse(TypedDict):
     batchItemFailures: list[BatchItemFailure]
 
 
-def handler(event: StreamEvent, context: "LambdaContext") -> PartialBatchResponse:
+def handler(event: StreamEvent, context: Invocation) -> PartialBatchResponse:
     """Sync one batch, and name the records the stream must deliver again."""
     return sync(event, context, runtime())
 
 
-def sync(event: StreamEvent, context: "LambdaContext", with_: Runtime) -> PartialBatchResponse:
+def sync(event: StreamEvent, context: Invocation, with_: Runtime) -> PartialBatchResponse:
     """Sync one batch with a given runtime."""
     if "Records" not in event:
         msg = "the event has no Records: this function takes the events of DynamoDB streams"

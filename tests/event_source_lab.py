@@ -110,7 +110,11 @@ class Lab:
         self.letters: list[dict[str, Any]] = []
         self.sleeps: list[float] = []
         self.now = NOW
-        wiring = {"on_failure": self.letters.append, "handler": self.handle, "delivery": AT_ONCE}
+        wiring: dict[str, Any] = {
+            "on_failure": self.letters.append,
+            "handler": self.handle,
+            "delivery": AT_ONCE,
+        }
         self.source = EventSource(
             streams=self.stream,  # type: ignore[arg-type]  # as much of the client as is used
             stream_arn=ARN,

@@ -31,7 +31,7 @@ def record(
     assert one is not None
     images = {"OldImage": before, "NewImage": after}
     event = "INSERT" if before is None else "REMOVE" if after is None else "MODIFY"
-    made = {
+    made: dict[str, Any] = {
         "eventID": str(sequence),
         "eventName": event,
         "eventVersion": "1.1",
@@ -46,7 +46,8 @@ def record(
             "StreamViewType": "NEW_AND_OLD_IMAGES",
         },
     }
-    return json.loads(json.dumps(made))  # as it is when it reaches the function
+    delivered: dict[str, Any] = json.loads(json.dumps(made))
+    return delivered  # as it is when it reaches the function
 
 
 def ttl_deletion(source: Source, before: Mapping[str, Any], sequence: int = 1) -> dict[str, Any]:

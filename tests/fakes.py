@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Any
+from typing import Any, cast
 
 from botocore.exceptions import ClientError, ConnectTimeoutError
 
@@ -141,8 +141,8 @@ def make_runtime(
     return Runtime(
         routes=routes(registry, {}),
         model="model-1",
-        view=ViewTable(dynamodb or FakeDynamoDB(), TABLE, backoff),
-        dead_letters=DeadLetters(queue or FakeQueue(), "queue", backoff),
+        view=ViewTable(cast("Any", dynamodb or FakeDynamoDB()), TABLE, backoff),
+        dead_letters=DeadLetters(cast("Any", queue or FakeQueue()), "queue", backoff),
         observer=observer or Heard(),
         now=lambda: 1_790_000_010.0,
     )

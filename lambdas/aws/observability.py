@@ -4,7 +4,7 @@ Logs and metrics name sources, sequence numbers and kinds of error; keys and dat
 """
 
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.metrics import MetricUnit
@@ -13,8 +13,13 @@ from lambdas.aws.settings import NAMESPACE, SERVICE
 from lambdas.pipeline.letter import Letter
 from lambdas.pipeline.tally import Tally
 
-if TYPE_CHECKING:
-    from aws_lambda_powertools.utilities.typing import LambdaContext
+
+class Named(Protocol):
+    """An invocation, as far as log lines name it."""
+
+    @property
+    def aws_request_id(self) -> str:
+        """Tell invocations apart."""
 
 
 class Observability:
@@ -24,7 +29,7 @@ class Observability:
         self._logger = logger or Logger(service=SERVICE)
         self._metrics = metrics or Metrics(namespace=NAMESPACE, service=SERVICE)
 
-    def invoked(self, context: "LambdaContext") -> None:
+    def invoked(self, context: Named) -> None:
         """Let every line of this invocation carry its request id."""
         self._logger.append_keys(function_request_id=context.aws_request_id)
 

@@ -22,7 +22,6 @@ from lambdas.pipeline.tally import Tally
 from lambdas.views import registry
 
 if TYPE_CHECKING:
-    from aws_lambda_powertools.utilities.typing import LambdaContext
     from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_sqs import SQSClient
 
@@ -39,6 +38,17 @@ CLIENT = Config(
 )
 
 
+class Invocation(Protocol):
+    """What we look at in Lambda's context."""
+
+    @property
+    def aws_request_id(self) -> str:
+        """Tell invocations apart."""
+
+    def get_remaining_time_in_millis(self) -> int:
+        """Say how long this one may go on."""
+
+
 class Post(Protocol):
     """Where letters go."""
 
@@ -49,7 +59,7 @@ class Post(Protocol):
 class Observer(Protocol):
     """Who is told."""
 
-    def invoked(self, context: "LambdaContext") -> None:
+    def invoked(self, context: Invocation) -> None:
         """Hear of an invocation."""
 
     def synced(self, tally: Tally, letters: Sequence[Letter], trouble: Collection[str], /) -> None:

@@ -12,7 +12,7 @@ import pytest
 from botocore.exceptions import ConnectionError as UnreachableError
 
 from cli import engines
-from cli.engines import Engine, EngineError, dynamodb_local_engine, moto_engine
+from cli.engines import Engine, EngineError, EngineName, dynamodb_local_engine, moto_engine
 
 
 def installed() -> bool:
@@ -62,7 +62,7 @@ def test_clients_read_nothing_of_this_machines_aws_settings(
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
     monkeypatch.setenv("AWS_REGION", "eu-west-1")
 
-    client = Engine("any", "http://127.0.0.1:9", "").dynamodb()
+    client = Engine(EngineName.MOTO, "http://127.0.0.1:9", "").dynamodb()
 
     assert client.meta.endpoint_url == "http://127.0.0.1:9"
     assert client.meta.region_name == "us-east-1"

@@ -135,7 +135,7 @@ def test_a_handler_cannot_spoil_the_records_for_the_next_delivery() -> None:
 
 
 def test_a_handler_that_answers_after_its_time_has_failed() -> None:
-    lab = Lab(lambda *_: lab.sleep(31), timeout_seconds=30)
+    lab: Lab = Lab(lambda *_: lab.sleep(31), timeout_seconds=30)
     lab.stream.put()
 
     lab.source.drain()

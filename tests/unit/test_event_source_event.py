@@ -62,7 +62,7 @@ def test_all_other_values_arrive_as_they_were() -> None:
 
 
 def test_an_empty_map_has_its_type_even_if_the_engine_left_it_out() -> None:
-    image = {"m": {}, "deep": {"M": {"m": {}, "l": {"L": [{}, {"M": {}}]}}}}
+    image: dict[str, Any] = {"m": {}, "deep": {"M": {"m": {}, "l": {"L": [{}, {"M": {}}]}}}}
 
     assert delivered(image)["dynamodb"]["NewImage"] == {
         "m": {"M": {}},

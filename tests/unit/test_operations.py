@@ -59,7 +59,7 @@ def observe(records: list[dict[str, Any]], capsys: Any, **with_: Any) -> tuple[l
     logger = Logger(service=f"{SERVICE}-{uuid4()}", stream=log)  # loggers of one name are one
     metrics = Metrics(namespace=NAMESPACE, service=SERVICE)
     made = make_runtime(registry(), observer=Observability(logger, metrics), **with_)
-    sync({"Records": records}, Context(), made)  # type: ignore[arg-type]  # a stand-in
+    sync({"Records": records}, Context(), made)
     told = capsys.readouterr().out
     return [json.loads(line) for line in log.getvalue().splitlines()], json.loads(told), told
 
@@ -98,7 +98,7 @@ def test_metrics_of_two_batches_do_not_mix(capsys: Any) -> None:
     made = make_runtime(registry(), observer=observability)
     for source, item in (("Users", USER), ("Orders", {"CustomerId": "u", "SK": "NOTE#1"})):
         one = record(registry().source(source), None, item)
-        sync({"Records": [one]}, Context(), made)  # type: ignore[arg-type]  # a stand-in
+        sync({"Records": [one]}, Context(), made)
     first, second = map(json.loads, capsys.readouterr().out.splitlines())
     assert (first["source"], second["source"]) == ("Users", "Orders")
     assert (first["Written"], second["Unclaimed"]) == ([1.0], [1.0])

@@ -115,9 +115,9 @@ def test_letters_are_sent_after_the_writes_are_in() -> None:
     dynamodb = FakeDynamoDB()
 
     class Watching(FakeQueue):
-        def send_message_batch(self, **call: Any) -> dict[str, Any]:
+        def send_message_batch(self, *call: Any, **named: Any) -> dict[str, Any]:
             assert len(dynamodb.rows) == 2
-            return super().send_message_batch(**call)
+            return super().send_message_batch(*call, **named)
 
     queue = Watching()
     assert run(inserts(3, poison=(0,)), dynamodb=dynamodb, queue=queue) == DONE
@@ -147,11 +147,11 @@ def test_time_is_kept_in_hand_for_a_hung_call_and_for_the_letters() -> None:
 
 def test_an_event_that_is_none_of_a_stream_is_refused_in_words() -> None:
     with pytest.raises(UnreadableRecordError, match="takes the events of DynamoDB streams"):
-        sync({}, Context(), make_runtime(registry()))  # type: ignore[typeddict-item, arg-type]  # on purpose
+        sync({}, Context(), make_runtime(registry()))  # type: ignore[typeddict-item]  # on purpose
 
 
 def test_the_deployed_handler_makes_its_runtime_once(monkeypatch: pytest.MonkeyPatch) -> None:
     dynamodb = FakeDynamoDB()
     monkeypatch.setattr(function, "runtime", lambda: make_runtime(registry(), dynamodb))
-    assert function.handler({"Records": inserts(1)}, Context()) == DONE  # type: ignore[arg-type]  # a stand-in
+    assert function.handler({"Records": inserts(1)}, Context()) == DONE
     assert len(dynamodb.rows) == 1

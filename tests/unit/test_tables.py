@@ -23,20 +23,20 @@ def indexes(table: dict[str, Any]) -> dict[str, Any]:
 def model() -> Registry:
     """Declare a model with an index of many key attributes, not all text."""
     module = ModuleType("sensors")
-    module.readings = Source("Readings", partition_key="device", sort_key=number("at"))
-    module.wide = Index(
+    readings = Source("Readings", partition_key="device", sort_key=number("at"))
+    wide = Index(
         "Wide",
         partition=["site", number("floor")],
         sort=[number("year"), "kind", number("rank")],
         include=["data"],
     )
-    module.whole = Index("Whole", partition="site", all_because="the export reads all of it")
+    whole = Index("Whole", partition="site", all_because="the export reads all of it")
 
-    @view(module.readings)
+    @view(readings)
     def reading(item: Item) -> Iterator[Row]:
         yield Row(item["device"], "READING")
 
-    module.reading = reading
+    module.__dict__.update(readings=readings, wide=wide, whole=whole, reading=reading)
     return Registry.of([module])
 
 

@@ -127,7 +127,7 @@ def test_a_row_that_botocore_itself_refuses_is_refused_alone() -> None:
         "dynamodb", region_name="us-east-1", aws_access_key_id="x", aws_secret_access_key="x"
     )
     good, bad = puts(2)
-    bad.attributes = {"PK": {"S": "P"}, "SK": {"S": 5}}  # type: ignore[dict-item]  # on purpose
+    bad.attributes = {"PK": {"S": "P"}, "SK": {"S": 5}}
     with Stubber(client) as stub:
         stub.add_response("batch_write_item", {})
         stub.add_response("batch_write_item", {})  # never used: the bad row is not sent
@@ -186,7 +186,7 @@ BLOB = b64encode(b"\x00\xff").decode()
 
 
 def test_binary_becomes_bytes_for_boto3_and_text_again() -> None:
-    row = {
+    row: dict[str, Any] = {
         "B": {"S": "named like a type"},
         "x": {"M": {"deep": {"L": [{"B": BLOB}, {"BS": [BLOB]}, {"N": "1"}]}}},
     }
