@@ -1,5 +1,6 @@
 """The product at work on an embedded engine: a small shop, the real streams, the real sync."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from rich.console import Console
@@ -18,10 +19,10 @@ def demo(engine_name: EngineName, registry: Registry, console: Console) -> Tally
         cloud = LocalCloud.start(engine, registry)
         console.rule(f"AdminView on {engine.name} (a local engine, not AWS)")
         _tables(cloud, console)
-        _apply(cloud, shop.FIRST_DAY)
+        apply(cloud, shop.FIRST_DAY)
         before = _status_lists(cloud)
-        _apply(cloud, shop.SECOND_DAY)
-        _apply(cloud, (shop.POISON,))
+        apply(cloud, shop.SECOND_DAY)
+        apply(cloud, (shop.POISON,))
         for pattern in registry.patterns:
             given = parameters(pattern)
             rows = cloud.ask(pattern.name, **given)
@@ -59,7 +60,7 @@ def _tables(cloud: LocalCloud, console: Console) -> None:
     console.print(facts("Made from the declarations in lambdas/views", made))
 
 
-def _apply(cloud: LocalCloud, steps: tuple[shop.Put | shop.Delete, ...]) -> None:
+def apply(cloud: LocalCloud, steps: Iterable[shop.Put | shop.Delete]) -> None:
     """Let the services write, and the sync catch up."""
     for step in steps:
         if isinstance(step, shop.Put):

@@ -1,10 +1,10 @@
 """What the README says is so: its commands exist, its outputs are real, its example works."""
 
 import json
+import os
 import re
 import subprocess
 import sys
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
@@ -13,11 +13,12 @@ from typer.main import get_command
 from cli.catalogue import markdown
 from cli.main import app
 from infra.context import Deployment
-from lambdas.model import Registry
 from lambdas.pipeline.tally import Tally
 from lambdas.views import registry
+from tests.view_files import with_view_file
 
 ROOT = Path(__file__).parents[1]
+PLAIN = {"COLUMNS": "80", "NO_COLOR": "1", "TERM": "dumb"}
 README = (ROOT / "README.md").read_text()
 
 
@@ -36,7 +37,7 @@ def test_the_demo_prints_what_the_readme_shows() -> None:
     """Run the real command, on the default engine."""
     command = [sys.executable, "-m", "cli.main", "demo"]
     done = subprocess.run(
-        command, capture_output=True, text=True, check=True, cwd=ROOT, env=_environment()
+        command, capture_output=True, text=True, check=True, cwd=ROOT, env=os.environ | PLAIN
     )
     printed = squeezed(done.stdout)
     for block in blocks("demo"):
@@ -45,27 +46,13 @@ def test_the_demo_prints_what_the_readme_shows() -> None:
         assert printed[start : start + len(shown)] == shown
 
 
-def _environment() -> dict[str, str]:
-    import os  # noqa: PLC0415 - for this alone
-
-    return os.environ | {"COLUMNS": "80", "NO_COLOR": "1", "TERM": "dumb"}
-
-
 def test_the_table_of_access_patterns_is_the_registrys() -> None:
     assert markdown(registry()) in README
 
 
 def test_the_example_view_works_as_it_stands(tmp_path: Path) -> None:
     (example,) = blocks("view")
-    file = tmp_path / "shipments.py"
-    file.write_text(example)
-    spec = spec_from_file_location("readme_shipments", file)
-    assert spec
-    assert spec.loader
-    module = module_from_spec(spec)
-    sys.modules["readme_shipments"] = module
-    spec.loader.exec_module(module)
-    model = Registry.of([*registry().modules, module])
+    model = with_view_file(tmp_path / "shipments.py", example)
     assert model.pattern("heavy-shipments").parameters == {"carrier": "S", "least": "N"}
 
 

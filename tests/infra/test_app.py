@@ -5,16 +5,14 @@ import os
 import re
 import subprocess
 import sys
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
 from infra.bundle import ROOT
-from lambdas.model import Registry
 from lambdas.views import registry
 from tests.infra.synthesis import Assembly, synthesize
+from tests.view_files import with_view_file
 
 NEW_FILE = '''
 """Parcels, as the warehouse looks them up."""
@@ -56,19 +54,8 @@ def imported(table: str) -> dict[str, str]:
     }
 
 
-def load(path: Path) -> ModuleType:
-    spec = spec_from_file_location(path.stem, path)
-    assert spec
-    assert spec.loader
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_a_new_source_is_one_files_change(tmp_path: Path) -> None:
-    file = tmp_path / "parcels.py"
-    file.write_text(NEW_FILE)
-    grown = Registry.of([*registry().modules, load(file)])
+    grown = with_view_file(tmp_path / "parcels.py", NEW_FILE)
     assembly = synthesize(grown, tmp_path / "cdk")
 
     table = assembly.tables()["Parcels"]["Properties"]

@@ -1,13 +1,12 @@
 """A new source is one file: its rows and its question follow."""
 
-import sys
 from collections.abc import Callable
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 from cli.local_cloud import LocalCloud
 from lambdas.model import Registry
 from lambdas.views import registry
+from tests.view_files import with_view_file
 
 SHIPMENTS = '''
 """Shipments, by carrier."""
@@ -35,16 +34,7 @@ def shipment(item):
 def test_a_source_in_a_new_file_is_followed_and_asked_with_no_other_change(
     tmp_path: Path, start: Callable[[Registry], LocalCloud]
 ) -> None:
-    file = tmp_path / "shipments.py"
-    file.write_text(SHIPMENTS)
-    spec = spec_from_file_location("shipments", file)
-    assert spec
-    assert spec.loader
-    module = module_from_spec(spec)
-    sys.modules["shipments"] = module
-    spec.loader.exec_module(module)
-
-    model = Registry.of([*registry().modules, module])
+    model = with_view_file(tmp_path / "shipments.py", SHIPMENTS)
     assert model.pattern("heavy-shipments").parameters == {"carrier": "S", "least": "N"}
     assert model.fingerprint != registry().fingerprint
 

@@ -8,7 +8,7 @@ import pytest
 from boto3.dynamodb.conditions import Key
 
 from cli import shop
-from cli.demo import parameters
+from cli.demo import apply, parameters
 from cli.local_cloud import LocalCloud
 from cli.show import plain
 from lambdas.model import AccessPattern
@@ -21,26 +21,17 @@ from tests.events import image
 model = registry()
 
 
-def apply(cloud: LocalCloud, *steps: shop.Put | shop.Delete) -> None:
-    for step in steps:
-        if isinstance(step, shop.Put):
-            cloud.put(step.source, step.item)
-        else:
-            cloud.delete(step.source, step.key)
-    cloud.settle()
-
-
 @pytest.fixture
 def first_day(cloud: LocalCloud) -> LocalCloud:
     """Let the shop's first day be over."""
-    apply(cloud, *shop.FIRST_DAY)
+    apply(cloud, [*shop.FIRST_DAY])
     return cloud
 
 
 @pytest.fixture
 def second_day(first_day: LocalCloud) -> LocalCloud:
     """Let the second day be over too."""
-    apply(first_day, *shop.SECOND_DAY)
+    apply(first_day, [*shop.SECOND_DAY])
     return first_day
 
 
@@ -72,7 +63,7 @@ def compared(row: Attributes) -> dict[str, Any]:
 
 def test_the_view_is_exactly_the_union_of_rows_after_each_day(first_day: LocalCloud) -> None:
     assert actual_rows(first_day) == expected_rows(*shop.FIRST_DAY)
-    apply(first_day, *shop.SECOND_DAY)
+    apply(first_day, [*shop.SECOND_DAY])
     assert actual_rows(first_day) == expected_rows(*shop.FIRST_DAY, *shop.SECOND_DAY)
 
 
@@ -207,7 +198,7 @@ def test_a_change_of_status_moves_an_order_between_index_partitions(first_day: L
         return any(row["SK"]["S"] == "ORDER#2025-03-01#2121195" for row in rows)
 
     assert (listed("PENDING"), listed("PAID")) == (True, False)
-    apply(first_day, shop.MOVED)
+    apply(first_day, [shop.MOVED])
     assert (listed("PENDING"), listed("PAID")) == (False, True)
 
 
@@ -215,7 +206,7 @@ def test_an_attribute_that_is_no_longer_an_index_key_leaves_the_index(
     first_day: LocalCloud,
 ) -> None:
     assert len(first_day.ask("featured-products")) == 2
-    apply(first_day, shop.product(shop.TEA, "Tea", "4.20"))
+    apply(first_day, [shop.product(shop.TEA, "Tea", "4.20")])
     assert len(first_day.ask("featured-products")) == 1
 
 
@@ -232,7 +223,7 @@ def test_numbers_binary_and_sets_reach_the_view_untouched(cloud: LocalCloud) -> 
         "none": None,
         "nested": [[{"deep": b"\x03"}]],
     }
-    apply(cloud, shop.user("u", "U", addresses=[address]))
+    apply(cloud, [shop.user("u", "U", addresses=[address])])
     (row,) = cloud.ask("addresses-of-user", user_id="u")
     data = row["data"]["M"]
     assert data["exact"] == {"N": digits}
@@ -267,7 +258,7 @@ def test_every_row_is_found_by_its_owner(second_day: LocalCloud) -> None:
 def test_a_poison_record_leaves_a_letter_and_its_neighbours_are_written(
     cloud: LocalCloud,
 ) -> None:
-    apply(cloud, *shop.FIRST_DAY, shop.POISON, shop.favourite(shop.ALAN, shop.TEA))
+    apply(cloud, [*shop.FIRST_DAY, shop.POISON, shop.favourite(shop.ALAN, shop.TEA)])
     (letter,) = cloud.letters()
     assert letter["owner"] == "Orders/user-456/2025-03-06#2121399"
     assert letter["error"]["kind"] == "MissingAttributeError"

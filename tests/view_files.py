@@ -1,0 +1,20 @@
+"""View files written by a test, beside those the product ships."""
+
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+from lambdas.model import Registry
+from lambdas.views import registry
+
+
+def with_view_file(file: Path, text: str) -> Registry:
+    """Write a view file, and collect it with the shop's own, as if it stood in their folder."""
+    file.write_text(text)
+    spec = spec_from_file_location(f"view_file_{file.stem}", file)
+    assert spec
+    assert spec.loader
+    module = module_from_spec(spec)
+    sys.modules[module.__name__] = module  # where the fingerprint looks for its source
+    spec.loader.exec_module(module)
+    return Registry.of([*registry().modules, module])
