@@ -7,6 +7,7 @@ from threading import Event
 from typing import Annotated
 
 import typer
+from botocore.exceptions import BotoCoreError, ClientError
 from rich.console import Console
 
 from cli import catalogue
@@ -79,8 +80,8 @@ def main() -> None:
     """Run the command; an error that can be explained is explained, not traced."""
     try:
         app()
-    except AdminViewError as error:
-        Console(stderr=True).print(f"[bold red]adminview:[/] {error}")
+    except (AdminViewError, BotoCoreError, ClientError) as error:
+        typer.secho(f"adminview: {error}", fg="red", err=True)
         raise SystemExit(1) from None
 
 

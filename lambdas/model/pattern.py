@@ -164,6 +164,8 @@ class AccessPattern:
         if len(fixed) + len(ranges) > len(sort):
             names = ", ".join(attribute.name for attribute in sort) or "none"
             yield f"{len(fixed) + len(ranges)} sort conditions for its sort attributes ({names})"
+        if self.sort_begins and any(key.type == "N" for key in sort[len(fixed) : len(fixed) + 1]):
+            yield f"{sort[len(fixed)].name!r} is N, and a number does not begin with anything"
         for attribute, template in self._templates():
             yield from _template_problems(attribute, template)
         for attribute_name in self.shows:
@@ -190,14 +192,19 @@ def _fields(template: Template) -> list[str]:
     return [name for _, name, _, _ in Formatter().parse(template) if name is not None]
 
 
+def _formatted(template: Template) -> bool:
+    """Tell whether a template formats its parameters, which would make two of them look alike."""
+    return any(spec or conversion for _, _, spec, conversion in Formatter().parse(template))
+
+
 def _template_problems(attribute: Attribute, template: Template) -> Iterator[str]:
     try:
         names = _fields(template)
     except ValueError as error:
         yield f"template {template!r} cannot be read: {error}"
         return
-    if not all(name.isidentifier() for name in names):
-        yield f"template {template!r} needs a name in each pair of braces"
+    if not all(name.isidentifier() for name in names) or _formatted(template):
+        yield f"template {template!r} needs a plain name in each pair of braces"
     elif attribute.type != "S" and template != f"{{{names[0] if names else ''}}}":
         yield (
             f"template {template!r} is for {attribute.name!r}, which is {attribute.type}: "

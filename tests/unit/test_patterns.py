@@ -27,7 +27,14 @@ flat = Index("Flat", partition="a", include=["data"])
         ({"partition": "X", "sort_begins": "a", "sort_from": "b"}, "one range at most"),
         ({"partition": "X", "sort": "a", "sort_begins": "b"}, r"2 sort conditions .*\(SK\)"),
         ({"partition": "X", "sort": "a", "index": flat}, r"1 sort conditions .*\(none\)"),
-        ({"partition": "USER#{}"}, "needs a name in each pair of braces"),
+        ({"partition": "USER#{}"}, "needs a plain name in each pair of braces"),
+        ({"partition": "USER#{user.name}"}, "needs a plain name"),
+        ({"partition": "USER#{user!r}"}, "needs a plain name"),
+        ({"partition": "USER#{user:>5}"}, "needs a plain name"),
+        (
+            {"partition": ["a", "b"], "sort": "c", "sort_begins": "{day}", "index": matches},
+            "'day' is N, and a number does not begin",
+        ),
         ({"partition": "USER#{user"}, "cannot be read"),
         (
             {"partition": ["{t}", "{r}"], "sort": ["{round}", "DAY#{day}"], "index": matches},
