@@ -10,6 +10,7 @@ from cli.engines import ENGINES, EngineName
 from cli.local_cloud import LocalCloud
 from cli.show import answer, facts
 from lambdas.model import AccessPattern, Registry
+from lambdas.model.errors import QuestionError
 from lambdas.pipeline.tally import Tally
 
 
@@ -24,9 +25,7 @@ def demo(engine_name: EngineName, registry: Registry, console: Console) -> Tally
         apply(cloud, shop.SECOND_DAY)
         apply(cloud, (shop.POISON,))
         for pattern in registry.patterns:
-            given = parameters(pattern)
-            rows = cloud.ask(pattern.name, **given)
-            console.print(answer(_question(pattern, given), rows))
+            _show_answer(cloud, pattern, console)
         console.print(facts("How a change of status moved an order", _moves(before, cloud)))
         for letter in cloud.letters():
             console.print(facts("A dead letter: keys and the reason, no data", _letter(letter)))
@@ -35,10 +34,26 @@ def demo(engine_name: EngineName, registry: Registry, console: Console) -> Tally
         return total
 
 
-def parameters(pattern: AccessPattern) -> dict[str, str]:
-    """Choose what to ask the shop with."""
-    special = shop.SPECIAL.get(pattern.name, {})
-    return {name: special.get(name, shop.PARAMETERS[name]) for name in pattern.parameters}
+def parameters(pattern: AccessPattern) -> dict[str, str] | None:
+    """Choose what to ask the shop with; None for a question that the shop knows nothing of."""
+    known = shop.PARAMETERS | shop.SPECIAL.get(pattern.name, {})
+    if not pattern.parameters.keys() <= known.keys():
+        return None
+    return {name: known[name] for name in pattern.parameters}
+
+
+def _show_answer(cloud: LocalCloud, pattern: AccessPattern, console: Console) -> None:
+    given = parameters(pattern)
+    if given is None:
+        asked = ", ".join(pattern.parameters)
+        console.print(f"{pattern.name}: not asked, cli/shop.py has no example of ({asked})\n")
+        return
+    try:
+        rows = cloud.ask(pattern.name, **given)
+    except QuestionError as error:
+        console.print(f"{pattern.name}: not asked. {error}\n", markup=False)
+        return
+    console.print(answer(_question(pattern, given), rows))
 
 
 def counts(total: Tally) -> dict[str, Any]:

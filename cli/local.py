@@ -1,15 +1,14 @@
 """Follow the streams of any endpoint with the real sync, until stopped."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import boto3
-from botocore.exceptions import ClientError
 
 from cli.event_source import EventSource
 from cli.mail import LetterFile, on_failure
@@ -18,15 +17,18 @@ from lambdas.aws.runtime import Clients, Invocation, Runtime, make_runtime
 from lambdas.aws.settings import Settings
 from lambdas.model import Registry
 from lambdas.model.errors import SettingsError
+from lambdas.model.stream import VIEW_TYPE, turn_on
+from lambdas.model.stream import replace as replace_stream
 from lambdas.pipeline.letter import Letter
 from lambdas.pipeline.tally import Tally
 from lambdas.sync import sync
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_dynamodb.type_defs import TableDescriptionTypeDef
 
-ENDPOINTS = ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_DYNAMODB")
-VIEW_TYPE = "NEW_AND_OLD_IMAGES"
+# For all services at once: with one of them alone, the others would be asked on AWS.
+ENDPOINT = "AWS_ENDPOINT_URL"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +58,9 @@ def settings_for(
     registry: Registry, environ: Mapping[str, str], view_table: str, queue_url: str
 ) -> Settings:
     """Say where everything is; refuse to follow real streams by mistake."""
-    if not any(environ.get(name) for name in ENDPOINTS):
+    if not environ.get(ENDPOINT, "").startswith(("http://", "https://")):
         msg = (
-            f"set {ENDPOINTS[0]} to the endpoint to follow, such as http://127.0.0.1:8000: "
+            f"set {ENDPOINT} to the endpoint to follow, such as http://127.0.0.1:8000: "
             "on AWS itself the deployed function does this"
         )
         raise SettingsError(msg)
@@ -66,25 +68,52 @@ def settings_for(
     return Settings(view_table, queue_url, names, registry.fingerprint)
 
 
-def stream_of(dynamodb: "DynamoDBClient", table: str) -> str:
-    """Find the stream of a source table, or say how to turn it on."""
+def check_tables(registry: Registry, settings: Settings, dynamodb: "DynamoDBClient") -> list[str]:
+    """Compare the endpoint's tables with the declarations, and give the streams to follow."""
+    _check_table(dynamodb, view_table(registry, settings.view_table))
+    streams = []
+    for source in registry.sources:
+        found = _check_table(dynamodb, source_table(source, settings.sources[source.name]))
+        streams.append(_stream_of(found))
+    return streams
+
+
+def _check_table(dynamodb: "DynamoDBClient", wanted: dict[str, Any]) -> "TableDescriptionTypeDef":
+    """Find a table, or say how it differs from what is declared."""
+    name = wanted["TableName"]
     try:
-        found = dynamodb.describe_table(TableName=table)["Table"]
-    except ClientError as error:
-        if error.response["Error"]["Code"] != "ResourceNotFoundException":
-            raise
-        msg = f"there is no table {table!r}; create it, or run with --create"
+        found = dynamodb.describe_table(TableName=name)["Table"]
+    except dynamodb.exceptions.ResourceNotFoundException as error:
+        msg = f"there is no table {name!r}; create it, or run with --create"
         raise SettingsError(msg) from error
-    stream = found.get("StreamSpecification", {})
-    if not stream.get("StreamEnabled") or stream.get("StreamViewType") != VIEW_TYPE:
-        has = stream.get("StreamViewType", "no stream")
-        msg = (
-            f"table {table!r} has {has}, and needs a stream of {VIEW_TYPE}: aws dynamodb "
-            f"update-table --table-name {table} --stream-specification "
-            f"StreamEnabled=true,StreamViewType={VIEW_TYPE}"
-        )
+    for what, declared, actual in [("the table", wanted, found), *_indexes(wanted, found)]:
+        if actual is None or declared["KeySchema"] != actual["KeySchema"]:
+            has = _key(actual) if actual else "nothing of that name"
+            msg = f"table {name!r}: {what} is declared with {_key(declared)}, and has {has}"
+            raise SettingsError(msg)
+    return found
+
+
+def _indexes(wanted: dict[str, Any], found: Any) -> Iterator[tuple[str, Any, Any]]:
+    there = {index["IndexName"]: index for index in found.get("GlobalSecondaryIndexes", [])}
+    for index in wanted.get("GlobalSecondaryIndexes", []):
+        yield f"index {index['IndexName']!r}", index, there.get(index["IndexName"])
+
+
+def _key(schema: Any) -> str:
+    return "key (" + ", ".join(part["AttributeName"] for part in schema["KeySchema"]) + ")"
+
+
+def _stream_of(table: "TableDescriptionTypeDef") -> str:
+    """Find the stream of a source table, or say how to turn it on."""
+    name, stream = table["TableName"], table.get("StreamSpecification", {})
+    if not stream.get("StreamEnabled"):
+        msg = f"table {name!r} has no stream. {turn_on(name)}"
         raise SettingsError(msg)
-    return found["LatestStreamArn"]
+    if stream.get("StreamViewType") != VIEW_TYPE:
+        msg = f"table {name!r} has a stream of {stream['StreamViewType']}. {replace_stream(name)}"
+        raise SettingsError(msg)
+    return table["LatestStreamArn"]
 
 
 def follow(
@@ -94,8 +123,9 @@ def follow(
     clients = Clients()
     runtime = make_runtime(registry, settings, clients, Teller(say))
     if not settings.dead_letter_queue_url:
+        letters.touch()  # now, not when the first letter is written
         runtime = replace(runtime, dead_letters=LetterFile(letters))
-    streams = [stream_of(clients.dynamodb, table) for table in settings.sources.values()]
+    streams = check_tables(registry, settings, clients.dynamodb)
     say(f"following {', '.join(settings.sources)}; Ctrl-C to stop")
     with ThreadPoolExecutor(len(streams)) as pool:
         running = [pool.submit(_event_source(stream, runtime).run, stop) for stream in streams]

@@ -111,7 +111,7 @@ class LocalCloud:
         """Let the sync catch up with every stream, and count the records it took."""
         return sum(source.drain() for source in self.sources)
 
-    def ask(self, pattern: str, **parameters: object) -> list[Attributes]:
+    def ask(self, pattern: str, /, **parameters: object) -> list[Attributes]:
         """Ask AdminViewTable a declared question."""
         question = self.registry.pattern(pattern)
         return list(ask(self.clients.dynamodb, VIEW_TABLE, question, **parameters))

@@ -20,11 +20,16 @@ class LetterFile:
         self._path = path
         self._lock = Lock()
 
-    def send(self, letters: Sequence[Letter], *, until: Deadline) -> list[Letter]:  # noqa: ARG002 - a file is quick
+    def send(
+        self,
+        letters: Sequence[Letter],
+        *,
+        until: Deadline,  # noqa: ARG002 - a file is quick
+    ) -> tuple[list[Letter], set[str]]:
         """Write *letters* down; none comes back."""
         with self._lock, self._path.open("a", encoding="utf-8") as file:
             file.writelines(letter.body + "\n" for letter in letters)
-        return []
+        return [], set()
 
 
 def on_failure(post: Post) -> Callable[[dict[str, Any]], None]:
@@ -33,8 +38,9 @@ def on_failure(post: Post) -> Callable[[dict[str, Any]], None]:
     def send(letter: dict[str, Any]) -> None:
         condition = letter["requestContext"]["condition"]
         mail = Letter(0, None, None, condition, "Lambda gave up on a batch", json.dumps(letter))
-        if post.send([mail], until=Deadline.after(SECONDS)):
-            msg = "the dead-letter queue did not take Lambda's letter; its records stay"
+        unsent, trouble = post.send([mail], until=Deadline.after(SECONDS))
+        if unsent:
+            msg = f"Lambda's letter was not taken, its records stay: {', '.join(sorted(trouble))}"
             raise RuntimeError(msg)
 
     return send

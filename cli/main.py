@@ -80,7 +80,7 @@ def main() -> None:
     """Run the command; an error that can be explained is explained, not traced."""
     try:
         app()
-    except (AdminViewError, BotoCoreError, ClientError) as error:
+    except (AdminViewError, BotoCoreError, ClientError, OSError) as error:
         typer.secho(f"adminview: {error}", fg="red", err=True)
         raise SystemExit(1) from None
 

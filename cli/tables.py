@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from lambdas.model import Attribute, Index, Registry, Source
 from lambdas.model.row import PK, SK
+from lambdas.model.stream import VIEW_TYPE
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -15,7 +16,7 @@ def source_table(source: Source, name: str) -> dict[str, Any]:
     return {
         **_table(name, source.key),
         "KeySchema": _key_schema([source.partition_key], source.key[1:]),
-        "StreamSpecification": {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"},
+        "StreamSpecification": {"StreamEnabled": True, "StreamViewType": VIEW_TYPE},
     }
 
 

@@ -14,6 +14,7 @@ from lambdas.model.row import VIEW_TABLE
 from lambdas.model.source import TABLE_NAME
 
 KEYS: Final = ("stage", "prefix", "sources")
+STACK_NAME_LIMIT: Final = 128  # characters, set by CloudFormation
 # Tables and stacks both carry it, and a stack's name takes no more than this.
 PREFIX: Final = re.compile(r"([A-Za-z][A-Za-z0-9-]*)?")
 
@@ -64,6 +65,8 @@ class Deployment:
                     f"source {source.name!r}; a table has one source, and the view is none"
                 )
             taken[table] = f"source {source.name!r}"
+        if len(longest := self.stack("Sources")) > STACK_NAME_LIMIT:
+            yield f"context prefix: {longest!r} is too long for a stack's name"
         for table in taken:
             if not TABLE_NAME.fullmatch(table):
                 yield f"context prefix: {table!r} is too long; a table's name has 255 characters"

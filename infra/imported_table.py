@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from lambdas.model.errors import SettingsError
 from lambdas.model.source import TABLE_NAME
+from lambdas.model.stream import VIEW_TYPE, replace, turn_on
 
-VIEW_TYPE: Final = "NEW_AND_OLD_IMAGES"  # a change is the difference of both images
 KEYS: Final = ("tableName", "tableArn", "streamArn", "streamViewType")
 
 _ARN = r"arn:[a-z-]+:dynamodb:[a-z0-9-]+:\d{12}:table/(?P<table>[A-Za-z0-9_.-]{3,255})"
@@ -69,7 +69,7 @@ def _table_problems(given: Mapping[str, Any]) -> Iterator[str]:
 def _stream_problems(given: Mapping[str, Any]) -> Iterator[str]:
     table, stream = _table_of(given), given.get("streamArn")
     if not stream:
-        yield f"streamArn is missing. {_turn_on(table)}"
+        yield f"streamArn is missing. {turn_on(table)}"
         return
     arn = STREAM_ARN.fullmatch(str(stream))
     if not arn:
@@ -93,23 +93,13 @@ def _view_type_problems(table: str, view_type: object) -> Iterator[str]:
     elif view_type != VIEW_TYPE:
         yield (
             f"streamViewType is {view_type!r}; {VIEW_TYPE} is needed, for a change is told by both "
-            f"images. A stream's view type cannot change: turn the stream off (aws dynamodb "
-            f"update-table --table-name {table} --stream-specification StreamEnabled=false), "
-            f"then on. {_turn_on(table)}"
+            f"images. {replace(table)}"
         )
 
 
 def _table_of(given: Mapping[str, Any]) -> str:
     """Name the table, by whichever of its two names was given."""
     return str(given.get("tableName") or str(given.get("tableArn")).rpartition("/")[2])
-
-
-def _turn_on(table: str) -> str:
-    return (
-        f"Turn the stream on with: aws dynamodb update-table --table-name {table} "
-        f"--stream-specification StreamEnabled=true,StreamViewType={VIEW_TYPE} "
-        "--query TableDescription.LatestStreamArn"
-    )
 
 
 def _look_up(table: str) -> str:

@@ -10,6 +10,7 @@ from lambdas.aws.view_table import Outcome
 from lambdas.model.errors import RefusedRowError, UnreadableRecordError
 from lambdas.model.row import RowKey
 from lambdas.pipeline.decode import Route, StreamRecord, decode
+from lambdas.pipeline.letter import Letter
 from lambdas.pipeline.prepare import Batch, Fate, prepare, sequence_at
 from lambdas.pipeline.tally import Tally
 
@@ -52,29 +53,42 @@ def sync(event: StreamEvent, context: Invocation, with_: Runtime) -> PartialBatc
     outcome = with_.view.write(batch.writes, until=end.earlier(WRITES_RESERVE))
     _set_refused_aside(batch, outcome, with_.routes)
     checkpoint = min((write.first for write in outcome.unwritten), default=len(batch.records))
-    # Letters go last, when the batch's writes are in: a replay that came before them would miss the
-    # rows they write. Those behind the checkpoint are written anew when their records come again.
-    due = [letter for letter in batch.letters if letter.position < checkpoint]
-    unsent = with_.dead_letters.send(due, until=end.earlier(LETTERS_RESERVE))
+    sent, unsent = _send_letters(batch, checkpoint, outcome, with_, end.earlier(LETTERS_RESERVE))
     checkpoint = min((letter.position for letter in unsent), default=checkpoint)
-    sent = [letter for letter in due if letter not in unsent]
-    trouble = outcome.trouble | ({"DeadLetterQueueRefused"} if unsent else set())
-    with_.observer.synced(_tally(batch, outcome, checkpoint, len(sent), with_.now()), sent, trouble)
+    tally = _tally(batch, outcome, checkpoint, len(sent), with_.now())
+    with_.observer.synced(tally, sent, outcome.trouble)
     if checkpoint == len(batch.records):
         return {"batchItemFailures": []}
     return {"batchItemFailures": [{"itemIdentifier": sequence_at(batch.records, checkpoint)}]}
 
 
+def _send_letters(
+    batch: Batch, checkpoint: int, outcome: Outcome, with_: Runtime, until: Deadline
+) -> tuple[list[Letter], list[Letter]]:
+    """Send the letters of the records before *checkpoint*: which were sent, and which were not.
+
+    They go last, when the batch's writes are in: a replay that came before them would miss the rows
+    they write. Those behind the checkpoint are written anew when their records come again.
+    """
+    due = [letter for letter in batch.letters if letter.position < checkpoint]
+    unsent, trouble = with_.dead_letters.send(due, until=until)
+    outcome.trouble.update(f"dead-letter queue: {code}" for code in trouble if unsent)
+    returned = {id(letter) for letter in unsent}
+    return [letter for letter in due if id(letter) not in returned], unsent
+
+
 def _set_refused_aside(batch: Batch, outcome: Outcome, routes: Mapping[str, Route]) -> None:
-    """Set aside the records whose rows DynamoDB itself would not take."""
+    """Set aside the records whose rows DynamoDB itself would not take; one letter for each."""
+    refused = {write.last: code for write, code in outcome.refused}
     rows: defaultdict[str, list[RowKey]] = defaultdict(list)
-    for write in batch.writes if outcome.refused else ():
+    for write in batch.writes if refused else ():
         rows[write.owner].append(write.key)
-    for write, code in outcome.refused:
+    for position, code in refused.items():
         error = RefusedRowError(f"DynamoDB refused a row of this item: {code}")
-        change = decode(batch.records[write.last], routes)
-        batch.set_aside(write.last, change, error, rows[write.owner])
-        batch.fates[write.last] = Fate.SET_ASIDE
+        change = decode(batch.records[position], routes)
+        batch.set_aside(position, change, error, rows[change.owner])
+    for write, _ in outcome.refused:
+        batch.fates[write.first] = batch.fates[write.last] = Fate.SET_ASIDE
 
 
 def _tally(batch: Batch, outcome: Outcome, checkpoint: int, letters: int, now: float) -> Tally:

@@ -5,6 +5,8 @@ import os
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.ci import IN_CI
+
 # Fixed in CI, so that a red run can be repeated; never a deadline, machines differ.
 settings.register_profile(
     "ci",
@@ -14,7 +16,7 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.register_profile("local", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("ci" if os.environ.get("CI") else "local")
+settings.load_profile("ci" if IN_CI else "local")
 
 os.environ.setdefault("JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION", "20")
 

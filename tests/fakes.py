@@ -85,6 +85,7 @@ class FakeQueue:
 
     def __init__(self, failures: Sequence[Exception | set[str]] = ()) -> None:
         self.bodies: list[str] = []
+        self.said: set[str] = set()
         self.failures = list(failures)
         self.calls = 0
 
@@ -92,12 +93,20 @@ class FakeQueue:
         """Take the entries, or some, or none."""
         assert QueueUrl == "queue"
         assert len(Entries) <= 10
+        bodies = [entry["MessageBody"] for entry in Entries]
+        assert all(body.isascii() for body in bodies), "SQS refuses some characters"
+        assert sum(map(len, bodies)) <= 256 * 1024
         self.calls += 1
         failure = self.failures.pop(0) if self.failures else set()
         if isinstance(failure, Exception):
             raise failure
         self.bodies += [entry["MessageBody"] for entry in Entries if entry["Id"] not in failure]
-        return {"Failed": [{"Id": id_, "SenderFault": False} for id_ in sorted(failure)]}
+        return {
+            "Failed": [
+                {"Id": id_, "SenderFault": False, "Code": "InternalError"}
+                for id_ in sorted(failure)
+            ]
+        }
 
 
 @dataclass

@@ -1,6 +1,17 @@
 """A small shop's items, as its services write them."""
 
+from functools import cache
 from typing import Any
+
+from lambdas.model import Registry
+from lambdas.views import orders, payments, products, users
+
+
+@cache
+def registry() -> Registry:
+    """Collect the shop's views and no others: view files may be added beside them."""
+    return Registry.of([orders, payments, products, users])
+
 
 USER = {
     "userId": "user-123",

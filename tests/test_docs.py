@@ -14,7 +14,7 @@ from cli.catalogue import markdown
 from cli.main import app
 from infra.context import Deployment
 from lambdas.pipeline.tally import Tally
-from lambdas.views import registry
+from tests.shop import registry
 from tests.view_files import with_view_file
 
 ROOT = Path(__file__).parents[1]
@@ -44,6 +44,7 @@ def test_the_demo_prints_what_the_readme_shows() -> None:
         shown = squeezed(block)
         start = printed.index(shown[0])
         assert printed[start : start + len(shown)] == shown
+    assert "error MissingAttributeError" in printed
 
 
 def test_the_table_of_access_patterns_is_the_registrys() -> None:

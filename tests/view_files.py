@@ -5,7 +5,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 from lambdas.model import Registry
-from lambdas.views import registry
+from tests.shop import registry
 
 
 def with_view_file(file: Path, text: str) -> Registry:

@@ -124,7 +124,8 @@ class Lane:
             response = self._by.function.invoke(event(batch.records), context)
         except Exception as error:  # whatever a function raises is a function error
             self.trouble = error
-            log.warning("%s: the function failed", self.head, exc_info=error)
+            log.warning("%s: the function failed: %r", self.head, error)
+            log.debug("%s", self.head, exc_info=error)
             return Answer(0, Failure.FUNCTION_ERROR, context.aws_request_id)
         answer = batch.read(response)
         if answer.failure is Failure.MALFORMED:
@@ -136,9 +137,9 @@ class Lane:
         aside, rest = self._batches[0].cut(count)
         try:
             self._by.on_failure(letter(aside, condition, self._address, self._by.clock()))
-        except Exception as error:  # without a letter the records must stay
+        except Exception as error:  # noqa: BLE001 - without a letter the records must stay
             self.trouble = error
-            log.warning("%s: the on-failure letter was refused", self.head, exc_info=error)
+            log.warning("%s: the on-failure letter was refused: %r", self.head, error)
             self._rest()
             return 0
         self._batches.popleft()

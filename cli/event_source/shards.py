@@ -100,7 +100,10 @@ class Cursor:
             case code if code == EXPIRED and self._iterator is not None:
                 pass
             case code if code == TRIMMED:
-                self._mourn("going on at the oldest record")
+                if (
+                    self._last is not None
+                ):  # otherwise it began at the oldest, and begins there again
+                    self._mourn("going on at the oldest record")
                 self._last = None
             case code if code == GONE and self._iterator is not None:
                 self._mourn("the whole shard is gone")

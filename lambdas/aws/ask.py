@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from lambdas.aws.wire import from_boto3
+from lambdas.aws.wire import for_boto3, from_boto3
 from lambdas.model import AccessPattern
 from lambdas.model.row import Attributes
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def ask(
-    client: "DynamoDBClient", table: str, pattern: AccessPattern, **parameters: object
+    client: "DynamoDBClient", table: str, pattern: AccessPattern, /, **parameters: object
 ) -> Iterator[Attributes]:
     """Answer a question with all its rows, page after page, in the order of their keys."""
     condition = pattern.condition(**parameters)
@@ -20,7 +20,7 @@ def ask(
         "TableName": table,
         "KeyConditionExpression": condition.expression,
         "ExpressionAttributeNames": condition.names,
-        "ExpressionAttributeValues": condition.values,
+        "ExpressionAttributeValues": for_boto3(condition.values),
         "ScanIndexForward": not pattern.newest_first,
     }
     if condition.index:

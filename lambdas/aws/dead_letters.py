@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from botocore.exceptions import BotoCoreError, ClientError
 
 from lambdas.aws.deadline import Deadline
-from lambdas.aws.retry import Backoff, passes
+from lambdas.aws.retry import Backoff, code_of, passes
 from lambdas.pipeline.letter import Letter
 
 if TYPE_CHECKING:
@@ -24,16 +24,23 @@ class DeadLetters:
         self._queue_url = queue_url
         self._backoff = backoff or Backoff()
 
-    def send(self, letters: Sequence[Letter], *, until: Deadline) -> list[Letter]:
-        """Send *letters*, and return those the queue would not take in time."""
-        return [letter for call in _calls(letters) for letter in self._send_call(call, until)]
+    def send(self, letters: Sequence[Letter], *, until: Deadline) -> tuple[list[Letter], set[str]]:
+        """Send *letters*; return those the queue would not take in time, and what it said."""
+        unsent: list[Letter] = []
+        trouble: set[str] = set()
+        for call in _calls(letters):
+            unsent += self._send_call(call, until, trouble)
+        return unsent, trouble
 
-    def _send_call(self, letters: Sequence[Letter], until: Deadline) -> Sequence[Letter]:
+    def _send_call(
+        self, letters: Sequence[Letter], until: Deadline, trouble: set[str]
+    ) -> Sequence[Letter]:
         attempt = 0
         while letters and not until.passed:
             try:
-                letters, hopeless = self._send_once(letters)
+                letters, hopeless = self._send_once(letters, trouble)
             except (ClientError, BotoCoreError) as error:
+                trouble.add(code_of(error))
                 hopeless = not passes(error)
             if hopeless:
                 break
@@ -42,13 +49,16 @@ class DeadLetters:
                 attempt += 1
         return letters
 
-    def _send_once(self, letters: Sequence[Letter]) -> tuple[Sequence[Letter], bool]:
+    def _send_once(
+        self, letters: Sequence[Letter], trouble: set[str]
+    ) -> tuple[Sequence[Letter], bool]:
         """Make one call: what is left of *letters*, and whether trying again is in vain."""
         response = self._client.send_message_batch(
             QueueUrl=self._queue_url,
             Entries=[{"Id": str(n), "MessageBody": one.body} for n, one in enumerate(letters)],
         )
         failed = response.get("Failed", [])
+        trouble.update(failure.get("Code", "Unknown") for failure in failed)
         left = [letters[int(failure["Id"])] for failure in failed]
         return left, bool(failed) and all(failure["SenderFault"] for failure in failed)
 

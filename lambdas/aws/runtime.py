@@ -52,8 +52,8 @@ class Invocation(Protocol):
 class Post(Protocol):
     """Where letters go."""
 
-    def send(self, letters: Sequence[Letter], *, until: Deadline) -> list[Letter]:
-        """Send *letters*, and return those that were not taken."""
+    def send(self, letters: Sequence[Letter], *, until: Deadline) -> tuple[list[Letter], set[str]]:
+        """Send *letters*; return those that were not taken, and what stood in the way."""
 
 
 class Observer(Protocol):

@@ -10,6 +10,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from lambdas.aws.deadline import Deadline
 from lambdas.aws.retry import Backoff, code_of, passes
 from lambdas.aws.wire import for_boto3
+from lambdas.model.errors import kind_of
 from lambdas.model.row import PK, SK, RowKey
 from lambdas.pipeline.fold import Write
 
@@ -21,8 +22,16 @@ CALLS_AT_ONCE = 8
 REFUSALS = {
     "ValidationException",
     "ItemCollectionSizeLimitExceededException",
+    "SerializationException",
+    "413",  # over 16 MB: botocore escapes text, so 25 rows can come to more
+    "RequestEntityTooLarge",
     "ParamValidationError",  # botocore's own check, before anything is sent
 }
+UNSENDABLE = (
+    ValueError,
+    TypeError,
+    RecursionError,
+)  # a row that botocore cannot put into a request
 
 
 @dataclass(slots=True)
@@ -74,6 +83,9 @@ class ViewTable:
         while writes and not until.passed:
             try:
                 left = self._send(writes)
+            except UNSENDABLE as error:
+                outcome.add(self._divide(writes, kind_of(error), until))
+                return outcome
             except (ClientError, BotoCoreError) as error:
                 code = code_of(error)
                 if code in REFUSALS:

@@ -7,7 +7,7 @@ from typing import TypeAlias
 from lambdas.model.errors import DeclarationError
 
 KEY_TYPES = ("S", "N", "B")  # DynamoDB takes no other types as keys
-NAME_LIMIT = 255  # characters, set by DynamoDB
+NAME_LIMIT = 255  # bytes, set by DynamoDB
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +19,8 @@ class Attribute:
 
     def __post_init__(self) -> None:
         """Refuse what DynamoDB would refuse when the table is created."""
-        if not self.name or len(self.name) > NAME_LIMIT:
-            msg = f"a key attribute's name has 1 to {NAME_LIMIT} characters, not {len(self.name)}"
+        if not 0 < (size := len(self.name.encode())) <= NAME_LIMIT:
+            msg = f"a key attribute's name takes 1 to {NAME_LIMIT} bytes, not {size}"
             raise DeclarationError(msg)
         if self.type not in KEY_TYPES:
             msg = (

@@ -16,6 +16,14 @@ The text of a RecordError travels to logs and dead letters, so it names attribut
 views and row shapes, and never a value taken from an item.
 """
 
+KIND_LIMIT = 80  # characters
+
+
+def kind_of(error: BaseException) -> str:
+    """Name the class of an error; a class can be named at run time, so not just anything passes."""
+    name = type(error).__name__
+    return name if name.isidentifier() and len(name) <= KIND_LIMIT else "Error"
+
 
 class AdminViewError(Exception):
     """Something AdminView can explain."""
@@ -36,6 +44,8 @@ class SettingsError(AdminViewError):
 class RecordError(AdminViewError):
     """Set one record aside; retrying it cannot help."""
 
+    place = ""  # the view and the line of its file, where one is to blame
+
 
 class UnreadableRecordError(RecordError):
     """The stream record itself is not what a source's stream must carry."""
@@ -44,8 +54,11 @@ class UnreadableRecordError(RecordError):
 class MissingAttributeError(RecordError, KeyError):
     """A view needs an attribute that the item does not have. A KeyError, as for any mapping."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(f"the item has no attribute {name!r}")
+    def __init__(self, name: str, *, told: bool = True) -> None:
+        super().__init__(
+            f"the item has no attribute {name!r}" if told else "an attribute is absent"
+        )
+        self.name = name
 
     def __str__(self) -> str:
         """Read as a sentence, not as KeyError's quoted key."""
@@ -53,11 +66,10 @@ class MissingAttributeError(RecordError, KeyError):
 
 
 class ViewError(RecordError):
-    """A view raised. Carries the kind and place of the error, not its text: that may quote data."""
+    """A view raised. Carries the kind of the error, not its text: that may quote data."""
 
-    def __init__(self, view: str, cause: BaseException, where: str) -> None:
-        super().__init__(f"view {view!r} raised {type(cause).__name__} at {where}")
-        self.where = where
+    def __init__(self, cause: BaseException) -> None:
+        super().__init__(f"the view raised {kind_of(cause)}")
 
 
 class RowError(RecordError):

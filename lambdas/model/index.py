@@ -38,6 +38,9 @@ class Index:
         include: Sequence[str] = (),
         all_because: str = "",
     ) -> None:
+        if isinstance(include, str):
+            msg = f"index {name!r}: include is a list, as in include=[{include!r}]"
+            raise DeclarationError(msg)
         fields = (name, attributes(partition), attributes(sort), tuple(include), all_because)
         for field, value in zip(self.__slots__, fields, strict=True):
             object.__setattr__(self, field, value)
@@ -112,6 +115,8 @@ class Index:
             yield f"a key attribute is named twice in ({', '.join(names)})"
         if self.include and self.all_because:
             yield "include and all_because exclude each other"
+        if len(set(self.include)) != len(self.include):
+            yield f"it includes an attribute twice: {', '.join(self.include)}"
         if len(self.include) > INCLUDE_LIMIT:
             yield f"it includes {len(self.include)} attributes; DynamoDB takes {INCLUDE_LIMIT}"
 

@@ -73,6 +73,10 @@ class Item(Mapping[str, Any]):
         value = self._image.get(name)
         return default if value is None else decode(value)
 
+    def has(self, name: str, value: AttributeValue) -> bool:
+        """Tell whether an attribute is exactly *value*, type included."""
+        return self._image.get(name) == value
+
     def raw(self, name: str) -> Wire:
         """Hand one attribute on as it is."""
         value = self._image.get(name)
@@ -154,7 +158,7 @@ def _encode_set(values: Iterable[Any]) -> AttributeValue:
 # In this order: a bool is an int too, an Item is a Mapping too.
 ENCODERS: tuple[tuple[Any, Callable[[Any], AttributeValue]], ...] = (
     (Wire, lambda value: value.value),
-    (str, lambda value: {"S": str(value)}),
+    (str, lambda value: {"S": str.__str__(value)}),
     (bool, lambda value: {"BOOL": value}),
     (int | Decimal, lambda value: {"N": number_text(value)}),
     (type(None), lambda _: {"NULL": True}),

@@ -3,18 +3,18 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from string import Formatter
 from typing import Any, TypeAlias
 
 from lambdas.model.attribute import Attribute
-from lambdas.model.errors import DeclarationError, QuestionError, RowError
+from lambdas.model.errors import DeclarationError, QuestionError
 from lambdas.model.index import Index
-from lambdas.model.item import AttributeValue, encode
-from lambdas.model.row import DATA, PK, PROVENANCE, SK
+from lambdas.model.item import AttributeValue
+from lambdas.model.row import DATA, PK, RESERVED, SK
+from lambdas.model.template import Template, fill, parameters, problems, several
 
+BOUNDS = "ab"  # the marks of the two values of a range
 NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
-Template: TypeAlias = str
 Comparison: TypeAlias = tuple[str, Attribute, tuple[Template, ...]]
 
 
@@ -52,6 +52,10 @@ class AccessPattern:
 
     def __post_init__(self) -> None:
         """Check the question against the rules of its index, once and early."""
+        object.__setattr__(self, "shows", several(self.shows))
+        if self.index is not None and not isinstance(self.index, Index):
+            msg = f"access pattern {self.name!r}: index is an Index, not {self.index!r}"
+            raise DeclarationError(msg)
         for problem in self._problems():
             msg = f"access pattern {self.name!r} on {self.place}: {problem}"
             raise DeclarationError(msg)
@@ -68,10 +72,10 @@ class AccessPattern:
         found: dict[str, str] = {}
         for _, attribute, templates in self._comparisons:
             for template in templates:
-                found.update(dict.fromkeys(_fields(template), attribute.type))
+                found.update(dict.fromkeys(parameters(template), attribute.type))
         return found
 
-    def condition(self, **given: object) -> KeyCondition:
+    def condition(self, /, **given: object) -> KeyCondition:
         """Fill the question in, or say which parameters it takes."""
         expected = self.parameters
         if given.keys() != expected.keys():
@@ -85,7 +89,7 @@ class AccessPattern:
         parts = []
         for position, (comparison, attribute, templates) in enumerate(self._comparisons):
             names[f"#k{position}"] = attribute.name
-            marks = [f":v{position}{letter}" for letter, _ in zip("ab", templates, strict=False)]
+            marks = [f":v{position}{letter}" for letter, _ in zip(BOUNDS, templates, strict=False)]
             for mark, template in zip(marks, templates, strict=True):
                 values[mark] = self._fill(template, attribute, given)
             parts.append(comparison.format(f"#k{position}", *marks))
@@ -108,24 +112,14 @@ class AccessPattern:
     def _fill(
         self, template: Template, attribute: Attribute, given: Mapping[str, object]
     ) -> AttributeValue:
-        if attribute.type == "S":
-            wrong = [name for name in _fields(template) if not isinstance(given[name], str)]
-            value: object = "" if wrong else template.format(**given)
-        else:
-            (name,) = _fields(template)
-            wrong, value = [], given[name]
-        try:
-            encoded = encode(value)
-        except RowError:
-            encoded = {}
-        if wrong or encoded.keys() != {attribute.type} or "" in encoded.values():
-            names = ", ".join(_fields(template))
+        value = fill(template, attribute, given)
+        if value is None:
             msg = (
-                f"access pattern {self.name!r}: ({names}) must make a non-empty {attribute.type} "
-                f"for {attribute.name!r}"
+                f"access pattern {self.name!r}: ({', '.join(parameters(template))}) must make "
+                f"a non-empty {attribute.type} for {attribute.name!r}"
             )
             raise QuestionError(msg)
-        return encoded
+        return value
 
     def _keys(self) -> tuple[tuple[Attribute, ...], tuple[Attribute, ...]]:
         return (self.index.partition, self.index.sort) if self.index else ((PK,), (SK,))
@@ -137,14 +131,14 @@ class AccessPattern:
             ("{} BETWEEN {} AND {}", self.sort_between),
             ("{} >= {}", self.sort_from),
         ]
-        return [(comparison, _several(given)) for comparison, given in ranges if given]
+        return [(comparison, several(given)) for comparison, given in ranges if given is not None]
 
     def _compare(self) -> Iterator[Comparison]:
         """Pair each key attribute that the question fixes with its templates."""
         partition, sort = self._keys()
-        for attribute, template in zip(partition, _several(self.partition), strict=True):
+        for attribute, template in zip(partition, several(self.partition), strict=True):
             yield "{} = {}", attribute, (template,)
-        fixed = _several(self.sort)
+        fixed = several(self.sort)
         for attribute, template in zip(sort, fixed, strict=False):
             yield "{} = {}", attribute, (template,)
         for comparison, templates in self._range():
@@ -154,59 +148,49 @@ class AccessPattern:
         """Find what DynamoDB would refuse, or answer with less than promised."""
         if not NAME.fullmatch(self.name):
             yield "a pattern's name is lower-case words joined by hyphens"
+        yield from self._key_problems()
+        yield from self._template_problems()
+        for attribute in self.shows:
+            if self.index and not self._carries(attribute):
+                yield f"it promises {attribute!r}, which the index does not carry"
+            if not self.index and attribute not in RESERVED:
+                yield f"it promises {attribute!r}, which no row has"
+
+    def _key_problems(self) -> Iterator[str]:
+        """Hold the rules of key conditions."""
         partition, sort = self._keys()
-        given, fixed, ranges = _several(self.partition), _several(self.sort), self._range()
+        given, fixed, ranges = several(self.partition), several(self.sort), self._range()
         if len(given) != len(partition):
             names = ", ".join(attribute.name for attribute in partition)
             yield f"all of ({names}) must be given; {len(given)} of {len(partition)} are"
+        if self.sort_between and len(self.sort_between) != len(BOUNDS):
+            yield f"sort_between takes {len(BOUNDS)} templates, not {len(self.sort_between)}"
         if len(ranges) > 1:
             yield "one range at most (sort_begins, sort_between or sort_from)"
         if len(fixed) + len(ranges) > len(sort):
             names = ", ".join(attribute.name for attribute in sort) or "none"
             yield f"{len(fixed) + len(ranges)} sort conditions for its sort attributes ({names})"
-        if self.sort_begins and any(key.type == "N" for key in sort[len(fixed) : len(fixed) + 1]):
+        elif self.sort_begins is not None and sort[len(fixed)].type == "N":
             yield f"{sort[len(fixed)].name!r} is N, and a number does not begin with anything"
+
+    def _template_problems(self) -> Iterator[str]:
+        types: dict[str, str] = {}
         for attribute, template in self._templates():
-            yield from _template_problems(attribute, template)
-        for attribute_name in self.shows:
-            if self.index and not self.index.carries(attribute_name):
-                yield f"it promises {attribute_name!r}, which the index does not carry"
-            if not self.index and attribute_name not in {DATA, *PROVENANCE}:
-                yield f"it promises {attribute_name!r}, which no row has"
+            yield from problems(attribute, template)
+            for name in parameters(template):
+                first = types.setdefault(name, attribute.type)
+                if first != attribute.type:
+                    yield f"parameter {name!r} would have to be both {first} and {attribute.type}"
+
+    def _carries(self, attribute: str) -> bool:
+        assert self.index
+        return self.index.carries(attribute) or attribute in {PK.name, SK.name}
 
     def _templates(self) -> Iterator[tuple[Attribute, Template]]:
         """Pair key attributes and templates as far as they go; their number is checked apart."""
         partition, sort = self._keys()
-        yield from zip(partition, _several(self.partition), strict=False)
-        yield from zip(sort, _several(self.sort), strict=False)
-        rest = sort[len(_several(self.sort)) :]
+        yield from zip(partition, several(self.partition), strict=False)
+        yield from zip(sort, several(self.sort), strict=False)
+        rest = sort[len(several(self.sort)) :]
         for _, templates in self._range():
             yield from ((attribute, template) for attribute in rest[:1] for template in templates)
-
-
-def _several(templates: Template | Sequence[Template]) -> tuple[Template, ...]:
-    return (templates,) if isinstance(templates, str) else tuple(templates)
-
-
-def _fields(template: Template) -> list[str]:
-    return [name for _, name, _, _ in Formatter().parse(template) if name is not None]
-
-
-def _formatted(template: Template) -> bool:
-    """Tell whether a template formats its parameters, which would make two of them look alike."""
-    return any(spec or conversion for _, _, spec, conversion in Formatter().parse(template))
-
-
-def _template_problems(attribute: Attribute, template: Template) -> Iterator[str]:
-    try:
-        names = _fields(template)
-    except ValueError as error:
-        yield f"template {template!r} cannot be read: {error}"
-        return
-    if not all(name.isidentifier() for name in names) or _formatted(template):
-        yield f"template {template!r} needs a plain name in each pair of braces"
-    elif attribute.type != "S" and template != f"{{{names[0] if names else ''}}}":
-        yield (
-            f"template {template!r} is for {attribute.name!r}, which is {attribute.type}: "
-            "it can only be one parameter, as in '{day}'"
-        )

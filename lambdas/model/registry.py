@@ -1,26 +1,25 @@
 """Everything that view files declare, checked against one another."""
 
-import ast
 import inspect
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from hashlib import sha256
-from json import dumps
 from types import ModuleType
 from typing import Any, TypeVar
 
 from lambdas.model.attribute import Attribute
 from lambdas.model.errors import DeclarationError
+from lambdas.model.fingerprint import fingerprint
 from lambdas.model.index import Index
 from lambdas.model.pattern import AccessPattern
 from lambdas.model.row import DATA, OWNER_INDEX, PK, PROVENANCE, RESERVED, SK
 from lambdas.model.source import Source
 from lambdas.model.view import View
 
-INDEX_LIMIT = 20  # per table, set by DynamoDB; the owner index is one of them
-FINGERPRINT_LENGTH = 12  # hex digits: every row carries them
+# Per table, set by DynamoDB.
+INDEX_LIMIT = 20  # the owner index is one of them
+INCLUDE_LIMIT = 100  # attributes that all indexes include, counted each time
 
 Declared = TypeVar("Declared", Source, Index, AccessPattern, View)
 
@@ -80,14 +79,19 @@ class Registry:
     @cached_property
     def fingerprint(self) -> str:
         """Identify the model: what is declared, and the code of the views, comments aside."""
-        code = [_code(module) for module in self.modules]
-        return sha256(dumps([self.shape(), code]).encode()).hexdigest()[:FINGERPRINT_LENGTH]
+        return fingerprint(self.shape(), [inspect.getsource(module) for module in self.modules])
 
     def _problems(self) -> Iterator[str]:
         """Find declarations that contradict each other; name both sides."""
         yield from _repeated("two sources follow one table", self.modules, self.sources)
-        yield from _repeated("two indexes have one name", self.modules, self.indexes)
+        yield from _repeated("two indexes have one name", self.modules, self.indexes[:-1])
         yield from _repeated("two access patterns have one name", self.modules, self.patterns)
+        yield from self._reference_problems()
+        yield from self._limit_problems()
+        yield from self._attribute_problems()
+
+    def _reference_problems(self) -> Iterator[str]:
+        """Find what speaks of something that nobody declares."""
         for view in self.views:
             if view.source not in self.sources:
                 yield (
@@ -103,12 +107,18 @@ class Registry:
         for source in self.sources:
             if not self.views_of(source):
                 yield f"source {source.name!r} has no view: nothing of it would reach the table"
+
+    def _limit_problems(self) -> Iterator[str]:
+        """Find what DynamoDB would refuse when the table is created."""
         if len(self.indexes) > INDEX_LIMIT:
             yield (
                 f"{len(self.indexes)} indexes with {OWNER_INDEX.name!r}; "
                 f"DynamoDB takes {INDEX_LIMIT}: {_names(self.indexes)}"
             )
-        yield from self._attribute_problems()
+        if (included := sum(len(index.include) for index in self.indexes)) > INCLUDE_LIMIT:
+            yield f"all indexes include {included} attributes; DynamoDB takes {INCLUDE_LIMIT}"
+        if any(index.name == OWNER_INDEX.name for index in self.indexes[:-1]):
+            yield f"index {OWNER_INDEX.name!r} has the name of the one that finds rows by owner"
 
     def _attribute_problems(self) -> Iterator[str]:
         """Find attributes that cannot be what two declarations say they are."""
@@ -128,7 +138,9 @@ class Registry:
                     )
         written = {DATA, *PROVENANCE, *typed}
         for index in self.indexes:
-            if unknown := set(index.include) - written:
+            if keys := {PK.name, SK.name} & set(index.include):
+                yield f"index {index.name!r} includes {', '.join(keys)}, which every index has"
+            elif unknown := set(index.include) - written:
                 yield (
                     f"index {index.name!r} includes {', '.join(sorted(unknown))}, "
                     f"which no row has; rows have {', '.join(sorted(written))}"
@@ -173,14 +185,3 @@ def _find(kind: str, name: str, declared: Iterable[Declared]) -> Declared:
 
 def _names(declared: Iterable[Source | Index | AccessPattern | View]) -> str:
     return ", ".join(sorted(one.name for one in declared)) or "none"
-
-
-def _code(module: ModuleType) -> str:
-    """Read a view file without its comments and docstrings: they change nothing it derives."""
-    tree = ast.parse(inspect.getsource(module))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef) and ast.get_docstring(
-            node
-        ):
-            node.body = node.body[1:] or [ast.Pass()]
-    return ast.unparse(tree)

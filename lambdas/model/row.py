@@ -59,9 +59,14 @@ class Row:
 def check_size(attributes: Attributes, room: int) -> None:
     """Refuse a row of more than *room* bytes."""
     # JSON is never shorter than what DynamoDB counts, and far quicker to measure.
-    if len(dumps(attributes)) > room and (size := size_of({"M": attributes})) > room:
+    if len(dumps(attributes)) > room and (size := row_size(attributes)) > room:
         msg = f"the row takes {size} bytes, and there is room for {room}"
         raise RowError(msg)
+
+
+def row_size(attributes: Attributes) -> int:
+    """Count the bytes of a row: its names and its values."""
+    return sum(len(name.encode()) + size_of(value) for name, value in attributes.items())
 
 
 def size_of(value: AttributeValue) -> int:
@@ -86,9 +91,15 @@ def size_of(value: AttributeValue) -> int:
 
 
 def _number_size(digits: str) -> int:
+    """Count a byte per two digits, paired from the decimal point, one more, and one for a minus."""
     number = Decimal(digits)
-    significant = len("".join(map(str, number.as_tuple().digits)).strip("0"))
-    return (significant + 1) // 2 + 1 + number.is_signed()
+    _, figures, exponent = number.as_tuple()
+    assert isinstance(exponent, int)
+    text = "".join(map(str, figures))
+    significant = text.strip("0")
+    exponent += len(text) - len(text.rstrip("0"))
+    pairs = (len(significant) + exponent % 2 + 1) // 2 if significant else 0
+    return pairs + 1 + number.is_signed()
 
 
 def _key_text(attribute: Attribute, value: object, limit: int) -> AttributeValue:

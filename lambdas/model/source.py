@@ -28,6 +28,9 @@ class Source:
         if any(len(key) != 1 for key in keys):
             msg = f"source {name!r}: a table has one partition key and at most one sort key"
             raise DeclarationError(msg)
+        if len({key[0].name for key in keys}) != len(keys):
+            msg = f"source {name!r}: its partition key and its sort key are one attribute"
+            raise DeclarationError(msg)
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "partition_key", keys[0][0])
         object.__setattr__(self, "sort_key", keys[1][0] if keys[1:] else None)

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from inspect import isgeneratorfunction
 from typing import Any, TypeAlias
 
 from lambdas.model.errors import DeclarationError
-from lambdas.model.item import Item
+from lambdas.model.item import Item, encode
 from lambdas.model.row import Row
 from lambdas.model.source import Source
 
@@ -44,6 +45,9 @@ def view(
     The kinds of a single-table source are told apart by the beginning of the sort key
     (*sort_begins*), by attribute values (*where*), by a predicate (*when*), or by several of them.
     """
+    if not isinstance(source, Source):
+        msg = f"a view is on a Source, not on {source!r}"
+        raise DeclarationError(msg)
     if sort_begins is not None and (source.sort_key is None or source.sort_key.type != "S"):
         msg = (
             f"a view on {source.name!r} is for sort keys that begin with {sort_begins!r}, "
@@ -64,6 +68,11 @@ def view(
         return all(condition(item) for condition in conditions)
 
     def declare(derive: Derivation) -> View:
+        if not isgeneratorfunction(derive):
+            msg = (
+                f"a view on {source.name!r} must be a function that yields rows; {derive!r} is not"
+            )
+            raise DeclarationError(msg)
         return View(source, derive, applies, derive.__module__)
 
     return declare
@@ -76,4 +85,5 @@ def _sort_key_begins(source: Source, prefix: str) -> Predicate:
 
 
 def _attributes_equal(expected: dict[str, Any]) -> Predicate:
-    return lambda item: all(item.get(name) == value for name, value in expected.items())
+    wires = {name: encode(value) for name, value in expected.items()}
+    return lambda item: all(item.has(name, wire) for name, wire in wires.items())

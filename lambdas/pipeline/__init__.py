@@ -1,1 +1,4 @@
-"""The way of a record, in the order of the alphabet: decode, derive, diff, fold. Pure."""
+"""The way of a record, pure: decode -> derive -> diff -> fold, which `prepare` takes it along.
+
+What cannot go that way is told by `blame` and kept by `letter`; `tally` counts.
+"""

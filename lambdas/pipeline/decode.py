@@ -4,7 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from lambdas.model.errors import UnreadableRecordError
+from lambdas.model.errors import (
+    RecordError,
+    SettingsError,
+    UnreadableRecordError,
+    kind_of,
+)
 from lambdas.model.item import AttributeValue, Image
 from lambdas.model.registry import Registry
 from lambdas.model.row import CHANGED_AT, MODEL, OWNER, SEQUENCE, Attributes
@@ -15,6 +20,9 @@ StreamRecord: TypeAlias = Mapping[str, Any]
 
 # Which images each event must carry; a stream of another view type would leave rows behind.
 IMAGES = {"INSERT": (False, True), "MODIFY": (True, True), "REMOVE": (True, False)}
+
+
+FAR_FUTURE = 10**11  # seconds since 1970; a record's time is nowhere near
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +57,17 @@ class Change:
 
 def routes(registry: Registry, tables: Mapping[str, str]) -> dict[str, Route]:
     """Route each table, by its exact name, to the views of its source."""
-    return {
-        tables.get(source.name, source.name): Route(source, registry.views_of(source))
-        for source in registry.sources
-    }
+    if unknown := sorted(set(tables) - {source.name for source in registry.sources}):
+        msg = f"settings name a table for {', '.join(unknown)}, which no view file declares"
+        raise SettingsError(msg)
+    found: dict[str, Route] = {}
+    for source in registry.sources:
+        table = tables.get(source.name, source.name)
+        if table in found:
+            msg = f"table {table!r} stands behind {found[table].source.name!r} and {source.name!r}"
+            raise SettingsError(msg)
+        found[table] = Route(source, registry.views_of(source))
+    return found
 
 
 def decode(record: StreamRecord, routes: Mapping[str, Route]) -> Change:
@@ -64,8 +79,10 @@ def decode(record: StreamRecord, routes: Mapping[str, Route]) -> Change:
         raise UnreadableRecordError(msg)
     try:
         return _read(record, route)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        msg = f"a record of {table!r} is not one of a stream: {type(error).__name__}"
+    except RecordError:
+        raise
+    except Exception as error:
+        msg = f"a record of {table!r} is not one of a stream: {kind_of(error)}"
         raise UnreadableRecordError(msg) from error
 
 
@@ -84,9 +101,16 @@ def _read(record: StreamRecord, route: Route) -> Change:
         owner=route.source.owner(change["Keys"]),
         before=before,
         after=after,
-        sequence=change["SequenceNumber"],
-        at=float(change.get("ApproximateCreationDateTime", 0)),
+        sequence=str(change["SequenceNumber"]),
+        at=_time(change.get("ApproximateCreationDateTime", 0)),
     )
+
+
+def _time(seconds: float) -> float:
+    if not 0 <= seconds < FAR_FUTURE:
+        msg = "not a time"
+        raise ValueError(msg)
+    return float(seconds)
 
 
 def table_of(record: StreamRecord) -> str:

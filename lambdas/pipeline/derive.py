@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from types import TracebackType
 
-from lambdas.model.errors import RecordError, RowError, ViewError
+from lambdas.model.errors import RowError
 from lambdas.model.item import Image, Item
 from lambdas.model.row import Attributes, RowKey, check_size
 from lambdas.model.view import View
+from lambdas.pipeline.blame import blame
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +33,10 @@ def derive(views: Iterable[View], image: Image | None, *, room: int) -> Rows:
             if view.applies(item):
                 claimed = True
                 _add_rows(rows, view, item, room)
-        except RecordError as error:
-            error.add_note(f"view {view.name!r} at {_place(error.__traceback__, view)}")
-            raise
-        except Exception as error:
-            raise ViewError(view.name, error, _place(error.__traceback__, view)) from error
+        except MemoryError:
+            raise  # not the record's fault
+        except (Exception, SystemExit) as error:
+            raise blame(error, view) from error
     return Rows(rows, claimed)
 
 
@@ -48,13 +47,3 @@ def _add_rows(rows: dict[RowKey, Attributes], view: View, item: Item, room: int)
         if rows.setdefault(row.key, attributes) is not attributes:
             msg = "two rows of one item have the same PK and SK"
             raise RowError(msg)
-
-
-def _place(traceback: TracebackType | None, view: View) -> str:
-    """Find the line of the view's file where an error passed."""
-    line = 0
-    while traceback:
-        if traceback.tb_frame.f_code.co_filename == view.derive.__code__.co_filename:
-            line = traceback.tb_lineno
-        traceback = traceback.tb_next
-    return f"{view.module}:{line}" if line else view.module

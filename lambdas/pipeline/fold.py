@@ -40,10 +40,14 @@ class Fold:
             else:
                 write.attributes, write.last = attributes, position
 
+    def is_anothers(self, key: RowKey, owner: str) -> bool:
+        """Tell whether an item other than *owner* has a say in a row."""
+        write = self._writes.get(key)
+        return write is not None and write.owner != owner
+
     def _check_owner(self, owner: str, keys: Iterable[RowKey]) -> None:
         for key in keys:
-            write = self._writes.get(key)
-            if write is not None and write.owner != owner:
+            if self.is_anothers(key, owner):
                 msg = (
                     "two source items of one batch claim the same row; "
                     "its PK and SK must name the one item it is derived from"

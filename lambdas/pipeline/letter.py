@@ -1,15 +1,19 @@
-"""Dead letters: what is kept of a record that was set aside. Keys and the error, never the data."""
+"""Dead letters: what is kept of a record that was set aside. Keys and the error, never the data.
+
+A letter is plain ASCII: SQS refuses some characters, and a key may hold any.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from json import dumps
 from typing import Any
 
-from lambdas.model.errors import RecordError, UnreadableRecordError
+from lambdas.model.errors import RecordError, UnreadableRecordError, kind_of
 from lambdas.model.row import RowKey
 from lambdas.pipeline.decode import Change, StreamRecord, sequence_of, table_of
 
 KIND = "adminview.letter/1"
+REASON_LIMIT = 1000  # characters
 BODY_LIMIT = 200 * 1024  # bytes of row keys per letter: SQS took 256 KiB for a message for years
 
 
@@ -32,20 +36,20 @@ def letters(
 
     Row keys too many for one message make several letters: each repairs what it names.
     """
-    reason = "; ".join([str(error), *getattr(error, "__notes__", ())])
+    reason = "; ".join(filter(None, [str(error)[:REASON_LIMIT], error.place]))
     facts = {
         "kind": KIND,
         **identity,
-        "error": {"kind": type(error).__name__, "reason": reason},
+        "error": {"kind": kind_of(error), "reason": reason},
     }
     for share in _shares(rows):
         yield Letter(
             position=position,
             source=identity["source"],
             sequence=identity["sequence"],
-            error=type(error).__name__,
+            error=kind_of(error),
             reason=reason,
-            body=dumps(facts | {"rows": share}, ensure_ascii=False),
+            body=dumps(facts | {"rows": share}),
         )
 
 
@@ -91,7 +95,7 @@ def _shares(rows: Sequence[RowKey]) -> Iterator[list[RowKey]]:
     share: list[RowKey] = []
     size = 0
     for row in rows:
-        row_size = len(dumps(row, ensure_ascii=False).encode()) + 2
+        row_size = len(dumps(row)) + 2
         if share and size + row_size > BODY_LIMIT:
             yield share
             share, size = [], 0

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 
 from lambdas.model.errors import RecordError
-from lambdas.model.row import ROW_LIMIT, Attributes, RowKey, size_of
-from lambdas.pipeline.decode import Change, Route, StreamRecord, decode, sequence_of
+from lambdas.model.row import ROW_LIMIT, Attributes, RowKey, row_size
+from lambdas.pipeline.decode import Change, Route, StreamRecord, decode, sequence_of, table_of
 from lambdas.pipeline.derive import NO_ROWS, Rows, derive
 from lambdas.pipeline.diff import diff
 from lambdas.pipeline.fold import Fold
@@ -55,6 +55,7 @@ def prepare(records: Sequence[StreamRecord], routes: Mapping[str, Route], model:
         except RecordError as error:
             batch.set_aside(position, None, error, ())
             batch.fates.append(Fate.SET_ASIDE)
+            batch.source = batch.source or _source_of(record, routes)
         else:
             batch.newest = max(batch.newest, change.at)
             batch.source = change.route.source.name
@@ -62,10 +63,19 @@ def prepare(records: Sequence[StreamRecord], routes: Mapping[str, Route], model:
     return batch
 
 
+def _source_of(record: StreamRecord, routes: Mapping[str, Route]) -> str:
+    """Name the source of a record that cannot be read, if its table can."""
+    try:
+        route = routes.get(table_of(record))
+    except RecordError:
+        return ""
+    return route.source.name if route else ""
+
+
 def _add(batch: Batch, position: int, change: Change) -> Fate:
     """Add one change to the batch."""
     provenance = change.provenance(batch.model)
-    room = ROW_LIMIT - size_of({"M": provenance})
+    room = ROW_LIMIT - row_size(provenance)
     before, unreadable = _derive_before(change, room)
     touched = set(before.rows)
     try:
@@ -74,7 +84,9 @@ def _add(batch: Batch, position: int, change: Change) -> Fate:
         changes = _stamped(diff(before.rows, after.rows), provenance)
         batch.writes.add(position, change.owner, changes)
     except RecordError as error:
-        batch.set_aside(position, change, error, touched)
+        # A repair may delete what a letter names: never a row that another item claims.
+        own = [key for key in touched if not batch.writes.is_anothers(key, change.owner)]
+        batch.set_aside(position, change, error, own)
         return Fate.SET_ASIDE
     if unreadable:
         # What the image before may have left in the view cannot be told from here.

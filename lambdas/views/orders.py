@@ -1,8 +1,7 @@
 """Orders and favourites: one source table that holds two kinds of item.
 
 An order's sort key is its date and number (``2025-03-01#2121195``), a favourite's is
-``FAVOURITE#`` and the product. An order number belongs to one order for good, so the rows under
-``ORDER#<number>`` have one owner.
+``FAVOURITE#`` and the product.
 """
 
 from collections.abc import Iterator
@@ -113,7 +112,9 @@ def purchases(item: Item, user: str) -> Iterator[Row]:
     for product_id, line in {line["Id"]: line for line in item["Items"]}.items():
         yield Row(
             f"ORDER#{item['OrderId']}",
-            f"PRODUCT#{product_id}",
+            # With the key of its item, so that no other item can make this row: an order whose date
+            # or customer is corrected is another item.
+            f"PRODUCT#{product_id}#{item['CustomerId']}#{item['SK']}",
             data=item.pick("OrderId", "OrderDate") | line.pick("Id", "Name", "Price"),
             indexes=[by_product(f"PRODUCT#{product_id}", user)],
         )

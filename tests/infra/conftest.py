@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from lambdas.views import registry
 from tests.infra.synthesis import Assembly, synthesize
+from tests.shop import registry
 
 
 @pytest.fixture(scope="session")

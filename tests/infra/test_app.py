@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from infra.bundle import ROOT
-from lambdas.views import registry
 from tests.infra.synthesis import Assembly, synthesize
+from tests.shop import registry
 from tests.view_files import with_view_file
 
 NEW_FILE = '''

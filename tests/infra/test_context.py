@@ -6,7 +6,7 @@ import pytest
 
 from infra.context import Deployment
 from lambdas.model.errors import SettingsError
-from lambdas.views import registry
+from tests.shop import registry
 
 TABLE_ARN = "arn:aws:dynamodb:eu-west-1:111122223333:table/legacy-orders"
 STREAM_ARN = f"{TABLE_ARN}/stream/2025-03-01T00:00:00.000"

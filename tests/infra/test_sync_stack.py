@@ -9,8 +9,8 @@ import pytest
 from infra.stages import DEV, STAGES
 from lambdas.aws.settings import Settings
 from lambdas.model.delivery import Delivery
-from lambdas.views import registry
 from tests.infra.synthesis import Assembly, synthesize
+from tests.shop import registry
 
 STREAMS = ["Orders.StreamArn", "Payments.StreamArn", "Products.StreamArn", "Users.StreamArn"]
 ALLOWED = [

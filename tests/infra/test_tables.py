@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from lambdas.model.row import OWNER_INDEX
-from lambdas.views import registry
 from tests.infra.synthesis import Assembly, Resource
+from tests.shop import registry
 
 SOURCES = {"Orders", "Payments", "Products", "Users"}
 

@@ -1,6 +1,5 @@
 """Local engines start, stop what they started, and say what they lack."""
 
-import os
 import shutil
 import socket
 import subprocess
@@ -13,6 +12,7 @@ from botocore.exceptions import ConnectionError as UnreachableError
 
 from cli import engines
 from cli.engines import Engine, EngineError, EngineName, dynamodb_local_engine, moto_engine
+from tests.ci import IN_CI
 
 
 def installed() -> bool:
@@ -23,7 +23,7 @@ def installed() -> bool:
 
 
 needs_dynamodb_local = pytest.mark.skipif(
-    not installed() and os.environ.get("CI") != "true", reason="DynamoDB Local is not installed"
+    not installed() and not IN_CI, reason="DynamoDB Local is not installed"
 )
 
 

@@ -14,7 +14,7 @@ from cli.event_source import Backoff, EventSource
 from cli.tables import create, source_table, view_table
 from lambdas.model import Source
 from lambdas.model.delivery import FOREVER, Delivery
-from lambdas.views import registry
+from tests.shop import registry
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient

@@ -15,9 +15,10 @@ import pytest
 
 from cli.engines import ACCESS_KEY, REGION, SECRET_KEY, Engine
 from cli.local_cloud import LocalCloud
-from cli.tables import create, source_table
+from cli.tables import create, source_table, view_table
+from lambdas.model import Source
 from lambdas.model.item import encode
-from lambdas.views import registry
+from tests.shop import registry
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 60  # to wait for a line, at most
@@ -26,14 +27,14 @@ SECONDS = 60  # to wait for a line, at most
 class Local:
     """The command, running, and what it has said so far."""
 
-    def __init__(self, environment: dict[str, str], folder: Path, *options: str) -> None:
+    def __init__(self, environment: dict[str, str], letters: Path, *options: str) -> None:
         command = [sys.executable, "-u", "-m", "cli.main", "local", *options]
-        self.letters = folder / "letters.jsonl"
+        self.letters = letters
         self.lines: list[str] = []
         self.process = subprocess.Popen(
             [*command, "--letters", str(self.letters)],
             env=environment | {"PYTHONPATH": str(ROOT)},
-            cwd=folder,
+            cwd=ROOT,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -96,8 +97,9 @@ def run(environment: dict[str, str], tmp_path: Path) -> Iterator[Run]:
     """Start the command; it is ended with the test, however that ends."""
     started: list[Local] = []
 
-    def start(*options: str, **changes: str) -> Local:
-        started.append(Local(environment | changes, tmp_path, *options))
+    def start(*options: str, letters: str = "", **changes: str) -> Local:
+        place = Path(letters) if letters else tmp_path / "letters.jsonl"
+        started.append(Local(environment | changes, place, *options))
         return started[-1]
 
     yield start
@@ -144,7 +146,10 @@ def test_a_table_that_is_missing_is_named(run: Run, empty: Any) -> None:
     assert empty.list_tables()["TableNames"] == []
     local = run()
     assert local.finish() == 1
-    assert local.said == "adminview: there is no table 'Orders'; create it, or run with --create\n"
+    assert (
+        local.said
+        == "adminview: there is no table 'AdminViewTable'; create it, or run with --create\n"
+    )
 
 
 def test_a_stream_that_is_off_is_named_with_the_command_that_turns_it_on(
@@ -152,17 +157,52 @@ def test_a_stream_that_is_off_is_named_with_the_command_that_turns_it_on(
 ) -> None:
     table = source_table(registry().source("Orders"), "Orders")
     del table["StreamSpecification"]
+    create(empty, view_table(registry(), "AdminViewTable"))
     create(empty, table)
     local = run()
     assert local.finish() == 1
-    assert "'Orders' has no stream, and needs a stream of NEW_AND_OLD_IMAGES" in local.said
-    assert "aws dynamodb update-table --table-name Orders --stream-spec" in local.said
+    assert "table 'Orders' has no stream. Turn the stream on with: aws dynamodb" in local.said
+
+
+def test_a_stream_of_the_wrong_type_is_named_with_the_way_to_replace_it(
+    run: Run, empty: Any
+) -> None:
+    table = source_table(registry().source("Orders"), "Orders")
+    table["StreamSpecification"]["StreamViewType"] = "NEW_IMAGE"
+    create(empty, view_table(registry(), "AdminViewTable"))
+    create(empty, table)
+    local = run()
+    assert local.finish() == 1
+    assert "'Orders' has a stream of NEW_IMAGE. A stream's view type cannot change" in local.said
+
+
+def test_a_table_that_is_not_as_declared_is_named_with_both_keys(run: Run, empty: Any) -> None:
+    create(empty, view_table(registry(), "AdminViewTable"))
+    create(empty, source_table(Source("Orders", partition_key="other"), "Orders"))
+    local = run()
+    assert local.finish() == 1
+    assert "the table is declared with key (CustomerId, SK), and has key (other)" in local.said
+
+
+def test_an_index_that_is_missing_is_named(run: Run, empty: Any) -> None:
+    bare = view_table(registry(), "AdminViewTable")
+    bare["GlobalSecondaryIndexes"] = bare["GlobalSecondaryIndexes"][1:]
+    del bare["AttributeDefinitions"][2:4]
+    create(empty, bare)
+    local = run()
+    assert local.finish() == 1
+    assert "index 'GSI1' is declared with key (GSI1_PK, GSI1_SK), and has nothing" in local.said
 
 
 @pytest.mark.parametrize(
     ("change", "why"),
     [
         ({"AWS_ENDPOINT_URL": ""}, "set AWS_ENDPOINT_URL to the endpoint to follow"),
+        ({"AWS_ENDPOINT_URL": "127.0.0.1:8000"}, "such as http://127.0.0.1:8000"),
+        (
+            {"AWS_ENDPOINT_URL": "", "AWS_ENDPOINT_URL_DYNAMODB": "http://127.0.0.1:9"},
+            "set AWS_ENDPOINT_URL to the endpoint",
+        ),
         ({"AWS_ENDPOINT_URL": "http://127.0.0.1:9"}, "Could not connect to the endpoint URL"),
     ],
 )
@@ -172,4 +212,12 @@ def test_what_is_missing_to_reach_the_endpoint_is_said_without_a_traceback(
     local = run(**change)
     assert local.finish() == 1
     assert why in local.said
+    assert "Traceback" not in local.said
+
+
+def test_a_place_for_letters_that_cannot_be_written_is_found_at_once(run: Run, empty: Any) -> None:
+    create(empty, view_table(registry(), "AdminViewTable"))
+    local = run("--create", letters="/nowhere/letters.jsonl")
+    assert local.finish() == 1
+    assert "No such file or directory" in local.said
     assert "Traceback" not in local.said

@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from cli.demo import parameters
 from cli.local_cloud import LocalCloud
 from lambdas.model import Registry
-from lambdas.views import registry
+from tests.shop import registry
 from tests.view_files import with_view_file
 
 SHIPMENTS = '''
@@ -38,9 +39,26 @@ def test_a_source_in_a_new_file_is_followed_and_asked_with_no_other_change(
     assert model.pattern("heavy-shipments").parameters == {"carrier": "S", "least": "N"}
     assert model.fingerprint != registry().fingerprint
 
+    assert parameters(model.pattern("heavy-shipments")) is None  # so the demo does not ask it
     cloud = start(model)
     for number, weight in enumerate([5, 50, 10]):
         cloud.put("Shipments", {"shipmentId": f"s{number}", "carrier": "DHL", "weight": weight})
     cloud.settle()
     rows = cloud.ask("heavy-shipments", carrier="DHL", least=10)
     assert [row["PK"]["S"] for row in rows] == ["SHIPMENT#s2", "SHIPMENT#s1"]
+
+
+def test_a_binary_parameter_finds_the_row_of_the_same_bytes(
+    tmp_path: Path, start: Callable[[Registry], LocalCloud]
+) -> None:
+    text = SHIPMENTS.replace(
+        'partition="carrier", sort=number("weight")', 'partition=binary("tag")'
+    )
+    text = text.replace('partition="{carrier}", sort_from="{least}"', 'partition="{tag}"')
+    text = text.replace('by_carrier(item["carrier"], item["weight"])', 'by_carrier(item["tag"])')
+    text = text.replace("number, view", "binary, view")
+    cloud = start(with_view_file(tmp_path / "tagged.py", text))
+    cloud.put("Shipments", {"shipmentId": "s", "tag": b"\x00\xff"})
+    cloud.settle()
+    assert len(cloud.ask("heavy-shipments", tag=b"\x00\xff")) == 1
+    assert cloud.ask("heavy-shipments", tag=b"\x00") == []

@@ -16,7 +16,9 @@ def letters(count: int, size: int = 10) -> list[Letter]:
 
 def send(queue: FakeQueue, to_send: list[Letter], seconds: float = 30) -> list[Letter]:
     post = DeadLetters(cast("Any", queue), "queue", NO_WAIT)
-    return post.send(to_send, until=Deadline.after(seconds))
+    unsent, codes = post.send(to_send, until=Deadline.after(seconds))
+    queue.said = codes
+    return unsent
 
 
 def test_letters_go_out_in_calls_of_ten() -> None:
@@ -49,6 +51,7 @@ def test_letters_a_queue_refuses_for_good_come_back_at_once(code: str) -> None:
     queue = FakeQueue([refusal(code, "SendMessageBatch")])
     assert send(queue, letters(3)) == letters(3)
     assert queue.calls == 1
+    assert queue.said == {code}
 
 
 def test_letters_that_are_not_in_by_the_deadline_come_back() -> None:

@@ -1,11 +1,13 @@
 """Declarations that contradict themselves or each other are refused, with both sides named."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 
+from lambdas import views
 from lambdas.model import (
     AccessPattern,
     Attribute,
@@ -20,7 +22,7 @@ from lambdas.model import (
     view,
 )
 from lambdas.model.errors import DeclarationError
-from lambdas.views import registry
+from tests.shop import registry
 
 orders = Source("Orders", partition_key="id")
 
@@ -138,6 +140,9 @@ def test_an_index_keyed_or_filled_with_what_rows_use_or_lack_is_refused() -> Non
         ({"name": "Fine", "partition": "a", "include": ["x"], "all_because": "y"}, "exclude"),
         ({"name": "Fine", "partition": "a", "include": [f"x{n}" for n in range(21)]}, "takes 20"),
         ({"name": "Fine", "partition": ""}, "1 to 255"),
+        ({"name": "Fine", "partition": "é" * 200}, "1 to 255 bytes, not 400"),
+        ({"name": "Fine", "partition": "a", "include": ["x", "x"]}, "an attribute twice"),
+        ({"name": "Fine", "partition": "a", "include": "data"}, r"include=\['data'\]"),
     ],
 )
 def test_an_index_that_dynamodb_would_refuse_is_refused(wrong: dict[str, Any], why: str) -> None:
@@ -150,6 +155,8 @@ def test_a_source_that_dynamodb_would_refuse_is_refused() -> None:
         Source("a b", partition_key="id")
     with pytest.raises(DeclarationError, match="one partition key and at most one sort key"):
         Source("Fine", partition_key=["a", "b"])
+    with pytest.raises(DeclarationError, match="are one attribute"):
+        Source("Fine", partition_key="a", sort_key="a")
 
 
 def test_a_view_by_sort_key_needs_a_sort_key_of_text() -> None:
@@ -157,6 +164,51 @@ def test_a_view_by_sort_key_needs_a_sort_key_of_text() -> None:
         view(orders, sort_begins="X#")
     with pytest.raises(DeclarationError, match="no sort key of text"):
         view(Source("Dated", partition_key="id", sort_key=number("day")), sort_begins="2")
+
+
+def test_what_is_no_source_no_index_and_no_view_is_refused_in_words() -> None:
+    with pytest.raises(DeclarationError, match="a view is on a Source, not on 'Orders'"):
+        view("Orders")  # type: ignore[arg-type]  # on purpose
+    with pytest.raises(DeclarationError, match="index is an Index, not 'GSI9'"):
+        AccessPattern("stray", "X", index="GSI9")  # type: ignore[arg-type]  # on purpose
+    with pytest.raises(DeclarationError, match="a view on 'Orders' must be a function that yields"):
+        view(orders)(lambda _: iter(()))
+
+
+def test_the_name_of_the_owner_index_is_taken() -> None:
+    with pytest.raises(DeclarationError, match="'Owner' has the name of the one that finds rows"):
+        declare(mine=Index("Owner", partition="mine"))
+
+
+def test_more_included_attributes_than_a_table_takes_are_refused() -> None:
+    keys = [f"key{n}" for n in range(6)]
+    extra = {f"e{n}": Index(f"Extra{n}", partition=keys[n], include=["data"]) for n in range(6)}
+    many = {
+        f"i{n}": Index(f"Index{n}", partition=f"p{n}", include=["data", *keys, "_seq"])
+        for n in range(12)
+    }
+    with pytest.raises(DeclarationError, match=r"all indexes include 102 attributes; .* takes 100"):
+        declare(**extra, **many)
+
+
+def test_an_index_need_not_include_the_keys_of_the_table() -> None:
+    with pytest.raises(DeclarationError, match="'Mine' includes PK, which every index has"):
+        declare(mine=Index("Mine", partition="a", include=["PK"]))
+    AccessPattern("mine", "X", index=Index("Mine", partition="a"), shows=["PK", "SK"])
+
+
+def test_the_registry_finds_every_file_of_the_views_folder() -> None:
+    files = {path.stem for path in Path(views.__file__).parent.glob("*.py")} - {"__init__"}
+    assert {module.__name__.rpartition(".")[2] for module in views.registry().modules} == files
+
+
+def test_a_view_file_that_cannot_be_loaded_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "broken.py").write_text("def oops(:\n")
+    monkeypatch.setattr(views, "__path__", [*views.__path__, str(tmp_path)])
+    with pytest.raises(DeclarationError, match=r"lambdas.views.broken cannot be .* SyntaxError"):
+        views.registry.__wrapped__()
 
 
 def test_the_shop_fits_together() -> None:

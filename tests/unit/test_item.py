@@ -1,6 +1,7 @@
 """Items decode what is touched, and hand on the rest as it is."""
 
 from decimal import Decimal
+from enum import Enum
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from lambdas.model import Item, Wire
 from lambdas.model.errors import MissingAttributeError, RowError
 from lambdas.model.item import decode, encode
-from lambdas.model.row import check_size, size_of
+from lambdas.model.row import check_size, row_size, size_of
 
 BIG = "12345678901234567890123456789012345678"
 
@@ -127,10 +128,28 @@ def test_encoding_and_decoding_give_the_value_back(value: Any) -> None:
 def test_json_is_never_shorter_than_what_dynamodb_counts(value: Any) -> None:
     """So that a row which is short enough as JSON needs no exact count."""
     wire = encode(value)
-    exact = size_of({"M": {"data": wire}})
+    exact = row_size({"data": wire})
     check_size({"data": wire}, room=exact)
     with pytest.raises(RowError, match="takes"):
         check_size({"data": wire}, room=exact - 1)
+
+
+class Status(str, Enum):  # noqa: UP042 - a StrEnum would be no trap
+    """A text with a name, as authors like them."""
+
+    OPEN = "open"
+
+
+def test_a_text_with_a_name_is_stored_as_the_text() -> None:
+    assert encode(Status.OPEN) == {"S": "open"}
+
+
+@pytest.mark.parametrize(
+    ("number", "size"),
+    [("0", 1), ("7", 2), ("15", 2), ("100", 2), ("2.5", 3), ("123.4", 4), ("-15", 3), ("1E-5", 2)],
+)
+def test_the_size_of_a_number_is_that_of_its_pairs_of_digits(number: str, size: int) -> None:
+    assert size_of({"N": number}) == size
 
 
 def test_equal_wires_are_equal() -> None:

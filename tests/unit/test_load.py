@@ -8,10 +8,9 @@ from typing import Any
 from lambdas.model import item as item_module
 from lambdas.pipeline.decode import routes
 from lambdas.pipeline.prepare import prepare
-from lambdas.views import registry
 from tests.events import record
 from tests.fakes import Context, FakeDynamoDB, make_runtime
-from tests.shop import order
+from tests.shop import order, registry
 
 orders = registry().source("Orders")
 

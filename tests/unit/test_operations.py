@@ -11,14 +11,13 @@ import pytest
 from aws_lambda_powertools import Logger, Metrics
 
 from lambdas.aws.observability import Observability
-from lambdas.aws.runtime import runtime
+from lambdas.aws.runtime import CLIENT, runtime
 from lambdas.aws.settings import NAMESPACE, SERVICE, Settings
 from lambdas.model.errors import SettingsError
 from lambdas.sync import sync
-from lambdas.views import registry
 from tests.events import record
 from tests.fakes import Context, FakeDynamoDB, make_runtime, refusal
-from tests.shop import USER
+from tests.shop import USER, registry
 
 SETTINGS = Settings(
     "AdminViewTable", "https://queue", {"Orders": "prod-Orders"}, "abc", tracing=True
@@ -40,6 +39,11 @@ def test_settings_survive_the_environment() -> None:
 def test_a_missing_or_malformed_setting_is_named(change: dict[str, str], why: str) -> None:
     with pytest.raises(SettingsError, match=why):
         Settings.from_env(SETTINGS.to_env() | change)
+
+
+def test_no_retry_happens_behind_the_back_of_the_deadline() -> None:
+    retries: Any = CLIENT.retries  # type: ignore[attr-defined]  # botocore sets it
+    assert retries == {"total_max_attempts": 1}
 
 
 def test_the_runtime_is_made_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from lambdas.model import AccessPattern, Index, KeyCondition, number
 from lambdas.model.errors import DeclarationError, QuestionError
-from lambdas.views import registry
+from tests.shop import registry
 
 matches = Index(
     "Matches",
@@ -36,6 +36,13 @@ flat = Index("Flat", partition="a", include=["data"])
             "'day' is N, and a number does not begin",
         ),
         ({"partition": "USER#{user"}, "cannot be read"),
+        ({"partition": ""}, "the template for 'PK' is empty"),
+        ({"partition": "X", "sort_begins": ""}, "the template for 'SK' is empty"),
+        ({"partition": "X", "sort_between": ("{a}",)}, "takes 2 templates, not 1"),
+        (
+            {"partition": ["{x}", "b"], "sort": ["c", "{x}"], "index": matches},
+            "'x' would have to be both S and N",
+        ),
         (
             {"partition": ["{t}", "{r}"], "sort": ["{round}", "DAY#{day}"], "index": matches},
             "'day', which is N: it can only be one parameter",
@@ -112,3 +119,9 @@ def test_an_empty_key_is_refused() -> None:
     asked = AccessPattern("one", index=flat, partition="{a}")
     with pytest.raises(QuestionError, match="non-empty S"):
         asked.condition(a="")
+
+
+def test_a_parameter_may_have_any_name() -> None:
+    asked = AccessPattern("any", partition="{self}#{pattern}#{client}")
+    condition = asked.condition(self="a", pattern="b", client="c")
+    assert condition.values[":v0a"] == {"S": "a#b#c"}

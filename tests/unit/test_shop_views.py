@@ -6,9 +6,8 @@ import pytest
 
 from lambdas.model.row import ROW_LIMIT
 from lambdas.pipeline.derive import derive
-from lambdas.views import registry
 from tests.events import image
-from tests.shop import FAVOURITE, PAYMENT, PRODUCT, USER, order
+from tests.shop import FAVOURITE, PAYMENT, PRODUCT, USER, order, registry
 
 
 def rows(source: str, item: dict[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
@@ -25,7 +24,7 @@ DASHBOARD = {"customerId": "user-123", "status": "PENDING", "orderDate": "2025-0
 BY_STATUS = {"GSI1_PK": "ORDER#STATUS#PENDING", "GSI1_SK": "CREATED_AT#2025-03-01T09:00:00Z"}
 ORDER_KEY = ("USER#user-123", "ORDER#2025-03-01#2121195")
 PURCHASES = {
-    ("ORDER#2121195", f"PRODUCT#{product}"): {
+    ("ORDER#2121195", f"PRODUCT#{product}#user-123#2025-03-01#2121195"): {
         "GSI2_PK": f"PRODUCT#{product}",
         "GSI2_SK": "USER#user-123",
     }
@@ -88,4 +87,7 @@ def test_an_item_becomes_these_rows_in_these_indexes(
 
 def test_a_product_named_twice_in_an_order_is_bought_once() -> None:
     twice = order(Items=[{"Id": "p", "Name": "Eggs", "Price": 1}] * 2)
-    assert [sk for _, sk in rows("Orders", twice)] == ["ORDER#2025-03-01#2121195", "PRODUCT#p"]
+    assert [sk for _, sk in rows("Orders", twice)] == [
+        "ORDER#2025-03-01#2121195",
+        "PRODUCT#p#user-123#2025-03-01#2121195",
+    ]

@@ -10,10 +10,9 @@ from lambdas.aws.retry import Backoff
 from lambdas.aws.runtime import LONGEST_CALL
 from lambdas.model.errors import UnreadableRecordError
 from lambdas.sync import LETTERS_RESERVE, WRITES_RESERVE, sync
-from lambdas.views import registry
 from tests.events import record
-from tests.fakes import Context, FakeDynamoDB, FakeQueue, Heard, make_runtime, refusal
-from tests.shop import USER
+from tests.fakes import TABLE, Context, FakeDynamoDB, FakeQueue, Heard, make_runtime, refusal
+from tests.shop import USER, registry
 
 users = registry().source("Users")
 DONE: dict[str, Any] = {"batchItemFailures": []}
@@ -135,7 +134,7 @@ def test_letters_behind_the_checkpoint_wait_for_their_record_to_come_again() -> 
 def test_a_record_whose_letter_the_queue_refuses_is_reported() -> None:
     queue, heard = FakeQueue([refusal("AccessDenied")]), Heard()
     assert run(inserts(5, poison=(2, 4)), queue=queue, observer=heard) == at(2)
-    assert heard.trouble == {"DeadLetterQueueRefused"}
+    assert heard.trouble == {"dead-letter queue: AccessDenied"}
     (tally,) = heard.tallies
     assert (tally.set_aside, tally.returned, tally.letters) == (0, 3, 0)
 
@@ -155,3 +154,46 @@ def test_the_deployed_handler_makes_its_runtime_once(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(function, "runtime", lambda: make_runtime(registry(), dynamodb))
     assert function.handler({"Records": inserts(1)}, Context()) == DONE
     assert len(dynamodb.rows) == 1
+
+
+def test_many_refused_rows_of_one_record_make_one_letter() -> None:
+    many = USER | {"addresses": [{"id": f"{n}"} for n in range(60)]}
+    bad = {f"ADDRESS#{n}" for n in range(60)}
+    queue = FakeQueue()
+    assert run([record(users, None, many)], dynamodb=FakeDynamoDB(bad=bad), queue=queue) == DONE
+    (letter,) = map(json.loads, queue.bodies)
+    assert len(letter["rows"]) == 61
+
+
+def test_a_record_whose_row_a_refused_one_replaced_is_not_counted_as_written() -> None:
+    records = [record(users, None, USER, 1), record(users, USER, USER | {"name": "x"}, 2)]
+    heard = Heard()
+    run(records, dynamodb=FakeDynamoDB(bad={"PROFILE"}), observer=heard)
+    assert (heard.tallies[0].written, heard.tallies[0].set_aside) == (0, 2)
+
+
+def test_a_batch_too_large_for_one_call_is_halved() -> None:
+    too_large = refusal("413", status=413)
+    dynamodb = FakeDynamoDB([too_large, too_large])
+    assert run(inserts(20), dynamodb=dynamodb) == DONE
+    assert len(dynamodb.rows) == 20
+
+
+def test_a_row_that_no_request_can_hold_is_set_aside_alone() -> None:
+    class Picky(FakeDynamoDB):
+        def batch_write_item(self, RequestItems: dict[str, Any]) -> dict[str, Any]:  # noqa: N803 - boto3's
+            if any("USER#u1" in str(request) for request in RequestItems[TABLE]):
+                raise RecursionError
+            return super().batch_write_item(RequestItems)
+
+    dynamodb, queue = Picky(), FakeQueue()
+    assert run(inserts(5), dynamodb=dynamodb, queue=queue) == DONE
+    assert len(dynamodb.rows) == 4
+    assert "RecursionError" in queue.bodies[0]
+
+
+@pytest.mark.parametrize("id_", ["bad\uffff", "bad\ud800", "bad\x00", "Ünï"])
+def test_any_key_fits_into_a_letter(id_: str) -> None:
+    queue = FakeQueue()
+    assert run([record(users, None, {"userId": id_, "addresses": [{}]})], queue=queue) == DONE
+    assert json.loads(queue.bodies[0])["key"] == {"userId": {"S": id_}}

@@ -8,7 +8,7 @@ import pytest
 
 from cli.tables import source_table, view_table
 from lambdas.model import Index, Item, Registry, Row, Source, number, view
-from lambdas.views import registry
+from tests.shop import registry
 
 
 def keys(table: dict[str, Any]) -> list[tuple[str, str]]:

@@ -1,0 +1,60 @@
+"""Templates of key values: ``USER#{user_id}``."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from string import Formatter
+from typing import TypeAlias
+
+from lambdas.model.attribute import Attribute
+from lambdas.model.errors import RowError
+from lambdas.model.item import AttributeValue, encode
+
+Template: TypeAlias = str
+
+
+def several(templates: Template | Sequence[Template]) -> tuple[Template, ...]:
+    """Read one template or several as several."""
+    return (templates,) if isinstance(templates, str) else tuple(templates)
+
+
+def parameters(template: Template) -> list[str]:
+    """List the parameters that a template names."""
+    return [name for _, name, _, _ in Formatter().parse(template) if name is not None]
+
+
+def fill(
+    template: Template, attribute: Attribute, given: Mapping[str, object]
+) -> AttributeValue | None:
+    """Make the value of a key attribute, or None if the parameters make none of its type."""
+    names = parameters(template)
+    if attribute.type != "S":
+        value = given[names[0]]
+    elif all(isinstance(given[name], str) for name in names):
+        value = template.format(**given)
+    else:
+        return None
+    try:
+        encoded = encode(value)
+    except RowError:
+        return None
+    return encoded if encoded.keys() == {attribute.type} and "" not in encoded.values() else None
+
+
+def problems(attribute: Attribute, template: Template) -> Iterator[str]:
+    """Find what would keep a template from making a value of *attribute*."""
+    try:
+        pieces = list(Formatter().parse(template))
+    except ValueError as error:
+        yield f"template {template!r} cannot be read: {error}"
+        return
+    names = [name for _, name, _, _ in pieces if name is not None]
+    # A format could make two values look alike.
+    formatted = any(spec or conversion for _, _, spec, conversion in pieces)
+    if not template:
+        yield f"the template for {attribute.name!r} is empty, and no key is"
+    elif formatted or not all(name.isidentifier() for name in names):
+        yield f"template {template!r} needs a plain name in each pair of braces"
+    elif attribute.type != "S" and template != f"{{{names[0] if names else ''}}}":
+        yield (
+            f"template {template!r} is for {attribute.name!r}, which is {attribute.type}: "
+            "it can only be one parameter, as in '{day}'"
+        )

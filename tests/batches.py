@@ -1,0 +1,24 @@
+"""What a batch of records comes to, for tests to look at."""
+
+import json
+from typing import Any
+
+from lambdas.model import Registry
+from lambdas.pipeline.decode import routes
+from lambdas.pipeline.prepare import Batch, prepare
+from tests.shop import registry
+
+
+def prepared(*records: dict[str, Any], model: Registry | None = None) -> Batch:
+    """Work a batch out, for the shop if not told otherwise."""
+    return prepare(records, routes(model or registry(), {}), "model-1")
+
+
+def written(batch: Batch) -> dict[tuple[str, str], bool]:
+    """Say which rows are put (True) and which deleted (False)."""
+    return {write.key: write.attributes is not None for write in batch.writes}
+
+
+def letters(batch: Batch) -> list[dict[str, Any]]:
+    """Open the letters."""
+    return [json.loads(letter.body) for letter in batch.letters]

@@ -1,0 +1,61 @@
+"""A record is read whole and routed exactly, or set aside with the reason."""
+
+import re
+from typing import Any
+
+import pytest
+
+from lambdas.model.errors import SettingsError
+from lambdas.pipeline.decode import routes
+from lambdas.pipeline.prepare import Fate, prepare
+from tests.batches import letters, prepared
+from tests.events import record
+from tests.shop import USER, registry
+
+users = registry().source("Users")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "reason"),
+    [
+        (lambda r: r.update(eventSourceARN="arn:x:table/Nope/stream/1"), "no source .* 'Nope'"),
+        (lambda r: r.pop("eventSourceARN"), "does not name its stream"),
+        (lambda r: r["dynamodb"].pop("NewImage"), "must be NEW_AND_OLD_IMAGES"),
+        (lambda r: r.update(eventName="MODIFY"), "must be NEW_AND_OLD_IMAGES"),
+        (lambda r: r.update(eventName="WHAT"), "must be NEW_AND_OLD_IMAGES"),
+        (lambda r: r["dynamodb"].pop("Keys"), "not one of a stream"),
+        (lambda r: r["dynamodb"].update(Keys="x"), "not one of a stream"),
+        (lambda r: r["dynamodb"].update(Keys={"userId": {"N": "1"}}), "'userId' as S; .* it is N"),
+        (lambda r: r["dynamodb"].update(ApproximateCreationDateTime=10**400), "not one of"),
+        (lambda r: r["dynamodb"].update(ApproximateCreationDateTime=-1), "not one of a stream"),
+        (lambda r: r["dynamodb"].update(Keys={}), "'userId' as S; .* it is missing"),
+        (lambda r: r.pop("dynamodb"), "not one of a stream"),
+        (lambda r: r.clear(), "does not name its stream"),
+    ],
+)
+def test_a_record_that_is_no_record_is_set_aside_and_says_why(spoil: Any, reason: str) -> None:
+    spoiled = record(users, None, USER, 1)
+    spoil(spoiled)
+    batch = prepared(spoiled, record(users, None, USER, 2))
+    assert batch.fates == [Fate.SET_ASIDE, Fate.WRITTEN]
+    (letter,) = letters(batch)
+    assert letter["error"]["kind"] == "UnreadableRecordError"
+    assert re.search(reason, letter["error"]["reason"])
+    assert "ada@shop.example" not in batch.letters[0].body
+
+
+def test_routing_is_by_the_exact_name_of_the_table() -> None:
+    followed = routes(registry(), {"Users": "prod-Users"})
+    assert set(followed) == {"prod-Users", "Orders", "Products", "Payments"}
+    for table in ("Users", "my-prod-Users", "prod-Users2"):
+        batch = prepare([record(users, None, USER, table=table)], followed, "m")
+        assert batch.fates == [Fate.SET_ASIDE]
+    batch = prepare([record(users, None, USER, table="prod-Users")], followed, "m")
+    assert batch.fates == [Fate.WRITTEN]
+
+
+def test_two_sources_of_one_table_and_tables_of_no_source_are_refused() -> None:
+    with pytest.raises(SettingsError, match="'same' stands behind 'Orders' and 'Users'"):
+        routes(registry(), {"Users": "same", "Orders": "same"})
+    with pytest.raises(SettingsError, match="a table for Userz, which no view file declares"):
+        routes(registry(), {"Userz": "prod-Users"})
