@@ -27,11 +27,10 @@ REFUSALS = {
     "RequestEntityTooLarge",
     "ParamValidationError",  # botocore's own check, before anything is sent
 }
-UNSENDABLE = (
-    ValueError,
-    TypeError,
-    RecursionError,
-)  # a row that botocore cannot put into a request
+
+
+class UnsendableRowError(Exception):
+    """A row cannot be put into a request at all."""
 
 
 @dataclass(slots=True)
@@ -83,7 +82,7 @@ class ViewTable:
         while writes and not until.passed:
             try:
                 left = self._send(writes)
-            except UNSENDABLE as error:
+            except (UnsendableRowError, RecursionError) as error:  # botocore recurses into values
                 outcome.add(self._divide(writes, kind_of(error), until))
                 return outcome
             except (ClientError, BotoCoreError) as error:
@@ -135,7 +134,10 @@ def _request(write: Write) -> Any:
     if write.attributes is None:
         pk, sk = write.key
         return {"DeleteRequest": {"Key": {PK.name: {"S": pk}, SK.name: {"S": sk}}}}
-    return {"PutRequest": {"Item": for_boto3(write.attributes)}}
+    try:
+        return {"PutRequest": {"Item": for_boto3(write.attributes)}}
+    except (TypeError, ValueError) as error:
+        raise UnsendableRowError from error
 
 
 def _key_of(request: Any) -> RowKey:

@@ -6,6 +6,7 @@ row without binary passes untouched.
 
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
+from functools import partial
 from json import dumps
 from typing import Any
 
@@ -17,7 +18,8 @@ def for_boto3(attributes: Attributes) -> Attributes:
     text = dumps(attributes)  # far quicker than to look at every value in Python
     if '"B": ' not in text and '"BS": ' not in text:
         return attributes
-    return {name: _convert(value, b64decode) for name, value in attributes.items()}
+    strict = partial(b64decode, validate=True)
+    return {name: _convert(value, strict) for name, value in attributes.items()}
 
 
 def from_boto3(attributes: Mapping[str, Any]) -> Attributes:

@@ -29,6 +29,7 @@ def table(dynamodb: Any, backoff: Backoff = NO_WAIT) -> ViewTable:
 
 
 SOON = 30.0
+BLOB = b64encode(b"\x00\xff").decode()
 
 
 @pytest.mark.parametrize("count", [0, 1, 25, 26, 260])
@@ -136,6 +137,26 @@ def test_a_row_that_botocore_itself_refuses_is_refused_alone() -> None:
     assert outcome.written == [good]
 
 
+@pytest.mark.parametrize("value", [{"B": "no base64"}, {}, {"L": [{"B": 5}]}])
+def test_a_row_that_cannot_be_put_into_a_request_is_refused_alone(value: dict[str, Any]) -> None:
+    dynamodb = FakeDynamoDB()
+    writes = puts(5)
+    attributes = writes[3].attributes
+    assert attributes
+    attributes |= {"data": {"M": {"blob": {"B": BLOB}, "odd": value}}}
+    outcome = table(dynamodb).write(writes, until=Deadline.after(SOON))
+    assert [(write.key[1], code) for write, code in outcome.refused] == [
+        ("3", "UnsendableRowError")
+    ]
+    assert len(dynamodb.rows) == 4
+
+
+def test_a_fault_of_our_own_is_no_rows_fault() -> None:
+    dynamodb = FakeDynamoDB([ValueError("not about any row")])
+    with pytest.raises(ValueError, match="not about any row"):
+        table(dynamodb).write(puts(3), until=Deadline.after(SOON))
+
+
 class Crowd(FakeDynamoDB):
     """Lets calls through only when as many as expected wait together."""
 
@@ -180,9 +201,6 @@ def test_pauses_grow_with_full_jitter_and_end_at_the_deadline() -> None:
 
 def test_credentials_that_are_missing_do_not_pass_by_themselves() -> None:
     assert not passes(NoCredentialsError())
-
-
-BLOB = b64encode(b"\x00\xff").decode()
 
 
 def test_binary_becomes_bytes_for_boto3_and_text_again() -> None:
