@@ -16,9 +16,9 @@ import pytest
 from cli.engines import ACCESS_KEY, REGION, SECRET_KEY, Engine
 from cli.local_cloud import LocalCloud
 from cli.tables import create, source_table, view_table
-from lambdas.model import Source
+from lambdas.model import Registry, Source
 from lambdas.model.item import encode
-from tests.shop import registry
+from lambdas.views import registry
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 60  # to wait for a line, at most
@@ -117,7 +117,7 @@ def test_it_creates_what_is_missing_follows_it_and_ends_when_told(
     run: Run, empty: Any, number: signal.Signals
 ) -> None:
     local = run("--create")
-    local.wait_for("following Orders, Payments, Products, Users")
+    local.wait_for("Ctrl-C to stop")
     put(empty, "Users", userId="u1", name="Ada")
     put(empty, "Users", userId="u2", addresses=[{}])
     local.wait_for("set aside")
@@ -131,7 +131,10 @@ def test_it_creates_what_is_missing_follows_it_and_ends_when_told(
     assert "Ada" not in local.said
 
 
-def test_letters_go_to_a_queue_if_one_is_named(run: Run, engine: Engine, cloud: LocalCloud) -> None:
+def test_letters_go_to_a_queue_if_one_is_named(
+    run: Run, engine: Engine, start: Callable[[Registry], LocalCloud]
+) -> None:
+    cloud = start(registry())
     cloud.put("Users", {"userId": "u2", "addresses": [{}]})
     local = run(
         AWS_ENDPOINT_URL_SQS=engine.sqs_url, ADMINVIEW_DEAD_LETTER_QUEUE_URL=cloud.queue_url
