@@ -125,6 +125,7 @@ def table_of(record: StreamRecord) -> str:
 def sequence_of(record: StreamRecord) -> str | None:
     """Find the sequence number even of a record that is otherwise unreadable."""
     try:
-        return str(record["dynamodb"]["SequenceNumber"])
+        sequence = record["dynamodb"]["SequenceNumber"]
     except (KeyError, TypeError):
         return None
+    return str(sequence) if sequence else None

@@ -13,7 +13,6 @@ from lambdas.model.row import RowKey
 from lambdas.pipeline.decode import Change, StreamRecord, sequence_of, table_of
 
 KIND = "adminview.letter/1"
-REASON_LIMIT = 1000  # characters
 BODY_LIMIT = 200 * 1024  # bytes of row keys per letter: SQS took 256 KiB for a message for years
 
 
@@ -36,7 +35,7 @@ def letters(
 
     Row keys too many for one message make several letters: each repairs what it names.
     """
-    reason = "; ".join(filter(None, [str(error)[:REASON_LIMIT], error.place]))
+    reason = "; ".join(filter(None, [str(error), error.place]))
     facts = {
         "kind": KIND,
         **identity,

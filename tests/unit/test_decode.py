@@ -44,6 +44,13 @@ def test_a_record_that_is_no_record_is_set_aside_and_says_why(spoil: Any, reason
     assert "ada@shop.example" not in batch.letters[0].body
 
 
+def test_a_batch_of_unreadable_records_still_says_whose_it_is() -> None:
+    spoiled = record(users, None, USER)
+    del spoiled["dynamodb"]["Keys"]
+    assert prepared(spoiled).source == "Users"
+    assert prepared({}).source == ""
+
+
 def test_routing_is_by_the_exact_name_of_the_table() -> None:
     followed = routes(registry(), {"Users": "prod-Users"})
     assert set(followed) == {"prod-Users", "Orders", "Products", "Payments"}

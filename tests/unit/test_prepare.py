@@ -220,6 +220,7 @@ def test_two_items_that_claim_one_row_are_noticed() -> None:
     batch = prepared(first, second, model=model_of(derivation))
     assert batch.fates == [Fate.WRITTEN, Fate.SET_ASIDE]
     assert letters(batch)[0]["error"]["kind"] == "OwnershipError"
+    assert letters(batch)[0]["rows"] == []  # a repair of the second must not delete the first's
 
 
 def test_an_error_of_a_view_is_told_by_kind_and_place_and_never_quotes_data() -> None:
@@ -287,7 +288,9 @@ def test_row_keys_too_many_for_one_letter_make_several_that_name_them_all() -> N
 
 def test_a_record_without_a_sequence_number_is_named_by_the_nearest_before_it() -> None:
     named, unnamed = record(users, None, USER, 5), record(users, None, USER, 6)
+    bare: list[dict[str, Any]] = [{"dynamodb": {"SequenceNumber": None}}, {"dynamodb": {}}, {}]
+    for spoilt in bare:
+        assert sequence_at([named, spoilt], 1) == f"{5:021d}"
     del unnamed["dynamodb"]["SequenceNumber"]
-    assert sequence_at([named, unnamed], 1) == f"{5:021d}"
     with pytest.raises(ValueError, match="must come again whole"):
         sequence_at([unnamed, named], 0)
