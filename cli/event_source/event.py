@@ -1,11 +1,11 @@
 """Stream records, as Lambda delivers them."""
 
-from base64 import b64encode
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
 from json import dumps, loads
 from typing import TYPE_CHECKING, Any
+
+from lambdas.aws.streams import delivered
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodbstreams.type_defs import RecordTypeDef
@@ -26,26 +26,10 @@ class StreamRecord:
     @classmethod
     def of(cls, record: "RecordTypeDef", stream_arn: str) -> "StreamRecord":
         """Rewrite a record of GetRecords as Lambda does."""
-        change: dict[str, Any] = {**record["dynamodb"]}
-        images = {
-            name: {key: _typed(value) for key, value in image.items()}
-            for name in ("NewImage", "OldImage")
-            if (image := change.get(name))
-        }
-        whole: dict[str, Any] = {
-            **record,
-            "dynamodb": {**change, **images},
-            "eventSourceARN": stream_arn,
-        }
-        if identity := record.get("userIdentity"):
-            whole["userIdentity"] = {
-                "type": identity["Type"],
-                "principalId": identity["PrincipalId"],
-            }
-        body = dumps(whole, default=_plain, ensure_ascii=False, separators=(",", ":"))
+        body = dumps(delivered(record, stream_arn), ensure_ascii=False, separators=(",", ":"))
         return cls(
-            sequence=change["SequenceNumber"],
-            created=change["ApproximateCreationDateTime"].timestamp(),
+            sequence=record["dynamodb"]["SequenceNumber"],
+            created=record["dynamodb"]["ApproximateCreationDateTime"].timestamp(),
             body=body,
             size=len(body.encode()),
         )
@@ -67,21 +51,3 @@ def fitting(records: Iterable[StreamRecord], count: int) -> int:
             break
         taken += 1
     return taken
-
-
-def _typed(value: dict[str, Any]) -> dict[str, Any]:
-    """Give empty maps their type, which the streams of DynamoDB Local leave out."""
-    if not value:
-        return {"M": {}}
-    ((kind, content),) = value.items()
-    if kind == "M":
-        return {"M": {name: _typed(element) for name, element in content.items()}}
-    return {"L": [_typed(element) for element in content]} if kind == "L" else value
-
-
-def _plain(value: object) -> str | int:
-    """Write what JSON has no word for: bytes as base64, times as whole seconds."""
-    if isinstance(value, bytes):
-        return b64encode(value).decode()
-    assert isinstance(value, datetime), f"no stream record holds a {type(value).__name__}"
-    return int(value.timestamp())

@@ -4,6 +4,7 @@ import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from botocore.exceptions import (
     BotoCoreError,
@@ -16,6 +17,9 @@ from botocore.exceptions import (
 )
 
 from lambdas.aws.deadline import Deadline
+from lambdas.model.errors import ServiceError
+
+Answer = TypeVar("Answer")
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 5.0  # seconds
 SERVER_ERROR = 500
@@ -59,3 +63,16 @@ class Backoff:
         """Wait after the given failed attempt (counted from 0), but not past *until*."""
         longest = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(attempt, 16))
         self.sleep(max(0.0, min(self.jitter(0, longest), until.remaining)))
+
+
+def persist(call: Callable[[], Answer], asked: str, backoff: Backoff, until: Deadline) -> Answer:
+    """Make a call again while its trouble passes and there is time; *asked* says what for."""
+    attempt = 0
+    while True:
+        try:
+            return call()
+        except (ClientError, BotoCoreError) as error:
+            if not passes(error) or until.passed:
+                raise ServiceError(code_of(error), asked) from error
+        backoff.pause(attempt, until)
+        attempt += 1

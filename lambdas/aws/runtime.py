@@ -14,7 +14,8 @@ from lambdas.aws.dead_letters import DeadLetters
 from lambdas.aws.deadline import Deadline
 from lambdas.aws.observability import Observability
 from lambdas.aws.settings import Settings
-from lambdas.aws.view_table import CALLS_AT_ONCE, ViewTable
+from lambdas.aws.together import AT_ONCE
+from lambdas.aws.view_table import ViewTable
 from lambdas.model import Registry
 from lambdas.pipeline.decode import Route, routes
 from lambdas.pipeline.letter import Letter
@@ -33,7 +34,7 @@ CLIENT = Config(
     retries={"total_max_attempts": 1},
     connect_timeout=CONNECT_SECONDS,
     read_timeout=READ_SECONDS,
-    max_pool_connections=CALLS_AT_ONCE,
+    max_pool_connections=AT_ONCE,
     tcp_keepalive=True,
 )
 

@@ -1,7 +1,6 @@
-"""The AdminViewTable. No other module writes to it."""
+"""The AdminViewTable, written in batches. Only `owned_rows` writes to it besides."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -9,16 +8,16 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from lambdas.aws.deadline import Deadline
 from lambdas.aws.retry import Backoff, code_of, passes
+from lambdas.aws.together import chunks, together
 from lambdas.aws.wire import for_boto3
 from lambdas.model.errors import kind_of
-from lambdas.model.row import PK, SK, RowKey
+from lambdas.model.row import RowKey, key_image, key_of
 from lambdas.pipeline.fold import Write
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 BATCH_LIMIT = 25  # writes per call, set by BatchWriteItem
-CALLS_AT_ONCE = 8
 REFUSALS = {
     "ValidationException",
     "ItemCollectionSizeLimitExceededException",
@@ -64,14 +63,9 @@ class ViewTable:
         Returns only when no call is under way any more: a write that landed after the next batch's
         could undo it.
         """
-        calls = list(_chunks(list(writes)))
+        calls = list(chunks(list(writes), BATCH_LIMIT))
         outcome = Outcome()
-        if len(calls) <= 1:
-            results: Iterable[Outcome] = [self._write_call(call, until) for call in calls]
-        else:
-            with ThreadPoolExecutor(min(CALLS_AT_ONCE, len(calls))) as pool:
-                results = list(pool.map(lambda call: self._write_call(call, until), calls))
-        for result in results:
+        for result in together(lambda call: self._write_call(call, until), calls):
             outcome.add(result)
         return outcome
 
@@ -124,16 +118,10 @@ class ViewTable:
         return [write for write in writes if write.key in left]
 
 
-def _chunks(writes: Sequence[Write]) -> Iterator[Sequence[Write]]:
-    for start in range(0, len(writes), BATCH_LIMIT):
-        yield writes[start : start + BATCH_LIMIT]
-
-
 def _request(write: Write) -> Any:
     """Put a write into BatchWriteItem's words."""
     if write.attributes is None:
-        pk, sk = write.key
-        return {"DeleteRequest": {"Key": {PK.name: {"S": pk}, SK.name: {"S": sk}}}}
+        return {"DeleteRequest": {"Key": key_image(write.key)}}
     try:
         return {"PutRequest": {"Item": for_boto3(write.attributes)}}
     except (TypeError, ValueError) as error:
@@ -143,7 +131,5 @@ def _request(write: Write) -> Any:
 def _key_of(request: Any) -> RowKey:
     """Find the row that an unprocessed request is about."""
     if "PutRequest" in request:
-        key = request["PutRequest"]["Item"]
-    else:
-        key = request["DeleteRequest"]["Key"]
-    return key[PK.name]["S"], key[SK.name]["S"]
+        return key_of(request["PutRequest"]["Item"])
+    return key_of(request["DeleteRequest"]["Key"])

@@ -1,12 +1,12 @@
 """DynamoDB JSON as Lambda delivers it <-> the same as boto3 wants it: they differ in bytes alone.
 
 Lambda's records hold binary as base64 text and boto3 holds it as bytes. All else is the same, so a
-row without binary passes untouched.
+row without binary passes untouched. The streams of DynamoDB Local leave the type of empty maps out;
+it is put back here.
 """
 
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
-from functools import partial
 from json import dumps
 from typing import Any
 
@@ -18,19 +18,25 @@ def for_boto3(attributes: Attributes) -> Attributes:
     text = dumps(attributes)  # far quicker than to look at every value in Python
     if '"B": ' not in text and '"BS": ' not in text:
         return attributes
-    strict = partial(b64decode, validate=True)
-    return {name: _convert(value, strict) for name, value in attributes.items()}
+    return {name: _convert(value, _bytes) for name, value in attributes.items()}
 
 
 def from_boto3(attributes: Mapping[str, Any]) -> Attributes:
-    """Turn bytes into base64 text."""
-    return {
-        name: _convert(value, lambda content: b64encode(content).decode())
-        for name, value in attributes.items()
-    }
+    """Turn bytes into base64 text, and give every value its type."""
+    return {name: _convert(value, _text) for name, value in attributes.items()}
+
+
+def _bytes(content: str) -> bytes:
+    return b64decode(content, validate=True)
+
+
+def _text(content: bytes) -> str:
+    return b64encode(content).decode()
 
 
 def _convert(value: dict[str, Any], change: Callable[[Any], Any]) -> dict[str, Any]:
+    if not value and change is _text:
+        return {"M": {}}
     ((kind, content),) = value.items()
     match kind:
         case "B":

@@ -4,6 +4,10 @@ AdminViewError
 ├── DeclarationError           a view file contradicts itself or another one
 ├── QuestionError              an access pattern was asked with the wrong parameters
 ├── SettingsError              the function was deployed or started with wrong settings
+├── ServiceError               AWS would not do what was asked, and went on refusing
+├── RepairError                an item cannot be reconciled now
+│   ├── MovingItemError        it changed faster than its rows could be written
+│   └── ExpiredRecordsError    the stream has forgotten the records that a letter is about
 └── RecordError                this record can never be synced as it is: set it aside
     ├── UnreadableRecordError  not a whole NEW_AND_OLD_IMAGES record of a declared source
     ├── MissingAttributeError  a view asked for an attribute that the item does not have
@@ -39,6 +43,26 @@ class QuestionError(AdminViewError):
 
 class SettingsError(AdminViewError):
     """Say which setting is missing or wrong, and what would be right."""
+
+
+class ServiceError(AdminViewError):
+    """AWS went on refusing. Carries the code of its answer, not the text: that may quote data."""
+
+    def __init__(self, code: str, asked: str) -> None:
+        super().__init__(f"{asked}: AWS answered {code}")
+        self.code = code
+
+
+class RepairError(AdminViewError):
+    """Say why an item cannot be reconciled, though its views may be in order."""
+
+
+class MovingItemError(RepairError):
+    """The item changed each time its rows had been written."""
+
+
+class ExpiredRecordsError(RepairError):
+    """The stream has forgotten the records; only a look at the whole source helps."""
 
 
 class RecordError(AdminViewError):

@@ -17,6 +17,7 @@ PK, SK = Attribute("PK"), Attribute("SK")
 DATA = "data"
 OWNER, SEQUENCE, CHANGED_AT, MODEL = "_owner", "_seq", "_at", "_model"
 PROVENANCE = (OWNER, SEQUENCE, CHANGED_AT, MODEL)
+RECONCILED = "reconciled"  # in place of a sequence number: the row was written from the item itself
 RESERVED = frozenset({PK.name, SK.name, DATA, *PROVENANCE})
 
 # Every row is in it once, and its keys never change: it finds all rows of one source item.
@@ -54,6 +55,27 @@ class Row:
             _place(attributes, entry)
         attributes[DATA] = _document(self.data)
         return attributes
+
+
+def key_of(row: Mapping[str, Any]) -> RowKey:
+    """Read the key of a row."""
+    return row[PK.name]["S"], row[SK.name]["S"]
+
+
+def key_image(key: RowKey) -> dict[str, Any]:
+    """Write a row's key in DynamoDB JSON."""
+    pk, sk = key
+    return {PK.name: {"S": pk}, SK.name: {"S": sk}}
+
+
+def provenance(owner: str, sequence: str, at: float, model: str) -> Attributes:
+    """Say on a row where it comes from."""
+    return {
+        OWNER: {"S": owner},
+        SEQUENCE: {"S": sequence},
+        CHANGED_AT: {"N": f"{at:.0f}"},
+        MODEL: {"S": model},
+    }
 
 
 def check_size(attributes: Attributes, room: int) -> None:

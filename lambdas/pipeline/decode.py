@@ -12,7 +12,7 @@ from lambdas.model.errors import (
 )
 from lambdas.model.item import AttributeValue, Image
 from lambdas.model.registry import Registry
-from lambdas.model.row import CHANGED_AT, MODEL, OWNER, SEQUENCE, Attributes
+from lambdas.model.row import Attributes, provenance
 from lambdas.model.source import Source
 from lambdas.model.view import View
 
@@ -29,6 +29,7 @@ FAR_FUTURE = 10**11  # seconds since 1970; a record's time is nowhere near
 class Route:
     """Where the records of one table go."""
 
+    table: str
     source: Source
     views: tuple[View, ...]
 
@@ -47,12 +48,7 @@ class Change:
 
     def provenance(self, model: str) -> Attributes:
         """Say on a row where it comes from."""
-        return {
-            OWNER: {"S": self.owner},
-            SEQUENCE: {"S": self.sequence},
-            CHANGED_AT: {"N": f"{self.at:.0f}"},
-            MODEL: {"S": model},
-        }
+        return provenance(self.owner, self.sequence, self.at, model)
 
 
 def routes(registry: Registry, tables: Mapping[str, str]) -> dict[str, Route]:
@@ -66,7 +62,7 @@ def routes(registry: Registry, tables: Mapping[str, str]) -> dict[str, Route]:
         if table in found:
             msg = f"table {table!r} stands behind {found[table].source.name!r} and {source.name!r}"
             raise SettingsError(msg)
-        found[table] = Route(source, registry.views_of(source))
+        found[table] = Route(table, source, registry.views_of(source))
     return found
 
 

@@ -11,7 +11,8 @@ from botocore.stub import Stubber
 
 from lambdas.aws.deadline import Deadline
 from lambdas.aws.retry import LONGEST_PAUSE, Backoff, passes
-from lambdas.aws.view_table import BATCH_LIMIT, CALLS_AT_ONCE, ViewTable
+from lambdas.aws.together import AT_ONCE
+from lambdas.aws.view_table import BATCH_LIMIT, ViewTable
 from lambdas.aws.wire import for_boto3, from_boto3
 from lambdas.pipeline.fold import Write
 from tests.fakes import NETWORK_DOWN, NO_WAIT, TABLE, FakeDynamoDB, refusal
@@ -170,9 +171,9 @@ class Crowd(FakeDynamoDB):
 
 
 def test_calls_of_one_batch_run_at_once() -> None:
-    dynamodb = Crowd(CALLS_AT_ONCE)
-    outcome = table(dynamodb).write(puts(BATCH_LIMIT * CALLS_AT_ONCE), until=Deadline.after(SOON))
-    assert len(outcome.written) == BATCH_LIMIT * CALLS_AT_ONCE
+    dynamodb = Crowd(AT_ONCE)
+    outcome = table(dynamodb).write(puts(BATCH_LIMIT * AT_ONCE), until=Deadline.after(SOON))
+    assert len(outcome.written) == BATCH_LIMIT * AT_ONCE
 
 
 def test_no_call_is_under_way_when_write_returns() -> None:

@@ -1,0 +1,102 @@
+"""The rows of one owner in the AdminViewTable: found, read, written only while they are its own.
+
+A call per row, slower than `ViewTable`: for repairs, which must not hurt the rows of another item.
+"""
+
+from collections.abc import Callable, Collection
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from lambdas.aws.deadline import Deadline
+from lambdas.aws.retry import Backoff, persist
+from lambdas.aws.together import chunks
+from lambdas.aws.view_table import REFUSALS
+from lambdas.aws.wire import for_boto3, from_boto3
+from lambdas.model.errors import RefusedRowError, ServiceError
+from lambdas.model.row import OWNER, OWNER_INDEX, Attributes, RowKey, key_image, key_of
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+READ_LIMIT = 100  # keys per call, set by BatchGetItem
+ANOTHERS = "ConditionalCheckFailedException"
+
+
+class OwnedRows:
+    """Rows, each with one owner, of one table."""
+
+    def __init__(self, client: "DynamoDBClient", name: str, backoff: Backoff | None = None) -> None:
+        self._client = client
+        self._name = name
+        self._backoff = backoff or Backoff()
+
+    def find(self, owner: str, *, until: Deadline) -> set[RowKey]:
+        """Find the rows of an owner in the owner index, which lags the table like every index."""
+        found: set[RowKey] = set()
+        start: dict[str, Any] = {}
+        while True:
+            call = partial(
+                self._client.query,
+                TableName=self._name,
+                IndexName=OWNER_INDEX.name,
+                KeyConditionExpression="#owner = :owner",
+                ExpressionAttributeNames={"#owner": OWNER},
+                ExpressionAttributeValues={":owner": {"S": owner}},
+                **start,
+            )
+            page = persist(call, "find rows by their owner", self._backoff, until)
+            found.update(key_of(row) for row in page["Items"])
+            if not (last := page.get("LastEvaluatedKey")):
+                return found
+            start = {"ExclusiveStartKey": last}
+
+    def read(self, keys: Collection[RowKey], *, until: Deadline) -> dict[RowKey, Attributes]:
+        """Read rows as they are now; those that are not there are left out."""
+        rows: dict[RowKey, Attributes] = {}
+        for share in chunks(sorted(keys), READ_LIMIT):
+            left: list[Any] = [key_image(key) for key in share]
+            attempt = 0
+            while left:
+                asked: Any = {self._name: {"Keys": left, "ConsistentRead": True}}
+                call = partial(self._client.batch_get_item, RequestItems=asked)
+                page: Any = persist(call, "read rows", self._backoff, until)
+                found = page.get("Responses", {}).get(self._name, [])
+                rows.update((key_of(row), from_boto3(row)) for row in found)
+                left = page.get("UnprocessedKeys", {}).get(self._name, {}).get("Keys", [])
+                if left:
+                    self._give_time(attempt, until)
+                    attempt += 1
+        return rows
+
+    def put(self, owner: str, row: Attributes, *, until: Deadline) -> bool:
+        """Write a row unless it is another's, and tell whether it was."""
+        put = partial(self._client.put_item, TableName=self._name, Item=for_boto3(row))
+        return self._if(put, "attribute_not_exists(#owner) OR #owner = :owner", owner, until)
+
+    def delete(self, owner: str, key: RowKey, *, until: Deadline) -> bool:
+        """Delete a row if it is the owner's, and tell whether it was."""
+        delete = partial(self._client.delete_item, TableName=self._name, Key=key_image(key))
+        return self._if(delete, "#owner = :owner", owner, until)
+
+    def _if(self, write: Callable[..., Any], condition: str, owner: str, until: Deadline) -> bool:
+        call = partial(
+            write,
+            ConditionExpression=condition,
+            ExpressionAttributeNames={"#owner": OWNER},
+            ExpressionAttributeValues={":owner": {"S": owner}},
+        )
+        try:
+            persist(call, "write a row", self._backoff, until)
+        except ServiceError as error:
+            if error.code in REFUSALS:
+                msg = f"DynamoDB refused a row of this item: {error.code}"
+                raise RefusedRowError(msg) from error
+            if error.code != ANOTHERS:
+                raise
+            return False
+        return True
+
+    def _give_time(self, attempt: int, until: Deadline) -> None:
+        if until.passed:
+            raise ServiceError("UnprocessedKeys", "read rows")  # noqa: EM101 - a code
+        self._backoff.pause(attempt, until)
