@@ -10,6 +10,7 @@ from cli.event_source import EventSource
 from cli.mail import on_failure
 from cli.tables import create, source_table, view_table
 from lambdas.aws.ask import ask
+from lambdas.aws.deadline import Deadline
 from lambdas.aws.runtime import Clients, Invocation, Runtime, make_runtime
 from lambdas.aws.settings import Settings
 from lambdas.aws.wire import for_boto3, from_boto3
@@ -19,9 +20,12 @@ from lambdas.model.item import encode
 from lambdas.model.row import VIEW_TABLE, Attributes
 from lambdas.pipeline.letter import Letter
 from lambdas.pipeline.tally import Tally
+from lambdas.repair.replay import Replayer, Summary
+from lambdas.repair.runtime import Patience, make_replayer
 from lambdas.sync import PartialBatchResponse, sync
 
 QUEUE = "AdminViewDeadLetters"
+REPLAY_SECONDS = 60.0
 
 
 @dataclass
@@ -53,7 +57,7 @@ class LocalCloud:
     clients: Clients
     runtime: Runtime
     ledger: Ledger
-    queue_url: str
+    settings: Settings
     sources: list[EventSource]
 
     @classmethod
@@ -68,7 +72,7 @@ class LocalCloud:
         ledger = Ledger()
         create(clients.dynamodb, view_table(registry, VIEW_TABLE))
         made = make_runtime(registry, settings, clients, ledger)
-        cloud = cls(engine, registry, clients, made, ledger, queue_url, [])
+        cloud = cls(engine, registry, clients, made, ledger, settings, [])
         # No window: nobody wants to wait for a fuller batch here.
         rules = delivery or replace(Delivery(), window_seconds=0)
         for source in registry.sources:
@@ -90,6 +94,30 @@ class LocalCloud:
     def handle(self, event: Any, context: Any) -> PartialBatchResponse:
         """Be the deployed function."""
         return sync(event, context, self.runtime)
+
+    @property
+    def queue_url(self) -> str:
+        """Say where dead letters are."""
+        return self.settings.dead_letter_queue_url
+
+    def replayer(self, registry: Registry | None = None) -> Replayer:
+        """Be the deployed replay function; with another model, after another deployment."""
+        model = registry or self.registry
+        settings = replace(self.settings, model=model.fingerprint)
+        # Nobody wants to wait here either; the local engines' indexes do not lag.
+        patience = Patience(for_letters=0, before_retry=1)
+        return make_replayer(model, settings, self.clients, self.engine.streams(), patience)
+
+    def replay(self, registry: Registry | None = None) -> Summary:
+        """Replay the letters that are ready."""
+        until = Deadline.after(REPLAY_SECONDS)
+        return self.replayer(registry).replay(until=until, end=until)
+
+    def deploy(self, registry: Registry) -> None:
+        """Put other views behind the streams, from now on."""
+        self.registry = registry
+        self.settings = replace(self.settings, model=registry.fingerprint)
+        self.runtime = make_runtime(registry, self.settings, self.clients, self.ledger)
 
     def stop(self) -> None:
         """Remove what was created."""

@@ -1,7 +1,7 @@
 """The dead-letter queue: where records wait that could not be synced."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
 
 BATCH_LIMIT = 10  # messages per call, set by SQS
+Delay: TypeAlias = dict[str, int]
 CALL_LIMIT = 256 * 1024  # bytes per call, the least that SQS has ever taken
 
 
@@ -24,21 +25,27 @@ class DeadLetters:
         self._queue_url = queue_url
         self._backoff = backoff or Backoff()
 
-    def send(self, letters: Sequence[Letter], *, until: Deadline) -> tuple[list[Letter], set[str]]:
-        """Send *letters*; return those the queue would not take in time, and what it said."""
+    def send(
+        self, letters: Sequence[Letter], *, until: Deadline, delay_seconds: int | None = None
+    ) -> tuple[list[Letter], set[str]]:
+        """Send *letters*; return those the queue would not take in time, and what it said.
+
+        Nobody sees them for as long as the queue says, or for *delay_seconds*.
+        """
+        delay = {} if delay_seconds is None else {"DelaySeconds": delay_seconds}
         unsent: list[Letter] = []
         trouble: set[str] = set()
         for call in _calls(letters):
-            unsent += self._send_call(call, until, trouble)
+            unsent += self._send_call(call, delay, until, trouble)
         return unsent, trouble
 
     def _send_call(
-        self, letters: Sequence[Letter], until: Deadline, trouble: set[str]
+        self, letters: Sequence[Letter], delay: Delay, until: Deadline, trouble: set[str]
     ) -> Sequence[Letter]:
         attempt = 0
         while letters and not until.passed:
             try:
-                letters, hopeless = self._send_once(letters, trouble)
+                letters, hopeless = self._send_once(letters, delay, trouble)
             except (ClientError, BotoCoreError) as error:
                 trouble.add(code_of(error))
                 hopeless = not passes(error)
@@ -50,13 +57,14 @@ class DeadLetters:
         return letters
 
     def _send_once(
-        self, letters: Sequence[Letter], trouble: set[str]
+        self, letters: Sequence[Letter], delay: Delay, trouble: set[str]
     ) -> tuple[Sequence[Letter], bool]:
         """Make one call: what is left of *letters*, and whether trying again is in vain."""
-        response = self._client.send_message_batch(
-            QueueUrl=self._queue_url,
-            Entries=[{"Id": str(n), "MessageBody": one.body} for n, one in enumerate(letters)],
-        )
+        entries: list[Any] = [
+            {"Id": str(place), "MessageBody": letter.body, **delay}
+            for place, letter in enumerate(letters)
+        ]
+        response = self._client.send_message_batch(QueueUrl=self._queue_url, Entries=entries)
         failed = response.get("Failed", [])
         trouble.update(failure.get("Code", "Unknown") for failure in failed)
         left = [letters[int(failure["Id"])] for failure in failed]

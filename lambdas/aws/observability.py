@@ -3,8 +3,8 @@
 Logs and metrics name sources, sequence numbers and kinds of error; keys and data never.
 """
 
-from collections.abc import Collection, Sequence
-from typing import Protocol
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Protocol
 
 from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.metrics import MetricUnit
@@ -46,6 +46,14 @@ class Observability:
         level = self._logger.error if tally.returned else self._logger.info
         level("batch synced", **tally.as_dict(), trouble=sorted(trouble))
         self._measure(tally)
+
+    def replayed(self, summary: Mapping[str, Any]) -> None:
+        """Tell what a replay came to."""
+        self._logger.info("letters replayed", **summary)
+        for fate, count in summary["fates"].items():
+            name = "".join(word.capitalize() for word in fate.split())
+            self._metrics.add_metric(f"Letters{name}", MetricUnit.Count, count)
+        self._metrics.flush_metrics()
 
     def _measure(self, tally: Tally) -> None:
         self._metrics.add_dimension("source", tally.source or "unknown")

@@ -23,6 +23,7 @@ Answer = TypeVar("Answer")
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 5.0  # seconds
 SERVER_ERROR = 500
+OUT_OF_TIME = "OutOfTime"  # where AWS was not even asked
 THROTTLED = {
     "ProvisionedThroughputExceededException",
     "RequestLimitExceeded",
@@ -67,12 +68,14 @@ class Backoff:
 
 def persist(call: Callable[[], Answer], asked: str, backoff: Backoff, until: Deadline) -> Answer:
     """Make a call again while its trouble passes and there is time; *asked* says what for."""
-    attempt = 0
-    while True:
+    code, attempt = OUT_OF_TIME, 0
+    while not until.passed:
         try:
             return call()
         except (ClientError, BotoCoreError) as error:
-            if not passes(error) or until.passed:
-                raise ServiceError(code_of(error), asked) from error
+            code = code_of(error)
+            if not passes(error):
+                raise ServiceError(code, asked) from error
         backoff.pause(attempt, until)
         attempt += 1
+    raise ServiceError(code, asked)

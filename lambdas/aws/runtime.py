@@ -24,6 +24,7 @@ from lambdas.views import registry
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_dynamodbstreams import DynamoDBStreamsClient
     from mypy_boto3_sqs import SQSClient
 
 CONNECT_SECONDS, READ_SECONDS = 1, 4
@@ -96,6 +97,12 @@ class Clients:
         default_factory=lambda: boto3.client("dynamodb", config=CLIENT)
     )
     sqs: "SQSClient" = field(default_factory=lambda: boto3.client("sqs", config=CLIENT))
+
+
+def streams_client() -> "DynamoDBStreamsClient":
+    """Make a client of the sources' streams, which the sync itself does not need."""
+    client: DynamoDBStreamsClient = boto3.client("dynamodbstreams", config=CLIENT)
+    return client
 
 
 def make_runtime(

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 # What DynamoDB answers when the records, the shard or the whole stream are gone.
 FORGOTTEN = {"TrimmedDataAccessException", "ResourceNotFoundException"}
-EMPTY_PAGES = 50  # in a row; a page may be empty although more records follow
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +47,18 @@ class Streams:
 
     def _read(self, stretch: Stretch, until: Deadline) -> Iterator[Mapping[str, Any]]:
         iterator: str | None = self._begin(stretch, until)
-        empty = 0
-        while iterator and empty < EMPTY_PAGES:
+        while iterator:
             call = partial(self._client.get_records, ShardIterator=iterator)
             page = persist(call, "read the stream again", self._backoff, until)
             for record in page["Records"]:
-                if int(record["dynamodb"]["SequenceNumber"]) > int(stretch.last):
+                sequence = int(record["dynamodb"]["SequenceNumber"])
+                if sequence <= int(stretch.last):
+                    yield delivered(record, stretch.stream_arn)
+                if sequence >= int(stretch.last):
                     return
-                yield delivered(record, stretch.stream_arn)
-                if record["dynamodb"]["SequenceNumber"] == stretch.last:
-                    return
-            empty = 0 if page["Records"] else empty + 1
             iterator = page.get("NextShardIterator")
+        msg = "the shard ends before the last record of this letter"
+        raise ExpiredRecordsError(msg)
 
     def _begin(self, stretch: Stretch, until: Deadline) -> str:
         call = partial(

@@ -7,7 +7,8 @@ AdminViewError
 ├── ServiceError               AWS would not do what was asked, and went on refusing
 ├── RepairError                an item cannot be reconciled now
 │   ├── MovingItemError        it changed faster than its rows could be written
-│   └── ExpiredRecordsError    the stream has forgotten the records that a letter is about
+│   ├── ExpiredRecordsError    the stream has forgotten the records that a letter is about
+│   └── UnknownLetterError     a message in the queue is no letter that we know
 └── RecordError                this record can never be synced as it is: set it aside
     ├── UnreadableRecordError  not a whole NEW_AND_OLD_IMAGES record of a declared source
     ├── MissingAttributeError  a view asked for an attribute that the item does not have
@@ -31,6 +32,8 @@ def kind_of(error: BaseException) -> str:
 
 class AdminViewError(Exception):
     """Something AdminView can explain."""
+
+    place = ""  # the view and the line of its file, where one is to blame
 
 
 class DeclarationError(AdminViewError):
@@ -65,10 +68,12 @@ class ExpiredRecordsError(RepairError):
     """The stream has forgotten the records; only a look at the whole source helps."""
 
 
+class UnknownLetterError(RepairError):
+    """A message of the dead-letter queue cannot be understood; it is left where it is."""
+
+
 class RecordError(AdminViewError):
     """Set one record aside; retrying it cannot help."""
-
-    place = ""  # the view and the line of its file, where one is to blame
 
 
 class UnreadableRecordError(RecordError):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from json import dumps
 from typing import Any
 
-from lambdas.model.errors import RecordError, UnreadableRecordError, kind_of
+from lambdas.model.errors import AdminViewError, UnreadableRecordError, kind_of
 from lambdas.model.row import RowKey
 from lambdas.pipeline.decode import Change, StreamRecord, sequence_of, table_of
 
@@ -29,13 +29,13 @@ class Letter:
 
 
 def letters(
-    position: int, identity: Mapping[str, Any], error: RecordError, rows: Sequence[RowKey]
+    position: int, identity: Mapping[str, Any], error: AdminViewError, rows: Sequence[RowKey]
 ) -> Iterator[Letter]:
     """Write down why a record was set aside, and the rows that a repair must look at.
 
     Row keys too many for one message make several letters: each repairs what it names.
     """
-    reason = "; ".join(filter(None, [str(error), error.place]))
+    reason = reason_of(error)
     facts = {
         "kind": KIND,
         **identity,
@@ -50,6 +50,11 @@ def letters(
             reason=reason,
             body=dumps(facts | {"rows": share}),
         )
+
+
+def reason_of(error: AdminViewError) -> str:
+    """Say what is wrong, and where."""
+    return "; ".join(filter(None, [str(error), error.place]))
 
 
 def identify(record: StreamRecord, change: Change | None, model: str) -> Mapping[str, Any]:

@@ -1,0 +1,66 @@
+"""Look through the dead-letter queue without changing it."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from lambdas.aws.deadline import Deadline
+from lambdas.aws.mailbox import Mailbox, Message
+from lambdas.model.errors import UnknownLetterError
+from lambdas.repair.choice import Choice
+from lambdas.repair.errands import Errand, Errands
+
+HIDE_SECONDS = 120  # SQS has no way to look at letters but to take them up for a while
+
+
+@dataclass(slots=True)
+class Pile:
+    """Letters that were looked at: those that are meant, those that nobody understands."""
+
+    meant: list[Errand] = field(default_factory=list)
+    unknown: list[tuple[Message, str]] = field(default_factory=list)
+    whole: bool = True  # False: there may be more
+
+    def __len__(self) -> int:
+        return len(self.meant) + len(self.unknown)
+
+
+@contextmanager
+def browse(  # noqa: PLR0913 - all but two are keywords
+    mailbox: Mailbox,
+    errands: Errands,
+    *,
+    choice: Choice,
+    now: Callable[[], float],
+    until: Deadline,
+    limit: int | None = None,
+) -> Iterator[Pile]:
+    """Take letters up, sort them, and afterwards put those back that are still there."""
+    taken: dict[str, Message] = {}
+    pile = Pile()
+    try:
+        while fresh := [one for one in _take(mailbox, until) if one.id not in taken]:
+            taken |= {message.id: message for message in fresh}
+            for message in fresh:
+                _sort(pile, message, errands, choice, now())
+            if limit is not None and len(pile) >= limit:
+                pile.whole = False
+                break
+        yield pile
+    finally:
+        mailbox.put_back([*taken.values()], until=until)
+
+
+def _take(mailbox: Mailbox, until: Deadline) -> list[Message]:
+    return mailbox.take(until=until, hide_seconds=HIDE_SECONDS)
+
+
+def _sort(pile: Pile, message: Message, errands: Errands, choice: Choice, now: float) -> None:
+    try:
+        errand = errands.understand(message)
+    except UnknownLetterError as error:
+        if choice.takes_unknown(message):
+            pile.unknown.append((message, str(error)))
+        return
+    if choice.takes(errand, now):
+        pile.meant.append(errand)

@@ -1,0 +1,89 @@
+"""A letter in hand: what it asks for, what came of it, and how it is written anew."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from lambdas.aws.deadline import Deadline
+from lambdas.model.errors import AdminViewError
+from lambdas.pipeline.letter import Letter as Mail
+from lambdas.pipeline.letter import identify, letters
+from lambdas.repair.errands import Broken, Errand, Errands
+from lambdas.repair.letters import BatchLetter, tried_again
+from lambdas.repair.reconcile import Reconciled, Target
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What the reconcile of an item came to."""
+
+    target: Target
+    result: Reconciled | AdminViewError
+
+    @property
+    def problem(self) -> AdminViewError | None:
+        """Say why it failed, if it did."""
+        return self.result if isinstance(self.result, AdminViewError) else None
+
+    @property
+    def unchanged(self) -> bool:
+        """Tell whether all rows were right before."""
+        return isinstance(self.result, Reconciled) and self.result.unchanged
+
+
+@dataclass(slots=True)
+class Case:
+    """One letter, with the items it asks for, or with what keeps it from being answered."""
+
+    errand: Errand
+    targets: list[Target] = field(default_factory=list)
+    broken: list[Broken] = field(default_factory=list)
+    problems: list[AdminViewError] = field(default_factory=list)
+    is_whole_batch: bool = False  # of Lambda's, and read from the stream to its end
+
+    @classmethod
+    def of(cls, errand: Errand, errands: Errands, until: Deadline) -> "Case":
+        """Find out what a letter asks for."""
+        case = cls(errand)
+        try:
+            for found in errands.targets(errand, until):
+                if isinstance(found, Broken):
+                    case.broken.append(found)
+                else:
+                    case.targets.append(found)
+        except AdminViewError as error:
+            return cls(errand, problems=[error])
+        case.problems += (broken.error for broken in case.broken)
+        case.is_whole_batch = isinstance(errand.letter, BatchLetter)
+        return case
+
+    @property
+    def owners(self) -> list[str]:
+        """Name the items it asks for."""
+        return [target.owner for target in self.targets]
+
+    def tried_again(self, problem: AdminViewError, now: float) -> Mail:
+        """Write the letter anew after a replay that failed."""
+        letter = self.errand.letter
+        body = tried_again(letter, problem, now)
+        return Mail(0, self.errand.source, None, letter.error, letter.reason, body)
+
+    def item_letters(self, outcomes: Iterable[Outcome], model: str) -> Iterator[Mail]:
+        """Write a letter of our own for each item of Lambda's letter that still fails."""
+        letter = self.errand.letter
+        assert isinstance(letter, BatchLetter)
+        for broken in self.broken:
+            yield from letters(0, identify(broken.record, None, model), broken.error, ())
+        for target, problem in ((one.target, one.problem) for one in outcomes):
+            if problem:
+                identity = {
+                    "source": target.route.source.name,
+                    "table": target.route.table,
+                    "key": dict(target.key),
+                    "owner": target.owner,
+                    "event": None,
+                    "sequence": None,
+                    "at": letter.at,
+                    "stream": letter.stretch.stream_arn,
+                    "model": model,
+                }
+                yield from letters(0, identity, problem, sorted(target.rows))

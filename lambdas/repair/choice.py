@@ -1,0 +1,46 @@
+"""Which letters are meant."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from lambdas.aws.mailbox import Message
+from lambdas.repair.errands import Errand
+from lambdas.repair.letters import RecordLetter
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """What letters must have in common to be meant; nothing said means all of them."""
+
+    id: str | None = None  # or its beginning
+    source: str | None = None
+    error: str | None = None
+    key: str | None = None  # the item as its rows name it, or one value of its key
+    older_than: float | None = None  # seconds since the change
+    newer_than: float | None = None
+
+    def takes(self, errand: Errand, now: float) -> bool:
+        """Tell whether a letter is meant."""
+        letter = errand.letter
+        age = now - (errand.message.sent if letter.at is None else letter.at)
+        return (
+            (self.id is None or errand.message.id.startswith(self.id))
+            and self.source in (None, errand.source)
+            and self.error in (None, letter.error)
+            and (self.key is None or self.key in _names(errand))
+            and (self.older_than is None or age > self.older_than)
+            and (self.newer_than is None or age < self.newer_than)
+        )
+
+    def takes_unknown(self, message: Message) -> bool:
+        """Tell whether a letter is meant of which nothing is known but its id."""
+        named = Choice(id=self.id)
+        return self == named and (self.id is None or message.id.startswith(self.id))
+
+
+def _names(errand: Errand) -> set[Any]:
+    """List what an item may be called by."""
+    if not isinstance(errand.letter, RecordLetter):
+        return set()
+    values = {value for typed in errand.letter.key.values() for value in typed.values()}
+    return {errand.letter.owner, *values}

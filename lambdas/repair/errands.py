@@ -1,0 +1,108 @@
+"""What a letter asks for: the items to reconcile, with the rows they may have left behind."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from lambdas.aws.deadline import Deadline
+from lambdas.aws.mailbox import Message
+from lambdas.aws.streams import Streams
+from lambdas.model.errors import (
+    AdminViewError,
+    ExpiredRecordsError,
+    RecordError,
+    UnknownLetterError,
+)
+from lambdas.model.item import Image
+from lambdas.model.row import ROW_LIMIT, RowKey
+from lambdas.pipeline.decode import Route, StreamRecord, decode
+from lambdas.pipeline.derive import derive
+from lambdas.repair.letters import BatchLetter, Letter, RecordLetter, open_letter
+from lambdas.repair.reconcile import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """A letter that was taken up and understood."""
+
+    message: Message
+    letter: RecordLetter | BatchLetter
+    source: str
+
+    @property
+    def about(self) -> str:
+        """Name what it is about: letters about the same share their fate."""
+        letter = self.letter
+        if isinstance(letter, BatchLetter):
+            return f"{letter.stretch.shard_id}/{letter.stretch.first}"
+        return letter.owner or f"{letter.table}/{letter.key}"
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A record of the stream that names no item of ours."""
+
+    record: StreamRecord
+    error: AdminViewError
+
+
+@dataclass(frozen=True, slots=True)
+class Errands:
+    """The way from letters to items."""
+
+    routes: Mapping[str, Route]
+    streams: Streams
+
+    def understand(self, message: Message) -> Errand:
+        """Open a letter, or raise an UnknownLetterError that says why nothing can be done."""
+        letter = open_letter(message.body)
+        return Errand(message, letter, self._route(letter).source.name)
+
+    def targets(self, errand: Errand, until: Deadline) -> Iterator[Target | Broken]:
+        """Find the items that a letter is about; those of Lambda's are read from the stream."""
+        letter = errand.letter
+        if isinstance(letter, RecordLetter):
+            yield self._target(letter)
+            return
+        try:
+            for record in self.streams.read(letter.stretch, until=until):
+                yield self._reread(record)
+        except ExpiredRecordsError as error:
+            msg = (
+                f"the stream no longer has these records, changed from {letter.begin} to "
+                f"{letter.end}. Run: adminview verify --source {errand.source} --repair"
+            )
+            raise ExpiredRecordsError(msg) from error
+
+    def _route(self, letter: Letter) -> Route:
+        """Find the source of a letter, even if it stands behind another table by now."""
+        by_source = {route.source.name: route for route in self.routes.values()}
+        route = by_source.get(letter.source or "") or self.routes.get(letter.table)
+        if route is None:
+            msg = f"no view file declares a source for table {letter.table!r}"
+            raise UnknownLetterError(msg)
+        return route
+
+    def _target(self, letter: RecordLetter) -> Target:
+        route = self._route(letter)
+        try:
+            target = Target(route, route.source.key_of(letter.key), letter.rows)
+            assert target.owner  # raises if the key is too long to have rows
+        except RecordError as error:
+            raise UnknownLetterError(str(error)) from error
+        return target
+
+    def _reread(self, record: StreamRecord) -> Target | Broken:
+        try:
+            change = decode(record, self.routes)
+        except RecordError as error:
+            return Broken(record, error)
+        rows = {*_rows(change.route, change.before), *_rows(change.route, change.after)}
+        return Target(change.route, change.key, frozenset(rows))
+
+
+def _rows(route: Route, image: Image | None) -> set[RowKey]:
+    """List the rows that an image maps to, if it can be read."""
+    try:
+        return set(derive(route.views, image, room=ROW_LIMIT).rows)
+    except RecordError:
+        return set()

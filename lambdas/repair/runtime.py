@@ -1,0 +1,70 @@
+"""What repairs work with."""
+
+import os
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from lambdas.aws.dead_letters import DeadLetters
+from lambdas.aws.mailbox import WAIT_SECONDS, Mailbox
+from lambdas.aws.owned_rows import OwnedRows
+from lambdas.aws.runtime import Clients, streams_client
+from lambdas.aws.settings import Settings
+from lambdas.aws.source_tables import SourceTables
+from lambdas.aws.streams import Streams
+from lambdas.model import Registry
+from lambdas.pipeline.decode import routes
+from lambdas.repair.errands import Errands
+from lambdas.repair.reconcile import Reconciler
+from lambdas.repair.replay import Replayer
+from lambdas.views import registry
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodbstreams import DynamoDBStreamsClient
+
+# As long as the queue itself hides a letter that was taken up: by then the owner index, which lags
+# by seconds, has long caught up with a try that failed.
+RETRY_SECONDS = 360
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long letters wait, in seconds: on AWS as here, on a laptop not at all."""
+
+    for_letters: int = WAIT_SECONDS
+    before_retry: int = RETRY_SECONDS
+
+
+@cache
+def replayer() -> Replayer:
+    """Make the replayer of this container from its environment."""
+    settings = Settings.from_env(os.environ)
+    return make_replayer(registry(), settings, Clients(), streams_client())
+
+
+def make_replayer(
+    model: Registry,
+    settings: Settings,
+    clients: Clients,
+    streams: "DynamoDBStreamsClient",
+    patience: Patience | None = None,
+) -> Replayer:
+    """Connect a model to the tables, the streams and the queue that *settings* name."""
+    patience = patience or Patience()
+    queue = settings.dead_letter_queue_url
+    return Replayer(
+        errands=Errands(routes(model, settings.sources), Streams(streams)),
+        reconciler=make_reconciler(settings, clients),
+        mailbox=Mailbox(clients.sqs, queue, wait_seconds=patience.for_letters),
+        post=DeadLetters(clients.sqs, queue),
+        retry_seconds=patience.before_retry,
+    )
+
+
+def make_reconciler(settings: Settings, clients: Clients) -> Reconciler:
+    """Connect the sources to their rows."""
+    return Reconciler(
+        sources=SourceTables(clients.dynamodb),
+        rows=OwnedRows(clients.dynamodb, settings.view_table),
+        model=settings.model,
+    )
