@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import boto3
 
+from cli.deployment import ENDPOINT, declared
 from cli.event_source import EventSource
 from cli.mail import LetterFile, on_failure
 from cli.tables import create, source_table, view_table
@@ -26,9 +27,6 @@ from lambdas.sync import sync
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_dynamodb.type_defs import TableDescriptionTypeDef
-
-# For all services at once: with one of them alone, the others would be asked on AWS.
-ENDPOINT = "AWS_ENDPOINT_URL"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +62,7 @@ def settings_for(
             "on AWS itself the deployed function does this"
         )
         raise SettingsError(msg)
-    names = {source.name: source.name for source in registry.sources}
-    return Settings(view_table, queue_url, names, registry.fingerprint)
+    return declared(registry, queue_url, view_table)
 
 
 def check_tables(registry: Registry, settings: Settings, dynamodb: "DynamoDBClient") -> list[str]:
@@ -86,10 +83,10 @@ def _check_table(dynamodb: "DynamoDBClient", wanted: dict[str, Any]) -> "TableDe
     except dynamodb.exceptions.ResourceNotFoundException as error:
         msg = f"there is no table {name!r}; create it, or run with --create"
         raise SettingsError(msg) from error
-    for what, declared, actual in [("the table", wanted, found), *_indexes(wanted, found)]:
-        if actual is None or declared["KeySchema"] != actual["KeySchema"]:
+    for what, planned, actual in [("the table", wanted, found), *_indexes(wanted, found)]:
+        if actual is None or planned["KeySchema"] != actual["KeySchema"]:
             has = _key(actual) if actual else "nothing of that name"
-            msg = f"table {name!r}: {what} is declared with {_key(declared)}, and has {has}"
+            msg = f"table {name!r}: {what} is declared with {_key(planned)}, and has {has}"
             raise SettingsError(msg)
     return found
 

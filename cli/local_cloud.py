@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from cli.deployment import declared
 from cli.engines import Engine
 from cli.event_source import EventSource
 from cli.mail import on_failure
@@ -67,8 +68,7 @@ class LocalCloud:
         """Create everything that *registry* declares, empty."""
         clients = Clients(engine.dynamodb(), engine.sqs())
         queue_url = clients.sqs.create_queue(QueueName=QUEUE)["QueueUrl"]
-        names = {source.name: source.name for source in registry.sources}
-        settings = Settings(VIEW_TABLE, queue_url, names, registry.fingerprint)
+        settings = declared(registry, queue_url)
         ledger = Ledger()
         create(clients.dynamodb, view_table(registry, VIEW_TABLE))
         made = make_runtime(registry, settings, clients, ledger)

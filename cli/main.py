@@ -10,7 +10,7 @@ import typer
 from botocore.exceptions import BotoCoreError, ClientError
 from rich.console import Console
 
-from cli import catalogue
+from cli import catalogue, dlq, item
 from cli.engines import EngineName
 from lambdas.aws.settings import QUEUE_URL
 from lambdas.model.errors import AdminViewError
@@ -74,6 +74,11 @@ def local(
         signal.signal(number, lambda *_: stop.set())
     follower.follow(registry(), settings, letters, typer.echo, stop)
     typer.echo("stopped; nothing is lost: the next start begins at the oldest record")
+
+
+app.add_typer(dlq.app, name="dlq")
+app.command()(item.explain)
+app.command()(item.reconcile)
 
 
 def main() -> None:

@@ -1,6 +1,7 @@
 """Dead letters in, reconciled items out."""
 
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
 from lambdas.aws.deadline import Deadline
@@ -14,7 +15,7 @@ from lambdas.repair.runtime import replayer
 # Letters are deleted or written anew at the end of a round, in calls that may take this long each.
 DELETES_RESERVE = 4 * LONGEST_CALL
 ROUND_RESERVE = DELETES_RESERVE + 4 * LONGEST_CALL
-FIELDS = ("error", "id", "key", "source")  # that an event may choose letters by
+FIELDS = tuple(field.name for field in fields(Choice))  # that an event may choose letters by
 
 
 def handler(event: Mapping[str, Any], context: Invocation) -> dict[str, Any]:

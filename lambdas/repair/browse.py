@@ -10,6 +10,7 @@ from lambdas.model.errors import UnknownLetterError
 from lambdas.repair.choice import Choice
 from lambdas.repair.errands import Errand, Errands
 
+PUT_BACK_SECONDS = 30
 HIDE_SECONDS = 120  # SQS has no way to look at letters but to take them up for a while
 
 
@@ -48,7 +49,8 @@ def browse(  # noqa: PLR0913 - all but two are keywords
                 break
         yield pile
     finally:
-        mailbox.put_back([*taken.values()], until=until)
+        later = Deadline.after(PUT_BACK_SECONDS, until.clock)
+        mailbox.put_back([*taken.values()], until=later)
 
 
 def _take(mailbox: Mailbox, until: Deadline) -> list[Message]:

@@ -40,6 +40,9 @@ class Fate(StrEnum):
     LEFT = "left for later"  # there was no time, or AWS refused: left in the queue
 
 
+KEPT = (Fate.FAILING, Fate.EXPIRED, Fate.UNKNOWN, Fate.LEFT)  # a letter is still there
+
+
 @dataclass(slots=True)
 class Summary:
     """What a replay came to."""

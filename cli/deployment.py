@@ -1,0 +1,112 @@
+"""Where a deployment's tables and its queue are."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from json import dumps, loads
+from typing import Any
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import ClientError
+
+from lambdas.aws.settings import (
+    QUEUE_URL,
+    REPLAY_FUNCTION_OUTPUT,
+    SETTINGS_OUTPUT,
+    VIEW_TABLE,
+    Settings,
+    stack_name,
+)
+from lambdas.model import Registry, Source
+from lambdas.model.errors import QuestionError, SettingsError
+from lambdas.model.row import VIEW_TABLE as DECLARED_VIEW
+from lambdas.repair.choice import Choice
+
+# For all services at once: with one of them alone, the others would be asked on AWS.
+ENDPOINT = "AWS_ENDPOINT_URL"
+LONGEST_RUN = 900  # seconds that Lambda lets a function run
+STAGE = "dev"  # of cdk.json
+
+
+def find_settings(
+    registry: Registry, environ: Mapping[str, str], stage: str | None, prefix: str
+) -> Settings:
+    """Find the settings of a deployment.
+
+    They are taken from a function's own environment if it is given, from the declarations if a
+    local engine is asked, and otherwise from the outputs of the deployed stacks.
+    """
+    if environ.get(VIEW_TABLE):
+        return Settings.from_env(environ)
+    if environ.get(ENDPOINT) and not stage and not prefix:
+        return declared(registry, environ.get(QUEUE_URL, ""))
+    return Settings.from_env(outputs(stack_name(prefix, stage or STAGE, "Sync"), SETTINGS_OUTPUT))
+
+
+def declared(registry: Registry, queue_url: str, view_table: str = DECLARED_VIEW) -> Settings:
+    """Take the names from the view files, as local engines have them."""
+    names = {source.name: source.name for source in registry.sources}
+    return Settings(view_table, queue_url, names, registry.fingerprint)
+
+
+def outputs(stack: str, name: str) -> Any:
+    """Read one output of a deployed stack, which holds JSON or plain text."""
+    try:
+        found = boto3.client("cloudformation").describe_stacks(StackName=stack)["Stacks"][0]
+    except ClientError as error:
+        if error.response["Error"]["Code"] != "ValidationError":
+            raise
+        msg = (
+            f"there is no stack {stack!r} in this account and region: name the deployment with "
+            f"--stage and --prefix, or set {ENDPOINT} to ask a local engine"
+        )
+        raise SettingsError(msg) from error
+    for output in found.get("Outputs", []):
+        if output["OutputKey"] == name:
+            value: str = output["OutputValue"]
+            return loads(value) if value.startswith("{") else value
+    msg = f"stack {stack!r} has no output {name!r}: deploy this version of AdminView first"
+    raise SettingsError(msg)
+
+
+def known_source(registry: Registry, name: str) -> Source:
+    """Find a source, or say which ones there are."""
+    try:
+        return registry.source(name)
+    except KeyError as error:
+        raise QuestionError(error.args[0]) from error
+
+
+def check_queue(settings: Settings) -> None:
+    """Refuse to go on without a queue."""
+    if not settings.dead_letter_queue_url:
+        msg = f"set {QUEUE_URL} to the URL of the dead-letter queue"
+        raise SettingsError(msg)
+
+
+def check_model(registry: Registry, settings: Settings) -> None:
+    """Refuse to write rows that the deployed functions would not."""
+    if registry.fingerprint != settings.model:
+        msg = (
+            f"the view files here are model {registry.fingerprint}, and deployed is "
+            f"{settings.model}: check out what is deployed, or deploy what is here"
+        )
+        raise SettingsError(msg)
+
+
+def deployed_function(stage: str | None, prefix: str) -> str:
+    """Find the deployed replay function."""
+    name: str = outputs(stack_name(prefix, stage or STAGE, "Recovery"), REPLAY_FUNCTION_OUTPUT)
+    return name
+
+
+def invoke(function: str, choice: Choice) -> dict[str, Any]:
+    """Have the deployed function replay letters, and give what it says."""
+    asked = {name: value for name, value in asdict(choice).items() if value is not None}
+    client = boto3.client("lambda", config=Config(read_timeout=LONGEST_RUN))
+    answer = client.invoke(FunctionName=function, Payload=dumps(asked).encode())
+    told: dict[str, Any] = loads(answer["Payload"].read())
+    if "FunctionError" in answer:
+        msg = f"the function failed: {told.get('errorType')}: {told.get('errorMessage')}"
+        raise SettingsError(msg)
+    return told

@@ -1,0 +1,142 @@
+"""`adminview reconcile` and `adminview explain`: one item, one row."""
+
+import os
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from json import dumps
+from time import time
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from cli.deployment import check_model, find_settings, known_source
+from cli.options import Json, Prefix, Stage
+from cli.show import facts, plain
+from lambdas.aws.deadline import Deadline
+from lambdas.aws.runtime import Clients
+from lambdas.model import Source
+from lambdas.model.errors import QuestionError
+from lambdas.model.item import AttributeValue, decode
+from lambdas.model.row import DATA, RECONCILED
+from lambdas.pipeline.decode import Route, routes
+from lambdas.repair.explain import Explanation, Verdict
+from lambdas.repair.explain import explain as find_out
+from lambdas.repair.reconcile import Target
+from lambdas.repair.runtime import make_reconciler
+from lambdas.views import registry
+
+SECONDS = 60.0
+
+
+def reconcile(  # noqa: PLR0913 - the command's options
+    source: Annotated[str, typer.Argument(help="The source, such as Orders.")],
+    key: Annotated[list[str], typer.Argument(help="The item's key: partition, then sort.")],
+    *,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be written and deleted.")
+    ] = False,
+    json: Json = False,
+    stage: Stage = None,
+    prefix: Prefix = "",
+) -> None:
+    """Make one item's rows what its source says now. If it is stopped half-way, run it again."""
+    settings = find_settings(registry(), os.environ, stage, prefix)
+    check_model(registry(), settings)
+    reconciler = make_reconciler(settings, Clients())
+    declared = known_source(registry(), source)
+    route = _route(declared, settings.sources)
+    target = Target(route, key_of(declared, key))
+    until = Deadline.after(SECONDS)
+    told: dict[str, Any] = {"item": target.owner}
+    if dry_run:
+        plan = reconciler.plan(target, until=until)
+        told |= {"would put": sorted(plan.puts), "would delete": sorted(plan.deletes)}
+    else:
+        done = reconciler.reconcile(target, until=until)
+        told |= {"rows put": done.put, "rows deleted": done.deleted}
+    if json:
+        typer.echo(dumps(told))
+    else:
+        Console().print(facts("Reconciled" if not dry_run else "A dry run", told))
+
+
+def explain(
+    pk: Annotated[str, typer.Argument(metavar="PK", help="The row's partition key.")],
+    sk: Annotated[str, typer.Argument(metavar="SK", help="The row's sort key.")],
+    *,
+    json: Json = False,
+    stage: Stage = None,
+    prefix: Prefix = "",
+) -> None:
+    """Say why a row looks as it does; 1 if it is not what its source says now."""
+    settings = find_settings(registry(), os.environ, stage, prefix)
+    reconciler = make_reconciler(settings, Clients())
+    found = find_out(
+        (pk, sk), routes(registry(), settings.sources), reconciler, until=Deadline.after(SECONDS)
+    )
+    if found is None:
+        msg = (
+            f"there is no row {pk} {sk} in {settings.view_table}. If an item should have it: "
+            "adminview reconcile SOURCE KEY"
+        )
+        raise QuestionError(msg)
+    told = explanation(found, time(), registry().fingerprint)
+    if json:
+        typer.echo(dumps(told | {"difference": list(found.difference)}, default=str))
+    else:
+        console = Console()
+        console.print(facts(f"{pk}  {sk}", told))
+        for line in found.difference:
+            console.print(escape(line), style=COLOURS.get(line[0]), highlight=False)
+    if found.verdict is not Verdict.EQUAL:
+        raise typer.Exit(1)
+
+
+COLOURS = {"+": "green", "-": "red"}
+
+
+def explanation(found: Explanation, now: float, model: str) -> dict[str, Any]:
+    """Put what is known of a row into words."""
+    at = datetime.fromtimestamp(found.changed_at, UTC).isoformat()
+    wrote = "a reconcile" if found.sequence == RECONCILED else f"change {found.sequence}"
+    age = f"{now - found.changed_at:.0f} s since that change"
+    view = found.view
+    other = "" if found.model == model else f" (the view files here are {model})"
+    return {
+        "item": found.owner or "none",
+        "written by": f"{wrote} of {at}",
+        "lag": "none: the view is level" if found.verdict is Verdict.EQUAL else age,
+        "model": f"{found.model}{other}",
+        "view": f"{view.name} in {view.module}" if view else _no_view(found),
+        "this row is": str(found.verdict),
+        "other rows": [" ".join(key) for key in found.others] or "none",
+        "data": plain(decode(found.row[DATA])) if DATA in found.row else "none",
+    }
+
+
+def _no_view(found: Explanation) -> str:
+    if found.problem:
+        return found.problem
+    views = found.target.route.views if found.target else ()
+    names = ", ".join(f"{view.name} in {view.module}" for view in views)
+    return f"none derives it now, of {names or 'none'}"
+
+
+def key_of(source: Source, values: Sequence[str]) -> dict[str, AttributeValue]:
+    """Read an item's key as it is typed: a value for each attribute."""
+    if len(values) != len(source.key):
+        names = " ".join(attribute.name for attribute in source.key)
+        msg = f"an item of {source.name} is named by {names}; {len(values)} values were given"
+        raise QuestionError(msg)
+    return {
+        attribute.name: {attribute.type: value}
+        for attribute, value in zip(source.key, values, strict=True)
+    }
+
+
+def _route(source: Source, tables: Any) -> Route:
+    """Find the table and the views of a source."""
+    found = routes(registry(), tables).values()
+    return next(route for route in found if route.source == source)
