@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import aws_cdk as cdk
 
 from infra.context import KEYS, Deployment
+from infra.recovery_stack import RecoveryStack
 from infra.sources_stack import FollowedTable, SourcesStack
 from infra.sync_stack import SyncStack
 from infra.view_stack import ViewStack
@@ -17,11 +18,20 @@ def build(app: cdk.App, registry: Registry) -> None:
     deployment = Deployment.read(context, registry)
     followed = tuple(_follow(app, registry, deployment))
     view = ViewStack(app, deployment.stack("View"), registry=registry, deployment=deployment)
-    SyncStack(
+    sync = SyncStack(
         app,
         deployment.stack("Sync"),
         registry=registry,
         deployment=deployment,
+        view_table=view.table,
+        followed=followed,
+    )
+    RecoveryStack(
+        app,
+        deployment.stack("Recovery"),
+        deployment=deployment,
+        settings=sync.settings,
+        dead_letters=sync.dead_letters,
         view_table=view.table,
         followed=followed,
     )

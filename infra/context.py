@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from infra.imported_table import ImportedTable
 from infra.stages import Stage, stage_named
+from lambdas.aws.settings import stack_name
 from lambdas.model import Registry, Source
 from lambdas.model.errors import SettingsError
 from lambdas.model.row import VIEW_TABLE
@@ -33,8 +34,8 @@ class Deployment:
         return f"{self.prefix}{VIEW_TABLE}"
 
     def stack(self, part: str) -> str:
-        """Name one stack: two prefixes are two deployments that never touch each other."""
-        return f"{self.prefix}AdminView-{self.stage.name}-{part}"
+        """Name one stack of this deployment."""
+        return stack_name(self.prefix, self.stage.name, part)
 
     def table_of(self, source: Source) -> str:
         """Name the table behind a source: the one imported for it, or our own."""
@@ -65,7 +66,7 @@ class Deployment:
                     f"source {source.name!r}; a table has one source, and the view is none"
                 )
             taken[table] = f"source {source.name!r}"
-        if len(longest := self.stack("Sources")) > STACK_NAME_LIMIT:
+        if len(longest := self.stack("Recovery")) > STACK_NAME_LIMIT:
             yield f"context prefix: {longest!r} is too long for a stack's name"
         for table in taken:
             if not TABLE_NAME.fullmatch(table):

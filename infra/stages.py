@@ -3,10 +3,13 @@
 from dataclasses import dataclass
 from typing import Final
 
-from aws_cdk import RemovalPolicy
+from aws_cdk import Duration, RemovalPolicy
 from aws_cdk.aws_logs import RetentionDays
 
 from lambdas.model.errors import SettingsError
+
+HOURLY: Final = Duration.hours(1)
+DAILY: Final = Duration.days(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +21,11 @@ class Stage:
     log_retention: RetentionDays
     # Importing the X-Ray SDK costs half a second of every cold start: switch it on to look closer.
     tracing: bool = False
+    # By itself, so that the view heals once a corrected view function is deployed. A letter that
+    # fails again is written anew each time, so the 14 days that SQS keeps it never run out.
+    replay_every: Duration | None = HOURLY
+    verify_every: Duration | None = DAILY
+    verify_sample: float = 0.01  # the share of the items to compare each time
 
     @property
     def removal_policy(self) -> RemovalPolicy:

@@ -13,19 +13,15 @@ from infra.constructs.python_function import PythonFunction
 from infra.constructs.stream_subscription import StreamSubscription
 from infra.context import Deployment
 from infra.sources_stack import FollowedTable
-from lambdas.aws.settings import Settings
+from lambdas.aws.settings import SETTINGS_OUTPUT, Settings
 from lambdas.model import Registry
-from lambdas.model.delivery import Delivery
+from lambdas.model.delivery import FIRST_TRY_SECONDS, NEXT_TRY_SECONDS, Delivery
 
 # A batch of 6 MB (all that Lambda hands over at once) is about ten times that as Python objects,
 # and is held next to its rows; processor time comes in proportion to memory.
 MEMORY_MB: Final = 512
 TIMEOUT_SECONDS: Final = 120  # throttled writes are retried in place for most of it
 LETTER_DAYS: Final = 14  # as long as SQS keeps a message
-# A letter may not be tried before the owner index has caught up with the batch that sent it, and
-# not again before it has caught up with the last try.
-FIRST_TRY_SECONDS: Final = 30
-NEXT_TRY_SECONDS: Final = 360
 
 
 class SyncStack(Stack):
@@ -55,7 +51,7 @@ class SyncStack(Stack):
             enforce_ssl=True,
             removal_policy=stage.removal_policy,
         )
-        settings = Settings(
+        self.settings = Settings(
             view_table=deployment.view_table,
             dead_letter_queue_url=self.dead_letters.queue_url,
             sources={table.source.name: table.name for table in followed},
@@ -69,7 +65,7 @@ class SyncStack(Stack):
             description="Keeps AdminViewTable in step with its source tables",
             memory_mb=MEMORY_MB,
             timeout=Duration.seconds(TIMEOUT_SECONDS),
-            environment=settings.to_env(),
+            environment=self.settings.to_env(),
             statements=_statements(view_table, self.dead_letters, followed),
             stage=stage,
         ).function
@@ -84,6 +80,8 @@ class SyncStack(Stack):
             )
         CfnOutput(self, "DeadLetterQueueUrl", value=self.dead_letters.queue_url)
         CfnOutput(self, "SyncFunctionName", value=self.sync.function_name)
+        # Not exported: an export ends at 1024 characters, and the sources may be many.
+        CfnOutput(self, SETTINGS_OUTPUT, value=self.to_json_string(self.settings.to_env()))
 
 
 def _statements(

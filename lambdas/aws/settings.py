@@ -15,6 +15,16 @@ SOURCES = "ADMINVIEW_SOURCES"
 MODEL = "ADMINVIEW_MODEL"
 TRACING = "ADMINVIEW_TRACING"
 
+# Outputs of the stacks, by which a deployment is found.
+SETTINGS_OUTPUT = "Settings"  # of the sync stack: the environment, as JSON
+REPLAY_FUNCTION_OUTPUT = "ReplayFunctionName"  # of the recovery stack, as is the next
+VERIFY_FUNCTION_OUTPUT = "VerifyFunctionName"
+
+
+def stack_name(prefix: str, stage: str, part: str) -> str:
+    """Name one stack: two prefixes are two deployments that never touch each other."""
+    return f"{prefix}AdminView-{stage}-{part}"
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:

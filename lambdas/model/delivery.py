@@ -1,12 +1,17 @@
-"""How Lambda hands the records of a stream to the sync function.
+"""How Lambda hands the records of a stream to the sync function, and how long letters wait.
 
-Said once: `infra` makes the event source mapping from it, the local event source plays by it.
+Said once: `infra` makes the event source mapping and the queue from it, the local event source and
+the replay play by it.
 """
 
 from dataclasses import dataclass
 from typing import Final
 
 RETENTION_SECONDS: Final = 24 * 60 * 60  # of a DynamoDB stream, set by AWS
+# A letter may not be tried before the owner index has caught up with the batch that sent it, and
+# not again before it has caught up with the last try.
+FIRST_TRY_SECONDS: Final = 30
+NEXT_TRY_SECONDS: Final = 360
 FOREVER: Final = -1  # Lambda's word for "no limit"
 
 

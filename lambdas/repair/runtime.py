@@ -13,6 +13,7 @@ from lambdas.aws.settings import Settings
 from lambdas.aws.source_tables import SourceTables
 from lambdas.aws.streams import Streams
 from lambdas.model import Registry
+from lambdas.model.delivery import NEXT_TRY_SECONDS
 from lambdas.pipeline.decode import routes
 from lambdas.repair.errands import Errands
 from lambdas.repair.reconcile import Reconciler
@@ -22,17 +23,13 @@ from lambdas.views import registry
 if TYPE_CHECKING:
     from mypy_boto3_dynamodbstreams import DynamoDBStreamsClient
 
-# As long as the queue itself hides a letter that was taken up: by then the owner index, which lags
-# by seconds, has long caught up with a try that failed.
-RETRY_SECONDS = 360
-
 
 @dataclass(frozen=True, slots=True)
 class Patience:
     """How long letters wait, in seconds: on AWS as here, on a laptop not at all."""
 
     for_letters: int = WAIT_SECONDS
-    before_retry: int = RETRY_SECONDS
+    before_retry: int = NEXT_TRY_SECONDS
 
 
 @cache

@@ -1,10 +1,13 @@
 """Templates that the tests share: each takes seconds to synthesize."""
 
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.infra.synthesis import Assembly, synthesize
+from infra.stages import DEV, STAGES
+from tests.infra.synthesis import Assembly, imported, synthesize
 from tests.shop import registry
 
 
@@ -18,6 +21,21 @@ def dev(tmp_path_factory: pytest.TempPathFactory) -> Assembly:
 def prod(tmp_path_factory: pytest.TempPathFactory) -> Assembly:
     """Synthesize what customers depend on."""
     return synthesize(registry(), _directory(tmp_path_factory), stage="prod")
+
+
+@pytest.fixture(scope="session")
+def mixed(tmp_path_factory: pytest.TempPathFactory) -> Assembly:
+    """Synthesize a second deployment, with one source that exists already."""
+    sources = {"Orders": imported("legacy-orders")}
+    return synthesize(registry(), _directory(tmp_path_factory), prefix="team-a-", sources=sources)
+
+
+@pytest.fixture(scope="session")
+def traced(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Assembly]:
+    """Synthesize a stage that traces."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(STAGES, "dev", replace(DEV, tracing=True))
+        yield synthesize(registry(), _directory(tmp_path_factory))
 
 
 def _directory(factory: pytest.TempPathFactory) -> Path:

@@ -1,6 +1,7 @@
 """Synthesize the stacks, and read their templates."""
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,8 @@ from infra.bundle import ROOT
 from lambdas.model import Registry
 
 CONTEXT = json.loads((ROOT / "cdk.json").read_text())["context"]
+
+HASH = re.compile(r"[0-9A-F]{8}$")  # that CDK puts behind the names of constructs
 
 Resource = dict[str, Any]
 
@@ -60,19 +63,44 @@ class Assembly:
         found = [one["Properties"] for one in self.resources("AWS::Lambda::EventSourceMapping")]
         return {self.name(one["EventSourceArn"]): one for one in found}
 
-    def statements(self) -> Iterator[tuple[list[str], list[str]]]:
-        """List everything that any role of any stack may do, and to what."""
-        roles = [role["Properties"] for role in self.resources("AWS::IAM::Role")]
-        assert not [role for role in roles if role.get("ManagedPolicyArns")]
+    def named(self, type_: str) -> dict[str, Resource]:
+        """Give the resources of one type by the names that the stacks give them."""
+        found = [
+            (self._label(id_), resource)
+            for template in self.templates.values()
+            for id_, resource in template["Resources"].items()
+            if resource["Type"] == type_
+        ]
+        assert len(dict(found)) == len(found), "a name is given twice"
+        return dict(found)
+
+    def function(self, name: str) -> dict[str, Any]:
+        """Give the properties of one function."""
+        return dict(self.named("AWS::Lambda::Function")[f"{name}Function"]["Properties"])
+
+    def statements(self, function: str) -> Iterator[tuple[list[str], list[str]]]:
+        """List everything that a function may do, and to what."""
+        role = self.name(self.function(function)["Role"]).removesuffix(".Arn")
+        held = self.named("AWS::IAM::Role")[role]["Properties"]
+        assert "ManagedPolicyArns" not in held
         assert not self.resources("AWS::IAM::ManagedPolicy")
-        policies = [policy for role in roles for policy in role["Policies"]]
-        policies += [policy["Properties"] for policy in self.resources("AWS::IAM::Policy")]
-        for policy in policies:
+        added = [policy["Properties"] for policy in self.resources("AWS::IAM::Policy")]
+        added = [policy for policy in added if role in map(self.name, policy["Roles"])]
+        for policy in [*held["Policies"], *added]:
             for statement in policy["PolicyDocument"]["Statement"]:
                 assert statement.keys() == {"Action", "Effect", "Resource"}
                 assert statement["Effect"] == "Allow"
                 resources = [self.name(one) for one in _several(statement["Resource"])]
                 yield sorted(_several(statement["Action"])), sorted(resources)
+
+    def outputs(self) -> dict[str, str]:
+        """Give what the stacks tell whoever asks, without what they tell one another."""
+        return {
+            name: self.name(output["Value"])
+            for template in self.templates.values()
+            for name, output in template.get("Outputs", {}).items()
+            if "Export" not in output
+        }
 
     def name(self, value: Any) -> str:
         """Read a reference as ``Orders.StreamArn``, whichever stack it leads to."""
@@ -91,6 +119,8 @@ class Assembly:
                 return f"{self._label(id_)}.{attribute}"
             case {"Ref": id_}:
                 return self._label(id_)
+            case {"Fn::Join": ["", parts]}:
+                return "".join(map(self.name, parts))
         msg = f"not a reference: {value}"
         raise AssertionError(msg)
 
@@ -100,7 +130,7 @@ class Assembly:
             for template in self.templates.values()
             if id_ in template["Resources"]
         ]
-        return str(resource["Properties"].get("TableName", resource["Type"]))
+        return str(resource["Properties"].get("TableName", HASH.sub("", id_)))
 
 
 def synthesize(registry: Registry, directory: Path, **context: object) -> Assembly:
@@ -109,6 +139,20 @@ def synthesize(registry: Registry, directory: Path, **context: object) -> Assemb
     build(app, registry)
     app.synth()
     return Assembly.read(directory)
+
+
+def stream(table: str) -> str:
+    """Name the stream of a table that exists already."""
+    return f"arn:aws:dynamodb:eu-west-1:111122223333:table/{table}/stream/2025-03-01T00:00:00.000"
+
+
+def imported(table: str) -> dict[str, str]:
+    """Describe a table that exists already, as the context does."""
+    return {
+        "tableName": table,
+        "streamArn": stream(table),
+        "streamViewType": "NEW_AND_OLD_IMAGES",
+    }
 
 
 def _several(value: Any) -> list[Any]:

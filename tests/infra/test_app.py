@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from infra.bundle import ROOT
-from tests.infra.synthesis import Assembly, synthesize
+from lambdas.aws.settings import Settings
+from tests.infra.synthesis import Assembly, imported, stream, synthesize
 from tests.shop import registry
 from tests.view_files import with_view_file
 
@@ -42,16 +43,16 @@ def parcel(item: Item) -> Iterator[Row]:
 '''
 
 
-def stream(table: str) -> str:
-    return f"arn:aws:dynamodb:eu-west-1:111122223333:table/{table}/stream/2025-03-01T00:00:00.000"
+FUNCTIONS = ("Sync", "Replay", "Verify")
 
 
-def imported(table: str) -> dict[str, str]:
-    return {
-        "tableName": table,
-        "streamArn": stream(table),
-        "streamViewType": "NEW_AND_OLD_IMAGES",
-    }
+def sources_of(assembly: Assembly, function: str) -> dict[str, str]:
+    variables = assembly.function(function)["Environment"]["Variables"]
+    return dict(json.loads(variables["ADMINVIEW_SOURCES"]))
+
+
+def touched(assembly: Assembly, function: str) -> set[str]:
+    return {one for _, resources in assembly.statements(function) for one in resources}
 
 
 def test_a_new_source_is_one_files_change(tmp_path: Path) -> None:
@@ -73,29 +74,28 @@ def test_a_new_source_is_one_files_change(tmp_path: Path) -> None:
     } in view["GlobalSecondaryIndexes"]
     assert {"AttributeName": "grams", "AttributeType": "N"} in view["AttributeDefinitions"]
     assert "Parcels.StreamArn" in assembly.mappings()
-    assert any("Parcels.StreamArn" in resources for _, resources in assembly.statements())
-    (function,) = assembly.resources("AWS::Lambda::Function")
-    sources = json.loads(function["Properties"]["Environment"]["Variables"]["ADMINVIEW_SOURCES"])
-    assert sources["Parcels"] == "Parcels"
+    assert "Parcels.StreamArn" in touched(assembly, "Sync")
+    assert {"Parcels.Arn", "Parcels.StreamArn"} <= touched(assembly, "Replay")
+    assert "Parcels.Arn" in touched(assembly, "Verify")
+    for function in FUNCTIONS:
+        assert sources_of(assembly, function)["Parcels"] == "Parcels"
     assert grown.pattern("parcels-of-depot").index is grown.modules[-1].by_weight
 
 
-def test_an_imported_source_gets_no_table_but_is_followed_by_its_stream(tmp_path: Path) -> None:
-    sources = {"Orders": imported("legacy-orders")}
-    assembly = synthesize(registry(), tmp_path, prefix="team-a-", sources=sources)
-    assert assembly.tables().keys() == {
+def test_an_imported_source_gets_no_table_but_is_followed_by_its_stream(mixed: Assembly) -> None:
+    assert mixed.tables().keys() == {
         "team-a-AdminViewTable",
         "team-a-Payments",
         "team-a-Products",
         "team-a-Users",
     }
     followed = {stream("legacy-orders"), *(f"team-a-{x}.StreamArn" for x in OTHERS)}
-    assert assembly.mappings().keys() == followed
-    (read,) = [on for actions, on in assembly.statements() if "dynamodb:GetRecords" in actions]
+    assert mixed.mappings().keys() == followed
+    (read,) = [on for actions, on in mixed.statements("Sync") if "dynamodb:GetRecords" in actions]
     assert set(read) == followed
-    (function,) = assembly.resources("AWS::Lambda::Function")
-    names = json.loads(function["Properties"]["Environment"]["Variables"]["ADMINVIEW_SOURCES"])
-    assert names == {"Orders": "legacy-orders"} | {name: f"team-a-{name}" for name in OTHERS}
+    names = {"Orders": "legacy-orders"} | {name: f"team-a-{name}" for name in OTHERS}
+    for function in FUNCTIONS:
+        assert sources_of(mixed, function) == names
 
 
 OTHERS = ("Payments", "Products", "Users")
@@ -104,21 +104,24 @@ OTHERS = ("Payments", "Products", "Users")
 def test_without_a_source_of_our_own_there_is_no_empty_stack(tmp_path: Path) -> None:
     sources = {source.name: imported(source.name) for source in registry().sources}
     assembly = synthesize(registry(), tmp_path, sources=sources)
-    assert assembly.templates.keys() == {"AdminView-dev-Sync", "AdminView-dev-View"}
+    assert assembly.templates.keys() == {
+        "AdminView-dev-Recovery",
+        "AdminView-dev-Sync",
+        "AdminView-dev-View",
+    }
     assert assembly.mappings().keys() == {stream(source.name) for source in registry().sources}
 
 
 def test_the_stacks_tell_where_things_are(dev: Assembly) -> None:
-    outputs = {
-        name: dev.name(output["Value"])
-        for template in dev.templates.values()
-        for name, output in template["Outputs"].items()
-        if "Export" not in output
-    }
+    outputs = dev.outputs()
+    settings = Settings.from_env(json.loads(outputs.pop("Settings")))
+    assert settings.dead_letter_queue_url == "DeadLetters"
     assert outputs == {
         "ViewTableName": "AdminViewTable",
-        "DeadLetterQueueUrl": "AWS::SQS::Queue",
-        "SyncFunctionName": "AWS::Lambda::Function",
+        "DeadLetterQueueUrl": "DeadLetters",
+        "SyncFunctionName": "SyncFunction",
+        "ReplayFunctionName": "ReplayFunction",
+        "VerifyFunctionName": "VerifyFunction",
     }
 
 
@@ -126,8 +129,15 @@ def test_what_is_deployed_says_whose_it_is(prod: Assembly) -> None:
     tags = [{"Key": "app", "Value": "adminview"}, {"Key": "stage", "Value": "prod"}]
     for table in prod.tables().values():
         assert table["Properties"]["Replicas"][0]["Tags"] == tags
-    for type_ in ("AWS::Lambda::Function", "AWS::SQS::Queue", "AWS::Logs::LogGroup"):
-        assert [one["Properties"]["Tags"] for one in prod.resources(type_)] == [tags]
+    for type_ in (
+        "AWS::Lambda::Function",
+        "AWS::SQS::Queue",
+        "AWS::Logs::LogGroup",
+        "AWS::Events::Rule",
+    ):
+        found = prod.resources(type_)
+        assert found
+        assert [one["Properties"]["Tags"] for one in found] == [tags] * len(found)
 
 
 def test_no_template_holds_an_account_a_secret_or_a_path_of_the_builder(
@@ -168,6 +178,7 @@ def test_the_app_synthesizes_without_credentials_region_or_network(tmp_path: Pat
     assert done.returncode == 0, done.stderr
     assert re.search(r"Lambda bundle \w+: \d+ files, [\d.]+ MB unpacked", done.stderr)
     assert Assembly.read(tmp_path / "cdk").templates.keys() == {
+        "AdminView-dev-Recovery",
         "AdminView-dev-Sources",
         "AdminView-dev-Sync",
         "AdminView-dev-View",

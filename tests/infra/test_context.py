@@ -85,6 +85,12 @@ def test_a_prefix_that_makes_a_table_name_too_long_is_refused() -> None:
     assert "too long" in refusal(prefix="a" * 250)
 
 
+def test_a_prefix_that_makes_a_stack_name_too_long_is_refused() -> None:
+    room = 128 - len("AdminView-dev-Recovery")
+    assert len(read(prefix="a" * room).stack("Recovery")) == 128
+    assert "too long for a stack's name" in refusal(prefix="a" * (room + 1))
+
+
 def test_an_undeclared_source_is_answered_with_those_declared() -> None:
     message = refusal(sources={"Order": RIGHT})
     assert "'Order'" in message

@@ -1,54 +1,13 @@
-"""The sync function may do what it must and no more, and nothing it is given gets lost."""
+"""Every stream reaches the sync function, and nothing that it is given gets lost."""
 
-from dataclasses import asdict, replace
-from pathlib import Path
-from typing import Any
+import json
+from dataclasses import asdict
 
-import pytest
-
-from infra.stages import DEV, STAGES
-from lambdas.aws.settings import Settings
+from lambdas.aws.settings import SETTINGS_OUTPUT
 from lambdas.model.delivery import Delivery
-from tests.infra.synthesis import Assembly, synthesize
-from tests.shop import registry
+from tests.infra.synthesis import Assembly
 
 STREAMS = ["Orders.StreamArn", "Payments.StreamArn", "Products.StreamArn", "Users.StreamArn"]
-ALLOWED = [
-    (["logs:CreateLogStream", "logs:PutLogEvents"], ["AWS::Logs::LogGroup.Arn"]),
-    (["dynamodb:BatchWriteItem"], ["AdminViewTable.Arn"]),
-    (["sqs:SendMessage"], ["AWS::SQS::Queue.Arn"]),
-    (
-        [
-            "dynamodb:DescribeStream",
-            "dynamodb:GetRecords",
-            "dynamodb:GetShardIterator",
-            "dynamodb:ListStreams",
-        ],
-        STREAMS,
-    ),
-]
-
-
-def function(assembly: Assembly) -> dict[str, Any]:
-    (found,) = assembly.resources("AWS::Lambda::Function")
-    return dict(found["Properties"])
-
-
-@pytest.mark.parametrize("stage", ["dev", "prod"])
-def test_the_function_may_do_exactly_this(stage: str, request: pytest.FixtureRequest) -> None:
-    assembly: Assembly = request.getfixturevalue(stage)
-    assert sorted(assembly.statements()) == sorted(ALLOWED)
-
-
-def test_only_lambda_may_take_the_functions_role(dev: Assembly) -> None:
-    (role,) = dev.resources("AWS::IAM::Role")
-    assert role["Properties"]["AssumeRolePolicyDocument"]["Statement"] == [
-        {
-            "Action": "sts:AssumeRole",
-            "Effect": "Allow",
-            "Principal": {"Service": "lambda.amazonaws.com"},
-        }
-    ]
 
 
 def test_each_stream_is_delivered_as_delivery_says_and_without_a_filter(dev: Assembly) -> None:
@@ -67,7 +26,7 @@ def test_each_stream_is_delivered_as_delivery_says_and_without_a_filter(dev: Ass
             "MaximumRecordAgeInSeconds": delivery.max_age_seconds,
             "DestinationConfig": {"OnFailure": {"Destination": queue_arn(dev)}},
         }
-        assert dev.name(mapping["FunctionName"]) == "AWS::Lambda::Function"
+        assert dev.name(mapping["FunctionName"]) == "SyncFunction"
     assert len(asdict(delivery)) == 6, "a new rule of delivery has to reach the mapping"
 
 
@@ -104,57 +63,26 @@ def test_the_queue_refuses_whoever_comes_without_tls(dev: Assembly) -> None:
             "Resource": queue_arn(dev),
         }
     ]
-    assert [dev.name(queue) for queue in policy["Properties"]["Queues"]] == ["AWS::SQS::Queue"]
+    assert [dev.name(queue) for queue in policy["Properties"]["Queues"]] == ["DeadLetters"]
 
 
-def test_letters_and_logs_of_prod_outlive_their_stack(dev: Assembly, prod: Assembly) -> None:
-    for type_ in ("AWS::SQS::Queue", "AWS::Logs::LogGroup"):
-        assert [one["DeletionPolicy"] for one in prod.resources(type_)] == ["Retain"]
-        assert [one["DeletionPolicy"] for one in dev.resources(type_)] == ["Delete"]
+def test_letters_of_prod_outlive_their_stack(dev: Assembly, prod: Assembly) -> None:
+    assert [one["DeletionPolicy"] for one in prod.resources("AWS::SQS::Queue")] == ["Retain"]
+    assert [one["DeletionPolicy"] for one in dev.resources("AWS::SQS::Queue")] == ["Delete"]
 
 
-def test_logs_are_kept_as_long_as_the_stage_says(dev: Assembly, prod: Assembly) -> None:
-    (dev_log,), (prod_log,) = (one.resources("AWS::Logs::LogGroup") for one in (dev, prod))
-    assert dev_log["Properties"]["RetentionInDays"] == 7
-    assert prod_log["Properties"]["RetentionInDays"] == 90
-
-
-def test_the_function_runs_our_handler_on_arm_and_writes_to_its_own_log(dev: Assembly) -> None:
-    found = function(dev)
+def test_the_function_runs_our_handler(dev: Assembly) -> None:
+    found = dev.function("Sync")
     assert found["Handler"] == "lambdas.sync.handler"
-    assert found["Runtime"] == "python3.13"
-    assert found["Architectures"] == ["arm64"]
     assert (found["MemorySize"], found["Timeout"]) == (512, 120)
-    assert dev.name(found["LoggingConfig"]["LogGroup"]) == "AWS::Logs::LogGroup"
 
 
-def test_the_environment_is_the_settings_and_powertools_own(dev: Assembly) -> None:
-    variables = dict(function(dev)["Environment"]["Variables"])
-    url = variables["ADMINVIEW_DEAD_LETTER_QUEUE_URL"]
-    assert dev.name(url) == "AWS::SQS::Queue"
-    settings = Settings(
-        view_table="AdminViewTable",
-        dead_letter_queue_url=url,
-        sources={name: name for name in ("Orders", "Payments", "Products", "Users")},
-        model=registry().fingerprint,
-    )
-    assert variables == settings.to_env() | {
-        "POWERTOOLS_SERVICE_NAME": "adminview",
-        "POWERTOOLS_METRICS_NAMESPACE": "AdminView",
+def test_a_deployment_tells_its_settings_as_its_functions_read_them(dev: Assembly) -> None:
+    told = json.loads(dev.outputs()[SETTINGS_OUTPUT])
+    variables = dev.function("Sync")["Environment"]["Variables"]
+    assert told == {
+        name: dev.name(value)
+        for name, value in variables.items()
+        if not name.startswith("POWERTOOLS_")
     }
-
-
-def test_no_stage_traces_unless_it_says_so(dev: Assembly, prod: Assembly) -> None:
-    assert "TracingConfig" not in function(dev)
-    assert "TracingConfig" not in function(prod)
-
-
-def test_a_stage_that_traces_may_send_traces_and_tells_the_function(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(STAGES, "dev", replace(DEV, tracing=True))
-    traced = synthesize(registry(), tmp_path)
-    assert function(traced)["TracingConfig"] == {"Mode": "Active"}
-    assert function(traced)["Environment"]["Variables"]["ADMINVIEW_TRACING"] == "true"
-    xray = (["xray:PutTelemetryRecords", "xray:PutTraceSegments"], ["*"])
-    assert sorted(traced.statements()) == sorted([*ALLOWED, xray])
+    assert "Export" not in dev.stack("Sync")["Outputs"][SETTINGS_OUTPUT]

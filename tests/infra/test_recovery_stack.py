@@ -1,0 +1,144 @@
+"""Letters are replayed and the view is verified, by themselves and in time."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aws_cdk import Duration
+
+from infra.stages import DEV, STAGES, Stage
+from lambdas.model.delivery import NEXT_TRY_SECONDS
+from lambdas.repair.choice import Choice
+from lambdas.replay import _choice
+from tests.infra.synthesis import Assembly, stream, synthesize
+from tests.shop import registry
+
+TABLE_ARN = stream("legacy-orders").partition("/stream/")[0]
+RULES = {"Replay": ("rate(1 hour)", {}), "Verify": ("rate(1 day)", {"sample": 0.01})}
+
+
+@pytest.mark.parametrize(
+    ("function", "handler", "seconds"),
+    [("Replay", "lambdas.replay.handler", 300), ("Verify", "lambdas.verify.handler", 900)],
+)
+def test_each_function_runs_its_own_handler(
+    dev: Assembly, function: str, handler: str, seconds: int
+) -> None:
+    found = dev.function(function)
+    assert found["Handler"] == handler
+    assert (found["MemorySize"], found["Timeout"]) == (512, seconds)
+
+
+def test_a_replay_is_over_before_its_letters_can_be_seen_again(dev: Assembly) -> None:
+    (queue,) = dev.resources("AWS::SQS::Queue")
+    assert queue["Properties"]["VisibilityTimeout"] == NEXT_TRY_SECONDS
+    assert dev.function("Replay")["Timeout"] < NEXT_TRY_SECONDS
+
+
+def test_the_replay_understands_the_event_of_its_rule(dev: Assembly) -> None:
+    _, event = schedules(dev)["Replay"]
+    assert _choice(event) == Choice()
+
+
+def schedules(assembly: Assembly) -> dict[str, tuple[str, dict[str, Any]]]:
+    """Give each function that is asked by itself, how often, and with what."""
+    found = {}
+    for rule in assembly.resources("AWS::Events::Rule"):
+        (target,) = rule["Properties"]["Targets"]
+        name = assembly.name(target["Arn"]).removesuffix("Function.Arn")
+        found[name] = rule["Properties"]["ScheduleExpression"], json.loads(target["Input"])
+    return found
+
+
+@pytest.mark.parametrize("stage", ["dev", "prod"])
+def test_letters_are_replayed_every_hour_and_the_view_is_sampled_every_day(
+    stage: str, request: pytest.FixtureRequest
+) -> None:
+    assert schedules(request.getfixturevalue(stage)) == RULES
+
+
+def test_a_rule_invokes_its_function_and_does_nothing_else(dev: Assembly) -> None:
+    rules = dev.named("AWS::Events::Rule")
+    assert rules.keys() == {f"Repeat{function}Rule" for function in RULES}
+    for rule in rules.values():
+        assert rule["Properties"]["State"] == "ENABLED"
+        assert rule["Properties"].keys() == {"ScheduleExpression", "State", "Tags", "Targets"}
+        (target,) = rule["Properties"]["Targets"]
+        assert target.keys() == {"Arn", "Id", "Input"}, "no role, no queue"
+
+
+def test_a_function_may_be_invoked_by_its_own_rule_and_nobody_else(dev: Assembly) -> None:
+    permissions = [one["Properties"] for one in dev.resources("AWS::Lambda::Permission")]
+    assert len(permissions) == len(RULES)
+    for function in RULES:
+        assert {
+            "Action": "lambda:InvokeFunction",
+            "FunctionName": f"{function}Function.Arn",
+            "Principal": "events.amazonaws.com",
+            "SourceArn": f"Repeat{function}Rule.Arn",
+        } in [{name: dev.name(value) for name, value in one.items()} for one in permissions]
+
+
+def test_the_recovery_stack_holds_functions_with_their_logs_and_rules_and_no_data(
+    prod: Assembly,
+) -> None:
+    types = [one["Type"] for one in prod.stack("Recovery")["Resources"].values()]
+    assert sorted(types) == sorted(
+        [
+            "AWS::Logs::LogGroup",
+            "AWS::IAM::Role",
+            "AWS::Lambda::Function",
+            "AWS::Events::Rule",
+            "AWS::Lambda::Permission",
+        ]
+        * len(RULES)
+    )
+
+
+def test_the_stage_says_how_often_and_how_much(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    often = replace(
+        DEV, replay_every=Duration.minutes(5), verify_every=Duration.days(7), verify_sample=1.0
+    )
+    monkeypatch.setitem(STAGES, "dev", often)
+    assert schedules(synthesize(registry(), tmp_path)) == {
+        "Replay": ("rate(5 minutes)", {}),
+        "Verify": ("rate(7 days)", {"sample": 1}),
+    }
+
+
+@pytest.mark.parametrize(
+    ("stage", "silent"),
+    [
+        (replace(DEV, replay_every=None), "Replay"),
+        (replace(DEV, verify_every=None), "Verify"),
+    ],
+    ids=RULES,
+)
+def test_a_stage_without_a_schedule_has_the_function_but_no_rule(
+    stage: Stage, silent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(STAGES, "dev", stage)
+    assembly = synthesize(registry(), tmp_path)
+    assert assembly.function(silent)["Handler"] == f"lambdas.{silent.lower()}.handler"
+    assert schedules(assembly).keys() == RULES.keys() - {silent}
+    assert len(assembly.resources("AWS::Lambda::Permission")) == 1
+
+
+def resources_of(assembly: Assembly, function: str, action: str) -> list[set[str]]:
+    return [set(on) for actions, on in assembly.statements(function) if action in actions]
+
+
+def test_imported_sources_are_replayed_and_verified_like_our_own(mixed: Assembly) -> None:
+    ours = ("team-a-Payments", "team-a-Products", "team-a-Users")
+    streams = {stream("legacy-orders"), *(f"{table}.StreamArn" for table in ours)}
+    tables = {TABLE_ARN, *(f"{table}.Arn" for table in ours)}
+    view = "team-a-AdminViewTable.Arn"
+    assert resources_of(mixed, "Replay", "dynamodb:GetRecords") == [streams]
+    assert resources_of(mixed, "Replay", "dynamodb:GetItem") == [tables]
+    assert resources_of(mixed, "Replay", "dynamodb:PutItem") == [{view}]
+    assert resources_of(mixed, "Verify", "dynamodb:Scan") == [tables, {view}]
+    assert resources_of(mixed, "Verify", "dynamodb:Query") == [{f"{view}/index/Owner"}]

@@ -1,0 +1,241 @@
+"""Reconcile makes an item's rows what its source says, whatever is between them."""
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import pytest
+
+from lambdas.aws.deadline import Deadline
+from lambdas.model import Item, Row, Source, view
+from lambdas.model.errors import (
+    MovingItemError,
+    OwnershipError,
+    RefusedRowError,
+    ServiceError,
+    ViewError,
+)
+from lambdas.model.row import OWNER, RowKey
+from lambdas.pipeline.decode import Route
+from lambdas.repair.reconcile import ROUNDS, Reconciler, Target
+from tests.events import image
+
+things = Source("Things", partition_key="id")
+SOON = Deadline.after(60)
+
+
+@view(things)
+def parts(item: Item) -> Iterator[Row]:
+    """Derive a row per part; an item may be poison."""
+    if "poison" in item:
+        raise LookupError
+    for name, value in item["parts"].items():
+        yield Row(f"THING#{item['id']}", name, data={"value": value})
+
+
+ROUTE = Route("things-table", things, (parts,))
+
+
+@dataclass
+class FakeSources:
+    """A source table whose items may change whenever they are read."""
+
+    items: dict[str, Any] = field(default_factory=dict)
+    reads: int = 0
+    when_read: Callable[[int], None] = lambda _: None
+
+    def read(self, table: str, key: Any, *, until: Deadline) -> Any:  # noqa: ARG002 - the real one's
+        assert table == "things-table"
+        self.reads += 1
+        self.when_read(self.reads)
+        item = self.items.get(key["id"]["S"])
+        return item and image(item)
+
+
+@dataclass
+class FakeRows:
+    """A view whose owner index knows what it is told to."""
+
+    rows: dict[RowKey, Any] = field(default_factory=dict)
+    indexed: Callable[[RowKey], bool] = lambda _: True
+    refused: Collection[str] = ()
+    calls: list[str] = field(default_factory=list)
+
+    def find(self, owner: str, *, until: Deadline) -> set[RowKey]:  # noqa: ARG002 - the real one's
+        return {k for k, row in self.rows.items() if row[OWNER]["S"] == owner and self.indexed(k)}
+
+    def read(self, keys: Collection[RowKey], *, until: Deadline) -> dict[RowKey, Any]:  # noqa: ARG002
+        return {key: self.rows[key] for key in keys if key in self.rows}
+
+    def put(self, owner: str, row: Any, *, until: Deadline) -> bool:  # noqa: ARG002
+        key = row["PK"]["S"], row["SK"]["S"]
+        self.calls.append(f"put {key[1]}")
+        if key[1] in self.refused:
+            raise RefusedRowError("refused")
+        if self.rows.get(key, row)[OWNER]["S"] != owner:
+            return False
+        self.rows[key] = row
+        return True
+
+    def delete(self, owner: str, key: RowKey, *, until: Deadline) -> bool:  # noqa: ARG002
+        self.calls.append(f"delete {key[1]}")
+        mine = key in self.rows and self.rows[key][OWNER]["S"] == owner
+        if mine:
+            del self.rows[key]
+        return mine
+
+    def shown(self) -> dict[str, str]:
+        return {sk: row["data"]["M"]["value"]["S"] for (_, sk), row in self.rows.items()}
+
+
+@dataclass
+class Lab:
+    """One item, its rows, and the reconciler between them."""
+
+    sources: FakeSources = field(default_factory=FakeSources)
+    rows: FakeRows = field(default_factory=FakeRows)
+
+    @property
+    def reconciler(self) -> Reconciler:
+        sources, rows = cast("Any", self.sources), cast("Any", self.rows)
+        return Reconciler(sources, rows, "model-1", lambda: 1_790_000_000.0)
+
+    def item(self, **given: str) -> None:
+        self.sources.items["a"] = {"id": "a", "parts": given}
+
+    def row(self, sk: str, value: str, owner: str = "Things/a") -> None:
+        data = {"M": {"value": {"S": value}}}
+        row = {"PK": {"S": "THING#a"}, "SK": {"S": sk}, "data": data, OWNER: {"S": owner}}
+        self.rows.rows["THING#a", sk] = row
+
+    def reconcile(self, *touched: str) -> Any:
+        return self.reconciler.reconcile(target(*touched), until=SOON)
+
+
+def target(*touched: str) -> Target:
+    rows = frozenset(("THING#a", sk) for sk in touched)
+    return Target(ROUTE, {"id": {"S": "a"}}, rows)
+
+
+@pytest.fixture
+def lab() -> Lab:
+    """Begin with nothing."""
+    return Lab()
+
+
+def test_missing_rows_are_written_wrong_ones_corrected_and_superfluous_ones_deleted(
+    lab: Lab,
+) -> None:
+    lab.item(A="1", B="2", C="3")
+    lab.row("A", "1")
+    lab.row("B", "old")
+    lab.row("X", "old")
+    done = lab.reconcile()
+    assert lab.rows.shown() == {"A": "1", "B": "2", "C": "3"}
+    assert (done.put, done.deleted, done.unchanged) == (2, 1, False)
+    assert lab.rows.calls == ["put B", "put C", "delete X"], "what is right is not written"
+
+
+def test_rows_say_that_they_were_reconciled_and_when(lab: Lab) -> None:
+    lab.item(A="1")
+    lab.reconcile()
+    row = lab.rows.rows["THING#a", "A"]
+    assert row["_seq"] == {"S": "reconciled"}
+    assert (row["_at"], row["_model"]) == ({"N": "1790000000"}, {"S": "model-1"})
+
+
+def test_nothing_is_written_when_all_is_right(lab: Lab) -> None:
+    lab.item(A="1")
+    lab.row("A", "1")
+    assert lab.reconcile().unchanged
+    assert lab.rows.calls == []
+
+
+def test_all_rows_go_of_an_item_that_is_gone(lab: Lab) -> None:
+    lab.row("A", "1")
+    lab.row("B", "1")
+    assert lab.reconcile().deleted == 2
+    assert lab.rows.shown() == {}
+
+
+def test_rows_that_the_index_does_not_show_yet_are_known_from_the_letter(lab: Lab) -> None:
+    lab.row("A", "1")
+    lab.rows.indexed = lambda _: False
+    lab.reconcile()
+    assert lab.rows.shown() == {"A": "1"}
+    lab.reconcile("A")
+    assert lab.rows.shown() == {}
+
+
+def test_an_item_that_moves_is_written_again_with_what_was_written_before_in_mind(lab: Lab) -> None:
+    lab.item(A="1")
+    lab.rows.indexed = lambda _: False
+    lab.sources.when_read = lambda number: lab.item(B="2") if number == 2 else None
+    done = lab.reconcile()
+    assert lab.rows.shown() == {"B": "2"}
+    assert (done.put, done.deleted) == (2, 1)
+
+
+def test_an_item_that_vanishes_meanwhile_leaves_nothing(lab: Lab) -> None:
+    lab.item(A="1")
+    lab.rows.indexed = lambda _: False
+    lab.sources.when_read = lambda n: lab.sources.items.clear() if n == 2 else None
+    lab.reconcile()
+    assert lab.rows.shown() == {}
+
+
+def test_an_item_that_never_rests_is_given_up_after_some_rounds(lab: Lab) -> None:
+    lab.sources.when_read = lambda number: lab.item(A=str(number))
+    with pytest.raises(MovingItemError, match="changed 10 times"):
+        lab.reconcile()
+    assert lab.sources.reads == ROUNDS + 1
+
+
+def test_an_item_whose_view_raises_keeps_its_rows(lab: Lab) -> None:
+    lab.sources.items["a"] = {"id": "a", "poison": True}
+    lab.row("A", "1")
+    with pytest.raises(ViewError, match="LookupError"):
+        lab.reconcile("A")
+    assert lab.rows.shown() == {"A": "1"}
+
+
+def test_a_row_of_another_item_is_neither_overwritten_nor_deleted(lab: Lab) -> None:
+    lab.item(A="mine", B="mine")
+    lab.row("A", "theirs", owner="Things/b")
+    lab.row("X", "mine, and old")
+    with pytest.raises(OwnershipError):
+        lab.reconcile("A")
+    assert lab.rows.shown() == {"A": "theirs", "B": "mine"}, "its own rows are seen to"
+    lab.sources.items.clear()
+    lab.reconcile("A")
+    assert lab.rows.shown() == {"A": "theirs"}
+
+
+def test_a_row_that_dynamodb_refuses_keeps_no_other_from_being_written(lab: Lab) -> None:
+    lab.item(A="1", B="2")
+    lab.row("X", "old")
+    lab.rows.refused = {"A"}
+    with pytest.raises(RefusedRowError):
+        lab.reconcile()
+    assert lab.rows.shown() == {"B": "2"}
+
+
+def test_a_plan_says_what_would_be_done_and_does_nothing(lab: Lab) -> None:
+    lab.item(A="1", C="mine")
+    lab.row("B", "old")
+    lab.row("C", "theirs", owner="Things/b")
+    plan = lab.reconciler.plan(target(), until=SOON)
+    assert plan.puts.keys() == {("THING#a", "A"), ("THING#a", "C")}
+    assert plan.deletes == {("THING#a", "B")}
+    assert plan.claimed_twice == {("THING#a", "C"): "Things/b"}
+    assert not plan.changes_nothing
+    assert lab.rows.calls == []
+
+
+def test_trouble_with_aws_is_passed_on(lab: Lab) -> None:
+    def refuse(_: int) -> None:
+        raise ServiceError("AccessDeniedException", "read an item")
+
+    lab.sources.when_read = refuse
+    with pytest.raises(ServiceError, match="read an item: AWS answered AccessDeniedException"):
+        lab.reconcile()
