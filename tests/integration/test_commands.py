@@ -1,0 +1,222 @@
+"""The commands an operator repairs with, run as they are typed, on real engines."""
+
+import json
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from cli.engines import ACCESS_KEY, REGION, SECRET_KEY
+from cli.local_cloud import LocalCloud
+from cli.main import app
+from lambdas.model.errors import AdminViewError
+from lambdas.model.row import VIEW_TABLE
+from lambdas.repair.runtime import Patience, make_replayer
+from lambdas.views import registry
+from tests.shop import USER, order
+
+BAD_ORDER = {"CustomerId": "user-123", "SK": "2025-03-02#7", "OrderId": "7"}
+ROW = ("USER#user-123", "PROFILE")
+
+
+@pytest.fixture
+def shop(start: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> LocalCloud:
+    """Start the shop, with a user, an order, and an order that is poison."""
+    cloud: LocalCloud = start(registry())
+    monkeypatch.chdir(tmp_path)
+    for name, value in {
+        "AWS_ENDPOINT_URL": cloud.engine.dynamodb_url,
+        "AWS_ENDPOINT_URL_SQS": cloud.engine.sqs_url,
+        "ADMINVIEW_DEAD_LETTER_QUEUE_URL": cloud.queue_url,
+        "AWS_ACCESS_KEY_ID": ACCESS_KEY,
+        "AWS_SECRET_ACCESS_KEY": SECRET_KEY,
+        "AWS_DEFAULT_REGION": REGION,
+        "COLUMNS": "200",
+    }.items():
+        monkeypatch.setenv(name, value)
+    quick = partial(make_replayer, patience=Patience(for_letters=0, before_retry=1))
+    monkeypatch.setattr("cli.dlq.make_replayer", quick)
+    cloud.put("Users", USER)
+    cloud.put("Orders", order())
+    cloud.put("Orders", BAD_ORDER)
+    cloud.settle()
+    return cloud
+
+
+def adminview(*words: str, asked: str | None = None) -> Result:
+    """Run a command as if it were typed."""
+    result = CliRunner().invoke(app, words, input=asked)
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def parsed(*words: str) -> Any:
+    return json.loads(adminview(*words, "--json").stdout)
+
+
+def tamper(cloud: LocalCloud, key: tuple[str, str], **changes: Any) -> None:
+    """Change a row behind the product's back."""
+    pk, sk = key
+    for name, value in changes.items():
+        cloud.clients.dynamodb.update_item(
+            TableName=VIEW_TABLE,
+            Key={"PK": {"S": pk}, "SK": {"S": sk}},
+            UpdateExpression="SET #name = :value",
+            ExpressionAttributeNames={"#name": name},
+            ExpressionAttributeValues={":value": value},
+        )
+
+
+def test_letters_are_listed_by_source_error_key_and_age(shop: LocalCloud) -> None:
+    (letter,) = parsed("dlq", "list")
+    assert letter["item"] == "Orders/user-123/2025-03-02#7"
+    assert letter["error"] == "MissingAttributeError"
+    assert (letter["attempts"], letter["source"]) == (0, "Orders")
+    for chosen in (
+        ["--source", "Orders"],
+        ["--error", "MissingAttributeError"],
+        ["--key", "Orders/user-123/2025-03-02#7"],
+        ["--key", "user-123"],
+        ["--newer-than", "1d"],
+    ):
+        assert len(parsed("dlq", "list", *chosen)) == 1, chosen
+    for chosen in (
+        ["--source", "Users"],
+        ["--error", "ViewError"],
+        ["--key", "user-456"],
+        ["--older-than", "1d"],
+    ):
+        assert parsed("dlq", "list", *chosen) == [], chosen
+    assert shop.letters(), "looking takes nothing away"
+
+
+def test_a_list_for_people_says_what_is_wrong_and_how_many_there_are(shop: LocalCloud) -> None:
+    said = adminview("dlq", "list").stdout
+    assert "Orders/user-123/2025-03-02#7" in said
+    assert "no attribute 'Status'" in said
+    assert "1 letters" in said
+    shop.letters()
+    assert "0 letters" in adminview("dlq", "list").stdout
+
+
+def test_one_letter_is_shown_whole_by_the_beginning_of_its_id(shop: LocalCloud) -> None:
+    (letter,) = parsed("dlq", "list")
+    assert parsed("dlq", "show", letter["id"][:6]) == letter["letter"]
+    assert "2025-03-02#7" in adminview("dlq", "show", letter["id"]).stdout
+    with pytest.raises(AdminViewError, match="no letters have an id that begins with 'zzz'"):
+        adminview("dlq", "show", "zzz")
+    assert shop.letters()
+
+
+def test_a_dry_run_says_what_would_be_written_and_writes_nothing(shop: LocalCloud) -> None:
+    before = shop.rows()
+    would = parsed("dlq", "replay", "--dry-run")
+    assert "no attribute 'Status'" in would["problem"]
+    shop.put("Orders", order(SK="2025-03-02#7", OrderId="7", Items=[]))
+    would = parsed("dlq", "replay", "--dry-run")
+    assert would["put"] == [["USER#user-123", "ORDER#2025-03-02#7"]]
+    said = adminview("dlq", "replay", "--dry-run").stdout
+    assert "would put" in said
+    assert "this was a dry run" in said
+    assert shop.rows() == before
+    assert shop.letters()
+
+
+def test_a_replay_tells_what_it_did_and_whether_letters_are_left(shop: LocalCloud) -> None:
+    shop.put("Orders", order(SK="2025-03-02#7", OrderId="7", Items=[]))
+    replayed = adminview("dlq", "replay")
+    assert replayed.exit_code == 0
+    assert "letters reconciled" in replayed.stdout
+    assert parsed("dlq", "replay")["fates"]["reconciled"] == 0
+    assert ("USER#user-123", "ORDER#2025-03-02#7") in keys(shop)
+    shop.put("Orders", BAD_ORDER | {"SK": "2025-03-03#8"})
+    shop.settle()
+    failed = adminview("dlq", "replay", "--source", "Orders", "--json")
+    assert failed.exit_code == 1
+    assert json.loads(failed.stdout)["fates"]["still failing"] >= 1
+
+
+def keys(cloud: LocalCloud) -> set[tuple[str, str]]:
+    return {(row["PK"]["S"], row["SK"]["S"]) for row in cloud.rows()}
+
+
+def test_letters_are_discarded_after_asking_and_written_down(
+    shop: LocalCloud, tmp_path: Path
+) -> None:
+    with pytest.raises(AdminViewError, match="say which letters"):
+        adminview("dlq", "discard", "--reason", "tidy")
+    words = ("dlq", "discard", "--source", "Orders", "--reason", "a test order")
+    refused = adminview(*words, asked="n\n")
+    assert refused.exit_code == 1
+    assert len(parsed("dlq", "list")) == 1
+    assert not (tmp_path / "adminview-audit.jsonl").exists()
+    done = adminview(*words, asked="y\n")
+    assert "1 letters discarded" in done.stdout
+    assert shop.letters() == []
+    (line,) = (tmp_path / "adminview-audit.jsonl").read_text().splitlines()
+    written = json.loads(line)
+    assert (written["action"], written["reason"]) == ("discard", "a test order")
+    assert json.loads(written["letter"])["owner"] == "Orders/user-123/2025-03-02#7"
+
+
+def test_a_row_that_is_right_is_explained(shop: LocalCloud) -> None:
+    told = adminview("explain", *ROW)
+    assert told.exit_code == 0
+    for part in ("Users/user-123", "profile in lambdas.views.users", "ADDRESS#home"):
+        assert part in told.stdout
+    assert "equal to what the source says now" in told.stdout
+    assert "none: the view is level" in told.stdout
+    (profile,) = [row for row in shop.rows() if row["SK"]["S"] == "PROFILE"]
+    assert profile["_seq"]["S"] in told.stdout
+
+
+def test_a_row_that_differs_is_explained_line_by_line(shop: LocalCloud) -> None:
+    tamper(shop, ROW, data={"M": {"name": {"S": "Grace"}}})
+    told = adminview("explain", *ROW)
+    assert told.exit_code == 1
+    assert "different from what the source says now" in told.stdout
+    assert any(line.startswith("-") and "Grace" in line for line in told.stdout.splitlines())
+    assert any(line.startswith("+") and "Ada" in line for line in told.stdout.splitlines())
+    assert "s since that change" in told.stdout
+    assert adminview("reconcile", "Users", "user-123").exit_code == 0
+    again = parsed("explain", *ROW)
+    assert again["written by"].startswith("a reconcile of ")
+    assert again["this row is"] == "equal to what the source says now"
+
+
+def test_a_row_that_should_not_be_there_is_explained(shop: LocalCloud) -> None:
+    key = ("USER#user-123", "EXTRA")
+    tamper(shop, key, data={"M": {}})
+    assert "names no item of a declared source" in adminview("explain", *key).stdout
+    tamper(shop, key, _owner={"S": "Users/user-999"})
+    assert "the source says that there is no such row" in adminview("explain", *key).stdout
+    with pytest.raises(AdminViewError, match="there is no row A B in AdminViewTable"):
+        adminview("explain", "A", "B")
+
+
+def test_an_item_whose_view_raises_is_explained_with_the_reason(shop: LocalCloud) -> None:
+    key = ("USER#user-123", "ORDER#2025-03-01#2121195")
+    broken = {name: value for name, value in order().items() if name != "Status"}
+    shop.put("Orders", broken)
+    told = adminview("explain", *key)
+    assert "no attribute 'Status'" in told.stdout
+    assert told.exit_code == 1
+
+
+def test_an_item_is_reconciled_by_its_key_or_the_command_says_what_is_wrong(
+    shop: LocalCloud,
+) -> None:
+    tamper(shop, ROW, data={"M": {}})
+    would = parsed("reconcile", "Users", "user-123", "--dry-run")
+    assert would["would put"] == [list(ROW)]
+    assert parsed("reconcile", "Users", "user-123")["rows put"] == 1
+    assert parsed("reconcile", "Users", "user-123")["rows put"] == 0
+    with pytest.raises(AdminViewError, match="named by CustomerId SK; 1 values were given"):
+        adminview("reconcile", "Orders", "user-123")
+    with pytest.raises(AdminViewError, match="no source is named 'Nope'; declared are"):
+        adminview("reconcile", "Nope", "1")
+    with pytest.raises(AdminViewError, match="no attribute 'Status'"):
+        adminview("reconcile", "Orders", "user-123", "2025-03-02#7")

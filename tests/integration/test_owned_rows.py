@@ -1,0 +1,88 @@
+"""Rows are found, read and written by their owner, on real engines."""
+
+from typing import Any
+
+import pytest
+
+from cli.local_cloud import LocalCloud
+from lambdas.aws.deadline import Deadline
+from lambdas.aws.owned_rows import OwnedRows
+from lambdas.aws.source_tables import SourceTables
+from lambdas.aws.wire import for_boto3
+from lambdas.model.errors import RefusedRowError, ServiceError
+from lambdas.model.item import encode
+from lambdas.model.row import VIEW_TABLE
+from tests.shop import USER
+
+SOON = Deadline.after(600)
+
+
+@pytest.fixture
+def rows(cloud: LocalCloud) -> OwnedRows:
+    """Look at the shop's view."""
+    return OwnedRows(cloud.clients.dynamodb, VIEW_TABLE)
+
+
+def row(sk: str, owner: str, **data: Any) -> dict[str, Any]:
+    return {
+        "PK": {"S": "THING#1"},
+        "SK": {"S": sk},
+        "_owner": {"S": owner},
+        "data": {"M": {name: encode(value) for name, value in data.items()}},
+    }
+
+
+def test_an_owners_rows_are_found_however_many_there_are(
+    cloud: LocalCloud, rows: OwnedRows
+) -> None:
+    long = "x" * 900  # so that they do not fit one page of a query, nor of a read
+    keys = {("THING#1", f"{number:04d}{long}") for number in range(1200)}
+    calls = [sorted(keys)[start : start + 25] for start in range(0, len(keys), 25)]
+    for call in calls:
+        requests: Any = [
+            {"PutRequest": {"Item": for_boto3(row(sk, "Users/a", text="y" * 900))}}
+            for _, sk in call
+        ]
+        cloud.clients.dynamodb.batch_write_item(RequestItems={VIEW_TABLE: requests})
+    rows.put("Users/b", row("other", "Users/b"), until=SOON)
+    assert rows.find("Users/a", until=SOON) == keys
+    assert rows.read(keys | {("THING#1", "absent")}, until=SOON).keys() == keys
+
+
+def test_a_row_is_written_only_while_it_is_nobody_elses(rows: OwnedRows) -> None:
+    key = ("THING#1", "s")
+    assert rows.put("Users/a", row("s", "Users/a", n=1), until=SOON)
+    assert rows.put("Users/a", row("s", "Users/a", n=2), until=SOON)
+    assert not rows.put("Users/b", row("s", "Users/b", n=3), until=SOON)
+    assert rows.read([key], until=SOON) == {key: row("s", "Users/a", n=2)}
+    assert not rows.delete("Users/b", key, until=SOON)
+    assert rows.delete("Users/a", key, until=SOON)
+    assert not rows.delete("Users/a", key, until=SOON), "it is gone"
+    assert rows.read([key], until=SOON) == {}
+
+
+def test_values_come_back_as_they_were_written(rows: OwnedRows) -> None:
+    values = {"bytes": b"\x00\xff", "number": 10**37 + 1, "empty": {}, "set": {"a"}, "none": None}
+    written = row("s", "Users/a", **values)
+    rows.put("Users/a", written, until=SOON)
+    assert rows.read([("THING#1", "s")], until=SOON) == {("THING#1", "s"): written}
+
+
+def test_a_row_that_the_engine_refuses_is_told_apart_from_trouble(rows: OwnedRows) -> None:
+    too_large = row("s", "Users/a", text="x" * 410_000)
+    with pytest.raises(RefusedRowError):
+        rows.put("Users/a", too_large, until=SOON)
+
+
+def test_an_item_is_read_as_it_is_now(cloud: LocalCloud) -> None:
+    sources = SourceTables(cloud.clients.dynamodb)
+    key = {"userId": {"S": "user-123"}}
+    assert sources.read("Users", key, until=SOON) is None
+    cloud.put("Users", USER)
+    found = sources.read("Users", key, until=SOON)
+    assert found == {name: encode(value) for name, value in USER.items()}
+
+
+def test_a_table_that_is_not_there_is_trouble_and_says_so(cloud: LocalCloud) -> None:
+    with pytest.raises(ServiceError, match=r"read an item of Nowhere.*ResourceNotFoundException"):
+        SourceTables(cloud.clients.dynamodb).read("Nowhere", {"id": {"S": "1"}}, until=SOON)
