@@ -20,11 +20,10 @@ from lambdas.model import Source
 from lambdas.model.errors import QuestionError
 from lambdas.model.item import AttributeValue, decode
 from lambdas.model.row import DATA, RECONCILED
-from lambdas.pipeline.decode import Route, routes
+from lambdas.pipeline.decode import routes
 from lambdas.repair.explain import Explanation, Verdict
 from lambdas.repair.explain import explain as find_out
-from lambdas.repair.reconcile import Target
-from lambdas.repair.runtime import make_reconciler
+from lambdas.repair.runtime import make_reconciler, target_of
 from lambdas.views import registry
 
 SECONDS = 60.0
@@ -46,8 +45,7 @@ def reconcile(  # noqa: PLR0913 - the command's options
     check_model(registry(), settings)
     reconciler = make_reconciler(settings, Clients())
     declared = known_source(registry(), source)
-    route = _route(declared, settings.sources)
-    target = Target(route, key_of(declared, key))
+    target = target_of(registry(), settings, source, key_of(declared, key))
     until = Deadline.after(SECONDS)
     told: dict[str, Any] = {"item": target.owner}
     if dry_run:
@@ -134,9 +132,3 @@ def key_of(source: Source, values: Sequence[str]) -> dict[str, AttributeValue]:
         attribute.name: {attribute.type: value}
         for attribute, value in zip(source.key, values, strict=True)
     }
-
-
-def _route(source: Source, tables: Any) -> Route:
-    """Find the table and the views of a source."""
-    found = routes(registry(), tables).values()
-    return next(route for route in found if route.source == source)

@@ -83,10 +83,15 @@ class Runtime:
 @cache
 def runtime() -> Runtime:
     """Make the runtime of this container from its environment."""
+    return make_runtime(registry(), read_settings(), Clients(), Observability())
+
+
+def read_settings() -> Settings:
+    """Read this container's settings, and let X-Ray watch if they say so."""
     settings = Settings.from_env(os.environ)
     if settings.tracing:
         _trace()
-    return make_runtime(registry(), settings, Clients(), Observability())
+    return settings
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,22 +1,24 @@
 """What repairs work with."""
 
-import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
 from lambdas.aws.dead_letters import DeadLetters
+from lambdas.aws.deadline import Deadline
 from lambdas.aws.mailbox import WAIT_SECONDS, Mailbox
 from lambdas.aws.owned_rows import OwnedRows
-from lambdas.aws.runtime import Clients, streams_client
+from lambdas.aws.runtime import Clients, read_settings, streams_client
 from lambdas.aws.settings import Settings
 from lambdas.aws.source_tables import SourceTables
 from lambdas.aws.streams import Streams
 from lambdas.model import Registry
 from lambdas.model.delivery import NEXT_TRY_SECONDS
+from lambdas.model.item import AttributeValue, encode
 from lambdas.pipeline.decode import routes
 from lambdas.repair.errands import Errands
-from lambdas.repair.reconcile import Reconciler
+from lambdas.repair.reconcile import Reconciled, Reconciler, Target
 from lambdas.repair.replay import Replayer
 from lambdas.views import registry
 
@@ -35,8 +37,7 @@ class Patience:
 @cache
 def replayer() -> Replayer:
     """Make the replayer of this container from its environment."""
-    settings = Settings.from_env(os.environ)
-    return make_replayer(registry(), settings, Clients(), streams_client())
+    return make_replayer(registry(), read_settings(), Clients(), streams_client())
 
 
 def make_replayer(
@@ -65,3 +66,25 @@ def make_reconciler(settings: Settings, clients: Clients) -> Reconciler:
         rows=OwnedRows(clients.dynamodb, settings.view_table),
         model=settings.model,
     )
+
+
+def target_of(
+    model: Registry, settings: Settings, source: str, key: Mapping[str, AttributeValue]
+) -> Target:
+    """Name an item of a source, by its key in DynamoDB JSON."""
+    found = model.source(source)
+    by_source = {route.source: route for route in routes(model, settings.sources).values()}
+    return Target(by_source[found], found.key_of(key))
+
+
+def reconcile(source: str, key: Mapping[str, object], *, seconds: float = 30.0) -> Reconciled:
+    """Make one item's rows what its source says now, where this container's settings point.
+
+    For other functions of a deployment: ``reconcile("Orders", {"CustomerId": ..., "SK": ...})``.
+    """
+    settings = read_settings()
+    target = target_of(
+        registry(), settings, source, {name: encode(value) for name, value in key.items()}
+    )
+    until = Deadline.after(seconds)
+    return make_reconciler(settings, Clients()).reconcile(target, until=until)
