@@ -23,11 +23,12 @@ class Audit:
         """Write down what is about to be done to letters, and make sure that it stays."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
         descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, OWNER_ONLY)
+        os.fchmod(descriptor, OWNER_ONLY)  # it may have been there before
         with os.fdopen(descriptor, "a", encoding="utf-8") as file:
             for message in messages:
                 line = {
                     "at": now,
-                    "by": getuser(),
+                    "by": _who(),
                     "action": action,
                     "reason": reason,
                     "id": message.id,
@@ -36,3 +37,11 @@ class Audit:
                 file.write(dumps(line) + "\n")
             file.flush()
             os.fsync(file.fileno())
+
+
+def _who() -> str:
+    """Name who does it; in a container that may be a number alone."""
+    try:
+        return getuser()
+    except (KeyError, OSError):
+        return f"uid {os.getuid()}"

@@ -40,7 +40,12 @@ def find_settings(
         return Settings.from_env(environ)
     if environ.get(ENDPOINT) and not stage and not prefix:
         return declared(registry, environ.get(QUEUE_URL, ""))
-    return Settings.from_env(outputs(stack_name(prefix, stage or STAGE, "Sync"), SETTINGS_OUTPUT))
+    stack = stack_name(prefix, stage or STAGE, "Sync")
+    try:
+        return Settings.from_env(loads(output(stack, SETTINGS_OUTPUT)))
+    except (ValueError, AttributeError) as error:
+        msg = f"the output {SETTINGS_OUTPUT!r} of stack {stack!r} does not hold settings"
+        raise SettingsError(msg) from error
 
 
 def declared(registry: Registry, queue_url: str, view_table: str = DECLARED_VIEW) -> Settings:
@@ -49,8 +54,8 @@ def declared(registry: Registry, queue_url: str, view_table: str = DECLARED_VIEW
     return Settings(view_table, queue_url, names, registry.fingerprint)
 
 
-def outputs(stack: str, name: str) -> Any:
-    """Read one output of a deployed stack, which holds JSON or plain text."""
+def output(stack: str, name: str) -> str:
+    """Read one output of a deployed stack."""
     try:
         found = boto3.client("cloudformation").describe_stacks(StackName=stack)["Stacks"][0]
     except ClientError as error:
@@ -61,10 +66,9 @@ def outputs(stack: str, name: str) -> Any:
             f"--stage and --prefix, or set {ENDPOINT} to ask a local engine"
         )
         raise SettingsError(msg) from error
-    for output in found.get("Outputs", []):
-        if output["OutputKey"] == name:
-            value: str = output["OutputValue"]
-            return loads(value) if value.startswith("{") else value
+    for one in found.get("Outputs", []):
+        if one["OutputKey"] == name:
+            return str(one["OutputValue"])
     msg = f"stack {stack!r} has no output {name!r}: deploy this version of AdminView first"
     raise SettingsError(msg)
 
@@ -96,8 +100,7 @@ def check_model(registry: Registry, settings: Settings) -> None:
 
 def deployed_function(stage: str | None, prefix: str) -> str:
     """Find the deployed replay function."""
-    name: str = outputs(stack_name(prefix, stage or STAGE, "Recovery"), REPLAY_FUNCTION_OUTPUT)
-    return name
+    return output(stack_name(prefix, stage or STAGE, "Recovery"), REPLAY_FUNCTION_OUTPUT)
 
 
 def invoke(function: str, choice: Choice) -> dict[str, Any]:

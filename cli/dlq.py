@@ -162,7 +162,10 @@ def discard(  # noqa: PLR0913 - the command's options
             if not yes:
                 typer.confirm(f"Discard {len(messages)} letters for good?", abort=True)
             Audit(audit).write("discard", reason, messages)
-            replayer.mailbox.delete(messages, until=Deadline.after(SECONDS))
+            stayed = replayer.mailbox.delete(messages, until=Deadline.after(SECONDS))
+            if stayed:
+                msg = f"{len(stayed)} letters could not be deleted; they are still in the queue"
+                raise QuestionError(msg)
     typer.echo(f"{len(messages)} letters discarded" + (f"; see {audit}" if messages else ""))
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
-from json import JSONDecodeError, loads
+from json import loads
 from typing import Any
 
 from rich.markup import escape
@@ -44,7 +44,7 @@ def item_of(errand: Errand) -> str:
     letter = errand.letter
     if isinstance(letter, BatchLetter):
         return f"{letter.count} records of {letter.begin} to {letter.end}"
-    return letter.owner or str(dict(letter.key))
+    return errand.about
 
 
 def footer(pile: Pile, waiting: Waiting) -> str:
@@ -77,7 +77,7 @@ def letter(body: str) -> Table:
     """Show one letter whole."""
     try:
         whole = loads(body)
-    except JSONDecodeError:
+    except (ValueError, RecursionError):
         whole = {"text": body}
     return facts("A dead letter", whole if isinstance(whole, Mapping) else {"text": body})
 
@@ -91,6 +91,8 @@ def summary(told: Mapping[str, Any]) -> Table:
     }
     reasons = "\n".join(f"{count}: {reason}" for reason, count in told["reasons"].items())
     why = {"left because": reasons} if reasons else {}
+    if not told["complete"]:
+        why["not complete"] = "there may be more letters: run it again"
     return facts("Replayed", (counts or {"letters": "none was ready"}) | work | why)
 
 

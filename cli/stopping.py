@@ -4,6 +4,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from math import inf
+from sys import float_info
 from threading import Event
 from time import monotonic
 
@@ -19,7 +20,7 @@ def stoppable() -> Iterator[Deadline]:
         for number in (signal.SIGINT, signal.SIGTERM)
     }
     try:
-        yield Deadline(inf, lambda: inf if stop.is_set() else monotonic())
+        yield Deadline(float_info.max, lambda: inf if stop.is_set() else monotonic())
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

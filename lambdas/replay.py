@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import fields
+from math import isnan
 from typing import Any
 
 from lambdas.aws.deadline import Deadline
@@ -15,7 +16,11 @@ from lambdas.repair.runtime import replayer
 # Letters are deleted or written anew at the end of a round, in calls that may take this long each.
 DELETES_RESERVE = 4 * LONGEST_CALL
 ROUND_RESERVE = DELETES_RESERVE + 4 * LONGEST_CALL
-FIELDS = tuple(field.name for field in fields(Choice))  # that an event may choose letters by
+SECONDS = {"older_than", "newer_than"}
+# What an event may choose letters by.
+TYPES: Mapping[str, Any] = {
+    field.name: int | float if field.name in SECONDS else str for field in fields(Choice)
+}
 
 
 def handler(event: Mapping[str, Any], context: Invocation) -> dict[str, Any]:
@@ -38,8 +43,16 @@ def replay(
 
 def _choice(event: Mapping[str, Any]) -> Choice:
     """Read which letters are meant; an empty event means all of them."""
-    unknown = sorted(event.keys() - {*FIELDS})
+    unknown = sorted(event.keys() - TYPES.keys()) if isinstance(event, dict) else ["no object"]
     if unknown:
-        msg = f"the event holds {', '.join(unknown)}; letters are chosen by {', '.join(FIELDS)}"
+        msg = f"the event holds {', '.join(unknown)}; letters are chosen by {', '.join(TYPES)}"
         raise SettingsError(msg)
+    for name, value in event.items():
+        if isinstance(value, bool) or not isinstance(value, TYPES[name] | None) or _is_nan(value):
+            msg = f"the event's {name} is a {type(value).__name__}"
+            raise SettingsError(msg)
     return Choice(**event)
+
+
+def _is_nan(value: object) -> bool:
+    return isinstance(value, float) and isnan(value)

@@ -29,4 +29,4 @@ class Deadline:
     @property
     def passed(self) -> bool:
         """Tell whether it is too late."""
-        return self.remaining <= 0
+        return not self.remaining > 0

@@ -73,10 +73,10 @@ class Mailbox:
         answer = persist(call, "take letters from the queue", self._backoff, until)
         return [_message(one) for one in answer.get("Messages", [])]
 
-    def delete(self, messages: Sequence[Message], *, until: Deadline) -> None:
-        """Delete letters. One that stays after all is harmless: it is tried again."""
+    def delete(self, messages: Sequence[Message], *, until: Deadline) -> list[Message]:
+        """Delete letters, and return those that stayed: harmless, they are tried again."""
         delete = partial(self._client.delete_message_batch, QueueUrl=self._queue_url)
-        self._in_tens(delete, messages, {}, "delete letters", until)
+        return self._in_tens(delete, messages, {}, "delete letters", until)
 
     def put_back(self, messages: Sequence[Message], *, until: Deadline) -> None:
         """Let others see letters again at once."""
@@ -101,13 +101,16 @@ class Mailbox:
         more: dict[str, Any],
         asked: str,
         until: Deadline,
-    ) -> None:
+    ) -> list[Message]:
+        failed: list[Message] = []
         for share in chunks(messages, BATCH_LIMIT):
             entries = [
                 {"Id": str(place), "ReceiptHandle": message.receipt, **more}
                 for place, message in enumerate(share)
             ]
-            persist(partial(call, Entries=entries), asked, self._backoff, until)
+            answer = persist(partial(call, Entries=entries), asked, self._backoff, until)
+            failed += [share[int(one["Id"])] for one in answer.get("Failed", [])]
+        return failed
 
 
 def _message(message: Any) -> Message:

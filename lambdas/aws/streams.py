@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 # What DynamoDB answers when the records, the shard or the whole stream are gone.
 FORGOTTEN = {"TrimmedDataAccessException", "ResourceNotFoundException"}
 
+EMPTY_PAGES = 20  # in a row: the records are there, or they are not
+
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
@@ -46,19 +48,33 @@ class Streams:
             raise ExpiredRecordsError(msg) from error
 
     def _read(self, stretch: Stretch, until: Deadline) -> Iterator[Mapping[str, Any]]:
+        first, last = int(stretch.first), int(stretch.last)
+        begun = False
+        for record in self._records(stretch, until):
+            sequence = int(record["dynamodb"]["SequenceNumber"])
+            if (not begun and sequence != first) or sequence > last:
+                break
+            begun = True
+            yield delivered(record, stretch.stream_arn)
+            if sequence == last:
+                return
+        msg = "the stream no longer has all records of this letter"
+        raise ExpiredRecordsError(msg)
+
+    def _records(self, stretch: Stretch, until: Deadline) -> Iterator["RecordTypeDef"]:
+        """Read a shard on from the first record of a stretch."""
         iterator: str | None = self._begin(stretch, until)
+        empty = 0
         while iterator:
             call = partial(self._client.get_records, ShardIterator=iterator)
             page = persist(call, "read the stream again", self._backoff, until)
-            for record in page["Records"]:
-                sequence = int(record["dynamodb"]["SequenceNumber"])
-                if sequence <= int(stretch.last):
-                    yield delivered(record, stretch.stream_arn)
-                if sequence >= int(stretch.last):
-                    return
+            yield from page["Records"]
             iterator = page.get("NextShardIterator")
-        msg = "the shard ends before the last record of this letter"
-        raise ExpiredRecordsError(msg)
+            empty = 0 if page["Records"] else empty + 1
+            if empty == EMPTY_PAGES:
+                raise ServiceError("EmptyPages", "read the stream again")  # noqa: EM101 - a code
+            if empty:
+                self._backoff.pause(empty, until)
 
     def _begin(self, stretch: Stretch, until: Deadline) -> str:
         call = partial(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from lambdas.aws.deadline import Deadline
 from lambdas.aws.mailbox import Mailbox, Message
-from lambdas.model.errors import UnknownLetterError
+from lambdas.model.errors import ServiceError, UnknownLetterError
 from lambdas.repair.choice import Choice
 from lambdas.repair.errands import Errand, Errands
 
@@ -47,6 +47,7 @@ def browse(  # noqa: PLR0913 - all but two are keywords
             if limit is not None and len(pile) >= limit:
                 pile.whole = False
                 break
+        pile.whole = pile.whole and not until.passed
         yield pile
     finally:
         later = Deadline.after(PUT_BACK_SECONDS, until.clock)
@@ -54,7 +55,12 @@ def browse(  # noqa: PLR0913 - all but two are keywords
 
 
 def _take(mailbox: Mailbox, until: Deadline) -> list[Message]:
-    return mailbox.take(until=until, hide_seconds=HIDE_SECONDS)
+    try:
+        return mailbox.take(until=until, hide_seconds=HIDE_SECONDS)
+    except ServiceError:
+        if until.passed:
+            return []  # what was taken so far is shown
+        raise
 
 
 def _sort(pile: Pile, message: Message, errands: Errands, choice: Choice, now: float) -> None:

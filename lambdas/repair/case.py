@@ -9,7 +9,8 @@ from lambdas.pipeline.letter import Letter as Mail
 from lambdas.pipeline.letter import identify, letters
 from lambdas.repair.errands import Broken, Errand, Errands
 from lambdas.repair.letters import BatchLetter, tried_again
-from lambdas.repair.reconcile import Reconciled, Target
+from lambdas.repair.reconcile import Reconciled
+from lambdas.repair.target import Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ class Case:
     targets: list[Target] = field(default_factory=list)
     broken: list[Broken] = field(default_factory=list)
     problems: list[AdminViewError] = field(default_factory=list)
-    is_whole_batch: bool = False  # of Lambda's, and read from the stream to its end
+    mail: list[Mail] = field(default_factory=list)  # to be sent in its place
 
     @classmethod
     def of(cls, errand: Errand, errands: Errands, until: Deadline) -> "Case":
@@ -53,7 +54,6 @@ class Case:
         except AdminViewError as error:
             return cls(errand, problems=[error])
         case.problems += (broken.error for broken in case.broken)
-        case.is_whole_batch = isinstance(errand.letter, BatchLetter)
         return case
 
     @property
@@ -61,16 +61,23 @@ class Case:
         """Name the items it asks for."""
         return [target.owner for target in self.targets]
 
-    def tried_again(self, problem: AdminViewError, now: float) -> Mail:
-        """Write the letter anew after a replay that failed."""
-        letter = self.errand.letter
-        body = tried_again(letter, problem, now)
-        return Mail(0, self.errand.source, None, letter.error, letter.reason, body)
+    def write_anew(
+        self, problem: AdminViewError, outcomes: Iterable[Outcome], model: str, now: float
+    ) -> None:
+        """Write what is to stay in the queue instead of this letter.
 
-    def item_letters(self, outcomes: Iterable[Outcome], model: str) -> Iterator[Mail]:
-        """Write a letter of our own for each item of Lambda's letter that still fails."""
+        Of Lambda's letters that is what still fails, item by item: the stream will forget them.
+        """
         letter = self.errand.letter
-        assert isinstance(letter, BatchLetter)
+        if isinstance(letter, BatchLetter) and (self.targets or self.broken):
+            self.mail = [*self._item_letters(letter, outcomes, model)]
+        else:
+            body = tried_again(letter, problem, now)
+            self.mail = [Mail(0, self.errand.source, None, letter.error, letter.reason, body)]
+
+    def _item_letters(
+        self, letter: BatchLetter, outcomes: Iterable[Outcome], model: str
+    ) -> Iterator[Mail]:
         for broken in self.broken:
             yield from letters(0, identify(broken.record, None, model), broken.error, ())
         for target, problem in ((one.target, one.problem) for one in outcomes):

@@ -1,11 +1,9 @@
 """Which letters are meant."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from lambdas.aws.mailbox import Message
 from lambdas.repair.errands import Errand
-from lambdas.repair.letters import RecordLetter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,9 +36,9 @@ class Choice:
         return self == named and (self.id is None or message.id.startswith(self.id))
 
 
-def _names(errand: Errand) -> set[Any]:
+def _names(errand: Errand) -> set[str]:
     """List what an item may be called by."""
-    if not isinstance(errand.letter, RecordLetter):
+    if errand.target is None:
         return set()
-    values = {value for typed in errand.letter.key.values() for value in typed.values()}
-    return {errand.letter.owner, *values}
+    values = {value for typed in errand.target.key.values() for value in typed.values()}
+    return {errand.target.owner, *values}

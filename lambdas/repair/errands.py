@@ -11,13 +11,14 @@ from lambdas.model.errors import (
     ExpiredRecordsError,
     RecordError,
     UnknownLetterError,
+    kind_of,
 )
 from lambdas.model.item import Image
 from lambdas.model.row import ROW_LIMIT, RowKey
 from lambdas.pipeline.decode import Route, StreamRecord, decode
 from lambdas.pipeline.derive import derive
 from lambdas.repair.letters import BatchLetter, Letter, RecordLetter, open_letter
-from lambdas.repair.reconcile import Target
+from lambdas.repair.target import Target, target_by_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +28,15 @@ class Errand:
     message: Message
     letter: RecordLetter | BatchLetter
     source: str
+    target: Target | None  # that the letter itself names; of Lambda's, the stream does
 
     @property
     def about(self) -> str:
         """Name what it is about: letters about the same share their fate."""
-        letter = self.letter
-        if isinstance(letter, BatchLetter):
-            return f"{letter.stretch.shard_id}/{letter.stretch.first}"
-        return letter.owner or f"{letter.table}/{letter.key}"
+        if self.target:
+            return self.target.owner
+        assert isinstance(self.letter, BatchLetter)
+        return f"{self.letter.stretch.shard_id}/{self.letter.stretch.first}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,21 +57,24 @@ class Errands:
     def understand(self, message: Message) -> Errand:
         """Open a letter, or raise an UnknownLetterError that says why nothing can be done."""
         letter = open_letter(message.body)
-        return Errand(message, letter, self._route(letter).source.name)
+        target = self._target(letter) if isinstance(letter, RecordLetter) else None
+        return Errand(message, letter, self._route(letter).source.name, target)
 
     def targets(self, errand: Errand, until: Deadline) -> Iterator[Target | Broken]:
         """Find the items that a letter is about; those of Lambda's are read from the stream."""
         letter = errand.letter
-        if isinstance(letter, RecordLetter):
-            yield self._target(letter)
+        if errand.target:
+            yield errand.target
             return
+        assert isinstance(letter, BatchLetter)
         try:
             for record in self.streams.read(letter.stretch, until=until):
                 yield self._reread(record)
         except ExpiredRecordsError as error:
             msg = (
                 f"the stream no longer has these records, changed from {letter.begin} to "
-                f"{letter.end}. Run: adminview verify --source {errand.source} --repair"
+                f"{letter.end}. Run: adminview verify --source {errand.source} --repair; and then: "
+                f"adminview dlq discard --source {errand.source} --error {kind_of(error)}"
             )
             raise ExpiredRecordsError(msg) from error
 
@@ -83,13 +88,10 @@ class Errands:
         return route
 
     def _target(self, letter: RecordLetter) -> Target:
-        route = self._route(letter)
         try:
-            target = Target(route, route.source.key_of(letter.key), letter.rows)
-            assert target.owner  # raises if the key is too long to have rows
+            return target_by_key(self._route(letter), letter.key, letter.rows)
         except RecordError as error:
             raise UnknownLetterError(str(error)) from error
-        return target
 
     def _reread(self, record: StreamRecord) -> Target | Broken:
         try:

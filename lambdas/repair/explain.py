@@ -23,7 +23,8 @@ from lambdas.pipeline.decode import Route
 from lambdas.pipeline.derive import derive
 from lambdas.pipeline.letter import reason_of
 from lambdas.repair.compare import canonical, essence
-from lambdas.repair.reconcile import Plan, Reconciler, Target
+from lambdas.repair.reconcile import Plan, Reconciler
+from lambdas.repair.target import Target, target_by_owner
 
 
 class Verdict(StrEnum):
@@ -76,7 +77,7 @@ def explain(
     row = reconciler.rows.read([key], until=until).get(key)
     if row is None:
         return None
-    target = _target(row, key, routes)
+    target = target_by_owner(routes.values(), _text(row, OWNER), [key])
     if target is None:
         return Explanation(row, Verdict.UNOWNED)
     others = tuple(sorted(reconciler.rows.find(target.owner, until=until) - {key}))
@@ -94,17 +95,6 @@ def explain(
         others=others,
         difference=tuple(_difference(plan, key)),
     )
-
-
-def _target(row: Attributes, key: RowKey, routes: Mapping[str, Route]) -> Target | None:
-    owner = _text(row, OWNER)
-    for route in routes.values():
-        if owner.startswith(f"{route.source.name}/"):
-            try:
-                return Target(route, route.source.key_from(owner), frozenset({key}))
-            except ValueError:
-                return None
-    return None
 
 
 def _verdict(plan: Plan, key: RowKey) -> Verdict:

@@ -1,19 +1,33 @@
 """Dead letters, read back: ours about one record, and Lambda's about a stretch of a shard. Pure."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from json import JSONDecodeError, dumps, loads
+from json import dumps, loads
 from typing import Any
 
 from lambdas.aws.streams import Stretch
 from lambdas.model.errors import AdminViewError, UnknownLetterError, kind_of
+from lambdas.model.item import AttributeValue
 from lambdas.model.row import RowKey
-from lambdas.pipeline.decode import table_of
+from lambdas.model.source import TABLE_NAME
+from lambdas.pipeline.decode import FAR_FUTURE, table_of
 from lambdas.pipeline.letter import KIND, reason_of
 
 ATTEMPTS = "attempts"  # what Lambda's letters and ours have in common once they were tried
 BATCH = "DDBStreamBatchInfo"
+SEQUENCE = re.compile(r"[0-9]{1,40}")
+MOST_ATTEMPTS = 10**9
+# What reading a letter raises when a part is absent or of another kind.
+MALFORMED = (
+    AdminViewError,
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    TypeError,
+    ValueError,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,19 +40,14 @@ class Letter:
     error: str
     reason: str
     at: float | None  # when its first change was made, in seconds since 1970
-
-    @property
-    def attempts(self) -> int:
-        """Count the replays that failed."""
-        return int(self.facts.get(ATTEMPTS, {}).get("count", 0))
+    attempts: int  # replays that failed
 
 
 @dataclass(frozen=True, slots=True)
 class RecordLetter(Letter):
     """A record that could not be synced: whose it is, and which rows it may have touched."""
 
-    key: Mapping[str, Any]
-    owner: str | None
+    key: Mapping[str, AttributeValue]
     rows: frozenset[RowKey]
 
 
@@ -53,10 +62,15 @@ class BatchLetter(Letter):
 
 
 def open_letter(body: str) -> RecordLetter | BatchLetter:
-    """Read a letter, or raise an UnknownLetterError that says what it is not."""
+    """Read a letter, or raise an UnknownLetterError that says what it is not.
+
+    Anybody who may write to the queue can put anything there: every part is checked here, so that
+    no message can stop a replay.
+    """
     try:
         facts = loads(body)
-    except (JSONDecodeError, RecursionError) as error:
+        dumps(facts)  # or it could not be written anew
+    except (ValueError, RecursionError) as error:
         msg = "it is not JSON"
         raise UnknownLetterError(msg) from error
     kind = facts.get("kind") if isinstance(facts, dict) else None
@@ -65,7 +79,7 @@ def open_letter(body: str) -> RecordLetter | BatchLetter:
         raise UnknownLetterError(msg)
     try:
         return _record_letter(facts) if kind == KIND else _batch_letter(facts)
-    except (AdminViewError, KeyError, TypeError, ValueError, AttributeError) as error:
+    except MALFORMED as error:
         msg = f"it lacks something that such a letter has: {kind_of(error)}"
         raise UnknownLetterError(msg) from error
 
@@ -82,19 +96,16 @@ def tried_again(letter: Letter, error: AdminViewError, now: float) -> str:
 
 def _record_letter(facts: dict[str, Any]) -> RecordLetter:
     newest = facts.get(ATTEMPTS, facts)["error"]
-    if not isinstance(facts["key"], dict) or not isinstance(facts["table"], str):
-        msg = "a letter without key or table names no item"
-        raise TypeError(msg)
     return RecordLetter(
         facts=facts,
-        source=facts["source"],
-        table=facts["table"],
-        error=str(newest["kind"]),
-        reason=str(newest["reason"]),
-        at=facts["at"],
-        key=facts["key"],
-        owner=facts["owner"],
-        rows=frozenset((str(pk), str(sk)) for pk, sk in facts["rows"]),
+        source=None if facts["source"] is None else _text(facts["source"]),
+        table=_table(facts["table"]),
+        error=_text(newest["kind"]),
+        reason=_text(newest["reason"]),
+        at=None if facts["at"] is None else _time(facts["at"]),
+        attempts=_attempts(facts),
+        key={name: _value(value) for name, value in facts["key"].items()},
+        rows=frozenset((_text(pk), _text(sk)) for pk, sk in facts["rows"]),
     )
 
 
@@ -102,26 +113,66 @@ def _batch_letter(facts: dict[str, Any]) -> BatchLetter:
     batch, context = facts[BATCH], facts.get("requestContext", {})
     newest = facts.get(ATTEMPTS, {}).get("error", {})
     count = int(batch["batchSize"])
-    begin = str(batch["approximateArrivalOfFirstRecord"])
+    begin, end = (_text(batch[f"approximateArrivalOf{which}Record"]) for which in ("First", "Last"))
     stretch = Stretch(
-        stream_arn=str(batch["streamArn"]),
-        shard_id=str(batch["shardId"]),
-        first=str(batch["startSequenceNumber"]),
-        last=str(batch["endSequenceNumber"]),
+        stream_arn=_text(batch["streamArn"]),
+        shard_id=_text(batch["shardId"]),
+        first=_digits(batch["startSequenceNumber"]),
+        last=_digits(batch["endSequenceNumber"]),
     )
-    if not (stretch.first.isdecimal() and stretch.last.isdecimal()):
-        msg = "sequence numbers are digits"
+    if int(stretch.first) > int(stretch.last):
+        msg = "the first record comes after the last"
         raise ValueError(msg)
-    condition = str(context.get("condition", "Unknown"))
+    condition = _text(context.get("condition", "Unknown"))
     return BatchLetter(
         facts=facts,
         source=None,
-        table=table_of({"eventSourceARN": stretch.stream_arn}),
-        error=str(newest.get("kind", condition)),
-        reason=str(newest.get("reason", f"Lambda gave up on {count} records: {condition}")),
-        at=datetime.fromisoformat(begin).timestamp(),
+        table=_table(table_of({"eventSourceARN": stretch.stream_arn})),
+        error=_text(newest.get("kind", condition)),
+        reason=_text(newest.get("reason", f"Lambda gave up on {count} records: {condition}")),
+        at=_time(datetime.fromisoformat(begin).timestamp()),
+        attempts=_attempts(facts),
         stretch=stretch,
         count=count,
         begin=begin,
-        end=str(batch["approximateArrivalOfLastRecord"]),
+        end=end,
     )
+
+
+def _text(value: Any) -> str:
+    value.encode()  # neither what is no text, nor what cannot be sent
+    return str(value)
+
+
+def _table(value: Any) -> str:
+    if not TABLE_NAME.fullmatch(value):
+        msg = "not a table's name"
+        raise ValueError(msg)
+    return str(value)
+
+
+def _digits(value: Any) -> str:
+    if not SEQUENCE.fullmatch(value):
+        msg = "not a sequence number"
+        raise ValueError(msg)
+    return str(value)
+
+
+def _time(value: Any) -> float:
+    if isinstance(value, bool) or not 0 <= value < FAR_FUTURE:
+        msg = "not a time"
+        raise ValueError(msg)
+    return float(value)
+
+
+def _value(value: Any) -> AttributeValue:
+    ((kind, content),) = value.items()
+    return {_text(kind): _text(content)}
+
+
+def _attempts(facts: Mapping[str, Any]) -> int:
+    count = facts.get(ATTEMPTS, {}).get("count", 0)
+    if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count < MOST_ATTEMPTS:
+        msg = "not a count"
+        raise ValueError(msg)
+    return count

@@ -9,8 +9,9 @@ from lambdas.model.errors import AdminViewError, kind_of
 from lambdas.pipeline.letter import reason_of
 from lambdas.repair.case import Case
 from lambdas.repair.errands import Errand
-from lambdas.repair.reconcile import Plan, Target
+from lambdas.repair.reconcile import Plan
 from lambdas.repair.replay import Replayer
+from lambdas.repair.target import Target
 
 
 @dataclass(frozen=True, slots=True)

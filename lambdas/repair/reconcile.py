@@ -13,7 +13,7 @@ from lambdas.aws.deadline import Deadline
 from lambdas.aws.owned_rows import OwnedRows
 from lambdas.aws.source_tables import SourceTables
 from lambdas.model.errors import MovingItemError, OwnershipError, RecordError, RefusedRowError
-from lambdas.model.item import AttributeValue, Image
+from lambdas.model.item import Image
 from lambdas.model.row import (
     OWNER,
     RECONCILED,
@@ -23,29 +23,15 @@ from lambdas.model.row import (
     provenance,
     row_size,
 )
-from lambdas.pipeline.decode import Route
 from lambdas.pipeline.derive import derive
 from lambdas.repair.compare import same, same_row
+from lambdas.repair.target import Target
 
 ROUNDS = 10  # while the item moves; a hotter one is tried again later
 CLAIMED_TWICE = (
     "a row of this item belongs to another item; "
     "its PK and SK must name the one item it is derived from"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """An item to reconcile, and the keys of rows it may have left behind."""
-
-    route: Route
-    key: Mapping[str, AttributeValue]
-    rows: frozenset[RowKey] = frozenset()
-
-    @property
-    def owner(self) -> str:
-        """Name the item as its rows do."""
-        return self.route.source.owner(self.key)
 
 
 @dataclass(frozen=True, slots=True)

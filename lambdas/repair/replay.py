@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from time import time
@@ -22,10 +23,12 @@ from lambdas.pipeline.letter import reason_of
 from lambdas.repair.case import Case, Outcome
 from lambdas.repair.choice import Choice
 from lambdas.repair.errands import Errands
-from lambdas.repair.reconcile import Reconciled, Reconciler, Target
+from lambdas.repair.reconcile import Reconciled, Reconciler
+from lambdas.repair.target import Target
 
 ROUND = 100  # letters that are taken up together: those for one item are one reconcile
 VAIN_ROUNDS = 2  # in a row that bring nothing new
+MOST_REASONS = 50  # that a summary lists
 ALL = Choice()
 
 
@@ -52,12 +55,13 @@ class Summary:
     items: int = 0
     rows_put: int = 0
     rows_deleted: int = 0
+    complete: bool = True  # False: there was no time for all, and there may be more
 
     def as_dict(self) -> dict[str, Any]:
         """Show everything as plain data."""
         return asdict(self) | {
             "fates": {fate.value: self.fates[fate] for fate in Fate},
-            "reasons": dict(self.reasons.most_common()),
+            "reasons": dict(self.reasons.most_common(MOST_REASONS)),
         }
 
 
@@ -86,19 +90,25 @@ class Replayer:
         run = _Run(self, choice, until, end, tell or (lambda *_: None))
         vain = 0
         try:
-            while vain < VAIN_ROUNDS and not until.passed and (taken := self.take_round(until)):
+            while vain < run.patience and (taken := self.take_round(until)):
                 vain = 0 if run.handle(taken) else vain + 1
+            run.summary.complete = vain < run.patience and not until.passed
         finally:
-            self.mailbox.put_back(run.untouched, until=end)
+            with suppress(ServiceError):  # a courtesy: the queue shows them again by itself
+                self.mailbox.put_back(run.untouched, until=end)
         return run.summary
 
     def take_round(self, until: Deadline) -> list[Message]:
         """Take up letters until there are enough for a round, or no more."""
         taken: list[Message] = []
-        while len(taken) < ROUND and not until.passed:
-            if not (some := self.mailbox.take(until=until)):
-                break
-            taken += some
+        try:
+            while len(taken) < ROUND and not until.passed:
+                if not (some := self.mailbox.take(until=until)):
+                    break
+                taken += some
+        except ServiceError:
+            if not taken and not until.passed:
+                raise
         return taken
 
 
@@ -114,7 +124,8 @@ class _Run:
         self._end = end
         self._tell = tell
         self._seen: set[str] = set()
-        self._failed: set[str] = set()  # what letters were about that failed in this run
+        self._sent: set[str] = set()
+        self._failed: dict[str, AdminViewError] = {}  # what letters were about that failed
         self.untouched: list[Message] = []
         self.summary = Summary()
 
@@ -124,9 +135,22 @@ class _Run:
         self._seen |= fresh.keys()
         cases = [case for message in fresh.values() if (case := self._open(message))]
         outcomes = self._reconcile_all(cases)
-        done = [case.errand.message for case in cases if self._settle(case, outcomes)]
+        answered = [case for case in cases if self._settle(case, outcomes)]
+        # First those that are done: if letters cannot be deleted, none may be written anew.
+        done = [case.errand.message for case in answered if not case.mail]
         self._by.mailbox.delete(done, until=self._end)
+        for case in answered:
+            if case.mail:
+                self._replace(case)
         return bool(fresh)
+
+    @property
+    def patience(self) -> int:
+        """Count the rounds in a row that may bring nothing new.
+
+        In a long run letters that were put aside come back before those that nobody has seen.
+        """
+        return VAIN_ROUNDS + len(self._seen) // ROUND
 
     def _open(self, message: Message) -> Case | None:
         """Find out what a letter asks for, if it can be understood and is meant."""
@@ -140,7 +164,10 @@ class _Run:
         if not self._choice.takes(errand, self._by.now()):
             self.untouched.append(message)
             return None
-        if errand.about in self._failed:
+        if message.body in self._sent:
+            return None  # this very run wrote it
+        if failed := self._failed.get(errand.about):
+            self._note(message, Fate.FAILING, failed)
             return None  # it rests until the queue shows it again
         return Case.of(errand, self._by.errands, self._until)
 
@@ -168,7 +195,7 @@ class _Run:
             return error
 
     def _settle(self, case: Case, all_outcomes: Mapping[str, Outcome]) -> bool:
-        """Decide what becomes of a letter, and tell whether it may be deleted."""
+        """Decide what becomes of a letter, and tell whether it is answered: done, or to be anew."""
         outcomes = [all_outcomes[owner] for owner in dict.fromkeys(case.owners)]
         problems = [*case.problems, *(one.problem for one in outcomes if one.problem)]
         message = case.errand.message
@@ -176,26 +203,22 @@ class _Run:
             self._note(message, Fate.LEFT, refused[0])
             return False
         if problems:
-            self._failed.add(case.errand.about)
+            self._failed[case.errand.about] = problems[0]
             expired = isinstance(problems[0], ExpiredRecordsError)
             self._note(message, Fate.EXPIRED if expired else Fate.FAILING, problems[0])
-            return self._write_anew(case, problems[0], outcomes)
+            case.write_anew(problems[0], outcomes, self._by.reconciler.model, self._by.now())
+            return True
         changed = any(not outcome.unchanged for outcome in outcomes)
         self._note(message, Fate.RECONCILED if changed else Fate.UNCHANGED)
         return True
 
-    def _write_anew(self, case: Case, problem: AdminViewError, outcomes: Iterable[Outcome]) -> bool:
-        """Write a letter anew with what was learned, and tell whether the queue took it.
-
-        Of Lambda's letters only what still fails stays, item by item: the stream will forget them.
-        """
+    def _replace(self, case: Case) -> None:
+        """Send a letter anew, and only then delete the old one."""
         by = self._by
-        if case.is_whole_batch:
-            mail = [*case.item_letters(outcomes, by.reconciler.model)]
-        else:
-            mail = [case.tried_again(problem, by.now())]
-        unsent, _ = by.post.send(mail, until=self._end, delay_seconds=by.retry_seconds)
-        return not unsent
+        self._sent.update(mail.body for mail in case.mail)
+        unsent, _ = by.post.send(case.mail, until=self._end, delay_seconds=by.retry_seconds)
+        if not unsent:
+            by.mailbox.delete([case.errand.message], until=self._end)
 
     def _note(self, message: Message, fate: Fate, error: AdminViewError | None = None) -> None:
         self.summary.fates[fate] += 1

@@ -18,8 +18,9 @@ from lambdas.model.delivery import NEXT_TRY_SECONDS
 from lambdas.model.item import AttributeValue, encode
 from lambdas.pipeline.decode import routes
 from lambdas.repair.errands import Errands
-from lambdas.repair.reconcile import Reconciled, Reconciler, Target
+from lambdas.repair.reconcile import Reconciled, Reconciler
 from lambdas.repair.replay import Replayer
+from lambdas.repair.target import Target, target_by_key
 from lambdas.views import registry
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def target_of(
     """Name an item of a source, by its key in DynamoDB JSON."""
     found = model.source(source)
     by_source = {route.source: route for route in routes(model, settings.sources).values()}
-    return Target(by_source[found], found.key_of(key))
+    return target_by_key(by_source[found], key)
 
 
 def reconcile(source: str, key: Mapping[str, object], *, seconds: float = 30.0) -> Reconciled:

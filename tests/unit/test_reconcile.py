@@ -17,7 +17,8 @@ from lambdas.model.errors import (
 )
 from lambdas.model.row import OWNER, RowKey
 from lambdas.pipeline.decode import Route
-from lambdas.repair.reconcile import ROUNDS, Reconciler, Target
+from lambdas.repair.reconcile import ROUNDS, Reconciler
+from lambdas.repair.target import Target
 from tests.events import image
 
 things = Source("Things", partition_key="id")

@@ -1,0 +1,64 @@
+"""The item that a repair is about."""
+
+from base64 import b64decode
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+
+from lambdas.model.errors import RowError, UnreadableRecordError
+from lambdas.model.item import AttributeValue, number_text
+from lambdas.model.row import PARTITION_LIMIT, SORT_LIMIT, RowKey, size_of
+from lambdas.pipeline.decode import Route
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """An item to reconcile, and the keys of rows it may have left behind."""
+
+    route: Route
+    key: Mapping[str, AttributeValue]
+    rows: frozenset[RowKey] = frozenset()
+
+    @property
+    def owner(self) -> str:
+        """Name the item as its rows do."""
+        return self.route.source.owner(self.key)
+
+
+def target_by_key(
+    route: Route, key: Mapping[str, AttributeValue], rows: Iterable[RowKey] = ()
+) -> Target:
+    """Name an item by its key, or raise an UnreadableRecordError if none can have it."""
+    target = Target(route, route.source.key_of(key), frozenset(rows))
+    if not target.owner or not all(map(_can_be_key, target.key.values(), LIMITS)):
+        msg = f"no item of source {route.source.name!r} can have this key"
+        raise UnreadableRecordError(msg)
+    return target
+
+
+def target_by_owner(
+    routes: Iterable[Route], owner: str, rows: Iterable[RowKey] = ()
+) -> Target | None:
+    """Find the item that an owner names; None if there can be none."""
+    name = owner.partition("/")[0]
+    route = next((one for one in routes if one.source.name == name), None)
+    try:
+        return route and target_by_key(route, route.source.key_from(owner), rows)
+    except (ValueError, UnreadableRecordError):
+        return None
+
+
+LIMITS = (PARTITION_LIMIT, SORT_LIMIT)  # of a partition key, and of a sort key
+
+
+def _can_be_key(value: AttributeValue, limit: int) -> bool:
+    """Tell whether DynamoDB takes a value as part of a key: one it refuses fails all of a call."""
+    ((kind, content),) = value.items()
+    try:
+        if kind == "N":
+            number_text(Decimal(content))
+        elif kind == "B":
+            b64decode(content, validate=True)
+        return 0 < size_of(value) <= limit
+    except (ArithmeticError, ValueError, RowError):
+        return False

@@ -1,0 +1,242 @@
+"""A dead-letter queue in memory, letters to put into it, and all that a replay works with."""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any, cast
+
+from lambdas.aws.dead_letters import DeadLetters
+from lambdas.aws.deadline import Deadline
+from lambdas.aws.mailbox import Mailbox, Message
+from lambdas.model import Item, Row, Source, view
+from lambdas.model.errors import AdminViewError
+from lambdas.model.row import RowKey
+from lambdas.pipeline.decode import Route
+from lambdas.repair.choice import Choice
+from lambdas.repair.errands import Errand, Errands
+from lambdas.repair.reconcile import Reconciled
+from lambdas.repair.replay import ALL, Replayer, Summary
+from lambdas.repair.target import Target
+from tests.events import AT, STREAM
+from tests.fakes import NO_WAIT
+
+NOW = AT + 1000.0
+HIDDEN_SECONDS = 360  # as the queue says
+things = Source("Things", partition_key="id")
+
+
+@view(things)
+def parts(item: Item) -> Iterator[Row]:
+    """Derive a row per part."""
+    for name in item["parts"]:
+        yield Row(f"THING#{item['id']}", name)
+
+
+ROUTES = {"Things": Route("Things", things, (parts,))}
+
+
+def facts(id_: str = "a", *rows: str, **changes: Any) -> dict[str, Any]:
+    """Say what our letter about a thing says."""
+    return {
+        "kind": "adminview.letter/1",
+        "source": "Things",
+        "table": "Things",
+        "key": {"id": {"S": id_}},
+        "owner": f"Things/{id_}",
+        "event": "MODIFY",
+        "sequence": "000000000000000000001",
+        "at": float(AT),
+        "stream": STREAM.format("Things"),
+        "model": "model-0",
+        "error": {"kind": "ViewError", "reason": "the view raised LookupError"},
+        "rows": [[f"THING#{id_}", row] for row in rows],
+    } | changes
+
+
+def ours(id_: str = "a", *rows: str, **changes: Any) -> str:
+    """Write a letter as the sync does."""
+    return json.dumps(facts(id_, *rows, **changes))
+
+
+def batch_facts(first: int = 1, last: int = 2, **changes: Any) -> dict[str, Any]:
+    """Say what Lambda's letter says, of a function that crashed."""
+    batch = {
+        "shardId": "shardId-00000001573689847184-864758bb",
+        "startSequenceNumber": f"{first:021d}",
+        "endSequenceNumber": f"{last:021d}",
+        "approximateArrivalOfFirstRecord": "2026-09-21T14:13:20Z",
+        "approximateArrivalOfLastRecord": "2026-09-21T14:14:20Z",
+        "batchSize": last - first + 1,
+        "streamArn": STREAM.format("Things"),
+    }
+    return {
+        "requestContext": {
+            "requestId": "316aa6d0-8154-xmpl-9af7-85d5f4a6bc81",
+            "functionArn": "arn:aws:lambda:us-east-1:111122223333:function:sync",
+            "condition": "RetryAttemptsExhausted",
+            "approximateInvokeCount": 1,
+        },
+        "responseContext": {"statusCode": 200, "functionError": "Unhandled"},
+        "version": "1.0",
+        "timestamp": "2026-09-21T15:00:00.000Z",
+        "DDBStreamBatchInfo": batch | changes,
+    }
+
+
+def lambdas_own(first: int = 1, last: int = 2, **changes: Any) -> str:
+    """Write a letter as Lambda does."""
+    return json.dumps(batch_facts(first, last, **changes))
+
+
+def message(body: str, id_: str = "m-1", sent: float = AT) -> Message:
+    """Take up a letter."""
+    return Message(id_, f"{id_}/1", body, sent, 1)
+
+
+def errand(body: str, id_: str = "m-1", sent: float = AT) -> Errand:
+    """Take up a letter and understand it."""
+    return Errands(ROUTES, cast("Any", None)).understand(message(body, id_, sent))
+
+
+class FakeSqs:
+    """One queue with SQS' rules. *faults* are raised, in turn, by the operation they name."""
+
+    def __init__(self, log: list[str] | None = None) -> None:
+        self.log = [] if log is None else log
+        self.now = NOW
+        self.bodies: dict[str, str] = {}
+        self.visible_at: dict[str, float] = {}
+        self.delays: list[int | None] = []
+        self.faults: dict[str, list[Exception]] = defaultdict(list)
+        self.asked: list[dict[str, Any]] = []
+        self._ids = count(1)
+        self._receipts = count(1)
+
+    def add(self, *bodies: str, delay: float = 0) -> None:
+        for body in bodies:
+            id_ = f"m-{next(self._ids)}"
+            self.bodies[id_] = body
+            self.visible_at[id_] = self.now + delay
+
+    def hidden(self) -> set[str]:
+        return {id_ for id_, at in self.visible_at.items() if at > self.now}
+
+    def receive_message(self, **asked: Any) -> dict[str, Any]:
+        self._begin("receive", asked)
+        ready = [id_ for id_ in self.bodies if id_ not in self.hidden()]
+        ready = ready[: asked["MaxNumberOfMessages"]]
+        for id_ in ready:
+            self.visible_at[id_] = self.now + asked.get("VisibilityTimeout", HIDDEN_SECONDS)
+        return {"Messages": [self._message(id_) for id_ in ready]} if ready else {}
+
+    def delete_message_batch(self, **asked: Any) -> dict[str, Any]:
+        self._begin("delete", asked)
+        for id_ in self._named(asked):
+            self.log.append(f"delete {id_}")
+            self.bodies.pop(id_, None)
+            self.visible_at.pop(id_, None)
+        return {}
+
+    def change_message_visibility_batch(self, **asked: Any) -> dict[str, Any]:
+        self._begin("change", asked)
+        for id_, entry in zip(self._named(asked), asked["Entries"], strict=True):
+            self.log.append(f"put back {id_}")
+            if id_ in self.bodies:
+                self.visible_at[id_] = self.now + entry["VisibilityTimeout"]
+        return {}
+
+    def send_message_batch(self, **asked: Any) -> dict[str, Any]:
+        self._begin("send", asked)
+        for entry in asked["Entries"]:
+            self.log.append("send")
+            self.delays.append(entry.get("DelaySeconds"))
+            self.add(entry["MessageBody"], delay=entry.get("DelaySeconds", 0))
+        return {"Failed": []}
+
+    def _begin(self, operation: str, asked: dict[str, Any]) -> None:
+        assert asked["QueueUrl"] == "queue"
+        assert len(asked.get("Entries", [])) <= 10
+        self.asked.append(asked)
+        if self.faults[operation]:
+            raise self.faults[operation].pop(0)
+
+    def _message(self, id_: str) -> dict[str, Any]:
+        return {
+            "MessageId": id_,
+            "ReceiptHandle": f"{id_}/{next(self._receipts)}",
+            "Body": self.bodies[id_],
+            "Attributes": {"SentTimestamp": f"{AT}500", "ApproximateReceiveCount": "2"},
+        }
+
+    def _named(self, asked: dict[str, Any]) -> list[str]:
+        entries = asked["Entries"]
+        assert len({entry["Id"] for entry in entries}) == len(entries), "SQS wants them distinct"
+        return [entry["ReceiptHandle"].split("/")[0] for entry in entries]
+
+
+@dataclass
+class FakeReconciler:
+    """A reconciler that remembers, and that ends as it is told to."""
+
+    log: list[str]
+    results: dict[str, Reconciled | AdminViewError] = field(default_factory=dict)
+    rows: dict[str, frozenset[RowKey]] = field(default_factory=dict)
+    model: str = "model-1"
+
+    def reconcile(self, target: Target, *, until: Deadline) -> Reconciled:  # noqa: ARG002 - the real one's
+        self.log.append(f"reconcile {target.owner}")
+        self.rows[target.owner] = target.rows
+        result = self.results.get(target.owner, Reconciled(put=1))
+        if isinstance(result, AdminViewError):
+            raise result
+        return result
+
+
+@dataclass
+class FakeStreams:
+    """A stream that has some records, or that fails."""
+
+    records: list[Any] = field(default_factory=list)
+    error: AdminViewError | None = None
+
+    def read(self, stretch: Any, *, until: Deadline) -> Iterator[Any]:  # noqa: ARG002 - the real one's
+        yield from self.records
+        if self.error:
+            raise self.error
+
+
+class Lab:
+    """A replayer, and what it works with."""
+
+    def __init__(self) -> None:
+        self.log: list[str] = []
+        self.sqs = FakeSqs(self.log)
+        self.reconciler = FakeReconciler(self.log)
+        self.streams = FakeStreams()
+        self.retry_seconds = HIDDEN_SECONDS
+
+    @property
+    def replayer(self) -> Replayer:
+        sqs = cast("Any", self.sqs)
+        return Replayer(
+            errands=Errands(ROUTES, cast("Any", self.streams)),
+            reconciler=cast("Any", self.reconciler),
+            mailbox=Mailbox(sqs, "queue", NO_WAIT),
+            post=DeadLetters(sqs, "queue", NO_WAIT),
+            retry_seconds=self.retry_seconds,
+            now=lambda: self.sqs.now,
+        )
+
+    def fail(self, id_: str, error: AdminViewError) -> None:
+        """Let the reconcile of an item fail."""
+        self.reconciler.results[f"Things/{id_}"] = error
+
+    def replay(self, choice: Choice = ALL, **more: Any) -> Summary:
+        soon = Deadline.after(60)
+        return self.replayer.replay(choice, **{"until": soon, "end": soon} | more)
+
+    def letters(self) -> list[dict[str, Any]]:
+        """Read what is in the queue now, hidden or not."""
+        return [json.loads(body) for body in self.sqs.bodies.values()]

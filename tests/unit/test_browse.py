@@ -1,0 +1,109 @@
+"""The queue can be looked through, and is afterwards as it was."""
+
+from typing import Any
+
+import pytest
+
+from lambdas.aws.deadline import Deadline
+from lambdas.model.errors import ServiceError
+from lambdas.repair.browse import HIDE_SECONDS, browse
+from lambdas.repair.choice import Choice
+from tests.fakes import refusal
+from tests.replay_lab import Lab, lambdas_own, ours
+
+ALL = Choice()
+
+
+@pytest.fixture
+def lab() -> Lab:
+    """Begin with letters of each kind."""
+    lab = Lab()
+    lab.sqs.add(ours("a"), lambdas_own(), "no letter", ours("b"))
+    return lab
+
+
+def look(lab: Lab, choice: Choice = ALL, limit: int | None = None) -> Any:
+    by = lab.replayer
+    until = Deadline.after(60)
+    return browse(by.mailbox, by.errands, choice=choice, now=by.now, until=until, limit=limit)
+
+
+def test_letters_are_sorted_into_those_that_are_understood_and_others(lab: Lab) -> None:
+    with look(lab) as pile:
+        assert [errand.message.id for errand in pile.meant] == ["m-1", "m-2", "m-4"]
+        ((unknown, why),) = pile.unknown
+        assert (unknown.id, why) == ("m-3", "it is not JSON")
+        assert (len(pile), pile.whole) == (4, True)
+
+
+def test_only_letters_that_are_meant_are_shown(lab: Lab) -> None:
+    with look(lab, Choice(key="b")) as pile:
+        assert [errand.message.id for errand in pile.meant] == ["m-4"]
+        assert pile.unknown == []
+    assert lab.sqs.hidden() == set()
+
+
+def test_nobody_else_sees_the_letters_meanwhile_and_everybody_afterwards(lab: Lab) -> None:
+    with look(lab):
+        assert len(lab.sqs.hidden()) == 4
+        lab.sqs.now += HIDE_SECONDS
+        assert lab.sqs.hidden() == set(), "even if this one is killed"
+        lab.sqs.now -= HIDE_SECONDS
+    assert lab.sqs.hidden() == set()
+    assert len(lab.sqs.bodies) == 4
+
+
+def test_letters_are_put_back_even_if_their_reader_fails(lab: Lab) -> None:
+    with pytest.raises(LookupError), look(lab):
+        raise LookupError
+    assert lab.sqs.hidden() == set()
+
+
+def test_letters_are_put_back_even_if_the_queue_fails_half_way(lab: Lab) -> None:
+    lab.sqs.add(*(ours(f"i{number}") for number in range(10)))
+    receive = lab.sqs.receive_message
+
+    def once(**asked: Any) -> Any:
+        lab.sqs.faults["receive"] = [refusal("AccessDenied", "ReceiveMessage")]
+        lab.sqs.receive_message = receive  # type: ignore[method-assign]
+        return {"Messages": [lab.sqs._message("m-1")]} if asked else {}
+
+    lab.sqs.receive_message = once  # type: ignore[method-assign]
+    with pytest.raises(ServiceError, match="AccessDenied"), look(lab):
+        pass
+    assert lab.log == ["put back m-1"]
+
+
+def test_looking_ends_soon_after_the_limit_and_says_that_there_may_be_more(lab: Lab) -> None:
+    lab.sqs.add(*(ours(f"i{number}") for number in range(30)))
+    with look(lab, limit=5) as pile:
+        assert len(pile) == 10
+        assert not pile.whole
+    assert lab.sqs.hidden() == set()
+
+
+def test_letters_that_are_not_meant_do_not_count_for_the_limit(lab: Lab) -> None:
+    lab.sqs.add(*(ours(f"i{number}") for number in range(30)), ours("last"))
+    with look(lab, Choice(key="last"), limit=1) as pile:
+        assert len(pile) == 1
+
+
+def test_letters_that_come_again_are_shown_once_and_end_it(lab: Lab) -> None:
+    receive = lab.sqs.receive_message
+    lab.sqs.receive_message = lambda **asked: receive(**asked | {"VisibilityTimeout": 0})  # type: ignore[method-assign]
+    with look(lab) as pile:
+        assert len(pile) == 4
+
+
+def test_letters_that_were_deleted_meanwhile_stay_deleted(lab: Lab) -> None:
+    with look(lab, Choice(id="m-3")) as pile:
+        messages = [message for message, _ in pile.unknown]
+        lab.replayer.mailbox.delete(messages, until=Deadline.after(60))
+    assert [*lab.sqs.bodies] == ["m-1", "m-2", "m-4"]
+
+
+def test_looking_asks_nothing_of_tables_and_streams(lab: Lab) -> None:
+    lab.streams.error = ServiceError("AccessDeniedException", "read the stream again")
+    with look(lab) as pile:
+        assert len(pile.meant) == 3
+    assert lab.log == [f"put back m-{number}" for number in range(1, 5)]

@@ -1,0 +1,91 @@
+"""A choice takes the letters that have all it asks for."""
+
+import pytest
+
+from lambdas.repair.choice import Choice
+from tests.events import AT
+from tests.replay_lab import errand, lambdas_own, message, ours
+
+NOW = AT + 100.0
+OURS = errand(ours("a"), "4f2a-1")
+LAMBDAS = errand(lambdas_own(), "4f2a-2")
+
+
+@pytest.mark.parametrize(
+    ("choice", "takes"),
+    [
+        (Choice(), True),
+        (Choice(id="4f2a-1"), True),
+        (Choice(id="4f2a"), True),
+        (Choice(id="2a-1"), False),
+        (Choice(source="Things"), True),
+        (Choice(source="Thing"), False),
+        (Choice(error="ViewError"), True),
+        (Choice(error="View"), False),
+        (Choice(key="Things/a"), True),
+        (Choice(key="a"), True),
+        (Choice(key="Things"), False),
+        (Choice(older_than=99), True),
+        (Choice(older_than=100), False),
+        (Choice(newer_than=101), True),
+        (Choice(newer_than=100), False),
+        (Choice(older_than=99, newer_than=101), True),
+        (Choice(older_than=99, source="Other"), False),
+        (Choice(id="4f2a", source="Things", error="ViewError", key="a"), True),
+    ],
+)
+def test_a_letter_is_taken_if_it_has_all_that_is_asked_for(choice: Choice, takes: bool) -> None:  # noqa: FBT001 - a parameter
+    assert choice.takes(OURS, NOW) is takes
+
+
+@pytest.mark.parametrize(
+    ("choice", "takes"),
+    [
+        (Choice(source="Things"), True),
+        (Choice(error="RetryAttemptsExhausted"), True),
+        (Choice(older_than=99, newer_than=101), True),
+        (Choice(key="a"), False),
+        (Choice(key="Things/a"), False),
+    ],
+)
+def test_lambdas_letter_has_a_source_an_error_and_an_age_but_no_key(
+    choice: Choice,
+    takes: bool,  # noqa: FBT001 - a parameter
+) -> None:
+    assert choice.takes(LAMBDAS, NOW) is takes
+
+
+def test_a_letter_without_a_time_is_as_old_as_its_message() -> None:
+    timeless = errand(ours(at=None), sent=NOW - 10)
+    assert Choice(older_than=9).takes(timeless, NOW)
+    assert not Choice(older_than=11).takes(timeless, NOW)
+
+
+def test_a_letter_that_was_tried_is_chosen_by_its_newest_error() -> None:
+    attempts = {"count": 1, "at": "", "error": {"kind": "MovingItemError", "reason": ""}}
+    tried = errand(ours(attempts=attempts))
+    assert Choice(error="MovingItemError").takes(tried, NOW)
+    assert not Choice(error="ViewError").takes(tried, NOW)
+
+
+def test_a_letter_without_an_owner_is_chosen_by_a_value_of_its_key() -> None:
+    assert Choice(key="a").takes(errand(ours(owner=None)), NOW)
+
+
+@pytest.mark.parametrize(
+    ("choice", "takes"),
+    [
+        (Choice(), True),
+        (Choice(id="4f2a"), True),
+        (Choice(id="5"), False),
+        (Choice(source="Things"), False),
+        (Choice(id="4f2a", source="Things"), False),
+        (Choice(older_than=1), False),
+        (Choice(newer_than=0), False),
+    ],
+)
+def test_an_unknown_message_is_taken_by_its_id_and_by_nothing_else(
+    choice: Choice,
+    takes: bool,  # noqa: FBT001 - a parameter
+) -> None:
+    assert choice.takes_unknown(message("no letter", "4f2a-3")) is takes

@@ -1,0 +1,158 @@
+"""A deployment is found by the outputs of its stacks, or it is said what is missing."""
+
+import json
+from dataclasses import replace
+from io import BytesIO
+from typing import Any
+
+import boto3
+import pytest
+from botocore.exceptions import ClientError
+
+from cli.deployment import (
+    check_model,
+    check_queue,
+    declared,
+    deployed_function,
+    find_settings,
+    invoke,
+    known_source,
+)
+from lambdas.aws.settings import Settings
+from lambdas.model.errors import QuestionError, SettingsError
+from lambdas.repair.choice import Choice
+from tests.fakes import refusal
+from tests.shop import registry
+
+SETTINGS = Settings("the-view", "https://queue", {"Orders": "prod-Orders"}, "abc")
+ENDPOINT = {"AWS_ENDPOINT_URL": "http://127.0.0.1:1"}
+
+
+class FakeAws:
+    """Stacks with outputs, and a function with an answer."""
+
+    def __init__(self) -> None:
+        self.stacks: dict[str, dict[str, str]] = {}
+        self.answer: Any = {}
+        self.function_error: dict[str, str] = {}
+        self.refusal: ClientError | None = None
+        self.invoked: list[tuple[str, Any]] = []
+        self.configs: dict[str, Any] = {}
+
+    def client(self, service: str, config: Any = None) -> "FakeAws":
+        self.configs[service] = config
+        return self
+
+    def describe_stacks(self, StackName: str) -> Any:  # noqa: N803 - boto3's
+        if self.refusal:
+            raise self.refusal
+        if StackName not in self.stacks:
+            raise refusal("ValidationError", "DescribeStacks")
+        found = self.stacks[StackName]
+        outputs = [{"OutputKey": key, "OutputValue": value} for key, value in found.items()]
+        return {"Stacks": [{"Outputs": outputs} if outputs else {}]}
+
+    def invoke(self, FunctionName: str, Payload: bytes) -> Any:  # noqa: N803 - boto3's
+        self.invoked.append((FunctionName, json.loads(Payload)))
+        return {"Payload": BytesIO(json.dumps(self.answer).encode()), **self.function_error}
+
+
+@pytest.fixture
+def aws(monkeypatch: pytest.MonkeyPatch) -> FakeAws:
+    """Begin with nothing deployed."""
+    fake = FakeAws()
+    monkeypatch.setattr(boto3, "client", fake.client)
+    return fake
+
+
+def test_settings_come_from_the_outputs_of_the_stage_that_is_named(aws: FakeAws) -> None:
+    aws.stacks["team-AdminView-prod-Sync"] = {"Settings": json.dumps(SETTINGS.to_env())}
+    assert find_settings(registry(), {}, "prod", "team-") == SETTINGS
+
+
+def test_the_stage_is_dev_unless_it_is_named(aws: FakeAws) -> None:
+    aws.stacks["AdminView-dev-Sync"] = {"Settings": json.dumps(SETTINGS.to_env())}
+    assert find_settings(registry(), {}, None, "") == SETTINGS
+
+
+def test_a_functions_own_environment_comes_first(aws: FakeAws) -> None:
+    assert find_settings(registry(), SETTINGS.to_env() | ENDPOINT, "prod", "") == SETTINGS
+    assert aws.configs == {}
+
+
+def test_a_local_engine_has_the_names_of_the_view_files(aws: FakeAws) -> None:
+    queue = {"ADMINVIEW_DEAD_LETTER_QUEUE_URL": "http://queue"}
+    found = find_settings(registry(), ENDPOINT | queue, None, "")
+    assert found == declared(registry(), "http://queue")
+    assert found.sources["Orders"] == "Orders"
+    assert found.model == registry().fingerprint
+    assert aws.configs == {}
+
+
+def test_a_local_engine_that_was_deployed_to_is_asked_for_its_stacks(aws: FakeAws) -> None:
+    aws.stacks["AdminView-dev-Sync"] = {"Settings": json.dumps(SETTINGS.to_env())}
+    assert find_settings(registry(), ENDPOINT, "dev", "") == SETTINGS
+
+
+def test_a_stack_that_is_not_there_is_named_with_what_to_do(aws: FakeAws) -> None:
+    with pytest.raises(
+        SettingsError, match=r"no stack 'AdminView-prod-Sync'.*--stage and --prefix"
+    ):
+        find_settings(registry(), {}, "prod", "")
+    assert "cloudformation" in aws.configs
+
+
+def test_other_trouble_with_cloudformation_is_not_taken_for_a_missing_stack(aws: FakeAws) -> None:
+    aws.refusal = refusal("AccessDenied", "DescribeStacks")
+    with pytest.raises(ClientError, match="AccessDenied"):
+        find_settings(registry(), {}, "prod", "")
+
+
+@pytest.mark.parametrize("outputs", [{}, {"Another": "x"}])
+def test_a_stack_without_the_output_is_of_another_version(
+    aws: FakeAws, outputs: dict[str, str]
+) -> None:
+    aws.stacks["AdminView-dev-Recovery"] = outputs
+    with pytest.raises(SettingsError, match="has no output 'ReplayFunctionName': deploy"):
+        deployed_function(None, "")
+
+
+def test_the_replay_function_is_found(aws: FakeAws) -> None:
+    aws.stacks["AdminView-prod-Recovery"] = {"ReplayFunctionName": "replay-1"}
+    assert deployed_function("prod", "") == "replay-1"
+
+
+def test_the_function_is_asked_for_what_was_chosen_and_given_all_the_time_it_has(
+    aws: FakeAws,
+) -> None:
+    aws.answer = {"fates": {"reconciled": 1}}
+    told = invoke("replay-1", Choice(source="Orders", older_than=60.0))
+    assert told == aws.answer
+    assert aws.invoked == [("replay-1", {"source": "Orders", "older_than": 60.0})]
+    assert aws.configs["lambda"].read_timeout == 900
+
+
+def test_a_function_that_fails_is_an_error_and_no_summary(aws: FakeAws) -> None:
+    aws.answer = {"errorType": "SettingsError", "errorMessage": "not set: ADMINVIEW_TABLE"}
+    aws.function_error = {"FunctionError": "Unhandled"}
+    with pytest.raises(SettingsError, match="the function failed: SettingsError: not set"):
+        invoke("replay-1", Choice())
+
+
+def test_rows_are_not_written_by_another_model_than_the_deployed_one() -> None:
+    settings = replace(SETTINGS, model=registry().fingerprint)
+    check_model(registry(), settings)
+    with pytest.raises(SettingsError, match="deployed is abc: check out what is deployed"):
+        check_model(registry(), SETTINGS)
+
+
+def test_letters_need_a_queue() -> None:
+    check_queue(SETTINGS)
+    with pytest.raises(SettingsError, match="set ADMINVIEW_DEAD_LETTER_QUEUE_URL"):
+        check_queue(replace(SETTINGS, dead_letter_queue_url=""))
+
+
+def test_a_source_that_is_not_declared_is_refused_with_those_that_are() -> None:
+    assert known_source(registry(), "Orders").name == "Orders"
+    with pytest.raises(QuestionError, match="Orders"):
+        known_source(registry(), "Order")

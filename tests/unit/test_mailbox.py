@@ -1,0 +1,127 @@
+"""Letters are taken up, deleted and put back, ten at a time, while there is time."""
+
+from typing import Any, cast
+
+import pytest
+
+from lambdas.aws.deadline import Deadline
+from lambdas.aws.mailbox import Mailbox, Message, Waiting
+from lambdas.model.errors import ServiceError
+from tests.events import AT
+from tests.fakes import NETWORK_DOWN, NO_WAIT, refusal
+from tests.replay_lab import FakeSqs, message
+
+THROTTLED = refusal("RequestThrottled", "ReceiveMessage")
+
+
+def soon() -> Deadline:
+    return Deadline.after(60)
+
+
+def mailbox(sqs: Any) -> Mailbox:
+    return Mailbox(cast("Any", sqs), "queue", NO_WAIT)
+
+
+@pytest.fixture
+def sqs() -> FakeSqs:
+    """Begin with two letters."""
+    queue = FakeSqs()
+    queue.add("one", "two")
+    return queue
+
+
+def test_letters_are_taken_up_with_what_sqs_knows_of_them(sqs: FakeSqs) -> None:
+    one, two = mailbox(sqs).take(until=soon())
+    assert one == Message("m-1", "m-1/1", "one", AT + 0.5, 2)
+    assert two.body == "two"
+    assert sqs.asked[0]["WaitTimeSeconds"] == 1, "or not all servers are asked"
+
+
+def test_at_most_ten_letters_come_at_once_and_nobody_else_sees_them(sqs: FakeSqs) -> None:
+    sqs.add(*map(str, range(10)))
+    assert len(mailbox(sqs).take(until=soon())) == 10
+    assert len(mailbox(sqs).take(until=soon())) == 2
+    assert mailbox(sqs).take(until=soon()) == []
+
+
+def test_letters_are_hidden_as_long_as_the_queue_says_or_as_long_as_asked(sqs: FakeSqs) -> None:
+    mailbox(sqs).take(until=soon())
+    assert "VisibilityTimeout" not in sqs.asked[0]
+    mailbox(sqs).take(until=soon(), hide_seconds=0)
+    assert sqs.asked[1]["VisibilityTimeout"] == 0
+
+
+def test_a_message_without_attributes_can_be_taken_up() -> None:
+    class Bare:
+        """A queue that tells no more than it must."""
+
+        def receive_message(self, **_: Any) -> Any:
+            return {"Messages": [{"MessageId": "m", "ReceiptHandle": "r", "Body": ""}]}
+
+    assert mailbox(Bare()).take(until=soon()) == [Message("m", "r", "", 0, 1)]
+
+
+def test_throttling_and_the_network_are_waited_out(sqs: FakeSqs) -> None:
+    sqs.faults["receive"] = [THROTTLED, NETWORK_DOWN]
+    assert len(mailbox(sqs).take(until=soon())) == 2
+    assert len(sqs.asked) == 3
+
+
+def test_a_refusal_is_told_at_once(sqs: FakeSqs) -> None:
+    sqs.faults["receive"] = [refusal("AccessDenied", "ReceiveMessage")]
+    with pytest.raises(
+        ServiceError, match="take letters from the queue: AWS answered AccessDenied"
+    ):
+        mailbox(sqs).take(until=soon())
+    assert len(sqs.asked) == 1
+
+
+def test_throttling_is_not_waited_out_past_the_deadline(sqs: FakeSqs) -> None:
+    sqs.faults["delete"] = [THROTTLED] * 5
+    until = Deadline(3, lambda: len(sqs.asked))
+    with pytest.raises(ServiceError, match="delete letters: AWS answered RequestThrottled"):
+        mailbox(sqs).delete([message("one")], until=until)
+    assert len(sqs.asked) == 3
+    assert len(sqs.bodies) == 2
+
+
+def test_nothing_is_asked_after_the_deadline(sqs: FakeSqs) -> None:
+    with pytest.raises(ServiceError, match="OutOfTime"):
+        mailbox(sqs).take(until=Deadline.after(-1))
+    assert sqs.asked == []
+
+
+def test_letters_are_deleted_in_tens(sqs: FakeSqs) -> None:
+    mailbox(sqs).delete([message("", f"m-{number}") for number in range(21)], until=soon())
+    assert [len(call["Entries"]) for call in sqs.asked] == [10, 10, 1]
+    assert sqs.bodies == {}
+
+
+def test_letters_are_put_back_in_tens_for_all_to_see(sqs: FakeSqs) -> None:
+    sqs.add(*map(str, range(9)))
+    box = mailbox(sqs)
+    taken = box.take(until=soon()) + box.take(until=soon())
+    assert len(sqs.hidden()) == 11
+    box.put_back(taken, until=soon())
+    assert [len(call["Entries"]) for call in sqs.asked[2:]] == [10, 1]
+    assert sqs.hidden() == set()
+
+
+def test_no_letters_make_no_call(sqs: FakeSqs) -> None:
+    mailbox(sqs).delete([], until=Deadline.after(-1))
+    mailbox(sqs).put_back([], until=Deadline.after(-1))
+    assert sqs.asked == []
+
+
+def test_letters_are_counted_by_where_they_are() -> None:
+    class Counted:
+        """A queue that counts."""
+
+        def get_queue_attributes(self, **_: Any) -> Any:
+            name = "ApproximateNumberOfMessages"
+            counts = {name: "1", f"{name}NotVisible": "2", f"{name}Delayed": "3"}
+            return {"Attributes": counts}
+
+    counted = mailbox(Counted()).count(until=soon())
+    assert counted == Waiting(ready=1, taken=2, delayed=3)
+    assert counted.resting == 5

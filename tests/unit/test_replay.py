@@ -1,0 +1,337 @@
+"""A replay reconciles what letters name, and loses none of them on the way."""
+
+from dataclasses import replace
+
+import pytest
+
+from lambdas.aws.deadline import Deadline
+from lambdas.model.errors import (
+    ExpiredRecordsError,
+    MovingItemError,
+    ServiceError,
+    ViewError,
+)
+from lambdas.repair.choice import Choice
+from lambdas.repair.reconcile import Reconciled
+from lambdas.repair.replay import ROUND, Fate, Summary
+from tests.events import record
+from tests.fakes import refusal
+from tests.replay_lab import HIDDEN_SECONDS, Lab, lambdas_own, ours, things
+
+POISON = ViewError(LookupError("quoting customer data"))
+REFUSED = ServiceError("AccessDeniedException", "read an item of Things")
+
+
+@pytest.fixture
+def lab() -> Lab:
+    """Begin with an empty queue."""
+    return Lab()
+
+
+def fates(summary: Summary) -> dict[Fate, int]:
+    return {fate: count for fate, count in summary.fates.items() if count}
+
+
+def test_an_empty_queue_is_no_work(lab: Lab) -> None:
+    assert lab.replay() == Summary()
+    assert lab.log == []
+
+
+def test_a_letter_is_deleted_after_its_reconcile_and_not_before(lab: Lab) -> None:
+    lab.sqs.add(ours("a"))
+    summary = lab.replay()
+    assert lab.log == ["reconcile Things/a", "delete m-1"]
+    assert fates(summary) == {Fate.RECONCILED: 1}
+    assert summary.reasons == {}
+
+
+def test_a_letter_whose_rows_were_right_is_deleted_and_counted_apart(lab: Lab) -> None:
+    lab.sqs.add(ours("a"))
+    lab.reconciler.results["Things/a"] = Reconciled()
+    assert fates(lab.replay()) == {Fate.UNCHANGED: 1}
+    assert lab.letters() == []
+
+
+def test_many_letters_for_one_item_are_one_reconcile_that_knows_all_their_rows(lab: Lab) -> None:
+    lab.sqs.add(*(ours("a", f"ROW#{number}") for number in range(12)), ours("b", "X"))
+    summary = lab.replay()
+    assert sorted(lab.log[:2]) == ["reconcile Things/a", "reconcile Things/b"]
+    assert lab.log.count("reconcile Things/a") == 1
+    assert lab.reconciler.rows["Things/a"] == {("THING#a", f"ROW#{n}") for n in range(12)}
+    assert lab.reconciler.rows["Things/b"] == {("THING#b", "X")}
+    assert (summary.items, summary.fates.total()) == (2, 13)
+    assert lab.letters() == []
+
+
+def test_a_failing_letter_is_sent_anew_before_the_old_one_is_deleted(lab: Lab) -> None:
+    lab.sqs.add(ours("a", "X"))
+    lab.fail("a", POISON)
+    summary = lab.replay()
+    assert lab.log == ["reconcile Things/a", "send", "delete m-1"]
+    assert fates(summary) == {Fate.FAILING: 1}
+    (letter,) = lab.letters()
+    assert letter["rows"] == [["THING#a", "X"]]
+    assert letter["attempts"]["count"] == 1
+    assert letter["attempts"]["error"]["kind"] == "ViewError"
+    assert lab.sqs.delays == [HIDDEN_SECONDS]
+
+
+def test_a_letter_that_fails_again_counts_on_and_keeps_its_first_error(lab: Lab) -> None:
+    lab.sqs.add(ours("a"))
+    lab.fail("a", POISON)
+    lab.replay()
+    lab.sqs.now += HIDDEN_SECONDS
+    lab.fail("a", MovingItemError("the item changed 10 times"))
+    lab.replay()
+    (letter,) = lab.letters()
+    assert letter["attempts"]["count"] == 2
+    assert letter["attempts"]["error"]["kind"] == "MovingItemError"
+    assert letter["error"]["kind"] == "ViewError"
+
+
+def test_the_old_letter_stays_when_the_queue_refuses_the_new_one(lab: Lab) -> None:
+    lab.sqs.add(ours("a"))
+    lab.fail("a", POISON)
+    lab.sqs.faults["send"] = [refusal("AccessDenied", "SendMessageBatch")]
+    assert fates(lab.replay()) == {Fate.FAILING: 1}
+    assert lab.log == ["reconcile Things/a"]
+    assert [*lab.sqs.bodies] == ["m-1"]
+
+
+def test_a_letter_that_fails_harms_no_other(lab: Lab) -> None:
+    lab.sqs.add(ours("a"), ours("b"), ours("c"))
+    lab.fail("b", POISON)
+    assert fates(lab.replay()) == {Fate.RECONCILED: 2, Fate.FAILING: 1}
+    (letter,) = lab.letters()
+    assert letter["owner"] == "Things/b"
+
+
+def test_a_letter_that_aws_had_no_answer_for_is_left_as_it_is_and_out_of_sight(lab: Lab) -> None:
+    lab.sqs.add(ours("a"))
+    lab.fail("a", REFUSED)
+    summary = lab.replay()
+    assert lab.log == ["reconcile Things/a"]
+    assert fates(summary) == {Fate.LEFT: 1}
+    assert lab.sqs.hidden() == {"m-1"}
+    assert [*summary.reasons] == [f"ServiceError: {REFUSED}"]
+
+
+@pytest.mark.parametrize("body", ["", "null", "hello", '{"kind": "another"}', ours(table=None)])
+def test_a_message_that_is_not_understood_is_reported_and_stays(lab: Lab, body: str) -> None:
+    lab.sqs.add(body, ours("a"))
+    summary = lab.replay()
+    assert lab.log == ["reconcile Things/a", "delete m-2", "put back m-1"]
+    assert fates(summary) == {Fate.UNKNOWN: 1, Fate.RECONCILED: 1}
+    assert lab.sqs.bodies == {"m-1": body}
+    assert lab.sqs.hidden() == set()
+
+
+def test_a_letter_of_a_source_that_is_no_longer_declared_stays(lab: Lab) -> None:
+    lab.sqs.add(ours(source="Gone", table="gone-table"))
+    summary = lab.replay()
+    assert fates(summary) == {Fate.UNKNOWN: 1}
+    assert "no view file declares a source for table 'gone-table'" in next(iter(summary.reasons))
+
+
+def test_a_letter_of_a_source_that_has_moved_to_another_table_is_understood(lab: Lab) -> None:
+    lab.sqs.add(ours(table="things-of-old"))
+    assert fates(lab.replay()) == {Fate.RECONCILED: 1}
+
+
+def test_letters_that_are_not_meant_are_put_back_and_not_counted(lab: Lab) -> None:
+    lab.sqs.add(ours("a"), ours("b"), "no letter")
+    summary = lab.replay(Choice(key="b"))
+    assert lab.log == ["reconcile Things/b", "delete m-2", "put back m-1", "put back m-3"]
+    assert fates(summary) == {Fate.RECONCILED: 1}
+    assert lab.sqs.hidden() == set()
+
+
+def test_letters_are_put_back_even_if_the_run_breaks(lab: Lab) -> None:
+    lab.sqs.add("no letter", ours("a"))
+    lab.sqs.faults["delete"] = [refusal("AccessDenied", "DeleteMessageBatch")]
+    with pytest.raises(ServiceError, match="delete letters"):
+        lab.replay()
+    assert lab.log == ["reconcile Things/a", "put back m-1"]
+
+
+def test_what_lambda_gave_up_on_is_reconciled_item_by_item(lab: Lab) -> None:
+    was, now = {"id": "a", "parts": ["X"]}, {"id": "a", "parts": ["Y"]}
+    unreadable = {"id": "b", "parts": 5}
+    lab.streams.records = [record(things, was, now), record(things, None, unreadable)]
+    lab.sqs.add(lambdas_own())
+    summary = lab.replay()
+    assert lab.reconciler.rows == {
+        "Things/a": {("THING#a", "X"), ("THING#a", "Y")},
+        "Things/b": frozenset(),
+    }
+    assert (fates(summary), summary.items) == ({Fate.RECONCILED: 1}, 2)
+    assert lab.letters() == []
+
+
+def test_of_lambdas_letter_only_what_still_fails_stays_as_letters_of_our_own(lab: Lab) -> None:
+    lab.streams.records = [record(things, None, {"id": id_, "parts": ["X"]}) for id_ in "abcb"]
+    lab.sqs.add(lambdas_own(1, 4))
+    lab.fail("b", POISON)
+    assert fates(lab.replay()) == {Fate.FAILING: 1}
+    assert lab.log[-2:] == ["send", "delete m-1"]
+    (letter,) = lab.letters()
+    assert (letter["kind"], letter["owner"]) == ("adminview.letter/1", "Things/b")
+    assert letter["rows"] == [["THING#b", "X"]]
+    lab.sqs.now += HIDDEN_SECONDS
+    lab.reconciler.results.clear()
+    assert fates(lab.replay()) == {Fate.RECONCILED: 1}
+
+
+def test_a_record_of_lambdas_letter_that_cannot_be_read_becomes_a_letter(lab: Lab) -> None:
+    broken = record(things, None, {"id": "a", "parts": []})
+    del broken["dynamodb"]["NewImage"]
+    lab.streams.records = [broken, record(things, None, {"id": "b", "parts": []})]
+    lab.sqs.add(lambdas_own())
+    lab.replay()
+    (letter,) = lab.letters()
+    assert letter["error"]["kind"] == "UnreadableRecordError"
+    assert letter["key"] == {"id": {"S": "a"}}
+    assert "reconcile Things/b" in lab.log
+
+
+def test_lambdas_letter_stays_when_not_all_of_its_items_could_be_asked_for(lab: Lab) -> None:
+    lab.streams.records = [record(things, None, {"id": id_, "parts": []}) for id_ in "ab"]
+    lab.sqs.add(lambdas_own())
+    lab.fail("a", POISON)
+    lab.fail("b", REFUSED)
+    assert fates(lab.replay()) == {Fate.LEFT: 1}
+    assert [*lab.sqs.bodies] == ["m-1"]
+    assert "send" not in lab.log
+
+
+def test_lambdas_letter_stays_while_the_stream_cannot_be_read(lab: Lab) -> None:
+    lab.streams.records = [record(things, None, {"id": "a", "parts": []})]
+    lab.streams.error = ServiceError("AccessDeniedException", "read the stream again")
+    lab.sqs.add(lambdas_own())
+    assert fates(lab.replay()) == {Fate.LEFT: 1}
+    assert lab.log == []
+
+
+def test_a_letter_whose_records_are_forgotten_says_so_and_names_the_command(lab: Lab) -> None:
+    lab.streams.records = [record(things, None, {"id": "a", "parts": []})]
+    lab.streams.error = ExpiredRecordsError("gone")
+    lab.sqs.add(lambdas_own())
+    summary = lab.replay()
+    assert fates(summary) == {Fate.EXPIRED: 1}
+    assert lab.log == ["send", "delete m-1"]
+    (letter,) = lab.letters()
+    reason = letter["attempts"]["error"]["reason"]
+    assert "from 2026-09-21T14:13:20Z to 2026-09-21T14:14:20Z" in reason
+    assert "adminview verify --source Things --repair" in reason
+    assert letter["DDBStreamBatchInfo"]["batchSize"] == 2
+    assert [*summary.reasons] == [f"ExpiredRecordsError: {reason}"]
+
+
+@pytest.mark.parametrize("body", [ours("a"), lambdas_own()])
+def test_what_failed_is_not_tried_twice_in_one_run(lab: Lab, body: str) -> None:
+    lab.retry_seconds = 0
+    lab.sqs.add(body)
+    lab.fail("a", POISON)
+    lab.streams.error = ExpiredRecordsError("gone")
+    assert lab.replay().fates.total() == 1
+    (letter,) = lab.letters()
+    assert letter["attempts"]["count"] == 1
+    assert lab.sqs.hidden() == {"m-2"}, "it rests"
+
+
+def test_more_letters_than_a_round_holds_are_all_replayed(lab: Lab) -> None:
+    lab.sqs.add(*(ours(f"i{number}") for number in range(ROUND + 15)))
+    assert lab.replay().fates == {Fate.RECONCILED: ROUND + 15}
+    assert lab.letters() == []
+
+
+def test_nothing_is_begun_after_the_deadline(lab: Lab) -> None:
+    lab.sqs.add(ours("a"))
+    assert lab.replay(until=Deadline.after(-1)) == Summary(complete=False)
+    assert lab.sqs.asked == []
+
+
+def test_a_run_stops_at_the_deadline_with_its_letters_seen_to(lab: Lab) -> None:
+    lab.sqs.add(*(ours(f"i{number}") for number in range(ROUND + 50)))
+    clock = iter([0.0] * 1000)
+    until = Deadline(1.0, lambda: 2.0 if "delete m-1" in lab.log else next(clock))
+    assert lab.replay(until=until).fates == {Fate.RECONCILED: ROUND}
+    assert len(lab.letters()) == 50
+    assert lab.sqs.hidden() == set()
+
+
+def test_two_replays_of_the_same_letter_are_harmless(lab: Lab) -> None:
+    lab.sqs.add(ours("a"))
+    first = lab.replayer
+    taken = first.take_round(Deadline.after(60))
+    lab.sqs.now += HIDDEN_SECONDS  # so slow that the letter is shown to another
+    assert fates(lab.replay()) == {Fate.RECONCILED: 1}
+    lab.reconciler.results["Things/a"] = Reconciled()
+    mailbox = first.mailbox
+    mailbox.delete(taken, until=Deadline.after(60))
+    mailbox.put_back(taken, until=Deadline.after(60))
+    assert fates(lab.replay()) == {}
+    assert lab.letters() == []
+
+
+def test_two_replays_share_the_letters_between_them(lab: Lab) -> None:
+    lab.sqs.add(ours("a"), *(ours(f"i{number}") for number in range(10)))
+    other = lab.replayer.mailbox.take(until=Deadline.after(60))
+    assert len(other) == 10
+    assert fates(lab.replay()) == {Fate.RECONCILED: 1}
+    assert len(lab.letters()) == 10
+
+
+def test_a_letter_that_is_delivered_twice_is_counted_once(lab: Lab) -> None:
+    lab.sqs.add(ours("a"), "no letter")
+    receive = lab.sqs.receive_message
+    answers = [receive(QueueUrl="queue", MaxNumberOfMessages=10, VisibilityTimeout=0)] * 2
+    lab.sqs.receive_message = lambda **asked: answers.pop() if answers else receive(**asked)  # type: ignore[method-assign]
+    summary = lab.replay()
+    assert fates(summary) == {Fate.RECONCILED: 1, Fate.UNKNOWN: 1}
+    assert lab.log.count("reconcile Things/a") == 1
+    assert lab.log.count("put back m-2") == 1
+
+
+def test_letters_that_come_again_and_again_end_the_run(lab: Lab) -> None:
+    lab.sqs.add("no letter")
+    receive = lab.sqs.receive_message
+    lab.sqs.receive_message = lambda **asked: receive(**asked | {"VisibilityTimeout": 0})  # type: ignore[method-assign]
+    summary = lab.replay()
+    assert summary.fates == {Fate.UNKNOWN: 1}
+
+
+def test_a_queue_that_is_gone_is_an_error(lab: Lab) -> None:
+    gone = "AWS.SimpleQueueService.NonExistentQueue"
+    lab.sqs.faults["receive"] = [refusal(gone, "ReceiveMessage")]
+    with pytest.raises(ServiceError, match=gone):
+        lab.replay()
+
+
+def test_a_summary_adds_up_and_holds_no_data(lab: Lab) -> None:
+    lab.sqs.add(ours("secret-a"), ours("secret-b"), ours("secret-c"), ours("d"), "secret {")
+    lab.fail("secret-a", POISON)
+    lab.fail("secret-b", REFUSED)
+    lab.reconciler.results["Things/secret-c"] = Reconciled(put=2, deleted=3)
+    told: list[tuple[Fate, str]] = []
+    summary = lab.replay(tell=lambda _, fate, why: told.append((fate, why)))
+    assert summary.fates.total() == len(told) == 5
+    assert summary.reasons.total() == 3, "one for each letter that is still there"
+    assert (summary.items, summary.rows_put, summary.rows_deleted) == (2, 3, 3)
+    assert "secret" not in str(summary.as_dict())
+    assert summary.as_dict()["fates"] == {
+        "reconciled": 2,
+        "unchanged": 0,
+        "still failing": 1,
+        "expired": 0,
+        "not understood": 1,
+        "left for later": 1,
+    }
+
+
+def test_a_letter_is_judged_old_or_new_by_the_clock_it_is_given(lab: Lab) -> None:
+    lab.sqs.add(ours("a"))
+    assert fates(lab.replay(Choice(older_than=1001))) == {}
+    by = replace(lab.replayer, now=lambda: lab.sqs.now + 2)
+    soon = Deadline.after(60)
+    assert fates(by.replay(Choice(older_than=1001), until=soon, end=soon)) == {Fate.RECONCILED: 1}

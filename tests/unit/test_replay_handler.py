@@ -1,0 +1,130 @@
+"""The replay function: an event says which letters, the answer says what became of them."""
+
+import json
+from io import StringIO
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from aws_lambda_powertools import Logger, Metrics
+
+from lambdas.aws.observability import Observability
+from lambdas.aws.settings import NAMESPACE, SERVICE, Settings
+from lambdas.model.errors import SettingsError, ViewError
+from lambdas.repair.runtime import replayer
+from lambdas.replay import ROUND_RESERVE, replay
+from tests.fakes import Context
+from tests.replay_lab import Lab, ours
+
+
+@pytest.fixture
+def lab() -> Lab:
+    """Begin with two letters and a message that is none."""
+    lab = Lab()
+    lab.sqs.add(ours("secret-a"), ours("b"), "secret {")
+    return lab
+
+
+class Ears:
+    """What Powertools would have told."""
+
+    def __init__(self) -> None:
+        self.log = StringIO()
+        logger = Logger(service=f"{SERVICE}-{uuid4()}", stream=self.log)  # of one name they are one
+        self.observer = Observability(logger, Metrics(namespace=NAMESPACE, service=SERVICE))
+
+    def lines(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.log.getvalue().splitlines()]
+
+
+def run(lab: Lab, event: dict[str, Any], context: Context | None = None) -> dict[str, Any]:
+    return replay(event, context or Context(), lab.replayer, Ears().observer)
+
+
+def test_an_empty_event_means_all_letters(lab: Lab) -> None:
+    summary = run(lab, {})
+    assert json.loads(json.dumps(summary)) == summary
+    assert summary["fates"] == {
+        "reconciled": 2,
+        "unchanged": 0,
+        "still failing": 0,
+        "expired": 0,
+        "not understood": 1,
+        "left for later": 0,
+    }
+    assert (summary["items"], summary["rows_put"], summary["rows_deleted"]) == (2, 2, 0)
+
+
+@pytest.mark.parametrize(
+    ("event", "reconciled"),
+    [
+        ({"key": "b"}, 1),
+        ({"id": "m-1"}, 1),
+        ({"source": "Things"}, 2),
+        ({"source": "Users"}, 0),
+        ({"error": "ViewError", "older_than": 999}, 2),
+        ({"older_than": 1001.5}, 0),
+        ({"newer_than": 1001}, 2),
+        ({"source": None}, 2),
+    ],
+)
+def test_an_event_chooses_letters(lab: Lab, event: dict[str, Any], reconciled: int) -> None:
+    assert run(lab, event)["fates"]["reconciled"] == reconciled
+    assert lab.sqs.hidden() == set(), "the others can be seen"
+
+
+def test_an_event_with_a_field_that_means_nothing_is_refused_before_any_letter(lab: Lab) -> None:
+    with pytest.raises(SettingsError, match="the event holds Key, sorce; letters are chosen by id"):
+        run(lab, {"sorce": "Things", "Key": "b", "source": "Things"})
+    assert lab.sqs.asked == []
+
+
+def test_a_run_is_one_log_line_and_a_metric_for_each_fate(lab: Lab, capsys: Any) -> None:
+    lab.fail("secret-a", ViewError(LookupError("secret")))
+    ears = Ears()
+    replay({}, Context(), lab.replayer, ears.observer)
+    told = capsys.readouterr().out
+    metrics = json.loads(told)
+    assert {name: count for name, count in metrics.items() if name.startswith("Letters")} == {
+        "LettersReconciled": [1],
+        "LettersUnchanged": [0],
+        "LettersStillFailing": [1],
+        "LettersExpired": [0],
+        "LettersNotUnderstood": [1],
+        "LettersLeftForLater": [0],
+    }
+    assert metrics["service"] == "adminview"
+    (line,) = ears.lines()
+    assert (line["message"], line["items"]) == ("letters replayed", 1)
+    assert line["function_request_id"] == "request-1"
+    assert "secret" not in told + ears.log.getvalue()
+
+
+def test_metrics_of_two_runs_do_not_mix(lab: Lab, capsys: Any) -> None:
+    ears = Ears()
+    for _ in range(2):
+        replay({}, Context(), lab.replayer, ears.observer)
+    first, second = map(json.loads, capsys.readouterr().out.splitlines())
+    assert (first["LettersReconciled"], second["LettersReconciled"]) == ([2], [0])
+    assert (first["LettersNotUnderstood"], second["LettersNotUnderstood"]) == ([1], [1])
+
+
+def test_a_run_with_too_little_time_to_see_letters_through_takes_up_none(lab: Lab) -> None:
+    summary = run(lab, {}, Context(remaining_ms=int(ROUND_RESERVE * 1000)))
+    assert sum(summary["fates"].values()) == 0
+    assert lab.sqs.asked == []
+
+
+def test_the_replayer_is_made_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = Settings("AdminViewTable", "https://queue", {"Orders": "prod-Orders"}, "abc")
+    aws = {
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "AWS_ACCESS_KEY_ID": "x",
+        "AWS_SECRET_ACCESS_KEY": "x",
+    }
+    for name, value in (settings.to_env() | aws).items():
+        monkeypatch.setenv(name, value)
+    made = replayer.__wrapped__()
+    assert "prod-Orders" in made.errands.routes
+    assert made.reconciler.model == "abc"
+    assert made.retry_seconds >= 360, "the owner index lags"
