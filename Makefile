@@ -1,12 +1,13 @@
 # Everything is set up by itself, once, and again when what it is made from changes.
 PYTHON ?= python3
 ENGINE ?= moto
+MINUTES ?= 5
 BIN := .venv/bin
 export PATH := $(CURDIR)/$(BIN):$(CURDIR)/node_modules/.bin:$(PATH)
 # The libraries below CDK warn of a Node that is old; CDK itself runs on it.
 export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION := 20
 
-.PHONY: help demo test check format synth clean
+.PHONY: help demo test soak check format synth clean
 
 help: ## Show what there is
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -16,6 +17,9 @@ demo: .venv/ready $(if $(filter dynamodb-local,$(ENGINE)),node_modules/ready) ##
 
 test: .venv/ready node_modules/ready ## Run the whole test suite
 	pytest -n auto --dist loadgroup
+
+soak: .venv/ready ## Play random histories against the laws (MINUTES=5, SEED= to repeat)
+	@python -m tests.simulator.soak --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 check: .venv/ready ## Lint, check the format and the types
 	ruff check .

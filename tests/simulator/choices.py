@@ -1,0 +1,36 @@
+"""All chance of a history, as a list of numbers that can be kept, repeated and shrunk."""
+
+from collections.abc import Sequence
+from random import Random
+from typing import TypeVar
+
+Option = TypeVar("Option")
+
+
+class Choices:
+    """Numbers drawn from a seed, or given; 0 is always the tamest, and what is not given is 0."""
+
+    def __init__(self, seed: int | None = None, given: Sequence[int] = ()) -> None:
+        self._random = None if seed is None else Random(seed)  # noqa: S311 - no secret
+        self._given = given
+        self.made: list[int] = []
+
+    def below(self, end: int) -> int:
+        """Choose a number from 0 up to, and not including, *end*."""
+        if end <= 1:
+            return 0
+        if self._random:
+            number = int(self._random.random() * end)
+        else:
+            place = len(self.made)
+            number = min(self._given[place], end - 1) if place < len(self._given) else 0
+        self.made.append(number)
+        return number
+
+    def happens(self, percent: int) -> bool:
+        """Tell whether something happens that does so in so many of a hundred cases."""
+        return percent > 0 and self.below(100) >= 100 - percent
+
+    def pick(self, options: Sequence[Option]) -> Option:
+        """Choose one; the first is the tamest."""
+        return options[self.below(len(options))]

@@ -1,0 +1,198 @@
+"""Fibers: all that runs at once in a history, on one simulated clock."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from math import inf
+from typing import Any, TypeVar
+
+from greenlet import getcurrent, greenlet  # type: ignore[import-untyped]
+
+from tests.simulator.choices import Choices
+
+Job = TypeVar("Job")
+Result = TypeVar("Result")
+When = float | Callable[[], float]
+
+START = 1_790_000_000.0  # seconds since 1970
+STEPS = 6000  # far more than any history takes that comes to an end
+AT_ONCE, NEVER = -inf, inf
+
+
+class Killed(BaseException):
+    """The process is gone: no code of it runs any more."""
+
+
+class StuckError(BaseException):
+    """A history does not come to an end. Nobody may catch it but the one who runs it."""
+
+
+class Fiber:
+    """One line of work; those that an invocation begins share its fate."""
+
+    def __init__(self, name: str, run: Callable[[], Any], root: "Fiber | None") -> None:
+        self.name = name
+        self.root = root or self
+        self.when: When = AT_ONCE  # it wants to go on
+        self.end = NEVER  # of the invocation, set by its timeout
+        self.dead = False  # the invocation was killed
+        self.over = False
+        self.result: Any = None
+        self.error: BaseException | None = None
+        self.run = run
+        self.greenlet: Any = None
+
+    def due(self) -> float:
+        """Say when it wants to go on."""
+        return self.when() if callable(self.when) else self.when
+
+
+class Fibers:
+    """The scheduler: whoever pauses may find that another goes on."""
+
+    def __init__(self, choices: Choices) -> None:
+        self.now = START
+        self.switch_percent = 0
+        self.skip_percent = 0  # how often time passes although somebody could go on
+        self.steps = 0
+        self.timeouts = 0
+        self._choices = choices
+        self._main = getcurrent()
+        self._fibers: list[Fiber] = []
+        self._current: Fiber | None = None
+
+    @property
+    def current(self) -> Fiber:
+        """The fiber that runs now."""
+        assert self._current
+        return self._current
+
+    def clock(self) -> float:
+        """Tell the time."""
+        return self.now
+
+    def spawn(self, name: str, run: Callable[[], Any], root: Fiber | None = None) -> Fiber:
+        """Begin a fiber; its turn comes later."""
+        fiber = Fiber(name, run, root)
+        fiber.greenlet = greenlet(partial(self._live, fiber), parent=self._main)
+        self._fibers.append(fiber)
+        return fiber
+
+    def run(self) -> None:
+        """Run until all fibers are over."""
+        try:
+            while self._fibers:
+                self._current = self._next()
+                self._current.greenlet.switch()
+        finally:
+            for fiber in [*self._fibers]:
+                self._discard(fiber)
+
+    def pause(self) -> None:
+        """Let the scheduler decide who goes on."""
+        me = self.current
+        if me.root.dead:
+            raise Killed  # what is cleaned up in a killed process never happens
+        chosen = self._next()
+        if chosen is not me:
+            self._current = chosen
+            chosen.greenlet.switch()
+        if self.now > me.root.end:
+            self.timeouts += not me.root.dead
+            self.kill()
+
+    def kill(self) -> None:
+        """End the invocation that is running now."""
+        self.current.root.dead = True
+        raise Killed
+
+    def wait(self, when: When) -> None:
+        """Go on not before the time that *when* is or, whenever it is asked, tells."""
+        me = self.current
+        me.when = when
+        try:
+            self.pause()
+        finally:
+            me.when = AT_ONCE
+
+    def sleep(self, seconds: float) -> None:
+        """Let time pass."""
+        self.wait(self.now + seconds)
+
+    @contextmanager
+    def invocation(self, end: float) -> Iterator[None]:
+        """Run what can be killed, and is at *end*."""
+        me = self.current
+        me.end, me.dead = end, False
+        try:
+            yield
+        finally:
+            me.end, me.dead = NEVER, False
+
+    def together(self, work: Callable[[Job], Result], jobs: Sequence[Job]) -> list[Result]:
+        """Do all *jobs* at once, as `lambdas.aws.together` does, in fibers instead of threads."""
+        if len(jobs) <= 1:
+            return [work(job) for job in jobs]
+        me = self.current
+        parts = [self.spawn(me.name, partial(work, job), me.root) for job in jobs]
+        try:
+            self.wait(lambda: AT_ONCE if me.root.dead or all(p.over for p in parts) else NEVER)
+        finally:
+            for part in parts:
+                self._discard(part)
+        if me.root.dead:
+            raise Killed
+        for part in parts:
+            if part.error:
+                raise part.error
+        return [part.result for part in parts]
+
+    def _live(self, fiber: Fiber) -> None:
+        try:
+            fiber.result = fiber.run()
+        except (Killed, Exception) as error:
+            fiber.error = error
+            if fiber.root is fiber and not isinstance(error, Killed):
+                raise
+        finally:
+            fiber.over = True
+            self._fibers = [one for one in self._fibers if one is not fiber]
+
+    def _discard(self, fiber: Fiber) -> None:
+        """Unwind a fiber that will never go on."""
+        if fiber.over:
+            return
+        fiber.over = fiber.root.dead = True
+        self._fibers = [one for one in self._fibers if one is not fiber]
+        current, self._current = self._current, fiber
+        fiber.greenlet.parent = getcurrent()
+        fiber.greenlet.throw()
+        self._current = current
+
+    def _next(self) -> Fiber:
+        """Choose who goes on: by itself whoever did so far."""
+        self.steps += 1
+        if self.steps > STEPS:
+            msg = f"no end after {STEPS} steps"
+            raise StuckError(msg)
+        times = [(fiber.due(), fiber) for fiber in self._fibers]
+        ready = [fiber for due, fiber in times if due <= self.now]
+        if not ready or self._choices.happens(self.skip_percent):
+            ready = self._pass_time(times) or ready
+        if self._current in ready and not self._choices.happens(self.switch_percent):
+            return self.current
+        return self._choices.pick(ready)
+
+    def _pass_time(self, times: list[tuple[float, Fiber]]) -> list[Fiber]:
+        """Let time pass until one who waits can go on, and say who that is."""
+        later = sorted(due for due, _ in times if self.now < due < NEVER)
+        if later:
+            # Sometimes far, past others who would have been first: they are late then.
+            self.now = later[self._choices.below(len(later))] if self._far() else later[0]
+        elif all(due == NEVER for due, _ in times):
+            msg = f"nobody can go on: {', '.join(fiber.name for _, fiber in times)}"
+            raise StuckError(msg)
+        return [fiber for due, fiber in times if due == self.now]
+
+    def _far(self) -> bool:
+        return self._choices.happens(self.skip_percent)

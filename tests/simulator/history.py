@@ -1,0 +1,142 @@
+"""One history, from the numbers it follows from to what it comes to."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from logging import getLogger
+from typing import Any
+
+from lambdas.aws import owned_rows, view_table
+from lambdas.aws.deadline import Deadline
+from lambdas.repair import reconcile, replay
+from tests.simulator import repairs
+from tests.simulator.backfill import Backfill
+from tests.simulator.choices import Choices
+from tests.simulator.faults import Fault
+from tests.simulator.fibers import Fibers, StuckError
+from tests.simulator.laws import BrokenLawError, SurpriseError, check_the_end
+from tests.simulator.model import deployed
+from tests.simulator.pollers import begin, fix, follow, serve
+from tests.simulator.shrink import shrink, trimmed
+from tests.simulator.world import World
+
+
+@dataclass(slots=True)
+class Result:
+    """What a history came to."""
+
+    choices: list[int]
+    failure: str | None = None
+    faults: Counter[Fault] = field(default_factory=Counter)
+    calls: int = 0
+    trace: list[str] = field(default_factory=list)
+
+
+def play(seed: int) -> Result:
+    """Play the history of a seed."""
+    return run(Choices(seed))
+
+
+def repeat(choices: Sequence[int]) -> Result:
+    """Play the history of a list of choices, and write it down."""
+    return run(Choices(given=choices), trace=True)
+
+
+def run(choices: Choices, *, trace: bool = False) -> Result:
+    """Play a history to its end, and judge it."""
+    deployed.fixed = False
+    world = World(choices)
+    world.calls.trace = [] if trace else None
+    failure = None
+    with _simulated(world.fibers):
+        try:
+            _play(world)
+        except BrokenLawError as error:
+            failure = f"law {error}"
+        except StuckError as error:
+            failure = f"law 1: everything comes to rest: {error}"
+        except SurpriseError as error:
+            failure = f"the code raised {error.__cause__!r}"
+    faults = +world.faults.came
+    faults[Fault.TIMED_OUT] += world.fibers.timeouts
+    return Result(choices.made, failure, +faults, world.calls.made, world.calls.trace or [])
+
+
+def check(seed: int) -> Result:
+    """Play the history of a seed; if it breaks a law, tell the shortest that does."""
+    result = play(seed)
+    if result.failure:
+        raise AssertionError(explain(seed, result))
+    return result
+
+
+def shrunk(result: Result) -> Result:
+    """Find a short history that breaks a law too."""
+
+    def failing(choices: list[int]) -> list[int] | None:
+        again = run(Choices(given=choices))
+        return again.choices if again.failure else None
+
+    return repeat(shrink(result.choices, failing))
+
+
+def explain(seed: int, result: Result) -> str:
+    """Tell a failure: its seed, the law, and the shortest history, line by line."""
+    short = shrunk(result)
+    lines = [
+        f"seed {seed} breaks {result.failure}",
+        f"shrunk from {len(result.choices)} choices to {len(short.choices)}: {short.failure}",
+        *short.trace,
+        f"to repeat it: repeat({trimmed(short.choices)})",
+    ]
+    return "\n".join(lines)
+
+
+def _play(world: World) -> None:
+    """Begin all that goes on in a history, and go on until nothing does."""
+    if world.profile.backfill:
+        for name in world.names:
+            state = world.choices.pick([None, *world.states])
+            world.note_state(name, state)
+            if state:
+                world.sources[name.source.name].begin_with(name, state)
+        begin(world, "backfill", Backfill(world).run)
+    begin(world, "services", lambda: serve(world))
+    begin(world, "developers", lambda: fix(world))
+    for stream in world.sources.values():
+        follow(world, stream, stream.shards[0])
+    for number in range(world.profile.operators):
+        begin(world, f"operator {number}", lambda: repairs.operate(world))
+    for number in range(world.profile.replays):
+        world.fibers.spawn(f"replay {number}", lambda: repairs.replay(world))
+    world.fibers.run()
+    world.faults.stop()
+    world.fibers.spawn("judge", lambda: check_the_end(world))
+    world.fibers.run()
+
+
+@contextmanager
+def _simulated(fibers: Fibers) -> Iterator[None]:
+    """Run the real code on the simulated clock, in fibers, with calls that hold little."""
+
+    def after(seconds: float) -> Deadline:
+        return Deadline(fibers.now + seconds, fibers.clock)
+
+    stand_ins: list[tuple[Any, str, Any]] = [
+        (Deadline, "after", after),
+        (view_table, "together", fibers.together),
+        (replay, "together", fibers.together),
+        (view_table, "BATCH_LIMIT", 2),
+        (owned_rows, "READ_LIMIT", 3),
+        (reconcile, "ROUNDS", 3),
+        (getLogger("cli.event_source.lane"), "disabled", True),
+    ]
+    real = [(owner, name, owner.__dict__[name]) for owner, name, _ in stand_ins]
+    for owner, name, value in stand_ins:
+        setattr(owner, name, value)
+    try:
+        yield
+    finally:
+        for owner, name, value in real:
+            setattr(owner, name, value)

@@ -1,0 +1,102 @@
+"""The laws of the design, as they can be checked while a history goes on and when it is over."""
+
+import json
+from typing import Any
+
+from lambdas.aws.deadline import Deadline
+from lambdas.model.row import RowKey
+from tests.simulator.model import SECRET, Name
+from tests.simulator.world import World
+
+
+class BrokenLawError(BaseException):
+    """A history broke a law. Nobody may catch it but the one who runs it."""
+
+
+class SurpriseError(BaseException):
+    """The code under test raised what it never should."""
+
+
+def check_the_quiet(world: World) -> None:
+    """Look for silent loss: an item that nobody will see to any more must be right."""
+    for name in world.names:
+        stream = world.sources[name.source.name]
+        if (
+            not world.busy[name.owner]
+            and not stream.waiting(name.id)
+            and not any(name.owner in owners(world, one.body) for one in world.queue.letters)
+        ):
+            _check_rows(world, name, "5: nothing is lost in silence")
+
+
+def check_the_end(world: World) -> None:
+    """Check all laws when everything is settled."""
+    for name in world.names:
+        _check_rows(world, name, "1: the view is the union of the rows of all items")
+    foreign = {key for key, row in world.view.rows.items() if _owner(row) not in _owners(world)}
+    if foreign:
+        _break(f"6: each row has one owner: {sorted(foreign)} have none")
+    for name in world.names:
+        plan = world.reconciler.plan(
+            world.target(name), until=Deadline(world.fibers.now + 60, world.fibers.clock)
+        )
+        if not plan.changes_nothing:
+            _break(f"7: the source is the truth: {name.owner} still wants a reconcile")
+    _check_letters(world)
+
+
+def _check_letters(world: World) -> None:
+    """See that letters tell no data, and are about those alone who had trouble themselves."""
+    troubled = set(world.ill)
+    for body in world.queue.bodies:
+        if SECRET in body:
+            _break("5: a letter holds keys and the error, never the data")
+        if "owner" not in json.loads(body):  # Lambda's, about whoever was in its batch
+            troubled |= owners(world, body)
+        elif not owners(world, body) <= troubled:
+            _break(f"4: one bad record harms nobody else: a letter about {owners(world, body)}")
+
+
+def owners(world: World, body: str) -> set[str]:
+    """Say which items a letter is about; Lambda's name a stretch of a shard."""
+    letter = json.loads(body)
+    if "DDBStreamBatchInfo" not in letter:
+        return {letter["owner"]}
+    batch = letter["DDBStreamBatchInfo"]
+    first, last = int(batch["startSequenceNumber"]), int(batch["endSequenceNumber"])
+    return {
+        f"{stream.table}/{record['dynamodb']['Keys']['id']['S']}"
+        for stream in world.sources.values()
+        if stream.arn == batch["streamArn"]
+        for shard in stream.shards
+        if shard.id == batch["shardId"]
+        for record in shard.records
+        if first <= int(record["dynamodb"]["SequenceNumber"]) <= last
+    }
+
+
+def _check_rows(world: World, name: Name, law: str) -> None:
+    wanted = {key: str(value) for key, value in name.rows(world.state_of(name)).items()}
+    found: dict[RowKey, str] = {
+        key: row["data"]["M"]["value"]["N"]
+        for key, row in world.view.rows.items()
+        if _owner(row) == name.owner
+    }
+    if found != wanted:
+        _break(f"{law}: {name.owner} is {_shown(wanted)}, and the view has {_shown(found)}")
+
+
+def _owner(row: dict[str, Any]) -> str:
+    return str(row.get("_owner", {}).get("S"))
+
+
+def _owners(world: World) -> set[str]:
+    return {name.owner for name in world.names}
+
+
+def _shown(rows: dict[RowKey, str]) -> str:
+    return " ".join(f"{sk}={value}" for (_, sk), value in sorted(rows.items())) or "without rows"
+
+
+def _break(law: str) -> None:
+    raise BrokenLawError(law)

@@ -1,0 +1,119 @@
+"""What the services of a history keep, and what the views make of it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+from lambdas.model import Item, Registry, Row, Source, view
+from lambdas.model.row import RowKey
+from tests.simulator.choices import Choices
+
+SECRET = "secret-of-a-customer"  # noqa: S105 - what no letter may tell
+REFUSED = -1  # the value of a row that the table does not take
+ROWS = "ABCD"
+
+things = Source("Things", partition_key="id")
+others = Source("Others", partition_key="id")
+# The bug is in the views, and goes when they are deployed anew: not a part of any item.
+deployed = SimpleNamespace(fixed=False)
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """One of the states an item can be in."""
+
+    number: int
+    rows: dict[str, int]
+    poison: bool = False
+
+    @property
+    def ill(self) -> bool:
+        """Tell whether it cannot be synced before the fix."""
+        return self.poison or REFUSED in self.rows.values()
+
+    def __str__(self) -> str:
+        """Show the rows, and what ails them."""
+        rows = "".join(f"{name}{value}" for name, value in self.rows.items())
+        return f"{{{rows.replace('-1', '!')}}}{' poison' * self.poison}"
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """An item that services may write."""
+
+    source: Source
+    id: str
+
+    @property
+    def key(self) -> dict[str, Any]:
+        """The key of the item."""
+        return {"id": {"S": self.id}}
+
+    @property
+    def owner(self) -> str:
+        """The item as its rows name it, said apart from the code under test."""
+        return f"{self.source.name}/{self.id}"
+
+    def image(self, state: State | None) -> dict[str, Any] | None:
+        """Write the item as DynamoDB keeps it."""
+        if state is None:
+            return None
+        return {
+            **self.key,
+            "state": {"N": str(state.number)},
+            "rows": {"M": {name: {"N": str(value)} for name, value in state.rows.items()}},
+            "poison": {"BOOL": state.poison},
+            "secret": {"S": SECRET},
+        }
+
+    def rows(self, state: State | None) -> dict[RowKey, int]:
+        """Say, apart from the code under test, which rows the item has in a state."""
+        rows = state.rows if state else {}
+        return {(f"{self.source.name}#{self.id}", name): value for name, value in rows.items()}
+
+
+NAMES = (Name(things, "a"), Name(things, "b"), Name(others, "a"))
+
+
+def draw_states(choices: Choices, poison_percent: int, refused_percent: int) -> list[State]:
+    """Draw the states that the items of a history can be in."""
+    states = []
+    for number in range(2 + choices.below(4)):
+        rows = {name: value - 1 for name in ROWS if (value := choices.below(3))}
+        poison = choices.happens(poison_percent)
+        if rows and not poison and choices.happens(refused_percent):
+            rows[min(rows)] = REFUSED
+        states.append(State(number, rows, poison))
+    return states
+
+
+@view(things)
+def parts_of_thing(item: Item) -> Iterator[Row]:
+    """Derive a row per part."""
+    yield from _parts("Things", item)
+
+
+@view(others)
+def parts_of_other(item: Item) -> Iterator[Row]:
+    """Derive a row per part, under another name."""
+    yield from _parts("Others", item)
+
+
+def _parts(source: str, item: Item) -> Iterator[Row]:
+    if item["poison"] and not deployed.fixed:
+        raise ValueError(item["secret"])
+    for name, value in item["rows"].items():
+        yield Row(f"{source}#{item['id']}", name, data={"value": value})
+
+
+def make_registry() -> Registry:
+    """Declare the sources and views."""
+    module = ModuleType("simulated")
+    module.__dict__.update(
+        things=things,
+        others=others,
+        parts_of_thing=parts_of_thing,
+        parts_of_other=parts_of_other,
+    )
+    return Registry.of([module])

@@ -1,0 +1,142 @@
+"""The services that write, and Lambda: one poller per shard, and the real sync."""
+
+from typing import Any, cast
+
+from cli.event_source.invocation import Context, Function
+from cli.event_source.lane import Backoff as Rest
+from cli.event_source.lane import Lane, Subscription
+from cli.event_source.letter import Address
+from lambdas.sync import sync
+from tests.simulator.faults import Fault
+from tests.simulator.fibers import AT_ONCE, NEVER, Killed
+from tests.simulator.laws import SurpriseError, check_the_quiet
+from tests.simulator.model import deployed
+from tests.simulator.profile import NEXT_READ
+from tests.simulator.shards import Reader, Shard, SourceStream
+from tests.simulator.world import World
+
+SYNC_SECONDS = 120
+LONGEST_PAUSE = 800.0
+
+
+class FunctionKilledError(Exception):
+    """What Lambda sees of a process that died."""
+
+
+def serve(world: World) -> None:
+    """Write to the sources, as their services do, and let shards split now and then."""
+    choices = world.choices
+    for _ in range(world.profile.writes):
+        name = choices.pick(world.names)
+        state = choices.pick([None, *world.states])
+        if world.write(name, state):
+            world.calls.tell(f"{name.owner} becomes {state or 'nothing'}")
+        stream = world.sources[name.source.name]
+        if world.faults.draw("sync", (Fault.SPLIT,)):
+            world.calls.tell(f"the shard of {name.owner} splits")
+            for shard in stream.split(name.id):
+                follow(world, stream, shard)
+        _pause(world, choices.pick(world.profile.pauses))
+    for stream in world.sources.values():
+        for shard in stream.shards:
+            shard.closed = True
+
+
+def _pause(world: World, seconds: float) -> None:
+    """Let time pass, or wait until an item was read: then its reader is in for a surprise."""
+    if seconds != NEXT_READ:
+        world.fibers.sleep(seconds)
+        return
+    reads, latest = world.dynamodb.reads, world.fibers.now + LONGEST_PAUSE
+    world.fibers.wait(lambda: AT_ONCE if world.dynamodb.reads > reads else latest)
+
+
+def fix(world: World) -> None:
+    """Deploy views that can take every state."""
+    world.fibers.sleep(world.profile.fix_after)
+    deployed.fixed = True
+    world.calls.tell("the views are fixed")
+
+
+def follow(world: World, stream: SourceStream, shard: Shard) -> None:
+    """Begin to poll a shard."""
+    poller = Poller(world, stream, shard)
+    begin(world, f"sync {stream.table[0]}{shard.id[-2:]}", poller.run)
+
+
+def begin(world: World, name: str, run: Any) -> None:
+    """Begin something that may leave letters."""
+
+    def and_end() -> None:
+        run()
+        world.producing -= 1
+
+    world.producing += 1
+    world.fibers.spawn(name, and_end)
+
+
+class Poller:
+    """Lambda's poller of one shard: the rules are those of the local event source."""
+
+    def __init__(self, world: World, stream: SourceStream, shard: Shard) -> None:
+        self._world = world
+        self._shard = shard
+        self._arn = stream.arn
+        self._by = Subscription(
+            Function(self._invoke, timeout_seconds=SYNC_SECONDS),
+            world.profile.delivery,
+            world.queue.take_lambdas,
+            world.fibers.clock,
+            Rest(),
+        )
+        self._go_to(0)
+
+    def run(self) -> None:
+        """Deliver the shard from its first record to its last, after its parent."""
+        parent = self._shard.parent
+        self._world.fibers.wait(lambda: AT_ONCE if not parent or parent.drained else NEVER)
+        while not self._lane.over:
+            self._world.fibers.wait(self._due)
+            self._shard.settled += self._lane.advance()
+            check_the_quiet(self._world)
+            if self._shard.settled and self._world.faults.draw("sync", (Fault.REDELIVERED,)):
+                self._go_back()
+        self._shard.drained = True
+
+    def _due(self) -> float:
+        due = self._lane.due
+        if self._reader.closed or (self._reader.more and due is None):
+            return due or AT_ONCE
+        return NEVER if due is None else due
+
+    def _go_to(self, position: int) -> None:
+        self._reader = Reader(self._shard, self._arn, position)
+        address = Address("function", self._arn, self._shard.id)
+        self._lane = Lane(cast("Any", self._reader), address, self._by)
+
+    def _go_back(self) -> None:
+        """Forget a checkpoint: the end of what was delivered comes again."""
+        again = 1 + self._world.choices.below(min(4, self._shard.settled))
+        self._shard.settled -= again
+        self._world.calls.tell(f"the last {again} records come again")
+        self._go_to(self._shard.settled)
+
+    def _invoke(self, event: Any, context: Context) -> Any:
+        """Invoke the real sync in a process that can be killed."""
+        world, came = self._world, self._world.faults.came
+        sequences = [record["dynamodb"]["SequenceNumber"] for record in event["Records"]]
+        world.calls.tell(f"sync of {' '.join(sequences)}")
+        try:
+            with world.fibers.invocation(context.deadline):
+                answer = sync(event, context, world.runtime)
+                world.calls.step("answer", lambda _: None)
+        except Killed as killed:
+            came[Fault.BISECTED] += world.profile.delivery.bisect and len(sequences) > 1
+            raise FunctionKilledError from killed
+        except Exception as error:
+            raise SurpriseError from error
+        failures = answer["batchItemFailures"]
+        came[Fault.PARTIAL] += bool(failures)
+        if failures:
+            world.calls.tell(f"sync wants again from {failures[0]['itemIdentifier']}")
+        return answer

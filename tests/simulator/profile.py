@@ -1,0 +1,136 @@
+"""What a history has to do with: drawn first, so that histories differ as a whole."""
+
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from lambdas.model.delivery import FOREVER, Delivery
+from tests.simulator.choices import Choices
+
+FAR = 84_600  # the product's limit on a record's age, in seconds
+NEXT_READ: Final = -1.0  # instead of a pause: until somebody reads an item, which then changes
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """How large a history is, and how bad the luck."""
+
+    items: int
+    writes: int
+    pauses: tuple[float, ...]  # seconds between two writes, one of
+    replay_pauses: tuple[float, ...]  # likewise, before a replay
+    switch_percent: int
+    skip_percent: int
+    lag_percent: int  # how often the owner index shows what was
+    fault_percent: int
+    fault_budget: int
+    kinds: tuple[str, ...]  # the names of the faults; none said means any
+    victims: str  # the beginning of their names
+    poison_percent: int
+    refused_percent: int
+    fix_after: float  # seconds
+    delivery: Delivery
+    backfill: bool
+    replays: int
+    operators: int
+
+    @classmethod
+    def draw(cls, choices: Choices) -> "Profile":
+        """Draw a profile, of one of the sorts below."""
+        pick, below = choices.pick, choices.below
+        sort = pick(SORTS)
+        drawn = cls(
+            items=1 + below(3),
+            writes=1 + below(12),
+            pauses=pick(
+                ((0,), (0, 1, 20), (0, 40), (0, 100, 400), (0, NEXT_READ), (0, NEXT_READ, 40))
+            ),
+            replay_pauses=pick(((0,), (0, 5, 60, 700))),
+            switch_percent=pick((0, 10, 30, 60)),
+            skip_percent=pick((0, 0, 2, 8)),
+            lag_percent=pick((0, 50, 90)),
+            fault_percent=pick((0, 5, 15, 30, 30)),
+            fault_budget=below(20),
+            kinds=(),
+            victims=pick(("", "", "sync", "replay", "backfill")),
+            poison_percent=pick((0, 30, 60)),
+            refused_percent=pick((0, 0, 30)),
+            fix_after=pick((0, 1, 30, 100, 700)),
+            delivery=Delivery(
+                batch_size=1 + below(4),
+                window_seconds=pick((0, 0, 5)),
+                bisect=bool(below(2)),
+                retries=pick((FOREVER, FOREVER, 2)),
+                max_age_seconds=pick((FAR, FAR, 200)),
+            ),
+            backfill=bool(below(2)),
+            replays=1 + below(2),
+            operators=below(2),
+        )
+        return replace(drawn, **sort)
+
+
+# Where several things must meet to do harm, histories are made in which they are likely to.
+SORTS: tuple[dict[str, Any], ...] = (
+    {},
+    {},
+    {  # replays die over items that move, while the owner index lags
+        "items": 1,
+        "pauses": (0, NEXT_READ, NEXT_READ),
+        "replay_pauses": (0,),
+        "switch_percent": 60,
+        "lag_percent": 90,
+        "fault_percent": 30,
+        "kinds": ("SLOW", "KILLED_AFTER"),
+        "victims": "replay",
+        "poison_percent": 60,
+        "fix_after": 0.5,
+        "backfill": False,
+        "operators": 0,
+    },
+    {  # a batch hangs while letters are replayed, which the fixed views can take
+        "items": 1,
+        "writes": 4,
+        "pauses": (0,),
+        "replay_pauses": (0,),
+        "fault_percent": 40,
+        "kinds": ("SLOW",),
+        "victims": "sync",
+        "poison_percent": 60,
+        "fix_after": 30,
+        "delivery": Delivery(batch_size=4),
+        "backfill": False,
+    },
+    {  # backfills die over items that move
+        "pauses": (0, NEXT_READ, 40),
+        "fault_percent": 25,
+        "kinds": ("SLOW", "KILLED", "KILLED_AFTER"),
+        "victims": "backfill",
+        "poison_percent": 0,
+        "refused_percent": 0,
+        "backfill": True,
+        "operators": 0,
+    },
+    {  # batches are written in part, and no letter puts that right
+        "pauses": (0, 1),
+        "fault_percent": 50,
+        "kinds": ("UNPROCESSED", "DENIED", "REDELIVERED", "SPLIT"),
+        "victims": "sync",
+        "poison_percent": 0,
+        "refused_percent": 0,
+        "delivery": Delivery(batch_size=4),
+        "backfill": False,
+        "operators": 0,
+    },
+    {  # letters are many, and the queue makes trouble
+        "fault_percent": 30,
+        "kinds": ("REFUSED", "DUPLICATED", "SHUFFLED", "UNANSWERED", "KILLED_AFTER"),
+        "poison_percent": 60,
+        "refused_percent": 30,
+        "replays": 2,
+    },
+    {  # AWS makes trouble everywhere
+        "fault_percent": 30,
+        "kinds": ("THROTTLED", "BROKEN", "UNREACHED", "UNANSWERED", "SLOW"),
+        "victims": "",
+    },
+)

@@ -1,0 +1,61 @@
+"""Who reconciles: replays of letters, and an operator with an item in mind."""
+
+from typing import Any, cast
+
+from cli.event_source.invocation import Context, Function
+from lambdas.aws.deadline import Deadline
+from lambdas.model.errors import AdminViewError, ServiceError
+from lambdas.replay import replay as handle
+from tests.simulator.fibers import AT_ONCE, Killed
+from tests.simulator.laws import SurpriseError, check_the_quiet
+from tests.simulator.queue import REPLAY_SECONDS
+from tests.simulator.tables import LAG_SECONDS
+from tests.simulator.world import World
+
+REPLAY = Function(lambda *_: None, "adminview-replay", REPLAY_SECONDS)
+OPERATOR_SECONDS = 60
+LATER = (0.0, 0.0, 5.0, 60.0, 700.0)
+
+
+def replay(world: World) -> None:
+    """Replay letters, soon or late, until none will come any more."""
+    fibers = world.fibers
+    while True:
+        fibers.wait(lambda: AT_ONCE if world.settled else world.queue.due)
+        if world.settled:
+            return
+        fibers.sleep(world.choices.pick(world.profile.replay_pauses))
+        replay_once(world)
+        check_the_quiet(world)
+
+
+def replay_once(world: World) -> None:
+    """Run one invocation of the real replay, which can be killed."""
+    context = Context.of(REPLAY, world.fibers.clock)
+    try:
+        with world.fibers.invocation(context.deadline):
+            handle({}, context, world.replayer, cast("Any", world))
+    except (Killed, ServiceError) as error:
+        world.calls.tell(f"the replay ends: {type(error).__name__}")
+    except Exception as error:
+        raise SurpriseError from error
+
+
+def operate(world: World) -> None:
+    """Reconcile an item by hand; one that did not end well is done again a minute later."""
+    fibers = world.fibers
+    fibers.sleep(world.choices.pick(LATER))
+    name = world.choices.pick(world.names)
+    world.busy[name.owner] += 1
+    done = False
+    while not done:
+        until = Deadline(fibers.now + OPERATOR_SECONDS, fibers.clock)
+        try:
+            with fibers.invocation(until.at + 10):
+                world.reconciler.reconcile(world.target(name), until=until)
+                done = True
+        except (Killed, AdminViewError) as error:
+            world.calls.tell(f"the reconcile ends: {type(error).__name__}")
+            fibers.sleep(LAG_SECONDS + 5)
+    world.busy[name.owner] -= 1
+    check_the_quiet(world)

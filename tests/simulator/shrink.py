@@ -1,0 +1,61 @@
+"""Make the list of choices behind a failure short and tame."""
+
+from collections.abc import Callable
+
+Failing = Callable[[list[int]], list[int] | None]  # the choices that were made, if it fails
+
+
+def shrink(choices: list[int], failing: Failing, *, runs: int = 600) -> list[int]:
+    """Find fewer and smaller choices that fail too, in at most so many *runs*."""
+    search = _Search(trimmed(choices), failing, runs)
+    while search.pass_over():
+        pass
+    return search.best
+
+
+def trimmed(choices: list[int]) -> list[int]:
+    """Leave out the zeros at the end: what is not given is 0 anyway."""
+    end = len(choices)
+    while end and not choices[end - 1]:
+        end -= 1
+    return choices[:end]
+
+
+class _Search:
+    """The best list so far, and how many tries are left to better it."""
+
+    def __init__(self, best: list[int], failing: Failing, runs: int) -> None:
+        self.best = best
+        self._failing = failing
+        self._runs = runs
+
+    def pass_over(self) -> bool:
+        """Leave out, zero, then lower what can be; tell whether another pass may find more."""
+        before = self.best
+        length = len(before)
+        while length:
+            for start in range(len(self.best) - length, -1, -length):
+                end = start + length
+                self._try(self.best[:start] + self.best[end:])
+                self._try(self.best[:start] + [0] * length + self.best[end:])
+            length //= 2
+        for place in range(len(self.best)):
+            for halve in (True, False):
+                number = self.best[place] if place < len(self.best) else 0
+                lower = number // 2 if halve else number - 1
+                if number:
+                    self._try([*self.best[:place], lower, *self.best[place + 1 :]])
+        return self.best is not before and self._runs > 0
+
+    def _try(self, candidate: list[int]) -> None:
+        """Take a list in the place of the best if it fails too, and is better."""
+        if self._runs <= 0 or _size(candidate) >= _size(self.best):
+            return
+        self._runs -= 1
+        made = self._failing(candidate)
+        if made is not None:
+            self.best = min(trimmed(candidate), trimmed(made), key=_size)
+
+
+def _size(choices: list[int]) -> tuple[int, int, int]:
+    return sum(map(bool, choices)), len(choices), sum(choices)

@@ -1,0 +1,113 @@
+"""Play histories for as long as asked, on all cores: ``python -m tests.simulator.soak --help``."""
+
+import os
+import secrets
+import signal
+import sys
+from argparse import ArgumentParser
+from collections import Counter
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass, field
+from time import monotonic
+
+from tests.simulator.faults import Fault
+from tests.simulator.history import explain, play
+
+BLOCK = 100  # histories between two looks at the clock
+PROGRESS_SECONDS = 10.0
+
+
+@dataclass(slots=True)
+class Sum:
+    """What was survived, and the first that was not."""
+
+    histories: int = 0
+    calls: int = 0
+    faults: Counter[Fault] = field(default_factory=Counter)
+    failure: str | None = None
+
+    def add(self, other: "Sum") -> None:
+        """Take in what another came to."""
+        self.histories += other.histories
+        self.calls += other.calls
+        self.faults += other.faults
+        self.failure = self.failure or other.failure
+
+    def __str__(self) -> str:
+        """Say it in one line."""
+        return (
+            f"{self.histories:,} histories, {self.calls:,} calls, "
+            f"{self.faults.total():,} faults survived"
+        )
+
+
+def play_block(first: int) -> Sum:
+    """Play the histories of some seeds, up to the first that breaks a law."""
+    block = Sum()
+    for seed in range(first, first + BLOCK):
+        result = play(seed)
+        if result.failure:
+            block.failure = explain(seed, result)
+            break
+        block.histories += 1
+        block.calls += result.calls
+        block.faults += result.faults
+    return block
+
+
+def soak(seconds: float, seed: int, total: Sum) -> None:
+    """Play until the time is over or a law is broken, adding to *total* as it goes."""
+    start = monotonic()
+    told = start
+    with ProcessPoolExecutor(initializer=_leave_interrupts_to_the_parent) as pool:
+        running: set[Future[Sum]] = set()
+        while running or monotonic() < start + seconds:
+            while (
+                monotonic() < start + seconds
+                and not total.failure
+                and len(running) < 2 * (os.cpu_count() or 1)
+            ):
+                running.add(pool.submit(play_block, seed))
+                seed += BLOCK
+            if not running:
+                return
+            done, running = wait(running, return_when=FIRST_COMPLETED)
+            for block in done:
+                total.add(block.result())
+            if monotonic() > told + PROGRESS_SECONDS:
+                told = monotonic()
+                _say(f"{told - start:6.0f} s  {total}")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Soak as the command line says; the exit code tells whether a law was broken."""
+    parser = ArgumentParser(prog="soak", description="Play random histories against the laws.")
+    parser.add_argument("--minutes", type=float, default=5, help="how long (default: 5)")
+    parser.add_argument("--seed", type=int, help="where to begin (default: anywhere)")
+    asked = parser.parse_args(arguments)
+    seed = secrets.randbelow(10**9) if asked.seed is None else asked.seed
+    _say(f"from seed {seed} on, for {asked.minutes:g} minutes")
+    total = Sum()
+    try:
+        soak(asked.minutes * 60, seed, total)
+    except KeyboardInterrupt:
+        _say("interrupted")
+    for kind, count in total.faults.most_common():
+        _say(f"{count:10,}  {kind}")
+    _say(str(total))
+    if total.failure:
+        _say(total.failure)
+    return int(total.failure is not None)
+
+
+def _leave_interrupts_to_the_parent() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,155 @@
+"""The laws, over histories in which anything may happen at any call: see `tests.simulator`."""
+
+from collections import Counter
+
+import pytest
+
+from tests.simulator.choices import Choices
+from tests.simulator.faults import Fault
+from tests.simulator.fibers import Fibers, Killed, StuckError
+from tests.simulator.history import check, play, repeat
+from tests.simulator.shrink import shrink
+from tests.simulator.soak import BLOCK, Sum, main, play_block
+
+BLOCKS = 32  # of 100 histories; several tests, so that all cores have their share
+
+
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_the_laws_hold_in_any_history(block: int) -> None:
+    for seed in range(block * BLOCK, (block + 1) * BLOCK):
+        check(seed)
+
+
+def test_the_histories_meet_every_kind_of_fault() -> None:
+    came: Counter[Fault] = Counter()
+    for seed in range(600):
+        came += play(seed).faults
+    assert set(Fault) == set(came)
+
+
+def test_a_seed_is_a_history() -> None:
+    one, other = play(7), play(7)
+    assert (one.choices, one.faults, one.calls) == (other.choices, other.faults, other.calls)
+    assert one.choices != play(8).choices
+
+
+def test_the_choices_of_a_history_repeat_it() -> None:
+    for seed in range(20):
+        first = play(seed)
+        again = repeat(first.choices)
+        assert (again.choices, again.calls) == (first.choices, first.calls)
+        assert repeat(first.choices).trace == again.trace
+
+
+def test_without_choices_nothing_goes_wrong() -> None:
+    tame = repeat([])
+    assert tame.failure is None
+    assert not tame.faults
+
+
+def test_choices_that_are_too_high_or_missing_are_still_choices() -> None:
+    choices = Choices(given=[9, 1])
+    assert [choices.below(3), choices.below(2), choices.below(5)] == [2, 1, 0]
+    assert choices.made == [2, 1, 0]
+
+
+def test_shrinking_leaves_only_what_fails() -> None:
+    def failing(choices: list[int]) -> list[int] | None:
+        return choices if any(number >= 5 for number in choices) else None
+
+    assert shrink([0, 3, 9, 2, 0, 7, 1, 1, 0, 4], failing) == [5]
+
+
+def test_shrinking_ends_when_its_runs_are_used_up() -> None:
+    runs = []
+
+    def failing(choices: list[int]) -> list[int]:
+        runs.append(choices)
+        return choices
+
+    shrink([1] * 1000, failing, runs=3)
+    assert len(runs) <= 3
+
+
+def test_time_passes_when_nobody_can_go_on() -> None:
+    fibers = Fibers(Choices())
+    seen = []
+
+    def wait(seconds: float) -> None:
+        fibers.sleep(seconds)
+        seen.append(seconds)
+
+    for seconds in (50.0, 10.0):
+        fibers.spawn("one", lambda seconds=seconds: wait(seconds))  # type: ignore[misc]
+    start = fibers.now
+    fibers.run()
+    assert seen == [10.0, 50.0]
+    assert fibers.now == start + 50
+
+
+def test_what_an_invocation_began_dies_with_it() -> None:
+    fibers = Fibers(Choices())
+    seen: list[str] = []
+
+    def work(name: str) -> None:
+        fibers.pause()
+        if name == "b":
+            fibers.kill()
+        try:
+            fibers.sleep(10)
+        finally:
+            seen.append(name)
+            fibers.pause()  # a call in a process that is gone
+            seen.append("a call after death")
+
+    def invoke() -> None:
+        try:
+            with fibers.invocation(fibers.now + 100):
+                fibers.together(work, ["a", "b", "c"])
+        except Killed:
+            seen.append("killed")
+
+    fibers.spawn("invocation", invoke)
+    fibers.run()
+    assert seen[-1] == "killed"
+    assert "a call after death" not in seen
+
+
+def test_an_invocation_that_takes_too_long_is_killed() -> None:
+    fibers = Fibers(Choices())
+    seen: list[str] = []
+
+    def invoke() -> None:
+        try:
+            with fibers.invocation(fibers.now + 5):
+                fibers.sleep(6)
+        except Killed:
+            seen.append("killed")
+
+    fibers.spawn("invocation", invoke)
+    fibers.run()
+    assert seen == ["killed"]
+    assert fibers.timeouts == 1
+
+
+def test_a_history_in_which_nobody_can_go_on_is_told() -> None:
+    fibers = Fibers(Choices())
+    fibers.spawn("the one who waits", lambda: fibers.wait(float("inf")))
+    with pytest.raises(StuckError, match="the one who waits"):
+        fibers.run()
+
+
+def test_a_soak_adds_up_what_it_survived() -> None:
+    total = Sum()
+    total.add(play_block(0))
+    total.add(play_block(BLOCK))
+    assert total.histories == 2 * BLOCK
+    assert total.failure is None
+    assert f"{total.faults.total():,} faults survived" in str(total)
+
+
+def test_a_soak_of_no_time_says_where_it_would_have_begun(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["--minutes", "0", "--seed", "5"]) == 0
+    assert "from seed 5 on" in capsys.readouterr().out
