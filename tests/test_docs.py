@@ -5,15 +5,19 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.main import get_command
+from typer.testing import CliRunner
 
 from cli.catalogue import markdown
 from cli.main import app
 from infra.context import Deployment
 from lambdas.pipeline.tally import Tally
+from lambdas.repair.replay import Fate
 from tests.shop import registry
 from tests.view_files import with_view_file
 
@@ -73,20 +77,43 @@ def test_the_readme_runs_what_ci_runs() -> None:
         assert f"\n{command}" in ci
 
 
-@pytest.mark.parametrize("command", [[], ["demo"], ["local"], ["patterns"]])
-def test_every_command_explains_itself(command: list[str]) -> None:
-    asked = [sys.executable, "-m", "cli.main", *command, "--help"]
+def commands(command: Any, *words: str) -> Iterator[tuple[str, ...]]:
+    """List a command and all that are below it, as they are typed."""
+    yield words
+    for name, below in getattr(command, "commands", {}).items():
+        yield from commands(below, *words, name)
+
+
+@pytest.mark.parametrize("words", [*commands(get_command(app))], ids=" ".join)
+def test_every_command_and_every_option_explains_itself(words: tuple[str, ...]) -> None:
+    done = CliRunner().invoke(app, [*words, "--help"], env={"COLUMNS": "200"})
+    assert done.exit_code == 0
+    assert "Usage" in done.stdout
+    command: Any = get_command(app)
+    for word in words:
+        command = command.commands[word]
+    assert command.help
+    assert [one.name for one in command.params if not getattr(one, "help", None)] == []
+
+
+def test_the_command_itself_explains_itself() -> None:
+    asked = [sys.executable, "-m", "cli.main", "--help"]
     done = subprocess.run(asked, capture_output=True, text=True, check=True, cwd=ROOT)
     assert "Usage" in done.stdout
 
 
-def test_no_command_is_left_out_of_the_test_above() -> None:
-    assert set(get_command(app).commands) == {"demo", "local", "patterns"}  # type: ignore[attr-defined]  # a group
-
-
 def test_every_metric_in_the_readme_is_emitted_and_every_one_emitted_is_in_it() -> None:
     named = set(re.findall(r"`([A-Z][A-Za-z]+)`", README.split("## Operate")[1]))
-    assert named == {*Tally().counts(), "LagOfNewestRecord"}
+    replay = {f"Letters{fate.title().replace(' ', '')}" for fate in Fate}
+    verify = {"Checked", "Drift", "VerifyUnfinished"}
+    assert named == {*Tally().counts(), "LagOfNewestRecord"} | replay | verify
+
+
+def test_the_readme_names_a_command_for_each_failure_that_one_repairs() -> None:
+    section = README.split("## When it fails")[1].split("\n## ")[0]
+    for words in commands(get_command(app)):
+        if words[:1] in (("dlq",), ("explain",), ("reconcile",), ("verify",)):
+            assert f"adminview {words[0]}" in section
 
 
 def test_the_example_of_an_imported_table_is_accepted() -> None:

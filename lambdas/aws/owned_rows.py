@@ -13,7 +13,7 @@ from lambdas.aws.together import chunks
 from lambdas.aws.view_table import REFUSALS
 from lambdas.aws.wire import for_boto3, from_boto3
 from lambdas.model.errors import RefusedRowError, ServiceError
-from lambdas.model.row import OWNER, OWNER_INDEX, Attributes, RowKey, key_image, key_of
+from lambdas.model.row import OWNER, OWNER_INDEX, PK, Attributes, RowKey, key_image, key_of
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -78,6 +78,17 @@ class OwnedRows:
         delete = partial(self._client.delete_item, TableName=self._name, Key=key_image(key))
         return self._if(delete, "#owner = :owner", owner, until)
 
+    def delete_ownerless(self, key: RowKey, *, until: Deadline) -> bool:
+        """Delete a row if it names no owner, and tell whether it did."""
+        delete = partial(
+            self._client.delete_item,
+            TableName=self._name,
+            Key=key_image(key),
+            ConditionExpression="attribute_exists(#pk) AND attribute_not_exists(#owner)",
+            ExpressionAttributeNames={"#pk": PK.name, "#owner": OWNER},
+        )
+        return self._unless_anothers(delete, until)
+
     def _if(self, write: Callable[..., Any], condition: str, owner: str, until: Deadline) -> bool:
         call = partial(
             write,
@@ -85,6 +96,9 @@ class OwnedRows:
             ExpressionAttributeNames={"#owner": OWNER},
             ExpressionAttributeValues={":owner": {"S": owner}},
         )
+        return self._unless_anothers(call, until)
+
+    def _unless_anothers(self, call: Callable[..., Any], until: Deadline) -> bool:
         try:
             persist(call, "write a row", self._backoff, until)
         except ServiceError as error:

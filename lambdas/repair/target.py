@@ -42,8 +42,10 @@ def target_by_owner(
     """Find the item that an owner names; None if there can be none."""
     name = owner.partition("/")[0]
     route = next((one for one in routes if one.source.name == name), None)
+    if route is None:
+        return None
     try:
-        return route and target_by_key(route, route.source.key_from(owner), rows)
+        return target_by_key(route, route.source.key_from(owner), rows)
     except (ValueError, UnreadableRecordError):
         return None
 

@@ -1,0 +1,105 @@
+"""What a verification found, for people and for machines."""
+
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.markup import escape
+from rich.text import Text
+
+from cli.show import facts, table
+from lambdas.repair.differences import Difference, Kind
+from lambdas.repair.run import REPAIRED, Run
+
+LINES = 50
+
+
+def as_data(run: Run, status: int, trouble: str) -> dict[str, Any]:
+    """Show everything as one JSON object."""
+    total = run.total
+    listed = [one.to_json() | {"fate": fate} for one, fate in run.differences.items()]
+    return {
+        "status": status,
+        "finished": run.finished,
+        "trouble": trouble,
+        "scope": run.scope.to_json(),
+        **summary(run),
+        "differences": {kind.value: total[kind.value] for kind in Kind},
+        "listed": listed,
+        "not_listed": _found(run) - len(listed),
+        "sources": {source: dict(counts) for source, counts in sorted(run.counts.items())},
+    }
+
+
+def summary(run: Run) -> dict[str, int]:
+    """Count in sum; items + rows = equal + in_flight + differing."""
+    total = run.total
+    names = ("items", "rows", "equal", "in_flight", "differing", "repaired", "left")
+    return {name: total[name] for name in names}
+
+
+def show(run: Run, status: int, trouble: str, console: Console) -> None:
+    """Show the differences, the counts, and in words what they mean."""
+    if run.differences:
+        console.print(_table(run))
+    console.print(facts("The counts add up", _counts(run)))
+    console.print(verdict(run, status, trouble), markup=False, highlight=False)
+
+
+def verdict(run: Run, status: int, trouble: str) -> str:
+    """Say whether the view is equal to the sources."""
+    total = run.total
+    what = "the view" if run.scope.whole else "the part of the view that was looked at"
+    if trouble:
+        return f"{trouble}; the same command goes on from here"
+    if status == 0 and total["repaired"]:
+        return f"{what} is equal to the sources, after {_many(total['repaired'], 'repair')}"
+    if status == 0:
+        return f"{what} is equal to the sources"
+    advice = "" if run.scope.repair else "; --repair reconciles them"
+    left = _many(total["left"], "difference")
+    return f"{what} is not equal to the sources: {left} left{advice}"
+
+
+def _table(run: Run) -> RenderableType:
+    shown = table("Differences")
+    for name in ("kind", "item", "row", "what"):
+        shown.add_column(name, overflow="fold")
+    listed = list(run.differences.items())
+    for one, fate in listed[:LINES]:
+        row = " | ".join(one.row) if one.row else ""
+        shown.add_row(one.kind.value, escape(one.owner or "none"), escape(row), _what(one, fate))
+    if (more := _found(run) - min(len(listed), LINES)) <= 0:
+        return shown
+    return Group(shown, Text(f"and {more} more (--json lists {len(listed)})\n"))
+
+
+def _what(difference: Difference, fate: str) -> str:
+    """Say what differs, and what became of it if a repair was tried."""
+    if fate == REPAIRED:
+        return escape(f"{difference.what}; repaired")
+    told = fate not in {"", "left", difference.what}
+    return escape(f"{difference.what}; left: {fate}" if told else difference.what)
+
+
+def _counts(run: Run) -> dict[str, Any]:
+    total, counts = run.total, summary(run)
+    kinds = [f"{total[kind.value]} {kind.value}" for kind in Kind if total[kind.value]]
+    found = _found(run)
+    return {
+        "items and rows seen": f"{counts['items']} + {counts['rows']}",
+        "= equal": counts["equal"],
+        "+ in flight": f"{counts['in_flight']} (equal at a second look)",
+        "+ differing": counts["differing"],
+        "differences": f"{found} ({', '.join(kinds)})" if kinds else found,
+        "= repaired": counts["repaired"],
+        "+ left": counts["left"],
+    }
+
+
+def _found(run: Run) -> int:
+    total = run.total
+    return sum(total[kind.value] for kind in Kind)
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"

@@ -1,0 +1,138 @@
+"""Reads in bulk, each paid from a budget: a table's segments page by page, items by the hundred.
+
+They are eventually consistent, which costs half: for a first look, never for the last word.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from lambdas.aws.budget import Budget
+from lambdas.aws.deadline import Deadline
+from lambdas.aws.retry import Backoff, persist
+from lambdas.aws.together import chunks
+from lambdas.aws.wire import for_boto3, from_boto3
+from lambdas.model.item import AttributeValue
+from lambdas.model.row import OWNER, PK, SK, Attributes
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+READ_LIMIT = 100  # keys per call, set by BatchGetItem
+PAGE_LIMIT = 1000  # items per page, so that little is done again after a stop
+ITEMS_PER_UNIT = 2  # of 4 KB each, read without consistency
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of a segment, and where the next one begins, if there is one."""
+
+    items: list[Attributes]
+    scanned: int  # with those that a filter left out
+    last: Attributes | None
+
+
+class BulkReader:
+    """Any table, read a page or a hundred keys at a time."""
+
+    def __init__(
+        self, client: "DynamoDBClient", budget: Budget | None = None, backoff: Backoff | None = None
+    ) -> None:
+        self.budget = budget or Budget()
+        self._client = client
+        self._backoff = backoff or Backoff()
+
+    def page(
+        self,
+        table: str,
+        segment: tuple[int, int],  # which one, of how many
+        start: Attributes | None,
+        *,
+        until: Callable[[], Deadline],
+        **only: Any,
+    ) -> Page:
+        """Read one page of a segment; *only* says which items and attributes of it.
+
+        Here as below *until* is asked when a call begins: to wait for the budget is not to lose
+        patience.
+        """
+        begin: Any = {"ExclusiveStartKey": for_boto3(start)} if start else {}
+        call = partial(
+            self._client.scan,
+            TableName=table,
+            Segment=segment[0],
+            TotalSegments=segment[1],
+            Limit=self._page_limit(),
+            ReturnConsumedCapacity="TOTAL",
+            **only,
+            **begin,
+        )
+        self.budget.wait()
+        page = persist(call, f"scan {table}", self._backoff, until())
+        self.budget.spend(page.get("ConsumedCapacity", {}).get("CapacityUnits", 0))
+        last = page.get("LastEvaluatedKey")
+        items = [from_boto3(item) for item in page["Items"]]
+        return Page(items, page["ScannedCount"], from_boto3(last) if last else None)
+
+    def get(
+        self,
+        table: str,
+        keys: Sequence[Mapping[str, AttributeValue]],
+        *,
+        until: Callable[[], Deadline],
+    ) -> Iterator[Attributes]:
+        """Read the items of different *keys*; those that are not there are left out."""
+        for share in chunks(keys, READ_LIMIT):
+            left: list[Any] = [for_boto3(dict(key)) for key in share]
+            fruitless = 0
+            while left:
+                self.budget.wait()
+                if not fruitless:
+                    end = until()
+                items, unprocessed = self._get(table, left, end)
+                fruitless = fruitless + 1 if len(unprocessed) == len(left) else 0
+                left = unprocessed
+                yield from items
+                if left:
+                    self._backoff.pause(fruitless, end)
+
+    def count(self, table: str, *, until: Deadline) -> int:
+        """Say about how many items a table has: DynamoDB counts them every few hours."""
+        call = partial(self._client.describe_table, TableName=table)
+        return persist(call, f"describe {table}", self._backoff, until)["Table"].get("ItemCount", 0)
+
+    def _get(
+        self, table: str, keys: list[Any], until: Deadline
+    ) -> tuple[list[Attributes], list[Any]]:
+        """Make one call: what was found, and the keys that DynamoDB left unprocessed."""
+        call = partial(
+            self._client.batch_get_item,
+            RequestItems={table: {"Keys": keys}},
+            ReturnConsumedCapacity="TOTAL",
+        )
+        answer: Any = persist(call, f"read items of {table}", self._backoff, until)
+        spent = answer.get("ConsumedCapacity", [])
+        self.budget.spend(sum(one.get("CapacityUnits", 0) for one in spent))
+        found = answer.get("Responses", {}).get(table, [])
+        left = answer.get("UnprocessedKeys", {}).get(table, {}).get("Keys", [])
+        return [from_boto3(item) for item in found], left
+
+    def _page_limit(self) -> int:
+        """Let a page take no more than about a second of the budget."""
+        rate = self.budget.per_second
+        return PAGE_LIMIT if rate is None else max(1, min(PAGE_LIMIT, int(rate * ITEMS_PER_UNIT)))
+
+
+def owners_only(source: str | None) -> dict[str, Any]:
+    """Ask a scan of the view for keys and owners: of one source, or of all rows."""
+    asked: dict[str, Any] = {
+        "ProjectionExpression": f"{PK.name}, {SK.name}, #owner",
+        "ExpressionAttributeNames": {"#owner": OWNER},
+    }
+    if source is not None:
+        asked |= {
+            "FilterExpression": "begins_with(#owner, :source)",
+            "ExpressionAttributeValues": {":source": {"S": f"{source}/"}},
+        }
+    return asked

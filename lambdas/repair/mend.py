@@ -1,0 +1,93 @@
+"""Repair what a verification found, an item at a time; whatever happens, the next one follows."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from lambdas.aws.deadline import Deadline
+from lambdas.model.errors import RecordError, RepairError, ServiceError, kind_of
+from lambdas.pipeline.decode import Route
+from lambdas.repair.differences import Difference, Kind, judge
+from lambdas.repair.glance import target_of
+from lambdas.repair.reconcile import Reconciler
+from lambdas.repair.run import REPAIRED
+from lambdas.repair.target import Target
+
+PART = (
+    "an item that this run does not look at may derive it; "
+    "verify all sources without --sample to repair it"
+)
+ADVICE = "no repair can please both: put the item's key into the row's key"
+
+
+@dataclass(frozen=True, slots=True)
+class Mender:
+    """The reconciler, and where items are."""
+
+    routes: Mapping[str, Route]  # by the names of their sources
+    reconciler: Reconciler
+    deadline: Callable[[], Deadline]
+
+    def mend(self, differences: Sequence[Difference], *, whole: bool) -> dict[Difference, str]:
+        """Repair the differences of one item, and say what became of each.
+
+        *whole*: everything is verified, so that a row without an owner is nobody's for sure.
+        """
+        hopeless = {one: _why(one) for one in differences if one.both or one.kind is Kind.FAILING}
+        rest = [one for one in differences if one not in hopeless]
+        try:
+            return hopeless | self._mend(rest, whole=whole)
+        except (RecordError, RepairError, ServiceError) as error:
+            return hopeless | dict.fromkeys(rest, f"{kind_of(error)}: {error}")
+
+    def _mend(self, differences: Sequence[Difference], *, whole: bool) -> dict[Difference, str]:
+        if not differences:
+            return {}
+        rows = [one.row for one in differences if one.row]
+        owner = differences[0].owner
+        if not owner:
+            return (
+                self._delete_ownerless(differences) if whole else dict.fromkeys(differences, PART)
+            )
+        for one in differences:
+            self._clear(one)
+        target = target_of(self.routes, owner, rows)
+        if target is None:
+            for row in rows:
+                self.reconciler.rows.delete(owner, row, until=self.deadline())
+        else:
+            return self._reconcile(target, differences)
+        return dict.fromkeys(differences, REPAIRED)
+
+    def _delete_ownerless(self, differences: Sequence[Difference]) -> dict[Difference, str]:
+        for one in differences:
+            if one.row:
+                self.reconciler.rows.delete_ownerless(one.row, until=self.deadline())
+        return dict.fromkeys(differences, REPAIRED)
+
+    def _clear(self, difference: Difference) -> None:
+        """Let the item that a row names by mistake give it up."""
+        if not difference.other or not difference.row:
+            return
+        other = target_of(self.routes, difference.other, [difference.row])
+        if other is None:
+            rows = self.reconciler.rows
+            rows.delete(difference.other, difference.row, until=self.deadline())
+        else:
+            self.reconciler.reconcile(other, until=self.deadline())
+
+    def _reconcile(
+        self, target: Target, differences: Sequence[Difference]
+    ) -> dict[Difference, str]:
+        """Reconcile an item. One row may be refused: the others are written all the same."""
+        try:
+            self.reconciler.reconcile(target, until=self.deadline())
+        except RecordError as error:
+            plan = self.reconciler.plan(target, until=self.deadline())
+            left = {one.row for one in judge(plan, target.route.source.name)}
+            reason = f"{kind_of(error)}: {error}"
+            return {one: reason if one.row in left else REPAIRED for one in differences}
+        return dict.fromkeys(differences, REPAIRED)
+
+
+def _why(difference: Difference) -> str:
+    return ADVICE if difference.both else "its views raise: repair them, or the item"

@@ -1,0 +1,337 @@
+"""Verification on real engines, while the services go on writing and the sync goes on following."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from io import StringIO
+from itertools import count
+from pathlib import Path
+from subprocess import PIPE, Popen
+from threading import Event, Thread
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from cli import shop
+from cli.demo import apply
+from cli.engines import ACCESS_KEY, REGION, SECRET_KEY, Engine
+from cli.local_cloud import LocalCloud
+from cli.verify import Options, Surroundings, compare
+from lambdas import views
+from lambdas.aws.settings import Settings
+from lambdas.model import Registry
+from lambdas.model.row import VIEW_TABLE
+from lambdas.repair.verify import make_verifier
+from lambdas.verify import Verification, handler, verification, verify
+from tests.fakes import Context
+from tests.shop import registry
+from tests.verify_lab import HeardDrift, make_model
+
+ROOT = Path(__file__).parents[2]
+ORDER = "Orders/user-456/2025-03-02#2121207"
+ROW = ("USER#user-456", "ORDER#2025-03-02#2121207")
+STRANGE = ("USER#nobody", "ORDER#1")
+
+
+class Tampering:
+    """Whoever writes into the view behind the sync's back."""
+
+    def __init__(self, cloud: LocalCloud) -> None:
+        self.dynamodb = cloud.clients.dynamodb
+        self.key = {"PK": {"S": ROW[0]}, "SK": {"S": ROW[1]}}
+
+    def row(self) -> dict[str, Any]:
+        found = self.dynamodb.get_item(TableName=VIEW_TABLE, Key=self.key, ConsistentRead=True)
+        return dict(found["Item"])
+
+    def put(self, row: dict[str, Any]) -> None:
+        self.dynamodb.put_item(TableName=VIEW_TABLE, Item=row)
+
+    def missing(self) -> None:
+        self.dynamodb.delete_item(TableName=VIEW_TABLE, Key=self.key)
+
+    def stale(self) -> None:
+        self.put(self.row() | {"data": {"M": {"Status": {"S": "SHIPPED"}}}})
+
+    def gone(self) -> None:
+        self.put(self.stranger("Orders/nobody/1"))
+
+    def underived(self) -> None:
+        self.put(self.stranger(ORDER))
+
+    def ownerless(self) -> None:
+        row = self.stranger("")
+        del row["_owner"]
+        self.put(row)
+
+    def undeclared(self) -> None:
+        self.put(self.stranger("Ghosts/1"))
+
+    def impossible(self) -> None:
+        self.put(self.stranger("Orders//1"))  # no key is empty: to read it would be refused
+
+    def two_owners(self) -> None:
+        self.put(self.row() | {"_owner": {"S": f"Users/{shop.ALAN}"}})
+
+    def stranger(self, owner: str) -> dict[str, Any]:
+        pk, sk = STRANGE
+        return {"PK": {"S": pk}, "SK": {"S": sk}, "_owner": {"S": owner}, "data": {"M": {}}}
+
+
+PLANTED = {
+    "missing": ("missing", ORDER, ROW),
+    "stale": ("stale", ORDER, ROW),
+    "gone": ("orphaned", "Orders/nobody/1", STRANGE),
+    "underived": ("orphaned", ORDER, STRANGE),
+    "ownerless": ("orphaned", "", STRANGE),
+    "undeclared": ("orphaned", "Ghosts/1", STRANGE),
+    "impossible": ("orphaned", "Orders//1", STRANGE),
+    "two_owners": ("two-owners", ORDER, ROW),
+}
+
+
+class Traffic:
+    """Orders, favourites and users that come, change and go, with the sync behind them."""
+
+    def __init__(self, cloud: LocalCloud) -> None:
+        self.cloud = cloud
+        self.numbers = count()
+
+    def step(self) -> None:
+        number = next(self.numbers)
+        customer = f"live-{number % 5}"
+        status = ("PENDING", "PAID", "CANCELLED", "DELIVERED")[number % 4]
+        products = [[shop.EGGS], [shop.EGGS, shop.MILK], [shop.TEA]][number % 3]
+        steps: list[shop.Put | shop.Delete] = [
+            shop.order(customer, "2025-04-01", f"{number % 7}", status, products),
+            shop.user(customer, f"Name{number}"),
+            shop.favourite(customer, products[0]),
+        ]
+        if number % 3 == 2:
+            steps.append(shop.Delete("Users", {"userId": customer}))
+        for one in steps:
+            if isinstance(one, shop.Put):
+                self.cloud.put(one.source, one.item)
+            else:
+                self.cloud.delete(one.source, one.key)
+        if number % 2:
+            self.cloud.settle()
+
+
+@pytest.fixture
+def shop_cloud(cloud: LocalCloud) -> LocalCloud:
+    """Let the shop's first day be over."""
+    apply(cloud, shop.FIRST_DAY)
+    return cloud
+
+
+def settings_of(cloud: LocalCloud) -> Settings:
+    names = {source.name: source.name for source in cloud.registry.sources}
+    return Settings(VIEW_TABLE, cloud.queue_url, names, cloud.registry.fingerprint)
+
+
+def run(
+    cloud: LocalCloud, state: Path, around: Surroundings | None = None, **asked: Any
+) -> tuple[int, dict[str, Any]]:
+    """Run the command, and return its status and what it tells machines."""
+    options = Options(state=state, as_json=True, **({"grace": 0.2} | asked))
+    console = Console(file=StringIO())
+    dynamodb = cloud.engine.dynamodb()
+    status = compare(dynamodb, cloud.registry, settings_of(cloud), options, console, around=around)
+    return status, json.loads(console.file.getvalue())  # type: ignore[attr-defined]  # a StringIO
+
+
+def found(told: dict[str, Any]) -> list[tuple[Any, ...]]:
+    return [
+        (one["kind"], one["owner"], tuple(one["row"]) if one["row"] else None)
+        for one in told["listed"]
+    ]
+
+
+def in_step(traffic: Traffic) -> Surroundings:
+    """Let traffic go on whenever the verifier waits; its time is the traffic's, not the machine's.
+
+    The sync has caught up by the end of each wait, and every other step leaves changes in flight.
+    """
+    now = 0.0
+
+    def sleep(seconds: float) -> None:
+        nonlocal now
+        now += seconds
+        traffic.step()
+
+    return Surroundings(clock=lambda: now, sleep=sleep)
+
+
+@pytest.mark.parametrize("kind", PLANTED)
+def test_a_planted_difference_is_found_and_repaired_while_traffic_goes_on(
+    shop_cloud: LocalCloud, tmp_path: Path, kind: str
+) -> None:
+    traffic = Traffic(shop_cloud)
+    for _ in range(3):
+        traffic.step()
+    getattr(Tampering(shop_cloud), kind)()
+    asked: dict[str, Any] = {"segments": 1, "grace": 1.5}
+    state = tmp_path / "state.json"
+    status, told = run(shop_cloud, state, in_step(traffic), **asked)
+    assert (status, found(told)) == (1, [PLANTED[kind]])
+    traffic.step()
+    status, told = run(shop_cloud, state, in_step(traffic), repair=True, **asked)
+    assert (status, found(told), told["repaired"]) == (0, [PLANTED[kind]], 1)
+    traffic.step()
+    status, told = run(shop_cloud, state, in_step(traffic), **asked)
+    assert (status, found(told)) == (0, [])
+    assert told["items"] + told["rows"] == told["equal"] + told["in_flight"] + told["differing"]
+
+
+def test_everything_at_once_is_repaired_beside_a_service_that_never_rests(
+    shop_cloud: LocalCloud, tmp_path: Path
+) -> None:
+    """With real threads and time. What a slow machine leaves in flight may be told, and passes."""
+    tampering = Tampering(shop_cloud)
+    for kind in ("stale", "gone"):
+        getattr(tampering, kind)()
+    traffic, stop = Traffic(shop_cloud), Event()
+
+    def live() -> None:
+        while not stop.is_set():
+            traffic.step()
+
+    thread = Thread(target=live)
+    thread.start()
+    try:
+        told = run(shop_cloud, tmp_path / "state", repair=True, grace=1.0)[1]
+    finally:
+        stop.set()
+        thread.join()
+    assert told["left"] == 0
+    assert {PLANTED["stale"], PLANTED["gone"]} <= set(found(told))
+    shop_cloud.settle()
+    status, told = run(shop_cloud, tmp_path / "state")
+    assert (status, found(told)) == (0, [])
+
+
+def test_segments_cover_all_and_a_sample_its_share(shop_cloud: LocalCloud, tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    whole = run(shop_cloud, state, segments=1)[1]
+    for segments in (3, 16):
+        told = run(shop_cloud, state, segments=segments)[1]
+        assert (told["items"], told["rows"]) == (whole["items"], whole["rows"])
+        assert told["items"] == len(shop.FIRST_DAY)
+    sampled = run(shop_cloud, state, segments=2, sample=0.3)[1]
+    assert sampled["items"] + sampled["rows"] < whole["items"] + whole["rows"]
+
+
+def test_it_goes_on_after_stops_with_a_key_of_numbers(
+    start: Callable[[Registry], LocalCloud], tmp_path: Path
+) -> None:
+    cloud = start(make_model())
+    for number in range(12):
+        cloud.put("Notes", {"about": f"t{number % 3}", "number": number, "text": "hello"})
+        cloud.put("Things", {"id": f"t{number}", "parts": {"x": "1"}})
+    cloud.settle()
+    key = {"PK": {"S": "THING#t2"}, "SK": {"S": "NOTE#5"}}
+    cloud.clients.dynamodb.delete_item(TableName=VIEW_TABLE, Key=key)
+    status, runs = 2, 0
+    ticks = map(float, count())
+    while status == 2:
+        pages = iter(range(2))
+        around = Surroundings(
+            clock=lambda: next(ticks),
+            sleep=lambda _: None,
+            stopped=lambda pages=pages: next(pages, None) is None,  # type: ignore[misc]  # of this round
+        )
+        if runs > 20:
+            around = replace(around, stopped=lambda: False)
+        status, told = run(
+            cloud, tmp_path / "state", around, segments=1, grace=0, max_rcu=1, repair=True
+        )
+        runs += 1
+    assert runs > 5
+    assert (status, found(told)) == (0, [("missing", "Notes/t2/5", ("THING#t2", "NOTE#5"))])
+    assert (told["items"], told["repaired"]) == (24, 1)
+    assert run(cloud, tmp_path / "state")[0] == 0
+
+
+def test_the_scheduled_function_counts_the_drift(shop_cloud: LocalCloud) -> None:
+    Tampering(shop_cloud).stale()
+    heard = HeardDrift()
+    settings = settings_of(shop_cloud)
+    dynamodb = shop_cloud.engine.dynamodb()
+    with_ = Verification(
+        lambda budget: make_verifier(registry(), settings, dynamodb, budget), settings.model, heard
+    )
+    summary = verify({"sample": 1, "grace": 0.1}, Context(), with_)
+    assert summary["finished"]
+    drift = {source: told[1] for source, told in heard.told.items()}
+    assert drift == {"Orders": 1, "Users": 0, "Products": 0, "Payments": 0, "unknown": 0}
+
+
+CODE = "import typer; from cli.verify import verify; typer.run(verify)"
+
+
+@pytest.fixture
+def environ(engine: Engine) -> dict[str, str]:
+    """Let a process of its own reach the engine and nothing else."""
+    return {
+        **os.environ,
+        "AWS_ENDPOINT_URL": engine.dynamodb_url,
+        "AWS_ACCESS_KEY_ID": ACCESS_KEY,
+        "AWS_SECRET_ACCESS_KEY": SECRET_KEY,
+        "AWS_DEFAULT_REGION": REGION,
+        "PYTHONPATH": str(ROOT),
+    }
+
+
+def test_ctrl_c_stops_it_and_the_same_command_goes_on(
+    start: Callable[[Registry], LocalCloud], tmp_path: Path, environ: dict[str, str]
+) -> None:
+    cloud = start(views.registry())
+    apply(cloud, shop.FIRST_DAY)
+    Tampering(cloud).missing()
+    state = tmp_path / "state"
+    command = [sys.executable, "-c", CODE, "--state", str(state), "--json"]
+    with Popen([*command, "--grace", "500"], env=environ, stdout=PIPE, text=True) as process:
+        end = time.monotonic() + 60
+        while not state.exists() and process.poll() is None and time.monotonic() < end:
+            time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        try:
+            told = json.loads(process.communicate(timeout=30)[0])
+        finally:
+            process.kill()
+    assert (process.returncode, told["status"], told["trouble"]) == (2, 2, "stopped")
+    again = subprocess.run(
+        [*command, "--grace", "0.1"],
+        env=environ,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert again.returncode == 1, again.stderr
+    assert found(json.loads(again.stdout)) == [PLANTED["missing"]]
+    assert not state.exists()
+
+
+@pytest.mark.usefixtures("plain_boto3")
+def test_the_deployed_function_finds_its_tables_in_its_environment(
+    start: Callable[[Registry], LocalCloud], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cloud = start(views.registry())
+    apply(cloud, shop.FIRST_DAY)
+    for name, value in settings_of(cloud).to_env().items():
+        monkeypatch.setenv(name, value)
+    verification.cache_clear()
+    try:
+        summary = handler({"sample": 0.5, "grace": 0.1}, Context())
+    finally:
+        verification.cache_clear()
+    assert summary["finished"]
+    assert not any(told.get("differing") for told in summary["sources"].values())

@@ -1,0 +1,75 @@
+"""The budget of capacity units."""
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
+
+import pytest
+
+from lambdas.aws.budget import Budget
+
+
+class Time:
+    """A clock that moves only while somebody sleeps."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.lock = Lock()
+
+    def sleep(self, seconds: float) -> None:
+        with self.lock:
+            self.now += seconds
+
+
+def test_no_more_is_spent_than_the_rate_allows() -> None:
+    time = Time()
+    budget = Budget(10, lambda: time.now, time.sleep)
+    spent = 0.0
+    for _ in range(100):
+        budget.wait()
+        budget.spend(4)
+        spent += 4
+        assert spent <= 10 * (time.now + 1) + 4
+    assert time.now == pytest.approx(39, abs=0.5)
+
+
+def test_a_call_dearer_than_a_second_of_the_rate_is_made_good_before_the_next() -> None:
+    time = Time()
+    budget = Budget(5, lambda: time.now, time.sleep)
+    budget.wait()
+    budget.spend(105)
+    assert time.now == 0
+    budget.wait()
+    assert time.now == 20
+
+
+def test_what_is_not_spent_is_not_saved_up_beyond_a_second() -> None:
+    time = Time()
+    budget = Budget(10, lambda: time.now, time.sleep)
+    time.now = 1000
+    budget.wait()
+    budget.spend(30)
+    budget.wait()
+    assert time.now == 1002
+
+
+def test_without_a_rate_nobody_waits() -> None:
+    def never(_: float) -> None:
+        raise AssertionError
+
+    budget = Budget(None, lambda: 0.0, never)
+    budget.spend(1e9)
+    budget.wait()
+
+
+def test_threads_share_one_budget() -> None:
+    time = Time()
+    budget = Budget(10, lambda: time.now, time.sleep)
+
+    def work(_: int) -> None:
+        budget.wait()
+        budget.spend(2)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(200)))
+    budget.wait()
+    assert time.now >= (400 - 10) / 10 - 1e-6

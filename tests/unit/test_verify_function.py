@@ -1,0 +1,122 @@
+"""The scheduled verification: counts and a drift metric, no keys, and no good news half seen."""
+
+import json
+from time import monotonic
+from typing import Any
+
+import pytest
+
+from lambdas.aws.budget import Budget
+from lambdas.aws.drift import DriftObserver
+from lambdas.model.errors import SettingsError
+from lambdas.repair.verify import Verifier
+from lambdas.verify import PAGES_RESERVE, Verification, verify
+from tests.fakes import Context, refusal
+from tests.verify_lab import HeardDrift, Lab
+
+ALL = {"sample": 1, "segments": 1, "grace": 0.001}
+
+
+@pytest.fixture
+def lab() -> Lab:
+    """Let a thing be in step, and another not."""
+    lab = Lab()
+    lab.put("fine", x="1")
+    lab.put("secret-customer", x="1", synced=False)
+    return lab
+
+
+def verification(lab: Lab, observer: Any = None) -> Verification:
+    def make(budget: Budget) -> Verifier:
+        assert budget.per_second in {None, 50.0}
+        return lab.verifier(clock=monotonic)
+
+    return Verification(make, lab.model.fingerprint, observer or HeardDrift())
+
+
+def test_it_counts_by_source_and_names_no_key(lab: Lab) -> None:
+    heard = HeardDrift()
+    summary = verify({**ALL, "max_rcu": 50}, Context(), verification(lab, heard))
+    assert summary["finished"] is True
+    assert summary["sources"]["Things"]["missing"] == 1
+    assert heard.told["Things"][1:] == (1, "")
+    assert heard.told["Notes"][1:] == (0, "")
+    assert heard.told.keys() == {"Things", "Notes", "unknown"}
+    assert "secret" not in json.dumps(summary)
+
+
+def test_it_repairs_nothing(lab: Lab) -> None:
+    before = dict(lab.view)
+    verify(ALL, Context(), verification(lab))
+    assert lab.view == before
+    assert not {"put_item", "delete_item"} & set(lab.dynamodb.calls)
+
+
+def test_one_source_is_told_alone(lab: Lab) -> None:
+    summary = verify({**ALL, "source": "Notes"}, Context(), verification(lab))
+    assert summary["sources"] == {"Notes": {"items": 0}}
+
+
+def test_rows_with_a_broken_owner_count_for_the_source_that_it_names(lab: Lab) -> None:
+    lab.view["Z", "1"] = {"PK": {"S": "Z"}, "SK": {"S": "1"}, "_owner": {"S": "Notes/broken"}}
+    summary = verify({**ALL, "source": "Notes"}, Context(), verification(lab))
+    assert summary["sources"]["Notes"]["orphaned"] == 1
+
+
+def test_by_default_it_looks_at_a_hundredth(lab: Lab) -> None:
+    for number in range(2000):
+        lab.put(f"t{number}", x="1")
+    lab.view.clear()
+    lab.dynamodb.tables["Things"].pop(("secret-customer",))
+    verify({"grace": 0.001}, Context(), verification(lab))
+    assert lab.dynamodb.calls.count("scan") == 3 * 4
+
+
+def test_out_of_time_it_says_so_and_not_that_all_is_well(lab: Lab) -> None:
+    heard = HeardDrift()
+    context = Context(remaining_ms=PAGES_RESERVE * 1000)
+    summary = verify(ALL, context, verification(lab, heard))
+    assert (summary["finished"], summary["trouble"]) == (False, "out of time")
+    assert heard.told["Things"][1:] == (0, "out of time")
+
+
+def test_when_aws_refuses_it_says_so(lab: Lab) -> None:
+    def refuse(_: str) -> None:
+        raise refusal("AccessDeniedException")
+
+    lab.dynamodb.before = refuse
+    summary = verify(ALL, Context(), verification(lab))
+    assert summary["trouble"] == "scan Things: AWS answered AccessDeniedException"
+
+
+@pytest.mark.parametrize(
+    "event", [{"smaple": 1}, {"sample": 2}, {"segments": "4"}, {"max_rcu": 0}, {"grace": "1s"}]
+)
+def test_an_event_that_cannot_be_meant_is_refused(lab: Lab, event: dict[str, Any]) -> None:
+    with pytest.raises(SettingsError):
+        verify(event, Context(), verification(lab))
+
+
+def metrics(printed: str) -> list[dict[str, Any]]:
+    lines = [json.loads(line) for line in printed.splitlines()]
+    return [line for line in lines if "_aws" in line]
+
+
+def test_drift_is_measured_per_source(lab: Lab, capsys: pytest.CaptureFixture[str]) -> None:
+    verify(ALL, Context(), verification(lab, DriftObserver()))
+    printed = capsys.readouterr().out
+    by_source = {one["source"]: one for one in metrics(printed)}
+    assert by_source["Things"]["Drift"] == [1.0]
+    assert by_source["Things"]["Checked"] == [3.0]
+    assert by_source["Things"]["VerifyUnfinished"] == [0.0]
+    assert by_source["Notes"]["Drift"] == [0.0]
+    assert "secret" not in printed
+
+
+def test_an_unfinished_run_never_measures_a_drift_of_nothing(
+    lab: Lab, capsys: pytest.CaptureFixture[str]
+) -> None:
+    verify(ALL, Context(remaining_ms=1000), verification(lab, DriftObserver()))
+    told = metrics(capsys.readouterr().out)
+    assert told
+    assert all("Drift" not in one and one["VerifyUnfinished"] == [1.0] for one in told)

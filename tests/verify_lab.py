@@ -1,0 +1,257 @@
+"""Tables in memory, a small model on them, and a clock that stands still unless somebody waits."""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from io import StringIO
+from pathlib import Path
+from threading import RLock
+from types import ModuleType
+from typing import Any
+from zlib import crc32
+
+from rich.console import Console
+
+from cli.verify import Options, Surroundings, compare
+from lambdas.aws.budget import Budget
+from lambdas.aws.settings import Settings
+from lambdas.model import Item, Registry, Row, Source, number, view
+from lambdas.model.row import ROW_LIMIT, RowKey, provenance
+from lambdas.pipeline.derive import derive
+from lambdas.repair.run import Run
+from lambdas.repair.scope import Scope
+from lambdas.repair.verify import Verifier, make_verifier
+from tests.events import image
+from tests.fakes import NO_WAIT, TABLE, refusal
+
+things = Source("Things", partition_key="id")
+notes = Source("Notes", partition_key="about", sort_key=number("number"))
+
+
+@view(things)
+def parts(item: Item) -> Iterator[Row]:
+    """Derive a row per part, and one that several things may claim."""
+    for name, value in item["parts"].items():
+        yield Row(f"THING#{item['id']}", name, data={"value": value})
+    if "shared" in item:
+        yield Row("SHARED", item["shared"], data={"by": item["id"]})
+
+
+@view(notes)
+def note(item: Item) -> Iterator[Row]:
+    """Derive a row per note."""
+    yield Row(f"THING#{item['about']}", f"NOTE#{item['number']}", data=item.pick("text"))
+
+
+def make_model() -> Registry:
+    module = ModuleType("lab")
+    module.__dict__.update(things=things, notes=notes, parts=parts, note=note)
+    return replace(Registry.of([module]), modules=())
+
+
+KEYS = {TABLE: ("PK", "SK"), "Things": ("id",), "Notes": ("about", "number")}
+Image = dict[str, Any]
+
+
+@dataclass
+class MemoryDynamoDB:
+    """The calls of verification and repair, with DynamoDB's rules as far as they matter here."""
+
+    tables: dict[str, dict[tuple[str, ...], Image]] = field(
+        default_factory=lambda: {name: {} for name in KEYS}
+    )
+    page_size: int = 1000
+    calls: list[str] = field(default_factory=list)
+    units: float = 0.0
+    before: Callable[[str], None] = lambda _: None  # each call, by name; may raise
+    lock: Any = field(default_factory=RLock)
+
+    def scan(self, TableName: str, Segment: int, TotalSegments: int, **more: Any) -> Any:  # noqa: N803 - boto3's
+        with self.lock:
+            self._called("scan")
+            keys = sorted(
+                key
+                for key in self.tables[TableName]
+                if crc32(key[0].encode()) % TotalSegments == Segment
+            )
+            if start := more.get("ExclusiveStartKey"):
+                keys = [key for key in keys if key > _key(TableName, start)]
+            limit = min(more["Limit"], self.page_size)
+            page = [self.tables[TableName][key] for key in keys[:limit]]
+            wanted = more.get("ExpressionAttributeValues", {}).get(":source", {}).get("S", "")
+            items = [one for one in page if one.get("_owner", {}).get("S", "").startswith(wanted)]
+            answer: Any = {"Items": items, "ScannedCount": len(page)}
+            if len(keys) > limit:
+                answer["LastEvaluatedKey"] = _key_image(TableName, page[-1])
+            return answer | {"ConsumedCapacity": self._spend(0.5 * max(1, len(page)))}
+
+    def batch_get_item(self, RequestItems: Any, **_: Any) -> Any:  # noqa: N803 - boto3's
+        with self.lock:
+            self._called("batch_get_item")
+            ((table, asked),) = RequestItems.items()
+            keys = [_key(table, key) for key in asked["Keys"]]
+            assert len(set(keys)) == len(keys) <= 100
+            found = [self.tables[table][key] for key in keys if key in self.tables[table]]
+            spent = self._spend(len(keys) * (1 if asked.get("ConsistentRead") else 0.5))
+            return {"Responses": {table: found}, "ConsumedCapacity": [spent]}
+
+    def get_item(self, TableName: str, Key: Image, **_: Any) -> Any:  # noqa: N803 - boto3's
+        with self.lock:
+            self._called("get_item")
+            self._spend(1)
+            item = self.tables[TableName].get(_key(TableName, Key))
+            return {"Item": item} if item else {}
+
+    def query(self, ExpressionAttributeValues: Any, **_: Any) -> Any:  # noqa: N803 - boto3's
+        with self.lock:
+            self._called("query")
+            self._spend(0.5)
+            owner = ExpressionAttributeValues[":owner"]
+            rows = self.tables[TABLE].values()
+            return {"Items": [row for row in rows if row.get("_owner") == owner]}
+
+    def put_item(self, TableName: str, Item: Image, **condition: Any) -> Any:  # noqa: N803 - boto3's
+        with self.lock:
+            self._called("put_item")
+            old = self.tables[TableName].get(_key(TableName, Item), {})
+            owner = condition["ExpressionAttributeValues"][":owner"]
+            if old.get("_owner", owner) != owner:
+                raise refusal("ConditionalCheckFailedException")
+            self.tables[TableName][_key(TableName, Item)] = Item
+            return {}
+
+    def delete_item(self, TableName: str, Key: Image, **condition: Any) -> Any:  # noqa: N803 - boto3's
+        with self.lock:
+            self._called("delete_item")
+            old = self.tables[TableName].get(_key(TableName, Key))
+            owner = condition.get("ExpressionAttributeValues", {}).get(":owner")
+            if old is None or old.get("_owner") != owner:
+                raise refusal("ConditionalCheckFailedException")
+            del self.tables[TableName][_key(TableName, Key)]
+            return {}
+
+    def describe_table(self, TableName: str) -> Any:  # noqa: N803 - boto3's
+        with self.lock:
+            self._called("describe_table")
+            return {"Table": {"ItemCount": len(self.tables[TableName])}}
+
+    def _called(self, name: str) -> None:
+        self.calls.append(name)
+        self.before(name)
+
+    def _spend(self, units: float) -> dict[str, float]:
+        self.units += units
+        return {"CapacityUnits": units}
+
+
+def _key(table: str, item: Image) -> tuple[str, ...]:
+    return tuple(next(iter(item[name].values())) for name in KEYS[table])
+
+
+def _key_image(table: str, item: Image) -> Image:
+    return {name: item[name] for name in KEYS[table]}
+
+
+@dataclass
+class Lab:
+    """The model, its tables, and a verifier with time in its hands."""
+
+    dynamodb: MemoryDynamoDB = field(default_factory=MemoryDynamoDB)
+    model: Registry = field(default_factory=make_model)
+    now: float = 1000.0
+    while_waiting: Callable[[], None] = lambda: None
+    stops: Callable[[], bool] = lambda: False
+
+    @property
+    def settings(self) -> Settings:
+        names = {"Things": "Things", "Notes": "Notes"}
+        return Settings(TABLE, "queue", names, self.model.fingerprint)
+
+    @property
+    def view(self) -> dict[Any, Image]:
+        return self.dynamodb.tables[TABLE]
+
+    def put(self, id_: str, *, synced: bool = True, **values: Any) -> None:
+        """Write a thing; `shared` is its claim, all else its parts."""
+        shared = {"shared": values.pop("shared")} if "shared" in values else {}
+        self.write("Things", {"id": id_, "parts": values, **shared}, synced=synced)
+
+    def write(self, source: str, item: dict[str, Any], *, synced: bool = True) -> None:
+        """Write any item, and its rows unless they are still in flight."""
+        written = image(item)
+        self.dynamodb.tables[source][_key(source, written)] = written
+        if synced:
+            self.sync(source, written)
+
+    def sync(self, source: str, item: Image) -> None:
+        declared = self.model.source(source)
+        owner = declared.owner(item)
+        for key in [key for key, row in self.view.items() if row.get("_owner") == {"S": owner}]:
+            del self.view[key]
+        stamp = provenance(owner, "1", 1.0, self.model.fingerprint)
+        for key, row in derive(self.model.views_of(declared), item, room=ROW_LIMIT).rows.items():
+            self.view[key] = {**row, **stamp}
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+        time.sleep(0.0005)  # other threads may be at work
+        self.while_waiting()
+
+    def verifier(self, max_rcu: float | None = None, **changes: Any) -> Verifier:
+        budget = Budget(max_rcu, lambda: self.now, self.sleep)
+        made = make_verifier(self.model, self.settings, self.dynamodb, budget, NO_WAIT)  # type: ignore[arg-type]  # a stand-in
+        timed = replace(made, clock=lambda: self.now, sleep=self.sleep, stopped=self.stops)
+        return replace(timed, **changes)
+
+    def scope(self, **asked: Any) -> Scope:
+        return Scope(TABLE, self.model.fingerprint, **({"segments": 1} | asked))
+
+    def verify(self, **asked: Any) -> Run:
+        """Verify in one go."""
+        verifier = self.verifier()
+        run = verifier.begin(self.scope(**asked))
+        verifier.verify(run)
+        return run
+
+    def command(self, state: Path, **asked: Any) -> tuple[int, str]:
+        """Run the command, and return its status and what it says."""
+        options = Options(state=state, **({"segments": 1} | asked))
+        around = Surroundings(lambda: self.now, self.sleep, self.stops)
+        console = Console(file=StringIO(), width=200)
+        status = compare(
+            self.dynamodb,  # type: ignore[arg-type]  # a stand-in
+            self.model,
+            self.settings,
+            options,
+            console,
+            around=around,
+        )
+        return status, console.file.getvalue()  # type: ignore[attr-defined]  # a StringIO
+
+
+@dataclass
+class HeardDrift:
+    """An observer that remembers what was told of each source."""
+
+    told: dict[str, Any] = field(default_factory=dict)
+
+    def invoked(self, context: Any) -> None:
+        """Hear of an invocation."""
+
+    def verified(self, source: str, counts: Any, drift: int, trouble: str) -> None:
+        self.told[source] = (counts, drift, trouble)
+
+
+def found(run: Run) -> set[tuple[str, str, RowKey | None]]:
+    """List the differences by kind, item and row."""
+    return {(one.kind.value, one.owner, one.row) for one in run.differences}
+
+
+def adds_up(run: Run) -> bool:
+    """Tell whether nothing was counted twice, or not at all."""
+    kinds = ("missing", "stale", "orphaned", "two-owners", "failing")
+    return all(
+        n["items"] + n["rows"] == n["equal"] + n["in_flight"] + n["differing"]
+        and sum(n[kind] for kind in kinds) == n["repaired"] + n["left"]
+        for n in run.counts.values()
+    )
