@@ -20,7 +20,7 @@ from lambdas.aws.settings import (
 from lambdas.model import Registry, Source
 from lambdas.model.errors import QuestionError, SettingsError
 from lambdas.model.row import VIEW_TABLE as DECLARED_VIEW
-from lambdas.repair.choice import Choice
+from lambdas.repair.replay.choice import Choice
 
 # For all services at once: with one of them alone, the others would be asked on AWS.
 ENDPOINT = "AWS_ENDPOINT_URL"

@@ -26,10 +26,10 @@ from cli.stopping import stoppable
 from lambdas.aws.deadline import Deadline
 from lambdas.aws.runtime import Clients, streams_client
 from lambdas.model.errors import QuestionError
-from lambdas.repair.browse import Pile, browse
-from lambdas.repair.choice import Choice
-from lambdas.repair.preview import preview
-from lambdas.repair.replay import KEPT, Replayer
+from lambdas.repair.replay.browse import Pile, browse
+from lambdas.repair.replay.choice import Choice
+from lambdas.repair.replay.preview import preview
+from lambdas.repair.replay.replayer import KEPT, Replayer
 from lambdas.repair.runtime import make_replayer
 from lambdas.views import registry
 

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from decimal import Decimal
 from json import dumps
 from time import time
 from typing import Annotated, Any
@@ -21,6 +22,7 @@ from lambdas.model.errors import QuestionError
 from lambdas.model.item import AttributeValue, decode
 from lambdas.model.row import DATA, RECONCILED
 from lambdas.pipeline.decode import routes
+from lambdas.repair.compare import EXACT
 from lambdas.repair.explain import Explanation, Verdict
 from lambdas.repair.explain import explain as find_out
 from lambdas.repair.runtime import make_reconciler, target_of
@@ -129,6 +131,15 @@ def key_of(source: Source, values: Sequence[str]) -> dict[str, AttributeValue]:
         msg = f"an item of {source.name} is named by {names}; {len(values)} values were given"
         raise QuestionError(msg)
     return {
-        attribute.name: {attribute.type: value}
+        attribute.name: {attribute.type: _number(value) if attribute.type == "N" else value}
         for attribute, value in zip(source.key, values, strict=True)
     }
+
+
+def _number(typed: str) -> str:
+    """Spell a number as DynamoDB does: an item's name is made of it."""
+    try:
+        return f"{Decimal(typed).normalize(EXACT):f}"
+    except ArithmeticError as error:
+        msg = f"{typed!r} is not a number"
+        raise QuestionError(msg) from error

@@ -10,10 +10,10 @@ from rich.table import Table
 
 from cli.show import facts, table
 from lambdas.aws.mailbox import Waiting
-from lambdas.repair.browse import Pile
-from lambdas.repair.errands import Errand
-from lambdas.repair.letters import BatchLetter
-from lambdas.repair.preview import Previewed
+from lambdas.repair.replay.browse import Pile
+from lambdas.repair.replay.errands import Errand
+from lambdas.repair.replay.letters import BatchLetter
+from lambdas.repair.replay.preview import Previewed
 
 ID_LENGTH = 8  # enough to tell letters apart
 COLUMNS = ("id", "source", "item", "error", "changed", "tries")

@@ -21,7 +21,7 @@ from lambdas.model.item import encode
 from lambdas.model.row import VIEW_TABLE, Attributes
 from lambdas.pipeline.letter import Letter
 from lambdas.pipeline.tally import Tally
-from lambdas.repair.replay import Replayer, Summary
+from lambdas.repair.replay.replayer import Replayer, Summary
 from lambdas.repair.runtime import Patience, make_replayer
 from lambdas.sync import PartialBatchResponse, sync
 

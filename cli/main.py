@@ -7,13 +7,13 @@ from threading import Event
 from typing import Annotated
 
 import typer
-from botocore.exceptions import BotoCoreError, ClientError
 from rich.console import Console
 
 from cli import catalogue, dlq, item
 from cli.engines import EngineName
+from cli.trouble import EXPLAINED, tell
+from cli.verify import verify
 from lambdas.aws.settings import QUEUE_URL
-from lambdas.model.errors import AdminViewError
 from lambdas.model.row import VIEW_TABLE
 from lambdas.views import registry
 
@@ -79,14 +79,15 @@ def local(
 app.add_typer(dlq.app, name="dlq")
 app.command()(item.explain)
 app.command()(item.reconcile)
+app.command()(verify)
 
 
 def main() -> None:
     """Run the command; an error that can be explained is explained, not traced."""
     try:
         app()
-    except (AdminViewError, BotoCoreError, ClientError, OSError) as error:
-        typer.secho(f"adminview: {error}", fg="red", err=True)
+    except EXPLAINED as error:
+        tell(error)
         raise SystemExit(1) from None
 
 

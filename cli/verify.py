@@ -23,6 +23,7 @@ from rich.progress import (
 from cli.deployment import check_model, find_settings
 from cli.options import Json, Prefix, Stage
 from cli.stopping import stoppable
+from cli.trouble import EXPLAINED, tell
 from cli.verify_report import as_data, show
 from cli.verify_state import StateFile
 from lambdas.aws.budget import Budget
@@ -30,9 +31,9 @@ from lambdas.aws.runtime import Clients
 from lambdas.aws.settings import Settings
 from lambdas.model import Registry
 from lambdas.model.errors import ServiceError
-from lambdas.repair.run import Run
-from lambdas.repair.scope import MOST_SEGMENTS, Scope
-from lambdas.repair.verify import GRACE_SECONDS, Verifier, make_verifier
+from lambdas.repair.verify.run import Run
+from lambdas.repair.verify.scope import MOST_SEGMENTS, Scope
+from lambdas.repair.verify.verifier import GRACE_SECONDS, Verifier, make_verifier
 from lambdas.views import registry
 
 if TYPE_CHECKING:
@@ -88,15 +89,21 @@ def verify(  # noqa: PLR0913 - a command's options
     prefix: Prefix = "",
 ) -> None:
     """Compare the view with its sources, both ways: exit status 0 equal, 1 not, 2 not finished."""
-    model = registry()
-    settings = find_settings(model, os.environ, stage, prefix)
-    check_model(model, settings)
     options = Options(
         source, segment_count, sample, repair, as_json, max_rcu, grace, state, restart
     )
-    with stoppable() as until:
-        around = Surroundings(stopped=lambda: until.passed)
-        status = compare(Clients().dynamodb, model, settings, options, Console(), around=around)
+    try:
+        settings = find_settings(registry(), os.environ, stage, prefix)
+        check_model(registry(), settings)
+        clients = Clients()
+        with stoppable() as until:
+            around = Surroundings(stopped=lambda: until.passed)
+            status = compare(
+                clients.dynamodb, registry(), settings, options, Console(), around=around
+            )
+    except EXPLAINED as error:
+        tell(error)
+        status = UNFINISHED  # 1 would say that it had found differences
     raise typer.Exit(status)
 
 

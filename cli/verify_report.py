@@ -7,8 +7,8 @@ from rich.markup import escape
 from rich.text import Text
 
 from cli.show import facts, table
-from lambdas.repair.differences import Difference, Kind
-from lambdas.repair.run import REPAIRED, Run
+from lambdas.repair.verify.differences import Difference, Kind
+from lambdas.repair.verify.run import REPAIRED, Run
 
 LINES = 50
 

@@ -11,7 +11,7 @@ from time import monotonic
 from typing import Any
 
 from lambdas.model.errors import SettingsError
-from lambdas.repair.run import Run
+from lambdas.repair.verify.run import Run
 
 KIND = "adminview.verify/1"
 EVERY_SECONDS = 1.0

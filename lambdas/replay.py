@@ -9,8 +9,8 @@ from lambdas.aws.deadline import Deadline
 from lambdas.aws.observability import Observability
 from lambdas.aws.runtime import LONGEST_CALL, Invocation
 from lambdas.model.errors import SettingsError
-from lambdas.repair.choice import Choice
-from lambdas.repair.replay import Replayer
+from lambdas.repair.replay.choice import Choice
+from lambdas.repair.replay.replayer import Replayer
 from lambdas.repair.runtime import replayer
 
 # Letters are deleted or written anew at the end of a round, in calls that may take this long each.

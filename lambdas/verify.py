@@ -13,10 +13,10 @@ from lambdas.aws.drift import DriftObserver
 from lambdas.aws.runtime import LONGEST_CALL, Clients, Invocation
 from lambdas.aws.settings import Settings
 from lambdas.model.errors import ServiceError, SettingsError
-from lambdas.repair.differences import UNKNOWN, Kind
-from lambdas.repair.run import Run
-from lambdas.repair.scope import Scope
-from lambdas.repair.verify import Verifier, make_verifier
+from lambdas.repair.verify.differences import UNKNOWN, Kind
+from lambdas.repair.verify.run import Run
+from lambdas.repair.verify.scope import Scope
+from lambdas.repair.verify.verifier import Verifier, make_verifier
 from lambdas.views import registry
 
 SAMPLE = 0.01

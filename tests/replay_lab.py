@@ -14,10 +14,10 @@ from lambdas.model import Item, Row, Source, view
 from lambdas.model.errors import AdminViewError
 from lambdas.model.row import RowKey
 from lambdas.pipeline.decode import Route
-from lambdas.repair.choice import Choice
-from lambdas.repair.errands import Errand, Errands
 from lambdas.repair.reconcile import Reconciled
-from lambdas.repair.replay import ALL, Replayer, Summary
+from lambdas.repair.replay.choice import Choice
+from lambdas.repair.replay.errands import Errand, Errands
+from lambdas.repair.replay.replayer import ALL, Replayer, Summary
 from lambdas.repair.target import Target
 from tests.events import AT, STREAM
 from tests.fakes import NO_WAIT

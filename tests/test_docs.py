@@ -17,7 +17,7 @@ from cli.catalogue import markdown
 from cli.main import app
 from infra.context import Deployment
 from lambdas.pipeline.tally import Tally
-from lambdas.repair.replay import Fate
+from lambdas.repair.replay.replayer import Fate
 from tests.shop import registry
 from tests.view_files import with_view_file
 

@@ -18,9 +18,9 @@ from lambdas.aws.settings import Settings
 from lambdas.model import Item, Registry, Row, Source, number, view
 from lambdas.model.row import ROW_LIMIT, RowKey, provenance
 from lambdas.pipeline.derive import derive
-from lambdas.repair.run import Run
-from lambdas.repair.scope import Scope
-from lambdas.repair.verify import Verifier, make_verifier
+from lambdas.repair.verify.run import Run
+from lambdas.repair.verify.scope import Scope
+from lambdas.repair.verify.verifier import Verifier, make_verifier
 from tests.events import image
 from tests.fakes import NO_WAIT, TABLE, refusal
 

@@ -17,9 +17,9 @@ from lambdas.model import Registry
 from lambdas.model.delivery import NEXT_TRY_SECONDS
 from lambdas.model.item import AttributeValue, encode
 from lambdas.pipeline.decode import routes
-from lambdas.repair.errands import Errands
 from lambdas.repair.reconcile import Reconciled, Reconciler
-from lambdas.repair.replay import Replayer
+from lambdas.repair.replay.errands import Errands
+from lambdas.repair.replay.replayer import Replayer
 from lambdas.repair.target import Target, target_by_key
 from lambdas.views import registry
 

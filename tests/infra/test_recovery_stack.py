@@ -10,7 +10,7 @@ from aws_cdk import Duration
 
 from infra.stages import DEV, STAGES, Stage
 from lambdas.model.delivery import NEXT_TRY_SECONDS
-from lambdas.repair.choice import Choice
+from lambdas.repair.replay.choice import Choice
 from lambdas.replay import _choice
 from tests.infra.synthesis import Assembly, stream, synthesize
 from tests.shop import registry

@@ -12,7 +12,7 @@ import pytest
 from cli.local_cloud import LocalCloud
 from lambdas.model import Item, Registry, Row, Source, view
 from lambdas.model.delivery import Delivery
-from lambdas.repair.replay import Fate
+from lambdas.repair.replay.replayer import Fate
 
 things = Source("Things", partition_key="id")
 

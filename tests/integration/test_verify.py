@@ -27,7 +27,7 @@ from lambdas import views
 from lambdas.aws.settings import Settings
 from lambdas.model import Registry
 from lambdas.model.row import VIEW_TABLE
-from lambdas.repair.verify import make_verifier
+from lambdas.repair.verify.verifier import make_verifier
 from lambdas.verify import Verification, handler, verification, verify
 from tests.fakes import Context
 from tests.shop import registry

@@ -9,7 +9,8 @@ from typing import Any
 
 from lambdas.aws import owned_rows, view_table
 from lambdas.aws.deadline import Deadline
-from lambdas.repair import reconcile, replay
+from lambdas.repair import reconcile
+from lambdas.repair.replay import replayer
 from tests.simulator import repairs
 from tests.simulator.backfill import Backfill
 from tests.simulator.choices import Choices
@@ -126,7 +127,7 @@ def _simulated(fibers: Fibers) -> Iterator[None]:
     stand_ins: list[tuple[Any, str, Any]] = [
         (Deadline, "after", after),
         (view_table, "together", fibers.together),
-        (replay, "together", fibers.together),
+        (replayer, "together", fibers.together),
         (view_table, "BATCH_LIMIT", 2),
         (owned_rows, "READ_LIMIT", 3),
         (reconcile, "ROUNDS", 3),

@@ -14,9 +14,9 @@ from lambdas.model.item import Image
 from lambdas.pipeline.decode import Route, StreamRecord
 from lambdas.pipeline.fold import Fold, Write
 from lambdas.pipeline.prepare import Batch, prepare, sequence_at
-from lambdas.repair.errands import Errands
-from lambdas.repair.letters import RecordLetter
 from lambdas.repair.reconcile import Plan, Reconciled, Reconciler
+from lambdas.repair.replay.errands import Errands
+from lambdas.repair.replay.letters import RecordLetter
 from lambdas.repair.target import Target
 from lambdas.sync import sync
 from tests.simulator.backfill import Backfill

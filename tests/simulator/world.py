@@ -15,9 +15,9 @@ from lambdas.aws.view_table import ViewTable
 from lambdas.pipeline.decode import routes
 from lambdas.pipeline.letter import Letter
 from lambdas.pipeline.tally import Tally
-from lambdas.repair.errands import Errands
 from lambdas.repair.reconcile import Reconciler
-from lambdas.repair.replay import Fate, Replayer
+from lambdas.repair.replay.errands import Errands
+from lambdas.repair.replay.replayer import Fate, Replayer
 from lambdas.repair.target import Target
 from tests.fakes import TABLE
 from tests.simulator.calls import Calls

@@ -6,8 +6,8 @@ import pytest
 
 from lambdas.aws.deadline import Deadline
 from lambdas.model.errors import ServiceError
-from lambdas.repair.browse import HIDE_SECONDS, browse
-from lambdas.repair.choice import Choice
+from lambdas.repair.replay.browse import HIDE_SECONDS, browse
+from lambdas.repair.replay.choice import Choice
 from tests.fakes import refusal
 from tests.replay_lab import Lab, lambdas_own, ours
 

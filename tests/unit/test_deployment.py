@@ -20,7 +20,7 @@ from cli.deployment import (
 )
 from lambdas.aws.settings import Settings
 from lambdas.model.errors import QuestionError, SettingsError
-from lambdas.repair.choice import Choice
+from lambdas.repair.replay.choice import Choice
 from tests.fakes import refusal
 from tests.shop import registry
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from lambdas.model.errors import MovingItemError, UnknownLetterError, ViewError
 from lambdas.pipeline.letter import identify, letters
-from lambdas.repair.letters import BatchLetter, RecordLetter, open_letter, tried_again
+from lambdas.repair.replay.letters import BatchLetter, RecordLetter, open_letter, tried_again
 from tests.events import AT, STREAM, record
 from tests.replay_lab import batch_facts, errand, facts, lambdas_own, ours, things
 

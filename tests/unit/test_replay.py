@@ -11,9 +11,9 @@ from lambdas.model.errors import (
     ServiceError,
     ViewError,
 )
-from lambdas.repair.choice import Choice
 from lambdas.repair.reconcile import Reconciled
-from lambdas.repair.replay import ROUND, Fate, Summary
+from lambdas.repair.replay.choice import Choice
+from lambdas.repair.replay.replayer import ROUND, Fate, Summary
 from tests.events import record
 from tests.fakes import refusal
 from tests.replay_lab import HIDDEN_SECONDS, Lab, lambdas_own, ours, things

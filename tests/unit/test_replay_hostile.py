@@ -17,10 +17,10 @@ from lambdas.model.errors import (
     UnknownLetterError,
     ViewError,
 )
-from lambdas.repair.choice import Choice
-from lambdas.repair.errands import Errands
-from lambdas.repair.letters import open_letter, tried_again
-from lambdas.repair.replay import Fate
+from lambdas.repair.replay.choice import Choice
+from lambdas.repair.replay.errands import Errands
+from lambdas.repair.replay.letters import open_letter, tried_again
+from lambdas.repair.replay.replayer import Fate
 from tests.fakes import NO_WAIT, refusal
 from tests.replay_lab import (
     ROUTES,

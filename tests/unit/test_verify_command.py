@@ -10,7 +10,7 @@ import pytest
 
 from cli.verify_state import StateFile
 from lambdas.model.errors import SettingsError
-from lambdas.repair.run import Run
+from lambdas.repair.verify.run import Run
 from tests.fakes import refusal
 from tests.verify_lab import Lab, adds_up, found
 

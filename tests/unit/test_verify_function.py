@@ -9,7 +9,7 @@ import pytest
 from lambdas.aws.budget import Budget
 from lambdas.aws.drift import DriftObserver
 from lambdas.model.errors import SettingsError
-from lambdas.repair.verify import Verifier
+from lambdas.repair.verify.verifier import Verifier
 from lambdas.verify import PAGES_RESERVE, Verification, verify
 from tests.fakes import Context, refusal
 from tests.verify_lab import HeardDrift, Lab

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from lambdas.model.errors import ServiceError, SettingsError
-from lambdas.repair.run import Run
-from lambdas.repair.scope import Stage
-from lambdas.repair.verify import MOST_LOOKS
+from lambdas.repair.verify.run import Run
+from lambdas.repair.verify.scope import Stage
+from lambdas.repair.verify.verifier import MOST_LOOKS
 from tests.fakes import refusal
 from tests.verify_lab import Lab, adds_up, found
 
@@ -113,7 +113,7 @@ def test_suspects_are_few_however_much_differs(lab: Lab) -> None:
 def test_differences_beyond_what_is_kept_are_counted(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lambdas.repair.run.KEPT", 10)
+    monkeypatch.setattr("lambdas.repair.verify.run.KEPT", 10)
     for number in range(30):
         lab.put(f"t{number}", x="1", synced=False)
     run = lab.verify()

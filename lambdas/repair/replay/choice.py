@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from lambdas.aws.mailbox import Message
-from lambdas.repair.errands import Errand
+from lambdas.repair.replay.errands import Errand
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

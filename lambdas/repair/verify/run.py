@@ -12,9 +12,9 @@ from time import monotonic
 from typing import Any
 
 from lambdas.model.row import Attributes, RowKey
-from lambdas.repair.differences import Difference, Kind
-from lambdas.repair.scope import Scope, Segment, Stage
-from lambdas.repair.suspects import ROOM, Suspect, Suspects
+from lambdas.repair.verify.differences import Difference, Kind
+from lambdas.repair.verify.scope import Scope, Segment, Stage
+from lambdas.repair.verify.suspects import ROOM, Suspect, Suspects
 
 KEPT = 1000  # differences that are listed; more are only counted
 A_MOMENT = 0.05  # seconds, while the last pages are under way elsewhere

@@ -7,9 +7,9 @@ from lambdas.aws.deadline import Deadline
 from lambdas.model.errors import AdminViewError
 from lambdas.pipeline.letter import Letter as Mail
 from lambdas.pipeline.letter import identify, letters
-from lambdas.repair.errands import Broken, Errand, Errands
-from lambdas.repair.letters import BatchLetter, tried_again
 from lambdas.repair.reconcile import Reconciled
+from lambdas.repair.replay.errands import Broken, Errand, Errands
+from lambdas.repair.replay.letters import BatchLetter, tried_again
 from lambdas.repair.target import Target
 
 

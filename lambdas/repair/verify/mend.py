@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from lambdas.aws.deadline import Deadline
 from lambdas.model.errors import RecordError, RepairError, ServiceError, kind_of
 from lambdas.pipeline.decode import Route
-from lambdas.repair.differences import Difference, Kind, judge
-from lambdas.repair.glance import target_of
 from lambdas.repair.reconcile import Reconciler
-from lambdas.repair.run import REPAIRED
 from lambdas.repair.target import Target
+from lambdas.repair.verify.differences import Difference, Kind, judge
+from lambdas.repair.verify.glance import target_of
+from lambdas.repair.verify.run import REPAIRED
 
 PART = (
     "an item that this run does not look at may derive it; "

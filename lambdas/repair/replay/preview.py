@@ -7,10 +7,10 @@ from typing import Any
 from lambdas.aws.deadline import Deadline
 from lambdas.model.errors import AdminViewError, kind_of
 from lambdas.pipeline.letter import reason_of
-from lambdas.repair.case import Case
-from lambdas.repair.errands import Errand
 from lambdas.repair.reconcile import Plan
-from lambdas.repair.replay import Replayer
+from lambdas.repair.replay.case import Case
+from lambdas.repair.replay.errands import Errand
+from lambdas.repair.replay.replayer import Replayer
 from lambdas.repair.target import Target
 
 

@@ -19,11 +19,11 @@ from lambdas.model.row import (
 from lambdas.pipeline.decode import Route
 from lambdas.pipeline.derive import derive
 from lambdas.repair.compare import same_row
-from lambdas.repair.differences import digest, failing
-from lambdas.repair.run import Glance
-from lambdas.repair.scope import Stage
-from lambdas.repair.suspects import Suspect
 from lambdas.repair.target import Target, target_by_owner
+from lambdas.repair.verify.differences import digest, failing
+from lambdas.repair.verify.run import Glance
+from lambdas.repair.verify.scope import Stage
+from lambdas.repair.verify.suspects import Suspect
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from lambdas.model.item import Image
 from lambdas.model.row import ROW_LIMIT, RowKey
 from lambdas.pipeline.decode import Route, StreamRecord, decode
 from lambdas.pipeline.derive import derive
-from lambdas.repair.letters import BatchLetter, Letter, RecordLetter, open_letter
+from lambdas.repair.replay.letters import BatchLetter, Letter, RecordLetter, open_letter
 from lambdas.repair.target import Target, target_by_key
 
 

@@ -24,8 +24,10 @@ from lambdas.aws.together import AT_ONCE, chunks
 from lambdas.model import Registry
 from lambdas.model.row import Attributes, key_image, key_of
 from lambdas.pipeline.decode import Route, routes
-from lambdas.repair.differences import UNKNOWN, Difference
-from lambdas.repair.glance import (
+from lambdas.repair.reconcile import Reconciler
+from lambdas.repair.target import Target
+from lambdas.repair.verify.differences import UNKNOWN, Difference
+from lambdas.repair.verify.glance import (
     Claim,
     by_owner,
     claims,
@@ -34,13 +36,11 @@ from lambdas.repair.glance import (
     suspect_rows,
     target_of,
 )
-from lambdas.repair.look import Looker
-from lambdas.repair.mend import Mender
-from lambdas.repair.reconcile import Reconciler
-from lambdas.repair.run import Glance, Run
-from lambdas.repair.scope import Scope, Segment, Stage
-from lambdas.repair.suspects import Suspect
-from lambdas.repair.target import Target
+from lambdas.repair.verify.look import Looker
+from lambdas.repair.verify.mend import Mender
+from lambdas.repair.verify.run import Glance, Run
+from lambdas.repair.verify.scope import Scope, Segment, Stage
+from lambdas.repair.verify.suspects import Suspect
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient

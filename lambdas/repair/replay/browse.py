@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from lambdas.aws.deadline import Deadline
 from lambdas.aws.mailbox import Mailbox, Message
 from lambdas.model.errors import ServiceError, UnknownLetterError
-from lambdas.repair.choice import Choice
-from lambdas.repair.errands import Errand, Errands
+from lambdas.repair.replay.choice import Choice
+from lambdas.repair.replay.errands import Errand, Errands
 
 PUT_BACK_SECONDS = 30
 HIDE_SECONDS = 120  # SQS has no way to look at letters but to take them up for a while

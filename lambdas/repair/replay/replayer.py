@@ -20,10 +20,10 @@ from lambdas.model.errors import (
     kind_of,
 )
 from lambdas.pipeline.letter import reason_of
-from lambdas.repair.case import Case, Outcome
-from lambdas.repair.choice import Choice
-from lambdas.repair.errands import Errands
 from lambdas.repair.reconcile import Reconciled, Reconciler
+from lambdas.repair.replay.case import Case, Outcome
+from lambdas.repair.replay.choice import Choice
+from lambdas.repair.replay.errands import Errands
 from lambdas.repair.target import Target
 
 ROUND = 100  # letters that are taken up together: those for one item are one reconcile

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from lambdas.model.row import RowKey
-from lambdas.repair.scope import Stage
+from lambdas.repair.verify.scope import Stage
 
 ROOM = 1000  # suspects; with more, scanning pauses
 

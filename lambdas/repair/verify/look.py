@@ -10,7 +10,9 @@ from lambdas.model.errors import RecordError
 from lambdas.model.item import Image
 from lambdas.model.row import OWNER, Attributes, row_size
 from lambdas.pipeline.decode import Route
-from lambdas.repair.differences import (
+from lambdas.repair.reconcile import Plan, Reconciler
+from lambdas.repair.target import Target
+from lambdas.repair.verify.differences import (
     OWNERLESS,
     STRANGE,
     Difference,
@@ -20,11 +22,9 @@ from lambdas.repair.differences import (
     judge,
     views_that_derive,
 )
-from lambdas.repair.glance import target_of
-from lambdas.repair.reconcile import Plan, Reconciler
-from lambdas.repair.scope import Stage
-from lambdas.repair.suspects import Suspect
-from lambdas.repair.target import Target
+from lambdas.repair.verify.glance import target_of
+from lambdas.repair.verify.scope import Stage
+from lambdas.repair.verify.suspects import Suspect
 
 UNIT = 4096  # bytes that a unit reads consistently, set by DynamoDB
 

@@ -1,0 +1,61 @@
+"""Customers of a CRM that many organisations share, by team, segment and last contact.
+
+The index is keyed by what the CRM calls things, each in its own type: nothing is joined to one
+text, and a time is compared as a number.
+"""
+
+from collections.abc import Iterator
+
+from lambdas.model import AccessPattern, Index, Item, Row, Source, number, view
+
+customers = Source("crm", partition_key="customerId")
+
+by_segment = Index(
+    "CustomerByOrgTeamSegment",
+    partition=["orgId", "teamId", "segment"],
+    sort=number("lastInteraction"),
+    include=["data"],
+)
+
+customers_of_segment = AccessPattern(
+    "customers-of-segment",
+    index=by_segment,
+    partition=["{org_id}", "{team_id}", "{segment}"],
+    about="A team's customers of one segment, longest silent first",
+)
+customers_in_touch = AccessPattern(
+    "customers-in-touch",
+    index=by_segment,
+    partition=["{org_id}", "{team_id}", "{segment}"],
+    newest_first=True,
+    about="A team's customers of one segment, last contact first",
+)
+customers_active_since = AccessPattern(
+    "customers-active-since",
+    index=by_segment,
+    partition=["{org_id}", "{team_id}", "{segment}"],
+    sort_from="{since}",
+    about="A team's customers of one segment that were in touch at some time or later",
+)
+customers_active_between = AccessPattern(
+    "customers-active-between",
+    index=by_segment,
+    partition=["{org_id}", "{team_id}", "{segment}"],
+    sort_between=("{start}", "{end}"),
+    about="A team's customers of one segment whose last contact was between two times",
+)
+
+
+@view(customers)
+def customer(item: Item) -> Iterator[Row]:
+    """Show a customer; list it by segment once somebody was in touch."""
+    yield Row(
+        f"CUSTOMER#{item['customerId']}",
+        "DETAILS",
+        data=item.pick("customerId", "name", "segment", "lastInteraction"),
+        indexes=[
+            by_segment(item["orgId"], item["teamId"], item["segment"], item["lastInteraction"])
+        ]
+        if "lastInteraction" in item
+        else [],  # sparse: a customer nobody has met is in no list
+    )

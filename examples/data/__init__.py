@@ -1,0 +1,1 @@
+"""What the examples' services write, and what the views answer then."""

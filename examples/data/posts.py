@@ -1,0 +1,29 @@
+"""Two authors, one of whom keeps a post private."""
+
+from typing import Any
+
+from examples.question import Found, Items, Question
+
+
+def post(author: str, post_id: str, day: int, *, public: bool) -> dict[str, Any]:
+    """Write a post of one month."""
+    more = {"title": f"Note {post_id}", "public": public, "postedAt": f"2025-06-{day:02}"}
+    return {"author": author, "postId": post_id} | more
+
+
+ITEMS: Items = {
+    "Posts": [
+        post("kim", "1", 3, public=True),
+        post("kim", "2", 9, public=False),
+        post("lou", "3", 7, public=True),
+    ]
+}
+
+FIRST = Found("AUTHOR#kim", "POST#1", {"title": "Note 1", "public": True})
+PRIVATE = Found("AUTHOR#kim", "POST#2", {"title": "Note 2", "public": False})
+THIRD = Found("AUTHOR#lou", "POST#3", {"title": "Note 3", "public": True})
+
+QUESTIONS = [
+    Question("posts-of-author", {"author": "kim"}, [FIRST, PRIVATE]),
+    Question("public-posts", {}, [THIRD, FIRST]),
+]

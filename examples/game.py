@@ -1,0 +1,49 @@
+"""Gear of a game's players, by level and strength.
+
+The accounts' table holds several kinds of item, among them what belongs in no view: a login's
+secrets are for no row, so no view is on them.
+"""
+
+from collections.abc import Iterator
+
+from lambdas.model import AccessPattern, Index, Item, Row, Source, number, view
+
+accounts = Source("UserAccounts", partition_key="PK", sort_key="SK")
+
+by_level = Index(
+    "LevelGearScore", partition=number("Level"), sort=number("GearScore"), include=["data"]
+)
+
+gear_of_account = AccessPattern(
+    "gear-of-account",
+    partition="ACCOUNT#{account_id}",
+    sort_begins="GEAR#",
+    about="Every piece of gear of one account",
+)
+gear_of_level = AccessPattern(
+    "gear-of-level",
+    index=by_level,
+    partition="{level}",
+    newest_first=True,
+    about="The gear of all players of one level, strongest first",
+)
+gear_of_level_from = AccessPattern(
+    "gear-of-level-from",
+    index=by_level,
+    partition="{level}",
+    sort_from="{least}",
+    about="The gear of all players of one level from some score on, weakest first",
+)
+
+
+@view(accounts, sort_begins="inventory:")
+def inventory(item: Item) -> Iterator[Row]:
+    """List each piece of gear under its account, and by its owner's level."""
+    slot = item["SK"].removeprefix("inventory:")
+    for place, piece in enumerate(item["data"][slot]):
+        yield Row(
+            f"ACCOUNT#{item['PK']}",
+            f"GEAR#{slot}#{place}",
+            data=piece.pick("name", "type", "gear_score") | item.pick("state"),
+            indexes=[by_level(item["level"], piece["gear_score"])],
+        )

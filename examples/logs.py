@@ -1,0 +1,40 @@
+"""A service's log, of which only the critical events are indexed."""
+
+from collections.abc import Iterator
+
+from lambdas.model import AccessPattern, Index, Item, Row, Source, view
+
+events = Source("LogEvents", partition_key="service", sort_key="eventId")
+
+critical = Index("GSI1", partition="GSI1_PK", sort="GSI1_SK", include=["data"])
+
+events_of_service = AccessPattern(
+    "events-of-service",
+    partition="SERVICE#{service}",
+    about="Every event of one service",
+)
+critical_logs = AccessPattern(
+    "critical-logs",
+    index=critical,
+    partition="CriticalLogs",
+    newest_first=True,
+    about="The critical events of all services, newest first",
+)
+critical_logs_since = AccessPattern(
+    "critical-logs-since",
+    index=critical,
+    partition="CriticalLogs",
+    sort_from="{since}",
+    about="The critical events of all services from some time on",
+)
+
+
+@view(events)
+def event(item: Item) -> Iterator[Row]:
+    """List an event under its service; index it if it is critical."""
+    yield Row(
+        f"SERVICE#{item['service']}",
+        f"EVENT#{item['eventId']}",
+        data=item.pick("level", "at", "message"),
+        indexes=[critical("CriticalLogs", item["at"])] if item["level"] == "CRITICAL" else [],
+    )

@@ -1,0 +1,33 @@
+"""Posts of a social network, of which only the public ones are indexed."""
+
+from collections.abc import Iterator
+
+from lambdas.model import AccessPattern, Index, Item, Row, Source, view
+
+posts = Source("Posts", partition_key="author", sort_key="postId")
+
+public = Index("GSI1", partition="GSI1_PK", sort="GSI1_SK", include=["data"])
+
+posts_of_author = AccessPattern(
+    "posts-of-author",
+    partition="AUTHOR#{author}",
+    about="Every post of one author, public or not",
+)
+public_posts = AccessPattern(
+    "public-posts",
+    index=public,
+    partition="PublicPosts",
+    newest_first=True,
+    about="What everybody may read, newest first",
+)
+
+
+@view(posts)
+def post(item: Item) -> Iterator[Row]:
+    """List a post under its author; index it if it is public."""
+    yield Row(
+        f"AUTHOR#{item['author']}",
+        f"POST#{item['postId']}",
+        data=item.pick("title", "public", "postedAt"),
+        indexes=[public("PublicPosts", item["postedAt"])] if item.get("public") else [],
+    )

@@ -1,0 +1,45 @@
+"""The examples on real engines: what is written comes out as the answers say."""
+
+from collections.abc import Callable
+
+import pytest
+
+from cli.demo import apply
+from cli.local_cloud import LocalCloud
+from cli.show import plain
+from examples import load, names
+from examples.__main__ import title
+from examples.question import Found, Question
+from lambdas.model import Registry
+from lambdas.model.item import decode
+from lambdas.model.row import key_of
+
+
+def answer(cloud: LocalCloud, question: Question) -> list[Found]:
+    """Ask, and keep of each row its key and the data that the question is about."""
+    pattern = cloud.registry.pattern(question.pattern)
+    rows = cloud.ask(question.pattern, **question.given)
+    assert all(set(pattern.shows) <= row.keys() for row in rows)
+    wanted = {name for found in question.answer for name in found.data}
+    return [
+        Found(
+            *key_of(row),
+            {name: one for name, one in plain(decode(row["data"])).items() if name in wanted},
+        )
+        for row in rows
+    ]
+
+
+@pytest.mark.parametrize("name", names())
+def test_an_example_answers_each_of_its_questions(
+    name: str, start: Callable[[Registry], LocalCloud]
+) -> None:
+    example = load(name)
+    cloud = start(example.registry)
+    apply(cloud, example.steps)
+
+    # One start for all questions of an example; a wrong answer is shown beside its question.
+    answers = {title(example, one): answer(cloud, one) for one in example.questions}
+    assert answers == {title(example, one): [*one.answer] for one in example.questions}
+    assert len(answers) == len(example.questions), "a question is asked twice"
+    assert cloud.letters() == []

@@ -1,0 +1,184 @@
+"""The examples are whole, and their key rules hold when a question is declared and asked."""
+
+import ast
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import examples
+from examples import Example, load, names
+from examples.__main__ import app
+from lambdas.model import AccessPattern, Index
+from lambdas.model.errors import DeclarationError, QuestionError
+from lambdas.model.row import OWNER_INDEX, ROW_LIMIT, Attributes, key_of
+from lambdas.pipeline.derive import derive
+from tests.events import image
+
+FOLDER = Path(examples.__file__).parent
+NO_EXAMPLES = {"__init__", "__main__", "question"}
+ALL = [load(name) for name in names()]
+PATTERNS = [
+    pytest.param(pattern, id=f"{example.name}-{pattern.name}")
+    for example in ALL
+    for pattern in example.registry.patterns
+]
+INDEXES = [
+    pytest.param(index, id=f"{example.name}-{index.name}")
+    for example in ALL
+    for index in example.registry.indexes
+    if index != OWNER_INDEX
+]
+
+
+@pytest.fixture(params=ALL, ids=names())
+def example(request: pytest.FixtureRequest) -> Example:
+    """Take each example in turn."""
+    found: Example = request.param
+    return found
+
+
+def derived(example: Example) -> list[tuple[dict[str, Any], Attributes]]:
+    """List the rows that an example's items become, each with its item."""
+    return [
+        (written, row)
+        for step in example.steps
+        for written in [image(step.item)]
+        for views in [example.registry.views_of(example.registry.source(step.source))]
+        for row in derive(views, written, room=ROW_LIMIT).rows.values()
+    ]
+
+
+def anything(pattern: AccessPattern) -> dict[str, object]:
+    """Make parameters of the right types."""
+    values = {"S": "x", "N": 1}
+    return {name: values[type_] for name, type_ in pattern.parameters.items()}
+
+
+def test_every_view_file_has_data_and_all_data_has_a_view_file() -> None:
+    assert {path.stem for path in FOLDER.glob("*.py")} - NO_EXAMPLES == set(names())
+
+
+def test_an_example_is_written_in_the_words_of_the_model_alone(example: Example) -> None:
+    tree = ast.parse((FOLDER / f"{example.name}.py").read_text())
+    modules = {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    modules |= {
+        n.name for node in ast.walk(tree) if isinstance(node, ast.Import) for n in node.names
+    }
+    theirs = {name for name in modules if name.partition(".")[0] not in sys.stdlib_module_names}
+    assert theirs == {"lambdas.model"}
+
+
+def test_every_pattern_of_an_example_is_asked(example: Example) -> None:
+    asked = {question.pattern for question in example.questions}
+    assert asked == {pattern.name for pattern in example.registry.patterns}
+
+
+def test_every_pattern_has_an_answer_with_rows_and_says_what_it_is_about(example: Example) -> None:
+    answered = {question.pattern for question in example.questions if question.answer}
+    assert answered == {pattern.name for pattern in example.registry.patterns if pattern.about}
+
+
+def test_every_index_of_an_example_is_asked(example: Example) -> None:
+    asked = {pattern.index for pattern in example.registry.patterns if pattern.index}
+    assert {*asked, OWNER_INDEX} == set(example.registry.indexes)
+
+
+def test_no_row_of_an_example_has_two_owners(example: Example) -> None:
+    rows = derived(example)
+    assert rows
+    assert len({key_of(row) for _, row in rows}) == len(rows)
+
+
+def test_an_index_key_named_as_an_attribute_of_the_item_is_that_attribute(
+    example: Example,
+) -> None:
+    """Native: the same value, of the same type."""
+    keys = {key.name for index in example.registry.indexes for key in index.key}
+    for item, row in derived(example):
+        native = keys & item.keys() & row.keys()
+        assert {name: row[name] for name in native} == {name: item[name] for name in native}
+
+
+def test_no_answer_is_simply_every_row_there_is(example: Example) -> None:
+    """It would not show that the question asks for anything."""
+    rows = len(derived(example))
+    assert all(len(question.answer) < rows for question in example.questions)
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_asking_without_a_parameter_is_an_error_that_names_it(pattern: AccessPattern) -> None:
+    whole = anything(pattern)
+    assert pattern.condition(**whole).expression
+    for missing in whole:
+        rest = {name: value for name, value in whole.items() if name != missing}
+        with pytest.raises(QuestionError, match=rf"{pattern.name}.*takes \(.*\b{missing}\b"):
+            pattern.condition(**rest)
+    with pytest.raises(QuestionError, match=r"given were \(.*colour"):
+        pattern.condition(**whole, colour="red")
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_a_parameter_of_another_type_is_an_error_that_names_it(pattern: AccessPattern) -> None:
+    whole = anything(pattern)
+    for wrong, value in whole.items():
+        other = 1 if isinstance(value, str) else "1"
+        with pytest.raises(QuestionError, match=rf"\(.*\b{wrong}\b.*\) must make"):
+            pattern.condition(**(whole | {wrong: other}))
+
+
+@pytest.mark.parametrize("index", INDEXES)
+def test_an_index_is_not_asked_with_fewer_partition_attributes_than_it_has(index: Index) -> None:
+    partition = [f"{{{attribute.name}}}" for attribute in index.partition]
+    missing = index.partition[-1].name
+    assert AccessPattern("whole", index=index, partition=partition)
+    with pytest.raises(DeclarationError, match=rf"all of \(.*\b{missing}\) must be given"):
+        AccessPattern("asked", index=index, partition=partition[:-1])
+
+
+@pytest.mark.parametrize("index", INDEXES)
+def test_an_index_is_asked_with_its_sort_attributes_from_the_left_and_no_others(
+    index: Index,
+) -> None:
+    partition = [f"{{{attribute.name}}}" for attribute in index.partition]
+    sort = [f"{{{attribute.name}}}" for attribute in index.sort]
+    for fixed in range(len(sort) + 1):
+        asked = AccessPattern("asked", index=index, partition=partition, sort=sort[:fixed])
+        keys = [key.name for key in index.key[: len(partition) + fixed]]
+        assert [*asked.parameters] == keys
+    last = index.key[-1].name
+    with pytest.raises(DeclarationError, match=rf"sort conditions .*\b{last}\)"):
+        AccessPattern("asked", index=index, partition=partition, sort=[*sort, "more"])
+    with pytest.raises(DeclarationError, match=rf"sort conditions .*\b{last}\)"):
+        replace(asked, sort_from="{more}")
+
+
+def test_without_a_name_the_examples_are_listed() -> None:
+    result = CliRunner().invoke(app, [])
+    assert result.exit_code == 0
+    assert [line.split()[0] for line in result.stdout.splitlines()] == names()
+    assert all(example.about in result.stdout for example in ALL)
+
+
+def test_an_unknown_name_is_answered_with_those_there_are() -> None:
+    result = CliRunner().invoke(app, ["nowhere"], env={"COLUMNS": "200"})
+    assert result.exit_code == 2
+    assert "there is no example 'nowhere'" in result.stderr
+    assert "tournament" in result.stderr
+
+
+def test_help_says_how_to_run_an_example() -> None:
+    result = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"})
+    assert result.exit_code == 0
+    assert "--engine" in result.stdout
+
+
+def test_an_example_shows_each_question_and_its_answer() -> None:
+    result = CliRunner().invoke(app, ["crm"], env={"COLUMNS": "200"})
+    assert result.exit_code == 0
+    for question in load("crm").questions:
+        assert question.pattern in result.stdout
+        assert all(found.pk in result.stdout for found in question.answer)
