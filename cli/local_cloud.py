@@ -10,10 +10,11 @@ from cli.engines import Engine
 from cli.event_source import EventSource
 from cli.mail import on_failure
 from cli.tables import create, source_table, view_table
-from lambdas.aws.ask import ask
+from lambdas.asking.asker import Asker
 from lambdas.aws.deadline import Deadline
 from lambdas.aws.runtime import Clients, Invocation, Runtime, make_runtime
 from lambdas.aws.settings import Settings
+from lambdas.aws.view_reader import ViewReader
 from lambdas.aws.wire import for_boto3, from_boto3
 from lambdas.model import Registry
 from lambdas.model.delivery import Delivery
@@ -141,8 +142,12 @@ class LocalCloud:
 
     def ask(self, pattern: str, /, **parameters: object) -> list[Attributes]:
         """Ask AdminViewTable a declared question."""
-        question = self.registry.pattern(pattern)
-        return list(ask(self.clients.dynamodb, VIEW_TABLE, question, **parameters))
+        return [answered.row for answered in self.asker.rows(pattern, **parameters)]
+
+    @property
+    def asker(self) -> Asker:
+        """Ask this cloud's view."""
+        return Asker(self.registry, ViewReader(self.clients.dynamodb, VIEW_TABLE))
 
     def rows(self) -> list[Attributes]:
         """Read the whole view."""

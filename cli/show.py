@@ -9,8 +9,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from lambdas.model import Item
+from lambdas.model.attribute import PK, SK
 from lambdas.model.item import decode
-from lambdas.model.row import DATA, PK, SK, Attributes
+from lambdas.model.row import DATA, Attributes
 
 PALE = "dim"
 

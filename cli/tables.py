@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from lambdas.model import Attribute, Index, Registry, Source
-from lambdas.model.row import PK, SK
+from lambdas.model.attribute import PK, SK
 from lambdas.model.stream import VIEW_TYPE
 
 if TYPE_CHECKING:
@@ -22,10 +22,13 @@ def source_table(source: Source, name: str) -> dict[str, Any]:
 
 def view_table(registry: Registry, name: str) -> dict[str, Any]:
     """Describe AdminViewTable, with every index that the registry declares."""
+    local = [_index(index) for index in registry.local_indexes]
     return {
         **_table(name, registry.key_attributes),
         "KeySchema": _key_schema([PK], [SK]),
-        "GlobalSecondaryIndexes": [_index(index) for index in registry.indexes],
+        "GlobalSecondaryIndexes": [_index(index) for index in registry.global_indexes],
+        # CreateTable takes no empty list of these.
+        **({"LocalSecondaryIndexes": local} if local else {}),
     }
 
 
@@ -57,7 +60,7 @@ def _index(index: Index) -> dict[str, Any]:
         projection["NonKeyAttributes"] = list(index.include)
     return {
         "IndexName": index.name,
-        "KeySchema": _key_schema(index.partition, index.sort),
+        "KeySchema": _key_schema(index.stored_partition, index.sort),
         "Projection": projection,
     }
 

@@ -27,7 +27,7 @@ customers_in_touch = AccessPattern(
     "customers-in-touch",
     index=by_segment,
     partition=["{org_id}", "{team_id}", "{segment}"],
-    newest_first=True,
+    descending=True,
     about="A team's customers of one segment, last contact first",
 )
 customers_active_since = AccessPattern(

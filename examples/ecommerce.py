@@ -34,7 +34,7 @@ latest_orders_by_status = AccessPattern(
     index=by_customer,
     partition="{customer_id}",
     sort="{status}",
-    newest_first=True,
+    descending=True,
     about="A customer's orders of one status, newest first",
 )
 orders_between = AccessPattern(

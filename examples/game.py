@@ -24,7 +24,7 @@ gear_of_level = AccessPattern(
     "gear-of-level",
     index=by_level,
     partition="{level}",
-    newest_first=True,
+    descending=True,
     about="The gear of all players of one level, strongest first",
 )
 gear_of_level_from = AccessPattern(

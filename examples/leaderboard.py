@@ -17,7 +17,7 @@ best_of_region = AccessPattern(
     "best-of-region",
     index=by_score,
     partition=["{tournament}", "{region}"],
-    newest_first=True,
+    descending=True,
     about="The players of one region of a tournament, highest score first",
 )
 players_from_score = AccessPattern(
@@ -25,7 +25,7 @@ players_from_score = AccessPattern(
     index=by_score,
     partition=["{tournament}", "{region}"],
     sort_from="{least}",
-    newest_first=True,
+    descending=True,
     about="The players of one region with some score or a higher one, highest first",
 )
 

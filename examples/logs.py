@@ -17,7 +17,7 @@ critical_logs = AccessPattern(
     "critical-logs",
     index=critical,
     partition="CriticalLogs",
-    newest_first=True,
+    descending=True,
     about="The critical events of all services, newest first",
 )
 critical_logs_since = AccessPattern(

@@ -17,7 +17,7 @@ public_posts = AccessPattern(
     "public-posts",
     index=public,
     partition="PublicPosts",
-    newest_first=True,
+    descending=True,
     about="What everybody may read, newest first",
 )
 

@@ -26,7 +26,7 @@ latest_readings_of_sensor = AccessPattern(
     "latest-readings-of-sensor",
     index=by_sensor,
     partition=["{device_id}", "{sensor_type}"],
-    newest_first=True,
+    descending=True,
     about="Every reading of one kind of sensor of a device, newest first",
 )
 readings_between = AccessPattern(

@@ -30,7 +30,7 @@ orders_of_user = AccessPattern(
     "orders-of-user",
     partition="USER#{user_id}",
     sort_begins="ORDER#",
-    newest_first=True,
+    descending=True,
     about="Every order of one user, newest first",
 )
 everything_of_user = AccessPattern(

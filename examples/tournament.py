@@ -54,7 +54,7 @@ matches_of_player = AccessPattern(
     "matches-of-player",
     index=by_player,
     partition="{player_id}",
-    newest_first=True,
+    descending=True,
     about="The matches of a player, latest first",
 )
 matches_of_player_since = AccessPattern(

@@ -8,7 +8,7 @@ from constructs import Construct
 from infra.constructs.table import Table
 from infra.context import Deployment
 from lambdas.model import Registry
-from lambdas.model.row import PK, SK
+from lambdas.model.attribute import PK, SK
 
 
 class ViewStack(Stack):

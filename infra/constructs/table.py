@@ -40,7 +40,9 @@ class Table(dynamodb.TableV2):
             billing=dynamodb.Billing.on_demand(),
             encryption=dynamodb.TableEncryptionV2.aws_managed_key(),
             dynamo_stream=stream,
-            global_secondary_indexes=[_index(index) for index in indexes],
+            global_secondary_indexes=[_index(one) for one in indexes if not one.local],
+            # Made with the table, for good.
+            local_secondary_indexes=[_local_index(one) for one in indexes if one.local] or None,
             deletion_protection=stage.protect,
             point_in_time_recovery_specification=dynamodb.PointInTimeRecoverySpecification(
                 point_in_time_recovery_enabled=stage.protect
@@ -56,8 +58,17 @@ def _attribute(attribute: Attribute) -> dynamodb.Attribute:
 def _index(index: Index) -> dynamodb.GlobalSecondaryIndexPropsV2:
     return dynamodb.GlobalSecondaryIndexPropsV2(
         index_name=index.name,
-        partition_keys=[_attribute(one) for one in index.partition],
+        partition_keys=[_attribute(one) for one in index.stored_partition],
         sort_keys=[_attribute(one) for one in index.sort] or None,
+        projection_type=dynamodb.ProjectionType[index.projection],
+        non_key_attributes=list(index.include) or None,
+    )
+
+
+def _local_index(index: Index) -> dynamodb.LocalSecondaryIndexProps:
+    return dynamodb.LocalSecondaryIndexProps(
+        index_name=index.name,
+        sort_key=_attribute(index.sort[0]),
         projection_type=dynamodb.ProjectionType[index.projection],
         non_key_attributes=list(index.include) or None,
     )

@@ -12,8 +12,9 @@ from lambdas.aws.retry import Backoff, persist
 from lambdas.aws.together import chunks
 from lambdas.aws.view_table import REFUSALS
 from lambdas.aws.wire import for_boto3, from_boto3
+from lambdas.model.attribute import PK
 from lambdas.model.errors import RefusedRowError, ServiceError
-from lambdas.model.row import OWNER, OWNER_INDEX, PK, Attributes, RowKey, key_image, key_of
+from lambdas.model.row import OWNER, OWNER_INDEX, Attributes, RowKey, key_image, key_of
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient

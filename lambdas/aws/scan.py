@@ -13,8 +13,9 @@ from lambdas.aws.deadline import Deadline
 from lambdas.aws.retry import Backoff, persist
 from lambdas.aws.together import chunks
 from lambdas.aws.wire import for_boto3, from_boto3
+from lambdas.model.attribute import PK, SK
 from lambdas.model.item import AttributeValue
-from lambdas.model.row import OWNER, PK, SK, Attributes
+from lambdas.model.row import OWNER, Attributes
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient

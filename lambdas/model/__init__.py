@@ -1,8 +1,9 @@
 """The words a view file is written in. Pure: nothing here knows of AWS."""
 
 from lambdas.model.attribute import Attribute, binary, number, text
-from lambdas.model.index import Index, IndexEntry
+from lambdas.model.index import Index, IndexEntry, LocalIndex
 from lambdas.model.item import Item, Wire
+from lambdas.model.join import Join
 from lambdas.model.pattern import AccessPattern, KeyCondition
 from lambdas.model.registry import Registry
 from lambdas.model.row import Row
@@ -15,7 +16,9 @@ __all__ = [
     "Index",
     "IndexEntry",
     "Item",
+    "Join",
     "KeyCondition",
+    "LocalIndex",
     "Registry",
     "Row",
     "Source",

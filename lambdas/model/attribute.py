@@ -52,3 +52,6 @@ def attributes(spec: Spec) -> tuple[Attribute, ...]:
     """Read one name, one attribute or several of either as attributes."""
     several = [spec] if isinstance(spec, str | Attribute) else spec
     return tuple(text(one) if isinstance(one, str) else one for one in several)
+
+
+PK, SK = text("PK"), text("SK")  # of every row

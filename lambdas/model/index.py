@@ -3,9 +3,10 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
+from zlib import crc32
 
-from lambdas.model.attribute import Attribute, Spec, attributes
+from lambdas.model.attribute import PK, Attribute, Spec, attributes, number
 from lambdas.model.errors import DeclarationError, RowError
 from lambdas.model.item import AttributeValue, encode
 
@@ -14,6 +15,8 @@ INDEX_NAME = re.compile(r"[A-Za-z0-9_.-]{3,255}")
 KEY_PARTS = 4  # partition attributes, and as many sort attributes
 INCLUDE_LIMIT = 20  # non-key attributes that one index carries
 
+MOST_SHARDS = 100  # ours: a question asks them all
+
 
 @dataclass(frozen=True, slots=True, init=False)
 class Index:
@@ -21,6 +24,11 @@ class Index:
 
     Several partition or sort attributes make a multi-attribute key. *include* is what the index
     carries besides keys; *all_because* makes it carry everything, and says why that is worth it.
+
+    A partition takes about 1,000 writes a second, and one that is hotter holds up the whole sync.
+    *shards* spreads each partition over so many, by the rows' owners; a question asks all of them.
+    When their number changes, *shards_were* keeps the rows of the older one readable until they
+    have been written anew.
     """
 
     name: str
@@ -28,8 +36,12 @@ class Index:
     sort: tuple[Attribute, ...]
     include: tuple[str, ...]
     all_because: str
+    shards: int
+    shards_were: int
 
-    def __init__(
+    local: ClassVar[bool] = False
+
+    def __init__(  # noqa: PLR0913 - all but the name are keywords
         self,
         name: str,
         *,
@@ -37,12 +49,21 @@ class Index:
         sort: Spec = (),
         include: Sequence[str] = (),
         all_because: str = "",
+        shards: int = 1,
+        shards_were: int = 0,
     ) -> None:
         if isinstance(include, str):
             msg = f"index {name!r}: include is a list, as in include=[{include!r}]"
             raise DeclarationError(msg)
-        fields = (name, attributes(partition), attributes(sort), tuple(include), all_because)
-        for field, value in zip(self.__slots__, fields, strict=True):
+        for field, value in {
+            "name": name,
+            "partition": attributes(partition),
+            "sort": attributes(sort),
+            "include": tuple(include),
+            "all_because": all_because,
+            "shards": shards,
+            "shards_were": shards_were,
+        }.items():
             object.__setattr__(self, field, value)
         for problem in self._problems():
             msg = f"index {name!r}: {problem}"
@@ -52,6 +73,35 @@ class Index:
     def key(self) -> tuple[Attribute, ...]:
         """All key attributes: partition first, then sort, in order."""
         return self.partition + self.sort
+
+    @property
+    def entry_key(self) -> tuple[Attribute, ...]:
+        """The key attributes that a view gives a row."""
+        return self.key
+
+    @property
+    def shard(self) -> Attribute | None:
+        """The partition attribute that tells shards apart, if there are several."""
+        return number(f"_{self.name}_shard") if self.shards_read > 1 else None
+
+    @property
+    def shards_read(self) -> int:
+        """How many shards a question must ask."""
+        return max(self.shards, self.shards_were)
+
+    @property
+    def stored_partition(self) -> tuple[Attribute, ...]:
+        """The partition attributes as DynamoDB has them: the shard is one more."""
+        return (*self.partition, self.shard) if self.shard else self.partition
+
+    @property
+    def stored_key(self) -> tuple[Attribute, ...]:
+        """All key attributes as DynamoDB has them."""
+        return self.stored_partition + self.sort
+
+    def shard_of(self, owner: str) -> int:
+        """Choose the shard of an item's rows; the same always, and everywhere."""
+        return crc32(owner.encode()) % self.shards
 
     @property
     def projection(self) -> str:
@@ -69,26 +119,29 @@ class Index:
 
     def __call__(self, *values: object) -> "IndexEntry":
         """Give a row its place in this index: one value per key attribute, in order."""
-        if len(values) != len(self.key):
-            names = ", ".join(attribute.name for attribute in self.key)
+        if len(values) != len(self.entry_key):
+            names = ", ".join(attribute.name for attribute in self.entry_key)
             msg = f"index {self.name!r} is keyed by ({names}); {len(values)} values were given"
             raise RowError(msg)
         return IndexEntry(
             self,
             {
                 attribute.name: self._key_value(attribute, value)
-                for attribute, value in zip(self.key, values, strict=True)
+                for attribute, value in zip(self.entry_key, values, strict=True)
             },
         )
 
     def shape(self) -> dict[str, Any]:
         """Describe the index as plain data, for the model's fingerprint."""
+        shards = {"shards": [self.shards, self.shards_were]} if self.shard else {}
         return {
             "name": self.name,
             "partition": [[key.name, key.type] for key in self.partition],
             "sort": [[key.name, key.type] for key in self.sort],
             "projection": self.projection,
             "include": sorted(self.include),
+            **shards,
+            **({"local": True} if self.local else {}),
         }
 
     def _key_value(self, attribute: Attribute, value: object) -> AttributeValue:
@@ -107,9 +160,12 @@ class Index:
             yield "an index's name has 3 to 255 of A-Z a-z 0-9 _ . -"
         if not self.partition:
             yield "it needs a partition attribute"
-        for side, parts in (("partition", self.partition), ("sort", self.sort)):
+        for side, parts in (("partition", self.stored_partition), ("sort", self.sort)):
             if len(parts) > KEY_PARTS:
-                yield f"{len(parts)} {side} attributes; DynamoDB takes at most {KEY_PARTS}"
+                shard = ", the shard among them" if self.shard in parts else ""
+                yield f"{len(parts)} {side} attributes{shard}; DynamoDB takes at most {KEY_PARTS}"
+        if not (0 < self.shards <= MOST_SHARDS and 0 <= self.shards_were <= MOST_SHARDS):
+            yield f"{self.shards} shards, before that {self.shards_were}: 1 to {MOST_SHARDS}"
         names = [attribute.name for attribute in self.key]
         if len(set(names)) != len(names):
             yield f"a key attribute is named twice in ({', '.join(names)})"
@@ -119,6 +175,35 @@ class Index:
             yield f"it includes an attribute twice: {', '.join(self.include)}"
         if len(self.include) > INCLUDE_LIMIT:
             yield f"it includes {len(self.include)} attributes; DynamoDB takes {INCLUDE_LIMIT}"
+
+
+class LocalIndex(Index):
+    """Another order of the rows of one partition of the table: it can be read consistently.
+
+    It is made with the table and can never be added to one that exists, and it limits what all rows
+    of one PK may take, with their places in local indexes, to 10 GB (both set by DynamoDB).
+    """
+
+    __slots__ = ()
+    local: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        sort: str | Attribute,
+        include: Sequence[str] = (),
+        all_because: str = "",
+    ) -> None:
+        super().__init__(name, partition=PK, sort=sort, include=include, all_because=all_because)
+        if len(self.sort) != 1:
+            msg = f"local index {name!r}: it has one sort attribute"
+            raise DeclarationError(msg)
+
+    @property
+    def entry_key(self) -> tuple[Attribute, ...]:
+        """The key attributes that a view gives a row: its PK it has already."""
+        return self.sort
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,17 +8,18 @@ from functools import cached_property
 from types import ModuleType
 from typing import Any, TypeVar
 
-from lambdas.model.attribute import Attribute
+from lambdas.model.attribute import PK, SK, Attribute
 from lambdas.model.errors import DeclarationError
 from lambdas.model.fingerprint import fingerprint
 from lambdas.model.index import Index
 from lambdas.model.pattern import AccessPattern
-from lambdas.model.row import DATA, OWNER_INDEX, PK, PROVENANCE, RESERVED, SK
+from lambdas.model.row import DATA, OWNER_INDEX, PROVENANCE, RESERVED
 from lambdas.model.source import Source
 from lambdas.model.view import View
 
 # Per table, set by DynamoDB.
 INDEX_LIMIT = 20  # the owner index is one of them
+LOCAL_INDEX_LIMIT = 5
 INCLUDE_LIMIT = 100  # attributes that all indexes include, counted each time
 
 Declared = TypeVar("Declared", Source, Index, AccessPattern, View)
@@ -64,8 +65,18 @@ class Registry:
     @property
     def key_attributes(self) -> tuple[Attribute, ...]:
         """Every attribute that is a key of the table or of an index, each once."""
-        keys = [PK, SK, *(key for index in self.indexes for key in index.key)]
+        keys = [PK, SK, *(key for index in self.indexes for key in index.stored_key)]
         return tuple(dict.fromkeys(keys))
+
+    @property
+    def global_indexes(self) -> tuple[Index, ...]:
+        """The indexes over the whole table."""
+        return tuple(index for index in self.indexes if not index.local)
+
+    @property
+    def local_indexes(self) -> tuple[Index, ...]:
+        """The indexes within each partition of the table."""
+        return tuple(index for index in self.indexes if index.local)
 
     def shape(self) -> dict[str, Any]:
         """Describe the model as plain data."""
@@ -110,11 +121,12 @@ class Registry:
 
     def _limit_problems(self) -> Iterator[str]:
         """Find what DynamoDB would refuse when the table is created."""
-        if len(self.indexes) > INDEX_LIMIT:
-            yield (
-                f"{len(self.indexes)} indexes with {OWNER_INDEX.name!r}; "
-                f"DynamoDB takes {INDEX_LIMIT}: {_names(self.indexes)}"
-            )
+        for kind, found, most in (
+            ("indexes", self.global_indexes, INDEX_LIMIT),
+            ("local indexes", self.local_indexes, LOCAL_INDEX_LIMIT),
+        ):
+            if len(found) > most:
+                yield f"{len(found)} {kind}; DynamoDB takes {most}: {_names(found)}"
         if (included := sum(len(index.include) for index in self.indexes)) > INCLUDE_LIMIT:
             yield f"all indexes include {included} attributes; DynamoDB takes {INCLUDE_LIMIT}"
         if any(index.name == OWNER_INDEX.name for index in self.indexes[:-1]):
@@ -124,12 +136,13 @@ class Registry:
         """Find attributes that cannot be what two declarations say they are."""
         typed: dict[str, tuple[str, str]] = {}
         for index in self.indexes:
-            if index is not OWNER_INDEX and (taken := RESERVED & {key.name for key in index.key}):
+            keys = {key.name for key in index.entry_key}
+            if index is not OWNER_INDEX and (taken := RESERVED & keys):
                 yield (
                     f"index {index.name!r} is keyed by {', '.join(sorted(taken))}, "
                     f"which every row already uses for its own key, data and provenance"
                 )
-            for key in index.key:
+            for key in index.stored_key:
                 type_, first = typed.setdefault(key.name, (key.type, index.name))
                 if type_ != key.type:
                     yield (

@@ -1,19 +1,18 @@
 """A row of AdminViewTable, and the checks it must pass before it is sent."""
 
 from base64 import b64decode
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from json import dumps
 from typing import Any, TypeAlias
 
-from lambdas.model.attribute import Attribute
+from lambdas.model.attribute import PK, SK, Attribute
 from lambdas.model.errors import RowError
 from lambdas.model.index import Index, IndexEntry
 from lambdas.model.item import AttributeValue, Item, Wire, encode
 
 VIEW_TABLE = "AdminViewTable"  # a deployment may put a prefix before it
-PK, SK = Attribute("PK"), Attribute("SK")
 DATA = "data"
 OWNER, SEQUENCE, CHANGED_AT, MODEL = "_owner", "_seq", "_at", "_model"
 PROVENANCE = (OWNER, SEQUENCE, CHANGED_AT, MODEL)
@@ -45,14 +44,20 @@ class Row:
         """The row's identity in the table."""
         return self.pk, self.sk
 
-    def attributes(self) -> Attributes:
-        """Write the row in DynamoDB JSON, without provenance, or say why it cannot be a row."""
+    def attributes(self, owner: Callable[[], str] | None = None) -> Attributes:
+        """Write the row in DynamoDB JSON, without provenance, or say why it cannot be a row.
+
+        *owner* names its item, if it has a place in an index that is sharded by it.
+        """
         attributes: Attributes = {
             PK.name: _key_text(PK, self.pk, PARTITION_LIMIT),
             SK.name: _key_text(SK, self.sk, SORT_LIMIT),
         }
         for entry in self.indexes:
             _place(attributes, entry)
+            if shard := entry.index.shard:
+                assert owner
+                attributes[shard.name] = {"N": str(entry.index.shard_of(owner()))}
         attributes[DATA] = _document(self.data)
         return attributes
 
@@ -142,7 +147,7 @@ def _check_key(name: str, value: AttributeValue, limit: int) -> None:
 
 def _place(attributes: Attributes, entry: IndexEntry) -> None:
     """Give a row its keys in one index."""
-    for attribute in entry.index.key:
+    for attribute in entry.index.entry_key:
         value = entry.values[attribute.name]
         limit = PARTITION_LIMIT if attribute in entry.index.partition else SORT_LIMIT
         _check_key(attribute.name, value, limit)

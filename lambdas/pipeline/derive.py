@@ -1,7 +1,8 @@
 """Item -> rows: every view that is for the item says its rows, and each row is checked."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 
 from lambdas.model.errors import RowError
 from lambdas.model.item import Image, Item
@@ -32,7 +33,7 @@ def derive(views: Iterable[View], image: Image | None, *, room: int) -> Rows:
         try:
             if view.applies(item):
                 claimed = True
-                _add_rows(rows, view, item, room)
+                _add_rows(rows, view, item, partial(view.source.owner, image), room)
         except MemoryError:
             raise  # not the record's fault
         except (Exception, SystemExit) as error:
@@ -40,9 +41,11 @@ def derive(views: Iterable[View], image: Image | None, *, room: int) -> Rows:
     return Rows(rows, claimed)
 
 
-def _add_rows(rows: dict[RowKey, Attributes], view: View, item: Item, room: int) -> None:
+def _add_rows(
+    rows: dict[RowKey, Attributes], view: View, item: Item, owner: Callable[[], str], room: int
+) -> None:
     for row in view(item):
-        attributes = row.attributes()
+        attributes = row.attributes(owner)
         check_size(attributes, room)
         if rows.setdefault(row.key, attributes) is not attributes:
             msg = "two rows of one item have the same PK and SK"

@@ -6,7 +6,7 @@ An order's sort key is its date and number (``2025-03-01#2121195``), a favourite
 
 from collections.abc import Iterator
 
-from lambdas.model import AccessPattern, Index, Item, Row, Source, view
+from lambdas.model import AccessPattern, Index, Item, Join, Row, Source, view
 
 orders = Source("Orders", partition_key="CustomerId", sort_key="SK")
 
@@ -45,6 +45,7 @@ buyers_of_product = AccessPattern(
     "buyers-of-product",
     index=by_product,
     partition="PRODUCT#{product_id}",
+    joins=[Join("profile", partition="{GSI2_SK}", sort="PROFILE")],
     about="Who bought a product, and with which order",
 )
 order_by_payment = AccessPattern(

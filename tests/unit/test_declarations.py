@@ -107,7 +107,7 @@ def test_one_attribute_of_two_types_is_refused_with_both_indexes() -> None:
 
 def test_more_than_twenty_indexes_are_refused_and_the_owner_index_is_one_of_them() -> None:
     many = {f"i{n}": Index(f"Index{n}", partition=f"key{n}") for n in range(20)}
-    with pytest.raises(DeclarationError, match="21 indexes with 'Owner'; DynamoDB takes 20"):
+    with pytest.raises(DeclarationError, match=r"21 indexes; DynamoDB takes 20: .*Owner"):
         declare(**many)
     many.pop("i0")
     assert len(declare(**many).indexes) == 20

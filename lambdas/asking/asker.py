@@ -1,0 +1,202 @@
+"""Ask the AdminViewTable its declared questions, page by page."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import chain, islice
+from typing import Any
+
+from lambdas.asking import cursor as cursors
+from lambdas.asking.cursor import Binding, Positions
+from lambdas.asking.merge import merged
+from lambdas.aws.deadline import Deadline
+from lambdas.aws.together import together
+from lambdas.aws.view_reader import Meter, ViewReader
+from lambdas.model import AccessPattern, KeyCondition, Registry
+from lambdas.model.attribute import PK, SK, Attribute
+from lambdas.model.errors import QuestionError
+from lambdas.model.row import Attributes, RowKey
+
+PAGE, MOST = 50, 1000  # rows of a page, if nobody says; and at most
+SECONDS = 25.0  # for a page, with retries
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredRow:
+    """A row of an answer, and the rows that its question shows beside it."""
+
+    row: Attributes
+    joined: Mapping[str, Attributes | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One page, and where the next one begins; None if this is the last."""
+
+    rows: list[AnsweredRow]
+    cursor: str | None
+    meter: Meter
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A pattern with its parameters, ready to be asked in one order."""
+
+    pattern: AccessPattern
+    condition: KeyCondition
+    descending: bool
+
+    @classmethod
+    def of(
+        cls, pattern: AccessPattern, parameters: Mapping[str, Any], order: str | None = None
+    ) -> "Question":
+        """Fill a pattern in; *order* is ``asc`` or ``desc``, or as the pattern says."""
+        if order not in (None, "asc", "desc"):
+            msg = f"access pattern {pattern.name!r}: order is asc or desc"
+            raise QuestionError(msg)
+        descending = pattern.descending if order is None else order == "desc"
+        return cls(pattern, pattern.condition(**parameters), descending)
+
+    @property
+    def conditions(self) -> list[KeyCondition]:
+        """One key condition, or one for each shard of the index."""
+        index = self.pattern.index
+        if index is None or index.shard is None:
+            return [self.condition]
+        return [
+            self.condition.at(index.shard, {"N": str(number)})
+            for number in range(index.shards_read)
+        ]
+
+    @property
+    def sort(self) -> tuple[Attribute, ...]:
+        """What answers are sorted by."""
+        return self.pattern.index.sort if self.pattern.index else (SK,)
+
+    @property
+    def key(self) -> tuple[Attribute, ...]:
+        """What tells the rows of an answer apart, and where each stands."""
+        index = self.pattern.index.stored_key if self.pattern.index else ()
+        return tuple(dict.fromkeys((*index, PK, SK)))
+
+    @property
+    def binding(self) -> Binding:
+        """What a cursor of this question is bound to."""
+        pattern, condition = self.pattern, self.condition
+        partition = pattern.index.partition if pattern.index else (PK,)
+        fixed = {
+            attribute.name: condition.values[f":v{position}a"]
+            for position, attribute in enumerate(partition)
+        }
+        question = [pattern.shape(), condition.values, self.descending]
+        return Binding(pattern.name, question, self.key, fixed, len(self.conditions))
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """The questions that are declared, and the table that answers them."""
+
+    registry: Registry
+    reader: ViewReader
+
+    def ask(
+        self,
+        name: str,
+        /,
+        *,
+        limit: int = PAGE,
+        cursor: str | None = None,
+        order: str | None = None,
+        **parameters: Any,
+    ) -> Answer:
+        """Answer a question with one page: at most *limit* rows, from *cursor* on."""
+        question = self.question(name, parameters, order)
+        if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST:
+            msg = f"access pattern {name!r}: limit is a whole number from 1 to {MOST}"
+            raise QuestionError(msg)
+        binding = question.binding
+        positions: Positions = [None] * binding.shards
+        if cursor is not None:
+            positions = cursors.read(binding, cursor)
+        meter, until = Meter(), Deadline.after(SECONDS)
+        # One more than is shown tells whether there is another page.
+        run = list(islice(self._run(question, positions, limit + 1, meter, until), limit + 1))
+        shown = run[:limit]
+        for shard, row in shown:
+            positions[shard] = {one.name: row[one.name] for one in question.key}
+        following = cursors.write(binding, positions) if len(run) > limit else None
+        rows = self._joined(question.pattern, [row for _, row in shown], until)
+        return Answer(rows, following, meter)
+
+    def rows(self, name: str, /, **asked: Any) -> Iterator[AnsweredRow]:
+        """Answer a question with all its rows, page after page."""
+        answer = self.ask(name, **asked)
+        yield from answer.rows
+        while answer.cursor:
+            answer = self.ask(name, **{**asked, "cursor": answer.cursor})
+            yield from answer.rows
+
+    def count(self, name: str, /, **parameters: Any) -> int:
+        """Count the rows that answer a question."""
+        question = self.question(name, parameters)
+        until, meter = Deadline.after(SECONDS), Meter()
+        count = partial(
+            self.reader.count, consistent=question.pattern.consistent, until=until, meter=meter
+        )
+        return sum(together(count, question.conditions))
+
+    def question(
+        self, name: str, parameters: Mapping[str, Any], order: str | None = None
+    ) -> Question:
+        """Find a pattern and fill it in, or say which ones there are and what they take."""
+        try:
+            pattern = self.registry.pattern(name)
+        except KeyError as error:
+            raise QuestionError(error.args[0]) from error
+        return Question.of(pattern, parameters, order)
+
+    def get(self, key: RowKey) -> Attributes | None:
+        """Read one row."""
+        return self.reader.get([key], until=Deadline.after(SECONDS)).get(key)
+
+    def _run(
+        self,
+        question: Question,
+        positions: Positions,
+        page_size: int,
+        meter: Meter,
+        until: Deadline,
+    ) -> Iterator[tuple[int, Attributes]]:
+        """Read all shards from their positions on, in one order; the first page of each at once."""
+        shards = [
+            self.reader.rows(
+                condition,
+                after=after,
+                page_size=page_size,
+                descending=question.descending,
+                consistent=question.pattern.consistent,
+                until=until,
+                meter=meter,
+            )
+            for condition, after in zip(question.conditions, positions, strict=True)
+        ]
+        firsts = together(lambda shard: list(islice(shard, 1)), shards)
+        runs = [chain(first, shard) for first, shard in zip(firsts, shards, strict=True)]
+        return merged(runs, question.sort, descending=question.descending)
+
+    def _joined(
+        self, pattern: AccessPattern, rows: list[Attributes], until: Deadline
+    ) -> list[AnsweredRow]:
+        """Read the rows to show beside an answer's, each once."""
+        answered = [AnsweredRow(row) for row in rows]
+        if not pattern.joins:
+            return answered
+        wanted = [{join.name: join.key(row) for join in pattern.joins} for row in rows]
+        keys = dict.fromkeys(key for one in wanted for key in one.values() if key)
+        found = self.reader.get(list(keys), until=until)
+        return [
+            replace(
+                one, joined={name: found.get(key) if key else None for name, key in which.items()}
+            )
+            for one, which in zip(answered, wanted, strict=True)
+        ]

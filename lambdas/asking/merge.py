@@ -1,0 +1,40 @@
+"""Several sorted runs of rows -> one, in the order of their sort keys."""
+
+from base64 import b64decode
+from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal
+from heapq import merge
+from typing import Any, TypeAlias
+
+from lambdas.model.attribute import Attribute
+from lambdas.model.row import Attributes
+
+Placed: TypeAlias = tuple[int, Attributes]  # the shard a row comes from, and the row
+
+
+def merged(
+    runs: Sequence[Iterable[Attributes]], sort: Sequence[Attribute], *, descending: bool
+) -> Iterator[Placed]:
+    """Merge sorted runs; rows with equal sort keys keep the order of their shards."""
+    placed = [_placed(shard, run) for shard, run in enumerate(runs)]
+    return merge(*placed, key=lambda one: _order(one[1], sort), reverse=descending)
+
+
+def _placed(shard: int, run: Iterable[Attributes]) -> Iterator[Placed]:
+    for row in run:
+        yield shard, row
+
+
+def _order(row: Attributes, sort: Sequence[Attribute]) -> tuple[Any, ...]:
+    """Compare as DynamoDB does: text by its bytes, numbers by their value."""
+    return tuple(_value(row[attribute.name][attribute.type], attribute) for attribute in sort)
+
+
+def _value(content: str, attribute: Attribute) -> Any:
+    match attribute.type:
+        case "N":
+            return Decimal(content)
+        case "B":
+            return b64decode(content)
+        case _:
+            return content.encode()

@@ -1,0 +1,49 @@
+"""Rows to show beside the rows of an answer."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from lambdas.model.attribute import PK, SK
+from lambdas.model.index import Index
+from lambdas.model.row import RowKey
+from lambdas.model.template import Template, parameters
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """Another row for each row of an answer: all of them are read together, each once.
+
+    Templates are filled from the key attributes of the answer's rows:
+    ``Join("profile", partition="{GSI2_SK}", sort="PROFILE")``.
+    """
+
+    name: str
+    partition: Template
+    sort: Template
+
+    def key(self, row: Mapping[str, Any]) -> RowKey | None:
+        """Find the row to show beside *row*; None if that does not say."""
+        values = {name: value["S"] for name, value in row.items() if "S" in value}
+        if not values.keys() >= self._names():
+            return None
+        return self.partition.format(**values), self.sort.format(**values)
+
+    def problems(self, index: Index | None) -> Iterator[str]:
+        """Find what the answer's rows could not fill in."""
+        texts = {key.name for key in (index.key if index else ()) if key.type == "S"}
+        texts |= {PK.name, SK.name}
+        for name in sorted(self._names() - texts):
+            yield (
+                f"join {self.name!r} needs {name!r}, which is no key attribute of text; "
+                f"those are {', '.join(sorted(texts))}"
+            )
+        if not self.name.isidentifier():
+            yield f"join {self.name!r}: its name is a word"
+
+    def shape(self) -> list[str]:
+        """Describe the join as plain data."""
+        return [self.name, self.partition, self.sort]
+
+    def _names(self) -> set[str]:
+        return {*parameters(self.partition), *parameters(self.sort)}

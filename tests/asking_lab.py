@@ -1,0 +1,154 @@
+"""A table in memory that answers key conditions as DynamoDB does."""
+
+from base64 import b64decode
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from decimal import Decimal
+from itertools import count
+from types import ModuleType
+from typing import Any, cast
+
+from lambdas.asking.asker import Asker
+from lambdas.aws.view_reader import ViewReader
+from lambdas.model import AccessPattern, Index, Item, Registry, Row, Source, number, view
+from lambdas.pipeline.derive import derive
+from tests.events import image
+from tests.fakes import NO_WAIT
+
+things = Source("Things", partition_key="id")
+
+
+def value_of(wire: dict[str, Any]) -> Any:
+    """Compare as DynamoDB does."""
+    ((kind, content),) = wire.items()
+    return {"N": Decimal, "S": str.encode, "B": b64decode}[kind](content)
+
+
+@dataclass
+class FakeTable:
+    """Rows, and the two calls that ask for them. Pages hold at most *page* rows."""
+
+    registry: Registry
+    rows: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+    page: int = 1000
+    calls: Iterator[int] = field(default_factory=count)
+
+    def query(self, **asked: Any) -> dict[str, Any]:
+        """Answer one page of a key condition made of equalities, and of one >= at most."""
+        next(self.calls)
+        index = next((i for i in self.registry.indexes if i.name == asked.get("IndexName")), None)
+        order = [*(index.sort if index else [])]
+        names, values = asked["ExpressionAttributeNames"], asked["ExpressionAttributeValues"]
+        found = [row for row in self.rows.values() if matches(row, asked, names, values)]
+
+        def place(row: dict[str, Any]) -> Any:
+            return [value_of(row[a.name]) for a in order], row["PK"]["S"], row["SK"]["S"]
+
+        found.sort(key=place, reverse=not asked.get("ScanIndexForward", True))
+        if start := asked.get("ExclusiveStartKey"):
+            ahead = asked.get("ScanIndexForward", True)
+            found = [
+                r for r in found if (place(r) > place(start) if ahead else place(r) < place(start))
+            ]
+        page = found[: min(asked.get("Limit", self.page), self.page)]
+        keys = [a.name for a in (index.stored_key if index else ())] + ["PK", "SK"]
+        more = (
+            {"LastEvaluatedKey": {n: page[-1][n] for n in keys}}
+            if page[len(page) - 1 :] and found[len(page) :]
+            else {}
+        )
+        return {
+            "Items": page,
+            "Count": len(page),
+            "ConsumedCapacity": {"CapacityUnits": 0.5},
+            **more,
+        }
+
+    def batch_get_item(self, RequestItems: Any, **_: Any) -> dict[str, Any]:  # noqa: N803 - boto3's
+        """Read up to a hundred rows."""
+        next(self.calls)
+        ((table, asked),) = RequestItems.items()
+        assert len(asked["Keys"]) <= 100
+        keys = [(key["PK"]["S"], key["SK"]["S"]) for key in asked["Keys"]]
+        assert len(set(keys)) == len(keys)
+        return {"Responses": {table: [self.rows[key] for key in keys if key in self.rows]}}
+
+
+def matches(row: Any, asked: Any, names: Any, values: Any) -> bool:
+    """Hold a row against a key condition."""
+    for part in asked["KeyConditionExpression"].split(" AND "):
+        name, operator, mark = part.split(" ")
+        mine = row.get(names[name])
+        if mine is None:
+            return False
+        one, other = value_of(mine), value_of(values[mark])
+        if not (one == other if operator == "=" else one >= other):
+            return False
+    return True
+
+
+def make_registry(shards: int = 1, shards_were: int = 0) -> Registry:
+    """Declare things by colour and weight, in so many shards."""
+    by_colour = Index(
+        "ByColour",
+        partition="colour",
+        sort=number("weight"),
+        include=["data"],
+        shards=shards,
+        shards_were=shards_were,
+    )
+
+    @view(things)
+    def thing(item: Item) -> Iterator[Row]:
+        """Show a thing, by colour."""
+        yield Row(
+            f"THING#{item['id']}",
+            "DETAILS",
+            data=item.pick("id"),
+            indexes=[by_colour(item["colour"], item["weight"])],
+        )
+
+    module = ModuleType("things")
+    module.__dict__.update(
+        things=things,
+        thing=thing,
+        by_colour=by_colour,
+        of_colour=AccessPattern("of-colour", index=by_colour, partition="{colour}"),
+        heavy=AccessPattern("heavy", index=by_colour, partition="{colour}", sort_from="{least}"),
+    )
+    return Registry.of([module])
+
+
+@dataclass
+class Lab:
+    """A model, its table, and an asker."""
+
+    registry: Registry
+    table: FakeTable = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.table = FakeTable(self.registry)
+
+    @property
+    def asker(self) -> Asker:
+        return Asker(self.registry, ViewReader(cast("Any", self.table), "Table", NO_WAIT))
+
+    def put(self, id_: str, colour: str, weight: int) -> None:
+        """Let an item's row appear."""
+        item = image({"id": id_, "colour": colour, "weight": weight})
+        self.table.rows |= derive(self.registry.views, item, room=400_000).rows
+
+    def delete(self, id_: str) -> None:
+        self.table.rows.pop((f"THING#{id_}", "DETAILS"), None)
+
+    def ids(self, answered: Any) -> list[str]:
+        return [one.row["data"]["M"]["id"]["S"] for one in answered]
+
+    def pages(self, name: str, limit: int, **asked: Any) -> list[list[str]]:
+        """Follow the cursors of a question to its end."""
+        pages, cursor = [], None
+        while True:
+            answer = self.asker.ask(name, limit=limit, cursor=cursor, **asked)
+            pages.append(self.ids(answer.rows))
+            if (cursor := answer.cursor) is None:
+                return pages
