@@ -1,7 +1,7 @@
 """A table in memory that answers key conditions as DynamoDB does."""
 
 from base64 import b64decode
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import count
@@ -21,7 +21,8 @@ things = Source("Things", partition_key="id")
 def value_of(wire: dict[str, Any]) -> Any:
     """Compare as DynamoDB does."""
     ((kind, content),) = wire.items()
-    return {"N": Decimal, "S": str.encode, "B": b64decode}[kind](content)
+    readers: dict[str, Callable[[str], Any]] = {"N": Decimal, "S": str.encode, "B": b64decode}
+    return readers[kind](content)
 
 
 @dataclass

@@ -24,11 +24,11 @@ flat = Index("Flat", partition="a", include=["data"])
         ({"name": "Not Nice", "partition": "X"}, "lower-case words"),
         (
             {"partition": ["{t}"], "index": matches},
-            r"all of \(tournament, region\).*; region is missing",
+            r"all of .* must be given; region is missing",
         ),
         (
             {"partition": ["{t}", "{r}", "{x}"], "index": matches},
-            "3 templates for its partition attributes",
+            "3 templates for its partition",
         ),
         ({"partition": "X", "sort_begins": "a", "sort_from": "b"}, "one range at most"),
         ({"partition": "X", "sort": "a", "sort_begins": "b"}, r"2 sort conditions .*\(SK\)"),
