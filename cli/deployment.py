@@ -63,7 +63,7 @@ def output(stack: str, name: str) -> str:
             raise
         msg = (
             f"there is no stack {stack!r} in this account and region: name the deployment with "
-            f"--stage and --prefix, or set {ENDPOINT} to ask a local engine"
+            f"--stage and --prefix, or only set {ENDPOINT} to ask a local engine"
         )
         raise SettingsError(msg) from error
     for one in found.get("Outputs", []):
@@ -84,7 +84,10 @@ def known_source(registry: Registry, name: str) -> Source:
 def check_queue(settings: Settings) -> None:
     """Refuse to go on without a queue."""
     if not settings.dead_letter_queue_url:
-        msg = f"set {QUEUE_URL} to the URL of the dead-letter queue"
+        msg = (
+            f"set {QUEUE_URL} to the URL of the dead-letter queue, and {ENDPOINT}_SQS to where "
+            "queues are, if that is not where the tables are"
+        )
         raise SettingsError(msg)
 
 

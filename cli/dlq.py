@@ -38,7 +38,10 @@ app = typer.Typer(
 )
 
 SECONDS = 60.0  # to look through the queue, or to put letters back
-Id = Annotated[str, typer.Argument(help="The letter's id, or its beginning.")]
+Id = Annotated[str, typer.Argument(metavar="ID", help="The letter's id, or its beginning.")]
+OneId = Annotated[
+    str | None, typer.Argument(metavar="[ID]", help="One letter's id, or its beginning.")
+]
 
 
 @app.command("list")
@@ -49,7 +52,7 @@ def list_(  # noqa: PLR0913 - the command's options
     key: Key = None,
     older_than: OlderThan = None,
     newer_than: NewerThan = None,
-    limit: Annotated[int, typer.Option(help="How many, about.", min=1)] = 100,
+    limit: Annotated[int, typer.Option(help="Stop at about so many.", min=1)] = 100,
     json: Json = False,
     stage: Stage = None,
     prefix: Prefix = "",
@@ -78,14 +81,14 @@ def show(id_: Id, *, json: Json = False, stage: Stage = None, prefix: Prefix = "
         _check_found(bodies, id_)
         for body in bodies:
             if json:
-                typer.echo(body)
+                typer.echo(dumps(letters.whole(body)))
             else:
                 Console().print(letters.letter(body))
 
 
 @app.command()
 def replay(  # noqa: PLR0913 - the command's options
-    id_: Annotated[str | None, typer.Argument(help="One letter's id, or its beginning.")] = None,
+    id_: OneId = None,
     *,
     source: Source = None,
     error: Error = None,
@@ -93,7 +96,10 @@ def replay(  # noqa: PLR0913 - the command's options
     older_than: OlderThan = None,
     newer_than: NewerThan = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be written and deleted.")
+        bool,
+        typer.Option(
+            "--dry-run", help="Say what would be written and deleted (--json: a line each)."
+        ),
     ] = False,
     deployed: Annotated[
         bool, typer.Option("--deployed", help="Let the deployed function do it.")
@@ -111,21 +117,22 @@ def replay(  # noqa: PLR0913 - the command's options
         older_than=older_than,
         newer_than=newer_than,
     )
+    if deployed and dry_run:
+        msg = "--deployed and --dry-run exclude each other: the dry run happens here"
+        raise QuestionError(msg)
     if deployed:
         summary = invoke(deployed_function(stage, prefix), choice)
     elif dry_run:
-        return _preview(_replayer(stage, prefix, writes=True), choice, json=json)
+        _preview(_replayer(stage, prefix, writes=True), choice, json=json)
+        return
     else:
         summary = _replay(_replayer(stage, prefix, writes=True), choice)
-    typer.echo(dumps(summary)) if json else Console().print(letters.summary(summary))
-    if any(summary["fates"].get(fate) for fate in KEPT):
-        raise typer.Exit(1)
-    return None
+    _tell(summary, stage, prefix, json=json)
 
 
 @app.command()
 def discard(  # noqa: PLR0913 - the command's options
-    id_: Annotated[str | None, typer.Argument(help="One letter's id, or its beginning.")] = None,
+    id_: OneId = None,
     *,
     reason: Annotated[str, typer.Option(help="Why; it is written down.")],
     source: Source = None,
@@ -151,22 +158,42 @@ def discard(  # noqa: PLR0913 - the command's options
         newer_than=newer_than,
     )
     if choice == Choice() and not everything:
-        msg = "say which letters: by id, --source, --error, --key, --older-than, or --all"
+        msg = "say which letters: by their id, source, error, key or age, or --all; see --help"
         raise QuestionError(msg)
     replayer = _replayer(stage, prefix)
     with _browse(replayer, choice) as pile:
-        messages = [errand.message for errand in pile.meant]
-        messages += [message for message, _ in pile.unknown]
-        if messages:
-            Console().print(letters.table_of(pile, time()))
-            if not yes:
-                typer.confirm(f"Discard {len(messages)} letters for good?", abort=True)
-            Audit(audit).write("discard", reason, messages)
-            stayed = replayer.mailbox.delete(messages, until=Deadline.after(SECONDS))
-            if stayed:
-                msg = f"{len(stayed)} letters could not be deleted; they are still in the queue"
-                raise QuestionError(msg)
-    typer.echo(f"{len(messages)} letters discarded" + (f"; see {audit}" if messages else ""))
+        count = _discard(replayer, pile, Audit(audit), reason, yes=yes)
+    rest = letters.resting(replayer.mailbox.count(until=Deadline.after(SECONDS)))
+    typer.echo(f"{letters.many(count)} discarded{f'; see {audit}' if count else ''}{rest}")
+
+
+def _discard(replayer: Replayer, pile: Pile, audit: Audit, reason: str, *, yes: bool) -> int:
+    """Delete letters, after asking and after writing them down."""
+    messages = [errand.message for errand in pile.meant]
+    messages += [message for message, _ in pile.unknown]
+    if not messages:
+        return 0
+    Console().print(letters.table_of(pile, time()))
+    if not yes:
+        typer.confirm(f"Discard {letters.many(len(messages))} for good?", abort=True)
+    audit.write("discard", reason, messages)
+    stayed = replayer.mailbox.delete(messages, until=Deadline.after(SECONDS))
+    if stayed:
+        msg = f"{letters.many(len(stayed))} could not be deleted, and are still in the queue"
+        raise QuestionError(msg)
+    return len(messages)
+
+
+def _tell(summary: dict[str, Any], stage: str | None, prefix: str, *, json: bool) -> None:
+    """Show what a replay came to, and whether any letter is left."""
+    waiting = _replayer(stage, prefix).mailbox.count(until=Deadline.after(SECONDS))
+    if json:
+        typer.echo(dumps(summary | {"resting": waiting.resting}))
+    else:
+        Console().print(letters.summary(summary))
+        typer.echo(letters.resting(waiting).removeprefix("; ") or "no letter rests")
+    if waiting.resting or any(summary["fates"].get(fate) for fate in KEPT):
+        raise typer.Exit(1)
 
 
 def _choice(**chosen: Any) -> Choice:
@@ -199,21 +226,20 @@ def _browse(
 
 def _replay(replayer: Replayer, choice: Choice) -> dict[str, Any]:
     ready = replayer.mailbox.count(until=Deadline.after(SECONDS)).ready
-    with stoppable() as until, Progress(console=Console(stderr=True), transient=True) as progress:
+    with stoppable() as stop, Progress(console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("replaying letters", total=ready)
         summary = replayer.replay(
             choice,
-            until=until,
-            end=Deadline.after(float("inf")),
+            until=stop.until,
+            end=stop.end,
             tell=lambda *_: progress.advance(task),
         )
     return summary.as_dict()
 
 
 def _preview(replayer: Replayer, choice: Choice, *, json: bool) -> None:
-    until = Deadline.after(float("inf"))
     with _browse(replayer, choice) as pile:
-        for one in preview(replayer, pile.meant, until):
+        for one in preview(replayer, pile.meant):
             if json:
                 typer.echo(dumps(one.as_dict()))
             else:

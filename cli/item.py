@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from json import dumps
+from shlex import quote
 from time import time
 from typing import Annotated, Any
 
@@ -22,7 +23,7 @@ from lambdas.model.errors import QuestionError
 from lambdas.model.item import AttributeValue, decode
 from lambdas.model.row import DATA, RECONCILED
 from lambdas.pipeline.decode import routes
-from lambdas.repair.compare import EXACT
+from lambdas.repair.compare import spelled
 from lambdas.repair.explain import Explanation, Verdict
 from lambdas.repair.explain import explain as find_out
 from lambdas.repair.runtime import make_reconciler, target_of
@@ -52,14 +53,19 @@ def reconcile(  # noqa: PLR0913 - the command's options
     told: dict[str, Any] = {"item": target.owner}
     if dry_run:
         plan = reconciler.plan(target, until=until)
-        told |= {"would put": sorted(plan.puts), "would delete": sorted(plan.deletes)}
+        told |= {"would_put": sorted(plan.puts), "would_delete": sorted(plan.deletes)}
     else:
         done = reconciler.reconcile(target, until=until)
-        told |= {"rows put": done.put, "rows deleted": done.deleted}
+        told |= {"rows_put": done.put, "rows_deleted": done.deleted}
+        if done.unchanged:
+            told["note"] = "all its rows were right, or there is no such item and no row of it"
     if json:
         typer.echo(dumps(told))
     else:
-        Console().print(facts("Reconciled" if not dry_run else "A dry run", told))
+        shown = {
+            name.replace("_", " "): one if one != [] else "nothing" for name, one in told.items()
+        }
+        Console().print(facts("Reconciled" if not dry_run else "A dry run", shown))
 
 
 def explain(
@@ -99,21 +105,38 @@ COLOURS = {"+": "green", "-": "red"}
 
 def explanation(found: Explanation, now: float, model: str) -> dict[str, Any]:
     """Put what is known of a row into words."""
-    at = datetime.fromtimestamp(found.changed_at, UTC).isoformat()
-    wrote = "a reconcile" if found.sequence == RECONCILED else f"change {found.sequence}"
-    age = f"{now - found.changed_at:.0f} s since that change"
+    at = found.changed_at
+    moment = "nobody knows when" if at is None else f"{datetime.fromtimestamp(at, UTC):%FT%TZ}"
+    wrote = "a reconcile" if found.sequence == RECONCILED else f"change {found.sequence or '?'}"
+    age = "unknown" if at is None else f"{now - at:.0f} s since that change"
     view = found.view
     other = "" if found.model == model else f" (the view files here are {model})"
     return {
         "item": found.owner or "none",
-        "written by": f"{wrote} of {at}",
+        "written by": f"{wrote} of {moment}",
         "lag": "none: the view is level" if found.verdict is Verdict.EQUAL else age,
+        "to put it right": _advice(found),
         "model": f"{found.model}{other}",
         "view": f"{view.name} in {view.module}" if view else _no_view(found),
         "this row is": str(found.verdict),
         "other rows": [" ".join(key) for key in found.others] or "none",
         "data": plain(decode(found.row[DATA])) if DATA in found.row else "none",
     }
+
+
+def _advice(found: Explanation) -> str:
+    """Name the command that helps."""
+    source, *key = found.owner.split("/")
+    match found.verdict:
+        case Verdict.EQUAL:
+            return "nothing to do"
+        case Verdict.FAILING:
+            return "fix and deploy the view, or fix the item"
+        case Verdict.DIFFERENT if found.target:
+            values = [value for typed in found.target.key.values() for value in typed.values()]
+            return " ".join(["adminview reconcile", source, *(quote(one) for one in values or key)])
+        case _:
+            return "adminview verify --repair, which also finds the item that should have it"
 
 
 def _no_view(found: Explanation) -> str:
@@ -139,7 +162,7 @@ def key_of(source: Source, values: Sequence[str]) -> dict[str, AttributeValue]:
 def _number(typed: str) -> str:
     """Spell a number as DynamoDB does: an item's name is made of it."""
     try:
-        return f"{Decimal(typed).normalize(EXACT):f}"
+        return spelled(Decimal(typed))
     except ArithmeticError as error:
         msg = f"{typed!r} is not a number"
         raise QuestionError(msg) from error

@@ -1,7 +1,7 @@
 """Dead letters, as people read them."""
 
 from collections.abc import Iterator, Mapping
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from json import loads
 from typing import Any
 
@@ -10,32 +10,33 @@ from rich.table import Table
 
 from cli.show import facts, table
 from lambdas.aws.mailbox import Waiting
+from lambdas.model.delivery import NEXT_TRY_SECONDS
+from lambdas.pipeline.decode import FAR_FUTURE
 from lambdas.repair.replay.browse import Pile
 from lambdas.repair.replay.errands import Errand
 from lambdas.repair.replay.letters import BatchLetter
 from lambdas.repair.replay.preview import Previewed
 
 ID_LENGTH = 8  # enough to tell letters apart
-COLUMNS = ("id", "source", "item", "error", "changed", "tries")
+COLUMNS = {"id": 2, "item": 4, "error": 6, "changed": 3, "tries": 1}  # and how wide
 
 
 def table_of(pile: Pile, now: float) -> Table:
     """Show letters, a line each."""
     shown = table("Dead letters")
-    for column in COLUMNS:
-        shown.add_column(column, overflow="fold")
+    for column, ratio in COLUMNS.items():
+        shown.add_column(column, overflow="fold", ratio=ratio)
     for errand in pile.meant:
         letter = errand.letter
         shown.add_row(
             errand.message.id[:ID_LENGTH],
-            errand.source,
             escape(item_of(errand)),
             escape(f"{letter.error}: {letter.reason}"),
             "" if letter.at is None else f"{timedelta(seconds=int(now - letter.at))} ago",
             str(letter.attempts),
         )
     for message, why in pile.unknown:
-        shown.add_row(message.id[:ID_LENGTH], "?", "?", escape(f"not understood: {why}"), "", "")
+        shown.add_row(message.id[:ID_LENGTH], "?", escape(f"not understood: {why}"), "", "")
     return shown
 
 
@@ -50,9 +51,19 @@ def item_of(errand: Errand) -> str:
 def footer(pile: Pile, waiting: Waiting) -> str:
     """Say how many letters were not shown."""
     more = "" if pile.whole else ", and there may be more (--limit)"
-    resting = waiting.resting
-    rest = f"; about {resting} rest until they may be tried again" if resting else ""
-    return f"{len(pile)} letters{more}{rest}"
+    return f"{many(len(pile))}{more}{resting(waiting)}"
+
+
+def many(count: int) -> str:
+    """Count letters in words."""
+    return f"{count} letter{'' if count == 1 else 's'}"
+
+
+def resting(waiting: Waiting) -> str:
+    """Say how many letters nobody can see now, and for how long."""
+    minutes = NEXT_TRY_SECONDS // 60
+    count = waiting.resting
+    return f"; about {count} rest for up to {minutes} minutes after a try" if count else ""
 
 
 def plain(pile: Pile) -> Iterator[dict[str, Any]]:
@@ -70,23 +81,33 @@ def plain(pile: Pile) -> Iterator[dict[str, Any]]:
             "letter": letter.facts,
         }
     for message, why in pile.unknown:
-        yield {"id": message.id, "notUnderstood": why}
+        yield {"id": message.id, "not_understood": why}
+
+
+def whole(body: str) -> dict[str, Any]:
+    """Read all that a message says, be it a letter or not."""
+    try:
+        said = loads(body)
+    except (ValueError, RecursionError):
+        said = None
+    return said if isinstance(said, dict) else {"text": body}
 
 
 def letter(body: str) -> Table:
     """Show one letter whole."""
-    try:
-        whole = loads(body)
-    except (ValueError, RecursionError):
-        whole = {"text": body}
-    return facts("A dead letter", whole if isinstance(whole, Mapping) else {"text": body})
+    said = whole(body)
+    if isinstance(said.get("at"), int | float) and 0 <= said["at"] < FAR_FUTURE:
+        said["at"] = f"{datetime.fromtimestamp(said['at'], UTC):%FT%TZ}"
+    return facts("A dead letter", {name: value or "none" for name, value in said.items()})
 
 
 def summary(told: Mapping[str, Any]) -> Table:
     """Show what a replay came to."""
-    counts = {f"letters {fate}": count for fate, count in told["fates"].items() if count}
+    counts = {
+        f"letters {fate.replace('_', ' ')}": count for fate, count in told["fates"].items() if count
+    }
     work = {
-        "items reconciled": told["items"],
+        "items looked at": told["items"],
         "rows put, deleted": f"{told['rows_put']}, {told['rows_deleted']}",
     }
     reasons = "\n".join(f"{count}: {reason}" for reason, count in told["reasons"].items())
@@ -100,8 +121,8 @@ def previewed(one: Previewed) -> Table:
     """Show what would be done for one item."""
     told = one.as_dict()
     would = {
-        "letters": one.letters,
         "would put": [" ".join(key) for key in told["put"]] or "nothing",
         "would delete": [" ".join(key) for key in told["delete"]] or "nothing",
     }
-    return facts(one.about, would if not one.problem else {"would fail": one.problem})
+    about = {"item": one.about, "letters": one.letters}
+    return facts("A dry run", about | ({"would fail": one.problem} if one.problem else would))

@@ -21,6 +21,7 @@ app = typer.Typer(
     help="Keep a DynamoDB read model in step with many source tables.",
     no_args_is_help=True,
     add_completion=True,
+    pretty_exceptions_enable=False,
 )
 
 

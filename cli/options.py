@@ -24,7 +24,7 @@ Stage = Annotated[
 Prefix = Annotated[
     str, typer.Option(help="The deployment's prefix, as in cdk.json.", envvar="ADMINVIEW_PREFIX")
 ]
-Json = Annotated[bool, typer.Option("--json", help="For machines.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Source = Annotated[str | None, typer.Option(help="Only letters of this source.")]
 Error = Annotated[str | None, typer.Option(help="Only letters with this kind of error.")]
 Key = Annotated[
@@ -33,9 +33,11 @@ Key = Annotated[
 ]
 OlderThan = Annotated[
     float | None,
-    typer.Option(help="Only changes made longer ago: 90s, 15m, 2h, 7d.", parser=seconds),
+    typer.Option(
+        help="Only changes made longer ago: 90s, 15m, 2h, 7d.", parser=seconds, metavar="TIME"
+    ),
 ]
 NewerThan = Annotated[
     float | None,
-    typer.Option(help="Only changes made since: 90s, 15m, 2h, 7d.", parser=seconds),
+    typer.Option(help="Only changes made since: 90s, 15m, 2h, 7d.", parser=seconds, metavar="TIME"),
 ]

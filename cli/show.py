@@ -20,6 +20,8 @@ def plain(value: Any) -> Any:
     """Unfold a decoded value into plain Python."""
     if isinstance(value, Item):
         return {name: plain(value[name]) for name in sorted(value)}
+    if isinstance(value, set):
+        return sorted(map(plain, value))
     if isinstance(value, list):
         return [plain(element) for element in value]
     return int(value) if isinstance(value, Decimal) and value == int(value) else value

@@ -6,8 +6,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from math import inf, isfinite
 from pathlib import Path
 from random import Random
+from traceback import print_exc
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -24,13 +26,13 @@ from cli.deployment import check_model, find_settings
 from cli.options import Json, Prefix, Stage
 from cli.stopping import stoppable
 from cli.trouble import EXPLAINED, tell
-from cli.verify_report import as_data, show
+from cli.verify_report import STOPPED, as_data, show
 from cli.verify_state import StateFile
 from lambdas.aws.budget import Budget
 from lambdas.aws.runtime import Clients
 from lambdas.aws.settings import Settings
 from lambdas.model import Registry
-from lambdas.model.errors import ServiceError
+from lambdas.model.errors import ServiceError, SettingsError
 from lambdas.repair.verify.run import Run
 from lambdas.repair.verify.scope import MOST_SEGMENTS, Scope
 from lambdas.repair.verify.verifier import GRACE_SECONDS, Verifier, make_verifier
@@ -75,7 +77,12 @@ def verify(  # noqa: PLR0913 - a command's options
         int, typer.Option(min=1, max=MOST_SEGMENTS, help="Segments per table, read at once.")
     ] = 4,
     sample: Annotated[float, typer.Option(help="Look at this share only, such as 0.01.")] = 1.0,
-    repair: Annotated[bool, typer.Option("--repair", help="Reconcile what differs.")] = False,
+    repair: Annotated[
+        bool,
+        typer.Option(
+            "--repair", help="Reconcile what differs, and delete rows that are no item's."
+        ),
+    ] = False,
     max_rcu: Annotated[
         float | None, typer.Option(min=1, help="Read units per second to spend at most.")
     ] = None,
@@ -83,7 +90,9 @@ def verify(  # noqa: PLR0913 - a command's options
         float, typer.Option(min=0, help="Seconds that a change may be in flight.")
     ] = GRACE_SECONDS,
     state: Annotated[Path, typer.Option(help="Where to note how far it is.")] = STATE,
-    restart: Annotated[bool, typer.Option("--restart", help="Do not go on; begin anew.")] = False,
+    restart: Annotated[
+        bool, typer.Option("--restart", help="Forget the state file and begin anew.")
+    ] = False,
     as_json: Json = False,
     stage: Stage = None,
     prefix: Prefix = "",
@@ -96,14 +105,17 @@ def verify(  # noqa: PLR0913 - a command's options
         settings = find_settings(registry(), os.environ, stage, prefix)
         check_model(registry(), settings)
         clients = Clients()
-        with stoppable() as until:
-            around = Surroundings(stopped=lambda: until.passed)
+        with stoppable() as stop:
+            around = Surroundings(sleep=stop.sleep, stopped=stop.event.is_set)
             status = compare(
                 clients.dynamodb, registry(), settings, options, Console(), around=around
             )
     except EXPLAINED as error:
         tell(error)
         status = UNFINISHED  # 1 would say that it had found differences
+    except Exception:  # noqa: BLE001 - likewise
+        print_exc()
+        status = UNFINISHED
     raise typer.Exit(status)
 
 
@@ -118,6 +130,9 @@ def compare(  # noqa: PLR0913 - all that a test replaces
 ) -> int:
     """Run a verification, or go on with one; show what it found, and return the exit status."""
     around = around or Surroundings()
+    if options.max_rcu is not None and not isfinite(options.max_rcu):
+        msg = "--max-rcu is a number of read units per second"
+        raise SettingsError(msg)
     budget = Budget(options.max_rcu, around.clock, around.sleep)
     verifier = replace(
         make_verifier(model, settings, dynamodb, budget),
@@ -133,14 +148,16 @@ def compare(  # noqa: PLR0913 - all that a test replaces
         options.segments,
         options.sample,
         options.repair,
+        verifier.reader.place(settings.view_table, until=verifier.deadline()),
     )
     run = verifier.begin(scope, around.random)
     file = StateFile(options.state, around.clock)
-    if options.restart:
-        file.remove()
-    if file.resume(run) and not options.as_json:
-        console.print(f"going on from {options.state}", highlight=False)
-    trouble = _run(verifier, run, file)
+    with file.taken():
+        if options.restart:
+            file.remove()
+        if file.resume(run) and not options.as_json:
+            console.print(f"going on from {options.state}", highlight=False)
+        trouble = _run(verifier, run, file)
     status = UNFINISHED if trouble else DIFFERENT if run.total["left"] else EQUAL
     if options.as_json:
         console.file.write(json.dumps(as_data(run, status, trouble), indent=2) + "\n")
@@ -156,14 +173,14 @@ def _run(verifier: Verifier, run: Run, file: StateFile) -> str:
             file.watch = watch
             replace(verifier, journal=file).verify(run)
     except ServiceError as error:
-        file.note(run, urgent=True)
+        file.note(run, since=inf)
         return str(error)
     except BaseException:
-        file.note(run, urgent=True)
+        file.note(run, since=inf)
         raise
     if not run.finished:
-        file.note(run, urgent=True)
-        return "stopped"
+        file.note(run, since=inf)
+        return STOPPED
     file.remove()
     return ""
 

@@ -11,6 +11,7 @@ from lambdas.repair.verify.differences import Difference, Kind
 from lambdas.repair.verify.run import REPAIRED, Run
 
 LINES = 50
+STOPPED = "stopped"
 
 
 def as_data(run: Run, status: int, trouble: str) -> dict[str, Any]:
@@ -41,7 +42,7 @@ def show(run: Run, status: int, trouble: str, console: Console) -> None:
     """Show the differences, the counts, and in words what they mean."""
     if run.differences:
         console.print(_table(run))
-    console.print(facts("The counts add up", _counts(run)))
+    console.print(facts("The counts add up" if run.finished else "So far", _counts(run)))
     console.print(verdict(run, status, trouble), markup=False, highlight=False)
 
 
@@ -50,12 +51,17 @@ def verdict(run: Run, status: int, trouble: str) -> str:
     total = run.total
     what = "the view" if run.scope.whole else "the part of the view that was looked at"
     if trouble:
-        return f"{trouble}; the same command goes on from here"
+        return (
+            f"{trouble}; the same command goes on from here"
+            if run.scanned or trouble == STOPPED
+            else trouble
+        )
     if status == 0 and total["repaired"]:
         return f"{what} is equal to the sources, after {_many(total['repaired'], 'repair')}"
     if status == 0:
         return f"{what} is equal to the sources"
-    advice = "" if run.scope.repair else "; --repair reconciles them"
+    mendable = total["left"] > total[Kind.FAILING.value]
+    advice = "; --repair puts them right" if mendable and not run.scope.repair else ""
     left = _many(total["left"], "difference")
     return f"{what} is not equal to the sources: {left} left{advice}"
 
@@ -90,6 +96,7 @@ def _counts(run: Run) -> dict[str, Any]:
         "= equal": counts["equal"],
         "+ in flight": f"{counts['in_flight']} (equal at a second look)",
         "+ differing": counts["differing"],
+        **({"+ to be looked at again": run.waiting} if run.waiting else {}),
         "differences": f"{found} ({', '.join(kinds)})" if kinds else found,
         "= repaired": counts["repaired"],
         "+ left": counts["left"],

@@ -104,7 +104,7 @@ def test_the_command_itself_explains_itself() -> None:
 
 def test_every_metric_in_the_readme_is_emitted_and_every_one_emitted_is_in_it() -> None:
     named = set(re.findall(r"`([A-Z][A-Za-z]+)`", README.split("## Operate")[1]))
-    replay = {f"Letters{fate.title().replace(' ', '')}" for fate in Fate}
+    replay = {f"Letters{fate.title().replace('_', '')}" for fate in Fate}
     verify = {"Checked", "Drift", "VerifyUnfinished"}
     assert named == {*Tally().counts(), "LagOfNewestRecord"} | replay | verify
 

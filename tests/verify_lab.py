@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from io import StringIO
 from pathlib import Path
 from threading import RLock
@@ -14,6 +15,7 @@ from rich.console import Console
 
 from cli.verify import Options, Surroundings, compare
 from lambdas.aws.budget import Budget
+from lambdas.aws.deadline import Deadline
 from lambdas.aws.settings import Settings
 from lambdas.model import Item, Registry, Row, Source, number, view
 from lambdas.model.row import ROW_LIMIT, RowKey, provenance
@@ -133,7 +135,13 @@ class MemoryDynamoDB:
     def describe_table(self, TableName: str) -> Any:  # noqa: N803 - boto3's
         with self.lock:
             self._called("describe_table")
-            return {"Table": {"ItemCount": len(self.tables[TableName])}}
+            return {
+                "Table": {
+                    "ItemCount": len(self.tables[TableName]),
+                    "TableArn": f"arn:aws:dynamodb:us-east-1:{id(self)}:table/{TableName}",
+                    "CreationDateTime": datetime(2026, 1, 1, tzinfo=UTC),
+                }
+            }
 
     def _called(self, name: str) -> None:
         self.calls.append(name)
@@ -204,7 +212,9 @@ class Lab:
         return replace(timed, **changes)
 
     def scope(self, **asked: Any) -> Scope:
-        return Scope(TABLE, self.model.fingerprint, **({"segments": 1} | asked))
+        place = self.verifier().reader.place(TABLE, until=Deadline.after(60))
+        given = {"segments": 1, "place": place} | asked
+        return Scope(TABLE, self.model.fingerprint, **given)
 
     def verify(self, **asked: Any) -> Run:
         """Verify in one go."""

@@ -30,3 +30,8 @@ class Deadline:
     def passed(self) -> bool:
         """Tell whether it is too late."""
         return not self.remaining > 0
+
+    def within(self, seconds: float) -> "Deadline":
+        """Set a deadline *seconds* from now, or at this one if that is sooner."""
+        limit = Deadline.after(seconds)
+        return Deadline(0.0, lambda: -min(self.remaining, limit.remaining))

@@ -70,18 +70,24 @@ class Mailbox:
             MessageSystemAttributeNames=["ApproximateReceiveCount", "SentTimestamp"],
             **hide,
         )
-        answer = persist(call, "take letters from the queue", self._backoff, until)
+        answer = persist(call, f"take letters from {self._queue_url}", self._backoff, until)
         return [_message(one) for one in answer.get("Messages", [])]
 
     def delete(self, messages: Sequence[Message], *, until: Deadline) -> list[Message]:
         """Delete letters, and return those that stayed: harmless, they are tried again."""
         delete = partial(self._client.delete_message_batch, QueueUrl=self._queue_url)
-        return self._in_tens(delete, messages, {}, "delete letters", until)
+        return self._in_tens(delete, messages, {}, f"delete letters of {self._queue_url}", until)
 
     def put_back(self, messages: Sequence[Message], *, until: Deadline) -> None:
         """Let others see letters again at once."""
         change = partial(self._client.change_message_visibility_batch, QueueUrl=self._queue_url)
-        self._in_tens(change, messages, {"VisibilityTimeout": 0}, "put letters back", until)
+        self._in_tens(
+            change,
+            messages,
+            {"VisibilityTimeout": 0},
+            f"put letters back into {self._queue_url}",
+            until,
+        )
 
     def count(self, *, until: Deadline) -> Waiting:
         """Count the letters in the queue."""
@@ -91,7 +97,9 @@ class Mailbox:
             QueueUrl=self._queue_url,
             AttributeNames=["All"],
         )
-        said: Any = persist(call, "count the letters", self._backoff, until)["Attributes"]
+        said: Any = persist(call, f"count the letters in {self._queue_url}", self._backoff, until)[
+            "Attributes"
+        ]
         return Waiting(*(int(said[f"ApproximateNumberOfMessages{name}"]) for name in names))
 
     def _in_tens(

@@ -51,7 +51,7 @@ class Observability:
         """Tell what a replay came to."""
         self._logger.info("letters replayed", **summary)
         for fate, count in summary["fates"].items():
-            name = "".join(word.capitalize() for word in fate.split())
+            name = "".join(word.capitalize() for word in fate.split("_"))
             self._metrics.add_metric(f"Letters{name}", MetricUnit.Count, count)
         self._metrics.flush_metrics()
 

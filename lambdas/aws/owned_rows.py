@@ -45,7 +45,7 @@ class OwnedRows:
                 ExpressionAttributeValues={":owner": {"S": owner}},
                 **start,
             )
-            page = persist(call, "find rows by their owner", self._backoff, until)
+            page = persist(call, f"find rows of {self._name} by their owner", self._backoff, until)
             found.update(key_of(row) for row in page["Items"])
             if not (last := page.get("LastEvaluatedKey")):
                 return found
@@ -60,7 +60,7 @@ class OwnedRows:
             while left:
                 asked: Any = {self._name: {"Keys": left, "ConsistentRead": True}}
                 call = partial(self._client.batch_get_item, RequestItems=asked)
-                page: Any = persist(call, "read rows", self._backoff, until)
+                page: Any = persist(call, f"read rows of {self._name}", self._backoff, until)
                 found = page.get("Responses", {}).get(self._name, [])
                 rows.update((key_of(row), from_boto3(row)) for row in found)
                 left = page.get("UnprocessedKeys", {}).get(self._name, {}).get("Keys", [])
@@ -101,7 +101,7 @@ class OwnedRows:
 
     def _unless_anothers(self, call: Callable[..., Any], until: Deadline) -> bool:
         try:
-            persist(call, "write a row", self._backoff, until)
+            persist(call, f"write a row of {self._name}", self._backoff, until)
         except ServiceError as error:
             if error.code in REFUSALS:
                 msg = f"DynamoDB refused a row of this item: {error.code}"
@@ -113,5 +113,5 @@ class OwnedRows:
 
     def _give_time(self, attempt: int, until: Deadline) -> None:
         if until.passed:
-            raise ServiceError("UnprocessedKeys", "read rows")  # noqa: EM101 - a code
+            raise ServiceError("UnprocessedKeys", f"read rows of {self._name}")  # noqa: EM101 - a code
         self._backoff.pause(attempt, until)

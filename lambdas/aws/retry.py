@@ -68,14 +68,14 @@ class Backoff:
 
 def persist(call: Callable[[], Answer], asked: str, backoff: Backoff, until: Deadline) -> Answer:
     """Make a call again while its trouble passes and there is time; *asked* says what for."""
-    code, attempt = OUT_OF_TIME, 0
+    code, attempt, answered = OUT_OF_TIME, 0, False
     while not until.passed:
         try:
             return call()
         except (ClientError, BotoCoreError) as error:
-            code = code_of(error)
+            code, answered = code_of(error), isinstance(error, ClientError)
             if not passes(error):
-                raise ServiceError(code, asked) from error
+                raise ServiceError(code, asked, answered=answered) from error
         backoff.pause(attempt, until)
         attempt += 1
-    raise ServiceError(code, asked)
+    raise ServiceError(code, asked, answered=answered)

@@ -100,8 +100,16 @@ class BulkReader:
 
     def count(self, table: str, *, until: Deadline) -> int:
         """Say about how many items a table has: DynamoDB counts them every few hours."""
+        return int(self._describe(table, until).get("ItemCount", 0))
+
+    def place(self, table: str, *, until: Deadline) -> str:
+        """Tell a table apart from all that have its name, elsewhere or before it."""
+        found = self._describe(table, until)
+        return f"{found['TableArn']} of {found['CreationDateTime'].timestamp():.0f}"
+
+    def _describe(self, table: str, until: Deadline) -> Any:
         call = partial(self._client.describe_table, TableName=table)
-        return persist(call, f"describe {table}", self._backoff, until)["Table"].get("ItemCount", 0)
+        return persist(call, f"describe {table}", self._backoff, until)["Table"]
 
     def _get(
         self, table: str, keys: list[Any], until: Deadline

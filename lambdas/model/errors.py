@@ -51,8 +51,8 @@ class SettingsError(AdminViewError):
 class ServiceError(AdminViewError):
     """AWS went on refusing. Carries the code of its answer, not the text: that may quote data."""
 
-    def __init__(self, code: str, asked: str) -> None:
-        super().__init__(f"{asked}: AWS answered {code}")
+    def __init__(self, code: str, asked: str, *, answered: bool = True) -> None:
+        super().__init__(f"{asked}: {'AWS answered' if answered else 'no answer of AWS:'} {code}")
         self.code = code
 
 

@@ -60,9 +60,13 @@ def _content(kind: str, content: Any) -> Any:
             return content
 
 
+def spelled(number: Decimal) -> str:
+    """Spell a number without needless zeros, and without an exponent."""
+    return f"{number.normalize(EXACT):f}" if number else "0"
+
+
 def _number(digits: str) -> str:
     try:
-        number = Decimal(digits)
+        return spelled(Decimal(digits))
     except ArithmeticError:
         return digits  # a local engine may keep what is none
-    return str(number.normalize(EXACT)) if number else "0"

@@ -19,7 +19,7 @@ from lambdas.model.row import (
     RowKey,
 )
 from lambdas.model.view import View
-from lambdas.pipeline.decode import Route
+from lambdas.pipeline.decode import FAR_FUTURE, Route
 from lambdas.pipeline.derive import derive
 from lambdas.pipeline.letter import reason_of
 from lambdas.repair.compare import canonical, essence
@@ -32,7 +32,7 @@ class Verdict(StrEnum):
 
     EQUAL = "equal to what the source says now"
     DIFFERENT = "different from what the source says now"
-    ORPHANED = "orphaned: the source says that there is no such row"
+    ORPHANED = "orphaned: the item it names does not make it"
     FAILING = "unknown: the view of its item raises"
     UNOWNED = "orphaned: it names no item of a declared source"
 
@@ -65,9 +65,13 @@ class Explanation:
         return _text(self.row, MODEL)
 
     @property
-    def changed_at(self) -> float:
-        """Say when the change was made that wrote it, in seconds since 1970."""
-        return float(self.row.get(CHANGED_AT, {}).get("N", 0))
+    def changed_at(self) -> float | None:
+        """Say when the change was made that wrote it, in seconds since 1970, if it is known."""
+        try:
+            at = float(self.row[CHANGED_AT]["N"])
+        except (KeyError, ValueError):
+            return None
+        return at if 0 <= at < FAR_FUTURE else None
 
 
 def explain(

@@ -132,7 +132,8 @@ class Reconciler:
     def _plan(
         self, target: Target, item: Image | None, touched: Iterable[RowKey], until: Deadline
     ) -> Plan:
-        owner = target.owner
+        # As DynamoDB itself spells the key, if there is an item to tell.
+        owner = target.route.source.owner(item) if item else target.owner
         stamp = provenance(owner, RECONCILED, self.now(), self.model)
         derived = derive(target.route.views, item, room=ROW_LIMIT - row_size(stamp)).rows
         wanted = {key: {**row, **stamp} for key, row in derived.items()}

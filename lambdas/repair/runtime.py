@@ -17,6 +17,7 @@ from lambdas.model import Registry
 from lambdas.model.delivery import NEXT_TRY_SECONDS
 from lambdas.model.item import AttributeValue, encode
 from lambdas.pipeline.decode import routes
+from lambdas.repair.compare import canonical
 from lambdas.repair.reconcile import Reconciled, Reconciler
 from lambdas.repair.replay.errands import Errands
 from lambdas.repair.replay.replayer import Replayer
@@ -85,7 +86,7 @@ def reconcile(source: str, key: Mapping[str, object], *, seconds: float = 30.0) 
     """
     settings = read_settings()
     target = target_of(
-        registry(), settings, source, {name: encode(value) for name, value in key.items()}
+        registry(), settings, source, canonical({name: encode(key[name]) for name in key})
     )
     until = Deadline.after(seconds)
     return make_reconciler(settings, Clients()).reconcile(target, until=until)

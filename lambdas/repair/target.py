@@ -45,9 +45,10 @@ def target_by_owner(
     if route is None:
         return None
     try:
-        return target_by_key(route, route.source.key_from(owner), rows)
+        target = target_by_key(route, route.source.key_from(owner), rows)
     except (ValueError, UnreadableRecordError):
         return None
+    return target if target.owner == owner else None  # an item has one name
 
 
 LIMITS = (PARTITION_LIMIT, SORT_LIMIT)  # of a partition key, and of a sort key

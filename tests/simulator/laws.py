@@ -76,9 +76,9 @@ def owners(world: World, body: str) -> set[str]:
 
 
 def _check_rows(world: World, name: Name, law: str) -> None:
-    wanted = {key: str(value) for key, value in name.rows(world.state_of(name)).items()}
+    wanted = name.rows(world.state_of(name))
     found: dict[RowKey, str] = {
-        key: row["data"]["M"]["value"]["N"]
+        key: " ".join(filter(None, [row["data"]["M"]["value"]["N"], row.get("shelf", {}).get("S")]))
         for key, row in world.view.rows.items()
         if _owner(row) == name.owner
     }

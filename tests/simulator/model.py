@@ -2,19 +2,22 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
-from lambdas.model import Item, Registry, Row, Source, view
+from lambdas.model import Index, Item, Registry, Row, Source, view
 from lambdas.model.row import RowKey
 from tests.simulator.choices import Choices
 
 SECRET = "secret-of-a-customer"  # noqa: S105 - what no letter may tell
 REFUSED = -1  # the value of a row that the table does not take
+INDEXED = 1  # the value of a row that also stands in an index
 ROWS = "ABCD"
 
 things = Source("Things", partition_key="id")
 others = Source("Others", partition_key="id")
+by_state = Index("ByState", partition="shelf")
 # The bug is in the views, and goes when they are deployed anew: not a part of any item.
 deployed = SimpleNamespace(fixed=False)
 
@@ -67,10 +70,15 @@ class Name:
             "secret": {"S": SECRET},
         }
 
-    def rows(self, state: State | None) -> dict[RowKey, int]:
-        """Say, apart from the code under test, which rows the item has in a state."""
-        rows = state.rows if state else {}
-        return {(f"{self.source.name}#{self.id}", name): value for name, value in rows.items()}
+    def rows(self, state: State | None) -> dict[RowKey, str]:
+        """Say, apart from the code under test, what each row of a state shows, and where."""
+        if state is None:
+            return {}
+        where = f" SHELF#{state.number % 2}"
+        return {
+            (f"{self.source.name}#{self.id}", name): f"{value}{where if value == INDEXED else ''}"
+            for name, value in state.rows.items()
+        }
 
 
 NAMES = (Name(things, "a"), Name(things, "b"), Name(others, "a"))
@@ -104,7 +112,17 @@ def _parts(source: str, item: Item) -> Iterator[Row]:
     if item["poison"] and not deployed.fixed:
         raise ValueError(item["secret"])
     for name, value in item["rows"].items():
-        yield Row(f"{source}#{item['id']}", name, data={"value": value})
+        yield Row(
+            f"{source}#{item['id']}",
+            name,
+            data={"value": value},
+            indexes=[by_state(shelf(item["state"]))] if value == INDEXED else [],
+        )
+
+
+def shelf(state: Decimal) -> str:
+    """Say where in the index the rows of a state stand: it can move though their data stays."""
+    return f"SHELF#{state % 2}"
 
 
 def make_registry() -> Registry:
@@ -113,6 +131,7 @@ def make_registry() -> Registry:
     module.__dict__.update(
         things=things,
         others=others,
+        by_state=by_state,
         parts_of_thing=parts_of_thing,
         parts_of_other=parts_of_other,
     )

@@ -112,7 +112,7 @@ class SourceStream:
     def _record(self, name: Name, before: Any, after: Any) -> dict[str, Any]:
         event = "INSERT" if before is None else "REMOVE" if after is None else "MODIFY"
         images = {"OldImage": before, "NewImage": after}
-        sequence = str(next(self._sequence))
+        sequence = f"{next(self._sequence):021d}"
         return {
             "eventID": sequence,
             "eventName": event,

@@ -322,10 +322,10 @@ def test_a_summary_adds_up_and_holds_no_data(lab: Lab) -> None:
     assert summary.as_dict()["fates"] == {
         "reconciled": 2,
         "unchanged": 0,
-        "still failing": 1,
+        "still_failing": 1,
         "expired": 0,
-        "not understood": 1,
-        "left for later": 1,
+        "not_understood": 1,
+        "left_for_later": 1,
     }
 
 

@@ -47,10 +47,10 @@ def test_an_empty_event_means_all_letters(lab: Lab) -> None:
     assert summary["fates"] == {
         "reconciled": 2,
         "unchanged": 0,
-        "still failing": 0,
+        "still_failing": 0,
         "expired": 0,
-        "not understood": 1,
-        "left for later": 0,
+        "not_understood": 1,
+        "left_for_later": 0,
     }
     assert (summary["items"], summary["rows_put"], summary["rows_deleted"]) == (2, 2, 0)
 

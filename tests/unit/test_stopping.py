@@ -9,10 +9,19 @@ from cli.stopping import stoppable
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_the_deadline_passes_when_the_command_is_told_to_stop(number: signal.Signals) -> None:
+def test_nothing_new_begins_when_the_command_is_told_to_stop(number: signal.Signals) -> None:
     before = signal.getsignal(number)
-    with stoppable() as until:
-        assert not until.passed
+    with stoppable() as stop:
+        assert not stop.until.passed
+        assert not stop.end.passed
         os.kill(os.getpid(), number)
-        assert until.passed
+        assert stop.until.passed
+        assert 0 < stop.end.remaining <= 30, "what must be put in order has some time"
+        stop.sleep(600)  # ends at once
+        assert signal.getsignal(number) is before, "the next signal ends the command"
     assert signal.getsignal(number) is before
+
+
+def test_what_was_never_stopped_has_all_the_time_there_is() -> None:
+    with stoppable() as stop:
+        assert stop.end.earlier(1e9).remaining > 1e9

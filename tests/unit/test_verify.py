@@ -186,7 +186,7 @@ def test_a_repair_that_fails_keeps_no_other_from_it(lab: Lab) -> None:
     run = lab.verify(repair=True)
     assert (run.total["repaired"], run.total["left"]) == (1, 1)
     assert sorted(run.differences.values()) == [
-        "ServiceError: write a row: AWS answered AccessDeniedException",
+        "ServiceError: write a row of AdminViewTable: AWS answered AccessDeniedException",
         "repaired",
     ]
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from lambdas.model.errors import ServiceError, SettingsError
-from lambdas.repair.verify.run import Run
-from lambdas.repair.verify.scope import Stage
+from lambdas.repair.verify.run import Glance, Run
+from lambdas.repair.verify.scope import Segment, Stage
 from lambdas.repair.verify.verifier import MOST_LOOKS
 from tests.fakes import refusal
 from tests.verify_lab import Lab, adds_up, found
@@ -238,3 +238,12 @@ def test_to_wait_for_the_budget_is_not_to_lose_patience(lab: Lab) -> None:
     verifier.verify(run)
     assert run.finished
     assert lab.now > 1060
+
+
+def test_what_is_written_down_is_a_moment_that_does_not_move(lab: Lab) -> None:
+    run = Run(lab.scope(), [])
+    before = run.to_json()["counts"]
+    glance = Glance()
+    glance.counts["Things"]["items"] += 1
+    run.turn_page(Segment(Stage.ITEMS, "Things", 0, 1), {"id": {"S": "a"}}, glance)
+    assert before == {}

@@ -62,7 +62,7 @@ class Errands:
 
     def targets(self, errand: Errand, until: Deadline) -> Iterator[Target | Broken]:
         """Find the items that a letter is about; those of Lambda's are read from the stream."""
-        letter = errand.letter
+        letter, name = errand.letter, errand.source
         if errand.target:
             yield errand.target
             return
@@ -73,8 +73,8 @@ class Errands:
         except ExpiredRecordsError as error:
             msg = (
                 f"the stream no longer has these records, changed from {letter.begin} to "
-                f"{letter.end}. Run: adminview verify --source {errand.source} --repair; and then: "
-                f"adminview dlq discard --source {errand.source} --error {kind_of(error)}"
+                f"{letter.end}. Run: adminview verify --source {name} --repair; and then: "
+                f"adminview dlq discard --source {name} --error {kind_of(error)} --reason …"
             )
             raise ExpiredRecordsError(msg) from error
 

@@ -10,14 +10,14 @@ from typing import Any
 from lambdas.aws.streams import Stretch
 from lambdas.model.errors import AdminViewError, UnknownLetterError, kind_of
 from lambdas.model.item import AttributeValue
-from lambdas.model.row import RowKey
+from lambdas.model.row import PARTITION_LIMIT, SORT_LIMIT, RowKey
 from lambdas.model.source import TABLE_NAME
 from lambdas.pipeline.decode import FAR_FUTURE, table_of
 from lambdas.pipeline.letter import KIND, reason_of
 
 ATTEMPTS = "attempts"  # what Lambda's letters and ours have in common once they were tried
 BATCH = "DDBStreamBatchInfo"
-SEQUENCE = re.compile(r"[0-9]{1,40}")
+SEQUENCE = re.compile(r"[0-9]{21,40}")  # as long as DynamoDB takes them
 MOST_ATTEMPTS = 10**9
 # What reading a letter raises when a part is absent or of another kind.
 MALFORMED = (
@@ -105,7 +105,7 @@ def _record_letter(facts: dict[str, Any]) -> RecordLetter:
         at=None if facts["at"] is None else _time(facts["at"]),
         attempts=_attempts(facts),
         key={name: _value(value) for name, value in facts["key"].items()},
-        rows=frozenset((_text(pk), _text(sk)) for pk, sk in facts["rows"]),
+        rows=frozenset(_row_key(pk, sk) for pk, sk in facts["rows"]),
     )
 
 
@@ -168,6 +168,13 @@ def _time(value: Any) -> float:
 def _value(value: Any) -> AttributeValue:
     ((kind, content),) = value.items()
     return {_text(kind): _text(content)}
+
+
+def _row_key(pk: Any, sk: Any) -> RowKey:
+    if not (0 < len(pk.encode()) <= PARTITION_LIMIT and 0 < len(sk.encode()) <= SORT_LIMIT):
+        msg = "not a row's key"
+        raise ValueError(msg)
+    return str(pk), str(sk)
 
 
 def _attempts(facts: Mapping[str, Any]) -> int:

@@ -10,7 +10,7 @@ from lambdas.pipeline.letter import reason_of
 from lambdas.repair.reconcile import Plan
 from lambdas.repair.replay.case import Case
 from lambdas.repair.replay.errands import Errand
-from lambdas.repair.replay.replayer import Replayer
+from lambdas.repair.replay.replayer import PATIENCE, Replayer
 from lambdas.repair.target import Target
 
 
@@ -35,11 +35,11 @@ class Previewed:
         }
 
 
-def preview(by: Replayer, errands: Iterable[Errand], until: Deadline) -> Iterator[Previewed]:
+def preview(by: Replayer, errands: Iterable[Errand]) -> Iterator[Previewed]:
     """Plan the reconcile of each item that letters name, and of those that cannot be, say why."""
     items: dict[str, tuple[Target, int]] = {}
     for errand in errands:
-        case = Case.of(errand, by.errands, until)
+        case = Case.of(errand, by.errands, Deadline.after(PATIENCE))
         for problem in case.problems:
             yield Previewed(errand.about, 1, problem=_told(problem))
         for target in case.targets:
@@ -48,7 +48,9 @@ def preview(by: Replayer, errands: Iterable[Errand], until: Deadline) -> Iterato
             items[target.owner] = merged, count + 1
     for owner, (target, count) in items.items():
         try:
-            yield Previewed(owner, count, by.reconciler.plan(target, until=until))
+            yield Previewed(
+                owner, count, by.reconciler.plan(target, until=Deadline.after(PATIENCE))
+            )
         except AdminViewError as error:
             yield Previewed(owner, count, problem=_told(error))
 

@@ -28,6 +28,7 @@ from lambdas.repair.target import Target
 
 ROUND = 100  # letters that are taken up together: those for one item are one reconcile
 VAIN_ROUNDS = 2  # in a row that bring nothing new
+PATIENCE = 60.0  # seconds for one letter, or one item
 MOST_REASONS = 50  # that a summary lists
 ALL = Choice()
 
@@ -37,10 +38,10 @@ class Fate(StrEnum):
 
     RECONCILED = "reconciled"  # its item's rows were wrong, and are right now: deleted
     UNCHANGED = "unchanged"  # they were right already: deleted
-    FAILING = "still failing"  # written anew with the newest error
+    FAILING = "still_failing"  # written anew with the newest error
     EXPIRED = "expired"  # the stream has forgotten its records: written anew, saying so
-    UNKNOWN = "not understood"  # left in the queue
-    LEFT = "left for later"  # there was no time, or AWS refused: left in the queue
+    UNKNOWN = "not_understood"  # left in the queue
+    LEFT = "left_for_later"  # there was no time, or AWS refused: left in the queue
 
 
 KEPT = (Fate.FAILING, Fate.EXPIRED, Fate.UNKNOWN, Fate.LEFT)  # a letter is still there
@@ -169,7 +170,7 @@ class _Run:
         if failed := self._failed.get(errand.about):
             self._note(message, Fate.FAILING, failed)
             return None  # it rests until the queue shows it again
-        return Case.of(errand, self._by.errands, self._until)
+        return Case.of(errand, self._by.errands, self._until.within(PATIENCE))
 
     def _reconcile_all(self, cases: Iterable[Case]) -> dict[str, Outcome]:
         """Reconcile each item once, however many letters there are for it."""
@@ -190,7 +191,7 @@ class _Run:
 
     def _reconcile(self, target: Target) -> Reconciled | AdminViewError:
         try:
-            return self._by.reconciler.reconcile(target, until=self._until)
+            return self._by.reconciler.reconcile(target, until=self._until.within(PATIENCE))
         except AdminViewError as error:
             return error
 

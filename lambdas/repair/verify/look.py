@@ -35,6 +35,7 @@ class Seen:
 
     digest: str
     differences: tuple[Difference, ...]
+    cost: float = 0.0  # read units that it took, and that a repair takes again
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +63,13 @@ class Looker:
             item = self.reconciler.sources.read(
                 target.route.table, dict(target.key), until=self.deadline()
             )
-            self.budget.spend(_cost(item))
+            self.budget.spend(2 * _cost(item))
             return Seen(digest(item), (failing(error, suspect.source, suspect.owner),))
-        self.budget.spend(_cost(plan.item, *plan.found.values()))
+        cost = _cost(plan.item, *plan.found.values()) + len(plan.wanted.keys() - plan.found.keys())
+        self.budget.spend(cost)
         found = [one for one in judge(plan, suspect.source) if all_ or _is_due(one, suspect)]
-        return Seen(digest(plan.item), tuple(self._complete(one, target, plan) for one in found))
+        differences = tuple(self._complete(one, target, plan) for one in found)
+        return Seen(digest(plan.item), differences, cost)
 
     def _strangers(self, suspect: Suspect) -> Iterator[Difference]:
         """Find the rows that still name no item of a declared source."""

@@ -13,8 +13,8 @@ from lambdas.repair.verify.glance import target_of
 from lambdas.repair.verify.run import REPAIRED
 
 PART = (
-    "an item that this run does not look at may derive it; "
-    "verify all sources without --sample to repair it"
+    "an item that this run cannot look at may derive it; verify all sources without --sample, "
+    "when no view raises, to repair it"
 )
 ADVICE = "no repair can please both: put the item's key into the row's key"
 
@@ -30,7 +30,7 @@ class Mender:
     def mend(self, differences: Sequence[Difference], *, whole: bool) -> dict[Difference, str]:
         """Repair the differences of one item, and say what became of each.
 
-        *whole*: everything is verified, so that a row without an owner is nobody's for sure.
+        *whole*: everything is verified, so that a row which names no item is nobody's for sure.
         """
         hopeless = {one: _why(one) for one in differences if one.both or one.kind is Kind.FAILING}
         rest = [one for one in differences if one not in hopeless]
@@ -44,19 +44,18 @@ class Mender:
             return {}
         rows = [one.row for one in differences if one.row]
         owner = differences[0].owner
+        target = target_of(self.routes, owner, rows) if owner else None
+        if target is None and not whole:
+            return dict.fromkeys(differences, PART)
         if not owner:
-            return (
-                self._delete_ownerless(differences) if whole else dict.fromkeys(differences, PART)
-            )
+            return self._delete_ownerless(differences)
         for one in differences:
             self._clear(one)
-        target = target_of(self.routes, owner, rows)
         if target is None:
             for row in rows:
                 self.reconciler.rows.delete(owner, row, until=self.deadline())
-        else:
-            return self._reconcile(target, differences)
-        return dict.fromkeys(differences, REPAIRED)
+            return dict.fromkeys(differences, REPAIRED)
+        return self._reconcile(target, differences)
 
     def _delete_ownerless(self, differences: Sequence[Difference]) -> dict[Difference, str]:
         for one in differences:
@@ -90,4 +89,4 @@ class Mender:
 
 
 def _why(difference: Difference) -> str:
-    return ADVICE if difference.both else "its views raise: repair them, or the item"
+    return ADVICE if difference.both else "its views raise: fix and deploy them, or fix the item"

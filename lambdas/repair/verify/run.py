@@ -149,6 +149,12 @@ class Run:
             return A_MOMENT if under_way else None
 
     @property
+    def waiting(self) -> int:
+        """Count the items and rows that are to be looked at again."""
+        with self._lock:
+            return self._suspects.weight
+
+    @property
     def repairing(self) -> list[list[Difference]]:
         """The repairs that were begun and not ended, each of one item."""
         with self._lock:
@@ -187,7 +193,7 @@ class Run:
                     [one.stage, one.source, one.number, one.total, start]
                     for one, start in self._open.items()
                 ],
-                "counts": self._counts,
+                "counts": {source: dict(counts) for source, counts in self._counts.items()},
                 "kept": [[one.to_json(), fate] for one, fate in self._kept.items()],
                 "suspects": self._suspects.to_json(),
                 "repairing": [[one.to_json() for one in some] for some in self._repairing],

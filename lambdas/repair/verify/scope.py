@@ -42,6 +42,7 @@ class Scope:
     segments: int = 4
     sample: float = 1.0
     repair: bool = False
+    place: str = ""  # tells deployments apart whose tables have the same names
 
     def check(self, sources: Iterable[str]) -> "Scope":
         """Refuse what cannot be meant."""

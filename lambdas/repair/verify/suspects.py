@@ -48,6 +48,12 @@ class Suspects:
         return len(self._waiting) + len(self._in_hand)
 
     @property
+    def weight(self) -> int:
+        """Count the items and rows that they stand for."""
+        waiting = [*self._in_hand, *(suspect for _, suspect in self._waiting)]
+        return sum(suspect.weight for suspect in waiting)
+
+    @property
     def full(self) -> bool:
         """Tell whether no more should be brought."""
         return len(self) >= self._room

@@ -26,7 +26,7 @@ from lambdas.model.row import Attributes, key_image, key_of
 from lambdas.pipeline.decode import Route, routes
 from lambdas.repair.reconcile import Reconciler
 from lambdas.repair.target import Target
-from lambdas.repair.verify.differences import UNKNOWN, Difference
+from lambdas.repair.verify.differences import UNKNOWN, Difference, Kind
 from lambdas.repair.verify.glance import (
     Claim,
     by_owner,
@@ -53,17 +53,20 @@ PATIENCE_SECONDS = 30.0  # with AWS, for one item or page
 NAP_SECONDS = 1.0  # the longest, so that a stop is soon noticed
 
 
+NOT_URGENT = float("-inf")
+
+
 class Journal(Protocol):
     """Who writes down how far a run is."""
 
-    def note(self, run: Run, *, urgent: bool = False) -> None:
-        """Write it down; now, if it is urgent."""
+    def note(self, run: Run, *, since: float = NOT_URGENT) -> None:
+        """Write it down now and then; now, if that was not done *since* a moment."""
 
 
 class NoJournal:
     """For a run that nobody will resume."""
 
-    def note(self, run: Run, *, urgent: bool = False) -> None:
+    def note(self, run: Run, *, since: float = NOT_URGENT) -> None:
         """Forget it."""
 
 
@@ -95,7 +98,7 @@ class Verifier:
         Raises a ServiceError if AWS goes on refusing; the run can go on later from where it is.
         """
         for begun in run.repairing:
-            self._mend(run, begun)
+            self._mend(run, begun, 0.0)
         for stage in Stage:
             # One after the other: only when no item misses it is a row without an owner nobody's.
             if not self.stopped():
@@ -208,13 +211,18 @@ class Verifier:
         elif seen.digest != suspect.digest and suspect.looks + 1 < MOST_LOOKS:
             run.postpone(suspect, seen.digest)
         elif (new := run.convict(suspect, seen.differences)) and run.scope.repair:
-            self._mend(run, new)
+            self._mend(run, new, seen.cost)
         self.journal.note(run)
 
-    def _mend(self, run: Run, differences: Sequence[Difference]) -> None:
-        self.journal.note(run, urgent=True)
+    def _mend(self, run: Run, differences: Sequence[Difference], cost: float) -> None:
+        # What is about to be repaired must be known after a crash. It has been a suspect for a
+        # grace at least, so whatever was written down since then names it.
+        self.journal.note(run, since=self.clock() - self.grace)
+        budget = self.reader.budget
+        budget.wait()
         mender = Mender(self.routes, self.reconciler, self.deadline)
-        run.mend(mender.mend(differences, whole=run.scope.whole))
+        run.mend(mender.mend(differences, whole=run.scope.whole and not run.total[Kind.FAILING]))
+        budget.spend(cost + 1)  # the item is read once more than by a look
 
 
 def make_verifier(
