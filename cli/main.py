@@ -9,8 +9,9 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from cli import catalogue, dlq, item
+from cli import catalogue, dlq, item, query
 from cli.engines import EngineName
+from cli.sql import sql
 from cli.trouble import EXPLAINED, tell
 from cli.verify import verify
 from lambdas.aws.settings import QUEUE_URL
@@ -77,6 +78,8 @@ def local(
     typer.echo("stopped; nothing is lost: the next start begins at the oldest record")
 
 
+app.add_typer(query.app, name="query")
+app.command()(sql)
 app.add_typer(dlq.app, name="dlq")
 app.command()(item.explain)
 app.command()(item.reconcile)

@@ -10,7 +10,7 @@ from cli.engines import ENGINES, EngineError, EngineName
 from cli.local_cloud import LocalCloud
 from cli.show import answer
 from examples import Example, load, names
-from examples.question import Question
+from examples.question import Question, pages
 
 app = typer.Typer(add_completion=False)
 
@@ -45,17 +45,22 @@ def play(example: Example, engine_name: EngineName, console: Console) -> None:
         console.rule(f"{example.name} on {engine.name} (a local engine, not AWS)")
         apply(cloud, example.steps)
         for question in example.questions:
-            rows = cloud.ask(question.pattern, **question.given)
             # Apart from the table: a narrow one would break its title into many lines.
             console.print(title(example, question), style="bold", markup=False, highlight=False)
-            console.print(answer("", rows))
+            if question.counted is None:
+                rows = [row for page in pages(cloud.asker, question) for row in page]
+                console.print(answer("", rows))
+            else:
+                number = cloud.asker.count(question.pattern, **question.given)
+                console.print(f"{number} rows\n", highlight=False)
 
 
 def title(example: Example, question: Question) -> str:
     """Say what is asked, with what, and of what."""
     pattern = example.registry.pattern(question.pattern)
     given = " ".join(f"{name}={value}" for name, value in question.given.items())
-    return f"{pattern.name} {given}\n{pattern.about}, from {pattern.place}"
+    manner = f" ({question.manner})" if question.manner else ""
+    return f"{pattern.name} {given}{manner}\n{pattern.about}, from {pattern.place}"
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Customers of a CRM that many organisations share, by team, segment and last contact.
 
 The index is keyed by what the CRM calls things, each in its own type: nothing is joined to one
-text, and a time is compared as a number.
+text, and a time is compared as a number. A template is given for each of its attributes by name.
 """
 
 from collections.abc import Iterator
@@ -20,27 +20,34 @@ by_segment = Index(
 customers_of_segment = AccessPattern(
     "customers-of-segment",
     index=by_segment,
-    partition=["{org_id}", "{team_id}", "{segment}"],
+    partition={"orgId": "{org_id}", "teamId": "{team_id}", "segment": "{segment}"},
     about="A team's customers of one segment, longest silent first",
 )
 customers_in_touch = AccessPattern(
     "customers-in-touch",
     index=by_segment,
-    partition=["{org_id}", "{team_id}", "{segment}"],
+    partition={"orgId": "{org_id}", "teamId": "{team_id}", "segment": "{segment}"},
     descending=True,
     about="A team's customers of one segment, last contact first",
+)
+customers_in_touch_after = AccessPattern(
+    "customers-in-touch-after",
+    index=by_segment,
+    partition={"orgId": "{org_id}", "teamId": "{team_id}", "segment": "{segment}"},
+    sort_after="{after}",
+    about="A team's customers of one segment that were in touch after some time",
 )
 customers_active_since = AccessPattern(
     "customers-active-since",
     index=by_segment,
-    partition=["{org_id}", "{team_id}", "{segment}"],
+    partition={"orgId": "{org_id}", "teamId": "{team_id}", "segment": "{segment}"},
     sort_from="{since}",
     about="A team's customers of one segment that were in touch at some time or later",
 )
 customers_active_between = AccessPattern(
     "customers-active-between",
     index=by_segment,
-    partition=["{org_id}", "{team_id}", "{segment}"],
+    partition={"orgId": "{org_id}", "teamId": "{team_id}", "segment": "{segment}"},
     sort_between=("{start}", "{end}"),
     about="A team's customers of one segment whose last contact was between two times",
 )

@@ -53,6 +53,19 @@ team_by_place = AccessPattern(
 )
 
 # A range at each level of the tree.
+teams_below = AccessPattern(
+    "teams-below",
+    index=by_place,
+    partition={"orgId": "{org_id}"},
+    sort={
+        "region": "{region}",
+        "country": "{country}",
+        "businessUnit": "{business_unit}",
+        "team": "{team}",
+    },
+    optional=["region", "country", "business_unit", "team"],
+    about="Every team below a place of the tree, given as many levels as one likes",
+)
 teams_of_regions = AccessPattern(
     "teams-of-regions",
     index=by_place,

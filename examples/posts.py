@@ -1,4 +1,7 @@
-"""Posts of a social network, of which only the public ones are indexed."""
+"""Posts of a social network, of which only the public ones are indexed.
+
+Everybody's public posts are one list, which is spread over four shards.
+"""
 
 from collections.abc import Iterator
 
@@ -6,7 +9,7 @@ from lambdas.model import AccessPattern, Index, Item, Row, Source, view
 
 posts = Source("Posts", partition_key="author", sort_key="postId")
 
-public = Index("GSI1", partition="GSI1_PK", sort="GSI1_SK", include=["data"])
+public = Index("GSI1", partition="GSI1_PK", sort="GSI1_SK", include=["data"], shards=4)
 
 posts_of_author = AccessPattern(
     "posts-of-author",

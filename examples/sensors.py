@@ -43,6 +43,27 @@ readings_since = AccessPattern(
     sort_from="{since}",
     about="What a sensor read from some time on",
 )
+readings_after = AccessPattern(
+    "readings-after",
+    index=by_sensor,
+    partition=["{device_id}", "{sensor_type}"],
+    sort_after="{time}",
+    about="What a sensor read after some time",
+)
+readings_until = AccessPattern(
+    "readings-until",
+    index=by_sensor,
+    partition=["{device_id}", "{sensor_type}"],
+    sort_until="{time}",
+    about="What a sensor read until some time",
+)
+readings_before = AccessPattern(
+    "readings-before",
+    index=by_sensor,
+    partition=["{device_id}", "{sensor_type}"],
+    sort_before="{time}",
+    about="What a sensor read before some time",
+)
 
 
 @view(readings)

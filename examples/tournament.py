@@ -64,6 +64,13 @@ matches_of_player_since = AccessPattern(
     sort_from="{since}",
     about="The matches of a player from one day on",
 )
+matches_of_player_after = AccessPattern(
+    "matches-of-player-after",
+    index=by_player,
+    partition="{player_id}",
+    sort_after="{day}",
+    about="The matches of a player after one day",
+)
 matches_of_player_on_day = AccessPattern(
     "matches-of-player-on-day",
     index=by_player,

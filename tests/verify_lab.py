@@ -213,7 +213,7 @@ class Lab:
 
     def scope(self, **asked: Any) -> Scope:
         place = self.verifier().reader.place(TABLE, until=Deadline.after(60))
-        given = {"segments": 1, "place": place} | asked
+        given: dict[str, Any] = {"segments": 1, "place": place} | asked
         return Scope(TABLE, self.model.fingerprint, **given)
 
     def verify(self, **asked: Any) -> Run:

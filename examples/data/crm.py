@@ -63,6 +63,11 @@ QUESTIONS = [
         ],
     ),
     Question(
+        "customers-in-touch-after",
+        SEGMENT | {"after": EDGE},
+        [found("harbour", EDGE + 86_400)],
+    ),
+    Question(
         "customers-active-since",
         SEGMENT | {"since": EDGE},
         [found("lantern", EDGE), found("harbour", EDGE + 86_400)],

@@ -40,6 +40,13 @@ QUESTIONS = [
         [found("search", "e3"), found("billing", "e2"), found("search", "e1")],
     ),
     Question(
+        "critical-logs",
+        {},
+        [found("search", "e3"), found("billing", "e2")],
+        limit=2,
+    ),
+    Question("critical-logs", {}, counted=3),
+    Question(
         "critical-logs-since",
         {"since": "2025-05-20T10:30:00Z"},
         [found("billing", "e2"), found("search", "e3")],

@@ -60,6 +60,9 @@ QUESTIONS = [
     Question("teams-of-country", GERMANY, [LEDGER_DE, CATALOGUE, CHECKOUT_DE]),
     Question("teams-of-business-unit", RETAIL, [CATALOGUE, CHECKOUT_DE]),
     Question("team-by-place", RETAIL | {"team": "Checkout"}, [CHECKOUT_DE]),
+    Question("teams-below", ACME | {"region": "APAC"}, [SEARCH, LEDGER_VN]),
+    Question("teams-below", GERMANY, [LEDGER_DE, CATALOGUE, CHECKOUT_DE]),
+    Question("teams-below", RETAIL | {"team": "Catalogue"}, [CATALOGUE]),
     Question(
         "teams-of-regions",
         ACME | {"beginning": "EMEA"},

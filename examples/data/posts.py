@@ -1,4 +1,4 @@
-"""Two authors, one of whom keeps a post private."""
+"""Three authors, one of whom keeps a post private."""
 
 from typing import Any
 
@@ -16,14 +16,20 @@ ITEMS: Items = {
         post("kim", "1", 3, public=True),
         post("kim", "2", 9, public=False),
         post("lou", "3", 7, public=True),
+        post("lou", "4", 5, public=True),
+        post("max", "5", 1, public=True),
     ]
 }
 
 FIRST = Found("AUTHOR#kim", "POST#1", {"title": "Note 1", "public": True})
 PRIVATE = Found("AUTHOR#kim", "POST#2", {"title": "Note 2", "public": False})
 THIRD = Found("AUTHOR#lou", "POST#3", {"title": "Note 3", "public": True})
+FOURTH = Found("AUTHOR#lou", "POST#4", {"title": "Note 4", "public": True})
+FIFTH = Found("AUTHOR#max", "POST#5", {"title": "Note 5", "public": True})
 
 QUESTIONS = [
     Question("posts-of-author", {"author": "kim"}, [FIRST, PRIVATE]),
-    Question("public-posts", {}, [THIRD, FIRST]),
+    Question("public-posts", {}, [THIRD, FOURTH, FIRST, FIFTH]),
+    Question("public-posts", {}, [THIRD, FOURTH, FIRST, FIFTH], pages_of=1),
+    Question("public-posts", {}, [THIRD, FOURTH, FIRST], limit=3),
 ]

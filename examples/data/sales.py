@@ -46,6 +46,7 @@ QUESTIONS = [
         {"category": "clothing"},
         [found("o-1", "clothing", 25), found("o-3", "clothing", 80)],
     ),
+    Question("orders-of-category", {"category": "electronics"}, counted=3),
     Question(
         "orders-of-category-between",
         {"category": "electronics", "start": "2025-03-02", "end": "2025-04-01"},

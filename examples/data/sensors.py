@@ -46,4 +46,7 @@ QUESTIONS = [
         [SECOND, NINTH],
     ),
     Question("readings-since", SENSOR | {"since": START + 2 * TICK}, [NINTH, TENTH]),
+    Question("readings-after", SENSOR | {"time": START + TICK}, [NINTH, TENTH]),
+    Question("readings-until", SENSOR | {"time": START + TICK}, [FIRST, SECOND]),
+    Question("readings-before", SENSOR | {"time": START + TICK}, [FIRST]),
 ]

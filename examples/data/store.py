@@ -65,6 +65,7 @@ QUESTIONS = [
     Question("user-profile", {"user_id": "123"}, [PROFILE]),
     Question("addresses-of-user", {"user_id": "123"}, [LAKE, HILL]),
     Question("orders-of-user", {"user_id": "123"}, [PENDING, SHIPPED]),
+    Question("orders-of-user", {"user_id": "123"}, [PENDING, SHIPPED], pages_of=1),
     Question("everything-of-user", {"user_id": "123"}, [LAKE, HILL, SHIPPED, PENDING, PROFILE]),
     Question("order-by-id", {"order_id": "2024-001"}, [SHIPPED]),
     Question("order-by-id", {"order_id": "2024-999"}, []),

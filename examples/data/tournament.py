@@ -57,5 +57,10 @@ QUESTIONS = [
         PLAYER | {"since": "2024-01-01"},
         [PLAY_IN, QUARTER, WEST, UPPER, FINAL],
     ),
+    Question(
+        "matches-of-player-after",
+        PLAYER | {"day": "2024-01-01"},
+        [WEST, UPPER, FINAL],
+    ),
     Question("matches-of-player-on-day", PLAYER | {"day": "2024-01-01"}, [PLAY_IN, QUARTER]),
 ]

@@ -37,7 +37,7 @@ def shop(start: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> LocalCl
     }.items():
         monkeypatch.setenv(name, value)
     quick = partial(make_replayer, patience=Patience(for_letters=0, before_retry=1))
-    monkeypatch.setattr("cli.dlq.make_replayer", quick)
+    monkeypatch.setattr("cli.mailroom.make_replayer", quick)
     cloud.put("Users", USER)
     cloud.put("Orders", order())
     cloud.put("Orders", BAD_ORDER)

@@ -42,13 +42,15 @@ def example(request: pytest.FixtureRequest) -> Example:
 
 
 def derived(example: Example) -> list[tuple[dict[str, Any], Attributes]]:
-    """List the rows that an example's items become, each with its item."""
+    """List the rows that an example's items become in the end, each with its item."""
+    items = {}
+    for step in example.steps:
+        source = example.registry.source(step.source)
+        items[source, *(step.item[key.name] for key in source.key)] = image(step.item)
     return [
         (written, row)
-        for step in example.steps
-        for written in [image(step.item)]
-        for views in [example.registry.views_of(example.registry.source(step.source))]
-        for row in derive(views, written, room=ROW_LIMIT).rows.values()
+        for (source, *_), written in items.items()
+        for row in derive(example.registry.views_of(source), written, room=ROW_LIMIT).rows.values()
     ]
 
 
@@ -79,6 +81,7 @@ def test_every_pattern_of_an_example_is_asked(example: Example) -> None:
 
 def test_every_pattern_has_an_answer_with_rows_and_says_what_it_is_about(example: Example) -> None:
     answered = {question.pattern for question in example.questions if question.answer}
+    assert all(question.answer == () for question in example.questions if question.counted)
     assert answered == {pattern.name for pattern in example.registry.patterns if pattern.about}
 
 
@@ -113,7 +116,7 @@ def test_no_answer_is_simply_every_row_there_is(example: Example) -> None:
 def test_asking_without_a_parameter_is_an_error_that_names_it(pattern: AccessPattern) -> None:
     whole = anything(pattern)
     assert pattern.condition(**whole).expression
-    for missing in whole:
+    for missing in pattern.required:
         rest = {name: value for name, value in whole.items() if name != missing}
         with pytest.raises(QuestionError, match=rf"{pattern.name}.*takes \(.*\b{missing}\b"):
             pattern.condition(**rest)
@@ -128,6 +131,55 @@ def test_a_parameter_of_another_type_is_an_error_that_names_it(pattern: AccessPa
         other = 1 if isinstance(value, str) else "1"
         with pytest.raises(QuestionError, match=rf"\(.*\b{wrong}\b.*\) must make"):
             pattern.condition(**(whole | {wrong: other}))
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_the_last_parameters_may_be_left_out_if_they_are_optional(pattern: AccessPattern) -> None:
+    whole = anything(pattern)
+    for number in range(len(pattern.optional) + 1):
+        given = dict([*whole.items()][: len(whole) - number])
+        names = pattern.condition(**given).names
+        assert len(names) == len(pattern.condition(**whole).names) - number
+
+
+def test_a_gap_in_the_levels_of_a_tree_is_named_with_what_comes_after_it() -> None:
+    teams_below = load("organisation").registry.pattern("teams-below")
+    assert len(teams_below.condition(org_id="acme").names) == 1
+    with pytest.raises(QuestionError, match=r"region is missing; 'region' comes before 'country'"):
+        teams_below.condition(org_id="acme", country="DE")
+    with pytest.raises(QuestionError, match=r"country is missing; 'country' comes before 'team'"):
+        teams_below.condition(org_id="acme", region="EMEA", team="Ledger")
+    with pytest.raises(QuestionError, match=r"takes \(org_id, \[region\], .*; org_id is missing"):
+        teams_below.condition(region="EMEA")
+
+
+@pytest.mark.parametrize(
+    ("declared", "problem"),
+    [
+        ({"partition": {"orgId": "{o}", "segment": "{s}"}}, r"'teamId' is missing: .*'segment'"),
+        ({"partition": {"orgId": "{o}", "teamId": "{t}"}}, "segment is missing"),
+        ({"partition": {"teamId": "{t}"}}, r"'orgId' is missing: it comes before 'teamId'"),
+        ({"sort": {"segment": "{s}"}}, r"'segment' is no sort attribute .* \(lastInteraction\)"),
+        ({"partition": {"colour": "{c}"}}, r"'colour' is no partition attribute .* \(orgId, "),
+        ({"optional": ["team_id"]}, "'team_id' cannot be optional"),
+        ({"optional": ["colour"]}, "'colour', which is no parameter"),
+    ],
+)
+def test_a_template_for_no_attribute_or_without_the_one_before_is_refused_by_name(
+    declared: dict[str, Any], problem: str
+) -> None:
+    customers = load("crm").registry.pattern("customers-in-touch-after")
+    with pytest.raises(DeclarationError, match=problem):
+        replace(customers, **declared)
+
+
+def test_templates_by_name_ask_the_same_in_whatever_order_they_are_given() -> None:
+    customers = load("crm").registry.pattern("customers-in-touch-after")
+    assert isinstance(customers.partition, dict)
+    turned = replace(customers, partition=dict(reversed(customers.partition.items())))
+    in_order = replace(customers, partition=[*customers.partition.values()])
+    given = anything(customers)
+    assert turned.condition(**given) == in_order.condition(**given) == customers.condition(**given)
 
 
 @pytest.mark.parametrize("index", INDEXES)

@@ -1,0 +1,45 @@
+"""Transactions of a customer by type, for a small shop.
+
+A local index needs no capacity of its own. Its rows and those of the table share the 10 GB that all
+rows of one PK may take where there is one: enough for a customer's transactions. The sort key is
+the type with the number behind it: rows with equal sort keys come in no order to rely on.
+"""
+
+from collections.abc import Iterator
+
+from lambdas.model import AccessPattern, Item, LocalIndex, Row, Source, view
+
+transactions = Source("Transactions", partition_key="CustomerId", sort_key="TransactionId")
+
+by_type = LocalIndex("TransactionsByType", sort="TypeAndNumber", include=["data"])
+
+transactions_of_customer = AccessPattern(
+    "transactions-of-customer",
+    partition="CUSTOMER#{customer_id}",
+    sort_begins="TRANSACTION#",
+    about="Every transaction of one customer, by number",
+)
+transactions_by_type = AccessPattern(
+    "transactions-by-type",
+    index=by_type,
+    partition="CUSTOMER#{customer_id}",
+    about="Every transaction of one customer, type by type",
+)
+transactions_of_type = AccessPattern(
+    "transactions-of-type",
+    index=by_type,
+    partition="CUSTOMER#{customer_id}",
+    sort_begins="{type}#",
+    about="The transactions of one customer and type, by number",
+)
+
+
+@view(transactions)
+def transaction(item: Item) -> Iterator[Row]:
+    """List a transaction under its customer."""
+    yield Row(
+        f"CUSTOMER#{item['CustomerId']}",
+        f"TRANSACTION#{item['TransactionId']}",
+        data=item.pick("TransactionId", "TransactionType", "Amount"),
+        indexes=[by_type(f"{item['TransactionType']}#{item['TransactionId']}")],
+    )

@@ -1,0 +1,41 @@
+"""Stock of warehouses by when it last changed, read consistently.
+
+Whoever has just booked goods in sees them in the list: only a local index can promise that.
+"""
+
+from collections.abc import Iterator
+
+from lambdas.model import AccessPattern, Item, LocalIndex, Row, Source, view
+
+stock = Source("Stock", partition_key="WarehouseId", sort_key="ProductId")
+
+by_change = LocalIndex("StockByChange", sort="LastUpdated", include=["data"])
+
+stock_of_product = AccessPattern(
+    "stock-of-product",
+    partition="WAREHOUSE#{warehouse_id}",
+    sort="STOCK#{product_id}",
+    consistent=True,
+    about="What one warehouse has of one product",
+)
+stock_of_warehouse = AccessPattern(
+    "stock-of-warehouse",
+    index=by_change,
+    partition="WAREHOUSE#{warehouse_id}",
+    sort_from="{since}",
+    optional=["since"],
+    descending=True,
+    consistent=True,
+    about="The stock of one warehouse, last changed first; all of it, or what changed since",
+)
+
+
+@view(stock)
+def level(item: Item) -> Iterator[Row]:
+    """List a product's stock under its warehouse."""
+    yield Row(
+        f"WAREHOUSE#{item['WarehouseId']}",
+        f"STOCK#{item['ProductId']}",
+        data=item.pick("ProductId", "Quantity", "LastUpdated"),
+        indexes=[by_change(item["LastUpdated"])],
+    )

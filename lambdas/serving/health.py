@@ -1,0 +1,50 @@
+"""Is the view kept in step? By the pulse of the sources' tables, their streams and the sync."""
+
+from http import HTTPStatus
+from typing import Any, Final, Protocol
+
+from lambdas.aws.pulse import Beat, Reading
+from lambdas.serving.problems import ProblemError
+
+OLDEST: Final = 15 * 60.0  # seconds that the newest record read may be old
+NO_PULSE: Final = "there are no metrics here, so nothing is known of the streams"
+ALL_READ: Final = "every stream that has changes is read"
+
+
+class Pulse(Protocol):
+    """Where to look."""
+
+    def read(self) -> Reading | None:
+        """Say what happened lately; None where nobody keeps count."""
+
+
+class NoPulse:
+    """For local engines, which keep no metrics."""
+
+    def read(self) -> Reading | None:
+        """Know nothing."""
+        return None
+
+
+def health(pulse: Pulse) -> dict[str, Any]:
+    """Tell that the streams are read, or which one is not."""
+    reading = pulse.read()
+    if reading is None:
+        return {"status": "unknown", "detail": NO_PULSE, "sources": {}, "ageSeconds": None}
+    sources = {name: _state(beat, reading) for name, beat in sorted(reading.beats.items())}
+    found = {"sources": sources, "ageSeconds": reading.age}
+    unread = [name for name, state in sources.items() if state == "unread"]
+    why = [f"{', '.join(unread)}: the table was written and its stream was not read"] * bool(unread)
+    if reading.age is not None and reading.age > OLDEST:
+        why.append(f"the sync is {reading.age:.0f} seconds behind; {OLDEST:.0f} are too many")
+    if why:
+        more = {"sources": sources, "ageSeconds": reading.age}
+        raise ProblemError(HTTPStatus.SERVICE_UNAVAILABLE, "; ".join(why), more=more)
+    return {"status": "healthy", "detail": ALL_READ, **found}
+
+
+def _state(beat: Beat, reading: Reading) -> str:
+    """Read one source's beat; records that were fetched for a sync that never ran are not read."""
+    if not beat.written:
+        return "quiet"
+    return "read" if beat.read and reading.invoked else "unread"

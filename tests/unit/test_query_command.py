@@ -1,0 +1,221 @@
+"""`adminview query`: commands, options, help and completion come from the declarations."""
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+from cli import query
+from cli.question import explanation
+from cli.rows import print_table, record, to_csv, to_table
+from examples import load
+from lambdas.asking.asker import Question
+from lambdas.model import AccessPattern, Index, Registry, number
+from lambdas.model.errors import DeclarationError, QuestionError
+from tests.shop import registry
+
+ROOT = Path(__file__).parents[2]
+
+
+def run(*words: str, app: typer.Typer = query.app) -> Result:
+    return CliRunner().invoke(app, words, env={"COLUMNS": "200", "TERM": "dumb"})
+
+
+@pytest.fixture(autouse=True)
+def shop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ask the shop's questions, of nobody."""
+    monkeypatch.setattr("cli.query.registry", registry)
+    monkeypatch.setattr("cli.question.find_settings", lambda *_: pytest.fail("AWS was asked"))
+
+
+def asked(monkeypatch: pytest.MonkeyPatch, *patterns: AccessPattern) -> list[dict[str, str]]:
+    """Declare questions, and note what they are asked with."""
+    notes: list[dict[str, str]] = []
+    monkeypatch.setattr("cli.query.registry", lambda: replace(registry(), patterns=patterns))
+    monkeypatch.setattr("cli.query.run", lambda _, __, given, ___: notes.append(given))
+    return notes
+
+
+def test_help_lists_every_question_with_what_it_is_about() -> None:
+    told = run("--help").stdout
+    for pattern in registry().patterns:
+        assert pattern.name in told
+        assert pattern.about in told
+
+
+def test_help_of_a_question_shows_its_parameters_with_their_types_and_keys() -> None:
+    told = run("orders-of-customer-between", "--help").stdout
+    assert "A customer's orders of one status between two dates" in told
+    for part in (
+        "--customer-id",
+        "customerId = {customer_id}",
+        "orderDate BETWEEN {start} AND {end}",
+        "TEXT",
+        "--cursor",
+        "--explain",
+        "[required]",
+    ):
+        assert part in told
+
+
+def test_an_unknown_question_is_answered_with_those_that_are_like_it() -> None:
+    result = run("orders-by-stat")
+    assert result.exit_code == 2
+    assert "Did you mean 'orders-by-status'" in result.stderr
+
+
+def test_a_missing_parameter_is_named_as_it_is_typed() -> None:
+    result = run("orders-by-status")
+    assert result.exit_code == 2
+    assert "--status" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("typed", "completions"),
+    [
+        ("adminview query orders-by", {"orders-by-status"}),
+        ("adminview query orders-by-status --st", {"--status", "--stage"}),
+        ("adminview query orders-by-status --status PENDING --order ", {"asc", "desc"}),
+    ],
+)
+def test_a_shell_completes_questions_options_and_orders(typed: str, completions: set[str]) -> None:
+    """Ask as a shell does, of a command that has these among others."""
+    script = (
+        "import typer\nfrom cli import query\napp = typer.Typer()\n"
+        "app.callback()(lambda: None)\napp.add_typer(query.app, name='query')\n"
+        "app(prog_name='adminview')"
+    )
+    surroundings = {
+        "_ADMINVIEW_COMPLETE": "complete_bash",
+        "COMP_WORDS": typed,
+        "COMP_CWORD": str(len(typed.split(" ")) - 1),
+        "_TYPER_COMPLETE_ARGS": typed,
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env=os.environ | surroundings,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert {*done.stdout.split()} == completions, done.stderr
+
+
+def test_a_view_file_with_an_error_breaks_no_other_command(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def broken() -> Registry:
+        raise DeclarationError
+
+    monkeypatch.setattr("cli.query.registry", broken)
+    app = typer.Typer()
+    app.add_typer(query.app, name="query")
+    app.command()(lambda: None)
+    assert "query" in run("--help", app=app).stdout
+    result = run("query", "anything", app=app)
+    assert isinstance(result.exception, DeclarationError)
+
+
+def test_optional_parameters_may_be_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    notes = asked(
+        monkeypatch,
+        AccessPattern("some", partition="{first}", sort_from="{since}", optional=["since"]),
+    )
+    assert run("some", "--first", "a").exit_code == 0
+    assert run("some", "--first", "a", "--since", "b").exit_code == 0
+    assert notes == [{"first": "a"}, {"first": "a", "since": "b"}]
+
+
+def test_a_parameter_named_as_an_option_or_a_word_of_python_can_be_given(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    notes = asked(
+        monkeypatch,
+        AccessPattern("some", partition="{stage}#{all}#{class}", sort="{given_x}"),
+    )
+    words = ["--parameter-stage", "a", "--parameter-all", "b", "--class", "c", "--given-x", "d"]
+    assert run("some", *words).exit_code == 0
+    assert notes == [{"stage": "a", "all": "b", "class": "c", "given_x": "d"}]
+
+
+def test_the_names_of_shared_options_are_not_taken_by_parameters() -> None:
+    told = run("orders-by-status", "--help").stdout
+    for taken in ("all", "count", "csv", "explain", "json", "limit", "prefix", "stage"):
+        assert f"--{taken}" in told
+        assert query.option_of(taken) == f"--parameter-{taken}"
+
+
+def test_what_is_wrong_is_said_in_the_librarys_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    gear = load("game").registry
+    monkeypatch.setattr("cli.query.registry", lambda: gear)
+    result = run("gear-of-level", "--level", "high")
+    assert isinstance(result.exception, QuestionError)
+    assert str(result.exception) == "access pattern 'gear-of-level': level is a number"
+    result = run("gear-of-level", "--level", "7", "--order", "up")
+    assert "order is asc or desc" in str(result.exception)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("--json", "--csv"), ("--count", "--cursor", "x"), ("--count", "--all"), ("--count", "--csv")],
+)
+def test_options_that_contradict_each_other_are_refused(words: tuple[str, ...]) -> None:
+    assert run("orders-by-status", "--status", "PENDING", *words).exit_code == 2
+
+
+def test_an_explanation_has_names_and_values_filled_in() -> None:
+    index = Index("Spread", partition=["kind", number("level")], sort="at", shards=4)
+    pattern = AccessPattern(
+        "some",
+        index=index,
+        partition=["{kind}", "{level}"],
+        sort_between=("{start}", "{end}"),
+        shows=(),
+        descending=True,
+    )
+    given = {"kind": ":v0a", "level": Decimal("1.50"), "start": "a", "end": "it's"}
+    told = explanation(Question.of(pattern, given), "Table")
+    assert told["asked of"] == "index 'Spread' of Table"
+    assert told["key condition"] == (
+        "kind = ':v0a' AND level = 1.50 AND at BETWEEN 'a' AND \"it's\""
+    )
+    assert told["shards"] == "4, asked together and merged"
+    assert told["order"] == "descending"
+
+
+def test_rows_are_written_exactly() -> None:
+    digits = "0.10000000000000000000000000000000000001"
+    row: dict[str, Any] = {
+        "SK": {"S": "b"},
+        "PK": {"S": "a"},
+        "data": {"M": {"n": {"N": digits}, "s": {"S": "é"}, "half": {"N": "0.5"}}},
+        "raw": {"B": "AAE="},
+        "set": {"SS": ["b", "a"]},
+    }
+    written = to_csv([record(row), {"PK": "c", "x": 1, "data": {"s": 'say "no", then\nyes'}}])
+    assert written == (
+        "PK,SK,data.half,data.n,data.s,raw,set,x\n"
+        f'a,b,0.5,{digits},é,AAE=,"[""a"",""b""]",\n'
+        'c,,,,"say ""no"", then\nyes",,,1\n'
+    )
+    assert to_csv([]) == ""
+
+
+def test_a_table_in_a_pipe_has_a_line_for_each_row_and_hides_nothing(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    long = "x" * 500
+    print_table(to_table("[red]title", [{"PK": long, "SK": "[bold]b"}, {"PK": "c"}]))
+    printed = capsys.readouterr().out
+    assert any(long in line and "[bold]b" in line for line in printed.splitlines())
+    assert "[red]title" in printed
+    print_table(to_table("", []))
+    assert "(no rows)" in capsys.readouterr().out
