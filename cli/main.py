@@ -11,6 +11,7 @@ from rich.console import Console
 
 from cli import catalogue, dlq, item, query
 from cli.engines import EngineName
+from cli.serve import serve
 from cli.sql import sql
 from cli.trouble import EXPLAINED, tell
 from cli.verify import verify
@@ -80,6 +81,7 @@ def local(
 
 app.add_typer(query.app, name="query")
 app.command()(sql)
+app.command()(serve)
 app.add_typer(dlq.app, name="dlq")
 app.command()(item.explain)
 app.command()(item.reconcile)

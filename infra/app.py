@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import aws_cdk as cdk
 
+from infra.api_stack import ApiStack
 from infra.context import KEYS, Deployment
 from infra.recovery_stack import RecoveryStack
 from infra.sources_stack import FollowedTable, SourcesStack
@@ -32,6 +33,16 @@ def build(app: cdk.App, registry: Registry) -> None:
         deployment=deployment,
         settings=sync.settings,
         dead_letters=sync.dead_letters,
+        view_table=view.table,
+        followed=followed,
+    )
+    ApiStack(
+        app,
+        deployment.stack("Api"),
+        registry=registry,
+        deployment=deployment,
+        settings=sync.settings,
+        sync=sync.sync,
         view_table=view.table,
         followed=followed,
     )

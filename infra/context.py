@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from json import JSONDecodeError, loads
 from typing import Any, Final
 
+from infra.api_access import ApiAccess
 from infra.imported_table import ImportedTable
 from infra.stages import Stage, stage_named
 from lambdas.aws.settings import stack_name
@@ -14,7 +15,7 @@ from lambdas.model.errors import SettingsError
 from lambdas.model.row import VIEW_TABLE
 from lambdas.model.source import TABLE_NAME
 
-KEYS: Final = ("stage", "prefix", "sources")
+KEYS: Final = ("stage", "prefix", "sources", "api")
 STACK_NAME_LIMIT: Final = 128  # characters, set by CloudFormation
 # Tables and stacks both carry it, and a stack's name takes no more than this.
 PREFIX: Final = re.compile(r"([A-Za-z][A-Za-z0-9-]*)?")
@@ -22,11 +23,12 @@ PREFIX: Final = re.compile(r"([A-Za-z][A-Za-z0-9-]*)?")
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """The stage, what every name begins with, and which sources exist already."""
+    """The stage, what names begin with, which sources exist already, and who may ask."""
 
     stage: Stage
     prefix: str
     imported: Mapping[str, ImportedTable]
+    api: ApiAccess
 
     @property
     def view_table(self) -> str:
@@ -50,6 +52,7 @@ class Deployment:
             stage_named(context.get("stage") or "dev"),
             _prefix(context.get("prefix") or ""),
             {name: ImportedTable.read(name, given) for name, given in entries.items()},
+            ApiAccess.read(context.get("api")),
         )
         for problem in deployment._problems(registry):
             raise SettingsError(problem)

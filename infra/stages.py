@@ -26,6 +26,9 @@ class Stage:
     replay_every: Duration | None = HOURLY
     verify_every: Duration | None = DAILY
     verify_sample: float = 0.01  # the share of the items to compare each time
+    # Requests a second that all callers of the API together may make, and so many at once.
+    api_rate: int = 20
+    api_burst: int = 40
 
     @property
     def removal_policy(self) -> RemovalPolicy:
@@ -34,7 +37,9 @@ class Stage:
 
 
 DEV: Final = Stage("dev", protect=False, log_retention=RetentionDays.ONE_WEEK)
-PROD: Final = Stage("prod", protect=True, log_retention=RetentionDays.THREE_MONTHS)
+PROD: Final = Stage(
+    "prod", protect=True, log_retention=RetentionDays.THREE_MONTHS, api_rate=100, api_burst=200
+)
 
 STAGES: Final = {stage.name: stage for stage in (DEV, PROD)}
 

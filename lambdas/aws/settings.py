@@ -14,11 +14,14 @@ QUEUE_URL = "ADMINVIEW_DEAD_LETTER_QUEUE_URL"
 SOURCES = "ADMINVIEW_SOURCES"
 MODEL = "ADMINVIEW_MODEL"
 TRACING = "ADMINVIEW_TRACING"
+SYNC_FUNCTION = "ADMINVIEW_SYNC_FUNCTION"
+STREAMS = "ADMINVIEW_STREAMS"
 
 # Outputs of the stacks, by which a deployment is found.
 SETTINGS_OUTPUT = "Settings"  # of the sync stack: the environment, as JSON
 REPLAY_FUNCTION_OUTPUT = "ReplayFunctionName"  # of the recovery stack, as is the next
 VERIFY_FUNCTION_OUTPUT = "VerifyFunctionName"
+API_URL_OUTPUT = "ApiUrl"  # of the API stack
 
 
 def stack_name(prefix: str, stage: str, part: str) -> str:
@@ -69,3 +72,26 @@ class Settings:
             model=environ[MODEL],
             tracing=environ.get(TRACING) == "true",
         )
+
+
+@dataclass(frozen=True, slots=True)
+class PulseSettings:
+    """Where the API sees whether the streams are read: the sync function, and each stream."""
+
+    function: str
+    streams: Mapping[str, str]  # source name -> ARN of its stream
+
+    def label(self, source: str) -> str:
+        """Name a stream as its metrics do."""
+        return self.streams[source].partition("/stream/")[2]
+
+    def to_env(self) -> dict[str, str]:
+        """Write the settings as environment variables."""
+        return {SYNC_FUNCTION: self.function, STREAMS: dumps(dict(self.streams))}
+
+    @classmethod
+    def from_env(cls, environ: Mapping[str, str]) -> "PulseSettings | None":
+        """Read the settings back; None where nobody keeps metrics."""
+        if not environ.get(SYNC_FUNCTION):
+            return None
+        return cls(environ[SYNC_FUNCTION], loads(environ[STREAMS]))

@@ -4,10 +4,12 @@ from http import HTTPStatus
 from typing import Any, Final, Protocol
 
 from lambdas.aws.pulse import Beat, Reading
+from lambdas.model.errors import ServiceError
 from lambdas.serving.problems import ProblemError
 
 OLDEST: Final = 15 * 60.0  # seconds that the newest record read may be old
 NO_PULSE: Final = "there are no metrics here, so nothing is known of the streams"
+UNREADABLE: Final = "the metrics cannot be read, so nothing is known of the streams"
 ALL_READ: Final = "every stream that has changes is read"
 
 
@@ -28,7 +30,10 @@ class NoPulse:
 
 def health(pulse: Pulse) -> dict[str, Any]:
     """Tell that the streams are read, or which one is not."""
-    reading = pulse.read()
+    try:
+        reading = pulse.read()
+    except ServiceError as error:  # not to know is no health, where there is something to know
+        raise ProblemError(HTTPStatus.SERVICE_UNAVAILABLE, UNREADABLE) from error
     if reading is None:
         return {"status": "unknown", "detail": NO_PULSE, "sources": {}, "ageSeconds": None}
     sources = {name: _state(beat, reading) for name, beat in sorted(reading.beats.items())}

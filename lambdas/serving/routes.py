@@ -147,10 +147,11 @@ class Api:
         """Say what is wrong; log what only we can mend, without quoting anybody's data."""
         problem = problem_of(error)
         if problem.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            cause = error.__cause__ if isinstance(error, ProblemError) else error
+            code = cause.code if isinstance(cause, ServiceError) else None
             at = extract_tb(error.__traceback__)[-1]
-            code = error.code if isinstance(error, ServiceError) else None
             place = f"{at.filename}:{at.lineno}"
-            self.logger.error("no answer", error=kind_of(error), place=place, code=code)
+            self.logger.error("no answer", error=kind_of(cause or error), place=place, code=code)
         return problem.response()
 
     @property

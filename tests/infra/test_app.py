@@ -43,7 +43,7 @@ def parcel(item: Item) -> Iterator[Row]:
 '''
 
 
-FUNCTIONS = ("Sync", "Replay", "Verify")
+FUNCTIONS = ("Sync", "Replay", "Verify", "Api")
 
 
 def sources_of(assembly: Assembly, function: str) -> dict[str, str]:
@@ -77,6 +77,7 @@ def test_a_new_source_is_one_files_change(tmp_path: Path) -> None:
     assert "Parcels.StreamArn" in touched(assembly, "Sync")
     assert {"Parcels.Arn", "Parcels.StreamArn"} <= touched(assembly, "Replay")
     assert "Parcels.Arn" in touched(assembly, "Verify")
+    assert "AdminViewTable.Arn/index/ByWeight" in touched(assembly, "Api")
     for function in FUNCTIONS:
         assert sources_of(assembly, function)["Parcels"] == "Parcels"
     assert grown.pattern("parcels-of-depot").index is grown.modules[-1].by_weight
@@ -105,6 +106,7 @@ def test_without_a_source_of_our_own_there_is_no_empty_stack(tmp_path: Path) -> 
     sources = {source.name: imported(source.name) for source in registry().sources}
     assembly = synthesize(registry(), tmp_path, sources=sources)
     assert assembly.templates.keys() == {
+        "AdminView-dev-Api",
         "AdminView-dev-Recovery",
         "AdminView-dev-Sync",
         "AdminView-dev-View",
@@ -122,6 +124,7 @@ def test_the_stacks_tell_where_things_are(dev: Assembly) -> None:
         "SyncFunctionName": "SyncFunction",
         "ReplayFunctionName": "ReplayFunction",
         "VerifyFunctionName": "VerifyFunction",
+        "ApiUrl": "HttpApi.ApiEndpoint",
     }
 
 
@@ -178,6 +181,7 @@ def test_the_app_synthesizes_without_credentials_region_or_network(tmp_path: Pat
     assert done.returncode == 0, done.stderr
     assert re.search(r"Lambda bundle \w+: \d+ files, [\d.]+ MB unpacked", done.stderr)
     assert Assembly.read(tmp_path / "cdk").templates.keys() == {
+        "AdminView-dev-Api",
         "AdminView-dev-Recovery",
         "AdminView-dev-Sources",
         "AdminView-dev-Sync",

@@ -1,9 +1,11 @@
 """A wrong context is refused before anything is built, with what would be right."""
 
+from json import dumps
 from typing import Any
 
 import pytest
 
+from infra.api_access import ApiAccess
 from infra.context import Deployment
 from lambdas.model.errors import SettingsError
 from tests.shop import registry
@@ -171,3 +173,44 @@ def test_an_imported_table_cannot_be_one_that_we_create() -> None:
 def test_the_view_cannot_be_its_own_source() -> None:
     message = refusal(sources={"Orders": renamed("AdminViewTable")})
     assert "'AdminViewTable' stands behind the view itself and behind source 'Orders'" in message
+
+
+JWT = {"jwtIssuer": "https://login.example/pool", "jwtAudience": ["panel"]}
+
+
+def test_the_api_is_for_signed_callers_and_no_origins_unless_the_context_says_more() -> None:
+    assert read().api == read(api={}).api == read(api="").api == ApiAccess()
+    given = JWT | {"corsOrigins": ["https://panel.example", "http://localhost:5173"]}
+    assert read(api=given).api == ApiAccess(
+        "https://login.example/pool",
+        ("panel",),
+        ("https://panel.example", "http://localhost:5173"),
+    )
+
+
+def test_the_api_given_on_the_command_line_arrives_as_text() -> None:
+    assert read(api=dumps(JWT)).api == read(api=JWT).api
+
+
+WRONG_API: dict[str, tuple[Any, str]] = {
+    "no JSON": ("{", "not JSON"),
+    "no object": ([1], "found list; expected an object such as"),
+    "an unknown key": ({"issuer": "x"}, "unknown 'issuer'; there are jwtIssuer, jwtAudience"),
+    "no audience": ({"jwtIssuer": "https://a.example"}, "jwtIssuer without jwtAudience; give both"),
+    "no issuer": ({"jwtAudience": ["panel"]}, "jwtAudience without jwtIssuer; give both"),
+    "an empty audience": (JWT | {"jwtAudience": []}, "jwtIssuer without jwtAudience"),
+    "an issuer without TLS": (JWT | {"jwtIssuer": "http://a.example"}, "is not the URL of an"),
+    "an audience that is no list": (JWT | {"jwtAudience": "panel"}, "is not a list of names"),
+    "an audience of numbers": (JWT | {"jwtAudience": [1]}, "is not a list of names"),
+    "origins that are no list": ({"corsOrigins": "https://a.example"}, "is not a list of origins"),
+    "every origin": ({"corsOrigins": ["*"]}, "'*' would let the pages of strangers ask"),
+    "many origins": ({"corsOrigins": ["https://*.example"]}, "would let the pages of strangers"),
+    "an origin with a path": ({"corsOrigins": ["https://a.example/"]}, "without a path"),
+}
+
+
+@pytest.mark.parametrize(("given", "said"), WRONG_API.values(), ids=WRONG_API)
+def test_a_wrong_api_is_refused_with_what_would_be_right(given: object, said: str) -> None:
+    message = refusal(api=given)
+    assert message.startswith("context api: ")
+    assert said in message

@@ -1,0 +1,70 @@
+"""The API without a gateway before it: requests in, answers out."""
+
+import json
+from dataclasses import dataclass, field
+from io import StringIO
+from typing import Any
+
+from aws_lambda_powertools import Logger
+
+from cli.serve import Desk
+from lambdas.asking.asker import Asker
+from lambdas.aws.pulse import Reading
+from lambdas.serving.health import NoPulse, Pulse
+from lambdas.serving.routes import Api
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What a request came to."""
+
+    status: int
+    headers: dict[str, str]
+    text: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.text)
+
+    @property
+    def detail(self) -> str:
+        """Read a problem's words."""
+        assert self.headers["Content-Type"] == "application/problem+json"
+        assert self.json["status"] == self.status
+        return str(self.json["detail"])
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """A pulse that reads the same always."""
+
+    reading: Reading | None
+
+    def read(self) -> Reading | None:
+        return self.reading
+
+
+@dataclass
+class Client:
+    """Asks an API as a front end would."""
+
+    asker: Asker
+    pulse: Pulse = field(default_factory=NoPulse)
+    log: StringIO = field(default_factory=StringIO)
+
+    def __post_init__(self) -> None:
+        # A name of its own: Powertools keeps a logger's stream by its name.
+        logger = Logger(service=f"api-{id(self)}", stream=self.log)
+        self.desk = Desk(Api(self.asker, self.pulse, "model-1", logger))
+
+    def ask(self, target: str, method: str = "GET", **headers: str) -> Answered:
+        """Make one request; *target* is percent-encoded."""
+        answer = self.desk.answer(method, target, {"Host": "localhost:8080", **headers})
+        return Answered(answer["statusCode"], answer["headers"], answer["body"])
+
+    def get(self, target: str) -> Any:
+        """Get what must be there."""
+        answered = self.ask(target)
+        assert answered.status == 200, answered.text
+        assert answered.headers["Content-Type"] == "application/json"
+        return answered.json

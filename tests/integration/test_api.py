@@ -1,0 +1,125 @@
+"""Through the API the shop's questions have the same answers as through the library."""
+
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import pytest
+
+from cli.local_cloud import LocalCloud
+from cli.shop import ADA, FIRST_DAY, PARAMETERS, SPECIAL, Put, order
+from lambdas.model.errors import QuestionError
+from lambdas.model.row import key_of
+from tests.api_lab import Client
+from tests.shop import registry
+
+
+@pytest.fixture
+def shop(cloud: LocalCloud) -> LocalCloud:
+    """Open the shop for a day."""
+    for step in FIRST_DAY:
+        assert isinstance(step, Put)
+        cloud.put(step.source, step.item)
+    cloud.settle()
+    return cloud
+
+
+def parameters(pattern: str) -> dict[str, str]:
+    known = PARAMETERS | SPECIAL.get(pattern, {})
+    return {name: known[name] for name in registry().pattern(pattern).parameters}
+
+
+def keys(page: Any) -> list[tuple[str, str]]:
+    return [(row["key"]["PK"], row["key"]["SK"]) for row in page["rows"]]
+
+
+def test_every_question_is_answered_as_by_the_library(shop: LocalCloud) -> None:
+    client, asked = Client(shop.asker), 0
+    for pattern in registry().patterns:
+        given = parameters(pattern.name)
+        for order_ in ("asc", "desc"):
+            expected = list(shop.asker.rows(pattern.name, order=order_, **given))
+            query = urlencode({**given, "order": order_})
+            page = client.get(f"/patterns/{pattern.name}?{query}")
+            assert keys(page) == [key_of(one.row) for one in expected]
+            assert page["cursor"] is None
+            asked += len(expected)
+        counted = client.get(f"/patterns/{pattern.name}/count?{urlencode(given)}")
+        assert counted["count"] == len(expected)
+    assert asked > 20
+
+
+def test_rows_are_shown_in_plain_json_with_the_rows_beside_them(shop: LocalCloud) -> None:
+    (eggs, _) = Client(shop.asker).get("/patterns/buyers-of-product?product_id=product-def-789")[
+        "rows"
+    ]
+    assert eggs["data"]["Price"] == 2.99
+    assert eggs["index"] == {"GSI2_PK": "PRODUCT#product-def-789", "GSI2_SK": f"USER#{ADA}"}
+    assert eggs["joined"]["profile"]["data"]["name"] == "Ada"
+
+
+@pytest.mark.parametrize("limit", [1, 3, 50])
+def test_paging_gives_every_row_once(shop: LocalCloud, limit: int) -> None:
+    for day in range(10, 20):
+        step = order(ADA, f"2025-03-{day}", f"22{day}", "PENDING", [])
+        shop.put(step.source, step.item)
+    shop.settle()
+    client, found, cursor = Client(shop.asker), [], ""
+    while True:
+        page = client.get(f"/patterns/orders-by-status?status=PENDING&limit={limit}{cursor}")
+        found += keys(page)
+        if page["cursor"] is None:
+            break
+        cursor = f"&cursor={quote(page['cursor'])}"
+    expected = shop.ask("orders-by-status", status="PENDING")
+    assert found == [key_of(row) for row in expected]
+    assert len(found) == 13
+
+
+def test_a_row_is_found_by_its_key_with_its_provenance(shop: LocalCloud) -> None:
+    client = Client(shop.asker)
+    found = client.get("/rows/USER%23user-123/ORDER%232025-03-01%232121195")
+    assert found["data"]["Total"] == 5.98
+    assert found["provenance"]["owner"] == "Orders/user-123/2025-03-01#2121195"
+    assert found["provenance"]["model"] == registry().fingerprint
+    assert found["provenance"]["sequence"].isdigit()
+    assert client.ask("/rows/USER%23user-123/ORDER").status == 404
+
+
+def test_a_key_with_a_slash_is_found_in_a_path_and_in_a_query(shop: LocalCloud) -> None:
+    step = order("north/7", "2025-03-09", "2129999", "PENDING", [])
+    shop.put(step.source, step.item)
+    shop.settle()
+    client = Client(shop.asker)
+    in_path = client.get("/rows/USER%23north%2F7/ORDER%232025-03-09%232129999")
+    in_query = client.get("/rows?PK=USER%23north%2F7&SK=ORDER%232025-03-09%232129999")
+    assert in_path == in_query
+    assert in_path["key"]["PK"] == "USER#north/7"
+
+
+@pytest.mark.parametrize("given", [{}, {"status": "X", "colour": "red"}])
+def test_problems_are_told_in_the_librarys_words(shop: LocalCloud, given: dict[str, Any]) -> None:
+    with pytest.raises(QuestionError) as caught:
+        shop.asker.ask("orders-by-status", **given)
+    refused = Client(shop.asker).ask(f"/patterns/orders-by-status?{urlencode(given)}")
+    assert (refused.status, refused.detail) == (400, str(caught.value))
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        f"/patterns/orders-by-status?status={'a' * 2048}",
+        "/patterns/orders-of-customer-between?customer_id=a&status=b&start=2&end=1",
+        f"/patterns/orders-of-customer-by-status?customer_id=a&status={'a' * 1025}",
+        "/patterns/orders-by-status?status=%00",
+    ],
+)
+def test_what_an_engine_itself_refuses_is_nobodys_fault_but_the_askers(
+    shop: LocalCloud, target: str
+) -> None:
+    """An engine that is less strict than AWS finds no rows."""
+    answered = Client(shop.asker).ask(target)
+    if answered.status == 200:
+        assert answered.json["rows"] == []
+    else:
+        assert answered.status == 400
+        assert answered.detail.startswith("DynamoDB refuses these parameters")

@@ -1,0 +1,100 @@
+"""Whatever is asked, the API answers as its OpenAPI document says, and never with a 5xx.
+
+Random requests by schemathesis, right and wrong ones, always the same: against the local server, on
+moto, with the shop's data. Its command is run rather than its plugin for pytest, whose tests all
+have one name with pytest 9.2: xdist then runs a single one of them.
+"""
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+import requests
+from aws_lambda_powertools import Logger
+
+from cli.engines import moto_engine
+from cli.local_cloud import LocalCloud
+from cli.serve import LOOPBACK, Desk, Server
+from cli.shop import FIRST_DAY, PARAMETERS, SPECIAL, Put
+from lambdas.serving.health import NoPulse
+from lambdas.serving.openapi import document
+from lambdas.serving.routes import Api
+from tests.shop import registry
+
+# Not that all which fits the schema is accepted: no schema can say what a cursor looks like.
+CHECKS = (
+    "not_a_server_error",
+    "status_code_conformance",
+    "content_type_conformance",
+    "response_headers_conformance",
+    "response_schema_conformance",
+    "negative_data_rejection",
+    "unsupported_method",
+    "allow_header_conformance",
+)
+# 414 is the answer to a cursor that no line of HTTP can hold.
+CONFIG = """
+[checks.negative_data_rejection]
+expected-statuses = ["400", "404", "405", "414"]
+"""
+EXAMPLES = 20  # random ones, for each operation; those at the edges of the schema come besides
+MODEL = "model-1"
+ROW = {"PK": "USER#user-123", "SK": "ORDER#2025-03-01#2121195"}
+
+pytestmark = pytest.mark.xdist_group("api-fuzz")  # one server is enough
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    """Serve the shop."""
+    with moto_engine() as engine:
+        cloud = LocalCloud.start(engine, registry())
+        for step in FIRST_DAY:
+            assert isinstance(step, Put)
+            cloud.put(step.source, step.item)
+        cloud.settle()
+        api = Api(cloud.asker, NoPulse(), MODEL, Logger(service="fuzz"))
+        server = Server(LOOPBACK, 0, Desk(api))
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        yield server.url
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def with_examples(described: dict[str, Any]) -> dict[str, Any]:
+    """Add parameters that find something: random ones hardly would."""
+    for path, operations in described["paths"].items():
+        name = path.removesuffix("/count").rpartition("/")[2]
+        asked = {**PARAMETERS, **ROW, **SPECIAL.get(name, {})}
+        for parameter in operations["get"]["parameters"]:
+            if parameter["name"] in asked:
+                parameter["example"] = asked[parameter["name"]]
+    return described
+
+
+def test_every_answer_is_as_described(url: str, tmp_path: Path) -> None:
+    described = requests.get(f"{url}/openapi.json", timeout=10).json()
+    assert described == document(registry(), MODEL)
+    (tmp_path / "openapi.json").write_text(json.dumps(with_examples(described)))
+    (tmp_path / "config.toml").write_text(CONFIG)
+    command = [
+        *(sys.executable, "-m", "schemathesis.cli", "--config-file", "config.toml"),
+        *("run", "openapi.json", "--url", url, "--checks", ",".join(CHECKS)),
+        *("--phases", "examples,coverage,fuzzing", "--max-examples", str(EXAMPLES)),
+        *("--generation-deterministic", "--no-color"),
+        *("--suppress-health-check", "all", "--request-timeout", "20"),
+    ]
+    done = subprocess.run(command, cwd=tmp_path, check=False, capture_output=True, text=True)
+    said = "\n".join(line[:300] for line in (done.stdout + done.stderr).splitlines())
+    assert done.returncode == 0, said
+    count = len(described["paths"])
+    assert re.search(rf"Selected: +{count}/{count}", said), said
+    assert re.search(rf"Tested: +{count}\b", said), said

@@ -1,0 +1,288 @@
+"""The API's routes: what they answer, what they refuse and with which words."""
+
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from botocore.exceptions import ClientError
+
+from lambdas.model.errors import QuestionError
+from lambdas.serving.request import MOST_PARAMETERS
+from lambdas.serving.routes import HEADERS
+from tests.api_lab import Client
+from tests.asking_lab import Lab, make_registry
+
+
+def stocked() -> Lab:
+    lab = Lab(make_registry(3))
+    for number in range(7):
+        lab.put(f"t{number}", "red", number)
+    return lab
+
+
+def client() -> Client:
+    return Client(stocked().asker)
+
+
+def keyed(*keys: tuple[str, str]) -> Client:
+    """Ask a table that holds rows of these keys."""
+    lab = stocked()
+    row = lab.table.rows["THING#t0", "DETAILS"]
+    for pk, sk in keys:
+        lab.table.rows[pk, sk] = row | {"PK": {"S": pk}, "SK": {"S": sk}}
+    return Client(lab.asker)
+
+
+def test_the_catalogue_says_what_each_question_takes() -> None:
+    found = client().get("/patterns")
+    assert found["model"] == "model-1"
+    assert found["patterns"][0] == {
+        "name": "heavy",
+        "about": "",
+        "parameters": [
+            {"name": "colour", "type": "string", "required": True},
+            {"name": "least", "type": "number", "required": True},
+        ],
+        "shows": ["data"],
+        "joins": [],
+        "index": "ByColour",
+        "order": "asc",
+        "consistent": False,
+    }
+
+
+def test_a_question_is_answered_with_rows_and_shards_stay_hidden() -> None:
+    found = client().get("/patterns/heavy?colour=red&least=5&order=desc")
+    assert found == {
+        "pattern": "heavy",
+        "rows": [
+            {
+                "key": {"PK": f"THING#t{number}", "SK": "DETAILS"},
+                "data": {"id": f"t{number}"},
+                "index": {"colour": "red", "weight": number},
+                "joined": {},
+            }
+            for number in (6, 5)
+        ],
+        "cursor": None,
+    }
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 7, 100])
+def test_following_the_cursors_gives_every_row_once(limit: int) -> None:
+    asked, found, cursor = client(), [], ""
+    while True:
+        page = asked.get(f"/patterns/of-colour?colour=red&limit={limit}{cursor}")
+        assert len(page["rows"]) <= limit
+        found += [row["data"]["id"] for row in page["rows"]]
+        if page["cursor"] is None:
+            break
+        cursor = f"&cursor={quote(page['cursor'])}"
+    assert found == [f"t{number}" for number in range(7)]
+
+
+def test_rows_are_counted() -> None:
+    assert client().get("/patterns/heavy/count?colour=red&least=2") == {
+        "pattern": "heavy",
+        "count": 5,
+    }
+
+
+WRONG = {
+    "colour=red&least=x": "access pattern 'heavy': least is a number",
+    "colour=red": "access pattern 'heavy' takes (colour, least); least is missing",
+    "colour=red&least=1&x=1": "access pattern 'heavy' takes (colour, least); x is unknown",
+    "colour=red&least=1&self=1": "access pattern 'heavy' takes (colour, least); self is unknown",
+    "colour=red&colour=red&least=1": "'colour' is given 2 times; it is given once",
+    "colour=&least=1": "'colour' is empty",
+    "colour&least=1": "'colour' is empty",
+    f"colour={'a' * 2049}&least=1": "'colour' takes 2049 bytes; at most 2048",
+    f"colour={'%C3%A4' * 1025}&least=1": "'colour' takes 2050 bytes; at most 2048",
+    "colour=%FF&least=1": "the query is not UTF-8, percent-encoded",
+    "&".join(f"p{number}=1" for number in range(MOST_PARAMETERS + 1)): (
+        f"there are more than {MOST_PARAMETERS} parameters"
+    ),
+}
+PAGES = {
+    "limit=0": "access pattern 'heavy': limit is a whole number from 1 to 1000",
+    "limit=1001": "access pattern 'heavy': limit is a whole number from 1 to 1000",
+    "limit=%2B5": "access pattern 'heavy': limit is a whole number from 1 to 1000",
+    "limit=%D9%A3": "access pattern 'heavy': limit is a whole number from 1 to 1000",
+    f"limit={'9' * 2000}": "access pattern 'heavy': limit is a whole number from 1 to 1000",
+    "order=up": "access pattern 'heavy': order is asc or desc",
+    "cursor=AAAA": "access pattern 'heavy': the cursor was cut or changed",
+    f"cursor={'A' * 16001}": "'cursor' takes 16001 bytes; at most 16000",
+}
+
+
+@pytest.mark.parametrize(("query", "words"), WRONG.items())
+@pytest.mark.parametrize("route", ["/patterns/heavy", "/patterns/heavy/count"])
+def test_wrong_parameters_are_refused_by_name(route: str, query: str, words: str) -> None:
+    refused = client().ask(f"{route}?{query}")
+    assert (refused.status, refused.detail) == (400, words)
+
+
+@pytest.mark.parametrize(("query", "words"), PAGES.items())
+def test_a_wrong_page_is_refused_in_the_librarys_words(query: str, words: str) -> None:
+    refused = client().ask(f"/patterns/heavy?colour=red&least=1&{query}")
+    assert (refused.status, refused.detail) == (400, words)
+
+
+def test_a_cursor_of_another_question_is_refused_as_the_library_does() -> None:
+    asked = client()
+    cursor = asked.get("/patterns/of-colour?colour=red&limit=1")["cursor"]
+    with pytest.raises(QuestionError) as caught:
+        asked.asker.ask("of-colour", colour="blue", cursor=cursor)
+    refused = asked.ask(f"/patterns/of-colour?colour=blue&cursor={cursor}")
+    assert (refused.status, refused.detail) == (400, str(caught.value))
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        ("/patterns/nope?x=1", "no access pattern is named 'nope'; declared are heavy, of-colour"),
+        ("/patterns/nope/count", "no access pattern is named 'nope'; declared are"),
+        ("/nope", "there is nothing here; there are /patterns, /patterns/{name},"),
+        ("/patterns/", "there is nothing here"),
+        ("/", "there is nothing here"),
+        ("/patterns/heavy/count/x", "there is nothing here"),
+        ("/rows/THING%23t0", "there is no row of this key"),
+        ("/rows/THING%23t0/NOPE", "there is no row of this key"),
+        (f"/rows/{'a' * 2049}/{'b' * 1025}", "there is no row of this key"),
+        ("/rows?PK=a&SK=b", "there is no row of this key"),
+    ],
+)
+def test_what_is_not_there_is_not_found(target: str, words: str) -> None:
+    refused = client().ask(target)
+    assert refused.status == 404
+    assert refused.detail.startswith(words)
+
+
+@pytest.mark.parametrize("method", ["HEAD", "OPTIONS", "POST", "PUT", "DELETE", "PATCH"])
+@pytest.mark.parametrize("route", ["/patterns", "/patterns/heavy", "/rows/a/b", "/health"])
+def test_other_methods_are_not_allowed(route: str, method: str) -> None:
+    refused = client().ask(route, method)
+    assert (refused.status, refused.headers["Allow"]) == (405, "GET")
+    assert client().ask("/nope", method).status == 404
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["/patterns", "/health", "/openapi.json", "/rows/a/b", "/nope", "/patterns/heavy?x=1"],
+)
+def test_every_answer_carries_the_security_headers(target: str) -> None:
+    assert client().ask(target).headers.items() >= HEADERS.items()
+    assert HEADERS["Cache-Control"] == "no-store"
+
+
+@pytest.mark.parametrize("route", ["/patterns", "/health", "/openapi.json", "/rows/a/b"])
+def test_a_route_without_parameters_takes_none(route: str) -> None:
+    refused = client().ask(f"{route}?x=1")
+    assert (refused.status, refused.detail) == (400, "'x' is unknown; there are no parameters")
+
+
+KEYS = [
+    ("USER#user-123", "ORDER#2025-03-01#2121195"),
+    ("a/b", "c"),
+    ("a", "b/c/d"),
+    ("100%", "%23"),
+    ("a b+c", "ä|臺\n\t\\\"'?&="),
+]
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_a_row_is_found_by_its_percent_encoded_key_with_its_provenance(
+    key: tuple[str, str],
+) -> None:
+    asked = keyed(key)
+    asked.asker.reader._client.rows[key] |= {  # type: ignore[attr-defined]  # a fake
+        "_owner": {"S": "Things/t0"},
+        "_seq": {"S": "123456789012345678901"},
+        "_at": {"N": "1740819600"},
+        "_model": {"S": "abc"},
+    }
+    pk, sk = (quote(part, safe="") for part in key)
+    found = asked.get(f"/rows/{pk}/{sk}")
+    assert found == asked.get(f"/rows?PK={pk}&SK={sk}")
+    assert found["key"] == {"PK": key[0], "SK": key[1]}
+    assert found["provenance"] == {
+        "owner": "Things/t0",
+        "sequence": "123456789012345678901",
+        "time": "2025-03-01T09:00:00Z",
+        "model": "abc",
+    }
+
+
+def test_a_path_that_means_two_rows_is_answered_with_how_to_say_which() -> None:
+    asked = keyed(("a/b", "c"), ("a", "b/c"))
+    refused = asked.ask("/rows/a%2Fb/c")
+    assert refused.status == 409
+    assert refused.detail.startswith("2 rows can be read from this path; /rows?PK=")
+    assert asked.get("/rows?PK=a/b&SK=c")["key"] == {"PK": "a/b", "SK": "c"}
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("", "PK is missing, SK is missing"),
+        ("PK=a", "SK is missing"),
+        ("PK=a&SK=", "'SK' is empty"),
+    ],
+)
+def test_a_row_is_asked_for_by_both_halves_of_its_key(query: str, words: str) -> None:
+    refused = client().ask(f"/rows?{query}")
+    assert (refused.status, refused.detail) == (400, words)
+
+
+class Refusing:
+    """A table that answers with one error."""
+
+    def __init__(self, code: str) -> None:
+        self.code = code
+
+    def query(self, **_: Any) -> None:
+        raise ClientError({"Error": {"Code": self.code, "Message": "USER#ada"}}, "Query")
+
+    batch_get_item = query
+
+
+@pytest.mark.parametrize(
+    ("code", "status"),
+    [
+        ("AccessDeniedException", 502),
+        ("ResourceNotFoundException", 502),
+        ("ValidationException", 400),
+    ],
+)
+def test_what_aws_refuses_is_told_without_what_it_said(code: str, status: int) -> None:
+    asked = client()
+    asked.asker.reader._client = Refusing(code)  # type: ignore[assignment]
+    refused = asked.ask("/patterns/of-colour?colour=red")
+    assert refused.status == status
+    assert "ada" not in refused.text
+    assert code not in refused.text
+    assert ("no answer" in asked.log.getvalue()) == (status >= 500)
+    assert (code in asked.log.getvalue()) == (status >= 500)
+    assert "ada" not in asked.log.getvalue()
+
+
+def test_throttling_is_answered_with_when_to_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lambdas.asking.asker.SECONDS", 0.01)
+    asked = client()
+    asked.asker.reader._client = Refusing("ThrottlingException")  # type: ignore[assignment]
+    refused = asked.ask("/patterns/of-colour?colour=red")
+    assert (refused.status, refused.headers["Retry-After"]) == (503, "5")
+    assert refused.detail == "the view cannot be read at the moment; ask again later"
+
+
+def test_a_fault_of_our_own_is_logged_by_place_and_told_without_internals() -> None:
+    asked = client()
+    asked.asker.reader._client = None  # type: ignore[assignment]
+    refused = asked.ask("/patterns/of-colour?colour=red")
+    assert (refused.status, refused.detail) == (
+        500,
+        "the answer could not be made; the function's log says why",
+    )
+    assert "AttributeError" in asked.log.getvalue()
+    assert "view_reader.py" in asked.log.getvalue()
+    assert "red" not in asked.log.getvalue()

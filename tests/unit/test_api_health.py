@@ -1,0 +1,166 @@
+"""Health: a stream that has changes and is not read is told; what nobody counts is unknown."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any, cast
+
+import pytest
+
+from lambdas.aws.pulse import Beat, CloudWatchPulse, Reading
+from lambdas.aws.settings import PulseSettings
+from lambdas.model.errors import ServiceError
+from tests.api_lab import Answered, Client, Fixed
+from tests.asking_lab import Lab, make_registry
+from tests.fakes import NO_WAIT
+
+NOW = datetime(2025, 3, 1, 9, 0, tzinfo=UTC)
+ARN = "arn:aws:dynamodb:eu-west-1:111122223333:table/Orders/stream/2025-01-01T00:00:00.000"
+
+
+def health(reading: Reading | None) -> Answered:
+    return Client(Lab(make_registry()).asker, Fixed(reading)).ask("/health")
+
+
+def test_without_metrics_nothing_is_known_and_nothing_is_wrong() -> None:
+    answered = health(None)
+    assert (answered.status, answered.json["status"]) == (200, "unknown")
+
+
+def test_quiet_sources_and_those_that_are_read_are_healthy() -> None:
+    beats = {"Orders": Beat(5, 3), "Users": Beat(0, 0), "Payments": Beat(0, 2)}
+    answered = health(Reading(beats, invoked=2, age=1.5))
+    assert (answered.status, answered.json) == (
+        200,
+        {
+            "status": "healthy",
+            "detail": "every stream that has changes is read",
+            "sources": {"Orders": "read", "Payments": "quiet", "Users": "quiet"},
+            "ageSeconds": 1.5,
+        },
+    )
+
+
+@pytest.mark.parametrize(
+    ("reading", "words"),
+    [
+        (
+            Reading({"Orders": Beat(5, 0), "Users": Beat(1, 1)}, 9, None),
+            "Orders: the table was written and its stream was not read",
+        ),
+        (
+            Reading({"Orders": Beat(5, 7)}, 0, None),  # fetched for a sync that never ran
+            "Orders: the table was written and its stream was not read",
+        ),
+        (
+            Reading({"Orders": Beat(5, 7)}, 9, 901.0),
+            "the sync is 901 seconds behind; 900 are too many",
+        ),
+    ],
+)
+def test_an_unread_stream_or_a_late_sync_is_a_problem(reading: Reading, words: str) -> None:
+    answered = health(reading)
+    assert (answered.status, answered.detail) == (503, words)
+    assert answered.json["sources"].keys() == reading.beats.keys()
+
+
+def test_metrics_that_cannot_be_read_are_no_health() -> None:
+    class Refusing:
+        """CloudWatch without leave."""
+
+        def read(self) -> Reading:
+            raise ServiceError("AccessDenied", "read metrics")
+
+    client = Client(Lab(make_registry()).asker, Refusing())
+    answered = client.ask("/health")
+    assert (answered.status, answered.detail) == (
+        503,
+        "the metrics cannot be read, so nothing is known of the streams",
+    )
+    assert "AccessDenied" in client.log.getvalue()
+
+
+class Metrics:
+    """CloudWatch with points by metric and minute before now, in pages of one metric each."""
+
+    def __init__(self, **points: dict[int, float]) -> None:
+        self.points = points
+        self.asked: list[dict[str, Any]] = []
+
+    def get_metric_data(self, **asked: Any) -> dict[str, Any]:
+        self.asked.append(asked)
+        queries = asked["MetricDataQueries"]
+        place = int(asked.get("NextToken", 0))
+        metric = queries[place]["MetricStat"]["Metric"]
+        points = self.points.get(metric["MetricName"], {})
+        following = {"NextToken": str(place + 1)} if place + 1 < len(queries) else {}
+        return {
+            "MetricDataResults": [
+                {
+                    "Id": queries[place]["Id"],
+                    "Timestamps": [NOW - timedelta(minutes=minutes) for minutes in points],
+                    "Values": list(points.values()),
+                }
+            ],
+            **following,
+        }
+
+
+def pulse(metrics: Metrics, clock: Any = lambda: NOW) -> CloudWatchPulse:
+    settings = PulseSettings("sync-function", {"Orders": ARN})
+    tables = {"Orders": "prod-Orders"}
+    return CloudWatchPulse(
+        lambda: cast("Any", metrics), tables, settings, clock=clock, backoff=NO_WAIT
+    )
+
+
+def test_the_pulse_adds_up_what_happened_lately() -> None:
+    metrics = Metrics(
+        ConsumedWriteCapacityUnits={12: 4.0, 6: 1.0, 2: 100.0},  # the last may not be read yet
+        ReturnedRecordsCount={11: 3.0, 1: 2.0},
+        Invocations={11: 1.0, 1: 1.0},
+        IteratorAge={11: 90_000.0, 3: 1500.0, 1: 500.0},  # the first is over
+    )
+    assert pulse(metrics).read() == Reading({"Orders": Beat(5.0, 5.0)}, 2.0, 1.5)
+
+
+def test_what_has_no_points_did_not_happen() -> None:
+    assert pulse(Metrics()).read() == Reading({"Orders": Beat(0, 0)}, 0, None)
+
+
+def test_metrics_are_named_as_aws_documents_them() -> None:
+    metrics = Metrics()
+    pulse(metrics).read()
+    first = metrics.asked[0]
+    assert first["EndTime"] - first["StartTime"] == timedelta(minutes=15)
+    named = {
+        one["MetricStat"]["Metric"]["MetricName"]: {
+            dimension["Name"]: dimension["Value"]
+            for dimension in one["MetricStat"]["Metric"]["Dimensions"]
+        }
+        for one in first["MetricDataQueries"]
+    }
+    assert named == {
+        "Invocations": {"FunctionName": "sync-function"},
+        "IteratorAge": {"FunctionName": "sync-function"},
+        "ConsumedWriteCapacityUnits": {"TableName": "prod-Orders"},
+        "ReturnedRecordsCount": {
+            "TableName": "prod-Orders",
+            "StreamLabel": "2025-01-01T00:00:00.000",
+            "Operation": "GetRecords",
+        },
+    }
+
+
+def test_the_pulse_is_taken_once_a_minute_at_most() -> None:
+    metrics, times = Metrics(), iter([0, 59, 60])
+    taken = pulse(metrics, lambda: NOW + timedelta(seconds=next(times)))
+    counts = []
+    for _ in range(3):
+        taken.read()
+        counts.append(len(metrics.asked))
+    assert counts == [4, 4, 8]
+
+
+def test_settings_of_the_pulse_come_back_from_the_environment() -> None:
+    settings = PulseSettings("sync-function", {"Orders": ARN})
+    assert PulseSettings.from_env(settings.to_env()) == settings
+    assert PulseSettings.from_env({}) is None

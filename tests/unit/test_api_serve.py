@@ -1,0 +1,142 @@
+"""`adminview serve` and the function itself: the same API, behind a socket and behind a gateway."""
+
+import signal
+import socket
+from collections.abc import Iterator
+from http.client import HTTPConnection
+from threading import Thread
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from cli import serve as serving
+from cli.serve import LOOPBACK, Server, event
+from lambdas import api as function
+from lambdas.aws.settings import Settings
+from lambdas.model.errors import SettingsError
+from tests.api_lab import Client
+from tests.asking_lab import Lab, make_registry
+
+PANEL = "http://localhost:5173"
+
+
+def client() -> Client:
+    return Client(Lab(make_registry()).asker)
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    """Serve on a free port."""
+    server = Server(LOOPBACK, 0, client().desk)
+    thread = Thread(target=server.serve_forever)
+    thread.start()
+    yield int(server.server_address[1])
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_a_request_becomes_an_event_of_the_gateway() -> None:
+    made = event("GET", "/rows/USER%23%C3%A4%2F1/a%2520b?x=%23&x=2", {"accept": "*/*"})
+    assert made["rawPath"] == "/rows/USER#ä/1/a%20b"  # decoded once, as the gateway does
+    assert made["rawQueryString"] == "x=%23&x=2"
+    assert made["requestContext"]["http"]["method"] == "GET"
+
+
+def test_the_server_answers_over_http(port: int) -> None:
+    connection = HTTPConnection(LOOPBACK, port, timeout=10)
+    for method, path, status in (
+        ("GET", "/health", 200),
+        ("HEAD", "/health", 405),
+        ("POST", "/patterns", 405),
+        ("BREW", "/patterns", 405),
+        ("GET", "/nope", 404),
+    ):
+        connection.request(method, path)
+        answer = connection.getresponse()
+        body = answer.read()
+        assert answer.status == status
+        assert int(answer.headers["Content-Length"]) > 0
+        assert bool(body) == (method != "HEAD")
+
+
+def test_what_is_no_request_at_all_is_a_problem_too(port: int) -> None:
+    with socket.create_connection((LOOPBACK, port), timeout=10) as raw:
+        raw.sendall(b"GET /" + b"a" * 70_000 + b" HTTP/1.1\r\n\r\n")
+        head = raw.recv(65536)
+    assert head.startswith(b"HTTP/1.1 414")
+    assert b"application/problem+json" in head
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:8080", "", "10.0.0.1", "[::2]:80"])
+def test_a_page_that_points_its_own_name_at_this_machine_learns_nothing(host: str) -> None:
+    asked = client()
+    assert asked.ask("/patterns", Host=host).status == 421
+    asked.desk.any_host = True
+    assert asked.ask("/patterns", Host=host).status == 200
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1:8080", "[::1]:8080"])
+def test_this_machine_answers_to_its_own_names(host: str) -> None:
+    assert client().ask("/patterns", Host=host).status == 200
+
+
+def test_only_the_origins_that_were_named_may_ask() -> None:
+    asked = client()
+    assert "Access-Control-Allow-Origin" not in asked.ask("/patterns", Origin=PANEL).headers
+    assert asked.ask("/patterns", "OPTIONS", Origin=PANEL).status == 405
+    asked.desk.origins = [PANEL]
+    assert asked.ask("/patterns", "OPTIONS", Origin=PANEL).status == 204
+    allowed = asked.ask("/patterns", Origin=PANEL).headers
+    assert allowed["Access-Control-Allow-Origin"] == PANEL
+    other = asked.ask("/patterns", Origin="http://evil.example")
+    assert "Access-Control-Allow-Origin" not in other.headers
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.7", "shop.example"])  # noqa: S104 - refused
+def test_another_host_is_refused_unless_it_is_to_be_exposed(host: str) -> None:
+    with pytest.raises(SettingsError, match="give --expose if everyone who reaches it"):
+        serving.serve(host=host)
+
+
+@pytest.mark.parametrize("expose", [False, True])
+def test_serving_says_where_and_for_whom_until_it_is_stopped(
+    expose: bool,  # noqa: FBT001 - a case
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    class Stopped:
+        """Be told to stop at once."""
+
+        def set(self) -> None:
+            """Hear a signal."""
+
+        def wait(self) -> None:
+            """Stop."""
+
+    monkeypatch.setattr(serving, "Event", Stopped)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    monkeypatch.delenv("ADMINVIEW_TABLE", raising=False)
+    serving.serve(port=0, expose=expose)
+    said = capsys.readouterr().out.splitlines()
+    assert said[0].startswith("serving AdminViewTable at http://127.0.0.1:")
+    where = "exposed to other machines" if expose else "on loopback alone"
+    assert said[0].endswith(f", without authorization, {where}")
+    assert said[-1] == "stopped"
+
+
+def test_the_function_answers_a_gateway(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    settings = Settings("AdminViewTable", "queue", {"Orders": "Orders"}, "abc123")
+    for name, value in settings.to_env().items():
+        monkeypatch.setenv(name, value)
+    function.api.cache_clear()
+    context: Any = SimpleNamespace(aws_request_id="1")
+    answer = function.handler(event("GET", "/patterns", {}), context)
+    function.api.cache_clear()
+    assert answer["statusCode"] == 200
+    assert '"model":"abc123"' in answer["body"]
+    assert answer["headers"]["Content-Type"] == "application/json"
