@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from rich.markup import escape
 from rich.table import Table
 
 from cli.show import table
@@ -13,16 +14,17 @@ COLUMNS = ("access pattern", "parameters", "answers", "asked of")
 def rows(registry: Registry) -> Iterator[tuple[str, str, str, str]]:
     """Describe each pattern in a line."""
     for pattern in sorted(registry.patterns, key=lambda one: one.name):
-        yield pattern.name, ", ".join(pattern.parameters), pattern.about, _place(pattern)
+        taken = [f"[{one}]" if one in pattern.optional else one for one in pattern.parameters]
+        yield pattern.name, ", ".join(taken), pattern.about, _place(pattern)
 
 
 def catalogue(registry: Registry) -> Table:
     """Show the catalogue on a terminal."""
     shown = table("Access patterns")
     for column in COLUMNS:
-        shown.add_column(column, overflow="fold")
+        shown.add_column(column, overflow="fold", no_wrap=column == COLUMNS[0])
     for row in rows(registry):
-        shown.add_row(*row)
+        shown.add_row(*map(escape, row))
     return shown
 
 

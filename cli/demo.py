@@ -9,12 +9,15 @@ from cli import shop
 from cli.engines import ENGINES, EngineName
 from cli.local_cloud import LocalCloud
 from cli.show import answer, facts
+from cli.stopping import stoppable
 from lambdas.model import AccessPattern, Registry
 from lambdas.model.errors import QuestionError
 from lambdas.pipeline.tally import Tally
 
 
-def demo(engine_name: EngineName, registry: Registry, console: Console) -> Tally:
+def demo(
+    engine_name: EngineName, registry: Registry, console: Console, *, keep: bool = False
+) -> Tally:
     """Play the shop's two days through, and show what the view makes of them."""
     with ENGINES[engine_name]() as engine:
         cloud = LocalCloud.start(engine, registry)
@@ -27,11 +30,24 @@ def demo(engine_name: EngineName, registry: Registry, console: Console) -> Tally
         for pattern in registry.patterns:
             _show_answer(cloud, pattern, console)
         console.print(facts("How a change of status moved an order", _moves(before, cloud)))
-        for letter in cloud.letters():
+        for letter in cloud.look_at_letters() if keep else cloud.letters():
             console.print(facts("A dead letter: keys and the reason, no data", _letter(letter)))
         total = cloud.ledger.total()
         console.print(facts("The counts add up", counts(total)))
+        if keep:
+            _keep(cloud, console)
         return total
+
+
+def _keep(cloud: LocalCloud, console: Console) -> None:
+    """Go on following the streams until Ctrl-C, and say how to ask."""
+    variables = " ".join(f"{name}={value}" for name, value in cloud.environment.items())
+    console.print("Running until Ctrl-C. In another terminal:\n")
+    console.print(f"export {variables}", markup=False, highlight=False, soft_wrap=True)
+    with stoppable() as stop:
+        while not stop.until.passed:
+            cloud.settle()
+            stop.sleep(1.0)
 
 
 def parameters(pattern: AccessPattern) -> dict[str, str] | None:

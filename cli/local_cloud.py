@@ -5,15 +5,15 @@ from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from cli.deployment import declared
-from cli.engines import Engine
+from cli.deployment import ENDPOINT, declared
+from cli.engines import ACCESS_KEY, REGION, SECRET_KEY, Engine
 from cli.event_source import EventSource
 from cli.mail import on_failure
 from cli.tables import create, source_table, view_table
 from lambdas.asking.asker import Asker
 from lambdas.aws.deadline import Deadline
 from lambdas.aws.runtime import Clients, Invocation, Runtime, make_runtime
-from lambdas.aws.settings import Settings
+from lambdas.aws.settings import QUEUE_URL, Settings
 from lambdas.aws.view_reader import ViewReader
 from lambdas.aws.wire import for_boto3, from_boto3
 from lambdas.model import Registry
@@ -153,6 +153,25 @@ class LocalCloud:
         """Read the whole view."""
         pages = self.clients.dynamodb.get_paginator("scan").paginate(TableName=VIEW_TABLE)
         return [from_boto3(row) for page in pages for row in page["Items"]]
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Say what the commands must be told to find all this."""
+        return {
+            ENDPOINT: self.engine.dynamodb_url,
+            f"{ENDPOINT}_SQS": self.engine.sqs_url,
+            QUEUE_URL: self.queue_url,
+            "AWS_ACCESS_KEY_ID": ACCESS_KEY,
+            "AWS_SECRET_ACCESS_KEY": SECRET_KEY,
+            "AWS_DEFAULT_REGION": REGION,
+        }
+
+    def look_at_letters(self) -> list[dict[str, Any]]:
+        """Read the letters, and leave them in the queue."""
+        answer = self.clients.sqs.receive_message(
+            QueueUrl=self.queue_url, MaxNumberOfMessages=10, VisibilityTimeout=0
+        )
+        return [json.loads(message["Body"]) for message in answer.get("Messages", [])]
 
     def letters(self) -> list[dict[str, Any]]:
         """Take the letters out of the queue."""

@@ -37,11 +37,15 @@ def demo(
     engine: Annotated[
         EngineName, typer.Option(help="Which local engine to run on.")
     ] = EngineName.MOTO,
+    *,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Leave it running, for the other commands to ask.")
+    ] = False,
 ) -> None:
     """Show the product at work: a small shop on an embedded engine, in under a minute."""
     from cli.demo import demo as play  # noqa: PLC0415 - engines are slow to import
 
-    play(engine, registry(), Console())
+    play(engine, registry(), Console(), keep=keep)
 
 
 @app.command()

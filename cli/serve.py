@@ -25,16 +25,19 @@ from cli.deployment import find_settings
 from cli.options import Prefix, Stage
 from lambdas.asking.asker import Asker
 from lambdas.aws.clients import dynamodb_client
+from lambdas.aws.deadline import Deadline
 from lambdas.aws.settings import SERVICE
 from lambdas.aws.view_reader import ViewReader
 from lambdas.model.errors import SettingsError
 from lambdas.serving.health import NoPulse
+from lambdas.serving.paths import CORS_EXPOSED, CORS_HEADERS
 from lambdas.serving.problems import ProblemError
 from lambdas.serving.routes import HEADERS, Api
 from lambdas.views import registry
 
 LOOPBACK: Final = "127.0.0.1"
 PORT: Final = 8080
+LOOK_SECONDS: Final = 5.0  # to see, once, that there is a view to serve
 STRANGE_HOST: Final = (
     "this server answers to its own name alone, so that no web page can reach it under another"
 )
@@ -63,7 +66,8 @@ class Desk:
         if allowed:
             answer["headers"] |= {
                 "Access-Control-Allow-Origin": given["origin"],
-                "Access-Control-Allow-Headers": "authorization,content-type",
+                "Access-Control-Allow-Headers": ",".join(CORS_HEADERS),
+                "Access-Control-Expose-Headers": ",".join(CORS_EXPOSED),
                 "Vary": "Origin",
             }
         return answer
@@ -160,6 +164,7 @@ def serve(  # noqa: PLR0913 - all are keywords
         raise SettingsError(msg)
     settings = find_settings(registry(), os.environ, stage, prefix)
     reader = ViewReader(dynamodb_client(), settings.view_table)
+    reader.get([("is", "it there?")], until=Deadline.after(LOOK_SECONDS))
     api = Api(Asker(registry(), reader), NoPulse(), settings.model, Logger(service=SERVICE))
     server = Server(host, port, Desk(api, origin or [], any_host=expose))
     where = "exposed to other machines" if expose else "on loopback alone"

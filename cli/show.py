@@ -35,7 +35,12 @@ def cell(value: Any) -> str:
         return ", ".join(
             f"({cell(one)})" if isinstance(one, Mapping) else cell(one) for one in value
         )
-    return "" if value is None else escape(str(value))
+    return "" if value is None else escape(printable(str(value)))
+
+
+def printable(text: str) -> str:
+    """Write control characters as escapes: what customers typed must not steer a terminal."""
+    return "".join(one if one.isprintable() else repr(one)[1:-1] for one in text)
 
 
 def answer(title: str, rows: Iterable[Attributes]) -> Table:

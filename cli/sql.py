@@ -70,8 +70,8 @@ def sql(  # noqa: PLR0913 - the command's options
     csv: Annotated[
         bool, typer.Option("--csv", help="A header and a line per row; maps by attribute.")
     ] = False,
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Say what it would do, and send nothing.")
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what it would do, and send nothing.")
     ] = False,
     stage: Stage = None,
     prefix: Prefix = "",
@@ -83,7 +83,7 @@ def sql(  # noqa: PLR0913 - the command's options
     select = read(statement)
     settings = find_settings(registry(), os.environ, stage, prefix)
     made = plan(select, registry(), settings.view_table)
-    if explain:
+    if dry_run:
         rows.print_table(facts("", explanation(made)))
         return
     if made.scans and not scan:

@@ -6,7 +6,7 @@ import typer
 from botocore.exceptions import BotoCoreError, ClientError, NoRegionError
 from botocore.parsers import ResponseParserError
 
-from lambdas.model.errors import AdminViewError
+from lambdas.model.errors import AdminViewError, ServiceError
 from lambdas.pipeline.letter import reason_of
 
 EXPLAINED: Final = (AdminViewError, BotoCoreError, ClientError, ResponseParserError, OSError)
@@ -15,10 +15,22 @@ NO_REGION = (
     "or AWS_ENDPOINT_URL as well for a local engine"
 )
 
+# What to look at, by the code of what was answered, or of why nothing was.
+HINTS: Final = {
+    "EndpointConnectionError": "; is the engine that AWS_ENDPOINT_URL names running?",
+    "NoCredentialsError": "; a local engine takes any, as AWS_ACCESS_KEY_ID=local",
+    "ResourceNotFoundException": (
+        "; is this the right region, prefix and account? DynamoDB Local keeps other tables for "
+        "each access key and region"
+    ),
+}
+
 
 def tell(error: Exception) -> None:
     """Say what is wrong, and where in a view file if it was there."""
     words = NO_REGION if isinstance(error, NoRegionError) else str(error)
     if isinstance(error, AdminViewError):
         words = reason_of(error)
+    if isinstance(error, ServiceError):
+        words += HINTS.get(error.code, "")
     typer.secho(f"adminview: {words}", fg="red", err=True)

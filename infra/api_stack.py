@@ -21,7 +21,7 @@ from infra.context import Deployment
 from infra.sources_stack import FollowedTable
 from lambdas.aws.settings import API_URL_OUTPUT, PulseSettings, Settings
 from lambdas.model import Registry
-from lambdas.serving.paths import PATHS
+from lambdas.serving.paths import CORS_EXPOSED, CORS_HEADERS, PATHS
 
 # A page of rows is 6 MB at most, several times that as Python objects; the rest buys processor
 # time, of which a cold start takes the most.
@@ -142,9 +142,8 @@ def _cors(access: ApiAccess) -> gateway.CorsPreflightOptions | None:
     return gateway.CorsPreflightOptions(
         allow_origins=[*access.origins],
         allow_methods=[gateway.CorsHttpMethod.GET],
-        # What a signed request brings, and a JWT.
-        allow_headers=["authorization", "x-amz-date", "x-amz-security-token"],
-        expose_headers=["retry-after"],
+        allow_headers=[*CORS_HEADERS],
+        expose_headers=[*CORS_EXPOSED],
         max_age=Duration.hours(1),
     )
 

@@ -15,7 +15,7 @@ from lambdas.aws.view_reader import Meter, ViewReader
 from lambdas.model import AccessPattern, KeyCondition, Registry
 from lambdas.model.attribute import PK, SK, Attribute
 from lambdas.model.errors import QuestionError
-from lambdas.model.row import Attributes, RowKey
+from lambdas.model.row import Attributes
 
 PAGE, MOST = 50, 1000  # rows of a page, if nobody says; and at most
 SECONDS = 25.0  # for a page, with retries
@@ -154,10 +154,6 @@ class Asker:
         except KeyError as error:
             raise QuestionError(error.args[0]) from error
         return Question.of(pattern, parameters, order)
-
-    def get(self, key: RowKey) -> Attributes | None:
-        """Read one row."""
-        return self.reader.get([key], until=Deadline.after(SECONDS)).get(key)
 
     def _run(
         self,

@@ -1,12 +1,11 @@
 """Several sorted runs of rows -> one, in the order of their sort keys."""
 
-from base64 import b64decode
 from collections.abc import Iterable, Iterator, Sequence
-from decimal import Decimal
 from heapq import merge
 from typing import Any, TypeAlias
 
 from lambdas.model.attribute import Attribute
+from lambdas.model.item import order
 from lambdas.model.row import Attributes
 
 Placed: TypeAlias = tuple[int, Attributes]  # the shard a row comes from, and the row
@@ -26,15 +25,4 @@ def _placed(shard: int, run: Iterable[Attributes]) -> Iterator[Placed]:
 
 
 def _order(row: Attributes, sort: Sequence[Attribute]) -> tuple[Any, ...]:
-    """Compare as DynamoDB does: text by its bytes, numbers by their value."""
-    return tuple(_value(row[attribute.name][attribute.type], attribute) for attribute in sort)
-
-
-def _value(content: str, attribute: Attribute) -> Any:
-    match attribute.type:
-        case "N":
-            return Decimal(content)
-        case "B":
-            return b64decode(content)
-        case _:
-            return content.encode()
+    return tuple(order(row[attribute.name]) for attribute in sort)

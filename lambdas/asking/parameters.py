@@ -23,7 +23,7 @@ def _read(pattern: AccessPattern, name: str, text: str, type_: str) -> Any:
     try:
         return READERS[type_](text)
     except (ArithmeticError, ValueError) as error:
-        msg = f"access pattern {pattern.name!r}: {name} is {WORDS[type_]}"
+        msg = f"access pattern {pattern.name!r}: {name} must be {WORDS[type_]}"
         raise QuestionError(msg) from error
 
 

@@ -114,6 +114,12 @@ def decode(value: AttributeValue) -> Any:
     return DECODERS[kind](content)
 
 
+def order(value: AttributeValue) -> Any:
+    """Compare key values as DynamoDB does: text by its bytes, numbers by their value."""
+    ((kind, content),) = value.items()
+    return content.encode() if kind == "S" else DECODERS[kind](content)
+
+
 def encode(value: object) -> AttributeValue:
     """Turn a Python value into DynamoDB JSON."""
     for kind, encoder in ENCODERS:

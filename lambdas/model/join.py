@@ -6,7 +6,7 @@ from typing import Any
 
 from lambdas.model.attribute import PK, SK
 from lambdas.model.index import Index
-from lambdas.model.row import RowKey
+from lambdas.model.row import RESERVED, RowKey
 from lambdas.model.template import Template, parameters
 
 
@@ -40,6 +40,8 @@ class Join:
             )
         if not self.name.isidentifier():
             yield f"join {self.name!r}: its name is a word"
+        if self.name in RESERVED | texts | {key.name for key in (index.key if index else ())}:
+            yield f"join {self.name!r}: a row has that already; choose another name"
 
     def shape(self) -> list[str]:
         """Describe the join as plain data."""

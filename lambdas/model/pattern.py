@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from lambdas.model.attribute import Attribute
-from lambdas.model.errors import DeclarationError, QuestionError
+from lambdas.model.attribute import PK, Attribute
+from lambdas.model.errors import DeclarationError, QuestionError, RowError
 from lambdas.model.index import Index
-from lambdas.model.item import AttributeValue
+from lambdas.model.item import AttributeValue, order
 from lambdas.model.join import Join
 from lambdas.model.key_rules import Comparison, Given, KeyRules, Range
-from lambdas.model.row import DATA
+from lambdas.model.row import DATA, PARTITION_LIMIT, SORT_LIMIT, size_of
 from lambdas.model.template import Template, fill, parameters, several
 
 BOUNDS = "ab"  # the marks of the two values of a range
@@ -82,6 +82,8 @@ class AccessPattern:
         problems = [] if NAME.fullmatch(self.name) else [NAME_RULE]
         problems += [*rules.problems(), *rules.promise_problems(self.shows)]
         problems += [problem for join in self.joins for problem in join.problems(self.index)]
+        if len({join.name for join in self.joins}) < len(self.joins):
+            problems.append("two joins have one name")
         if self.consistent and self.index and not self.index.local:
             problems.append("a global index cannot be read consistently")
         for problem in problems:
@@ -119,8 +121,9 @@ class AccessPattern:
             marks = [
                 f":v{position}{letter}" for letter, _ in zip(BOUNDS, one.templates, strict=False)
             ]
-            for mark, template in zip(marks, one.templates, strict=True):
-                values[mark] = self._fill(template, one.attribute, given)
+            filled = [self._fill(template, one.attribute, given) for template in one.templates]
+            self._check_order(one, filled)
+            values.update(zip(marks, filled, strict=True))
             parts.append(one.operator.format(f"#k{position}", *marks))
         index = self.index.name if self.index else None
         return KeyCondition(index, " AND ".join(parts), names, values)
@@ -180,14 +183,32 @@ class AccessPattern:
     def _fill(
         self, template: Template, attribute: Attribute, given: Mapping[str, object]
     ) -> AttributeValue:
-        value = fill(template, attribute, given)
-        if value is None:
-            msg = (
-                f"access pattern {self.name!r}: ({', '.join(parameters(template))}) must make "
-                f"a non-empty {attribute.type} for {attribute.name!r}"
-            )
-            raise QuestionError(msg)
+        """Make one value, as DynamoDB takes it."""
+        try:
+            value = fill(template, attribute, given)
+            size = size_of(value)
+        except (RowError, UnicodeEncodeError) as error:
+            raise self._refusal(str(error)) from error
+        partition = self.index.partition if self.index else (PK,)
+        limit = PARTITION_LIMIT if attribute in partition else SORT_LIMIT
+        if size > limit:
+            names = ", ".join(parameters(template))
+            msg = f"{names} makes {size} bytes for {attribute.name!r}; DynamoDB takes {limit}"
+            raise self._refusal(msg)
         return value
+
+    def _check_order(self, one: Comparison, values: Sequence[AttributeValue]) -> None:
+        """Refuse a range the wrong way round, of which DynamoDB says little."""
+        if len(values) == len(BOUNDS):
+            lower, upper = (order(value) for value in values)
+            if lower > upper:
+                first, second = one.templates
+                names = parameters(first) + parameters(second)
+                raise self._refusal(" comes after ".join(names) or EMPTY_RANGE)
+
+    def _refusal(self, why: str) -> QuestionError:
+        msg = f"access pattern {self.name!r}: {why}"
+        return QuestionError(msg)
 
     def _ranges(self) -> list[Range]:
         """Collect the range, of which there may be one."""
@@ -202,4 +223,5 @@ class AccessPattern:
         return [Range(operator, several(given)) for operator, given in ranges if given is not None]
 
 
+EMPTY_RANGE = "its range goes from the higher to the lower"
 NAME_RULE = "a pattern's name is lower-case words joined by hyphens"

@@ -1,8 +1,9 @@
 """Templates of key values: ``USER#{user_id}``."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
 from string import Formatter
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from lambdas.model.attribute import Attribute
 from lambdas.model.errors import RowError
@@ -21,22 +22,30 @@ def parameters(template: Template) -> list[str]:
     return [name for _, name, _, _ in Formatter().parse(template) if name is not None]
 
 
-def fill(
-    template: Template, attribute: Attribute, given: Mapping[str, object]
-) -> AttributeValue | None:
-    """Make the value of a key attribute, or None if the parameters make none of its type."""
+def fill(template: Template, attribute: Attribute, given: Mapping[str, object]) -> AttributeValue:
+    """Make the value of a key attribute, or raise a RowError that says what is wrong with it."""
     names = parameters(template)
-    if attribute.type != "S":
-        value = given[names[0]]
-    elif all(isinstance(given[name], str) for name in names):
-        value = template.format(**given)
-    else:
-        return None
-    try:
-        encoded = encode(value)
-    except RowError:
-        return None
-    return encoded if encoded.keys() == {attribute.type} and "" not in encoded.values() else None
+    for name in names:
+        _check(name, given[name], attribute.type)
+    return encode(template.format(**given) if attribute.type == "S" else given[names[0]])
+
+
+def _check(name: str, value: object, type_: str) -> None:
+    word, kinds = KINDS[type_]
+    if isinstance(value, bool) or not isinstance(value, kinds):
+        msg = f"{name} must be {word}, not {type(value).__name__}"
+        raise RowError(msg)
+    if value in ("", b""):
+        msg = f"{name} is empty"
+        raise RowError(msg)
+
+
+# What a parameter of each type is called, and what it may be in Python.
+KINDS: dict[str, tuple[str, Any]] = {
+    "S": ("text", str),
+    "N": ("a number", int | Decimal),
+    "B": ("bytes", bytes | bytearray),
+}
 
 
 def problems(attribute: Attribute, template: Template) -> Iterator[str]:

@@ -35,3 +35,8 @@ def known(path: str) -> bool:
 
 def _variable(piece: str) -> str:
     return r"([\s\S]+)" if piece.endswith("+}") else "([^/]+)"
+
+
+# What pages of another origin may send and see: what a signed request brings, and a JWT.
+CORS_HEADERS: Final = ("authorization", "x-amz-date", "x-amz-security-token")
+CORS_EXPOSED: Final = ("retry-after",)

@@ -2,7 +2,7 @@
 
 A number is a JSON number if it comes back digit for digit from the doubles that JavaScript reads
 numbers into (2.99 does, 9007199254740993 does not), and text otherwise. Bytes are base64 text. Sets
-are lists, sorted, so that the same row always reads the same.
+are lists; they and maps are sorted, so that the same row always reads the same.
 """
 
 from collections.abc import Collection
@@ -36,7 +36,7 @@ def plain(value: AttributeValue) -> Any:
         case "N":
             shown: Any = number(content)
         case "M":
-            shown = {name: plain(one) for name, one in content.items()}
+            shown = {name: plain(content[name]) for name in sorted(content)}
         case "L":
             shown = [plain(one) for one in content]
         case "SS" | "BS":

@@ -118,7 +118,7 @@ def test_the_declared_name_stands_for_the_deployed_table(
     settings = replace(shop.settings, view_table="acme-AdminViewTable")
     for name, value in settings.to_env().items():
         monkeypatch.setenv(name, value)
-    told = run(PROFILE, "--explain").stdout
+    told = run(PROFILE, "--dry-run").stdout
     assert 'FROM "acme-AdminViewTable" WHERE' in told
     with pytest.raises(QuestionError, match=r"no table 'Orders' here.*deployed as acme-Admin"):
         run("SELECT * FROM Orders WHERE PK = 'x'")
@@ -128,10 +128,10 @@ def test_a_statement_is_explained_without_being_sent(
     shop: LocalCloud, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
-    told = run("SELECT * FROM AdminViewTable.GSI1 WHERE GSI1_SK = 'x'", "--explain").stdout
+    told = run("SELECT * FROM AdminViewTable.GSI1 WHERE GSI1_SK = 'x'", "--dry-run").stdout
     assert "scan: its condition does not fix GSI1_PK" in told
     assert f"index 'GSI1' of {shop.settings.view_table}" in told
-    assert re.search(r"it would +query", run(PROFILE, "--explain").stdout)
+    assert re.search(r"it would +query", run(PROFILE, "--dry-run").stdout)
 
 
 @on_the_real_one

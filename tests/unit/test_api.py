@@ -89,7 +89,7 @@ def test_rows_are_counted() -> None:
 
 
 WRONG = {
-    "colour=red&least=x": "access pattern 'heavy': least is a number",
+    "colour=red&least=x": "access pattern 'heavy': least must be a number",
     "colour=red": "access pattern 'heavy' takes (colour, least); least is missing",
     "colour=red&least=1&x=1": "access pattern 'heavy' takes (colour, least); x is unknown",
     "colour=red&least=1&self=1": "access pattern 'heavy' takes (colour, least); self is unknown",

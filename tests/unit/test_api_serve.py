@@ -115,6 +115,7 @@ def test_serving_says_where_and_for_whom_until_it_is_stopped(
         def wait(self) -> None:
             """Stop."""
 
+    monkeypatch.setattr("cli.serve.ViewReader.get", lambda *_, **__: {})
     monkeypatch.setattr(serving, "Event", Stopped)
     monkeypatch.setattr(signal, "signal", lambda *_: None)
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")

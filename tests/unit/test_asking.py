@@ -166,8 +166,8 @@ def test_a_page_of_an_odd_size_is_refused(lab: Lab, limit: Any) -> None:
         ("nothing", {}, "no access pattern is named 'nothing'; declared are heavy, of-colour"),
         ("of-colour", {}, r"takes \(colour\); colour is missing"),
         ("of-colour", {"colour": "red", "size": 1}, "size is unknown"),
-        ("heavy", {"colour": "red", "least": "a lot"}, r"\(least\) must make a non-empty N"),
-        ("of-colour", {"colour": ""}, r"\(colour\) must make a non-empty S"),
+        ("heavy", {"colour": "red", "least": "a lot"}, "least must be a number, not str"),
+        ("of-colour", {"colour": ""}, "colour is empty"),
         ("of-colour", {"colour": "red", "order": "up"}, "order is asc or desc"),
     ],
 )

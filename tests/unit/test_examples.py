@@ -129,7 +129,7 @@ def test_a_parameter_of_another_type_is_an_error_that_names_it(pattern: AccessPa
     whole = anything(pattern)
     for wrong, value in whole.items():
         other = 1 if isinstance(value, str) else "1"
-        with pytest.raises(QuestionError, match=rf"\(.*\b{wrong}\b.*\) must make"):
+        with pytest.raises(QuestionError, match=rf"\b{wrong} must be "):
             pattern.condition(**(whole | {wrong: other}))
 
 

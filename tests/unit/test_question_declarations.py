@@ -75,6 +75,9 @@ WHOLE = {"org": "{org}", "region": "{region}"}
             "join 'team' needs 'size', which is no key attribute of text",
         ),
         ({"partition": WHOLE, "joins": [Join("a team", "{PK}", "X")]}, "its name is a word"),
+        ({"partition": WHOLE, "joins": [Join("data", "{PK}", "X")]}, "a row has that already"),
+        ({"partition": WHOLE, "joins": [Join("org", "{PK}", "X")]}, "a row has that already"),
+        ({"partition": WHOLE, "joins": [Join("a", "{PK}", "X")] * 2}, "two joins have one name"),
     ],
 )
 def test_a_question_that_breaks_a_rule_is_refused_with_the_attribute_that_does(

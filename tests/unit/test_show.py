@@ -1,0 +1,33 @@
+"""What customers typed is shown as text, and does nothing else."""
+
+from types import ModuleType
+from typing import Any
+
+from rich.console import Console
+
+from cli import catalogue
+from cli.show import answer, printable
+from lambdas.model import AccessPattern, Registry
+
+
+def test_control_characters_are_written_out() -> None:
+    assert printable("a\x1b[31mb\nc é 臺北") == "a\\x1b[31mb\\nc é 臺北"
+
+
+def test_a_row_cannot_steer_a_terminal() -> None:
+    row: dict[str, Any] = {
+        "PK": {"S": "p"},
+        "SK": {"S": "s"},
+        "data": {"M": {"name": {"S": "\x1b[2Jgone"}}},
+    }
+    console = Console(width=100, record=True, force_terminal=False)
+    console.print(answer("a question", [row]))
+    assert "\\x1b[2Jgone" in console.export_text()
+
+
+def test_a_description_is_no_markup() -> None:
+    module = ModuleType("odd")
+    module.__dict__["odd"] = AccessPattern("odd", partition="X", about="newest [/b] first [up]")
+    console = Console(width=100, record=True)
+    console.print(catalogue.catalogue(Registry.of([module])))
+    assert "newest [/b] first [up]" in console.export_text()
