@@ -20,10 +20,9 @@ from lambdas.aws.deadline import Deadline
 from lambdas.aws.runtime import Clients
 from lambdas.model import Source
 from lambdas.model.errors import QuestionError
-from lambdas.model.item import AttributeValue, decode
+from lambdas.model.item import AttributeValue, decode, spelled
 from lambdas.model.row import DATA, RECONCILED
 from lambdas.pipeline.decode import routes
-from lambdas.repair.compare import spelled
 from lambdas.repair.explain import Explanation, Verdict
 from lambdas.repair.explain import explain as find_out
 from lambdas.repair.runtime import make_reconciler, target_of

@@ -30,7 +30,7 @@ def to_csv(records: Sequence[Record]) -> str:
     flat = [_flat(one) for one in records]
     columns = _in_order({name for one in flat for name in one})
     written = StringIO()
-    writer = csv.writer(written, lineterminator="\n")
+    writer = csv.writer(written)
     if columns:
         writer.writerow(columns)
     writer.writerows([_csv_cell(one.get(name)) for name in columns] for one in flat)

@@ -7,15 +7,15 @@ from itertools import chain, islice
 from typing import Any
 
 from lambdas.asking import cursor as cursors
-from lambdas.asking.cursor import Binding, Positions
-from lambdas.asking.merge import merged
+from lambdas.asking.cursor import Binding, Place, Positions
+from lambdas.asking.merge import merged, sort_order
 from lambdas.aws.deadline import Deadline
 from lambdas.aws.together import together
 from lambdas.aws.view_reader import Meter, ViewReader
 from lambdas.model import AccessPattern, KeyCondition, Registry
 from lambdas.model.attribute import PK, SK, Attribute
-from lambdas.model.errors import QuestionError
-from lambdas.model.row import Attributes
+from lambdas.model.errors import QuestionError, ServiceError
+from lambdas.model.row import Attributes, key_of
 
 PAGE, MOST = 50, 1000  # rows of a page, if nobody says; and at most
 SECONDS = 25.0  # for a page, with retries
@@ -88,8 +88,25 @@ class Question:
             attribute.name: condition.values[f":v{position}a"]
             for position, attribute in enumerate(partition)
         }
-        question = [pattern.shape(), condition.values, self.descending]
-        return Binding(pattern.name, question, self.key, fixed, len(self.conditions))
+        shard = pattern.index.shard if pattern.index else None
+        shards = [
+            {**fixed, **({shard.name: {"N": str(number)}} if shard else {})}
+            for number in range(len(self.conditions))
+        ]
+        question = [pattern.shape(), condition.values, self.descending, len(shards)]
+        return Binding(pattern.name, question, shards, self.sort, (PK, SK))
+
+    def is_past(self, row: Attributes, last: Attributes | None) -> bool:
+        """Tell whether a row belongs before the last one that was shown, or is that one.
+
+        It came there since; or it moved to another shard, and was shown already.
+        """
+        if last is None:
+            return False
+        here, there = (sort_order(one, self.sort) for one in (row, last))
+        if here == there:
+            return key_of(row) == key_of(last)
+        return here > there if self.descending else here < there
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,18 +132,16 @@ class Asker:
             msg = f"access pattern {name!r}: limit is a whole number from 1 to {MOST}"
             raise QuestionError(msg)
         binding = question.binding
-        positions: Positions = [None] * binding.shards
-        if cursor is not None:
-            positions = cursors.read(binding, cursor)
+        place = binding.start if cursor is None else cursors.read(binding, cursor)
         meter, until = Meter(), Deadline.after(SECONDS)
-        # One more than is shown tells whether there is another page.
-        run = list(islice(self._run(question, positions, limit + 1, meter, until), limit + 1))
-        shown = run[:limit]
-        for shard, row in shown:
-            positions[shard] = {one.name: row[one.name] for one in question.key}
-        following = cursors.write(binding, positions) if len(run) > limit else None
-        rows = self._joined(question.pattern, [row for _, row in shown], until)
-        return Answer(rows, following, meter)
+        try:
+            shown, more = self._page(question, place, limit, meter, until)
+        except ServiceError as error:
+            if cursor is None or error.code != "ValidationException":
+                raise
+            raise cursors.refusal(binding, "does not fit the question") from error
+        following = cursors.write(binding, place) if more else None
+        return Answer(self._joined(question.pattern, shown, until), following, meter)
 
     def rows(self, name: str, /, **asked: Any) -> Iterator[AnsweredRow]:
         """Answer a question with all its rows, page after page."""
@@ -154,6 +169,24 @@ class Asker:
         except KeyError as error:
             raise QuestionError(error.args[0]) from error
         return Question.of(pattern, parameters, order)
+
+    def _page(
+        self, question: Question, place: Place, limit: int, meter: Meter, until: Deadline
+    ) -> tuple[list[Attributes], bool]:
+        """Read one page, move *place* to its end, and tell whether there is another."""
+        shown: list[Attributes] = []
+        last = place.last
+        # One more than is shown tells whether there is another page.
+        for shard, row in self._run(question, place.positions, limit + 1, meter, until):
+            past = question.is_past(row, last)
+            if not past and len(shown) == limit:
+                return shown, True
+            position = {one.name: row[one.name] for one in question.key}
+            place.positions[shard] = position
+            if not past:
+                shown.append(row)
+                place.last = position
+        return shown, False
 
     def _run(
         self,

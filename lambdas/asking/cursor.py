@@ -5,19 +5,21 @@ question, other parameters or another order is refused. It holds keys alone, and
 may ask a question may begin its answer anywhere.
 """
 
-from base64 import urlsafe_b64decode, urlsafe_b64encode
+from base64 import b64decode, urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from hashlib import sha256
 from json import dumps, loads
 from typing import Any, TypeAlias
 from zlib import compress, decompressobj
 
-from lambdas.model.attribute import Attribute
+from lambdas.model.attribute import PK, Attribute
 from lambdas.model.errors import QuestionError
-from lambdas.model.row import Attributes
+from lambdas.model.item import AttributeValue
+from lambdas.model.row import PARTITION_LIMIT, SORT_LIMIT, Attributes
 
-VERSION = 1
+VERSION = 2
 MARK = 12  # bytes of the checksum, and of the question's mark
 LENGTH_LIMIT = 16_000  # characters
 SIZE_LIMIT = 200_000  # bytes, unpacked
@@ -26,79 +28,110 @@ SIZE_LIMIT = 200_000  # bytes, unpacked
 Positions: TypeAlias = list[Attributes | None]
 
 
+@dataclass(slots=True)
+class Place:
+    """Where an answer is: in each shard, and in all of them together."""
+
+    positions: Positions
+    last: Attributes | None = None  # the key of the last row that was shown
+
+
 @dataclass(frozen=True, slots=True)
 class Binding:
     """The question that a cursor belongs to, and what the keys in it must look like."""
 
     pattern: str
     question: Any  # plain data
-    keys: Sequence[Attribute]
-    fixed: Mapping[str, Any]  # values of key attributes that the question fixes
-    shards: int
+    partition: Sequence[Mapping[str, AttributeValue]]  # what is fixed in each shard
+    sort: Sequence[Attribute]
+    tail: Sequence[Attribute]  # what else tells rows apart: the key of the table
 
     @property
     def mark(self) -> bytes:
         """Tell questions apart."""
         return sha256(dumps([VERSION, self.question], sort_keys=True).encode()).digest()[:MARK]
 
+    @property
+    def start(self) -> Place:
+        """The beginning of an answer."""
+        return Place([None] * len(self.partition))
 
-def write(binding: Binding, positions: Positions) -> str:
-    """Write down where a page ended."""
-    body = compress(dumps(positions, separators=(",", ":")).encode(), 9)
+    @property
+    def open(self) -> list[Attribute]:
+        """The attributes of a key that the question does not fix."""
+        fixed = self.partition[0]
+        return [one for one in dict.fromkeys((*self.sort, *self.tail)) if one.name not in fixed]
+
+
+def write(binding: Binding, place: Place) -> str:
+    """Write down where a page ended: of each key only what the question does not say."""
+    positions = [
+        one and [next(iter(one[key.name].values())) for key in binding.open]
+        for one in place.positions
+    ]
+    last = place.last and [next(iter(place.last[key.name].values())) for key in binding.open]
+    body = compress(dumps([positions, last], separators=(",", ":")).encode(), 9)
     whole = bytes([VERSION]) + binding.mark + body
     return urlsafe_b64encode(_checksum(whole) + whole).decode().rstrip("=")
 
 
-def read(binding: Binding, cursor: str) -> Positions:
+def read(binding: Binding, cursor: str) -> Place:
     """Read where the page before ended, or say why this is no cursor of the question."""
     whole = _unpack(binding, cursor)
     if whole[:1] != bytes([VERSION]):
-        raise _refusal(binding, "is of another version; ask from the beginning")
+        raise refusal(binding, "is of another version; ask from the beginning")
     if whole[1 : MARK + 1] != binding.mark:
-        raise _refusal(binding, "belongs to another question, other parameters or another order")
+        raise refusal(binding, "belongs to another question, other parameters or another order")
     try:
-        reader = decompressobj()
-        positions = loads(reader.decompress(whole[MARK + 1 :], SIZE_LIMIT))
-        sound = len(positions) == binding.shards and all(
-            one is None or _fits(binding, one) for one in positions
+        positions, last = loads(decompressobj().decompress(whole[MARK + 1 :], SIZE_LIMIT))
+        return Place(
+            [
+                one and {**fixed, **_key(binding.open, one)}
+                for one, fixed in zip(positions, binding.partition, strict=True)
+            ],
+            last and {**binding.partition[0], **_key(binding.open, last)},
         )
     except Exception as error:  # whatever a forged cursor can raise
-        raise _refusal(binding, "cannot be read") from error
-    if not sound:
-        raise _refusal(binding, "does not fit the question")
-    return list(positions)
+        raise refusal(binding, "does not fit the question") from error
 
 
-def _unpack(binding: Binding, cursor: str) -> bytes:
-    if len(cursor) > LENGTH_LIMIT:
-        raise _refusal(binding, "is too long to be one")
+def refusal(binding: Binding, why: str) -> QuestionError:
+    """Say why a cursor is none of this question."""
+    msg = f"access pattern {binding.pattern!r}: the cursor {why}"
+    return QuestionError(msg)
+
+
+def _unpack(binding: Binding, cursor: object) -> bytes:
+    if not isinstance(cursor, str) or len(cursor) > LENGTH_LIMIT:
+        raise refusal(binding, "is no text, or too long to be one")
     try:
         packed = urlsafe_b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4))
     except ValueError as error:
-        raise _refusal(binding, "cannot be read") from error
+        raise refusal(binding, "cannot be read") from error
     checksum, whole = packed[:MARK], packed[MARK:]
     if checksum != _checksum(whole):
-        raise _refusal(binding, "was cut or changed")
+        raise refusal(binding, "was cut or changed")
     return whole
 
 
-def _fits(binding: Binding, key: Mapping[str, Any]) -> bool:
-    """Tell whether a key is one of the index, in the partition that is asked."""
-    return (
-        key.keys() == {attribute.name for attribute in binding.keys}
-        and all(
-            key[attribute.name].keys() == {attribute.type}
-            and isinstance(key[attribute.name][attribute.type], str)
-            for attribute in binding.keys
-        )
-        and all(key[name] == value for name, value in binding.fixed.items())
-    )
+def _key(attributes: Sequence[Attribute], values: Sequence[str]) -> Attributes:
+    """Give values their names and types back, if they can be values of a key."""
+    key = {}
+    for attribute, value in zip(attributes, values, strict=True):
+        if not isinstance(value, str):
+            raise TypeError
+        match attribute.type:
+            case "N":
+                size = len(str(Decimal(value).as_integer_ratio()))  # raises if it is not finite
+            case "B":
+                size = len(b64decode(value, validate=True))
+            case _:
+                size = len(value.encode())
+        if not 0 < size <= (PARTITION_LIMIT if attribute == PK else SORT_LIMIT):
+            raise ValueError
+        key[attribute.name] = {attribute.type: value}
+    return key
 
 
 def _checksum(whole: bytes) -> bytes:
     return sha256(b"adminview cursor" + whole).digest()[:MARK]
-
-
-def _refusal(binding: Binding, why: str) -> QuestionError:
-    msg = f"access pattern {binding.pattern!r}: the cursor {why}"
-    return QuestionError(msg)

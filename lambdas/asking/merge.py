@@ -16,7 +16,7 @@ def merged(
 ) -> Iterator[Placed]:
     """Merge sorted runs; rows with equal sort keys keep the order of their shards."""
     placed = [_placed(shard, run) for shard, run in enumerate(runs)]
-    return merge(*placed, key=lambda one: _order(one[1], sort), reverse=descending)
+    return merge(*placed, key=lambda one: sort_order(one[1], sort), reverse=descending)
 
 
 def _placed(shard: int, run: Iterable[Attributes]) -> Iterator[Placed]:
@@ -24,5 +24,6 @@ def _placed(shard: int, run: Iterable[Attributes]) -> Iterator[Placed]:
         yield shard, row
 
 
-def _order(row: Attributes, sort: Sequence[Attribute]) -> tuple[Any, ...]:
+def sort_order(row: Attributes, sort: Sequence[Attribute]) -> tuple[Any, ...]:
+    """Say what a row is sorted by."""
     return tuple(order(row[attribute.name]) for attribute in sort)

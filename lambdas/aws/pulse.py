@@ -13,7 +13,8 @@ from lambdas.aws.settings import PulseSettings
 if TYPE_CHECKING:
     from mypy_boto3_cloudwatch import CloudWatchClient
 
-WINDOW: Final = timedelta(minutes=15)
+WINDOW: Final = timedelta(hours=24)  # as long as a stream keeps what nobody reads
+RECENT: Final = timedelta(minutes=15)
 # Metrics come minutes late: what was written only just now may have been read all the same.
 GRACE: Final = timedelta(minutes=5)
 PERIOD: Final = 60  # seconds; AWS counts all of these by the minute
@@ -27,8 +28,8 @@ Points = dict[datetime, float]
 class Beat:
     """What happened at one source lately."""
 
-    written: float  # write units, long enough ago to have been read since
-    read: float  # records, by whoever follows the stream
+    written: datetime | None  # when it was last written, long enough ago to have been read since
+    read: datetime | None  # when its stream last gave records, to whoever follows it
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +37,8 @@ class Reading:
     """What happened lately, at each source and in the sync function."""
 
     beats: Mapping[str, Beat]
-    invoked: float  # times
-    age: float | None  # seconds, of the oldest record that came last; None if none came
+    invoked: datetime | None  # when the sync last ran
+    age: float | None  # seconds, of the oldest record of its last runs; None if none was recent
 
 
 def now() -> datetime:
@@ -83,18 +84,14 @@ class CloudWatchPulse:
             table = self._tables[name]
             metrics += [_written(table), _returned(table, self._settings.label(name))]
         invoked, age, *beats = self._points(metrics, at)
-        settled = at - GRACE
-        recent = [value for when, value in age.items() if when >= settled]
+        recent = {when: value for when, value in age.items() if when >= at - RECENT}
         return Reading(
             beats={
-                name: Beat(
-                    written=sum(value for when, value in written.items() if when < settled),
-                    read=sum(read.values()),
-                )
+                name: Beat(_last(written, before=at - GRACE), _last(read))
                 for name, written, read in zip(names, beats[::2], beats[1::2], strict=True)
             },
-            invoked=sum(invoked.values()),
-            age=max(recent) / 1000 if recent else None,
+            invoked=_last(invoked),
+            age=recent[max(recent)] / 1000 if recent else None,
         )
 
     def _points(self, metrics: list[dict[str, Any]], at: datetime) -> list[Points]:
@@ -117,6 +114,12 @@ class CloudWatchPulse:
             if not (token := answer.get("NextToken")):
                 return list(found.values())
             asked["NextToken"] = token
+
+
+def _last(points: Points, before: datetime | None = None) -> datetime | None:
+    """Find when something was last counted."""
+    times = [when for when, value in points.items() if value and (not before or when < before)]
+    return max(times, default=None)
 
 
 def _written(table: str) -> dict[str, Any]:

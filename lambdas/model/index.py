@@ -15,7 +15,7 @@ INDEX_NAME = re.compile(r"[A-Za-z0-9_.-]{3,255}")
 KEY_PARTS = 4  # partition attributes, and as many sort attributes
 INCLUDE_LIMIT = 20  # non-key attributes that one index carries
 
-MOST_SHARDS = 100  # ours: a question asks them all
+MOST_SHARDS = 32  # ours: a question asks them all, and a cursor has a place in each
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -28,7 +28,7 @@ class Index:
     A partition takes about 1,000 writes a second, and one that is hotter holds up the whole sync.
     *shards* spreads each partition over so many, by the rows' owners; a question asks all of them.
     When their number changes, *shards_were* keeps the rows of the older one readable until they
-    have been written anew.
+    have been written anew. An index that had none needs a new one beside it: its key is another.
     """
 
     name: str
@@ -82,7 +82,8 @@ class Index:
     @property
     def shard(self) -> Attribute | None:
         """The partition attribute that tells shards apart, if there are several."""
-        return number(f"_{self.name}_shard") if self.shards_read > 1 else None
+        several = isinstance(self.shards_read, int) and self.shards_read > 1
+        return number(f"_{self.name}_shard") if several else None
 
     @property
     def shards_read(self) -> int:
@@ -154,6 +155,15 @@ class Index:
             raise RowError(msg)
         return encoded
 
+    def _shard_problems(self) -> Iterator[str]:
+        for count, least in ((self.shards, 1), (self.shards_were, 0)):
+            if isinstance(count, bool) or not isinstance(count, int):
+                yield f"{count!r} shards: a whole number"
+            elif not least <= count <= MOST_SHARDS:
+                yield f"{count} shards: {least} to {MOST_SHARDS}"
+        if self.shards_were == 1 < self.shards:
+            yield "an index without shards has another key: make a new one beside it"
+
     def _problems(self) -> Iterator[str]:
         """Find what DynamoDB would refuse when the index is created."""
         if not INDEX_NAME.fullmatch(self.name):
@@ -164,8 +174,7 @@ class Index:
             if len(parts) > KEY_PARTS:
                 shard = ", the shard among them" if self.shard in parts else ""
                 yield f"{len(parts)} {side} attributes{shard}; DynamoDB takes at most {KEY_PARTS}"
-        if not (0 < self.shards <= MOST_SHARDS and 0 <= self.shards_were <= MOST_SHARDS):
-            yield f"{self.shards} shards, before that {self.shards_were}: 1 to {MOST_SHARDS}"
+        yield from self._shard_problems()
         names = [attribute.name for attribute in self.key]
         if len(set(names)) != len(names):
             yield f"a key attribute is named twice in ({', '.join(names)})"

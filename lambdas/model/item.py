@@ -7,7 +7,7 @@ on (`pick`, `raw`) is never decoded, so numbers keep their 38 digits, and sets a
 
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any, TypeAlias
 
 from lambdas.model.errors import MissingAttributeError, RowError
@@ -118,6 +118,14 @@ def order(value: AttributeValue) -> Any:
     """Compare key values as DynamoDB does: text by its bytes, numbers by their value."""
     ((kind, content),) = value.items()
     return content.encode() if kind == "S" else DECODERS[kind](content)
+
+
+EXACT = Context(prec=60)  # DynamoDB keeps 38 digits
+
+
+def spelled(number: Decimal) -> str:
+    """Spell a number without needless zeros, and without an exponent."""
+    return f"{number.normalize(EXACT):f}" if number else "0"
 
 
 def encode(value: object) -> AttributeValue:

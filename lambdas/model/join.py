@@ -6,8 +6,9 @@ from typing import Any
 
 from lambdas.model.attribute import PK, SK
 from lambdas.model.index import Index
-from lambdas.model.row import RESERVED, RowKey
+from lambdas.model.row import PARTITION_LIMIT, RESERVED, SORT_LIMIT, RowKey
 from lambdas.model.template import Template, parameters
+from lambdas.model.template import problems as template_problems
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +28,19 @@ class Join:
         values = {name: value["S"] for name, value in row.items() if "S" in value}
         if not values.keys() >= self._names():
             return None
-        return self.partition.format(**values), self.sort.format(**values)
+        pk, sk = self.partition.format(**values), self.sort.format(**values)
+        possible = len(pk.encode()) <= PARTITION_LIMIT and len(sk.encode()) <= SORT_LIMIT
+        return (pk, sk) if possible else None
 
     def problems(self, index: Index | None) -> Iterator[str]:
         """Find what the answer's rows could not fill in."""
+        unreadable = [
+            *template_problems(PK, self.partition),
+            *template_problems(SK, self.sort),
+        ]
+        if unreadable:
+            yield f"join {self.name!r}: {unreadable[0]}"
+            return
         texts = {key.name for key in (index.key if index else ()) if key.type == "S"}
         texts |= {PK.name, SK.name}
         for name in sorted(self._names() - texts):

@@ -90,8 +90,10 @@ class KeyRules:
     def _sort_problems(self, sort: tuple[Attribute, ...]) -> Iterator[str]:
         fixed = _ordered(sort, self.sort)
         for one in self.ranges:
-            if one.operator == BETWEEN and len(one.templates) != BETWEEN.count("{}") - 1:
-                yield f"sort_between takes 2 templates, not {len(one.templates)}"
+            takes = one.operator.count("{}") - 1
+            if len(one.templates) != takes:
+                name = "sort_between" if one.operator == BETWEEN else "a range"
+                yield f"{name} takes {takes} templates, not {len(one.templates)}"
         if len(self.ranges) > 1:
             yield "one range at most (sort_begins, sort_between, sort_from …)"
         count = len(fixed) + len(self.ranges)
@@ -129,9 +131,21 @@ class KeyRules:
                 yield f"optional names {name!r}, which is no parameter"
             elif name in fixed:
                 yield f"{name!r} cannot be optional: all partition attributes must be given"
+        for some in (*(set(group) for group in names[len(partition) :]), self._range_names()):
+            if some & set(self.optional) and not some <= set(self.optional):
+                left = ", ".join(sorted(some - set(self.optional)))
+                yield f"{left} belongs to the same condition as what is optional, and is not"
         optional = [bool(set(some) & set(self.optional)) for some in names if some]
         if sorted(optional) != optional:
             yield "only the last conditions can be optional: sort attributes have no gap"
+
+    def _range_names(self) -> set[str]:
+        return {
+            name
+            for one in self.ranges
+            for template in one.templates
+            for name in parameters(template)
+        }
 
     def _templates(self) -> Iterator[tuple[Attribute, Template]]:
         """Pair key attributes and templates as far as they go; their number is checked apart."""

@@ -31,7 +31,7 @@ class KeyCondition:
         """Ask one shard."""
         return replace(
             self,
-            expression=f"{self.expression} AND #shard = :shard",
+            expression=f"#shard = :shard AND {self.expression}",
             names={**self.names, "#shard": attribute.name},
             values={**self.values, ":shard": value},
         )

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from lambdas.model.attribute import Attribute
 from lambdas.model.errors import RowError
-from lambdas.model.item import AttributeValue, encode
+from lambdas.model.item import AttributeValue, encode, spelled
 
 Template: TypeAlias = str
 
@@ -27,7 +27,9 @@ def fill(template: Template, attribute: Attribute, given: Mapping[str, object]) 
     names = parameters(template)
     for name in names:
         _check(name, given[name], attribute.type)
-    return encode(template.format(**given) if attribute.type == "S" else given[names[0]])
+    value = encode(template.format(**given) if attribute.type == "S" else given[names[0]])
+    # As DynamoDB spells it, or the key of a row would not be that of its question.
+    return {"N": spelled(Decimal(value["N"]))} if "N" in value else value
 
 
 def _check(name: str, value: object, type_: str) -> None:

@@ -4,13 +4,12 @@ DynamoDB gives sets back in any order, and numbers without needless zeros.
 """
 
 from collections.abc import Mapping
-from decimal import Context, Decimal
+from decimal import Decimal
 from typing import Any
 
-from lambdas.model.item import AttributeValue
+from lambdas.model.item import AttributeValue, spelled
 from lambdas.model.row import CHANGED_AT, MODEL, SEQUENCE, Attributes
 
-EXACT = Context(prec=60)  # DynamoDB keeps 38 digits
 # Which change wrote a row, and which model, says nothing about what it shows.
 CIRCUMSTANCES = frozenset({SEQUENCE, CHANGED_AT, MODEL})
 
@@ -58,11 +57,6 @@ def _content(kind: str, content: Any) -> Any:
             return [_value(element) for element in content]
         case _:
             return content
-
-
-def spelled(number: Decimal) -> str:
-    """Spell a number without needless zeros, and without an exponent."""
-    return f"{number.normalize(EXACT):f}" if number else "0"
 
 
 def _number(digits: str) -> str:

@@ -7,6 +7,7 @@ from lambdas.aws.pulse import Beat, Reading
 from lambdas.model.errors import ServiceError
 from lambdas.serving.problems import ProblemError
 
+BOTH: Final = 2  # the stream and the sync
 OLDEST: Final = 15 * 60.0  # seconds that the newest record read may be old
 NO_PULSE: Final = "there are no metrics here, so nothing is known of the streams"
 UNREADABLE: Final = "the metrics cannot be read, so nothing is known of the streams"
@@ -39,17 +40,19 @@ def health(pulse: Pulse) -> dict[str, Any]:
     sources = {name: _state(beat, reading) for name, beat in sorted(reading.beats.items())}
     found = {"sources": sources, "ageSeconds": reading.age}
     unread = [name for name, state in sources.items() if state == "unread"]
-    why = [f"{', '.join(unread)}: the table was written and its stream was not read"] * bool(unread)
+    why = []
+    if unread:
+        why.append(f"{', '.join(unread)}: the table was written and its stream was not read since")
     if reading.age is not None and reading.age > OLDEST:
         why.append(f"the sync is {reading.age:.0f} seconds behind; {OLDEST:.0f} are too many")
     if why:
-        more = {"sources": sources, "ageSeconds": reading.age}
-        raise ProblemError(HTTPStatus.SERVICE_UNAVAILABLE, "; ".join(why), more=more)
+        raise ProblemError(HTTPStatus.SERVICE_UNAVAILABLE, "; ".join(why), more=found)
     return {"status": "healthy", "detail": ALL_READ, **found}
 
 
 def _state(beat: Beat, reading: Reading) -> str:
-    """Read one source's beat; records that were fetched for a sync that never ran are not read."""
-    if not beat.written:
+    """Read one source's beat; what was fetched for a sync that did not run is not read."""
+    if beat.written is None:
         return "quiet"
-    return "read" if beat.read and reading.invoked else "unread"
+    since = [moment for moment in (beat.read, reading.invoked) if moment is not None]
+    return "read" if len(since) == BOTH and min(since) >= beat.written else "unread"

@@ -77,12 +77,12 @@ def _question(pattern: AccessPattern) -> dict[str, Any]:
     order = {"type": "string", "enum": ["asc", "desc"], "default": usual}
     paging = [_parameter(name, "query", schema, about) for name, schema, about in PAGING]
     asked = [*_asked(pattern), *paging, _parameter(ORDER, "query", order, "Of the sort keys.")]
-    return _get(pattern.name, pattern.about or pattern.name, page(pattern), asked)
+    return _get(f"ask.{pattern.name}", pattern.about or pattern.name, page(pattern), asked)
 
 
 def _count(pattern: AccessPattern) -> dict[str, Any]:
     summary = f"How many: {pattern.about or pattern.name}"
-    return _get(f"count-{pattern.name}", summary, count(pattern), _asked(pattern))
+    return _get(f"count.{pattern.name}", summary, count(pattern), _asked(pattern))
 
 
 def _asked(pattern: AccessPattern) -> list[dict[str, Any]]:

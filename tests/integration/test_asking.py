@@ -27,6 +27,9 @@ by_size = LocalIndex("BySize", sort=number("size"), include=["data"])
 DATA = {
     "of_level": AccessPattern("of-level", index=by_level, partition="{level}"),
     "since": AccessPattern("since", index=by_level, partition="{level}", sort_after="{at}"),
+    "between": AccessPattern(
+        "between", index=by_level, partition="{level}", sort_between=("{start}", "{end}")
+    ),
     "large": AccessPattern(
         "large",
         index=by_size,
@@ -76,6 +79,12 @@ def test_a_sharded_index_is_read_in_order_page_by_page(
     found = ids(cloud.asker.rows("of-level", level="ERROR", limit=limit, order=order_))
     assert found == sorted(range(0, 40, 5), reverse=order_ == "desc")
     assert ids(cloud.asker.rows("since", level="ERROR", at=25)) == [30, 35]
+    assert ids(cloud.asker.rows("between", level="ERROR", start=10, end=25, limit=2)) == [
+        10,
+        15,
+        20,
+        25,
+    ]
     assert cloud.asker.count("of-level", level="INFO") == 32
 
 

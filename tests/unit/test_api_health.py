@@ -16,6 +16,10 @@ NOW = datetime(2025, 3, 1, 9, 0, tzinfo=UTC)
 ARN = "arn:aws:dynamodb:eu-west-1:111122223333:table/Orders/stream/2025-01-01T00:00:00.000"
 
 
+def ago(minutes: int) -> datetime:
+    return NOW - timedelta(minutes=minutes)
+
+
 def health(reading: Reading | None) -> Answered:
     return Client(Lab(make_registry()).asker, Fixed(reading)).ask("/health")
 
@@ -26,8 +30,12 @@ def test_without_metrics_nothing_is_known_and_nothing_is_wrong() -> None:
 
 
 def test_quiet_sources_and_those_that_are_read_are_healthy() -> None:
-    beats = {"Orders": Beat(5, 3), "Users": Beat(0, 0), "Payments": Beat(0, 2)}
-    answered = health(Reading(beats, invoked=2, age=1.5))
+    beats = {
+        "Orders": Beat(ago(9), ago(9)),
+        "Users": Beat(None, None),
+        "Payments": Beat(None, ago(2)),
+    }
+    answered = health(Reading(beats, invoked=ago(1), age=1.5))
     assert (answered.status, answered.json) == (
         200,
         {
@@ -39,19 +47,23 @@ def test_quiet_sources_and_those_that_are_read_are_healthy() -> None:
     )
 
 
+UNREAD = "Orders: the table was written and its stream was not read since"
+
+
 @pytest.mark.parametrize(
     ("reading", "words"),
     [
         (
-            Reading({"Orders": Beat(5, 0), "Users": Beat(1, 1)}, 9, None),
-            "Orders: the table was written and its stream was not read",
+            Reading({"Orders": Beat(ago(9), None), "Users": Beat(ago(9), ago(8))}, ago(1), None),
+            UNREAD,
         ),
+        (Reading({"Orders": Beat(ago(9), ago(14))}, ago(1), None), UNREAD),
+        (Reading({"Orders": Beat(ago(1000), None)}, ago(1), None), UNREAD),
+        # Fetched for a sync that never ran, or has not since.
+        (Reading({"Orders": Beat(ago(9), ago(8))}, None, None), UNREAD),
+        (Reading({"Orders": Beat(ago(9), ago(8))}, ago(30), None), UNREAD),
         (
-            Reading({"Orders": Beat(5, 7)}, 0, None),  # fetched for a sync that never ran
-            "Orders: the table was written and its stream was not read",
-        ),
-        (
-            Reading({"Orders": Beat(5, 7)}, 9, 901.0),
+            Reading({"Orders": Beat(ago(9), ago(8))}, ago(8), 901.0),
             "the sync is 901 seconds behind; 900 are too many",
         ),
     ],
@@ -112,25 +124,30 @@ def pulse(metrics: Metrics, clock: Any = lambda: NOW) -> CloudWatchPulse:
     )
 
 
-def test_the_pulse_adds_up_what_happened_lately() -> None:
+def test_the_pulse_finds_when_things_last_happened() -> None:
     metrics = Metrics(
         ConsumedWriteCapacityUnits={12: 4.0, 6: 1.0, 2: 100.0},  # the last may not be read yet
         ReturnedRecordsCount={11: 3.0, 1: 2.0},
         Invocations={11: 1.0, 1: 1.0},
         IteratorAge={11: 90_000.0, 3: 1500.0, 1: 500.0},  # the first is over
     )
-    assert pulse(metrics).read() == Reading({"Orders": Beat(5.0, 5.0)}, 2.0, 1.5)
+    assert pulse(metrics).read() == Reading({"Orders": Beat(ago(6), ago(1))}, ago(1), 0.5)
+
+
+def test_the_age_is_that_of_the_last_runs_if_they_were_recent() -> None:
+    assert pulse(Metrics(IteratorAge={6: 80_000_000.0})).read().age == 80_000
+    assert pulse(Metrics(IteratorAge={16: 80_000_000.0})).read().age is None
 
 
 def test_what_has_no_points_did_not_happen() -> None:
-    assert pulse(Metrics()).read() == Reading({"Orders": Beat(0, 0)}, 0, None)
+    assert pulse(Metrics()).read() == Reading({"Orders": Beat(None, None)}, None, None)
 
 
 def test_metrics_are_named_as_aws_documents_them() -> None:
     metrics = Metrics()
     pulse(metrics).read()
     first = metrics.asked[0]
-    assert first["EndTime"] - first["StartTime"] == timedelta(minutes=15)
+    assert first["EndTime"] - first["StartTime"] == timedelta(hours=24)
     named = {
         one["MetricStat"]["Metric"]["MetricName"]: {
             dimension["Name"]: dimension["Value"]

@@ -1,5 +1,6 @@
 """Questions are answered in pages: each row once, in order, however many shards there are."""
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -7,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lambdas.asking.asker import MOST
+from lambdas.asking.cursor import Place, write
 from lambdas.model.errors import QuestionError
 from tests.asking_lab import Lab, make_registry
 
@@ -58,6 +60,7 @@ def test_rows_that_were_there_all_the_time_are_neither_missed_nor_repeated(
     lab = filled(Lab(make_registry(count)), weights)
     staying = {f"t{place}" for place in range(0, len(weights), 2)}
     found: list[str] = []
+    weighed = {f"t{place}": weight for place, weight in enumerate(weights)}
     cursor = None
     for step in range(200):
         answer = lab.asker.ask("of-colour", colour="red", limit=limit, cursor=cursor)
@@ -65,7 +68,8 @@ def test_rows_that_were_there_all_the_time_are_neither_missed_nor_repeated(
         if (cursor := answer.cursor) is None:
             break
         if data.draw(st.booleans()):
-            lab.put(f"new{step}", "red", data.draw(st.integers(-1000, 1000)))
+            weighed[f"new{step}"] = data.draw(st.integers(-1000, 1000))
+            lab.put(f"new{step}", "red", weighed[f"new{step}"])
         else:
             lab.delete(f"t{data.draw(st.integers(0, 15)) * 2 + 1}")
     assert cursor is None
@@ -73,6 +77,8 @@ def test_rows_that_were_there_all_the_time_are_neither_missed_nor_repeated(
         staying, key=lambda id_: weights[int(id_[1:])]
     )
     assert len(set(found)) == len(found)
+    places = [weighed[id_] for id_ in found]
+    assert places == sorted(places), "rows that came later are in order too, or not shown"
 
 
 @given(weights, st.integers(2, 6), st.integers(1, 6))
@@ -85,6 +91,24 @@ def test_rows_of_an_older_number_of_shards_stay_readable(
     new.put("fresh", "red", 5000)
     expected = [*old.pages("of-colour", 1000, colour="red")[0], "fresh"]
     assert new.pages("of-colour", 1000, colour="red") == [expected]
+
+
+@given(weights, st.integers(2, 5), st.integers(2, 5), limits)
+def test_rows_that_move_to_other_shards_between_pages_are_shown_once(
+    weights: list[int], before: int, after: int, limit: int
+) -> None:
+    old, new = Lab(make_registry(before)), Lab(make_registry(after, shards_were=before))
+    filled(old, weights)
+    new.table.rows = dict(old.table.rows)
+    found: list[str] = []
+    cursor = None
+    while True:
+        answer = new.asker.ask("of-colour", colour="red", limit=limit, cursor=cursor)
+        found += new.ids(answer.rows)
+        filled(new, weights)  # written anew, where the new model wants them
+        if (cursor := answer.cursor) is None:
+            break
+    assert found == [f"t{place}" for place in sorted(range(len(weights)), key=weights.__getitem__)]
 
 
 def test_items_spread_evenly_over_shards() -> None:
@@ -118,7 +142,7 @@ def cursor_of(lab: Lab, **asked: Any) -> str:
         ({"colour": "red", "cursor": "AAAA"}, "was cut or changed"),
         ({"colour": "red", "cursor": "é"}, "cannot be read"),
         ({"colour": "red", "cursor": ""}, "was cut or changed"),
-        ({"colour": "red", "cursor": "A" * 20_000}, "is too long"),
+        ({"colour": "red", "cursor": "A" * 20_000}, "is no text, or too long"),
     ],
 )
 def test_a_foreign_or_forged_cursor_is_refused(lab: Lab, asked: dict[str, Any], why: str) -> None:
@@ -142,6 +166,28 @@ def test_a_cursor_that_was_changed_anywhere_is_refused(data: st.DataObject) -> N
     if changed != cursor:
         with pytest.raises(QuestionError):
             lab.asker.ask("of-colour", colour="red", limit=5, cursor=changed)
+
+
+@pytest.mark.parametrize("forged", [5, b"x", None.__class__])
+def test_a_cursor_that_is_no_text_is_refused(lab: Lab, forged: Any) -> None:
+    with pytest.raises(QuestionError, match="is no text"):
+        lab.asker.ask("of-colour", colour="red", cursor=forged)
+
+
+@pytest.mark.parametrize("value", ["abc", "", "NaN", "Infinity", 5, None, "9" * 2000])
+def test_a_cursor_forged_with_care_still_has_to_fit(lab: Lab, value: Any) -> None:
+    binding = lab.asker.question("of-colour", {"colour": "red"}).binding
+    key = {"weight": {"N": value}, "PK": {"S": "p"}, "SK": {"S": "s"}}
+    forged = write(binding, Place([key, None, None]))
+    with pytest.raises(QuestionError, match="does not fit the question"):
+        lab.asker.ask("of-colour", colour="red", cursor=forged)
+
+
+def test_a_number_may_be_spelled_in_any_way(lab: Lab) -> None:
+    pages = [lab.asker.ask("heavy", colour="red", least=Decimal("5.0"), limit=3)]
+    follow: dict[str, Any] = {"colour": "red", "least": Decimal("0.5E+1"), "limit": 3}
+    pages.append(lab.asker.ask("heavy", cursor=pages[0].cursor, **follow))
+    assert [lab.ids(page.rows) for page in pages] == [["t5", "t6", "t7"], ["t8", "t9", "t10"]]
 
 
 def test_a_page_size_may_change_from_page_to_page(lab: Lab) -> None:

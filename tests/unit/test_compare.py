@@ -11,7 +11,7 @@ from lambdas.model.item import encode
 from lambdas.repair.compare import canonical, same, same_row
 
 texts = st.text(max_size=5)
-numbers = st.decimals(allow_nan=False, allow_infinity=False, places=3, min_value=-(10**30))
+numbers = st.decimals(-(10**30), 10**30, allow_nan=False, allow_infinity=False, places=3)
 scalars = st.none() | st.booleans() | texts | numbers | st.binary(max_size=4)
 sets = st.sets(texts, min_size=1) | st.sets(numbers, min_size=1)
 values = st.recursive(

@@ -185,7 +185,7 @@ def test_an_explanation_has_names_and_values_filled_in() -> None:
     told = explanation(Question.of(pattern, given), "Table")
     assert told["asked of"] == "index 'Spread' of Table"
     assert told["key condition"] == (
-        "kind = ':v0a' AND level = 1.50 AND at BETWEEN 'a' AND \"it's\""
+        "kind = ':v0a' AND level = 1.5 AND at BETWEEN 'a' AND \"it's\""
     )
     assert told["shards"] == "4, asked together and merged"
     assert told["order"] == "descending"
@@ -202,9 +202,9 @@ def test_rows_are_written_exactly() -> None:
     }
     written = to_csv([record(row), {"PK": "c", "x": 1, "data": {"s": 'say "no", then\nyes'}}])
     assert written == (
-        "PK,SK,data.half,data.n,data.s,raw,set,x\n"
-        f'a,b,0.5,{digits},é,AAE=,"[""a"",""b""]",\n'
-        'c,,,,"say ""no"", then\nyes",,,1\n'
+        "PK,SK,data.half,data.n,data.s,raw,set,x\r\n"
+        f'a,b,0.5,{digits},é,AAE=,"[""a"",""b""]",\r\n'
+        'c,,,,"say ""no"", then\nyes",,,1\r\n'
     )
     assert to_csv([]) == ""
 

@@ -74,6 +74,14 @@ WHOLE = {"org": "{org}", "region": "{region}"}
             {"partition": WHOLE, "joins": [Join("team", "TEAM#{size}", "DETAILS")]},
             "join 'team' needs 'size', which is no key attribute of text",
         ),
+        (
+            {"partition": WHOLE, "sort_between": ("{a}", "{b}"), "optional": ["b"]},
+            "a belongs to the same condition as what is optional",
+        ),
+        ({"partition": WHOLE, "sort_begins": ("{a}", "{b}")}, "a range takes 1 templates, not 2"),
+        ({"partition": WHOLE, "joins": [Join("j", "", "A")]}, "the template for 'PK' is empty"),
+        ({"partition": WHOLE, "joins": [Join("j", "{PK", "A")]}, "cannot be read"),
+        ({"partition": WHOLE, "joins": [Join("j", "{PK!r}", "A")]}, "needs a plain name"),
         ({"partition": WHOLE, "joins": [Join("a team", "{PK}", "X")]}, "its name is a word"),
         ({"partition": WHOLE, "joins": [Join("data", "{PK}", "X")]}, "a row has that already"),
         ({"partition": WHOLE, "joins": [Join("org", "{PK}", "X")]}, "a row has that already"),
@@ -142,8 +150,11 @@ def test_a_range_may_include_its_bound_or_not(range_: str, operator: str) -> Non
     [
         ({"partition": ["a", "b", "c", "d"], "shards": 2}, "the shard among them"),
         ({"partition": "a", "shards": 0}, "0 shards"),
-        ({"partition": "a", "shards": 101}, "1 to 100"),
-        ({"partition": "a", "shards_were": -1}, "1 to 100"),
+        ({"partition": "a", "shards": 101}, "1 to 32"),
+        ({"partition": "a", "shards_were": -1}, "0 to 32"),
+        ({"partition": "a", "shards": 2.5}, "a whole number"),
+        ({"partition": "a", "shards": True}, "a whole number"),
+        ({"partition": "a", "shards": 4, "shards_were": 1}, "make a new one beside it"),
     ],
 )
 def test_shards_that_cannot_be_are_refused(declared: dict[str, Any], why: str) -> None:

@@ -7,8 +7,8 @@ import pytest
 
 from lambdas.model import Source, number
 from lambdas.model.errors import UnreadableRecordError
+from lambdas.model.item import spelled
 from lambdas.pipeline.decode import Route
-from lambdas.repair.compare import spelled
 from lambdas.repair.target import target_by_key, target_by_owner
 
 things = Source("Things", partition_key="id")
