@@ -176,7 +176,8 @@ class Api:
             raise ProblemError(HTTPStatus.CONFLICT, detail)
         for row in found.values():
             return _ok(text(self.renderer.row(row, PROVENANCE)))
-        raise ProblemError(HTTPStatus.NOT_FOUND, "there is no row of this key")
+        detail = "there is no row of this key; # is written %23 in a path"
+        raise ProblemError(HTTPStatus.NOT_FOUND, f"{detail}, and {EXACTLY}")
 
 
 def _readings(path: str) -> Iterator[RowKey]:
