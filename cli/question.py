@@ -95,7 +95,7 @@ def run(model: Registry, pattern: AccessPattern, given: dict[str, str], options:
         _explain({"question": pattern.name} | explanation(question, settings.view_table))
     if options.count:
         number = asker.count(pattern.name, **values)
-        typer.echo(text({"count": number}) if options.json else number)
+        typer.echo(text({"pattern": pattern.name, "count": number}) if options.json else number)
     else:
         _answer(asker, question, values, options)
     if options.explain:
@@ -134,14 +134,14 @@ def _answer(asker: Asker, question: Question, values: dict[str, Any], options: O
         cursor = following
     shown = [renderer.answered(one, pattern.shows) for one in found]
     if options.json:
-        typer.echo(text({"rows": shown, "cursor": cursor}))
+        typer.echo(text({"pattern": pattern.name, "rows": shown, "cursor": cursor}))
     elif options.csv:
         typer.echo(rows.to_csv([_flat(one) for one in shown]), nl=False)
     else:
         asked = " ".join(f"{name}={value}" for name, value in values.items())
         rows.print_table(_table(f"{pattern.name} {asked}".strip(), pattern, found, shown))
     if cursor and not options.json:
-        rows.note(f"more: --cursor {cursor}")
+        rows.note(f"there is more: add --all, or --cursor {cursor}")
 
 
 def _pages(
@@ -158,7 +158,7 @@ def _pages(
 
 def _flat(shown: dict[str, Any]) -> dict[str, Any]:
     """Put what is shown of a row into columns: keys, data, and the data of the rows beside it."""
-    beside = {name: row and row["data"] for name, row in shown["joined"].items()}
+    beside = {name: row["data"] if row else {} for name, row in shown["joined"].items()}
     return {**shown["key"], **shown["index"], DATA: shown["data"], **beside}
 
 

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from cli.show import cell, table
 from lambdas.model.attribute import PK, SK
-from lambdas.model.row import Attributes
+from lambdas.model.row import DATA, Attributes
 from lambdas.serving.render import plain, text
 
 Record: TypeAlias = Mapping[str, Any]  # plain JSON, by attribute
@@ -81,5 +81,11 @@ def _csv_cell(value: Any) -> str:
 
 
 def _in_order(names: Iterable[str]) -> list[str]:
-    """Put a row's key first, the rest by name."""
-    return sorted(names, key=lambda name: (name not in KEY, name))
+    """Put a row's key first, then its other attributes by name, then those of maps: its data first.
+
+    A map's attribute has its map before a point.
+    """
+    return sorted(
+        names,
+        key=lambda name: (name not in KEY, "." in name, not name.startswith(f"{DATA}."), name),
+    )

@@ -14,6 +14,7 @@ from lambdas.model.item import decode
 from lambdas.model.row import DATA, Attributes
 
 PALE = "dim"
+TITLE_WIDTH = 78  # columns; a longer title is folded
 
 
 def plain(value: Any) -> Any:
@@ -68,9 +69,10 @@ def facts(title: str, rows: Mapping[str, Any]) -> Table:
 
 
 def table(title: str, **more: Any) -> Table:
-    """Begin a table in the house's style."""
+    """Begin a table in the house's style, wide enough for its title."""
     return Table(
         title=escape(title),
+        min_width=min(TITLE_WIDTH, max(map(len, title.splitlines() or [""]))),
         title_justify="left",
         title_style="bold",
         box=SIMPLE_HEAD,

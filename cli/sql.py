@@ -136,7 +136,8 @@ def refusal(made: Plan) -> str:
     fixed = " and ".join(f"{name} = …" for name in made.partition)
     return (
         f"the statement would scan the whole {made.place}: its condition does not fix "
-        f"{', '.join(made.missing)}. Let it say {fixed}, joined by AND, or give --scan"
+        f"{', '.join(made.missing)}. Let it say {fixed}, joined by AND and with text in single "
+        "quotes; or ask with `adminview query`, or give --scan"
     )
 
 
@@ -178,4 +179,4 @@ def _show(found: list[dict[str, Any]], cursor: str | None, *, json: bool, csv: b
     else:
         rows.print_table(rows.to_table("", found))
     if cursor:
-        rows.note(f"more: --cursor {cursor}")
+        rows.note(f"there is more: add --all, or --cursor {cursor}")

@@ -202,9 +202,9 @@ def test_rows_are_written_exactly() -> None:
     }
     written = to_csv([record(row), {"PK": "c", "x": 1, "data": {"s": 'say "no", then\nyes'}}])
     assert written == (
-        "PK,SK,data.half,data.n,data.s,raw,set,x\r\n"
-        f'a,b,0.5,{digits},é,AAE=,"[""a"",""b""]",\r\n'
-        'c,,,,"say ""no"", then\nyes",,,1\r\n'
+        "PK,SK,raw,set,x,data.half,data.n,data.s\r\n"
+        f'a,b,AAE=,"[""a"",""b""]",,0.5,{digits},é\r\n'
+        'c,,,,1,,,"say ""no"", then\nyes"\r\n'
     )
     assert to_csv([]) == ""
 
