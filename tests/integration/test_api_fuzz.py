@@ -67,6 +67,7 @@ def url() -> Iterator[str]:
         server.shutdown()
         thread.join()
         server.server_close()
+        cloud.stop()  # moto keeps its tables for the next one in this process
 
 
 def with_examples(described: dict[str, Any]) -> dict[str, Any]:
