@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from cli.engines import ACCESS_KEY, REGION, SECRET_KEY
 from cli.local_cloud import LocalCloud
 from cli.main import app
 from lambdas.model.errors import AdminViewError
@@ -26,16 +25,9 @@ def shop(start: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> LocalCl
     """Start the shop, with a user, an order, and an order that is poison."""
     cloud: LocalCloud = start(registry())
     monkeypatch.chdir(tmp_path)
-    for name, value in {
-        "AWS_ENDPOINT_URL": cloud.engine.dynamodb_url,
-        "AWS_ENDPOINT_URL_SQS": cloud.engine.sqs_url,
-        "ADMINVIEW_DEAD_LETTER_QUEUE_URL": cloud.queue_url,
-        "AWS_ACCESS_KEY_ID": ACCESS_KEY,
-        "AWS_SECRET_ACCESS_KEY": SECRET_KEY,
-        "AWS_DEFAULT_REGION": REGION,
-        "COLUMNS": "200",
-    }.items():
+    for name, value in cloud.environment.items():
         monkeypatch.setenv(name, value)
+    monkeypatch.setenv("COLUMNS", "200")
     quick = partial(make_replayer, patience=Patience(for_letters=0, before_retry=1))
     monkeypatch.setattr("cli.mailroom.make_replayer", quick)
     cloud.put("Users", USER)

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from cli.engines import ACCESS_KEY, REGION, SECRET_KEY
 from cli.local_cloud import LocalCloud
 from cli.query import app
 from lambdas.model.errors import QuestionError
@@ -23,12 +22,7 @@ OF_USER = ("orders-of-user", "--user-id", "user-123")
 def shop(start: Any, monkeypatch: pytest.MonkeyPatch) -> LocalCloud:
     """Start the shop, with a user and five orders."""
     cloud: LocalCloud = start(registry())
-    for name, value in {
-        "AWS_ENDPOINT_URL": cloud.engine.dynamodb_url,
-        "AWS_ACCESS_KEY_ID": ACCESS_KEY,
-        "AWS_SECRET_ACCESS_KEY": SECRET_KEY,
-        "AWS_DEFAULT_REGION": REGION,
-    }.items():
+    for name, value in cloud.environment.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr("cli.query.registry", registry)
     cloud.put("Users", USER)

@@ -15,7 +15,7 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from cli.engines import ACCESS_KEY, REGION, SECRET_KEY, EngineName
+from cli.engines import EngineName
 from cli.local_cloud import LocalCloud
 from cli.sql import sql
 from lambdas.model.errors import QuestionError
@@ -36,12 +36,7 @@ ORDERS = (
 def shop(start: Any, monkeypatch: pytest.MonkeyPatch) -> LocalCloud:
     """Start the shop, with a user and five orders."""
     cloud: LocalCloud = start(registry())
-    for name, value in {
-        "AWS_ENDPOINT_URL": cloud.engine.dynamodb_url,
-        "AWS_ACCESS_KEY_ID": ACCESS_KEY,
-        "AWS_SECRET_ACCESS_KEY": SECRET_KEY,
-        "AWS_DEFAULT_REGION": REGION,
-    }.items():
+    for name, value in cloud.environment.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr("cli.sql.registry", registry)
     cloud.put("Users", USER)
