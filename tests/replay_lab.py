@@ -183,9 +183,11 @@ class FakeReconciler:
     log: list[str]
     results: dict[str, Reconciled | AdminViewError] = field(default_factory=dict)
     rows: dict[str, frozenset[RowKey]] = field(default_factory=dict)
+    deadlines: list[Deadline] = field(default_factory=list)
     model: str = "model-1"
 
-    def reconcile(self, target: Target, *, until: Deadline) -> Reconciled:  # noqa: ARG002 - the real one's
+    def reconcile(self, target: Target, *, until: Deadline) -> Reconciled:
+        self.deadlines.append(until)
         self.log.append(f"reconcile {target.owner}")
         self.rows[target.owner] = target.rows
         result = self.results.get(target.owner, Reconciled(put=1))

@@ -69,7 +69,9 @@ def test_what_is_no_request_at_all_is_a_problem_too(port: int) -> None:
     assert b"application/problem+json" in head
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:8080", "", "10.0.0.1", "[::2]:80"])
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:8080", "", "10.0.0.1", "[::2]:80", "[", "evil@localhost"]
+)
 def test_a_page_that_points_its_own_name_at_this_machine_learns_nothing(host: str) -> None:
     asked = client()
     assert asked.ask("/patterns", Host=host).status == 421

@@ -226,3 +226,9 @@ def test_a_join_finds_its_row_by_the_keys_of_the_answer() -> None:
     row = {"PK": {"S": "p"}, "GSI2_SK": {"S": "USER#1"}, "n": {"N": "1"}}
     assert join.key(row) == ("USER#1", "PROFILE")
     assert join.key({"PK": {"S": "p"}}) is None
+
+
+def test_a_join_whose_key_no_row_can_have_finds_none() -> None:
+    join = Join("other", partition="{PK}", sort="{PK}")
+    assert join.key({"PK": {"S": "x" * 1024}}) == ("x" * 1024, "x" * 1024)
+    assert join.key({"PK": {"S": "x" * 1025}}) is None

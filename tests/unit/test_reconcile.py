@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from lambdas.aws.deadline import Deadline
-from lambdas.model import Item, Row, Source, view
+from lambdas.model import Item, Row, Source, number, view
 from lambdas.model.errors import (
     MovingItemError,
     OwnershipError,
@@ -240,3 +240,21 @@ def test_trouble_with_aws_is_passed_on(lab: Lab) -> None:
     lab.sources.when_read = refuse
     with pytest.raises(ServiceError, match="read an item: AWS answered AccessDeniedException"):
         lab.reconcile()
+
+
+def test_rows_name_the_item_as_its_source_spells_its_key() -> None:
+    numbers = Source("Numbers", partition_key=number("n"))
+
+    @view(numbers)
+    def one(item: Item) -> Iterator[Row]:
+        yield Row(f"N#{item['n']}", "ONE", data={"value": "1"})
+
+    class Spelling:
+        def read(self, *_: Any, **__: Any) -> Any:
+            return {"n": {"N": "100"}}
+
+    rows = FakeRows()
+    reconciler = Reconciler(cast("Any", Spelling()), cast("Any", rows), "model-1")
+    target = Target(Route("numbers", numbers, (one,)), {"n": {"N": "1E+2"}})
+    reconciler.reconcile(target, until=SOON)
+    assert [row[OWNER]["S"] for row in rows.rows.values()] == ["Numbers/100"]

@@ -49,6 +49,8 @@ HOSTILE = {
     "a key that cannot be sent": ours(key={"id": {"S": "\ud800"}}),
     "an empty key": ours(key={"id": {"S": ""}}),
     "a key of another source": ours(key={"other": {"S": "a"}}),
+    "a row that no table can hold": ours(rows=[["", "x"]]),
+    "a row with too long a key": ours(rows=[["x", "x" * 1025]]),
     "a batch without end": lambdas_own(batchSize=float("inf")),
     "a batch that ends before it begins": lambdas_own(5, 1),
     "a sequence number without end": lambdas_own(endSequenceNumber="9" * 5000),
@@ -210,3 +212,10 @@ def test_an_expired_batch_names_the_commands_and_the_time_range(lab: Lab) -> Non
     assert "2026-09-21T14:13:20Z to 2026-09-21T14:14:20Z" in reason
     assert "adminview verify --source Things --repair" in reason
     assert "adminview dlq discard --source Things --error ExpiredRecordsError" in reason
+
+
+def test_one_letter_that_gets_no_answer_does_not_hold_up_the_others_for_ever(lab: Lab) -> None:
+    lab.sqs.add(ours("a"))
+    lab.replay(until=Deadline.after(10_000), end=Deadline.after(10_000))
+    (until,) = lab.reconciler.deadlines
+    assert until.remaining <= 60

@@ -249,3 +249,15 @@ def test_any_tampering_is_found_exactly_and_after_a_repair_nothing_is_found(
     assert repaired.total["left"] == 0
     assert expected(right, lab.view) == set()
     assert not found(lab.verify())
+
+
+def test_while_a_view_raises_rows_that_name_no_item_are_left(lab: Lab) -> None:
+    """The item whose view raises may be the one that derives them."""
+    lab.view["Z", "1"] = {"PK": {"S": "Z"}, "SK": {"S": "1"}}
+    lab.write("Things", {"id": "poison"}, synced=False)
+    run = lab.verify(repair=True)
+    assert ("Z", "1") in lab.view
+    assert run.total["left"] == 2
+    del lab.dynamodb.tables["Things"][("poison",)]
+    lab.verify(repair=True)
+    assert ("Z", "1") not in lab.view

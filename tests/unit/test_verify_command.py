@@ -303,3 +303,11 @@ def test_two_commands_do_not_share_a_state(lab: Lab, state: Path) -> None:
         pytest.raises(SettingsError, match="another verification is using"),
     ):
         lab.command(state)
+
+
+def test_no_repair_is_advised_for_what_none_can_mend(state: Path) -> None:
+    lab = Lab()
+    lab.write("Things", {"id": "poison"}, synced=False)
+    status, said = lab.command(state)
+    assert status == 1
+    assert said.endswith("is not equal to the sources: 1 difference left\n")

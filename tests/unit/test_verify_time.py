@@ -247,3 +247,14 @@ def test_what_is_written_down_is_a_moment_that_does_not_move(lab: Lab) -> None:
     glance.counts["Things"]["items"] += 1
     run.turn_page(Segment(Stage.ITEMS, "Things", 0, 1), {"id": {"S": "a"}}, glance)
     assert before == {}
+
+
+@pytest.mark.parametrize("repair", [False, True])
+def test_rows_that_are_missing_and_repairs_are_paid_for_too(lab: Lab, repair: bool) -> None:  # noqa: FBT001 - a case
+    for number in range(20):
+        lab.put(f"t{number}", synced=False, **{f"p{part}": "1" for part in range(50)})
+    began, rate = lab.now, 20
+    verifier = lab.verifier(max_rcu=rate)
+    verifier.verify(verifier.begin(lab.scope(repair=repair)))
+    most_of_one_item = 60
+    assert lab.dynamodb.units <= rate * (lab.now - began + 1) + 2 * most_of_one_item
