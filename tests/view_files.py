@@ -3,6 +3,7 @@
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
 
 from lambdas.model import Registry
 from tests.shop import registry
@@ -10,6 +11,11 @@ from tests.shop import registry
 
 def with_view_file(file: Path, text: str) -> Registry:
     """Write a view file, and collect it with the shop's own, as if it stood in their folder."""
+    return Registry.of([*registry().modules, load_view_file(file, text)])
+
+
+def load_view_file(file: Path, text: str) -> ModuleType:
+    """Write a view file, and load it as `view_file_` and its name; no two of one name."""
     file.write_text(text)
     spec = spec_from_file_location(f"view_file_{file.stem}", file)
     assert spec
@@ -17,4 +23,4 @@ def with_view_file(file: Path, text: str) -> Registry:
     module = module_from_spec(spec)
     sys.modules[module.__name__] = module  # where the fingerprint looks for its source
     spec.loader.exec_module(module)
-    return Registry.of([*registry().modules, module])
+    return module

@@ -4,6 +4,7 @@ from lambdas.model.attribute import Attribute, binary, number, text
 from lambdas.model.index import Index, IndexEntry, LocalIndex
 from lambdas.model.item import Item, Wire
 from lambdas.model.join import Join
+from lambdas.model.migration import Migration, migration
 from lambdas.model.pattern import AccessPattern, KeyCondition
 from lambdas.model.registry import Registry
 from lambdas.model.row import Row
@@ -19,12 +20,14 @@ __all__ = [
     "Join",
     "KeyCondition",
     "LocalIndex",
+    "Migration",
     "Registry",
     "Row",
     "Source",
     "View",
     "Wire",
     "binary",
+    "migration",
     "number",
     "text",
     "view",

@@ -3,8 +3,12 @@
 AdminViewError
 ├── DeclarationError           a view file contradicts itself or another one
 ├── QuestionError              an access pattern was asked with the wrong parameters
+│   └── BeingBuiltError        or rightly, but before all the rows of its answer are there
 ├── SettingsError              the function was deployed or started with wrong settings
 ├── ServiceError               AWS would not do what was asked, and went on refusing
+├── BulkError                  work on a whole table cannot go on now
+│   ├── SegmentTakenError      somebody else works on this segment
+│   └── TooManyFailuresError   more items failed than were to be tolerated
 ├── RepairError                an item cannot be reconciled now
 │   ├── MovingItemError        it changed faster than its rows could be written
 │   ├── ExpiredRecordsError    the stream has forgotten the records that a letter is about
@@ -14,6 +18,7 @@ AdminViewError
     ├── MissingAttributeError  a view asked for an attribute that the item does not have
     ├── ViewError              a view raised something of its own
     ├── RowError               a view made a row that DynamoDB would refuse
+    ├── MigrationError         a migration asked for what cannot be set, or cannot be guarded
     ├── OwnershipError         two source items claim one row
     └── RefusedRowError        DynamoDB itself refused a row
 
@@ -34,6 +39,7 @@ class AdminViewError(Exception):
     """Something AdminView can explain."""
 
     place = ""  # the view and the line of its file, where one is to blame
+    touched: frozenset[tuple[str, str]] = frozenset()  # rows that were written before it came
 
 
 class DeclarationError(AdminViewError):
@@ -42,6 +48,16 @@ class DeclarationError(AdminViewError):
 
 class QuestionError(AdminViewError):
     """Say how an access pattern is to be asked."""
+
+
+class BeingBuiltError(QuestionError):
+    """Refuse a question rather than answer it with a part of its rows."""
+
+    def __init__(self, pattern: str) -> None:
+        super().__init__(
+            f"question {pattern!r} is being built: its rows are not all there yet; "
+            "ask again when `adminview apply` has switched it on"
+        )
 
 
 class SettingsError(AdminViewError):
@@ -54,6 +70,25 @@ class ServiceError(AdminViewError):
     def __init__(self, code: str, asked: str, *, answered: bool = True) -> None:
         super().__init__(f"{asked}: {'AWS answered' if answered else 'no answer of AWS:'} {code}")
         self.code = code
+
+
+class BulkError(AdminViewError):
+    """Say why work on a whole table stops; what is done stays done."""
+
+
+class SegmentTakenError(BulkError):
+    """Somebody else works on a segment, or died over it a moment ago."""
+
+    def __init__(self, run: str, number: int, seconds: float) -> None:
+        super().__init__(
+            f"segment {number} of {run} is in other hands, or was a moment ago: "
+            f"it can be taken in {seconds:.0f} seconds"
+        )
+        self.seconds = seconds
+
+
+class TooManyFailuresError(BulkError):
+    """More items of a segment failed than were to be tolerated: something is wrong with all."""
 
 
 class RepairError(AdminViewError):
@@ -97,12 +132,16 @@ class MissingAttributeError(RecordError, KeyError):
 class ViewError(RecordError):
     """A view raised. Carries the kind of the error, not its text: that may quote data."""
 
-    def __init__(self, cause: BaseException) -> None:
-        super().__init__(f"the view raised {kind_of(cause)}")
+    def __init__(self, cause: BaseException, what: str = "view") -> None:
+        super().__init__(f"the {what} raised {kind_of(cause)}")
 
 
 class RowError(RecordError):
     """A view made a row that DynamoDB would refuse."""
+
+
+class MigrationError(RecordError):
+    """A migration asked for what cannot be set, or looked where no condition can."""
 
 
 class OwnershipError(RecordError):

@@ -23,6 +23,17 @@ def fingerprint(shape: dict[str, Any], code: Iterable[str]) -> str:
     return sha256(dumps([shape, trees]).encode()).hexdigest()[:LENGTH]
 
 
+def imports(code: str) -> set[str]:
+    """List the modules that a view file may use: each name that it imports, and what that is of."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Import):
+            found |= {name.name for name in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module, *(f"{node.module}.{name.name}" for name in node.names)}
+    return found
+
+
 def _walk(node: Any) -> Iterator[str]:
     """Write a syntax tree down, in an order and a form of our own."""
     if isinstance(node, list):

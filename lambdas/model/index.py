@@ -1,7 +1,7 @@
 """Secondary indexes of AdminViewTable, and the keys a row gets in them."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 from zlib import crc32
@@ -68,6 +68,26 @@ class Index:
         for problem in self._problems():
             msg = f"index {name!r}: {problem}"
             raise DeclarationError(msg)
+
+    @staticmethod
+    def from_shape(shape: Mapping[str, Any]) -> "Index":
+        """Make an index as it was described, by whatever model."""
+        carries: dict[str, Any] = {
+            "include": shape["include"],
+            "all_because": "it is described so" if shape["projection"] == "ALL" else "",
+        }
+        sort = [Attribute(*key) for key in shape["sort"]]
+        if shape.get("local"):
+            return LocalIndex(shape["name"], sort=sort[0], **carries)
+        shards, shards_were = shape.get("shards", (1, 0))
+        return Index(
+            shape["name"],
+            partition=[Attribute(*key) for key in shape["partition"]],
+            sort=sort,
+            shards=shards,
+            shards_were=shards_were,
+            **carries,
+        )
 
     @property
     def key(self) -> tuple[Attribute, ...]:

@@ -1,18 +1,21 @@
 """What DynamoDB asks of a key condition, checked when a question is declared."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from lambdas.model.attribute import PK, SK, Attribute
 from lambdas.model.index import Index
+from lambdas.model.item import AttributeValue
 from lambdas.model.row import RESERVED
-from lambdas.model.template import Template, parameters, problems, several
+from lambdas.model.template import Template, any_value, parameters, problems, several
 
 # One template, several in order, or several by the names of their attributes.
 Given: TypeAlias = Template | Sequence[Template] | Mapping[str, Template]
 
 TAKEN = ("limit", "cursor", "order")
+EQUAL = "{} = {}"
 BEGINS = "begins_with({}, {})"
 BETWEEN = "{} BETWEEN {} AND {}"
 
@@ -33,6 +36,14 @@ class Comparison:
     attribute: Attribute
     templates: tuple[Template, ...]
 
+    def may_fit(self, row: Mapping[str, AttributeValue]) -> bool:
+        """Tell whether a row can meet it for some parameters: by the fixed parts of a text."""
+        value = row.get(self.attribute.name, {}).get("S")
+        if value is None or self.operator not in {EQUAL, BEGINS}:
+            return True
+        pattern = any_value(self.templates[0]) + (".*" if self.operator == BEGINS else "")
+        return re.fullmatch(pattern, value, re.DOTALL) is not None
+
 
 @dataclass(frozen=True, slots=True)
 class KeyRules:
@@ -48,10 +59,10 @@ class KeyRules:
         """Pair each key attribute that the question fixes with its templates, in order."""
         partition, sort = self._keys()
         for attribute, template in zip(partition, _ordered(partition, self.partition), strict=True):
-            yield Comparison("{} = {}", attribute, (template,))
+            yield Comparison(EQUAL, attribute, (template,))
         fixed = _ordered(sort, self.sort)
         for attribute, template in zip(sort, fixed, strict=False):
-            yield Comparison("{} = {}", attribute, (template,))
+            yield Comparison(EQUAL, attribute, (template,))
         for one in self.ranges:
             yield Comparison(one.operator, sort[len(fixed)], one.templates)
 

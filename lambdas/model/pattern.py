@@ -128,6 +128,12 @@ class AccessPattern:
         index = self.index.name if self.index else None
         return KeyCondition(index, " AND ".join(parts), names, values)
 
+    def may_show(self, row: Mapping[str, AttributeValue]) -> bool:
+        """Tell whether a row can be in an answer, whatever the parameters."""
+        keys = self.index.stored_key if self.index else ()
+        there = all(key.name in row for key in keys)
+        return there and all(one.may_fit(row) for one in self._comparisons)
+
     def shape(self) -> dict[str, Any]:
         """Describe the pattern as plain data, for the model's fingerprint."""
         return {

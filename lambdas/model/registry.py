@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from lambdas.model.attribute import PK, SK, Attribute
 from lambdas.model.errors import DeclarationError
-from lambdas.model.fingerprint import fingerprint
+from lambdas.model.fingerprint import fingerprint, imports
 from lambdas.model.index import Index
 from lambdas.model.pattern import AccessPattern
 from lambdas.model.row import DATA, OWNER_INDEX, PROVENANCE, RESERVED
@@ -91,6 +91,25 @@ class Registry:
     def fingerprint(self) -> str:
         """Identify the model: what is declared, and the code of the views, comments aside."""
         return fingerprint(self.shape(), [inspect.getsource(module) for module in self.modules])
+
+    def description(self) -> dict[str, Any]:
+        """Describe the model, and its code by source, so that two models can be compared."""
+        code = {source.name: self._code_of(source) for source in self.sources}
+        return {"fingerprint": self.fingerprint, **self.shape(), "code": code}
+
+    def _code_of(self, source: Source) -> str:
+        """Identify the code that derives a source's rows: its view files, and what they import.
+
+        A file without views may serve any of them.
+        """
+        code = {module.__name__: inspect.getsource(module) for module in self.modules}
+        others = {view.module for view in self.views} - {
+            view.module for view in self.views_of(source)
+        }
+        used = code.keys() - others
+        while more := {name for one in used for name in imports(code[one])} & code.keys() - used:
+            used |= more
+        return fingerprint({}, [text for name, text in code.items() if name in used])
 
     def _problems(self) -> Iterator[str]:
         """Find declarations that contradict each other; name both sides."""

@@ -1,5 +1,6 @@
 """Templates of key values: ``USER#{user_id}``."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from string import Formatter
@@ -20,6 +21,12 @@ def several(templates: Template | Sequence[Template]) -> tuple[Template, ...]:
 def parameters(template: Template) -> list[str]:
     """List the parameters that a template names."""
     return [name for _, name, _, _ in Formatter().parse(template) if name is not None]
+
+
+def any_value(template: Template) -> str:
+    """Write a template as a regular expression that its values match."""
+    pieces = [(text, name) for text, name, _, _ in Formatter().parse(template)]
+    return "".join(re.escape(text) + (".+" if name is not None else "") for text, name in pieces)
 
 
 def fill(template: Template, attribute: Attribute, given: Mapping[str, object]) -> AttributeValue:

@@ -3,15 +3,15 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from inspect import isgeneratorfunction
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from lambdas.model.errors import DeclarationError
-from lambdas.model.item import Item, encode
+from lambdas.model.item import Item
+from lambdas.model.kind import Predicate, kind
 from lambdas.model.row import Row
 from lambdas.model.source import Source
 
 Derivation: TypeAlias = Callable[[Item], Iterator[Row]]
-Predicate: TypeAlias = Callable[[Item], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,8 @@ class View:
     derive: Derivation
     applies: Predicate
     module: str
+
+    what: ClassVar[str] = "view"
 
     @property
     def name(self) -> str:
@@ -45,27 +47,7 @@ def view(
     The kinds of a single-table source are told apart by the beginning of the sort key
     (*sort_begins*), by attribute values (*where*), by a predicate (*when*), or by several of them.
     """
-    if not isinstance(source, Source):
-        msg = f"a view is on a Source, not on {source!r}"
-        raise DeclarationError(msg)
-    if sort_begins is not None and (source.sort_key is None or source.sort_key.type != "S"):
-        msg = (
-            f"a view on {source.name!r} is for sort keys that begin with {sort_begins!r}, "
-            "but the source has no sort key of text"
-        )
-        raise DeclarationError(msg)
-    conditions = [
-        condition
-        for condition in (
-            _sort_key_begins(source, sort_begins) if sort_begins is not None else None,
-            _attributes_equal(where) if where else None,
-            when,
-        )
-        if condition is not None
-    ]
-
-    def applies(item: Item) -> bool:
-        return all(condition(item) for condition in conditions)
+    applies = kind("a view", source, sort_begins=sort_begins, where=where, when=when)
 
     def declare(derive: Derivation) -> View:
         if not isgeneratorfunction(derive):
@@ -76,14 +58,3 @@ def view(
         return View(source, derive, applies, derive.__module__)
 
     return declare
-
-
-def _sort_key_begins(source: Source, prefix: str) -> Predicate:
-    assert source.sort_key is not None  # checked where the view is declared
-    name = source.sort_key.name
-    return lambda item: item[name].startswith(prefix)
-
-
-def _attributes_equal(expected: dict[str, Any]) -> Predicate:
-    wires = {name: encode(value) for name, value in expected.items()}
-    return lambda item: all(item.has(name, wire) for name, wire in wires.items())

@@ -2,7 +2,7 @@
 
 The text of an error can quote a customer, whoever wrote it. So a text is passed on only if our own
 code raised the error, and an attribute is named only if the view file itself names it: the keys of
-a map may be data.
+a map may be data. The same holds for migrations.
 """
 
 import ast
@@ -12,18 +12,19 @@ from types import TracebackType
 
 from lambdas import model
 from lambdas.model.errors import MissingAttributeError, RecordError, ViewError
+from lambdas.model.migration import Migration
 from lambdas.model.view import View
 
 OURS = {Path(model.__file__).parent, Path(__file__).parent}
 
 
-def blame(error: BaseException, view: View) -> RecordError:
+def blame(error: BaseException, view: View | Migration) -> RecordError:
     """Make of any error one that can be told, with the line of the view file where it passed."""
     files = list(_frames(error.__traceback__))
     innermost = Path(files[-1][0]) if files else Path()
     told: RecordError
     if not isinstance(error, RecordError) or innermost.parent not in OURS:
-        told = ViewError(error)
+        told = ViewError(error, view.what)
     elif isinstance(error, MissingAttributeError):
         words = _words(view.derive.__code__.co_filename)
         told = MissingAttributeError(error.name, told=error.name in words)
@@ -41,10 +42,10 @@ def _frames(traceback: TracebackType | None) -> list[tuple[str, int]]:
     return found
 
 
-def _place(frames: list[tuple[str, int]], view: View) -> str:
+def _place(frames: list[tuple[str, int]], view: View | Migration) -> str:
     """Find the last line of the view's own file that an error passed."""
     lines = [line for file, line in frames if file == view.derive.__code__.co_filename]
-    return f"view {view.name!r} at {view.module}{f':{lines[-1]}' if lines else ''}"
+    return f"{view.what} {view.name!r} at {view.module}{f':{lines[-1]}' if lines else ''}"
 
 
 @cache

@@ -16,6 +16,7 @@ by_payment = Index("GSI3", partition="GSI3_PK", include=["data"])
 dashboard = Index(
     "OrderDashboard", partition="customerId", sort=["status", "orderDate"], include=["data"]
 )
+by_delivery_date = Index("DeliveryDate-Index", partition="DeliveryDate", include=["data"])
 
 orders_of_user = AccessPattern(
     "orders-of-user",
@@ -53,6 +54,12 @@ order_by_payment = AccessPattern(
     index=by_payment,
     partition="PAYMENT#{transaction_id}",
     about="The order behind a payment",
+)
+orders_by_delivery_date = AccessPattern(
+    "orders-by-delivery-date",
+    index=by_delivery_date,
+    partition="{delivery_date}",
+    about="The orders to be delivered on one day",
 )
 orders_of_customer = AccessPattern(
     "orders-of-customer",
@@ -92,16 +99,20 @@ def order(item: Item) -> Iterator[Row]:
     yield Row(
         user,
         f"ORDER#{item['SK']}",
-        data=item.pick("OrderId", "Status", "OrderDate", "CreatedAt", "Total", "Items"),
+        data=item.pick(
+            "OrderId", "Status", "OrderDate", "CreatedAt", "DeliveryDate", "Total", "Items"
+        ),
         indexes=[
             dashboard(item["CustomerId"], status, item["OrderDate"]),
-            # Sparse: a closed order is in no status list, an unpaid one behind no payment.
+            # Sparse: a closed order is in no status list, an unpaid one behind no payment, an old
+            # one on no day.
             *(
                 [by_status(f"ORDER#STATUS#{status}", f"CREATED_AT#{item['CreatedAt']}")]
                 if status in OPEN
                 else []
             ),
             *([by_payment(f"PAYMENT#{item['TransactionId']}")] if "TransactionId" in item else []),
+            *([by_delivery_date(item["DeliveryDate"])] if "DeliveryDate" in item else []),
         ],
     )
     if status != "CANCELLED":

@@ -1,0 +1,157 @@
+"""The model does not move without its lock and a reason."""
+
+import json
+from copy import deepcopy
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from cli import model as command
+from cli.evolution import lock as files
+from cli.evolution.lock import Lock
+from lambdas.model.errors import SettingsError
+from lambdas.views import registry
+
+TODAY = date(2026, 11, 16)
+REASON = "The panel lists orders by their day"
+
+
+def described(**changes: Any) -> dict[str, Any]:
+    """Describe the model, as it is or otherwise."""
+    return deepcopy(registry().description()) | changes
+
+
+@pytest.fixture
+def lock(tmp_path: Path) -> Lock:
+    """Begin with the model locked, in a folder of its own."""
+    lock = Lock(tmp_path)
+    lock.write(described(), "The model as it is", TODAY)
+    assert list(lock.problems(described())) == []
+    return lock
+
+
+def test_the_model_is_locked_with_a_reason() -> None:
+    """If this fails: adminview model lock --reason "why it changes", and commit both files."""
+    assert list(Lock().problems(registry().description())) == []
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"fingerprint": "000000000000"},
+        {"indexes": registry().description()["indexes"][1:]},
+        {"code": dict.fromkeys(registry().description()["code"], "0")},
+        {"views": []},
+    ],
+)
+def test_a_model_that_moved_is_told_what_to_do(lock: Lock, changes: dict[str, Any]) -> None:
+    problem = next(lock.problems(described(**changes)))
+    assert problem.startswith("model.lock.json does not describe the model ")
+    assert 'run `adminview model lock --reason "why it changes"`' in problem
+
+
+def test_a_lock_without_its_entry_is_not_enough(lock: Lock) -> None:
+    moved = described(fingerprint="000000000000")
+    lock.path.write_text(files.as_text(moved))
+    (problem,) = lock.problems(moved)
+    assert problem.startswith("the newest entry of MODEL_CHANGES.md is not about the model 0000")
+    assert "adminview model lock --reason" in problem
+
+
+def test_an_entry_without_its_lock_is_not_enough(lock: Lock) -> None:
+    moved = described(fingerprint="000000000000")
+    before = lock.path.read_text()
+    lock.write(moved, REASON, TODAY)
+    lock.path.write_text(before)
+    (problem,) = lock.problems(moved)
+    assert problem.startswith("model.lock.json does not describe the model 000000000000")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("2026-11-16", "yesterday", "has no day such as 2026-01-31: 'yesterday'"),
+        ("2026-11-16", "2026-11-31", "has no day such as 2026-01-31: '2026-11-31'"),
+        ("The model as it is", "", "does not say why, in some words"),
+        ("The model as it is", "- Rows: of Orders must be rebuilt", "does not say why"),
+    ],
+)
+def test_an_entry_has_a_day_and_a_reason(lock: Lock, old: str, new: str, problem: str) -> None:
+    lock.changes.write_text(lock.changes.read_text().replace(old, new))
+    assert problem in "; ".join(lock.problems(described()))
+
+
+def test_the_newest_entry_comes_first(lock: Lock) -> None:
+    text = lock.changes.read_text()
+    lock.changes.write_text(text + "\n## 2026-12-24 - 000000000000\n\nPut below by hand\n")
+    (problem,) = lock.problems(described())
+    assert problem.endswith("the newest entry comes first")
+
+
+def test_a_lock_edited_by_hand_is_noticed(lock: Lock) -> None:
+    lock.path.write_text(json.dumps(described()))
+    (problem,) = lock.problems(described())
+    assert "edited by hand" in problem
+
+
+def test_a_change_adds_an_entry_with_its_reason_and_what_changed(lock: Lock) -> None:
+    first = lock.changes.read_text()
+    moved = described(fingerprint="000000000000")
+    moved["indexes"] = moved["indexes"][1:]
+    lock.write(moved, f"  {REASON}\nand month ", date(2026, 11, 17))
+    assert lock.changes.read_text() == first.replace(
+        "## 2026-11-16",
+        f"## 2026-11-17 - 000000000000\n\n{REASON} and month\n\n- Indexes: dropped: GSI1\n\n"
+        "## 2026-11-16",
+    )
+    assert lock.path.read_text().endswith("}\n")
+    assert lock.read() == moved
+    assert list(lock.problems(moved)) == []
+
+
+@pytest.mark.parametrize("reason", ["", "  ", "why not", "... !! ?"])
+def test_a_change_without_a_reason_is_refused(lock: Lock, reason: str) -> None:
+    before = lock.changes.read_text(), lock.path.read_text()
+    with pytest.raises(SettingsError, match="say why the model changes, in 3 words or more"):
+        lock.write(described(fingerprint="000000000000"), reason, TODAY)
+    assert (lock.changes.read_text(), lock.path.read_text()) == before
+
+
+def test_nothing_is_locked_twice(lock: Lock) -> None:
+    with pytest.raises(SettingsError, match="nothing to lock"):
+        lock.write(described(), REASON, TODAY)
+
+
+def test_the_command_writes_both_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "Lock", lambda: Lock(tmp_path))
+    assert CliRunner().invoke(command.app, ["lock"]).exit_code == 2
+    done = CliRunner().invoke(command.app, ["lock", "--reason", REASON])
+    assert done.output == (
+        "wrote model.lock.json and MODEL_CHANGES.md: commit both with the change\n"
+    )
+    assert list(Lock(tmp_path).problems(described())) == []
+    again = CliRunner().invoke(command.app, ["lock", "--reason", REASON])
+    assert isinstance(again.exception, SettingsError)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "<<<<<<< HEAD",
+        "[]",
+        "{}",
+        '{"fingerprint": 1}',
+        json.dumps(described(indexes=[{"name": "GSI1"}])),
+        json.dumps(described(indexes=7)),
+        json.dumps(described(patterns=[1])),
+        json.dumps(described(code=[])),
+    ],
+)
+def test_a_file_that_describes_no_model_is_named(lock: Lock, text: str) -> None:
+    lock.path.write_text(text)
+    with pytest.raises(SettingsError, match=r"model\.lock\.json does not describe a model"):
+        lock.read()
