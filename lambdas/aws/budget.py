@@ -4,12 +4,15 @@ import time
 from collections.abc import Callable
 from threading import Lock
 
+FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0  # seconds, while a table throttles
+
 
 class Budget:
     """A bucket that fills at a steady rate and holds a second's worth.
 
     What a call takes is known only when it has been answered. So a call may overdraw the bucket,
-    and the next ones wait until that is made good.
+    and the next ones wait until that is made good. When a table throttles, all wait: longer each
+    time that it does so again at once.
     """
 
     def __init__(
@@ -23,27 +26,43 @@ class Budget:
         self._sleep = sleep
         self._units = per_second or 0.0
         self._filled_at = clock()
+        self._closed_until = self._filled_at
+        self._pause = 0.0
         self._lock = Lock()
 
     def wait(self) -> None:
         """Wait until nothing is owed; call it before each call that spends."""
-        if self.per_second is None:
-            return
+        if (rest := self.rest) > 0:
+            self._sleep(rest)  # once: whoever ends the sleep early means it
+
+    @property
+    def rest(self) -> float:
+        """Seconds until nothing is owed, and a table that throttled has had its pause."""
         with self._lock:
-            self._fill(self.per_second)
-            owed = -self._units
-        if owed > 0:
-            self._sleep(owed / self.per_second)  # once: whoever ends the sleep early means it
+            now = self._fill()
+            owed = -self._units / self.per_second if self.per_second else 0.0
+            return max(0.0, owed, self._closed_until - now)
 
     def spend(self, units: float) -> None:
         """Take what a call has cost."""
-        if self.per_second is None:
-            return
         with self._lock:
-            self._fill(self.per_second)
-            self._units -= units
+            self._fill()
+            if self.per_second is not None:
+                self._units -= units
 
-    def _fill(self, rate: float) -> None:
+    def throttled(self) -> None:
+        """Yield: another caller has the table's capacity now."""
+        with self._lock:
+            now = self._clock()
+            if now < self._closed_until:
+                return  # the calls that were under way say it too
+            soon = now - self._closed_until < self._pause
+            self._pause = min(self._pause * 2, LONGEST_PAUSE) if soon else FIRST_PAUSE
+            self._closed_until = now + self._pause
+
+    def _fill(self) -> float:
         now = self._clock()
-        self._units = min(rate, self._units + (now - self._filled_at) * rate)
-        self._filled_at = now
+        if rate := self.per_second:
+            self._units = min(rate, self._units + (now - self._filled_at) * rate)
+            self._filled_at = now
+        return now

@@ -1,8 +1,21 @@
 """The time an invocation has left."""
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from time import monotonic
+
+# Linux alone has it; elsewhere the monotonic clock itself does not stop.
+BOOT_CLOCK = getattr(time, "CLOCK_BOOTTIME", None)
+
+
+def awake_or_asleep() -> float:
+    """Tell the seconds that pass, also while the machine sleeps: `monotonic` stops on a laptop."""
+    if BOOT_CLOCK is not None:
+        return time.clock_gettime(BOOT_CLOCK)
+    if hasattr(time, "clock_gettime"):
+        return time.clock_gettime(time.CLOCK_MONOTONIC)
+    return monotonic()
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,5 +46,8 @@ class Deadline:
 
     def within(self, seconds: float) -> "Deadline":
         """Set a deadline *seconds* from now, or at this one if that is sooner."""
-        limit = Deadline.after(seconds)
-        return Deadline(0.0, lambda: -min(self.remaining, limit.remaining))
+        return self.or_sooner(Deadline.after(seconds))
+
+    def or_sooner(self, other: "Deadline") -> "Deadline":
+        """Take the one that comes first; each goes by its own clock."""
+        return Deadline(0.0, lambda: -min(self.remaining, other.remaining))

@@ -55,6 +55,14 @@ class Observability:
             self._metrics.add_metric(f"Letters{name}", MetricUnit.Count, count)
         self._metrics.flush_metrics()
 
+    def worked(self, told: Mapping[str, Any]) -> None:
+        """Tell how far a segment of bulk work is."""
+        self._logger.info("segment worked on", **told)
+
+    def failed(self, reason: str) -> None:
+        """Tell why something cannot be done for one item, which is not named."""
+        self._logger.warning("item failed", reason=reason)
+
     def _measure(self, tally: Tally) -> None:
         self._metrics.add_dimension("source", tally.source or "unknown")
         for name, value in tally.counts().items():

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from time import time
 from typing import TYPE_CHECKING, Protocol
@@ -87,11 +87,15 @@ def runtime() -> Runtime:
 
 
 def read_settings() -> Settings:
-    """Read this container's settings, and let X-Ray watch if they say so."""
+    """Read this container's settings, and let X-Ray watch if they say so.
+
+    The model is the code's own: while a function is updated, code and environment change one after
+    the other, and a row must not carry the fingerprint of views that did not derive it.
+    """
     settings = Settings.from_env(os.environ)
     if settings.tracing:
         _trace()
-    return settings
+    return replace(settings, model=registry().fingerprint)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """Reads in bulk, each paid from a budget: a table's segments page by page, items by the hundred.
 
-They are eventually consistent, which costs half: for a first look, never for the last word.
+They are eventually consistent unless asked otherwise, which costs half: for a first look, never for
+the last word.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -51,6 +52,7 @@ class BulkReader:
         start: Attributes | None,
         *,
         until: Callable[[], Deadline],
+        limit: int | None = None,
         **only: Any,
     ) -> Page:
         """Read one page of a segment; *only* says which items and attributes of it.
@@ -64,7 +66,7 @@ class BulkReader:
             TableName=table,
             Segment=segment[0],
             TotalSegments=segment[1],
-            Limit=self._page_limit(),
+            Limit=limit or self._page_limit(),
             ReturnConsumedCapacity="TOTAL",
             **only,
             **begin,
@@ -82,6 +84,7 @@ class BulkReader:
         keys: Sequence[Mapping[str, AttributeValue]],
         *,
         until: Callable[[], Deadline],
+        consistent: bool = False,
     ) -> Iterator[Attributes]:
         """Read the items of different *keys*; those that are not there are left out."""
         for share in chunks(keys, READ_LIMIT):
@@ -91,7 +94,7 @@ class BulkReader:
                 self.budget.wait()
                 if not fruitless:
                     end = until()
-                items, unprocessed = self._get(table, left, end)
+                items, unprocessed = self._get(table, left, end, consistent=consistent)
                 fruitless = fruitless + 1 if len(unprocessed) == len(left) else 0
                 left = unprocessed
                 yield from items
@@ -100,24 +103,25 @@ class BulkReader:
 
     def count(self, table: str, *, until: Deadline) -> int:
         """Say about how many items a table has: DynamoDB counts them every few hours."""
-        return int(self._describe(table, until).get("ItemCount", 0))
+        return int(self.describe(table, until).get("ItemCount", 0))
 
     def place(self, table: str, *, until: Deadline) -> str:
         """Tell a table apart from all that have its name, elsewhere or before it."""
-        found = self._describe(table, until)
+        found = self.describe(table, until)
         return f"{found['TableArn']} of {found['CreationDateTime'].timestamp():.0f}"
 
-    def _describe(self, table: str, until: Deadline) -> Any:
+    def describe(self, table: str, until: Deadline) -> Any:
+        """Give what DynamoDB knows of a table."""
         call = partial(self._client.describe_table, TableName=table)
         return persist(call, f"describe {table}", self._backoff, until)["Table"]
 
     def _get(
-        self, table: str, keys: list[Any], until: Deadline
+        self, table: str, keys: list[Any], until: Deadline, *, consistent: bool
     ) -> tuple[list[Attributes], list[Any]]:
         """Make one call: what was found, and the keys that DynamoDB left unprocessed."""
         call = partial(
             self._client.batch_get_item,
-            RequestItems={table: {"Keys": keys}},
+            RequestItems={table: {"Keys": keys, "ConsistentRead": consistent}},
             ReturnConsumedCapacity="TOTAL",
         )
         answer: Any = persist(call, f"read items of {table}", self._backoff, until)

@@ -1,8 +1,9 @@
 """What a function is told by its environment: names spelled once, for infra and Lambda alike."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from json import JSONDecodeError, dumps, loads
+from typing import Any
 
 from lambdas.model.errors import SettingsError
 
@@ -16,12 +17,22 @@ MODEL = "ADMINVIEW_MODEL"
 TRACING = "ADMINVIEW_TRACING"
 SYNC_FUNCTION = "ADMINVIEW_SYNC_FUNCTION"
 STREAMS = "ADMINVIEW_STREAMS"
+BUILDING = "ADMINVIEW_BUILDING"
+MAPPINGS = "ADMINVIEW_MAPPINGS"  # source name -> UUID of the mapping of its stream, as JSON
 
 # Outputs of the stacks, by which a deployment is found.
 SETTINGS_OUTPUT = "Settings"  # of the sync stack: the environment, as JSON
-REPLAY_FUNCTION_OUTPUT = "ReplayFunctionName"  # of the recovery stack, as is the next
+MAPPINGS_OUTPUT = "Mappings"  # of the sync stack: what functions are told as MAPPINGS
+REPLAY_FUNCTION_OUTPUT = "ReplayFunctionName"  # of the recovery stack, as are the next
 VERIFY_FUNCTION_OUTPUT = "VerifyFunctionName"
-API_URL_OUTPUT = "ApiUrl"  # of the API stack
+BACKFILL_MACHINE_OUTPUT = "BackfillMachineArn"
+MIGRATE_MACHINE_OUTPUT = "MigrateMachineArn"  # where there are migrations
+API_URL_OUTPUT = "ApiUrl"  # of the API stack, as is the next
+QUESTIONS_OUTPUT = "Questions"  # the model that is asked, and what of it is being built, as JSON
+
+# In the templates of the stacks whose functions know the model: its description, as JSON text, for
+# the CDK would leave out what is null in it.
+MODEL_METADATA = "AdminViewModel"
 
 
 def stack_name(prefix: str, stage: str, part: str) -> str:
@@ -95,3 +106,48 @@ class PulseSettings:
         if not environ.get(SYNC_FUNCTION):
             return None
         return cls(environ[SYNC_FUNCTION], loads(environ[STREAMS]))
+
+
+@dataclass(frozen=True, slots=True)
+class Building:
+    """The questions that are being built: each with the older index to ask meanwhile, if any.
+
+    A name that no pattern has is not refused: while a function is updated, the code of one model
+    may see the environment of another for a moment, and must answer the other questions.
+    """
+
+    questions: Mapping[str, str | None] = field(default_factory=dict)
+
+    def to_env(self) -> dict[str, str]:
+        """Write it as an environment variable; none if nothing is being built."""
+        return {BUILDING: dumps(dict(self.questions))} if self.questions else {}
+
+    @classmethod
+    def from_env(cls, environ: Mapping[str, str]) -> "Building":
+        """Read it back, or say what would be right."""
+        text = environ.get(BUILDING)
+        if not text:
+            return cls()
+        try:
+            return cls.read(loads(text), BUILDING)
+        except JSONDecodeError as error:
+            msg = f"{BUILDING} is not JSON; expected {BUILDING_EXAMPLE}"
+            raise SettingsError(msg) from error
+
+    @classmethod
+    def read(cls, given: Any, where: str) -> "Building":
+        """Take plain data for it, if it is such."""
+        if isinstance(given, dict) and all(one is None or _is_name(one) for one in given.values()):
+            return cls(given)
+        msg = f"{where} is not understood; expected {BUILDING_EXAMPLE}"
+        raise SettingsError(msg)
+
+
+BUILDING_EXAMPLE = (
+    'a JSON object such as {"orders-by-status": "GSI1", "orders-by-day": null}: each question that '
+    "is being built, with the older index that answers it meanwhile, or null to refuse it"
+)
+
+
+def _is_name(given: object) -> bool:
+    return isinstance(given, str) and bool(given)

@@ -1,4 +1,4 @@
-"""The source tables. They are read here, and never written."""
+"""The source tables, read. Only `updates` writes to them, and only for a migration."""
 
 from functools import partial
 from typing import TYPE_CHECKING

@@ -12,20 +12,18 @@ from time import time
 from lambdas.aws.deadline import Deadline
 from lambdas.aws.owned_rows import OwnedRows
 from lambdas.aws.source_tables import SourceTables
-from lambdas.model.errors import MovingItemError, OwnershipError, RecordError, RefusedRowError
-from lambdas.model.item import Image
-from lambdas.model.row import (
-    OWNER,
-    RECONCILED,
-    ROW_LIMIT,
-    Attributes,
-    RowKey,
-    provenance,
-    row_size,
+from lambdas.model.errors import (
+    MovingItemError,
+    OwnershipError,
+    RecordError,
+    RefusedRowError,
+    RepairError,
 )
-from lambdas.pipeline.derive import derive
+from lambdas.model.item import Image
+from lambdas.model.row import OWNER, Attributes, RowKey
 from lambdas.repair.compare import same, same_row
 from lambdas.repair.target import Target
+from lambdas.repair.wanted import wanted
 
 ROUNDS = 10  # while the item moves; a hotter one is tried again later
 CLAIMED_TWICE = (
@@ -113,11 +111,20 @@ class Reconciler:
         faster than they can be written, and a ServiceError if AWS goes on refusing.
         """
         touched = set(target.rows)
+        try:
+            return self._repeat(target, touched, until)
+        except (RecordError, RepairError) as error:
+            # A letter about it must name them: the owner index may not know them when it is read.
+            error.touched = frozenset(touched)
+            raise
+
+    def _repeat(self, target: Target, touched: set[RowKey], until: Deadline) -> Reconciled:
+        """Write an item's rows until it did not change meanwhile; *touched* grows by them."""
         done = Reconciled()
         item = self._read(target, until)
         for _ in range(ROUNDS):
             plan = self._plan(target, item, touched, until)
-            touched |= plan.wanted.keys()  # the owner index may not know yet what this round writes
+            touched.update(plan.wanted)  # the owner index may not know yet what this round writes
             done += self._apply(plan, until)
             again = self._read(target, until)
             if same(item, again):
@@ -134,11 +141,9 @@ class Reconciler:
     ) -> Plan:
         # As DynamoDB itself spells the key, if there is an item to tell.
         owner = target.route.source.owner(item) if item else target.owner
-        stamp = provenance(owner, RECONCILED, self.now(), self.model)
-        derived = derive(target.route.views, item, room=ROW_LIMIT - row_size(stamp)).rows
-        wanted = {key: {**row, **stamp} for key, row in derived.items()}
-        known = {*self.rows.find(owner, until=until), *touched, *wanted}
-        return Plan(item, self.rows.read(known, until=until), wanted, owner)
+        rows = wanted(target.route, owner, item, self.now(), self.model)
+        known = {*self.rows.find(owner, until=until), *touched, *rows}
+        return Plan(item, self.rows.read(known, until=until), rows, owner)
 
     def _apply(self, plan: Plan, until: Deadline) -> Reconciled:
         """Write what a plan says. A row that cannot be written keeps no other from it."""

@@ -61,6 +61,28 @@ def test_without_a_rate_nobody_waits() -> None:
     budget.wait()
 
 
+def test_a_table_that_throttles_closes_the_budget_for_all_threads() -> None:
+    time = Time()
+    budget = Budget(None, lambda: time.now, time.sleep)
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda _: budget.throttled(), range(100)))
+        assert set(pool.map(lambda _: budget.rest, range(100))) == {1.0}
+    budget.wait()
+    assert (time.now, budget.rest) == (1.0, 0.0)
+    budget.throttled()
+    assert budget.rest == 2.0
+
+
+def test_a_pause_and_a_debt_pass_side_by_side() -> None:
+    time = Time()
+    budget = Budget(10, lambda: time.now, time.sleep)
+    budget.spend(40)
+    budget.throttled()
+    assert budget.rest == 3.0
+    budget.spend(-40)
+    assert budget.rest == 1.0
+
+
 def test_threads_share_one_budget() -> None:
     time = Time()
     budget = Budget(10, lambda: time.now, time.sleep)

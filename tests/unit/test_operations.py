@@ -54,7 +54,7 @@ def test_the_runtime_is_made_from_the_environment(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "x")
     made = runtime.__wrapped__()
     assert "prod-Orders" in made.routes
-    assert made.model == "abc"
+    assert made.model == registry().fingerprint
 
 
 def observe(records: list[dict[str, Any]], capsys: Any, **with_: Any) -> tuple[list[Any], Any, str]:

@@ -192,6 +192,19 @@ def test_an_item_that_never_rests_is_given_up_after_some_rounds(lab: Lab) -> Non
     assert lab.sources.reads == ROUNDS + 1
 
 
+def test_a_reconcile_that_fails_tells_which_rows_it_may_have_written(lab: Lab) -> None:
+    lab.sources.when_read = lambda number: lab.item(**{f"P{number}": "1"})
+    with pytest.raises(MovingItemError) as moving:
+        lab.reconcile("before")
+    written = {f"P{number}" for number in range(1, ROUNDS + 1)}
+    assert {sk for _, sk in moving.value.touched} == {"before", *written}
+
+    lab.sources.when_read = lambda _: lab.sources.items.update(a={"id": "a", "poison": "1"})
+    with pytest.raises(ViewError) as poison:
+        lab.reconcile("before")
+    assert poison.value.touched == {("THING#a", "before")}
+
+
 def test_an_item_whose_view_raises_keeps_its_rows(lab: Lab) -> None:
     lab.sources.items["a"] = {"id": "a", "poison": True}
     lab.row("A", "1")

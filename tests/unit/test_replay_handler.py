@@ -13,6 +13,7 @@ from lambdas.aws.settings import NAMESPACE, SERVICE, Settings
 from lambdas.model.errors import SettingsError, ViewError
 from lambdas.repair.runtime import replayer
 from lambdas.replay import ROUND_RESERVE, replay
+from lambdas.views import registry
 from tests.fakes import Context
 from tests.replay_lab import Lab, ours
 
@@ -126,5 +127,5 @@ def test_the_replayer_is_made_from_the_environment(monkeypatch: pytest.MonkeyPat
         monkeypatch.setenv(name, value)
     made = replayer.__wrapped__()
     assert "prod-Orders" in made.errands.routes
-    assert made.reconciler.model == "abc"
+    assert made.reconciler.model == registry().fingerprint
     assert made.retry_seconds >= 360, "the owner index lags"

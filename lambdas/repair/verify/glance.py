@@ -6,24 +6,15 @@ from dataclasses import dataclass
 
 from lambdas.model.errors import RecordError
 from lambdas.model.item import Image
-from lambdas.model.row import (
-    OWNER,
-    RECONCILED,
-    ROW_LIMIT,
-    Attributes,
-    RowKey,
-    key_of,
-    provenance,
-    row_size,
-)
+from lambdas.model.row import OWNER, Attributes, RowKey, key_of
 from lambdas.pipeline.decode import Route
-from lambdas.pipeline.derive import derive
 from lambdas.repair.compare import same_row
 from lambdas.repair.target import Target, target_by_owner
 from lambdas.repair.verify.differences import digest, failing
 from lambdas.repair.verify.run import Glance
 from lambdas.repair.verify.scope import Stage
 from lambdas.repair.verify.suspects import Suspect
+from lambdas.repair.wanted import wanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +29,10 @@ class Claim:
 def claim(route: Route, item: Image, at: float, model: str) -> Claim:
     """Derive an item's rows. Raises a RecordError only if the item cannot be an owner."""
     owner = route.source.owner(item)
-    stamp = provenance(owner, RECONCILED, at, model)
     try:
-        rows = derive(route.views, item, room=ROW_LIMIT - row_size(stamp)).rows
+        return Claim(owner, item, wanted(route, owner, item, at, model))
     except RecordError:
         return Claim(owner, item, None)
-    return Claim(owner, item, {key: {**row, **stamp} for key, row in rows.items()})
 
 
 def claims(

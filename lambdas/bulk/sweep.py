@@ -1,0 +1,132 @@
+"""Remove the rows that nothing derives any more, which a change of the model has left.
+
+Neither a row's age nor its fingerprint says so. One whose content did not change keeps the
+fingerprint it was written with; and one of the very same model is left behind where another model
+was deployed for a while and taken back. So the items of all rows are read, and only a row that its
+item does not derive is suspect; then its item is reconciled, which deletes the row if that is still
+so.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from time import time
+from typing import Any
+
+from lambdas.aws.deadline import Deadline
+from lambdas.aws.runtime import Post
+from lambdas.aws.scan import BulkReader, Page, owners_only
+from lambdas.aws.together import together
+from lambdas.bulk.failures import Failures
+from lambdas.bulk.segment import Segment
+from lambdas.model.errors import RecordError
+from lambdas.model.row import ROW_LIMIT, Attributes, RowKey
+from lambdas.pipeline.decode import Route
+from lambdas.pipeline.derive import derive
+from lambdas.repair.reconcile import Reconciler
+from lambdas.repair.target import Target, target_by_owner
+from lambdas.repair.verify.glance import by_owner
+
+Suspect = tuple[str, list[RowKey]]  # an owner, and rows of it
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """The view, and the sources that its rows name."""
+
+    routes: Mapping[str, Route]  # by the names of their sources
+    view_table: str
+    reader: BulkReader
+    reconciler: Reconciler
+    post: Post
+    source: str | None = None  # only rows of this one
+    now: Callable[[], float] = time
+    most: int = 250  # all of a page may be suspect, and are reconciled while the lease lasts
+
+    def read(self, segment: Segment, start: Attributes | None, limit: int, until: Deadline) -> Page:
+        """Read a page of the view."""
+        only = owners_only(self.source)
+        return self.reader.page(
+            self.view_table, segment.part, start, until=lambda: until, limit=limit, **only
+        )
+
+    def plan(self, items: Sequence[Attributes], until: Deadline) -> "PageOfRows":
+        """Find the rows that their items do not derive."""
+        suspects: list[Suspect] = []
+        targets: dict[str, list[Target]] = {}
+        for owner, rows in by_owner(items).items():
+            if target := target_by_owner(self.routes.values(), owner, rows):
+                targets.setdefault(target.route.source.name, []).append(target)
+            elif owner and self._is_undeclared(owner):
+                suspects.append((owner, sorted(rows)))
+        unjudged: list[Target] = []
+        for some in targets.values():
+            suspects += self._underived(some, unjudged, until)
+        return PageOfRows(self, suspects, len(unjudged))
+
+    def redo(self, note: Sequence[Any], until: Deadline) -> Counter[str]:
+        """Reconcile the items of a page that was not finished."""
+        failures = Failures(self.post, self.reconciler.model, self.now)
+
+        def reconcile(suspect: Any) -> Counter[str]:
+            owner, rows = suspect
+            return self._reconcile(owner, [(pk, sk) for pk, sk in rows], failures, until)
+
+        counts = sum(together(reconcile, note), Counter[str]())
+        counts["failed"] += failures.send(until)
+        return counts
+
+    def _is_undeclared(self, owner: str) -> bool:
+        """Tell whether an owner is of a source that is declared no more."""
+        return owner.partition("/")[0] not in self.routes
+
+    def _underived(
+        self, targets: Sequence[Target], unjudged: list[Target], until: Deadline
+    ) -> list[Suspect]:
+        """Find the rows of some items of one source that their views do not make."""
+        route = targets[0].route
+        keys = [one.key for one in targets]
+        items = self.reader.get(route.table, keys, until=lambda: until)
+        found = {route.source.owner(item): item for item in items}
+        suspects = []
+        for one in targets:
+            try:
+                derived = derive(route.views, found.get(one.owner), room=ROW_LIMIT).rows
+            except RecordError:
+                unjudged.append(one)  # what it derives cannot be told: its rows stay
+                continue
+            if left := sorted(one.rows - derived.keys()):
+                suspects.append((one.owner, left))
+        return suspects
+
+    def _reconcile(
+        self, owner: str, rows: Sequence[RowKey], failures: Failures, until: Deadline
+    ) -> Counter[str]:
+        if self._is_undeclared(owner):
+            deleted = [self.reconciler.rows.delete(owner, row, until=until) for row in rows]
+            return Counter(deleted=sum(deleted))
+        target = target_by_owner(self.routes.values(), owner, rows)
+        if target is None:
+            return Counter()
+        with failures.of(target):
+            done = self.reconciler.reconcile(target, until=until)
+            return Counter(rows=done.put, deleted=done.deleted)
+        return Counter()
+
+
+@dataclass(frozen=True, slots=True)
+class PageOfRows:
+    """The rows of a page that nothing seems to derive."""
+
+    task: Sweep
+    suspects: Sequence[Suspect]
+    unjudged: int = 0  # items whose views raise
+
+    @property
+    def note(self) -> list[Any]:
+        """The owners, and their rows."""
+        return list(self.suspects)
+
+    def do(self, until: Deadline) -> Counter[str]:
+        """Reconcile the items."""
+        return self.task.redo(self.suspects, until) + Counter(unjudged=self.unjudged)

@@ -1,0 +1,184 @@
+"""One worker on one segment: note, do, move on. It can be killed anywhere and begun again.
+
+Before a page is written, the record of the segment says what is in hand. Whoever finds such a
+record puts that right first: an item that was deleted since then is on no page any more, and only
+the note still names it. Where the next page begins is written down with its note, in one step.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from json import dumps
+
+from lambdas.aws.deadline import Deadline, awake_or_asleep
+from lambdas.aws.metered import Metered
+from lambdas.aws.progress_table import WORK_SECONDS, ProgressTable
+from lambdas.bulk.segment import Record, Segment
+from lambdas.bulk.task import Task
+from lambdas.model.errors import SegmentTakenError, ServiceError, TooManyFailuresError
+
+FIRST_PAGE = 25  # items, while nothing is known of what they take
+MOST_OWED, LITTLE_OWED = 1.0, 0.25  # seconds that a page may keep the others waiting
+NOTE_LIMIT = 300 * 1024  # bytes: DynamoDB takes 400 KB for the whole record
+REDONE_AT_ONCE = 25
+ALIVE_SECONDS = WORK_SECONDS / 2  # between two signs of life, at most
+NAP_SECONDS = 1.0  # the longest, so that a stop is soon noticed
+PAGE_RESERVE = 20.0  # to begin a page in
+FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """The task, where progress is kept, and when to rest or stop."""
+
+    task: Task
+    progress: ProgressTable
+    model: str
+    meter: Metered
+    tolerated: int = 100  # failing items of a segment
+    stopped: Callable[[], bool] = lambda: False
+    watch: Callable[[Record], None] = lambda _: None
+    clock: Callable[[], float] = awake_or_asleep  # a lease goes on while a laptop sleeps
+    sleep: Callable[[float], object] = time.sleep
+
+    def work(self, segment: Segment, *, end: Deadline) -> Record:
+        """Work on a segment until it is done, somebody wants it to stop, or *end* comes near.
+
+        Raises a ServiceError if AWS goes on refusing, a SegmentTakenError if somebody else has the
+        segment, and a TooManyFailuresError; the work can go on later from where it is.
+        """
+        began = self.clock()
+        record = self.progress.take(segment, self.model, until=end.within(ALIVE_SECONDS))
+        if record.done:
+            return record
+        hand = _Hand(self, record, end, began)
+        try:
+            hand.put_right()
+            self._turn_pages(hand)
+        except ServiceError:
+            if not hand.record.noted:
+                with suppress(ServiceError, SegmentTakenError):
+                    hand.leave()  # at once: nothing is in hand
+            raise
+        return hand.leave()
+
+    def put_right(self, found: Record, *, end: Deadline) -> Record:
+        """Put right what another run left in hand, whatever model and segments it had."""
+        began = self.clock()
+        record = self.progress.take_over(found, until=end.within(ALIVE_SECONDS))
+        hand = _Hand(self, record, end, began)
+        hand.put_right()
+        return hand.record
+
+    def _turn_pages(self, hand: "_Hand") -> None:
+        limit = min(FIRST_PAGE, self.task.most) if self.meter.limited else self.task.most
+        while not hand.record.done and not self._over(hand.end):
+            if hand.rest():
+                continue
+            hand.turn_page(limit)
+            self.watch(hand.record)
+            hand.check_failures()
+            limit = self._next_limit(limit)
+
+    def _over(self, end: Deadline) -> bool:
+        return self.stopped() or end.remaining < PAGE_RESERVE
+
+    def _next_limit(self, limit: int) -> int:
+        """Let a page owe the budget about a second: it is all spent at once."""
+        owed = self.meter.rest
+        if owed > MOST_OWED:
+            return max(1, limit // 2)
+        return min(self.task.most, limit * 2) if owed < LITTLE_OWED else limit
+
+
+@dataclass(slots=True)
+class _Hand:
+    """What a worker has in hand. The record in the table may be a page behind, never ahead."""
+
+    worker: Worker
+    record: Record
+    end: Deadline
+    saved_at: float
+
+    def put_right(self) -> None:
+        """Put right what was in hand when the work ended last time."""
+        while self.record.noted:
+            now, later = self.record.noted[:REDONE_AT_ONCE], self.record.noted[REDONE_AT_ONCE:]
+            counts = self.worker.task.redo(now, self.work_until)
+            self.record = self._counted(counts, noted=later)
+            self.save()
+
+    def turn_page(self, limit: int) -> None:
+        """Do the next page."""
+        task, record = self.worker.task, self.record
+        patience = self.end.within(WORK_SECONDS)
+        page = task.read(record.segment, record.start, limit, patience)
+        job = task.plan(page.items, patience)
+        if limit > 1 and len(dumps(job.note)) > NOTE_LIMIT:
+            return self.turn_page(limit // 2)
+        if job.note:
+            self.record = replace(record, noted=job.note)
+            self.save()
+        else:
+            self.stay_alive()
+        counts = job.do(self.work_until)
+        counts["items"] += page.scanned
+        self.record = self._counted(counts, noted=[], start=page.last, done=page.last is None)
+        return self.stay_alive()
+
+    def rest(self) -> bool:
+        """Wait a little, if the budget is overdrawn, and tell whether it was."""
+        owed = self.worker.meter.rest
+        if owed > 0:
+            self.worker.sleep(min(owed, NAP_SECONDS))
+            self.stay_alive()
+        return owed > 0
+
+    def check_failures(self) -> None:
+        """Stop when so many items fail that it cannot be their fault."""
+        segment = self.record.segment
+        try:
+            where = f"segment {segment.number} of {segment.run}"
+            check_failures(where, self.record.counts, self.worker.tolerated)
+        except TooManyFailuresError:
+            self.leave()
+            raise
+
+    def leave(self) -> Record:
+        """Write down where the work is, and let others go on."""
+        self.save(keep=False)
+        return self.record
+
+    def save(self, *, keep: bool = True) -> None:
+        """Write the record down; from now on the work may last for a while."""
+        now = self.worker.clock()
+        self.record = self.worker.progress.save(
+            self.record, until=self.end.within(WORK_SECONDS), keep=keep
+        )
+        self.saved_at = now
+
+    def stay_alive(self) -> None:
+        """Say now and then that somebody is at work."""
+        if self.worker.clock() - self.saved_at > ALIVE_SECONDS:
+            self.save()
+
+    @property
+    def work_until(self) -> Deadline:
+        """When the last write must have been begun, or another worker could be at it."""
+        lease = Deadline(self.saved_at + WORK_SECONDS, self.worker.clock)
+        return self.end.or_sooner(lease)
+
+    def _counted(self, counts: Counter[str], **changes: object) -> Record:
+        return replace(self.record, counts=self.record.counts + counts, **changes)  # type: ignore[arg-type]
+
+
+def check_failures(where: str, counts: Counter[str], tolerated: int | None) -> None:
+    """Refuse more failing items than are to be tolerated; None means any number."""
+    if tolerated is not None and counts[FAILED] > tolerated:
+        msg = (
+            f"{counts[FAILED]} items failed in {where}, and {tolerated} were to be tolerated: "
+            "see why, then fix that and begin anew with --restart, or tolerate more"
+        )
+        raise TooManyFailuresError(msg)

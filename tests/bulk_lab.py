@@ -1,0 +1,190 @@
+"""A source that was there before its view, a service that goes on writing, workers that die."""
+
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from io import StringIO
+from pathlib import Path
+from random import Random
+from threading import Event, Thread
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from cli.bulk import Outcome, Shift
+from cli.local_cloud import LocalCloud
+from cli.stopping import Stop
+from cli.tables import create, source_table
+from cli.verify import Options, compare
+from lambdas.aws.budget import Budget
+from lambdas.aws.deadline import Deadline
+from lambdas.aws.metered import Metered
+from lambdas.aws.progress_table import LEASE_SECONDS
+from lambdas.aws.together import chunks, together
+from lambdas.bulk.runs import Bulk, make_bulk
+from lambdas.model.delivery import Delivery
+
+ROOT = Path(__file__).parents[1]
+SMALL_PAGE = 50
+NO_WINDOW = replace(Delivery(), window_seconds=0)
+
+
+class KilledError(BaseException):
+    """The process is gone: nothing that it would still do is done."""
+
+
+class Mortal:
+    """A client whose process dies when told to, and answers nobody any more."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._dead = Event()
+
+    def die(self) -> None:
+        """End at the next call, whoever makes it."""
+        self._dead.set()
+
+    def __getattr__(self, name: str) -> Any:
+        call = getattr(self._client, name)
+
+        def mortal(**asked: Any) -> Any:
+            if self._dead.is_set():
+                raise KilledError
+            return call(**asked)
+
+        return mortal
+
+
+def fill(cloud: LocalCloud, source: str, items: Sequence[dict[str, Any]]) -> None:
+    """Put items, in DynamoDB JSON, into a table that has no stream yet; then turn that on."""
+    dynamodb = cloud.clients.dynamodb
+    table = source_table(cloud.registry.source(source), source)
+    stream = table.pop("StreamSpecification")
+    dynamodb.delete_table(TableName=source)
+    create(dynamodb, table)
+
+    def put(share: Sequence[dict[str, Any]]) -> None:
+        requests: Any = [{"PutRequest": {"Item": item}} for item in share]
+        answer = dynamodb.batch_write_item(RequestItems={source: requests})
+        assert not answer.get("UnprocessedItems")
+
+    together(put, list(chunks(items, 25)))
+    dynamodb.update_table(TableName=source, StreamSpecification=stream)
+    arn = dynamodb.describe_table(TableName=source)["Table"]["LatestStreamArn"]
+    cloud.sources = [one for one in cloud.sources if f":table/{source}/" not in one.stream_arn]
+    cloud.sources.append(cloud.follow(arn, NO_WINDOW))
+
+
+@dataclass
+class Traffic:
+    """A service that changes, deletes and creates items again, while the sync follows."""
+
+    cloud: LocalCloud
+    table: str
+    items: Sequence[dict[str, Any]]
+    random: Random = field(default_factory=lambda: Random(5))  # noqa: S311 - not a secret
+    written: int = 0
+
+    @contextmanager
+    def flowing(self) -> Iterator["Traffic"]:
+        """Write and follow until left; then let the sync catch up."""
+        stop = Event()
+        threads = [
+            Thread(target=self._until, args=(work, stop)) for work in (self._write, self._follow)
+        ]
+        for one in threads:
+            one.start()
+        try:
+            yield self
+        finally:
+            stop.set()
+            for one in threads:
+                one.join()
+            self.cloud.settle()
+
+    def _until(self, work: Any, stop: Event) -> None:
+        while not stop.wait(0.03):
+            work()
+
+    def _follow(self) -> None:
+        self.cloud.settle()
+
+    def _write(self) -> None:
+        """Change one item: often one that was changed before."""
+        recent = self.random.random() < 0.5
+        item = self.items[self.random.randrange(50 if recent else len(self.items))]
+        dynamodb = self.cloud.clients.dynamodb
+        if self.random.random() < 0.4:
+            key = {"userId": item["userId"]}
+            dynamodb.delete_item(TableName=self.table, Key=key)
+        else:
+            name = {"S": f"name {self.written}"}
+            dynamodb.put_item(TableName=self.table, Item={**item, "name": name})
+        self.written += 1
+
+
+def bulk_of(cloud: LocalCloud, dynamodb: Any = None, *, later: float = 0.0) -> Bulk:
+    """Connect bulk work to a cloud, *later* seconds from now."""
+    dynamodb = dynamodb or cloud.clients.dynamodb
+    clients = replace(cloud.clients, dynamodb=dynamodb)
+    metered = Metered(dynamodb, Budget(), Budget())
+    bulk = make_bulk(cloud.registry, cloud.settings, clients, metered)
+    return replace(bulk, progress=replace(bulk.progress, now=lambda: time.time() + later))
+
+
+def work(bulk: Bulk, run: str, of: int | None = None) -> Outcome:
+    """Go through a run on this machine."""
+    return Shift(bulk, run, Stop(), tolerated=0).work(of)
+
+
+def work_and_die(cloud: LocalCloud, run: str, *, after: int, later: float) -> None:
+    """Go on with a run, and die in the midst of it when some items are done."""
+    client = Mortal(cloud.clients.dynamodb)
+
+    def watch(counts: Counter[str]) -> None:
+        if counts["items"] >= after:
+            client.die()
+
+    bulk = bulk_of(cloud, client, later=later)
+    # What is in hand is reconciled afterwards, and moto finds rows by their owner very slowly.
+    worker = bulk.worker(run)
+    worker = replace(worker, task=replace(worker.task, most=SMALL_PAGE))  # type: ignore[type-var]
+    with pytest.raises(KilledError):
+        Shift(bulk, run, Stop(), 0, watch, worker=worker).work()
+
+
+def done_by(bulk: Bulk, run: str) -> int:
+    """Count the items that are done according to the progress table."""
+    records = bulk.progress.records(run, until=Deadline.after(10))
+    return sum(one.counts["items"] for one in records)
+
+
+def begin_and_kill(cloud: LocalCloud, source: str, of: int, *, after: int) -> None:
+    """Run the command in a process of its own, and kill that when some items are done."""
+    command = [sys.executable, "-m", "cli.main", "backfill", "--source", source]
+    process = subprocess.Popen(
+        [*command, "--segments", str(of)], cwd=ROOT, env={"PATH": "", **cloud.environment}
+    )
+    bulk = bulk_of(cloud)
+    while done_by(bulk, f"backfill/{source}") < after:
+        assert process.poll() is None, "it ended before it could be killed"
+        time.sleep(0.05)
+    process.kill()
+    process.wait()
+
+
+def difference(cloud: LocalCloud, state: Path) -> str:
+    """Verify the whole view, and tell what is wrong with it; nothing if nothing is."""
+    told = StringIO()
+    options = Options(segments=4, grace=0.5, state=state)
+    console = Console(file=told, width=200)
+    status = compare(cloud.clients.dynamodb, cloud.registry, cloud.settings, options, console)
+    return told.getvalue() if status else ""
+
+
+LATER = LEASE_SECONDS + 1

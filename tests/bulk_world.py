@@ -1,0 +1,331 @@
+"""Tables in memory for bulk work, which may be killed at any call, and a clock in one's hands."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from itertools import count
+from threading import RLock
+from typing import Any
+from zlib import crc32
+
+from lambdas.aws.budget import Budget
+from lambdas.aws.dead_letters import DeadLetters
+from lambdas.aws.deadline import Deadline
+from lambdas.aws.metered import Metered
+from lambdas.aws.progress_table import LEASE_SECONDS, ProgressTable, progress_table
+from lambdas.aws.settings import Settings
+from lambdas.bulk.runs import Bulk
+from lambdas.bulk.segment import Record, Segment
+from lambdas.bulk.worker import Worker
+from lambdas.model import Registry
+from lambdas.model.row import ROW_LIMIT, RowKey, provenance
+from lambdas.pipeline.derive import derive
+from tests.events import image
+from tests.fakes import NO_WAIT, TABLE, FakeQueue, refusal
+from tests.verify_lab import make_model
+
+PROGRESS = progress_table(TABLE)
+KEYS = {
+    TABLE: ("PK", "SK"),
+    PROGRESS: ("PK", "SK"),
+    "Things": ("id",),
+    "Notes": ("about", "number"),
+}
+OLD = "an-older-model"
+RUN = "backfill/Things"
+Image = dict[str, Any]
+Hook = Callable[[str, str], object]
+
+
+class KilledError(BaseException):
+    """The process is gone."""
+
+
+@dataclass
+class Tables:
+    """DynamoDB's calls, with its rules as far as bulk work leans on them."""
+
+    tables: dict[str, dict[tuple[str, ...], Image]] = field(
+        default_factory=lambda: {name: {} for name in KEYS}
+    )
+    calls: list[tuple[str, str]] = field(default_factory=list)  # what, and in which table
+    before: Hook = lambda *_: None  # may raise: nothing happens
+    after: Hook = lambda *_: None  # may raise: the answer is lost
+    unprocessed: Callable[[list[Any]], list[Any]] = lambda _: []
+    bad: set[str] = field(default_factory=set)  # sort keys of rows that are refused
+    lock: Any = field(default_factory=RLock)
+
+    def scan(self, TableName: str, Segment: int, TotalSegments: int, **more: Any) -> Any:  # noqa: N803
+        def effect() -> Any:
+            there = self.tables[TableName]
+            keys = sorted(key for key in there if crc32(key[0].encode()) % TotalSegments == Segment)
+            if start := more.get("ExclusiveStartKey"):
+                keys = [key for key in keys if key > _key(TableName, start)]
+            page = [there[key] for key in keys[: more["Limit"]]]
+            items = [one for one in page if _passes(one, more)]
+            last = _key_image(TableName, page[-1]) if len(keys) > len(page) else {}
+            left = {"LastEvaluatedKey": last} if last else {}
+            return {"Items": items, "ScannedCount": len(page), **left, **_units(len(page) / 2)}
+
+        return self._call("scan", TableName, effect)
+
+    def batch_get_item(self, RequestItems: Any, **_: Any) -> Any:  # noqa: N803
+        ((table, asked),) = RequestItems.items()
+
+        def effect() -> Any:
+            keys = [_key(table, key) for key in asked["Keys"]]
+            assert len(set(keys)) == len(keys) <= 100
+            found = [self.tables[table][key] for key in keys if key in self.tables[table]]
+            return {"Responses": {table: found}, "ConsumedCapacity": [{"CapacityUnits": len(keys)}]}
+
+        return self._call("batch_get_item", table, effect)
+
+    def get_item(self, TableName: str, Key: Image, **_: Any) -> Any:  # noqa: N803
+        def effect() -> Any:
+            item = self.tables[TableName].get(_key(TableName, Key))
+            return {**({"Item": item} if item else {}), **_units(1)}
+
+        return self._call("get_item", TableName, effect)
+
+    def query(self, TableName: str, ExpressionAttributeValues: Any, **_: Any) -> Any:  # noqa: N803
+        def effect() -> Any:
+            ((name, value),) = ExpressionAttributeValues.items()
+            attribute = {":owner": "_owner", ":pk": "PK"}[name]
+            rows = sorted(self.tables[TableName].items())
+            return {"Items": [row for _, row in rows if row.get(attribute) == value], **_units(1)}
+
+        return self._call("query", TableName, effect)
+
+    def put_item(self, TableName: str, Item: Image, **asked: Any) -> Any:  # noqa: N803
+        def effect() -> Any:
+            self._check(self.tables[TableName].get(_key(TableName, Item)), asked)
+            if TableName == TABLE and Item["SK"]["S"] in self.bad:
+                raise refusal("ValidationException")
+            self.tables[TableName][_key(TableName, Item)] = Item
+            return _units(1)
+
+        return self._call("put_item", TableName, effect)
+
+    def delete_item(self, TableName: str, Key: Image, **asked: Any) -> Any:  # noqa: N803
+        def effect() -> Any:
+            self._check(self.tables[TableName].get(_key(TableName, Key)), asked)
+            self.tables[TableName].pop(_key(TableName, Key), None)
+            return _units(1)
+
+        return self._call("delete_item", TableName, effect)
+
+    def batch_write_item(self, RequestItems: Any, **_: Any) -> Any:  # noqa: N803
+        ((table, requests),) = RequestItems.items()
+
+        def effect() -> Any:
+            items = [one["PutRequest"]["Item"] for one in requests]
+            assert len({_key(table, item) for item in items}) == len(items) <= 25
+            if any(item["SK"]["S"] in self.bad for item in items):
+                raise refusal("ValidationException")
+            left = self.unprocessed(requests)
+            for item in items:
+                if item not in [one["PutRequest"]["Item"] for one in left]:
+                    self.tables[table][_key(table, item)] = item
+            return {"UnprocessedItems": {table: left} if left else {}, **_units(len(items))}
+
+        return self._call("batch_write_item", table, effect)
+
+    def describe_table(self, TableName: str) -> Any:  # noqa: N803
+        return {"Table": {"ItemCount": len(self.tables[TableName])}}
+
+    def on(self, before: Hook = lambda *_: None, after: Hook = lambda *_: None) -> None:
+        """Have somebody called at each call, and nobody else."""
+        self.before, self.after = before, after
+
+    def written(self, *tables: str) -> list[tuple[str, str]]:
+        """List the writes to some tables."""
+        writes = {"put_item", "delete_item", "batch_write_item"}
+        return [call for call in self.calls if call[0] in writes and call[1] in tables]
+
+    def _call(self, name: str, table: str, effect: Callable[[], Any]) -> Any:
+        with self.lock:
+            self.calls.append((name, table))
+            self.before(name, table)
+            answer = effect()
+            self.after(name, table)
+            return answer
+
+    def _check(self, old: Image | None, asked: dict[str, Any]) -> None:
+        """Keep the conditions that the product makes."""
+        values = asked.get("ExpressionAttributeValues", {})
+        old = old or {}
+        fits = {
+            None: True,
+            "attribute_not_exists(#pk)": not old,
+            "#version = :version AND #holder = :holder": (old.get("version"), old.get("holder"))
+            == (values.get(":version"), values.get(":holder")),
+            "#owner = :owner": old.get("_owner") == values.get(":owner"),
+            "attribute_not_exists(#owner) OR #owner = :owner": old.get(
+                "_owner", values.get(":owner")
+            )
+            == values.get(":owner"),
+        }
+        if not fits[asked.get("ConditionExpression")]:
+            raise refusal("ConditionalCheckFailedException")
+
+
+def _passes(item: Image, asked: dict[str, Any]) -> bool:
+    values = asked.get("ExpressionAttributeValues", {})
+    owner, model = item.get("_owner", {}).get("S", ""), item.get("_model")
+    return owner.startswith(values.get(":source", {}).get("S", "")) and (
+        ":model" not in values or model != values[":model"]
+    )
+
+
+def _key(table: str, item: Image) -> tuple[str, ...]:
+    return tuple(next(iter(item[name].values())) for name in KEYS[table])
+
+
+def _key_image(table: str, item: Image) -> Image:
+    return {name: item[name] for name in KEYS[table]}
+
+
+def _units(units: float) -> Image:
+    return {"ConsumedCapacity": {"CapacityUnits": units}}
+
+
+@dataclass
+class World:
+    """The lab's model, its tables and its queue, and time in one's hands."""
+
+    db: Tables = field(default_factory=Tables)
+    queue: FakeQueue = field(default_factory=FakeQueue)
+    model: Registry = field(default_factory=make_model)
+    fingerprint: str = "model-1"
+    now: float = 1_790_000_000.0
+    reads: Budget = field(default_factory=Budget)
+    writes: Budget = field(default_factory=Budget)
+    most: int = 250  # items of a page
+
+    @property
+    def view(self) -> dict[tuple[str, ...], Image]:
+        return self.db.tables[TABLE]
+
+    @property
+    def progress(self) -> ProgressTable:
+        client: Any = self.db
+        return ProgressTable(client, PROGRESS, NO_WAIT, lambda: self.now)
+
+    @property
+    def bulk(self) -> Bulk:
+        client: Any = self.db
+        names = {"Things": "Things", "Notes": "Notes"}
+        queue: Any = self.queue
+        return Bulk(
+            registry=self.model,
+            settings=Settings(TABLE, "queue", names, self.fingerprint),
+            client=Metered(client, self.reads, self.writes),
+            progress=self.progress,
+            post=DeadLetters(queue, "queue", NO_WAIT),
+            backoff=NO_WAIT,
+            now=lambda: self.now,
+        )
+
+    def put(self, id_: str, **values: Any) -> None:
+        """Write a thing: `shared` is its claim, all else its parts."""
+        shared = {"shared": values.pop("shared")} if "shared" in values else {}
+        self.write("Things", {"id": id_, "parts": values, **shared})
+
+    def write(self, source: str, item: dict[str, Any]) -> None:
+        written = image(item)
+        self.db.tables[source][_key(source, written)] = written
+
+    def delete(self, id_: str) -> None:
+        self.db.tables["Things"].pop((id_,), None)
+
+    def sync(self, id_: str) -> None:
+        """Be the live path, which has heard of all changes of a thing."""
+        owner = {"S": f"Things/{id_}"}
+        for key in [key for key, row in self.view.items() if row.get("_owner") == owner]:
+            del self.view[key]
+        item = self.db.tables["Things"].get((id_,))
+        views = self.model.views_of(self.model.source("Things"))
+        for key, row in derive(views, item, room=ROW_LIMIT).rows.items():
+            self.view[key] = {**row, **provenance(owner["S"], "1", 1.0, self.fingerprint)}
+
+    def row(self, owner: str, pk: str, sk: str, model: str = OLD) -> None:
+        """Put a row into the view, as an older model left it."""
+        stamp = provenance(owner, "1", 1.0, model) if owner else {}
+        self.view[pk, sk] = {**image({"PK": pk, "SK": sk}), **stamp}
+
+    def expected(self) -> dict[RowKey, Image]:
+        """Derive all rows that the sources say."""
+        rows: dict[RowKey, Image] = {}
+        for source in self.model.sources:
+            views = self.model.views_of(source)
+            for item in self.db.tables[source.name].values():
+                rows |= derive(views, item, room=ROW_LIMIT).rows
+        return rows
+
+    def shown(self) -> dict[tuple[str, ...], Image]:
+        """Read the rows, without what is only circumstance."""
+        return {
+            key: {name: one for name, one in row.items() if not name.startswith("_")}
+            for key, row in self.view.items()
+        }
+
+    def worker(self, run: str = RUN, **changes: Any) -> Worker:
+        made = self.bulk.worker(run)
+        task: Any = made.task
+        made = replace(made, task=replace(task, most=self.most))
+        return replace(made, clock=lambda: self.now, sleep=self.sleep, **changes)
+
+    def sleep(self, seconds: float) -> None:
+        self.now += max(seconds, 0.001)  # less would be lost beside so large a number
+
+    def work(self, run: str = RUN, number: int = 0, of: int = 1, **changes: Any) -> Record:
+        """Work on one segment with a fresh worker."""
+        return self.worker(run, **changes).work(Segment(run, number, of), end=never())
+
+    def run(self, run: str = RUN, of: int | None = 1) -> Any:
+        """Go through a run, segment by segment."""
+        for segment in self.bulk.begin(run, of, until=never()):
+            self.worker(run).work(segment, end=never())
+        return self.bulk.finish(run, until=never())
+
+    def records(self, run: str = RUN) -> list[Record]:
+        return self.progress.records(run, until=never())
+
+    def later(self) -> None:
+        """Let every lease run out."""
+        self.now += LEASE_SECONDS + 1
+
+
+def never() -> Deadline:
+    return Deadline.after(600)
+
+
+def at_call(number: int, do: Callable[[], None]) -> Hook:
+    """Do something at one call, counted from 0."""
+    calls = count()
+
+    def hook(_: str, __: str) -> None:
+        if next(calls) == number:
+            do()
+
+    return hook
+
+
+def each(*hooks: Hook) -> Hook:
+    """Call several, one after the other."""
+
+    def hook(name: str, table: str) -> None:
+        for one in hooks:
+            one(name, table)
+
+    return hook
+
+
+def dies_from(number: int) -> Hook:
+    """Let a process die at a call, and answer to nobody from then on."""
+    calls = count()
+
+    def hook(_: str, __: str) -> None:
+        if next(calls) >= number:
+            raise KilledError
+
+    return hook

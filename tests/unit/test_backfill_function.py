@@ -1,0 +1,269 @@
+"""The bulk function: what it is asked, how it divides, and that it returns in time."""
+
+import json
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+
+from lambdas.aws.budget import Budget
+from lambdas.aws.mappings import check_followed
+from lambdas.aws.metered import Metered
+from lambdas.aws.settings import MAPPINGS
+from lambdas.backfill import RESERVE, Crew, answer, crew
+from lambdas.bulk.runs import Bulk
+from lambdas.bulk.segment import Segment
+from lambdas.bulk.worker import PAGE_RESERVE
+from lambdas.model.errors import BulkError, SettingsError
+from tests.bulk_world import RUN, World, never
+from tests.fakes import TABLE, Context, refusal
+
+
+@dataclass
+class Told:
+    """An observer that remembers."""
+
+    segments: list[Any] = field(default_factory=list)
+
+    def invoked(self, context: Any) -> None:
+        """Hear of an invocation."""
+
+    def worked(self, told: Any) -> None:
+        self.segments.append(told)
+
+
+@dataclass
+class Function:
+    """The function on tables in memory."""
+
+    world: World = field(default_factory=World)
+    told: Told = field(default_factory=Told)
+    rates: list[Any] = field(default_factory=list)
+    checked: list[str] = field(default_factory=list)
+    refusal: str = ""
+
+    def __call__(self, seconds: Any = 900, **event: Any) -> Any:
+        observer: Any = self.told
+        context = Context(int(seconds * 1000))
+        return answer(event, context, Crew(self._make, self._check, observer))
+
+    def _make(self, reads: Budget, writes: Budget) -> Bulk:
+        self.rates.append((reads.per_second, writes.per_second))
+        client: Any = self.world.db
+        return replace(self.world.bulk, client=Metered(client, Budget(), Budget()))
+
+    def _check(self, sources: list[str]) -> None:
+        self.checked += sources
+        if self.refusal:
+            raise SettingsError(self.refusal)
+
+
+@pytest.fixture
+def function() -> Function:
+    """Let there be some things and a note."""
+    made = Function()
+    for number in range(10):
+        made.world.put(f"t{number}", x="1")
+    made.world.write("Notes", {"about": "t0", "number": 1, "text": "hello"})
+    return made
+
+
+def test_work_is_cut_into_segments_of_every_source(function: Function) -> None:
+    told = function(step="begin", segments=2)
+    assert [(one["run"], one["segment"], one["of"]) for one in told["segments"]] == [
+        ("backfill/Things", 0, 2),
+        ("backfill/Things", 1, 2),
+        ("backfill/Notes", 0, 2),
+        ("backfill/Notes", 1, 2),
+    ]
+    assert told["concurrency"] == 8
+    assert {one["tolerated_failures"] for one in told["segments"]} == {100}
+    assert function.checked == ["Things", "Notes"]
+    assert len(function(step="begin", sources=["Notes"])["segments"]) == 16
+
+
+def test_every_segment_is_an_event_that_the_function_takes_and_the_last_one_ends_the_run(
+    function: Function,
+) -> None:
+    told = function(step="begin", segments=3, sources=["Things"], max_rcu=3, tolerated_failures=0)
+    answers = [function(**one) for one in json.loads(json.dumps(told))["segments"]]
+    assert [one["done"] for one in answers] == [True] * 3
+    assert sum(one["counts"].get("items", 0) for one in answers) == 10
+    assert answers[1].keys() == {"done", "run", "segment", "counts"}
+    assert function.world.bulk.built(until=never())[RUN]["counts"] == {"items": 10, "rows": 10}
+    assert function.world.records() == []
+    assert len(function.told.segments) == 3
+
+
+def test_budgets_are_divided_among_those_that_work_at_once(function: Function) -> None:
+    asked = {"step": "begin", "sources": ["Things"], "max_rcu": 100, "max_wcu": 5}
+    told = function(**asked, segments=16, concurrency=4)
+    assert {(one["max_rcu"], one["max_wcu"]) for one in told["segments"]} == {(25.0, 1.25)}
+    told = function(**asked, segments=2, concurrency=40)
+    assert {(one["max_rcu"], one["max_wcu"]) for one in told["segments"]} == {(50.0, 2.5)}
+    function(**told["segments"][0])
+    assert function.rates[-1] == (50.0, 2.5)
+    told = function(step="begin", sources=["Notes"], max_wcu=1, concurrency=8, segments=8)
+    assert function(**told["segments"][0])["done"], "even a small share is one"
+
+
+def test_a_sweep_is_of_the_whole_view_or_of_sources_and_needs_no_stream(function: Function) -> None:
+    function.refusal = "not followed"
+    runs = {one["run"] for one in function(step="begin", task="sweep")["segments"]}
+    assert runs == {"sweep/*"}
+    told = function(step="begin", task="sweep", sources=["Notes", "Notes"], segments=1)
+    assert [one["run"] for one in told["segments"]] == ["sweep/Notes"]
+    assert function(**told["segments"][0])["done"]
+
+
+def test_it_says_why_it_does_not_begin_while_a_stream_is_not_followed(function: Function) -> None:
+    function.refusal = "the stream of 'Things' is not followed"
+    with pytest.raises(SettingsError, match="is not followed"):
+        function(step="begin")
+    assert function.world.db.tables["AdminViewTableProgress"] == {}
+
+
+@pytest.mark.parametrize(
+    ("event", "words"),
+    [
+        ({}, "the event's step is None; it is 'begin' or 'work'"),
+        ({"step": ["begin"]}, r"the event's step is \['begin'\]"),
+        ({"step": "begin", "task": "bake"}, "no task is named 'bake'; there are backfill"),
+        ({"step": "begin", "sources": "Things"}, r"sources is 'Things'; it is a list such as"),
+        ({"step": "begin", "sources": ["Nope"]}, "no source is named 'Nope'; there are Things"),
+        ({"step": "begin", "sources": [{}]}, r"no source is named {}"),
+        ({"step": "begin", "task": "migrate"}, "no migration is named None; there are none"),
+        ({"step": "begin", "migration": "x"}, "names a migration to migrate, or sources"),
+        ({"step": "begin", "task": "migrate", "sources": []}, "names a migration to migrate"),
+        ({"step": "begin", "segments": 0}, "segments is 0; it is a whole number from 1 on"),
+        ({"step": "begin", "segments": 1001}, "1001 segments: choose 1 to 1000"),
+        ({"step": "begin", "segments": True}, "segments is True; it is a whole number"),
+        ({"step": "begin", "concurrency": 1.5}, "concurrency is 1.5; it is a whole number"),
+        ({"step": "begin", "max_wcu": "9"}, "max_wcu is '9'; it is a number above 0"),
+        ({"step": "begin", "max_wcu": 0}, "max_wcu is 0; it is a number above 0"),
+        ({"step": "begin", "tolerated_failures": -1}, "is -1; it is a whole number from 0 on"),
+        ({"step": "begin", "restart": "yes"}, "restart is 'yes'; it is true or false"),
+        ({"step": "begin", "sorces": []}, "the event holds sorces; to begin it may hold task"),
+        ({"step": "work", "run": RUN}, "the event lacks segment, of: it is one of those"),
+        ({"step": "work", "run": "x", "segment": 0, "of": 1}, "no task is named 'x'"),
+        ({"step": "work", "run": "backfill/No", "segment": 0, "of": 1}, "no source is named"),
+        ({"step": "work", "run": RUN, "segment": "0", "of": 1}, "segment is '0'; it is"),
+    ],
+)
+def test_an_event_that_is_not_understood_is_refused_in_words(
+    function: Function, event: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(SettingsError, match=words):
+        function(**event)
+    assert function.world.db.calls == []
+
+
+def test_what_is_null_is_not_said(function: Function) -> None:
+    told = function(step="begin", sources=None, segments=None, max_rcu=None, restart=None)
+    assert len(told["segments"]) == 32
+    assert "max_rcu" not in told["segments"][0]
+
+
+def test_it_returns_before_its_time_is_up_and_goes_on_when_called_again(
+    function: Function,
+) -> None:
+    (event,) = function(step="begin", segments=1, sources=["Things"])["segments"]
+    answered = function(seconds=RESERVE + PAGE_RESERVE - 1, **event)
+    assert answered == {"done": False, "run": RUN, "segment": 0, "counts": {}}
+    assert function.world.view == {}
+    assert function(**event)["done"]
+
+
+def test_a_run_that_nobody_has_ended_is_ended_by_the_next_one_that_asks(
+    function: Function,
+) -> None:
+    """The last worker died between its last page and the mark; no segment is left to work on."""
+    (segment,) = function.world.bulk.begin(RUN, 1, until=never())
+    function.world.worker().work(segment, end=never())
+    assert function.world.bulk.built(until=never()) == {}
+    assert function(step="begin", sources=["Things"])["segments"] == []
+    assert function.world.bulk.built(until=never())[RUN]["counts"]["items"] == 10
+    assert len(function(step="begin", sources=["Things"])["segments"]) == 16
+
+
+def test_a_run_is_begun_anew_if_that_is_asked(function: Function) -> None:
+    asked = {"step": "begin", "sources": ["Things"], "segments": 2}
+    function(**function(**asked)["segments"][0])
+    assert len(function(**asked)["segments"]) == 1
+    told = function(**asked, restart=True)["segments"]
+    assert [one["turn"] for one in told] == [2, 2]
+    function(**told[0])
+    assert [one.segment.turn for one in function.world.records()] == [2]
+    with pytest.raises(SettingsError, match="was begun with 2 segments"):
+        function(**{**asked, "segments": 3})
+    function(**told[1])
+    assert function.world.bulk.built(until=never())[RUN]["turn"] == 2
+
+
+def test_the_code_of_another_model_does_not_go_on_with_an_execution(function: Function) -> None:
+    (old,) = function(step="begin", segments=1, sources=["Things"])["segments"]
+    function.world.fingerprint = "model-2"
+    with pytest.raises(SettingsError, match=r"begun by model .*, and deployed is model-2"):
+        function(**old)
+    assert function.world.db.written(TABLE) == []
+
+
+def test_a_worker_of_an_execution_that_is_out_of_date_fails_at_once(function: Function) -> None:
+    (old,) = function(step="begin", segments=1, sources=["Things"])["segments"]
+    function.world.progress.take(Segment(RUN, 0, 2), "model-1", until=never())
+    with pytest.raises(BulkError, match="was begun again meanwhile, in 2 segments"):
+        function(**old)
+
+
+def test_more_segments_than_a_state_machine_can_be_told_of_are_refused(function: Function) -> None:
+    asked = {"step": "begin", "segments": 1000, "max_rcu": 1000, "max_wcu": 1000}
+    with pytest.raises(SettingsError, match="2000 segments are more than a state machine can"):
+        function(**asked)
+    assert len(function(**asked, sources=["Things"])["segments"]) == 1000
+
+
+class Lambda:
+    """Event source mappings by their ids."""
+
+    def __init__(self, **states: str) -> None:
+        self.states = states
+
+    def get_event_source_mapping(self, UUID: str) -> Any:  # noqa: N803 - boto3's
+        if UUID not in self.states:
+            raise refusal("ResourceNotFoundException")
+        return {"State": self.states[UUID]}
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        ("Disabled", "is Disabled: enable it .*--enabled --uuid u-1.*begin when its state is"),
+        ("Enabling", "is Enabling: enable it"),
+        (None, "is gone: deploy the sync again$"),
+    ],
+)
+def test_a_mapping_that_is_not_enabled_is_named_with_what_to_do(
+    state: str | None, words: str
+) -> None:
+    client: Any = Lambda(**({"u-1": state} if state else {}), fine="Enabled")
+    mappings = {"Things": "u-1", "Notes": "fine"}
+    check_followed(client, mappings, ["Notes"], never)
+    with pytest.raises(SettingsError, match=f"stream of 'Things' is not followed.*{words}"):
+        check_followed(client, mappings, ["Notes", "Things"], never)
+    with pytest.raises(SettingsError, match="is not known: deploy the sync first"):
+        check_followed(client, {}, ["Things"], never)
+
+
+def test_a_container_connects_to_what_its_environment_names(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    environ = World().bulk.settings.to_env() | {MAPPINGS: '{"Orders": "u-1"}'}
+    for name, value in (environ | {"AWS_DEFAULT_REGION": "us-east-1"}).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("lambdas.backfill.lambda_client", lambda: Lambda(**{"u-1": "Disabled"}))
+    made = crew.__wrapped__()
+    bulk = made.make(Budget(3), Budget(4))
+    assert (bulk.client.reads.per_second, bulk.client.writes.per_second) == (3, 4)
+    assert (bulk.settings.view_table, bulk.progress.name) == (TABLE, f"{TABLE}Progress")
+    with pytest.raises(SettingsError, match="--uuid u-1"):
+        made.check(["Orders"])

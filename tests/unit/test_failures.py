@@ -1,0 +1,39 @@
+"""Letters of bulk work name every row that a repair must look at."""
+
+import json
+from typing import Any, cast
+
+from lambdas.aws.deadline import Deadline
+from lambdas.bulk.failures import Failures
+from lambdas.model import Source
+from lambdas.model.errors import MovingItemError
+from lambdas.pipeline.decode import Route
+from lambdas.pipeline.letter import Letter
+from lambdas.repair.target import Target
+
+ROUTE = Route("things-table", Source("Things", partition_key="id"), ())
+
+
+class Post:
+    """A queue that takes everything."""
+
+    def __init__(self) -> None:
+        self.letters: list[Any] = []
+
+    def send(self, letters: list[Letter], *, until: Deadline) -> tuple[list[Letter], set[str]]:
+        assert not until.passed
+        self.letters += [json.loads(letter.body) for letter in letters]
+        return [], set()
+
+
+def test_a_letter_names_the_rows_that_were_written_before_the_item_failed() -> None:
+    post = Post()
+    failures = Failures(cast("Any", post), "model-1", lambda: 0.0)
+    target = Target(ROUTE, {"id": {"S": "a"}}, frozenset({("THING#a", "known")}))
+    with failures.of(target):
+        error = MovingItemError("it moves")
+        error.touched = frozenset({("THING#a", "written")})
+        raise error
+    assert failures.send(Deadline.after(60)) == 1
+    (letter,) = post.letters
+    assert letter["rows"] == [["THING#a", "known"], ["THING#a", "written"]]

@@ -1,0 +1,196 @@
+"""A client on a budget: what is consumed is spent, and a table that throttles is left alone."""
+
+from contextlib import suppress
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import Mock
+
+import pytest
+from botocore.exceptions import ClientError
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lambdas.aws.budget import LONGEST_PAUSE, Budget
+from lambdas.aws.metered import REFUSED, Metered
+from tests.bulk_world import World, never
+from tests.fakes import refusal
+
+
+class Client:
+    """Answers as it is told, and remembers what it was asked."""
+
+    exceptions = "its own"
+
+    def __init__(self, answer: Any = None) -> None:
+        self.answer = answer if answer is not None else {}
+        self.asked: list[tuple[str, dict[str, Any]]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        def call(**asked: Any) -> Any:
+            self.asked.append((name, asked))
+            if isinstance(self.answer, Exception):
+                raise self.answer
+            return self.answer
+
+        return call
+
+
+class Clock:
+    """Stands still unless moved."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def metered(client: Client, clock: Clock | None = None, rate: float | None = 10) -> Metered:
+    clock = clock or Clock()
+    made: Any = client
+    return Metered(made, Budget(rate, clock), Budget(rate, clock))
+
+
+ONE, MANY = {"CapacityUnits": 30.0}, [{"CapacityUnits": 10.0}, {"CapacityUnits": 20.0}]
+
+
+@pytest.mark.parametrize("consumed", [ONE, MANY])
+@pytest.mark.parametrize("call", ["scan", "query", "get_item", "batch_get_item"])
+def test_what_a_read_took_is_spent_from_the_budget_of_reads(call: str, consumed: Any) -> None:
+    client = metered(Client({"ConsumedCapacity": consumed}))
+    getattr(client, call)(TableName="T")
+    assert (client.reads.rest, client.writes.rest, client.rest) == (2.0, 0.0, 2.0)
+
+
+@pytest.mark.parametrize("consumed", [ONE, MANY])
+@pytest.mark.parametrize("call", ["batch_write_item", "delete_item", "put_item", "update_item"])
+def test_what_a_write_took_is_spent_from_the_budget_of_writes(call: str, consumed: Any) -> None:
+    client = metered(Client({"ConsumedCapacity": consumed}))
+    getattr(client, call)(TableName="T")
+    assert (client.reads.rest, client.writes.rest, client.rest) == (0.0, 2.0, 2.0)
+
+
+def test_every_call_asks_what_it_took_and_one_that_costs_nothing_is_handed_on() -> None:
+    client = Client()
+    metered(client).put_item(TableName="T")
+    metered(client).scan(TableName="T", ReturnConsumedCapacity="INDEXES")
+    metered(client).describe_table(TableName="T")
+    assert client.asked == [
+        ("put_item", {"TableName": "T", "ReturnConsumedCapacity": "TOTAL"}),
+        ("scan", {"TableName": "T", "ReturnConsumedCapacity": "INDEXES"}),
+        ("describe_table", {"TableName": "T"}),
+    ]
+    its_own: Any = metered(client).exceptions
+    assert its_own == "its own"
+
+
+def test_without_a_rate_nobody_waits_but_for_a_table_that_throttles() -> None:
+    client = Client({"ConsumedCapacity": {"CapacityUnits": 1e9}})
+    made = metered(client, rate=None)
+    made.scan()
+    assert (made.rest, made.limited) == (0.0, False)
+    client.answer = refusal("ThrottlingException")
+    with pytest.raises(ClientError):
+        made.scan()
+    assert made.rest == 1.0
+    assert metered(client).limited
+
+
+@pytest.mark.parametrize(
+    ("call", "answer"),
+    [
+        ("put_item", refusal("ProvisionedThroughputExceededException")),
+        ("scan", refusal("ThrottlingException")),
+        ("batch_write_item", {"UnprocessedItems": {"T": [{}]}}),
+        ("batch_get_item", {"UnprocessedKeys": {"T": {"Keys": [{}]}}}),
+    ],
+)
+def test_a_table_that_throttles_is_left_alone_for_longer_each_time(call: str, answer: Any) -> None:
+    clock = Clock()
+    client = Client(answer)
+    made = metered(client, clock)
+
+    def throttle() -> float:
+        with suppress(ClientError):
+            getattr(made, call)()
+        return made.rest
+
+    for seconds in (1, 2, 4, 8, 16, LONGEST_PAUSE, LONGEST_PAUSE):
+        assert throttle() == seconds
+        assert throttle() == seconds, "a call that was under way says nothing new"
+        clock.now += seconds
+        assert made.rest == 0.0
+    clock.now += LONGEST_PAUSE
+    assert throttle() == 1.0, "after a good while it begins again"
+
+
+@pytest.mark.parametrize("answer", [{}, {"UnprocessedItems": {}}, {"UnprocessedKeys": {}}])
+def test_an_answer_that_leaves_nothing_closes_nothing(answer: Any) -> None:
+    made = metered(Client(answer))
+    made.batch_write_item()
+    made.batch_get_item()
+    assert made.rest == 0.0
+
+
+def test_an_error_that_is_no_throttling_closes_nothing() -> None:
+    made = metered(Client(refusal("ValidationException")))
+    with pytest.raises(ClientError):
+        made.put_item()
+    assert made.rest == 0.0
+
+
+@given(
+    rate=st.floats(0.5, 200),
+    costs=st.lists(st.tuples(st.floats(0, 50), st.floats(0, 3)), min_size=1, max_size=60),
+)
+def test_in_no_stretch_of_time_is_more_spent_than_the_rate_a_second_of_it_and_one_call(
+    rate: float, costs: list[tuple[float, float]]
+) -> None:
+    clock = Clock()
+    budget = Budget(rate, clock)
+    spent: list[tuple[float, float]] = []
+    for units, idle in costs:
+        clock.now += idle
+        while (rest := budget.rest) > 0:
+            clock.now += max(rest, 1e-6)
+        budget.spend(units)
+        spent.append((clock.now, units))
+    dearest = max(units for _, units in spent)
+    for first in range(len(spent)):
+        total = 0.0
+        for at, units in spent[first:]:
+            total += units
+            seconds = at - spent[first][0]
+            assert total <= rate * (seconds + 1) + dearest + 1e-3 * rate
+
+
+def test_workers_that_share_a_budget_keep_it_together() -> None:
+    """Each overdraws it by a page at most; then all wait until that is made good."""
+    made = World(most=50)
+    for number in range(400):
+        made.put(f"t{number}", x="1")
+    made.writes = Budget(10, lambda: made.now)
+    began, spent = made.now, 0.0
+    written = made.db.batch_write_item
+
+    def write(**asked: Any) -> Any:
+        nonlocal spent
+        answer = written(**asked)
+        spent += answer["ConsumedCapacity"]["CapacityUnits"]
+        return answer
+
+    made.db.batch_write_item = write  # type: ignore[method-assign,assignment]
+    for segment in made.bulk.begin("backfill/Things", 4, until=never()):
+        made.worker().work(segment, end=never())
+        assert spent <= 10 * (made.now - began + 1) + 25
+    assert spent == 400
+    assert made.now - began >= 400 / 10 - 4
+
+
+def test_a_condition_that_fails_is_billed_too() -> None:
+    writes = Budget(1.0, clock=lambda: 0.0)
+    client: Any = SimpleNamespace(put_item=Mock(side_effect=refusal(REFUSED, "PutItem")))
+    metered: Any = Metered(client, Budget(), writes)
+    for _ in range(3):
+        with pytest.raises(ClientError):
+            metered.put_item(TableName="x")
+    assert writes.rest == 2

@@ -1,0 +1,66 @@
+"""A record of bulk work is never deleted or written over by one who knows only an older one."""
+
+from dataclasses import replace
+from typing import Any, cast
+
+import pytest
+
+from lambdas.aws.deadline import Deadline
+from lambdas.aws.progress_table import LEASE_SECONDS, ProgressTable
+from lambdas.bulk.segment import Record, Segment
+from lambdas.model.errors import SegmentTakenError
+from tests.simulator.choices import Choices
+from tests.simulator.progress import PROGRESS
+from tests.simulator.world import World
+
+SEGMENT = Segment("backfill/Things", 0, 1)
+
+
+def played(world: World, story: Any) -> Any:
+    """Tell a story of two workers, in a fiber, and say how it ends."""
+
+    def table(holder: str) -> ProgressTable:
+        client = cast("Any", world.dynamodb)
+        return ProgressTable(client, PROGRESS, world.backoff, world.fibers.clock, holder)
+
+    until = Deadline(world.fibers.now + 10_000, world.fibers.clock)
+    fiber = world.fibers.spawn("story", lambda: story(table("one"), table("other"), until))
+    world.fibers.run()
+    return fiber.result
+
+
+@pytest.fixture
+def world() -> World:
+    """Begin with nothing."""
+    return World(Choices())
+
+
+def test_a_record_that_another_has_taken_is_not_forgotten(world: World) -> None:
+    def story(one: ProgressTable, other: ProgressTable, until: Deadline) -> list[Record]:
+        known = one.save(Record(SEGMENT, "model"), until=until, keep=False)
+        taken = other.take(SEGMENT, "model", until=until)
+        one.forget(known, until=until)
+        assert one.records(SEGMENT.run, until=until) == [taken]
+        other.forget(taken, until=until)
+        return one.records(SEGMENT.run, until=until)
+
+    assert played(world, story) == []
+
+
+def test_a_record_made_anew_is_safe_from_whoever_had_the_one_before(world: World) -> None:
+    def story(one: ProgressTable, other: ProgressTable, until: Deadline) -> list[Record]:
+        before = one.take(SEGMENT, "model", until=until)
+        world.fibers.now += LEASE_SECONDS + 1
+        found = one.records(SEGMENT.run, until=until)[0]
+        other.forget(other.take_over(found, until=until), until=until)
+        anew = other.take(SEGMENT, "model", until=until)
+        assert anew.version == before.version
+        noted = other.save(replace(anew, noted=["mine"], version=anew.version), until=until)
+        late = replace(before, version=noted.version)  # it has counted as far, before it hung
+        with pytest.raises(SegmentTakenError):
+            one.save(late, until=until)
+        return other.records(SEGMENT.run, until=until)
+
+    (kept,) = played(world, story)
+    assert kept.noted == ["mine"]
+    assert kept.holder == "other"

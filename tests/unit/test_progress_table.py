@@ -1,0 +1,144 @@
+"""The progress table: one holder at a time, whatever is lost on the way."""
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from lambdas.aws.progress_table import LEASE_SECONDS, ProgressTable
+from lambdas.bulk.segment import Record, Segment
+from lambdas.model.errors import BulkError, SegmentTakenError, ServiceError
+from tests.bulk_world import PROGRESS, RUN, World, never
+from tests.fakes import refusal
+
+SEGMENT = Segment(RUN, 3, 16, 2)
+
+
+@pytest.fixture
+def made() -> World:
+    """Begin with nothing written down."""
+    return World()
+
+
+def take(table: ProgressTable, segment: Segment = SEGMENT, model: str = "m") -> Record:
+    return table.take(segment, model, until=never())
+
+
+def test_a_record_is_read_back_as_it_was_written(made: World) -> None:
+    record = replace(
+        take(made.progress),
+        start={"id": {"S": "é/ü"}, "n": {"N": "1.50"}, "b": {"B": "AAE="}},
+        noted=[{"id": {"S": "a"}}, ["owner", [["pk", "sk"]]]],
+        counts=Counter(items=3, failed=1),
+        done=True,
+    )
+    saved = made.progress.save(record, until=never())
+    assert made.progress.read(SEGMENT, until=never()) == saved
+    assert made.records() == [saved]
+    assert replace(saved, version=record.version, until=record.until, holder="") == replace(
+        record, holder=""
+    )
+
+
+def test_a_segment_is_taken_once_and_again_when_it_was_left_or_its_lease_is_over(
+    made: World,
+) -> None:
+    mine, other = made.progress, made.progress
+    record = take(mine)
+    with pytest.raises(SegmentTakenError) as caught:
+        take(other)
+    assert caught.value.seconds == LEASE_SECONDS
+    left = mine.save(record, until=never(), keep=False)
+    assert take(other).version == left.version + 1
+    made.later()
+    assert take(mine).holder == mine.holder
+
+
+@pytest.mark.parametrize("there_before", [False, True])
+def test_of_two_that_take_it_at_once_one_gets_it(made: World, *, there_before: bool) -> None:
+    if there_before:
+        take(made.progress)
+        made.later()
+    other = made.progress
+
+    def take_first(name: str, _: str) -> None:
+        if name == "put_item":
+            made.db.on()
+            take(other)
+
+    made.db.on(before=take_first)
+    with pytest.raises(SegmentTakenError):
+        take(made.progress)
+    (record,) = made.records()
+    assert record.holder == other.holder
+
+
+def test_who_has_lost_it_cannot_write_any_more(made: World) -> None:
+    mine, other = made.progress, made.progress
+    record = take(mine)
+    made.later()
+    theirs = take(other)
+    for keep in (True, False):
+        with pytest.raises(SegmentTakenError):
+            mine.save(record, until=never(), keep=keep)
+    assert made.records() == [theirs]
+
+
+def test_who_has_lost_it_to_one_who_forgot_it_does_not_bring_it_back(made: World) -> None:
+    record = take(made.progress)
+    made.progress.forget(record, until=never())
+    with pytest.raises(SegmentTakenError):
+        made.progress.save(record, until=never())
+    assert made.records() == []
+
+
+def test_an_answer_that_is_lost_is_found_out(made: World) -> None:
+    lost = iter([True])
+
+    def lose(name: str, _: str) -> None:
+        if name == "put_item" and next(lost, False):
+            raise refusal("InternalServerError", status=500)
+
+    table = made.progress
+    record = take(table)
+    made.db.on(after=lose)
+    saved = table.save(replace(record, done=True), until=never())
+    assert made.records() == [saved]
+
+
+@pytest.mark.parametrize(
+    "other", [replace(SEGMENT, of=8), replace(SEGMENT, turn=1), replace(SEGMENT, turn=3)]
+)
+def test_a_segment_of_another_run_is_not_waited_for(made: World, other: Segment) -> None:
+    """It would be in vain: that run does not end by itself, and this one is out of date."""
+    take(made.progress, other)
+    for model in ("m", "another"):
+        with pytest.raises(BulkError, match="was begun again meanwhile, in") as caught:
+            take(made.progress, SEGMENT, model)
+        assert not isinstance(caught.value, SegmentTakenError)
+    made.later()
+    with pytest.raises(BulkError, match="by model m"):
+        take(made.progress)
+
+
+def test_records_are_listed_by_run_in_the_order_of_their_segments(made: World) -> None:
+    for number in (11, 2, 100):
+        take(made.progress, Segment(RUN, number, 128))
+    take(made.progress, Segment("backfill/Things2", 0, 1))
+    assert [one.segment.number for one in made.records()] == [2, 11, 100]
+
+
+def test_marks_are_kept_apart_from_records(made: World) -> None:
+    made.progress.mark(RUN, {"model": "m", "counts": {"items": 3}}, until=never())
+    take(made.progress)
+    assert made.progress.marks(until=never()) == {RUN: {"model": "m", "counts": {"items": 3}}}
+    assert len(made.records()) == 1
+
+
+def test_trouble_is_told_with_the_tables_name(made: World) -> None:
+    def refuse(*_: str) -> None:
+        raise refusal("ResourceNotFoundException")
+
+    made.db.on(before=refuse)
+    with pytest.raises(ServiceError, match=f"read {PROGRESS}: AWS answered ResourceNotFound"):
+        take(made.progress)
