@@ -1,0 +1,104 @@
+"""Play the stories on a local engine: ``python -m examples.evolution``."""
+
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from cli.demo import apply
+from cli.engines import ENGINES, Engine, EngineError, EngineName
+from cli.local_cloud import LocalCloud
+from cli.shop import ADA, EGGS, MILK, Put, order
+from cli.show import answer
+from examples.evolution import crm_after, crm_before, crm_both
+from examples.evolution.favourites import Favourites
+from examples.evolution.moves import contract, expand
+from lambdas.model import Registry
+from lambdas.model.row import Attributes
+from lambdas.views import orders
+
+BEFORE, BOTH, AFTER = (Registry.of([one]) for one in (crm_before, crm_both, crm_after))
+OLD, NEW = "active-customers", "customers-active-between"
+TEAM = {"org_id": "org#A1", "team_id": "marketing", "segment": "enterprise"}
+START, END = 1_700_000_000, 1_800_000_000
+
+
+def customer(id_: str, at: int, **more: Any) -> Put:
+    """Write a customer of the team's segment, unless told otherwise."""
+    team = {"orgId": TEAM["org_id"], "teamId": TEAM["team_id"], "segment": TEAM["segment"]}
+    item = {"customerId": id_, "name": id_.title(), "lastInteraction": Decimal(at)}
+    return Put("Customers", item | team | more)
+
+
+CUSTOMERS = (
+    customer("ada", 1_700_000_300),
+    customer("grace", 1_700_000_100),
+    customer("alan", 1_600_000_000),  # too long ago
+    customer("edsger", 1_700_000_200, segment="startup"),
+    customer("barbara", 1_700_000_200, teamId="sales"),
+)
+
+
+def ask(cloud: LocalCloud, question: str) -> list[Attributes]:
+    """Ask the old question with text, and the new one with numbers."""
+    times: Iterable[Any] = (START, END) if question == NEW else (str(START), str(END))
+    start, end = times
+    return cloud.ask(question, **TEAM, start=start, end=end)
+
+
+def favourites(engine: Engine, console: Console) -> None:
+    """Mark a product of an order, and show both items that came of it."""
+    cloud = LocalCloud.start(engine, Registry.of([orders]))
+    apply(cloud, [order(ADA, "2025-03-01", "2121195", "PENDING", [MILK, EGGS])])
+    fate = Favourites(cloud.clients.dynamodb).mark(ADA, "2025-03-01#2121195", EGGS)
+    cloud.settle()
+    console.print(f"eggs of order 2121195: {fate}\n", highlight=False)
+    for question in ("favourites-of-user", "orders-of-user"):
+        console.print(answer(question, cloud.ask(question, user_id=ADA)))
+    cloud.stop()
+
+
+def synthetic_key(engine: Engine, console: Console) -> None:
+    """Move the panel from a synthetic key to a multi-attribute one, and ask at each step."""
+    cloud = LocalCloud.start(engine, BEFORE)
+    apply(cloud, CUSTOMERS)
+    console.print(answer(f"{OLD}, before", ask(cloud, OLD)))
+    expand(cloud, BOTH)
+    console.print(answer(f"{OLD}, beside the new one", ask(cloud, OLD)))
+    console.print(answer(f"{NEW}, beside the old one", ask(cloud, NEW)))
+    contract(cloud, AFTER)
+    console.print(answer(f"{NEW}, alone", ask(cloud, NEW)))
+    cloud.stop()
+
+
+STORIES = {"favourites": favourites, "synthetic-key": synthetic_key}
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def run(
+    name: Annotated[str, typer.Argument(help="Which story; without one, both.")] = "",
+    engine: Annotated[
+        EngineName, typer.Option(help="Which local engine to run on.")
+    ] = EngineName.MOTO,
+) -> None:
+    """Let a data model change while it is used, on a local engine."""
+    if name and name not in STORIES:
+        msg = f"there is no story {name!r}; there are {', '.join(STORIES)}"
+        raise typer.BadParameter(msg)
+    console = Console()
+    try:
+        with ENGINES[engine]() as running:
+            for title, story in STORIES.items():
+                if name in ("", title):
+                    console.rule(f"{title} on {running.name} (a local engine, not AWS)")
+                    story(running, console)
+    except EngineError as error:
+        typer.secho(str(error), fg="red", err=True)
+        raise typer.Exit(1) from None
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,37 @@
+"""Customers of a CRM by organisation, team and segment: with a synthetic key.
+
+Three values are glued into one text and a time into another. So times are text, too, and compare as
+such only while all have as many digits.
+"""
+
+from collections.abc import Iterator
+
+from lambdas.model import AccessPattern, Index, Item, Row, Source, view
+
+customers = Source("Customers", partition_key="customerId")
+
+by_segment = Index("GSI1", partition="GSI1PK", sort="GSI1SK", include=["data"])
+
+active_customers = AccessPattern(
+    "active-customers",
+    index=by_segment,
+    partition="ORG#{org_id}#TEAM#{team_id}",
+    sort_between=("SEG#{segment}#TS#{start}", "SEG#{segment}#TS#{end}"),
+    about="The customers of a team's segment that were active between two times",
+)
+
+
+@view(customers)
+def customer(item: Item) -> Iterator[Row]:
+    """Show a customer, and list it by segment and last activity."""
+    yield Row(
+        f"CUSTOMER#{item['customerId']}",
+        "DETAILS",
+        data=item.pick("customerId", "name", "lastInteraction"),
+        indexes=[
+            by_segment(
+                f"ORG#{item['orgId']}#TEAM#{item['teamId']}",
+                f"SEG#{item['segment']}#TS#{item['lastInteraction']}",
+            )
+        ],
+    )

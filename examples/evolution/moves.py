@@ -1,0 +1,71 @@
+"""The moves of a model from one shape to another, on a local engine, each as safe as on AWS.
+
+`adminview plan` and `adminview apply` make them on a deployment: an index is created and filled
+before anybody asks it, and dropped when nobody does.
+"""
+
+import time
+from collections import Counter
+from typing import Any
+
+from cli.bulk import Shift
+from cli.local_cloud import LocalCloud
+from cli.stopping import Stop
+from cli.tables import view_table
+from lambdas.aws.budget import Budget
+from lambdas.aws.metered import Metered
+from lambdas.bulk.runs import BACKFILL, make_bulk
+from lambdas.model import Registry
+from lambdas.model.row import VIEW_TABLE
+
+AWHILE = 0.05  # seconds
+
+
+def expand(cloud: LocalCloud, model: Registry) -> Counter[str]:
+    """Create the indexes that a model adds, put its views behind the streams, and fill them."""
+    described = view_table(model, VIEW_TABLE)
+    there = {index.name for index in cloud.registry.indexes}
+    for index in described["GlobalSecondaryIndexes"]:
+        if index["IndexName"] not in there:
+            _update(cloud, {"Create": index}, described["AttributeDefinitions"])
+    cloud.deploy(model)
+    return rebuild(cloud)
+
+
+def contract(cloud: LocalCloud, model: Registry) -> Counter[str]:
+    """Put a model's views behind the streams, and drop the indexes that it does without."""
+    gone = {index.name for index in cloud.registry.indexes} - {i.name for i in model.indexes}
+    cloud.deploy(model)
+    counts = rebuild(cloud)
+    for name in sorted(gone):
+        definitions = view_table(model, VIEW_TABLE)["AttributeDefinitions"]
+        _update(cloud, {"Delete": {"IndexName": name}}, definitions)
+    return counts
+
+
+def rebuild(cloud: LocalCloud) -> Counter[str]:
+    """Write the rows of every item as the model has them now."""
+    client = Metered(cloud.clients.dynamodb, Budget(), Budget())
+    bulk = make_bulk(cloud.registry, cloud.settings, cloud.clients, client)
+    counts: Counter[str] = Counter()
+    for source in cloud.registry.sources:
+        outcome = Shift(bulk, bulk.run(BACKFILL, source.name), Stop(), tolerated=0).work()
+        assert outcome.finished, outcome.trouble
+        counts += outcome.counts
+    return counts
+
+
+def _update(cloud: LocalCloud, update: Any, definitions: Any) -> None:
+    """Change one index, as many as DynamoDB changes at once, and wait until that is done."""
+    dynamodb = cloud.clients.dynamodb
+    dynamodb.update_table(
+        TableName=VIEW_TABLE,
+        AttributeDefinitions=definitions,
+        GlobalSecondaryIndexUpdates=[update],
+    )
+    while True:
+        table: Any = dynamodb.describe_table(TableName=VIEW_TABLE)["Table"]
+        indexes = table.get("GlobalSecondaryIndexes", [])
+        if all(index.get("IndexStatus", "ACTIVE") == "ACTIVE" for index in indexes):
+            return
+        time.sleep(AWHILE)

@@ -1,0 +1,62 @@
+"""An orders' service beside a migration: old orders, and calls that others come between."""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from cli import shop
+from cli.local_cloud import LocalCloud
+from lambdas.aws.wire import for_boto3, from_boto3
+from lambdas.model.row import Attributes
+from tests.events import image
+
+ORDERS = "Orders"
+
+
+@dataclass
+class Interrupted:
+    """A client before each of whose updates somebody else may do something."""
+
+    client: Any
+    before_update: Callable[[Any], object] = lambda _: None
+    calls: Counter[str] = field(default_factory=Counter)
+    units: float = 0.0
+
+    def __getattr__(self, name: str) -> Any:
+        call = getattr(self.client, name)
+
+        def counted(**asked: Any) -> Any:
+            self.calls[name] += 1
+            if name == "update_item":
+                self.before_update(asked)
+                asked["ReturnConsumedCapacity"] = "TOTAL"
+            answer = call(**asked)
+            if name == "update_item":
+                self.units += answer["ConsumedCapacity"]["CapacityUnits"]
+            return answer
+
+        return counted
+
+
+def old_order(number: int, customer: str = shop.ADA, **more: Any) -> dict[str, Any]:
+    """Make an order as they were before there was a day of delivery."""
+    day = f"2025-02-{number % 28 + 1:02}"
+    return shop.order(customer, day, f"{number:07}", "PENDING", [shop.EGGS], **more).item
+
+
+def put(cloud: LocalCloud, *items: dict[str, Any]) -> None:
+    for item in items:
+        cloud.put(ORDERS, item)
+
+
+def orders_of(cloud: LocalCloud) -> dict[str, Attributes]:
+    """Read the whole table, by sort key."""
+    pages = cloud.clients.dynamodb.get_paginator("scan").paginate(TableName=ORDERS)
+    items = [from_boto3(item) for page in pages for item in page["Items"]]
+    return {item["SK"]["S"]: item for item in items}
+
+
+def as_read(item: dict[str, Any]) -> Any:
+    """Write an item as boto3's client gives it."""
+    return for_boto3(image(item))

@@ -1,0 +1,31 @@
+"""The stories of changing models can be played by anybody."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+import examples
+from examples.evolution.__main__ import STORIES, app
+
+
+def test_the_stories_are_told_to_the_end() -> None:
+    """Run them as a process: moto keeps one state in each."""
+    command = [sys.executable, "-m", "examples.evolution"]
+    root = Path(examples.__file__).parents[1]
+    wide = os.environ | {"COLUMNS": "200"}
+    told = subprocess.run(
+        command, capture_output=True, text=True, check=True, cwd=root, env=wide
+    ).stdout
+    assert all(f"{name} on moto" in told for name in STORIES)
+    assert "eggs of order 2121195: marked" in told
+    assert "customers-active-between, alone" in told
+    assert told.count("CUSTOMER#grace") == 4
+
+
+def test_an_unknown_story_is_answered_with_those_there_are() -> None:
+    unknown = CliRunner().invoke(app, ["nothing"], env={"COLUMNS": "200"})
+    assert unknown.exit_code == 2
+    assert "there is no story 'nothing'; there are favourites, synthetic-key" in unknown.stderr

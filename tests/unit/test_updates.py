@@ -1,0 +1,61 @@
+"""An update of a source item is tried while that can help, and no longer."""
+
+from typing import Any
+
+import pytest
+
+from lambdas.aws.deadline import Deadline
+from lambdas.aws.updates import SourceUpdates
+from lambdas.model.errors import MigrationError, ServiceError
+from lambdas.model.update import Update
+from tests.fakes import NETWORK_DOWN, NO_WAIT, refusal
+
+UPDATE = Update({"id": {"B": "AP8="}}, {"photo": {"B": "AQ=="}}, {})
+
+
+class FakeTable:
+    """One that answers as it is told."""
+
+    def __init__(self, *answers: Any) -> None:
+        self.answers = list(answers)
+        self.asked: list[Any] = []
+
+    def update_item(self, **asked: Any) -> Any:
+        self.asked.append(asked)
+        answer = self.answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+def write(table: Any) -> bool:
+    return SourceUpdates(table, NO_WAIT).write("Things", UPDATE, until=Deadline.after(60))
+
+
+def test_an_update_is_sent_as_boto3_wants_it() -> None:
+    table = FakeTable({})
+    assert write(table)
+    (asked,) = table.asked
+    assert asked["TableName"] == "Things"
+    assert asked["Key"] == {"id": {"B": b"\x00\xff"}}
+    assert asked["ExpressionAttributeValues"] == {":s0": {"B": b"\x01"}}
+
+
+def test_trouble_that_passes_is_sat_out() -> None:
+    throttled = refusal("ProvisionedThroughputExceededException", "UpdateItem")
+    assert write(FakeTable(throttled, NETWORK_DOWN, {}))
+
+
+def test_an_item_that_is_another_by_now_is_no_error() -> None:
+    assert not write(FakeTable(refusal("ConditionalCheckFailedException", "UpdateItem")))
+
+
+def test_what_dynamodb_will_never_take_is_the_items_fault_and_tried_once() -> None:
+    table = FakeTable(refusal("ValidationException", "UpdateItem"))
+    with pytest.raises(MigrationError, match="refused the update of an item: ValidationException"):
+        write(table)
+
+
+def test_whoever_may_not_write_is_told_so() -> None:
+    with pytest.raises(ServiceError, match="update an item of Things: AWS answered AccessDenied"):
+        write(FakeTable(refusal("AccessDeniedException", "UpdateItem")))
