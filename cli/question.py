@@ -10,11 +10,12 @@ import typer
 from rich.table import Table
 
 from cli import rows
-from cli.deployment import find_settings
+from cli.deployment import find_building, find_settings
 from cli.options import Prefix, Stage
 from cli.show import answer, facts
-from lambdas.asking.asker import MOST, PAGE, AnsweredRow, Asker, Question
+from lambdas.asking.asker import MOST, PAGE, AnsweredRow, Asker
 from lambdas.asking.parameters import typed
+from lambdas.asking.question import Question
 from lambdas.aws.runtime import Clients
 from lambdas.aws.view_reader import Meter, ViewReader
 from lambdas.model import AccessPattern, Registry
@@ -85,12 +86,14 @@ def run(model: Registry, pattern: AccessPattern, given: dict[str, str], options:
     """Ask a question, and show its answer as the options say."""
     options.check()
     values = typed(pattern, given)
-    question = Question.of(pattern, values, options.order)
+    Question.of(pattern, values, options.order)  # refuse what is wrong before anybody is asked
     settings = find_settings(model, os.environ, options.stage, options.prefix)
+    building = find_building(model, os.environ, options.stage, options.prefix)
     client, meter = Clients().dynamodb, Meter()
     # At the client: a count and joined rows are then on the meter too.
     client.meta.events.register("after-call.dynamodb", lambda parsed, **_: meter.add(parsed))
-    asker = Asker(model, ViewReader(client, settings.view_table))
+    asker = Asker(model, ViewReader(client, settings.view_table), building)
+    question = asker.question(pattern.name, values, options.order)
     if options.explain:
         _explain({"question": pattern.name} | explanation(question, settings.view_table))
     if options.count:
@@ -109,7 +112,9 @@ def explanation(question: Question, table: str) -> dict[str, Any]:
     shards = len(question.conditions)
     spread = f"{shards}, asked together and merged" if shards > 1 else "1"
     return {
-        "asked of": f"{pattern.place} of {table}" if pattern.index else f"table {table}",
+        "asked of": f"index {condition.index!r} of {table}"
+        if condition.index
+        else f"table {table}",
         "key condition": re.sub(r"[#:]\w+", lambda mark: texts[mark[0]], condition.expression),
         "shards": spread,
         "order": "descending" if question.descending else "ascending",

@@ -21,7 +21,7 @@ from uuid import uuid4
 import typer
 from aws_lambda_powertools import Logger
 
-from cli.deployment import find_settings
+from cli.deployment import find_building, find_settings
 from cli.options import Prefix, Stage
 from lambdas.asking.asker import Asker
 from lambdas.aws.clients import dynamodb_client
@@ -171,9 +171,11 @@ def serve(  # noqa: PLR0913 - all are keywords
         )
         raise SettingsError(msg)
     settings = find_settings(registry(), os.environ, stage, prefix)
+    building = find_building(registry(), os.environ, stage, prefix)
     reader = ViewReader(dynamodb_client(), settings.view_table)
     reader.get([("is", "it there?")], until=Deadline.after(LOOK_SECONDS))
-    api = Api(Asker(registry(), reader), NoPulse(), settings.model, Logger(service=SERVICE))
+    asker = Asker(registry(), reader, building)
+    api = Api(asker, NoPulse(), registry().fingerprint, Logger(service=SERVICE))
     server = Server(host, port, Desk(api, origin or [], any_host=expose))
     where = "exposed to other machines" if expose else "on loopback alone"
     typer.echo(f"serving {settings.view_table} at {server.url}, without authorization, {where}")

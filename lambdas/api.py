@@ -11,8 +11,9 @@ from lambdas.asking.asker import Asker
 from lambdas.aws.clients import cloudwatch_client, dynamodb_client
 from lambdas.aws.pulse import CloudWatchPulse
 from lambdas.aws.runtime import Invocation, read_settings
-from lambdas.aws.settings import SERVICE, PulseSettings
+from lambdas.aws.settings import SERVICE, Building, PulseSettings, Settings
 from lambdas.aws.view_reader import ViewReader
+from lambdas.model import Registry
 from lambdas.serving.health import NoPulse, Pulse
 from lambdas.serving.routes import Api
 from lambdas.views import registry
@@ -34,4 +35,12 @@ def api() -> Api:
     if watched:
         pulse = CloudWatchPulse(cloudwatch_client, settings.sources, watched)
     reader = ViewReader(dynamodb_client(), settings.view_table)
-    return Api(Asker(registry(), reader), pulse, settings.model, Logger(service=SERVICE))
+    asker = Asker(registry(), reader, _building(os.environ, registry()))
+    return Api(asker, pulse, settings.model, Logger(service=SERVICE))
+
+
+def _building(environ: Mapping[str, str], model: Registry) -> Mapping[str, str | None]:
+    """Say which questions are being built; all of them, for a moment, if code alone was updated."""
+    if Settings.from_env(environ).model != model.fingerprint:
+        return dict.fromkeys(pattern.name for pattern in model.patterns)
+    return Building.from_env(environ).questions

@@ -88,10 +88,10 @@ def matches(row: Any, asked: Any, names: Any, values: Any) -> bool:
     return True
 
 
-def make_registry(shards: int = 1, shards_were: int = 0) -> Registry:
+def make_registry(shards: int = 1, shards_were: int = 0, index: str = "ByColour") -> Registry:
     """Declare things by colour and weight, in so many shards."""
     by_colour = Index(
-        "ByColour",
+        index,
         partition="colour",
         sort=number("weight"),
         include=["data"],

@@ -7,15 +7,15 @@ from itertools import chain, islice
 from typing import Any
 
 from lambdas.asking import cursor as cursors
-from lambdas.asking.cursor import Binding, Place, Positions
-from lambdas.asking.merge import merged, sort_order
+from lambdas.asking.cursor import Place, Positions
+from lambdas.asking.merge import merged
+from lambdas.asking.question import Question
 from lambdas.aws.deadline import Deadline
 from lambdas.aws.together import together
 from lambdas.aws.view_reader import Meter, ViewReader
-from lambdas.model import AccessPattern, KeyCondition, Registry
-from lambdas.model.attribute import PK, SK, Attribute
-from lambdas.model.errors import QuestionError, ServiceError
-from lambdas.model.row import Attributes, key_of
+from lambdas.model import AccessPattern, Registry
+from lambdas.model.errors import BeingBuiltError, QuestionError, ServiceError
+from lambdas.model.row import Attributes
 
 PAGE, MOST = 50, 1000  # rows of a page, if nobody says; and at most
 SECONDS = 25.0  # for a page, with retries
@@ -39,82 +39,16 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """A pattern with its parameters, ready to be asked in one order."""
-
-    pattern: AccessPattern
-    condition: KeyCondition
-    descending: bool
-
-    @classmethod
-    def of(
-        cls, pattern: AccessPattern, parameters: Mapping[str, Any], order: str | None = None
-    ) -> "Question":
-        """Fill a pattern in; *order* is ``asc`` or ``desc``, or as the pattern says."""
-        if order not in (None, "asc", "desc"):
-            msg = f"access pattern {pattern.name!r}: order is asc or desc"
-            raise QuestionError(msg)
-        descending = pattern.descending if order is None else order == "desc"
-        return cls(pattern, pattern.condition(**parameters), descending)
-
-    @property
-    def conditions(self) -> list[KeyCondition]:
-        """One key condition, or one for each shard of the index."""
-        index = self.pattern.index
-        if index is None or index.shard is None:
-            return [self.condition]
-        return [
-            self.condition.at(index.shard, {"N": str(number)})
-            for number in range(index.shards_read)
-        ]
-
-    @property
-    def sort(self) -> tuple[Attribute, ...]:
-        """What answers are sorted by."""
-        return self.pattern.index.sort if self.pattern.index else (SK,)
-
-    @property
-    def key(self) -> tuple[Attribute, ...]:
-        """What tells the rows of an answer apart, and where each stands."""
-        index = self.pattern.index.stored_key if self.pattern.index else ()
-        return tuple(dict.fromkeys((*index, PK, SK)))
-
-    @property
-    def binding(self) -> Binding:
-        """What a cursor of this question is bound to."""
-        pattern, condition = self.pattern, self.condition
-        partition = pattern.index.partition if pattern.index else (PK,)
-        fixed = {
-            attribute.name: condition.values[f":v{position}a"]
-            for position, attribute in enumerate(partition)
-        }
-        shard = pattern.index.shard if pattern.index else None
-        shards = [
-            {**fixed, **({shard.name: {"N": str(number)}} if shard else {})}
-            for number in range(len(self.conditions))
-        ]
-        question = [pattern.shape(), condition.values, self.descending, len(shards)]
-        return Binding(pattern.name, question, shards, self.sort, (PK, SK))
-
-    def is_past(self, row: Attributes, last: Attributes | None) -> bool:
-        """Tell whether a row belongs before the last one that was shown, or is that one.
-
-        It came there since; or it moved to another shard, and was shown already.
-        """
-        if last is None:
-            return False
-        here, there = (sort_order(one, self.sort) for one in (row, last))
-        if here == there:
-            return key_of(row) == key_of(last)
-        return here > there if self.descending else here < there
-
-
-@dataclass(frozen=True, slots=True)
 class Asker:
-    """The questions that are declared, and the table that answers them."""
+    """The questions that are declared, and the table that answers them.
+
+    *building* names the questions whose rows are not all there yet, each with the older index that
+    still answers it; None if there is none, and then it is refused.
+    """
 
     registry: Registry
     reader: ViewReader
+    building: Mapping[str, str | None] = field(default_factory=dict)
 
     def ask(
         self,
@@ -168,7 +102,13 @@ class Asker:
             pattern = self.registry.pattern(name)
         except KeyError as error:
             raise QuestionError(error.args[0]) from error
-        return Question.of(pattern, parameters, order)
+        question = Question.of(pattern, parameters, order)
+        if name not in self.building:
+            return question
+        older = self.building[name]
+        if older is None:
+            raise BeingBuiltError(name)
+        return question.asked_of(older)
 
     def _page(
         self, question: Question, place: Place, limit: int, meter: Meter, until: Deadline

@@ -1,8 +1,8 @@
 """Cursors: where a page ended, for the next one to begin there.
 
 A cursor is opaque and belongs to its question: one that was cut, changed, or written for another
-question, other parameters or another order is refused. It holds keys alone, and no secret: whoever
-may ask a question may begin its answer anywhere.
+question, other parameters, another order or another index is refused. It holds keys alone, and no
+secret: whoever may ask a question may begin its answer anywhere.
 """
 
 from base64 import b64decode, urlsafe_b64decode, urlsafe_b64encode
@@ -19,10 +19,14 @@ from lambdas.model.errors import QuestionError
 from lambdas.model.item import AttributeValue
 from lambdas.model.row import PARTITION_LIMIT, SORT_LIMIT, Attributes
 
-VERSION = 2
+VERSION = 3
 MARK = 12  # bytes of the checksum, and of the question's mark
 LENGTH_LIMIT = 16_000  # characters
 SIZE_LIMIT = 200_000  # bytes, unpacked
+FOREIGN = (
+    "belongs to another question, other parameters or another order, or the question has moved to "
+    "another index since; ask from the beginning"
+)
 
 # By shard: the key of the last row that was shown; None before the first one.
 Positions: TypeAlias = list[Attributes | None]
@@ -81,7 +85,7 @@ def read(binding: Binding, cursor: str) -> Place:
     if whole[:1] != bytes([VERSION]):
         raise refusal(binding, "is of another version; ask from the beginning")
     if whole[1 : MARK + 1] != binding.mark:
-        raise refusal(binding, "belongs to another question, other parameters or another order")
+        raise refusal(binding, FOREIGN)
     try:
         positions, last = loads(decompressobj().decompress(whole[MARK + 1 :], SIZE_LIMIT))
         return Place(

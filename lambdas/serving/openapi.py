@@ -13,6 +13,7 @@ from lambdas.model import AccessPattern, Registry
 from lambdas.model.attribute import PK, SK
 from lambdas.model.row import PARTITION_LIMIT, SORT_LIMIT
 from lambdas.serving import paths
+from lambdas.serving.problems import BEING_BUILT
 from lambdas.serving.problems import TYPE as PROBLEM
 from lambdas.serving.request import CURSOR, LIMIT, ORDER, VALUE_LIMIT
 from lambdas.serving.schemas import COMPONENTS, Schema, count, page, reference
@@ -77,12 +78,24 @@ def _question(pattern: AccessPattern) -> dict[str, Any]:
     order = {"type": "string", "enum": ["asc", "desc"], "default": usual}
     paging = [_parameter(name, "query", schema, about) for name, schema, about in PAGING]
     asked = [*_asked(pattern), *paging, _parameter(ORDER, "query", order, "Of the sort keys.")]
-    return _get(f"ask.{pattern.name}", pattern.about or pattern.name, page(pattern), asked)
+    described = _get(f"ask.{pattern.name}", pattern.about or pattern.name, page(pattern), asked)
+    return _may_be_built(described)
 
 
 def _count(pattern: AccessPattern) -> dict[str, Any]:
     summary = f"How many: {pattern.about or pattern.name}"
-    return _get(f"count.{pattern.name}", summary, count(pattern), _asked(pattern))
+    return _may_be_built(_get(f"count.{pattern.name}", summary, count(pattern), _asked(pattern)))
+
+
+def _may_be_built(described: dict[str, Any]) -> dict[str, Any]:
+    """Add the answer to a question that is being built, or asked while the view is busy."""
+    later = {"schema": {"type": "integer", "minimum": 1}, "description": "Seconds to wait."}
+    described["responses"]["503"] = {
+        "description": f"Not now: the question is {BEING_BUILT} (so the title), or the view busy",
+        "headers": {"Retry-After": later},
+        "content": {PROBLEM: {"schema": reference("Problem")}},
+    }
+    return described
 
 
 def _asked(pattern: AccessPattern) -> list[dict[str, Any]]:

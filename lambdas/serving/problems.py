@@ -8,10 +8,12 @@ from typing import Any, Final
 from aws_lambda_powertools.event_handler.api_gateway import Response
 
 from lambdas.aws.retry import OUT_OF_TIME, THROTTLED
-from lambdas.model.errors import AdminViewError, QuestionError, ServiceError
+from lambdas.model.errors import AdminViewError, BeingBuiltError, QuestionError, ServiceError
 
 TYPE: Final = "application/problem+json"
 RETRY_SECONDS: Final = 5
+BUILD_SECONDS: Final = 60  # to look again whether a question is built: it takes minutes to hours
+BEING_BUILT: Final = "being built"
 REFUSED: Final = "ValidationException"
 BUSY: Final = "the view cannot be read at the moment; ask again later"
 BROKEN: Final = "the view could not be read; the function's log says why"
@@ -31,11 +33,13 @@ class ProblemError(AdminViewError):
         status: HTTPStatus,
         detail: str,
         *,
+        title: str = "",
         headers: Mapping[str, str] | None = None,
         more: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(detail)
         self.status = status
+        self.title = title or status.phrase
         self.headers = dict(headers or {})
         self.more = dict(more or {})
 
@@ -43,7 +47,7 @@ class ProblemError(AdminViewError):
         """Write the problem down; its type is its status, so it needs no page of its own."""
         body = {
             "type": "about:blank",
-            "title": self.status.phrase,
+            "title": self.title,
             "status": self.status.value,
             "detail": str(self),
             **self.more,
@@ -56,16 +60,27 @@ def problem_of(error: Exception) -> ProblemError:
     match error:
         case ProblemError():
             return error
+        case BeingBuiltError():
+            return ProblemError(
+                HTTPStatus.SERVICE_UNAVAILABLE,
+                str(error),
+                title=BEING_BUILT,
+                headers={"Retry-After": str(BUILD_SECONDS)},
+            )
         case QuestionError():
             return ProblemError(HTTPStatus.BAD_REQUEST, str(error))
-        case ServiceError(code=code) if code == REFUSED:
-            return ProblemError(HTTPStatus.BAD_REQUEST, REFUSAL)
-        case ServiceError(code=code) if _passes(code):
-            headers = {"Retry-After": str(RETRY_SECONDS)}
-            return ProblemError(HTTPStatus.SERVICE_UNAVAILABLE, BUSY, headers=headers)
         case ServiceError():
-            return ProblemError(HTTPStatus.BAD_GATEWAY, BROKEN)
+            return _problem_of_aws(error.code)
     return ProblemError(HTTPStatus.INTERNAL_SERVER_ERROR, INTERNAL)
+
+
+def _problem_of_aws(code: str) -> ProblemError:
+    if code == REFUSED:
+        return ProblemError(HTTPStatus.BAD_REQUEST, REFUSAL)
+    if _passes(code):
+        headers = {"Retry-After": str(RETRY_SECONDS)}
+        return ProblemError(HTTPStatus.SERVICE_UNAVAILABLE, BUSY, headers=headers)
+    return ProblemError(HTTPStatus.BAD_GATEWAY, BROKEN)
 
 
 def _passes(code: str) -> bool:

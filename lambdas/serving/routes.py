@@ -16,7 +16,7 @@ from lambdas.asking.parameters import typed
 from lambdas.aws.deadline import Deadline
 from lambdas.model import AccessPattern
 from lambdas.model.attribute import PK, SK
-from lambdas.model.errors import ServiceError, kind_of
+from lambdas.model.errors import BeingBuiltError, ServiceError, kind_of
 from lambdas.model.row import PARTITION_LIMIT, PROVENANCE, SORT_LIMIT, Attributes, RowKey
 from lambdas.serving import paths
 from lambdas.serving.catalogue import catalogue
@@ -86,7 +86,7 @@ class Api:
     def patterns(self) -> Response[str]:
         """List the questions."""
         read_query(self._query, ())
-        return _ok(text(catalogue(self.asker.registry, self.model)))
+        return _ok(text(catalogue(self.asker.registry, self.model, self.asker.building)))
 
     def question(self) -> Response[str]:
         """Answer a question with one page."""
@@ -146,7 +146,8 @@ class Api:
     def problem(self, error: Exception) -> Response[str]:
         """Say what is wrong; log what only we can mend, without quoting anybody's data."""
         problem = problem_of(error)
-        if problem.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        mended = isinstance(error, BeingBuiltError)  # by the plan that is under way
+        if problem.status >= HTTPStatus.INTERNAL_SERVER_ERROR and not mended:
             cause = error.__cause__ if isinstance(error, ProblemError) else error
             code = cause.code if isinstance(cause, ServiceError) else None
             at = extract_tb(error.__traceback__)[-1]

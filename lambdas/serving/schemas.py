@@ -103,6 +103,10 @@ COMPONENTS: Final[dict[str, Schema]] = {
             "index": MAYBE_TEXT,
             "order": _one_of(["asc", "desc"]),
             "consistent": {"type": "boolean"},
+            "beingBuilt": {
+                "type": "boolean",
+                "description": "It is refused for now, for its rows are not all there yet.",
+            },
         }
     ),
     "Catalogue": shape({"model": TEXT, "patterns": _list(reference("Pattern"))}),

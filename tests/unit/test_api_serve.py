@@ -11,10 +11,12 @@ from typing import Any
 import pytest
 
 from cli import serve as serving
-from cli.serve import LOOPBACK, Server, event
+from cli.serve import LOOPBACK, Desk, Server, event
 from lambdas import api as function
-from lambdas.aws.settings import Settings
+from lambdas.aws.runtime import read_settings
+from lambdas.aws.settings import Building, Settings
 from lambdas.model.errors import SettingsError
+from lambdas.views import registry
 from tests.api_lab import Client
 from tests.asking_lab import Lab, make_registry
 
@@ -123,7 +125,11 @@ def test_serving_says_where_and_for_whom_until_it_is_stopped(
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     monkeypatch.delenv("ADMINVIEW_TABLE", raising=False)
+    monkeypatch.setenv("ADMINVIEW_BUILDING", '{"orders-by-status": null}')
+    served: list[Desk] = []
+    monkeypatch.setattr(serving, "Desk", lambda *of, **how: served.append(Desk(*of, **how)))
     serving.serve(port=0, expose=expose)
+    assert served[0].api.asker.building == {"orders-by-status": None}
     said = capsys.readouterr().out.splitlines()
     assert said[0].startswith("serving AdminViewTable at http://127.0.0.1:")
     where = "exposed to other machines" if expose else "on loopback alone"
@@ -131,15 +137,53 @@ def test_serving_says_where_and_for_whom_until_it_is_stopped(
     assert said[-1] == "stopped"
 
 
-def test_the_function_answers_a_gateway(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-    settings = Settings("AdminViewTable", "queue", {"Orders": "Orders"}, "abc123")
-    for name, value in settings.to_env().items():
+def answer_of(
+    monkeypatch: pytest.MonkeyPatch, path: str, model: str, building: Building | None = None
+) -> dict[str, Any]:
+    """Ask the function, in an environment that was made for a model."""
+    settings = Settings("AdminViewTable", "queue", {"Orders": "Orders"}, model)
+    variables = settings.to_env() | (building or Building({})).to_env()
+    for name, value in ({"AWS_DEFAULT_REGION": "us-east-1"} | variables).items():
         monkeypatch.setenv(name, value)
     function.api.cache_clear()
     context: Any = SimpleNamespace(aws_request_id="1")
-    answer = function.handler(event("GET", "/patterns", {}), context)
+    answer = function.handler(event("GET", path, {}), context)
     function.api.cache_clear()
+    return answer
+
+
+def test_the_function_is_told_by_its_environment_what_is_being_built(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    building = Building({"orders-by-status": None, "of-another-model": None})
+    path = "/patterns/orders-by-status?status=PENDING"
+    answer = answer_of(monkeypatch, path, registry().fingerprint, building)
+    assert answer["statusCode"] == 503
+    assert "being built" in answer["body"]
+
+
+def test_the_function_refuses_every_question_in_an_environment_of_another_model(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Code and environment change one after the other: in between, neither can be trusted."""
+    answer = answer_of(monkeypatch, "/patterns/user-profile?user_id=user-123", "of-another")
+    assert answer["statusCode"] == 503
+    assert "being built" in answer["body"]
+
+
+def test_the_function_answers_a_gateway(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = registry().fingerprint
+    answer = answer_of(monkeypatch, "/patterns", model)
     assert answer["statusCode"] == 200
-    assert '"model":"abc123"' in answer["body"]
+    assert f'"model":"{model}"' in answer["body"]
     assert answer["headers"]["Content-Type"] == "application/json"
+
+
+def test_rows_carry_the_fingerprint_of_the_views_that_derive_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Not that of an environment which came, or stayed, without its code."""
+    settings = Settings("AdminViewTable", "queue", {"Orders": "Orders"}, "of-another")
+    for name, value in settings.to_env().items():
+        monkeypatch.setenv(name, value)
+    assert read_settings().model == registry().fingerprint

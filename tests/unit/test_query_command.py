@@ -16,7 +16,7 @@ from cli import query
 from cli.question import explanation
 from cli.rows import print_table, record, to_csv, to_table
 from examples import load
-from lambdas.asking.asker import Question
+from lambdas.asking.question import Question
 from lambdas.model import AccessPattern, Index, Registry, number
 from lambdas.model.errors import DeclarationError, QuestionError
 from tests.shop import registry
@@ -80,7 +80,7 @@ def test_a_missing_parameter_is_named_as_it_is_typed() -> None:
 @pytest.mark.parametrize(
     ("typed", "completions"),
     [
-        ("adminview query orders-by", {"orders-by-status"}),
+        ("adminview query orders-by-s", {"orders-by-status"}),
         ("adminview query orders-by-status --st", {"--status", "--stage"}),
         ("adminview query orders-by-status --status PENDING --order ", {"asc", "desc"}),
     ],

@@ -1,0 +1,174 @@
+"""Questions that are being built, and questions that move, on real engines."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from types import ModuleType
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from cli.local_cloud import LocalCloud
+from cli.query import app
+from lambdas.asking.asker import Asker
+from lambdas.model import AccessPattern, Index, Item, Registry, Row, Source, number, view
+from lambdas.model.errors import BeingBuiltError, QuestionError, ServiceError
+from tests.api_lab import Client
+
+things = Source("Things", partition_key="id")
+by_colour = Index("ByColour", partition="colour", sort=number("weight"))
+by_colour_whole = Index(
+    "ByColourWhole", partition="colour", sort=number("weight"), include=["data"]
+)
+by_size = Index("BySize", partition="size", include=["data"])
+RED: dict[str, Any] = {"colour": "red", "limit": 2}
+
+
+def model(**declared: Any) -> Registry:
+    module = ModuleType("things")
+    module.__dict__.update(things=things, **declared)
+    return replace(Registry.of([module]), modules=())
+
+
+@view(things)
+def before(item: Item) -> Iterator[Row]:
+    """Show a thing, by colour."""
+    yield Row(
+        "THINGS",
+        item["id"],
+        data=item.pick("id"),
+        indexes=[by_colour(item["colour"], item["weight"])],
+    )
+
+
+@view(things)
+def after(item: Item) -> Iterator[Row]:
+    """Show a thing, by colour and by size."""
+    yield Row(
+        "THINGS",
+        item["id"],
+        data=item.pick("id"),
+        indexes=[by_colour_whole(item["colour"], item["weight"]), by_size(item["size"])],
+    )
+
+
+OLD = model(
+    before=before,
+    by_colour=by_colour,
+    of_colour=AccessPattern("of-colour", index=by_colour, partition="{colour}", shows=()),
+)
+NEW = model(
+    after=after,
+    by_colour_whole=by_colour_whole,
+    by_size=by_size,
+    of_colour=AccessPattern("of-colour", index=by_colour_whole, partition="{colour}"),
+    of_size=AccessPattern("of-size", index=by_size, partition="{size}"),
+)
+# The table while the plan is under way has all indexes, old and new.
+BOTH = replace(OLD, indexes=(by_colour, *NEW.indexes))
+BUILDING = {"of-colour": "ByColour", "of-size": None}
+
+
+def put(cloud: LocalCloud, *places: int) -> None:
+    for place in places:
+        # Two of a weight each: nothing but their own keys tells them apart.
+        item = {"id": f"{place:02d}", "colour": "red", "weight": place // 2, "size": "small"}
+        cloud.put("Things", item)
+    cloud.settle()
+
+
+@pytest.fixture
+def cloud(start: Callable[[Registry], LocalCloud]) -> LocalCloud:
+    """Write seven things by the old views, and one by the new."""
+    cloud = start(BOTH)
+    put(cloud, *range(7))
+    cloud.deploy(replace(NEW, indexes=BOTH.indexes))
+    put(cloud, 7)
+    return cloud
+
+
+def asker(cloud: LocalCloud, registry: Registry, building: dict[str, str | None]) -> Asker:
+    return replace(cloud.asker, registry=registry, building=building)
+
+
+def keys(answered: Any) -> list[str]:
+    return [one.row["SK"]["S"] for one in answered]
+
+
+def test_a_half_filled_index_is_not_asked_until_it_is_filled(cloud: LocalCloud) -> None:
+    on = asker(cloud, NEW, {})
+    assert on.count("of-size", size="small") == 1, "so it would answer: one of eight"
+    cloud.registry, cloud.building = NEW, BUILDING
+    asked = cloud.asker
+    for way in (asked.ask, asked.count, lambda *a, **k: list(asked.rows(*a, **k))):
+        with pytest.raises(BeingBuiltError, match="question 'of-size' is being built"):
+            way("of-size", size="small")
+    assert Client(asked).ask("/patterns/of-size?size=small").status == 503
+    for place in range(7):
+        cloud.delete("Things", {"id": f"{place:02d}"})
+    put(cloud, *range(7))  # written anew, as by a backfill
+    assert on.count("of-size", size="small") == 8
+
+
+def test_a_question_that_moves_has_all_its_rows_throughout(cloud: LocalCloud) -> None:
+    old = asker(cloud, OLD, {})
+    moving = asker(cloud, NEW, BUILDING)
+    moved = asker(cloud, NEW, {})
+    rows = keys(old.rows("of-colour", **RED))
+    assert sorted(rows) == [f"{place:02d}" for place in range(8)]
+    assert keys(moving.rows("of-colour", **RED)) == rows
+    assert sorted(keys(moved.rows("of-colour", **RED))) == sorted(rows)
+    assert all("data" not in one.row for one in moving.rows("of-colour", **RED))
+    assert all("data" in one.row for one in moved.rows("of-colour", **RED))
+    assert moving.count("of-colour", colour="red") == moved.count("of-colour", colour="red") == 8
+
+
+@pytest.mark.parametrize("order", ["asc", "desc"])
+@pytest.mark.parametrize("pages", [1, 2, 3])
+def test_a_cursor_goes_on_in_its_index_and_in_no_other(
+    cloud: LocalCloud, order: str, pages: int
+) -> None:
+    asked = asker(cloud, OLD, {})
+    whole = keys(asked.rows("of-colour", **RED, order=order))
+    found: list[str] = []
+    cursor = None
+    for _ in range(pages):
+        page = asked.ask("of-colour", cursor=cursor, order=order, **RED)
+        found += keys(page.rows)
+        cursor = page.cursor
+    moving = asker(cloud, NEW, BUILDING)
+    found += keys(moving.rows("of-colour", cursor=cursor, order=order, **RED))
+    assert found == whole
+    moved = asker(cloud, NEW, {})
+    with pytest.raises(QuestionError, match="has moved to another index since"):
+        moved.ask("of-colour", cursor=cursor, order=order, **RED)
+
+
+def test_an_index_that_is_not_there_yet_is_not_needed(
+    start: Callable[[Registry], LocalCloud],
+) -> None:
+    cloud = start(OLD)
+    put(cloud, *range(3))
+    assert keys(asker(cloud, NEW, BUILDING).rows("of-colour", **RED)) == ["00", "01", "02"]
+    with pytest.raises(ServiceError):
+        asker(cloud, NEW, {}).ask("of-colour", **RED)
+
+
+def query(*words: str) -> Result:
+    return CliRunner().invoke(app, words)
+
+
+def test_the_command_is_told_by_the_environment(
+    cloud: LocalCloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cloud.building = BUILDING
+    for name, value in cloud.environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("cli.query.registry", lambda: NEW)
+    explained = query("of-colour", "--colour", "red", "--count", "--explain")
+    assert explained.stdout == "8\n"
+    assert "index 'ByColour' of AdminViewTable" in explained.stderr
+    for more in ((), ("--count",), ("--all", "--csv")):
+        refused = query("of-size", "--size", "small", *more)
+        assert isinstance(refused.exception, BeingBuiltError)
+        assert refused.stdout == ""

@@ -1,0 +1,171 @@
+"""A question that is being built is refused, or asked of an older index; never half answered."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+from urllib.parse import quote
+
+import pytest
+
+from lambdas.asking.asker import Asker
+from lambdas.aws.settings import Building
+from lambdas.aws.view_reader import ViewReader
+from lambdas.model.errors import BeingBuiltError, QuestionError, SettingsError
+from tests.api_lab import Client
+from tests.asking_lab import FakeTable, Lab, make_registry
+from tests.fakes import NO_WAIT
+
+OLD, NEW = make_registry(), make_registry(index="ByColourAndMore")
+IDS = [f"t{place}" for place in range(7)]
+RED: dict[str, Any] = {"colour": "red", "limit": 3}
+
+
+@dataclass
+class NotingTable(FakeTable):
+    """A table that notes which indexes it is asked for."""
+
+    asked: list[str | None] = field(default_factory=list)
+
+    def query(self, **asked: Any) -> dict[str, Any]:
+        self.asked.append(asked.get("IndexName"))
+        return super().query(**asked)
+
+
+@pytest.fixture
+def table() -> NotingTable:
+    """Begin with seven red things, in the older index and in the newer one."""
+    lab = Lab(OLD)
+    for place, id_ in enumerate(IDS):
+        lab.put(id_, "red", place)
+    both = replace(OLD, indexes=(*OLD.indexes, *NEW.indexes))
+    return NotingTable(both, lab.table.rows)
+
+
+@pytest.fixture
+def old(table: NotingTable) -> Asker:
+    """Ask as before the change."""
+    return Asker(OLD, ViewReader(cast("Any", table), "Table", NO_WAIT))
+
+
+@pytest.fixture
+def new(old: Asker) -> Asker:
+    """Ask as after it, when all is switched on."""
+    return replace(old, registry=NEW)
+
+
+def ids(answered: Any) -> list[str]:
+    return [one.row["data"]["M"]["id"]["S"] for one in answered]
+
+
+def test_a_question_that_is_being_built_is_refused_however_it_is_asked(
+    new: Asker, table: NotingTable
+) -> None:
+    asker = replace(new, building={"of-colour": None})
+    ways: list[Callable[[], Any]] = [
+        lambda: asker.ask("of-colour", **RED),
+        lambda: list(asker.rows("of-colour", **RED)),
+        lambda: asker.count("of-colour", colour="red"),
+    ]
+    for way in ways:
+        with pytest.raises(BeingBuiltError) as caught:
+            way()
+        assert str(caught.value) == (
+            "question 'of-colour' is being built: its rows are not all there yet; "
+            "ask again when `adminview apply` has switched it on"
+        )
+    assert table.asked == []
+    assert asker.count("heavy", colour="red", least=2) == 5, "the others are answered"
+
+
+def test_a_wrong_question_is_told_so_even_while_it_is_being_built(new: Asker) -> None:
+    asker = replace(new, building={"of-colour": None})
+    with pytest.raises(QuestionError, match="colour is missing"):
+        asker.count("of-colour")
+
+
+def test_a_question_whose_older_index_is_there_is_asked_of_that(
+    new: Asker, table: NotingTable
+) -> None:
+    asker = replace(new, building={"of-colour": "ByColour"})
+    assert ids(asker.rows("of-colour", **RED)) == IDS
+    assert asker.count("of-colour", colour="red") == len(IDS)
+    assert set(table.asked) == {"ByColour"}
+    table.asked.clear()
+    assert asker.count("heavy", colour="red", least=2) == 5
+    assert table.asked == ["ByColourAndMore"], "the others are asked as they are declared"
+
+
+def test_a_cursor_lives_as_long_as_its_index_is_asked(old: Asker, new: Asker) -> None:
+    """Turn a page before the change, while it is under way, and after it."""
+    first = old.ask("of-colour", **RED)
+    meanwhile = replace(new, building={"of-colour": "ByColour"})
+    second = meanwhile.ask("of-colour", cursor=first.cursor, **RED)
+    assert ids(first.rows) + ids(second.rows) == IDS[:6]
+    with pytest.raises(QuestionError, match="has moved to another index since; ask from the begin"):
+        new.ask("of-colour", cursor=second.cursor, **RED)
+    assert ids(new.rows("of-colour", **RED)) == IDS
+    assert ids(old.ask("of-colour", cursor=second.cursor, **RED).rows) == IDS[6:], "and back"
+
+
+def test_a_name_that_no_question_has_is_overlooked(new: Asker) -> None:
+    asker = replace(new, building={"of-another-model": None})
+    assert ids(asker.rows("of-colour", **RED)) == IDS
+
+
+@pytest.fixture
+def client(new: Asker) -> Client:
+    """Ask over HTTP, while one question is being built and another moves."""
+    return Client(replace(new, building={"of-colour": None, "heavy": "ByColour"}))
+
+
+@pytest.mark.parametrize("route", ["/patterns/of-colour", "/patterns/of-colour/count"])
+def test_the_api_answers_not_now_and_when_to_ask_again(client: Client, route: str) -> None:
+    refused = client.ask(f"{route}?colour=red")
+    assert (refused.status, refused.headers["Retry-After"]) == (503, "60")
+    assert refused.json["title"] == "being built"
+    assert refused.detail.startswith("question 'of-colour' is being built")
+    assert client.log.getvalue() == "", "nothing is wrong"
+    assert client.ask(f"{route}?color=red").status == 400
+
+
+def test_the_catalogue_marks_what_is_being_built_and_says_what_is_asked(client: Client) -> None:
+    found = {one["name"]: one for one in client.get("/patterns")["patterns"]}
+    assert {name: one["beingBuilt"] for name, one in found.items()} == {
+        "heavy": False,
+        "of-colour": True,
+    }
+    assert found["heavy"]["index"] == "ByColour"
+    assert found["of-colour"]["index"] == "ByColourAndMore"
+
+
+def test_pages_over_http_stay_whole_while_a_question_moves(client: Client) -> None:
+    page = client.get("/patterns/heavy?colour=red&least=0&limit=5")
+    more = client.get(f"/patterns/heavy?colour=red&least=0&cursor={quote(page['cursor'])}")
+    assert [row["data"]["id"] for row in page["rows"] + more["rows"]] == IDS
+
+
+def operations(client: Client) -> Iterator[tuple[str, dict[str, Any]]]:
+    for path, methods in client.get("/openapi.json")["paths"].items():
+        yield path, methods["get"]
+
+
+def test_openapi_says_that_a_question_may_be_refused_for_a_while(client: Client) -> None:
+    for path, operation in operations(client):
+        asked = path.startswith("/patterns/")
+        assert ("503" in operation["responses"]) == asked
+        if asked:
+            assert "Retry-After" in operation["responses"]["503"]["headers"]
+
+
+def test_what_is_being_built_survives_the_environment() -> None:
+    for given in ({}, {"a": None}, {"a": None, "b": "GSI1"}):
+        assert Building.from_env(Building(given).to_env()) == Building(given)
+    assert Building().to_env() == {}, "a function is told nothing unless something is being built"
+
+
+@pytest.mark.parametrize("text", ["x", "[]", "7", '{"a": 1}', '{"a": ""}', '{"a": ["GSI1"]}'])
+def test_a_malformed_environment_is_refused_with_what_would_be_right(text: str) -> None:
+    with pytest.raises(
+        SettingsError, match=r'ADMINVIEW_BUILDING is .*\{"orders-by-status": "GSI1"'
+    ):
+        Building.from_env({"ADMINVIEW_BUILDING": text})
