@@ -5,12 +5,13 @@ import sys
 import aws_cdk as cdk
 
 from infra.app import build
+from lambdas.migrations import migrations
 from lambdas.model.errors import AdminViewError
 from lambdas.views import registry
 
 app = cdk.App()
 try:
-    build(app, registry())
+    build(app, registry(), migrations().values())
 except AdminViewError as error:
     sys.exit(f"error: {error}")
 app.synth()

@@ -1,6 +1,7 @@
 """The read API: an HTTP API, closed, before a function that may read the view."""
 
 from collections.abc import Mapping, Sequence
+from json import dumps
 from typing import Any, Final
 
 import jsii
@@ -19,7 +20,15 @@ from infra.api_access import ApiAccess
 from infra.constructs.python_function import PythonFunction
 from infra.context import Deployment
 from infra.sources_stack import FollowedTable
-from lambdas.aws.settings import API_URL_OUTPUT, PulseSettings, Settings
+from infra.wave import Wave
+from lambdas.aws.settings import (
+    API_URL_OUTPUT,
+    MODEL_METADATA,
+    QUESTIONS_OUTPUT,
+    Building,
+    PulseSettings,
+    Settings,
+)
 from lambdas.model import Registry
 from lambdas.serving.paths import CORS_EXPOSED, CORS_HEADERS, PATHS
 
@@ -61,8 +70,9 @@ class ApiStack(Stack):
         **kwargs: Any,
     ) -> None:
         super().__init__(scope, id_, **kwargs)
-        stage = deployment.stage
+        stage, building = deployment.stage, deployment.wave.questions(registry)
         streams = {table.source.name: table.stream_arn for table in followed}
+        pulse = PulseSettings(sync.function_name, streams)
         self.function = PythonFunction(
             self,
             "Api",
@@ -70,8 +80,8 @@ class ApiStack(Stack):
             description="Answers questions to AdminViewTable, and writes nothing",
             memory_mb=MEMORY_MB,
             timeout=Duration.seconds(TIMEOUT_SECONDS),
-            environment=settings.to_env() | PulseSettings(sync.function_name, streams).to_env(),
-            statements=_may_read(view_table, registry),
+            environment=settings.to_env() | pulse.to_env() | Building(building).to_env(),
+            statements=_may_read(view_table, registry, deployment.wave),
             stage=stage,
         ).function
         access = deployment.api
@@ -107,7 +117,14 @@ class ApiStack(Stack):
                 access_logs, {**LOGGED, "caller": JWT_CALLER if access.issuer else IAM_CALLER}
             ),
         )
+        self._tell(registry, building)
+
+    def _tell(self, registry: Registry, building: Mapping[str, str | None]) -> None:
+        """Say where the API is and what is deployed: to whoever asks, or plans a change of it."""
+        self.template_options.metadata = {MODEL_METADATA: dumps(registry.description())}
         CfnOutput(self, API_URL_OUTPUT, value=self.api.api_endpoint)
+        questions = {"model": registry.fingerprint, "building": dict(building)}
+        CfnOutput(self, QUESTIONS_OUTPUT, value=dumps(questions))
 
 
 @jsii.implements(gateway.IAccessLogSettings)
@@ -148,9 +165,18 @@ def _cors(access: ApiAccess) -> gateway.CorsPreflightOptions | None:
     )
 
 
-def _may_read(view_table: dynamodb.ITableV2, registry: Registry) -> list[iam.PolicyStatement]:
-    """List all that the API may do: ask what is declared, read rows, and look at metrics."""
+def _may_read(
+    view_table: dynamodb.ITableV2, registry: Registry, wave: Wave
+) -> list[iam.PolicyStatement]:
+    """List all that the API may do: ask what is declared, read rows, and look at metrics.
+
+    A role changes before its function does, and is obeyed everywhere only a while later. So it has
+    an index from the wave before the first that asks it (a policy may name what is not there yet)
+    until it is dropped: whatever a wave switches, both sides of it may be asked.
+    """
     indexes = {pattern.index.name for pattern in registry.patterns if pattern.index}
+    indexes |= {index.name for index in wave.keep}
+    indexes |= {older for older in wave.building.values() if older}
     return [
         iam.PolicyStatement(
             actions=["dynamodb:Query"],

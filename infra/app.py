@@ -1,6 +1,6 @@
 """From declarations to stacks."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import aws_cdk as cdk
 
@@ -10,10 +10,10 @@ from infra.recovery_stack import RecoveryStack
 from infra.sources_stack import FollowedTable, SourcesStack
 from infra.sync_stack import SyncStack
 from infra.view_stack import ViewStack
-from lambdas.model import Registry
+from lambdas.model import Migration, Registry
 
 
-def build(app: cdk.App, registry: Registry) -> None:
+def build(app: cdk.App, registry: Registry, migrations: Iterable[Migration] = ()) -> None:
     """Add the stacks of one deployment, as the context describes it. What holds data is apart."""
     context = {key: app.node.try_get_context(key) for key in KEYS}
     deployment = Deployment.read(context, registry)
@@ -35,6 +35,8 @@ def build(app: cdk.App, registry: Registry) -> None:
         dead_letters=sync.dead_letters,
         view_table=view.table,
         followed=followed,
+        mappings=sync.mappings,
+        migrated=_migrated(followed, migrations),
     )
     ApiStack(
         app,
@@ -63,3 +65,11 @@ def _follow(app: cdk.App, registry: Registry, deployment: Deployment) -> Iterato
             yield FollowedTable(source, table.table_name, table.table_arn, table.stream_arn)
         else:
             yield created[source.name]
+
+
+def _migrated(
+    followed: Sequence[FollowedTable], migrations: Iterable[Migration]
+) -> list[FollowedTable]:
+    """List the tables that migrations write to."""
+    sources = {migration.source.name for migration in migrations}
+    return [table for table in followed if table.source.name in sources]

@@ -9,13 +9,14 @@ from typing import Any, Final
 from infra.api_access import ApiAccess
 from infra.imported_table import ImportedTable
 from infra.stages import Stage, stage_named
+from infra.wave import Wave
 from lambdas.aws.settings import stack_name
 from lambdas.model import Registry, Source
 from lambdas.model.errors import SettingsError
 from lambdas.model.row import VIEW_TABLE
 from lambdas.model.source import TABLE_NAME
 
-KEYS: Final = ("stage", "prefix", "sources", "api")
+KEYS: Final = ("stage", "prefix", "sources", "api", "wave")
 STACK_NAME_LIMIT: Final = 128  # characters, set by CloudFormation
 # Tables and stacks both carry it, and a stack's name takes no more than this.
 PREFIX: Final = re.compile(r"([A-Za-z][A-Za-z0-9-]*)?")
@@ -23,12 +24,13 @@ PREFIX: Final = re.compile(r"([A-Za-z][A-Za-z0-9-]*)?")
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """The stage, what names begin with, which sources exist already, and who may ask."""
+    """The stage, what names begin with, which sources exist already, who may ask, and what."""
 
     stage: Stage
     prefix: str
     imported: Mapping[str, ImportedTable]
     api: ApiAccess
+    wave: Wave
 
     @property
     def view_table(self) -> str:
@@ -53,6 +55,7 @@ class Deployment:
             _prefix(context.get("prefix") or ""),
             {name: ImportedTable.read(name, given) for name, given in entries.items()},
             ApiAccess.read(context.get("api")),
+            Wave.read(context.get("wave"), registry),
         )
         for problem in deployment._problems(registry):
             raise SettingsError(problem)

@@ -1,33 +1,51 @@
 """The functions that bring the view back in step, or tell that it is not."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
 from aws_cdk import CfnOutput, Duration, Stack
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from infra.constructs.python_function import PythonFunction
 from infra.constructs.repetition import Repetition
+from infra.constructs.segment_machine import SegmentMachine
+from infra.constructs.table import Table
 from infra.context import Deployment
+from infra.recovery_access import may_backfill, may_migrate, may_replay, may_verify
 from infra.sources_stack import FollowedTable
-from lambdas.aws.settings import REPLAY_FUNCTION_OUTPUT, VERIFY_FUNCTION_OUTPUT, Settings
+from lambdas.aws.progress_table import progress_table
+from lambdas.aws.settings import (
+    BACKFILL_MACHINE_OUTPUT,
+    MAPPINGS,
+    MIGRATE_MACHINE_OUTPUT,
+    REPLAY_FUNCTION_OUTPUT,
+    VERIFY_FUNCTION_OUTPUT,
+    Settings,
+)
+from lambdas.model.attribute import PK, SK
 from lambdas.model.delivery import NEXT_TRY_SECONDS
-from lambdas.model.row import OWNER_INDEX
 
-# Neither holds more than a few pages at once: it is for the processor time, which is in proportion.
+# None holds more than a few pages at once: it is for the processor time, which is in proportion.
 MEMORY_MB: Final = 512
+BULK_MEMORY_MB: Final = 1024  # all items of a table pass through it, not some
 # A minute less than a letter stays hidden, or it would come back to a second run while the first
 # still works on it.
 REPLAY_SECONDS: Final = NEXT_TRY_SECONDS - 60
-VERIFY_SECONDS: Final = 900  # all that Lambda gives
+LONGEST_SECONDS: Final = 900  # all that Lambda gives
 
 
 class RecoveryStack(Stack):
-    """Letters are tried again, and the view is compared with its sources, both by themselves."""
+    """Letters are tried again, and the view is compared with its sources, both by themselves.
+
+    Whoever asks for it has the view built from its sources, or old items of a source completed.
+    Holds data, for work that was begun: kept when the stack is deleted, outside dev.
+    """
 
     def __init__(  # noqa: PLR0913 - all are keywords
         self,
@@ -39,92 +57,108 @@ class RecoveryStack(Stack):
         dead_letters: sqs.IQueue,
         view_table: dynamodb.ITableV2,
         followed: Sequence[FollowedTable],
+        mappings: Mapping[str, lambda_.CfnEventSourceMapping],
+        migrated: Sequence[FollowedTable] = (),
         **kwargs: Any,
     ) -> None:
-        super().__init__(scope, id_, **kwargs)
         stage = deployment.stage
-        function = partial(
-            PythonFunction,
+        super().__init__(scope, id_, termination_protection=stage.protect, **kwargs)
+        self._stage = stage
+        self._function = partial(PythonFunction, self, stage=stage)
+        self._environment = settings.to_env()
+        self._add_replay(view_table, dead_letters, followed)
+        self._add_verify(view_table, followed)
+        # Protected like the view. A note of work that was not ended is the only trace of rows that
+        # may have been written for items deleted since; with the work, the keys in it end too.
+        self.progress = Table(
             self,
-            memory_mb=MEMORY_MB,
-            environment=settings.to_env(),
+            "Progress",
+            name=progress_table(deployment.view_table),
+            key=(PK, SK),
             stage=stage,
         )
-        self.replay = function(
+        self._add_backfill(
+            may_backfill(view_table, dead_letters, followed, mappings, self.progress),
+            {source: mapping.ref for source, mapping in mappings.items()},
+        )
+        if migrated:
+            self._add_migrate(migrated)
+
+    def _add_replay(
+        self,
+        view_table: dynamodb.ITableV2,
+        dead_letters: sqs.IQueue,
+        followed: Sequence[FollowedTable],
+    ) -> None:
+        replay = self._function(
             "Replay",
             handler="lambdas.replay.handler",
             description="Reconciles what the dead letters name",
+            memory_mb=MEMORY_MB,
             timeout=Duration.seconds(REPLAY_SECONDS),
-            statements=_may_replay(view_table, dead_letters, followed),
+            environment=self._environment,
+            statements=may_replay(view_table, dead_letters, followed),
         ).function
-        self.verify = function(
+        if (every := self._stage.replay_every) is not None:
+            Repetition(self, "RepeatReplay", function=replay, every=every, event={})
+        CfnOutput(self, REPLAY_FUNCTION_OUTPUT, value=replay.function_name)
+
+    def _add_verify(self, view_table: dynamodb.ITableV2, followed: Sequence[FollowedTable]) -> None:
+        verify = self._function(
             "Verify",
             handler="lambdas.verify.handler",
             description="Compares AdminViewTable with its source tables, and changes neither",
-            timeout=Duration.seconds(VERIFY_SECONDS),
-            statements=_may_verify(view_table, followed),
+            memory_mb=MEMORY_MB,
+            timeout=Duration.seconds(LONGEST_SECONDS),
+            environment=self._environment,
+            statements=may_verify(view_table, followed),
         ).function
-        if stage.replay_every is not None:
-            Repetition(
-                self, "RepeatReplay", function=self.replay, every=stage.replay_every, event={}
-            )
-        if stage.verify_every is not None:
-            sample = {"sample": stage.verify_sample}
-            Repetition(
-                self, "RepeatVerify", function=self.verify, every=stage.verify_every, event=sample
-            )
-        CfnOutput(self, REPLAY_FUNCTION_OUTPUT, value=self.replay.function_name)
-        CfnOutput(self, VERIFY_FUNCTION_OUTPUT, value=self.verify.function_name)
+        if (every := self._stage.verify_every) is not None:
+            event = {"sample": self._stage.verify_sample}
+            Repetition(self, "RepeatVerify", function=verify, every=every, event=event)
+        CfnOutput(self, VERIFY_FUNCTION_OUTPUT, value=verify.function_name)
 
+    def _add_backfill(
+        self, statements: Sequence[iam.PolicyStatement], mappings: Mapping[str, str]
+    ) -> None:
+        backfill = self._function(
+            "Backfill",
+            handler="lambdas.backfill.handler",
+            description="Builds AdminViewTable from its source tables, and sweeps what is left",
+            memory_mb=BULK_MEMORY_MB,
+            timeout=Duration.seconds(LONGEST_SECONDS),
+            environment=self._environment | {MAPPINGS: json.dumps(mappings)},
+            statements=statements,
+        ).function
+        machine = SegmentMachine(
+            self,
+            "BackfillSegments",
+            function=backfill,
+            default={"task": "backfill"},
+            fixed={"step": "begin"},
+            comment="Builds AdminViewTable from its source tables, or sweeps it",
+            stage=self._stage,
+        ).machine
+        CfnOutput(self, BACKFILL_MACHINE_OUTPUT, value=machine.state_machine_arn)
 
-def _may_replay(
-    view_table: dynamodb.ITableV2, queue: sqs.IQueue, followed: Sequence[FollowedTable]
-) -> list[iam.PolicyStatement]:
-    """List all that a replay may do: it writes row by row, for batches take no conditions."""
-    return [
-        iam.PolicyStatement(
-            actions=[
-                "sqs:ChangeMessageVisibility",
-                "sqs:DeleteMessage",
-                "sqs:ReceiveMessage",
-                "sqs:SendMessage",
-            ],
-            resources=[queue.queue_arn],
-        ),
-        iam.PolicyStatement(
-            actions=["dynamodb:GetItem"], resources=[table.table_arn for table in followed]
-        ),
-        iam.PolicyStatement(
-            actions=["dynamodb:BatchGetItem", "dynamodb:DeleteItem", "dynamodb:PutItem"],
-            resources=[view_table.table_arn],
-        ),
-        _find_by_owner(view_table),
-        # A letter of Lambda's own names a stretch of a shard: its records are read again.
-        iam.PolicyStatement(
-            actions=["dynamodb:GetRecords", "dynamodb:GetShardIterator"],
-            resources=[table.stream_arn for table in followed],
-        ),
-    ]
-
-
-def _may_verify(
-    view_table: dynamodb.ITableV2, followed: Sequence[FollowedTable]
-) -> list[iam.PolicyStatement]:
-    """List all that a verification may do: it writes nothing."""
-    return [
-        iam.PolicyStatement(
-            actions=["dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:Scan"],
-            resources=[table.table_arn for table in followed],
-        ),
-        iam.PolicyStatement(
-            actions=["dynamodb:BatchGetItem", "dynamodb:Scan"], resources=[view_table.table_arn]
-        ),
-        _find_by_owner(view_table),
-    ]
-
-
-def _find_by_owner(view_table: dynamodb.ITableV2) -> iam.PolicyStatement:
-    return iam.PolicyStatement(
-        actions=["dynamodb:Query"],
-        resources=[f"{view_table.table_arn}/index/{OWNER_INDEX.name}"],
-    )
+    def _add_migrate(self, migrated: Sequence[FollowedTable]) -> None:
+        """Let migrations have a role of their own: nobody else may write to a source."""
+        migrate = self._function(
+            "Migrate",
+            handler="lambdas.backfill.handler",
+            description="Completes old items of the source tables that have a migration",
+            memory_mb=BULK_MEMORY_MB,
+            timeout=Duration.seconds(LONGEST_SECONDS),
+            environment=self._environment,
+            statements=may_migrate(migrated, self.progress),
+        ).function
+        machine = SegmentMachine(
+            self,
+            "MigrateSegments",
+            function=migrate,
+            default={},
+            fixed={"step": "begin", "task": "migrate"},
+            comment="Completes old items of source tables",
+            stage=self._stage,
+        ).machine
+        CfnOutput(self, MIGRATE_MACHINE_OUTPUT, value=machine.state_machine_arn)

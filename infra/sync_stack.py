@@ -1,6 +1,7 @@
 """The sync function, its subscriptions and its dead-letter queue."""
 
 from collections.abc import Sequence
+from json import dumps
 from typing import Any, Final
 
 from aws_cdk import CfnOutput, Duration, Stack
@@ -13,7 +14,7 @@ from infra.constructs.python_function import PythonFunction
 from infra.constructs.stream_subscription import StreamSubscription
 from infra.context import Deployment
 from infra.sources_stack import FollowedTable
-from lambdas.aws.settings import SETTINGS_OUTPUT, Settings
+from lambdas.aws.settings import MAPPINGS_OUTPUT, MODEL_METADATA, SETTINGS_OUTPUT, Settings
 from lambdas.model import Registry
 from lambdas.model.delivery import FIRST_TRY_SECONDS, NEXT_TRY_SECONDS, Delivery
 
@@ -40,6 +41,8 @@ class SyncStack(Stack):
         **kwargs: Any,
     ) -> None:
         super().__init__(scope, id_, **kwargs)
+        # What is deployed, for whoever plans a change of it.
+        self.template_options.metadata = {MODEL_METADATA: dumps(registry.description())}
         stage = deployment.stage
         self.dead_letters = sqs.Queue(
             self,
@@ -69,19 +72,23 @@ class SyncStack(Stack):
             statements=_statements(view_table, self.dead_letters, followed),
             stage=stage,
         ).function
-        for table in followed:
-            StreamSubscription(
+        self.mappings = {
+            table.source.name: StreamSubscription(
                 self,
                 f"Follow{table.source.name}",
                 stream_arn=table.stream_arn,
                 function=self.sync,
                 queue=self.dead_letters,
                 delivery=delivery or Delivery(),
-            )
+            ).mapping
+            for table in followed
+        }
         CfnOutput(self, "DeadLetterQueueUrl", value=self.dead_letters.queue_url)
         CfnOutput(self, "SyncFunctionName", value=self.sync.function_name)
         # Not exported: an export ends at 1024 characters, and the sources may be many.
         CfnOutput(self, SETTINGS_OUTPUT, value=self.to_json_string(self.settings.to_env()))
+        ids = {source: mapping.ref for source, mapping in self.mappings.items()}
+        CfnOutput(self, MAPPINGS_OUTPUT, value=self.to_json_string(ids))
 
 
 def _statements(

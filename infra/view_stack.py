@@ -30,6 +30,6 @@ class ViewStack(Stack):
             name=deployment.view_table,
             key=(PK, SK),
             stage=deployment.stage,
-            indexes=registry.indexes,
+            indexes=deployment.wave.indexes(registry),
         )
         CfnOutput(self, "ViewTableName", value=self.table.table_name)

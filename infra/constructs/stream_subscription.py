@@ -1,5 +1,6 @@
 """One stream, delivered to one function."""
 
+from aws_cdk import CrossStackReferences, ReferenceStrength
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
@@ -45,3 +46,6 @@ class StreamSubscription(Construct):
                 )
             ),
         )
+        # A mapping goes with its source, and another one comes with another stream. An export would
+        # forbid both for as long as another stack has been told of the old one.
+        CrossStackReferences.of(self.mapping).produce(ReferenceStrength.WEAK)

@@ -1,26 +1,28 @@
 """Templates that the tests share: each takes seconds to synthesize."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from infra.stages import DEV, STAGES
+from lambdas.migrations.orders_delivery_date import delivery_date
 from tests.infra.synthesis import Assembly, imported, synthesize
 from tests.shop import registry
+
+MIGRATIONS = [delivery_date]  # of orders
 
 
 @pytest.fixture(scope="session")
 def dev(tmp_path_factory: pytest.TempPathFactory) -> Assembly:
     """Synthesize the stage that nothing is asked for."""
-    return synthesize(registry(), _directory(tmp_path_factory))
+    return synthesize(registry(), _directory(tmp_path_factory), MIGRATIONS)
 
 
 @pytest.fixture(scope="session")
 def prod(tmp_path_factory: pytest.TempPathFactory) -> Assembly:
     """Synthesize what customers depend on."""
-    return synthesize(registry(), _directory(tmp_path_factory), stage="prod")
+    return synthesize(registry(), _directory(tmp_path_factory), MIGRATIONS, stage="prod")
 
 
 @pytest.fixture(scope="session")
@@ -31,11 +33,11 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Assembly:
 
 
 @pytest.fixture(scope="session")
-def traced(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Assembly]:
+def traced(tmp_path_factory: pytest.TempPathFactory) -> Assembly:
     """Synthesize a stage that traces."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(STAGES, "dev", replace(DEV, tracing=True))
-        yield synthesize(registry(), _directory(tmp_path_factory))
+        return synthesize(registry(), _directory(tmp_path_factory), MIGRATIONS)
 
 
 def _directory(factory: pytest.TempPathFactory) -> Path:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,11 +11,12 @@ import aws_cdk as cdk
 
 from infra.app import build
 from infra.bundle import ROOT
-from lambdas.model import Registry
+from lambdas.model import Migration, Registry
 
 CONTEXT = json.loads((ROOT / "cdk.json").read_text())["context"]
 
 HASH = re.compile(r"[0-9A-F]{8}$")  # that CDK puts behind the names of constructs
+PUBLISHED = "PublishOutput"  # so begin the outputs that another stack reads without an export
 
 Resource = dict[str, Any]
 
@@ -78,15 +79,24 @@ class Assembly:
         """Give the properties of one function."""
         return dict(self.named("AWS::Lambda::Function")[f"{name}Function"]["Properties"])
 
+    def machine(self, name: str) -> dict[str, Any]:
+        """Give the properties of one state machine."""
+        machines = self.named("AWS::StepFunctions::StateMachine")
+        return dict(machines[f"{name}SegmentsMachine"]["Properties"])
+
     def statements(self, function: str) -> Iterator[tuple[list[str], list[str]]]:
         """List everything that a function may do, and to what."""
-        role = self.name(self.function(function)["Role"]).removesuffix(".Arn")
+        return self.allowed_to(self.name(self.function(function)["Role"]))
+
+    def allowed_to(self, role_arn: str) -> Iterator[tuple[list[str], list[str]]]:
+        """List everything that whoever takes a role may do, and to what."""
+        role = role_arn.removesuffix(".Arn")
         held = self.named("AWS::IAM::Role")[role]["Properties"]
         assert "ManagedPolicyArns" not in held
         assert not self.resources("AWS::IAM::ManagedPolicy")
         added = [policy["Properties"] for policy in self.resources("AWS::IAM::Policy")]
         added = [policy for policy in added if role in map(self.name, policy["Roles"])]
-        for policy in [*held["Policies"], *added]:
+        for policy in [*held.get("Policies", []), *added]:
             for statement in policy["PolicyDocument"]["Statement"]:
                 assert statement.keys() == {"Action", "Effect", "Resource"}
                 assert statement["Effect"] == "Allow"
@@ -99,7 +109,7 @@ class Assembly:
             name: self.name(output["Value"])
             for template in self.templates.values()
             for name, output in template.get("Outputs", {}).items()
-            if "Export" not in output
+            if "Export" not in output and not name.startswith(PUBLISHED)
         }
 
     def name(self, value: Any) -> str:
@@ -121,10 +131,20 @@ class Assembly:
                 return self._label(id_)
             case {"Fn::Join": ["", parts]}:
                 return "".join(map(self.name, parts))
+        return self._rare_name(value)
+
+    def _rare_name(self, value: Any) -> str:
+        match value:
+            case {"Fn::GetStackOutput": {"StackName": stack, "OutputName": output}}:
+                return self.name(self.templates[stack]["Outputs"][output]["Value"])
+            case {"Fn::Select": [position, {"Fn::Split": [":", whole]}]}:
+                return f"{self.name(whole)}[{position}]"
         msg = f"not a reference: {value}"
         raise AssertionError(msg)
 
     def _label(self, id_: str) -> str:
+        if id_.startswith("AWS::"):  # the account, the region
+            return id_
         (resource,) = [
             template["Resources"][id_]
             for template in self.templates.values()
@@ -133,10 +153,12 @@ class Assembly:
         return str(resource["Properties"].get("TableName", HASH.sub("", id_)))
 
 
-def synthesize(registry: Registry, directory: Path, **context: object) -> Assembly:
+def synthesize(
+    registry: Registry, directory: Path, migrations: Iterable[Migration] = (), **context: object
+) -> Assembly:
     """Synthesize the stacks of *registry* with cdk.json's context, changed as given."""
     app = cdk.App(outdir=str(directory), context={**CONTEXT, **context}, analytics_reporting=False)
-    build(app, registry)
+    build(app, registry, migrations)
     app.synth()
     return Assembly.read(directory)
 

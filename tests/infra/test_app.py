@@ -43,7 +43,7 @@ def parcel(item: Item) -> Iterator[Row]:
 '''
 
 
-FUNCTIONS = ("Sync", "Replay", "Verify", "Api")
+FUNCTIONS = ("Sync", "Replay", "Verify", "Backfill", "Api")
 
 
 def sources_of(assembly: Assembly, function: str) -> dict[str, str]:
@@ -77,6 +77,8 @@ def test_a_new_source_is_one_files_change(tmp_path: Path) -> None:
     assert "Parcels.StreamArn" in touched(assembly, "Sync")
     assert {"Parcels.Arn", "Parcels.StreamArn"} <= touched(assembly, "Replay")
     assert "Parcels.Arn" in touched(assembly, "Verify")
+    assert "Parcels.Arn" in touched(assembly, "Backfill")
+    assert any(one.endswith(":FollowParcelsMapping") for one in touched(assembly, "Backfill"))
     assert "AdminViewTable.Arn/index/ByWeight" in touched(assembly, "Api")
     for function in FUNCTIONS:
         assert sources_of(assembly, function)["Parcels"] == "Parcels"
@@ -86,6 +88,7 @@ def test_a_new_source_is_one_files_change(tmp_path: Path) -> None:
 def test_an_imported_source_gets_no_table_but_is_followed_by_its_stream(mixed: Assembly) -> None:
     assert mixed.tables().keys() == {
         "team-a-AdminViewTable",
+        "team-a-AdminViewTableProgress",
         "team-a-Payments",
         "team-a-Products",
         "team-a-Users",
@@ -118,12 +121,19 @@ def test_the_stacks_tell_where_things_are(dev: Assembly) -> None:
     outputs = dev.outputs()
     settings = Settings.from_env(json.loads(outputs.pop("Settings")))
     assert settings.dead_letter_queue_url == "DeadLetters"
+    questions = json.loads(outputs.pop("Questions"))
+    assert questions == {"model": registry().fingerprint, "building": {}}
+    assert json.loads(outputs.pop("Mappings")) == {
+        source.name: f"Follow{source.name}Mapping" for source in registry().sources
+    }
     assert outputs == {
         "ViewTableName": "AdminViewTable",
         "DeadLetterQueueUrl": "DeadLetters",
         "SyncFunctionName": "SyncFunction",
         "ReplayFunctionName": "ReplayFunction",
         "VerifyFunctionName": "VerifyFunction",
+        "BackfillMachineArn": "BackfillSegmentsMachine",
+        "MigrateMachineArn": "MigrateSegmentsMachine",
         "ApiUrl": "HttpApi.ApiEndpoint",
     }
 
@@ -137,6 +147,7 @@ def test_what_is_deployed_says_whose_it_is(prod: Assembly) -> None:
         "AWS::SQS::Queue",
         "AWS::Logs::LogGroup",
         "AWS::Events::Rule",
+        "AWS::StepFunctions::StateMachine",
     ):
         found = prod.resources(type_)
         assert found

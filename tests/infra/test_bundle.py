@@ -22,7 +22,8 @@ from unittest.mock import MagicMock
 bundle = Path(sys.argv[1])
 sys.path.insert(0, str(bundle))
 # The runtime's own, which is not ours to bundle.
-for name in ("boto3", "botocore", "botocore.config", "botocore.exceptions"):
+boto3 = ("boto3", "boto3.dynamodb", "boto3.dynamodb.types")
+for name in (*boto3, "botocore", "botocore.config", "botocore.exceptions"):
     sys.modules[name] = MagicMock()
 for path in sorted(bundle.glob("lambdas/**/*.py")):
     name = ".".join(path.relative_to(bundle).with_suffix("").parts)

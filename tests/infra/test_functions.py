@@ -1,5 +1,6 @@
 """Every function may do what it must and no more, and is told the same as the others."""
 
+import re
 from json import dumps
 
 import pytest
@@ -12,7 +13,11 @@ SOURCES = ("Orders", "Payments", "Products", "Users")
 TABLES = [f"{name}.Arn" for name in SOURCES]
 STREAMS = [f"{name}.StreamArn" for name in SOURCES]
 VIEW, OWNERS, LETTERS = "AdminViewTable.Arn", "AdminViewTable.Arn/index/Owner", "DeadLetters.Arn"
-ASKED = [f"{VIEW}/index/{name}" for name in ("Featured", "GSI1", "GSI2", "GSI3", "OrderDashboard")]
+INDEXES = ("DeliveryDate-Index", "Featured", "GSI1", "GSI2", "GSI3", "OrderDashboard")
+ASKED = [f"{VIEW}/index/{name}" for name in INDEXES]
+PROGRESS = "AdminViewTableProgress.Arn"
+MAPPINGS = [f"Follow{name}Mapping" for name in SOURCES]
+MAPPING_ARN = "arn:AWS::Partition:lambda:AWS::Region:AWS::AccountId:event-source-mapping:"
 METRICS = ("cloudwatch:GetMetricData",)  # CloudWatch knows no resources
 ALLOWED = {
     "Sync": {
@@ -45,6 +50,48 @@ ALLOWED = {
         ("dynamodb:BatchGetItem", "dynamodb:Scan"): [VIEW],
         ("dynamodb:Query",): [OWNERS],
     },
+    "Backfill": {
+        ("logs:CreateLogStream", "logs:PutLogEvents"): ["BackfillLogs.Arn"],
+        (
+            "dynamodb:BatchGetItem",
+            "dynamodb:DescribeTable",
+            "dynamodb:GetItem",
+            "dynamodb:Scan",
+        ): TABLES,
+        (
+            "dynamodb:BatchGetItem",
+            "dynamodb:BatchWriteItem",
+            "dynamodb:DeleteItem",
+            "dynamodb:DescribeTable",
+            "dynamodb:PutItem",
+            "dynamodb:Scan",
+        ): [VIEW],
+        ("dynamodb:Query",): [OWNERS],
+        ("sqs:SendMessage",): [LETTERS],
+        ("lambda:GetEventSourceMapping",): [f"{MAPPING_ARN}{mapping}" for mapping in MAPPINGS],
+        (
+            "dynamodb:DeleteItem",
+            "dynamodb:GetItem",
+            "dynamodb:PutItem",
+            "dynamodb:Query",
+        ): [PROGRESS],
+    },
+    "Migrate": {
+        ("logs:CreateLogStream", "logs:PutLogEvents"): ["MigrateLogs.Arn"],
+        (
+            "dynamodb:BatchGetItem",
+            "dynamodb:DescribeTable",
+            "dynamodb:GetItem",
+            "dynamodb:Scan",
+            "dynamodb:UpdateItem",
+        ): ["Orders.Arn"],
+        (
+            "dynamodb:DeleteItem",
+            "dynamodb:GetItem",
+            "dynamodb:PutItem",
+            "dynamodb:Query",
+        ): [PROGRESS],
+    },
     "Api": {
         ("logs:CreateLogStream", "logs:PutLogEvents"): ["ApiLogs.Arn"],
         ("dynamodb:Query",): [VIEW, *ASKED],
@@ -57,8 +104,11 @@ TOLD = {
     "Api": {
         "ADMINVIEW_SYNC_FUNCTION": "SyncFunction",
         "ADMINVIEW_STREAMS": dumps(dict(zip(SOURCES, STREAMS, strict=True))),
-    }
+    },
+    "Backfill": {"ADMINVIEW_MAPPINGS": dumps(dict(zip(SOURCES, MAPPINGS, strict=True)))},
 }
+
+BULK = ("Backfill", "Migrate")  # they count the items, to tell how much there is to do
 
 each_function = pytest.mark.parametrize("function", ALLOWED)
 
@@ -83,21 +133,36 @@ def test_nobody_may_do_everything_or_touch_everything_or_look_at_a_tables_settin
     stage: str, request: pytest.FixtureRequest
 ) -> None:
     assembly: Assembly = request.getfixturevalue(stage)
-    for function in ALLOWED:
+    names = {name.removesuffix("Function") for name in assembly.named("AWS::Lambda::Function")}
+    assert names >= ALLOWED.keys() - {"Migrate"}
+    for function in names:
         for actions, resources in assembly.statements(function):
             if tuple(actions) == METRICS:
                 continue
             assert "*" not in "".join([*actions, *resources])
-            assert "dynamodb:DescribeTable" not in actions
+            assert function in BULK or "dynamodb:DescribeTable" not in actions
 
 
-def test_there_is_no_role_but_one_for_each_function(dev: Assembly) -> None:
+def test_nobody_but_a_migration_may_write_to_a_source(dev: Assembly) -> None:
+    writes = re.compile(r"dynamodb:.*(Put|Update|Delete|Write|PartiQL)")
+    for function in ALLOWED:
+        written = [
+            on for actions, on in dev.statements(function) if any(map(writes.match, actions))
+        ]
+        sources = {one for on in written for one in on} & {*TABLES}
+        assert sources == ({"Orders.Arn"} if function == "Migrate" else set())
+
+
+def test_there_is_no_role_but_one_for_each_function_and_machine(dev: Assembly) -> None:
     assert dev.named("AWS::Lambda::Function").keys() == {f"{name}Function" for name in ALLOWED}
-    assert dev.named("AWS::IAM::Role").keys() == {f"{name}Role" for name in ALLOWED}
+    roles = {f"{name}Role" for name in ALLOWED} | {f"{name}SegmentsMachineRole" for name in BULK}
+    assert dev.named("AWS::IAM::Role").keys() == roles
     assert {name: dev.name(dev.function(name)["Role"]) for name in ALLOWED} == {
         name: f"{name}Role.Arn" for name in ALLOWED
     }
-    assert not dev.resources("AWS::IAM::Policy")
+    policies = dev.resources("AWS::IAM::Policy")
+    added = {dev.name(role) for one in policies for role in one["Properties"]["Roles"]}
+    assert added == {f"{name}SegmentsMachineRole" for name in BULK}
 
 
 @each_function

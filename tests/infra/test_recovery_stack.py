@@ -1,4 +1,4 @@
-"""Letters are replayed and the view is verified, by themselves and in time."""
+"""Letters are replayed and the view is verified, by themselves; it is built when somebody asks."""
 
 import json
 from dataclasses import replace
@@ -9,10 +9,13 @@ import pytest
 from aws_cdk import Duration
 
 from infra.stages import DEV, STAGES, Stage
+from lambdas.aws.progress_table import progress_table
+from lambdas.aws.settings import MIGRATE_MACHINE_OUTPUT
+from lambdas.migrations.orders_delivery_date import delivery_date
 from lambdas.model.delivery import NEXT_TRY_SECONDS
 from lambdas.repair.replay.choice import Choice
 from lambdas.replay import _choice
-from tests.infra.synthesis import Assembly, stream, synthesize
+from tests.infra.synthesis import Assembly, imported, stream, synthesize
 from tests.shop import registry
 
 TABLE_ARN = stream("legacy-orders").partition("/stream/")[0]
@@ -20,15 +23,20 @@ RULES = {"Replay": ("rate(1 hour)", {}), "Verify": ("rate(1 day)", {"sample": 0.
 
 
 @pytest.mark.parametrize(
-    ("function", "handler", "seconds"),
-    [("Replay", "lambdas.replay.handler", 300), ("Verify", "lambdas.verify.handler", 900)],
+    ("function", "handler", "memory", "seconds"),
+    [
+        ("Replay", "lambdas.replay.handler", 512, 300),
+        ("Verify", "lambdas.verify.handler", 512, 900),
+        ("Backfill", "lambdas.backfill.handler", 1024, 900),
+        ("Migrate", "lambdas.backfill.handler", 1024, 900),
+    ],
 )
-def test_each_function_runs_its_own_handler(
-    dev: Assembly, function: str, handler: str, seconds: int
+def test_each_function_runs_its_handler(
+    dev: Assembly, function: str, handler: str, memory: int, seconds: int
 ) -> None:
     found = dev.function(function)
     assert found["Handler"] == handler
-    assert (found["MemorySize"], found["Timeout"]) == (512, seconds)
+    assert (found["MemorySize"], found["Timeout"]) == (memory, seconds)
 
 
 def test_a_replay_is_over_before_its_letters_can_be_seen_again(dev: Assembly) -> None:
@@ -86,20 +94,69 @@ def test_a_function_may_be_invoked_by_its_own_rule_and_nobody_else(dev: Assembly
         } in [{name: dev.name(value) for name, value in one.items()} for one in permissions]
 
 
-def test_the_recovery_stack_holds_functions_with_their_logs_and_rules_and_no_data(
+def test_the_recovery_stack_holds_functions_rules_machines_and_the_progress_of_their_work(
     prod: Assembly,
 ) -> None:
+    function = ["AWS::Lambda::Function", "AWS::IAM::Role", "AWS::Logs::LogGroup"]
+    rule = ["AWS::Events::Rule", "AWS::Lambda::Permission"]
+    machine = ["AWS::StepFunctions::StateMachine", "AWS::IAM::Role", "AWS::Logs::LogGroup"]
+    policies = ["AWS::IAM::Policy"] * 2
     types = [one["Type"] for one in prod.stack("Recovery")["Resources"].values()]
     assert sorted(types) == sorted(
         [
-            "AWS::Logs::LogGroup",
-            "AWS::IAM::Role",
-            "AWS::Lambda::Function",
-            "AWS::Events::Rule",
-            "AWS::Lambda::Permission",
+            *(function + rule) * len(RULES),
+            *(function + machine + policies) * 2,
+            "AWS::DynamoDB::GlobalTable",
         ]
-        * len(RULES)
     )
+
+
+def test_progress_is_kept_by_run_and_segment_and_never_forgotten(dev: Assembly) -> None:
+    table = dev.tables()[progress_table("AdminViewTable")]["Properties"]
+    assert table["KeySchema"] == [
+        {"AttributeName": "PK", "KeyType": "HASH"},
+        {"AttributeName": "SK", "KeyType": "RANGE"},
+    ]
+    assert {one["AttributeType"] for one in table["AttributeDefinitions"]} == {"S"}
+    absent = {"StreamSpecification", "TimeToLiveSpecification", "GlobalSecondaryIndexes"}
+    assert not absent & table.keys()
+
+
+def test_two_deployments_have_their_own_progress(mixed: Assembly) -> None:
+    assert progress_table("team-a-AdminViewTable") in mixed.tables()
+    kept = resources_of(mixed, "Backfill", "dynamodb:PutItem")
+    assert kept == [{"team-a-AdminViewTable.Arn"}, {"team-a-AdminViewTableProgress.Arn"}]
+
+
+def test_without_a_migration_nobody_may_write_to_a_source(mixed: Assembly) -> None:
+    assert "MigrateFunction" not in mixed.named("AWS::Lambda::Function")
+    machines = mixed.named("AWS::StepFunctions::StateMachine")
+    assert machines.keys() == {"BackfillSegmentsMachine"}
+    assert MIGRATE_MACHINE_OUTPUT not in mixed.outputs()
+
+
+def test_an_imported_source_is_migrated_like_our_own(tmp_path: Path) -> None:
+    sources = {"Orders": imported("legacy-orders")}
+    assembly = synthesize(registry(), tmp_path, [delivery_date], sources=sources)
+    assert resources_of(assembly, "Migrate", "dynamodb:UpdateItem") == [{TABLE_ARN}]
+
+
+def test_a_mapping_may_be_replaced_while_the_backfill_knows_the_old_one(dev: Assembly) -> None:
+    told = json.dumps(dev.function("Backfill")["Environment"]["Variables"]["ADMINVIEW_MAPPINGS"])
+    assert told.count("Fn::GetStackOutput") == len(registry().sources)
+    assert "Fn::ImportValue" not in told
+    exported = [
+        dev.name(output["Value"])
+        for output in dev.stack("Sync")["Outputs"].values()
+        if "Export" in output
+    ]
+    assert exported
+    assert not [name for name in exported if "Mapping" in name]
+
+
+def test_the_backfill_is_deployed_after_the_mappings_it_is_told_of(dev: Assembly) -> None:
+    recovery = dev.manifest["artifacts"]["AdminView-dev-Recovery"]
+    assert "AdminView-dev-Sync" in recovery["dependencies"]
 
 
 def test_the_stage_says_how_often_and_how_much(
@@ -137,7 +194,9 @@ def resources_of(assembly: Assembly, function: str, action: str) -> list[set[str
     return [set(on) for actions, on in assembly.statements(function) if action in actions]
 
 
-def test_imported_sources_are_replayed_and_verified_like_our_own(mixed: Assembly) -> None:
+def test_imported_sources_are_replayed_verified_and_read_for_a_backfill_like_our_own(
+    mixed: Assembly,
+) -> None:
     ours = ("team-a-Payments", "team-a-Products", "team-a-Users")
     streams = {stream("legacy-orders"), *(f"{table}.StreamArn" for table in ours)}
     tables = {TABLE_ARN, *(f"{table}.Arn" for table in ours)}
@@ -147,3 +206,8 @@ def test_imported_sources_are_replayed_and_verified_like_our_own(mixed: Assembly
     assert resources_of(mixed, "Replay", "dynamodb:PutItem") == [{view}]
     assert resources_of(mixed, "Verify", "dynamodb:Scan") == [tables, {view}]
     assert resources_of(mixed, "Verify", "dynamodb:Query") == [{f"{view}/index/Owner"}]
+    assert resources_of(mixed, "Backfill", "dynamodb:Scan") == [tables, {view}]
+    assert resources_of(mixed, "Backfill", "dynamodb:Query") == [
+        {f"{view}/index/Owner"},
+        {"team-a-AdminViewTableProgress.Arn"},
+    ]

@@ -1,0 +1,311 @@
+"""Segments are worked on until each is done, many at once; what is in the way is waited for."""
+
+import json
+from typing import TYPE_CHECKING, Any, cast
+from unittest.mock import Mock
+
+import pytest
+
+from infra.constructs.segment_machine import LAMBDA_TROUBLE
+from lambdas.aws.observability import Observability
+from lambdas.aws.progress_table import LEASE_SECONDS
+from lambdas.backfill import Crew, answer
+from lambdas.bulk.event import checked
+from lambdas.bulk.segment import Segment
+from lambdas.model.errors import (
+    AdminViewError,
+    SettingsError,
+    TooManyFailuresError,
+)
+from tests.fakes import Context
+from tests.infra.synthesis import Assembly
+from tests.shop import registry
+
+if TYPE_CHECKING:
+    from lambdas.bulk.runs import Bulk
+
+MACHINES = ("Backfill", "Migrate")
+WHOLE_INVOCATION = 900  # seconds
+
+each_machine = pytest.mark.parametrize("machine", MACHINES)
+
+
+def definition(assembly: Assembly, machine: str) -> dict[str, Any]:
+    return dict(json.loads(assembly.name(assembly.machine(machine)["DefinitionString"])))
+
+
+def each_segment(assembly: Assembly, machine: str) -> dict[str, Any]:
+    return dict(definition(assembly, machine)["States"]["Each segment"])
+
+
+def in_a_segment(assembly: Assembly, machine: str) -> dict[str, Any]:
+    return dict(each_segment(assembly, machine)["ItemProcessor"]["States"])
+
+
+def calls(assembly: Assembly, machine: str) -> dict[str, dict[str, Any]]:
+    begin = definition(assembly, machine)["States"]["Begin"]
+    return {"Begin": begin, "Work": in_a_segment(assembly, machine)["Work"]}
+
+
+def goes_to(state: dict[str, Any]) -> list[str]:
+    """Name the states after this one, the usual one last."""
+    chosen = [choice["Next"] for choice in state.get("Choices", [])]
+    usual = [state[key] for key in ("Default", "Next") if key in state]
+    assert bool(chosen or usual) != bool(state.get("End") or state["Type"] == "Succeed")
+    return chosen + usual
+
+
+@each_machine
+def test_begin_lists_the_segments_and_each_is_worked_on(dev: Assembly, machine: str) -> None:
+    whole = definition(dev, machine)
+    assert whole["StartAt"] == "Merge"
+    assert {name: (one["Type"], goes_to(one)) for name, one in whole["States"].items()} == {
+        "Merge": ("Pass", ["Begin"]),
+        "Begin": ("Task", ["Each segment"]),
+        "Each segment": ("Map", []),
+    }
+
+
+@each_machine
+def test_work_on_a_segment_is_repeated_until_it_is_done(dev: Assembly, machine: str) -> None:
+    states = in_a_segment(dev, machine)
+    assert each_segment(dev, machine)["ItemProcessor"]["StartAt"] == "Work"
+    assert {name: (one["Type"], goes_to(one)) for name, one in states.items()} == {
+        "Work": ("Task", ["Done?"]),
+        "Done?": ("Choice", ["Done", "Work"]),
+        "Done": ("Succeed", []),
+    }
+    assert states["Done?"]["Choices"] == [
+        {"Variable": "$.answer.Payload.done", "BooleanEquals": True, "Next": "Done"}
+    ]
+
+
+@each_machine
+def test_work_is_always_asked_for_with_the_item_that_begin_made(
+    dev: Assembly, machine: str
+) -> None:
+    assert each_segment(dev, machine)["ItemsPath"] == "$.segments"
+    assert each_segment(dev, machine)["ItemSelector"] == {"item.$": "$$.Map.Item.Value"}
+    work = in_a_segment(dev, machine)["Work"]
+    assert work["Parameters"]["Payload.$"] == "$.item"
+    assert work["ResultPath"] == "$.answer", "the answer does not replace the item"
+    assert not work.keys() & {"InputPath", "OutputPath", "ResultSelector"}
+
+
+@each_machine
+def test_the_output_is_what_was_last_said_of_each_segment(dev: Assembly, machine: str) -> None:
+    assert in_a_segment(dev, machine)["Done"]["OutputPath"] == "$.answer.Payload"
+    changed = {"ResultPath", "ResultSelector", "OutputPath", "ResultWriter"}
+    assert not each_segment(dev, machine).keys() & changed
+
+
+@each_machine
+def test_segments_run_by_themselves_as_many_at_once_as_begin_says(
+    dev: Assembly, machine: str
+) -> None:
+    found = each_segment(dev, machine)
+    assert found["ItemProcessor"]["ProcessorConfig"] == {
+        "Mode": "DISTRIBUTED",
+        "ExecutionType": "STANDARD",
+    }
+    assert found["MaxConcurrencyPath"] == "$.concurrency"
+    assert "MaxConcurrency" not in found
+    assert "ItemBatcher" not in found
+
+
+@each_machine
+def test_an_execution_with_a_segment_that_failed_is_no_success(dev: Assembly, machine: str) -> None:
+    found = each_segment(dev, machine)
+    assert not [key for key in found if key.startswith("Tolerated")], "none is what AWS tolerates"
+    assert "Catch" not in dev.name(dev.machine(machine)["DefinitionString"])
+
+
+@pytest.mark.parametrize(
+    ("machine", "default", "fixed"),
+    [
+        ("Backfill", {"task": "backfill"}, {"step": "begin"}),
+        ("Migrate", {}, {"step": "begin", "task": "migrate"}),
+    ],
+)
+def test_begin_is_told_the_input_with_what_may_and_may_not_be_said_otherwise(
+    dev: Assembly, machine: str, default: dict[str, str], fixed: dict[str, str]
+) -> None:
+    states = definition(dev, machine)["States"]
+    assert states["Merge"]["Parameters"] == {"default": default, "given.$": "$", "fixed": fixed}
+    # The later of two wins.
+    assert states["Begin"]["Parameters"]["Payload.$"] == (
+        "States.JsonMerge(States.JsonMerge($.default, $.given, false), $.fixed, false)"
+    )
+    assert states["Begin"]["OutputPath"] == "$.Payload"
+
+
+class OneSegment:
+    """Bulk work that is cut into one piece."""
+
+    registry = registry()
+
+    def run(self, kind: str, subject: object) -> str:
+        return f"{kind}/{subject}"
+
+    def model_of(self, run: str) -> str:
+        return f"model of {run}"
+
+    def begin(self, run: str, of: int, **_: object) -> list[Segment]:
+        return [Segment(run, 0, of)]
+
+
+@pytest.mark.parametrize(
+    ("machine", "given"),
+    [
+        ("Backfill", {"sources": ["Orders"], "max_wcu": 1, "concurrency": 3}),
+        ("Backfill", {"task": "sweep"}),
+        ("Migrate", {"migration": "orders-delivery-date"}),
+    ],
+)
+def test_begin_answers_what_the_machine_looks_for_with_items_that_work_understands(
+    dev: Assembly, machine: str, given: dict[str, Any]
+) -> None:
+    merge = definition(dev, machine)["States"]["Merge"]["Parameters"]
+    event = merge["default"] | given | {"segments": 1} | merge["fixed"]
+    bulk = cast("Bulk", OneSegment())
+    crew = Crew(lambda *_: bulk, lambda _: None, Mock(Observability))
+    told = answer(event, Context(), crew)
+    each = each_segment(dev, machine)
+    (item,) = told[each["ItemsPath"].removeprefix("$.")]
+    assert checked(item)["step"] == "work"
+    assert told[each["MaxConcurrencyPath"].removeprefix("$.")] == given.get("concurrency", 8)
+
+
+@each_machine
+def test_a_machine_calls_its_own_function_and_nothing_else(dev: Assembly, machine: str) -> None:
+    for call in calls(dev, machine).values():
+        assert call["Resource"] == "arn:AWS::Partition:states:::lambda:invoke"
+        assert call["Parameters"]["FunctionName"] == f"{machine}Function.Arn"
+        assert call["Parameters"].keys() == {"FunctionName", "Payload.$"}
+        assert "TimeoutSeconds" not in call, "the function's own time is the limit"
+
+
+TROUBLE = {
+    "ErrorEquals": [*LAMBDA_TROUBLE, "ServiceError"],
+    "IntervalSeconds": 5,
+    "MaxDelaySeconds": 120,
+    "MaxAttempts": 8,
+    "JitterStrategy": "FULL",
+}
+TAKEN = {
+    "ErrorEquals": ["SegmentTakenError"],
+    "IntervalSeconds": 60,
+    "MaxAttempts": 20,
+    "BackoffRate": 1,
+}
+
+
+@each_machine
+def test_passing_trouble_is_waited_out_and_so_is_somebody_elses_work(
+    dev: Assembly, machine: str
+) -> None:
+    for call in calls(dev, machine).values():
+        assert call["Retry"] == [TROUBLE, TAKEN]
+
+
+def test_a_worker_that_nobody_calls_again_is_outwaited() -> None:
+    longest = LEASE_SECONDS + WHOLE_INVOCATION
+    assert TAKEN["IntervalSeconds"] * TAKEN["MaxAttempts"] > longest  # type: ignore[operator]
+
+
+@each_machine
+@pytest.mark.parametrize("error", [SettingsError, TooManyFailuresError])
+def test_what_waiting_cannot_help_fails_at_once(
+    dev: Assembly, machine: str, error: type[AdminViewError]
+) -> None:
+    for call in calls(dev, machine).values():
+        retried = {name for retry in call["Retry"] for name in retry["ErrorEquals"]}
+        assert not retried & {error.__name__, "States.ALL", "States.TaskFailed"}
+
+
+LOG_DELIVERY = (
+    "logs:CreateLogDelivery",
+    "logs:DeleteLogDelivery",
+    "logs:DescribeLogGroups",
+    "logs:DescribeResourcePolicies",
+    "logs:GetLogDelivery",
+    "logs:ListLogDeliveries",
+    "logs:PutResourcePolicy",
+    "logs:UpdateLogDelivery",
+)
+TRACES = (
+    "xray:GetSamplingRules",
+    "xray:GetSamplingTargets",
+    "xray:PutTelemetryRecords",
+    "xray:PutTraceSegments",
+)
+
+
+def allowed(assembly: Assembly, machine: str) -> dict[tuple[str, ...], list[str]]:
+    role = assembly.name(assembly.machine(machine)["RoleArn"])
+    found = [(tuple(actions), resources) for actions, resources in assembly.allowed_to(role)]
+    assert len(dict(found)) == len(found), "the same is said twice"
+    return dict(found)
+
+
+def expected(machine: str) -> dict[tuple[str, ...], list[str]]:
+    itself = f"{machine}SegmentsMachine"
+    executions = f"arn:AWS::Partition:states:AWS::Region:AWS::AccountId:execution:{itself}[6]"
+    return {
+        # The latter are versions of the function.
+        ("lambda:InvokeFunction",): [f"{machine}Function.Arn", f"{machine}Function.Arn:*"],
+        ("states:StartExecution",): [itself],
+        ("states:DescribeExecution", "states:StopExecution"): [f"{executions}:*"],
+        ("states:RedriveExecution",): [f"{executions}/*:*"],
+        LOG_DELIVERY: ["*"],  # it knows no resources
+    }
+
+
+@each_machine
+@pytest.mark.parametrize("stage", ["dev", "prod"])
+def test_a_machine_may_call_its_function_run_its_segments_and_log(
+    stage: str, machine: str, request: pytest.FixtureRequest
+) -> None:
+    assert allowed(request.getfixturevalue(stage), machine) == expected(machine)
+
+
+@each_machine
+def test_only_state_machines_of_this_account_may_take_the_role(dev: Assembly, machine: str) -> None:
+    role = dev.named("AWS::IAM::Role")[f"{machine}SegmentsMachineRole"]
+    (statement,) = role["Properties"]["AssumeRolePolicyDocument"]["Statement"]
+    assert statement["Principal"] == {"Service": "states.amazonaws.com"}
+    assert statement["Condition"]["StringEquals"] == {
+        "aws:SourceAccount": {"Ref": "AWS::AccountId"}
+    }
+
+
+@each_machine
+def test_failures_are_logged_without_what_was_worked_on(dev: Assembly, machine: str) -> None:
+    logging = dev.machine(machine)["LoggingConfiguration"]
+    assert (logging["Level"], logging["IncludeExecutionData"]) == ("ERROR", False)
+    (destination,) = logging["Destinations"]
+    group = destination["CloudWatchLogsLogGroup"]["LogGroupArn"]
+    assert dev.name(group) == f"{machine}SegmentsLogs.Arn"
+
+
+@each_machine
+def test_the_log_is_kept_as_long_as_the_stage_says(
+    dev: Assembly, prod: Assembly, machine: str
+) -> None:
+    found = [
+        one.named("AWS::Logs::LogGroup")[f"{machine}SegmentsLogs"]["Properties"]["RetentionInDays"]
+        for one in (dev, prod)
+    ]
+    assert found == [7, 90]
+
+
+@each_machine
+def test_a_machine_traces_where_the_stage_says_so_and_nowhere_else(
+    dev: Assembly, prod: Assembly, traced: Assembly, machine: str
+) -> None:
+    on = [one.machine(machine).get("TracingConfiguration", {}) for one in (dev, prod, traced)]
+    assert [one.get("Enabled", False) for one in on] == [False, False, True]
+    everything_else = expected(machine)
+    del everything_else[LOG_DELIVERY]
+    # X-Ray knows no resources either.
+    assert allowed(traced, machine) == everything_else | {(*LOG_DELIVERY, *TRACES): ["*"]}

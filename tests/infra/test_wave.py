@@ -1,0 +1,252 @@
+"""A wave of a plan: which indexes the table has, what may be asked, and what is refused."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infra.context import Deployment
+from infra.wave import Wave
+from lambdas.aws.settings import Building
+from lambdas.model import Index, LocalIndex, number
+from lambdas.model.errors import SettingsError
+from tests.infra.synthesis import Assembly, synthesize
+from tests.shop import registry
+from tests.view_files import with_view_file
+
+# As orders-by-status was asked before: the same keys, and less in it. And a question that is gone.
+OLDER = Index("OldGSI1", partition="GSI1_PK", sort="GSI1_SK")
+DROPPED = Index("ByWeight", partition="depot", sort=number("grams"), include=["data"], shards=4)
+WAVE: dict[str, Any] = {
+    "keep": [OLDER.shape(), DROPPED.shape()],
+    "without": ["GSI2"],
+    "building": {"orders-by-status": "OldGSI1", "payments-by-status": None},
+}
+
+
+def written(folder: Path, wave: object) -> str:
+    path = folder / "wave.json"
+    path.write_text(wave if isinstance(wave, str) else json.dumps(wave))
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def wave(tmp_path_factory: pytest.TempPathFactory) -> Assembly:
+    """Synthesize the middle of a plan."""
+    path = written(tmp_path_factory.mktemp("wave"), WAVE)
+    return synthesize(registry(), tmp_path_factory.mktemp("cdk"), wave=path)
+
+
+def view_of(assembly: Assembly) -> dict[str, Any]:
+    return dict(assembly.tables()["AdminViewTable"]["Properties"])
+
+
+def indexes_of(assembly: Assembly) -> dict[str, Any]:
+    return {one["IndexName"]: one for one in view_of(assembly)["GlobalSecondaryIndexes"]}
+
+
+def may_ask(assembly: Assembly) -> set[str]:
+    (found,) = [on for actions, on in assembly.statements("Api") if actions == ["dynamodb:Query"]]
+    return {one.removeprefix("AdminViewTable.Arn").removeprefix("/index/") for one in found}
+
+
+def variables(assembly: Assembly, function: str) -> dict[str, Any]:
+    return dict(assembly.function(function)["Environment"]["Variables"])
+
+
+def test_the_table_has_what_is_declared_less_what_is_to_come_and_what_is_kept(
+    wave: Assembly, dev: Assembly
+) -> None:
+    plain, found = indexes_of(dev), indexes_of(wave)
+    assert found.keys() == plain.keys() - {"GSI2"} | {"OldGSI1", "ByWeight"}
+    assert {name: found[name] for name in plain.keys() & found.keys()} == {
+        name: one for name, one in plain.items() if name != "GSI2"
+    }
+    assert found["ByWeight"] == {
+        "IndexName": "ByWeight",
+        "KeySchema": [
+            {"AttributeName": "depot", "KeyType": "HASH"},
+            {"AttributeName": "_ByWeight_shard", "KeyType": "HASH"},
+            {"AttributeName": "grams", "KeyType": "RANGE"},
+        ],
+        "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["data"]},
+    }
+    assert found["OldGSI1"]["Projection"] == {"ProjectionType": "KEYS_ONLY"}
+
+
+def test_the_attributes_defined_are_those_that_are_keys_in_this_wave(wave: Assembly) -> None:
+    """CloudFormation refuses one too many as it does one too few."""
+    view = view_of(wave)
+    keys = [view["KeySchema"], *(one["KeySchema"] for one in view["GlobalSecondaryIndexes"])]
+    used = {key["AttributeName"] for schema in keys for key in schema}
+    defined = [one["AttributeName"] for one in view["AttributeDefinitions"]]
+    assert sorted(defined) == sorted(used)
+    assert {"grams", "_ByWeight_shard"} <= used
+    assert not {"GSI2_PK", "GSI2_SK"} & used
+
+
+def test_the_api_is_told_what_is_being_built_and_so_is_whoever_asks(wave: Assembly) -> None:
+    building = {
+        "orders-by-status": "OldGSI1",
+        "payments-by-status": None,
+        "buyers-of-product": None,  # GSI2 is not there yet, whatever the wave says of it
+    }
+    assert Building.from_env(variables(wave, "Api")).questions == building
+    told = json.loads(wave.outputs()["Questions"])
+    assert told == {"model": registry().fingerprint, "building": building}
+    for function in ("Sync", "Replay", "Verify"):
+        assert "ADMINVIEW_BUILDING" not in variables(wave, function)
+
+
+def test_without_a_wave_everything_is_switched_on(dev: Assembly) -> None:
+    assert "ADMINVIEW_BUILDING" not in variables(dev, "Api")
+    assert indexes_of(dev).keys() == {index.name for index in registry().indexes}
+
+
+def test_the_api_may_ask_both_sides_of_what_a_wave_switches(wave: Assembly, dev: Assembly) -> None:
+    """For its role changes before its environment does, and takes a while to be obeyed."""
+    assert may_ask(wave) == may_ask(dev) | {"OldGSI1", "ByWeight"}
+    assert "Owner" not in may_ask(wave)
+
+
+def test_an_index_that_only_stands_in_may_be_asked(tmp_path: Path) -> None:
+    text = VIEW_FILE.replace('index=by_carrier, partition="{carrier}"', 'partition="{carrier}"')
+    grown = with_view_file(tmp_path / "carriers.py", text + SAME_KEYS)
+    path = written(tmp_path, {"building": {"of-carrier-whole": "ByCarrier"}})
+    assembly = synthesize(grown, tmp_path / "cdk", wave=path)
+    assert {"ByCarrier", "ByCarrierWhole"} <= may_ask(assembly)
+
+
+@pytest.mark.parametrize("part", ["Sync", "Api"])
+def test_the_stacks_that_know_the_model_describe_it(part: str, dev: Assembly) -> None:
+    found = json.loads(dev.stack(part)["Metadata"]["AdminViewModel"])
+    assert found == json.loads(json.dumps(registry().description()))
+
+
+VIEW_FILE = '''
+"""Shipments, by carrier."""
+
+from collections.abc import Iterator
+
+from lambdas.model import AccessPattern, Index, Item, Row, Source, view
+
+shipments = Source("Shipments", partition_key="id")
+by_carrier = Index("ByCarrier", partition="carrier")
+of_carrier = AccessPattern("of-carrier", index=by_carrier, partition="{carrier}", shows=())
+
+
+@view(shipments)
+def shipment(item: Item) -> Iterator[Row]:
+    """Show a shipment."""
+    yield Row(f"SHIPMENT#{item['id']}", "DETAILS", indexes=[by_carrier(item["carrier"])])
+'''
+SAME_KEYS = """
+by_carrier_whole = Index("ByCarrierWhole", partition="carrier", include=["data"])
+of_carrier_whole = AccessPattern("of-carrier-whole", index=by_carrier_whole, partition="{carrier}")
+"""
+
+
+def test_a_comment_in_a_view_file_changes_no_template(tmp_path: Path) -> None:
+    """The file stands beside the others here, not in the bundle."""
+    text = VIEW_FILE
+    before = synthesize(with_view_file(tmp_path / "shipments.py", text), tmp_path / "before")
+    text = text.replace("yield Row", "# Why not?\n    yield Row").replace("a shipment.", "it.")
+    after = synthesize(with_view_file(tmp_path / "shipments.py", text), tmp_path / "after")
+    assert "Why not?" in (tmp_path / "shipments.py").read_text()
+    assert before.templates == after.templates
+    text = text.replace("DETAILS", "OTHER")
+    other = synthesize(with_view_file(tmp_path / "shipments.py", text), tmp_path / "other")
+    for part in ("Sync", "Api"):
+        assert other.stack(part)["Metadata"] != before.stack(part)["Metadata"]
+
+
+def read(path: object) -> Wave:
+    return Deployment.read({"wave": path}, registry()).wave
+
+
+def test_a_wave_holds_indexes_as_they_are_described(tmp_path: Path) -> None:
+    assert read(written(tmp_path, WAVE)) == Wave(
+        (OLDER, DROPPED), frozenset({"GSI2"}), WAVE["building"]
+    )
+    assert read(written(tmp_path, {})) == read(None) == read("") == Wave()
+
+
+def test_an_index_that_stays_as_it_is_declared_is_there_once(tmp_path: Path) -> None:
+    kept = registry().pattern("orders-by-status").index
+    assert kept
+    wave = read(written(tmp_path, {"keep": [kept.shape()]}))
+    assert wave.indexes(registry()) == registry().indexes
+
+
+def test_a_local_index_which_nobody_can_drop_is_kept_as_one(tmp_path: Path) -> None:
+    local = LocalIndex("BySize", sort=number("size"))
+    path = written(tmp_path, {"keep": [local.shape()]})
+    view = view_of(synthesize(registry(), tmp_path / "cdk", wave=path))
+    (found,) = view["LocalSecondaryIndexes"]
+    assert found["IndexName"] == "BySize"
+
+
+GSI1 = Index("GSI1", partition="GSI1_PK", sort="GSI1_SK").shape()
+TYPED = Index("Typed", partition=number("GSI1_PK")).shape()
+MANY = [Index(f"Index{place}", partition="x").shape() for place in range(20)]
+WRONG: dict[str, tuple[Any, str]] = {
+    "no JSON": ("{", "is not JSON"),
+    "no object": ([1], "found list; expected an object such as"),
+    "an unknown key": ({"drop": []}, "unknown 'drop'; there are keep, without, building"),
+    "no names": ({"without": "GSI1"}, "without is not a list of names"),
+    "names that are none": ({"without": [1]}, "without is not a list of names"),
+    "an undeclared index": (
+        {"without": ["GSI9"]},
+        "names index 'GSI9', which is not declared; declared are ",
+    ),
+    "no list to keep": ({"keep": {}}, "keep is not a list"),
+    "no index": ({"keep": ["GSI9"]}, "keep describes an index in an unknown way"),
+    "half an index": ({"keep": [{"name": "GSI9"}]}, "keep describes an index in an unknown way"),
+    "a bad index": ({"keep": [GSI1 | {"name": "a b"}]}, "an index's name has 3 to 255"),
+    "an index of another shape": ({"keep": [GSI1]}, "otherwise than it is declared"),
+    "an index twice": ({"keep": [OLDER.shape()] * 2}, "keep has an index twice"),
+    "kept and absent": (
+        {"keep": [registry().indexes[0].shape()], "without": [registry().indexes[0].name]},
+        "is both in keep and in without",
+    ),
+    "two types of one attribute": ({"keep": [TYPED]}, "'GSI1_PK' as N, and another has it as S"),
+    "too many indexes": ({"keep": MANY}, "indexes at once; DynamoDB takes 20"),
+    "building nothing": ({"building": []}, "building is not understood; expected"),
+    "building a number": ({"building": {"orders-by-status": 1}}, "building is not understood"),
+    "an unknown question": ({"building": {"nope": None}}, "names 'nope', which is no question"),
+    "an older index that is not there": (
+        {"building": {"orders-by-status": "OldGSI1"}},
+        "question 'orders-by-status' cannot be asked of 'OldGSI1': there are",
+    ),
+    "an older index that is to come": (
+        {"building": {"orders-by-status": "GSI2"}, "without": ["GSI2"]},
+        "cannot be asked of 'GSI2': there are",
+    ),
+    "an older index of other keys": (
+        {"building": {"orders-by-status": "GSI2"}},
+        "cannot be asked of 'GSI2', which has other keys",
+    ),
+    "an index instead of the table": (
+        {"building": {"orders-of-user": "GSI1"}},
+        "cannot be asked of 'GSI1', which has other keys",
+    ),
+}
+
+
+@pytest.mark.parametrize(("given", "said"), WRONG.values(), ids=WRONG)
+def test_a_wrong_wave_is_refused_with_what_would_be_right(
+    tmp_path: Path, given: object, said: str
+) -> None:
+    with pytest.raises(SettingsError) as caught:
+        read(written(tmp_path, given))
+    assert str(caught.value).startswith("context wave: ")
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("path", ["nowhere/wave.json", ".", 7, {"keep": []}])
+def test_a_wave_that_is_no_file_is_refused(path: object) -> None:
+    with pytest.raises(
+        SettingsError, match=r"context wave: .* cannot be read .* names a JSON file"
+    ):
+        read(path)
