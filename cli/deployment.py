@@ -1,19 +1,24 @@
 """Where a deployment's tables and its queue are."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from json import dumps, loads
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import boto3
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
+from lambdas.aws.deadline import Deadline
+from lambdas.aws.mappings import check_followed
 from lambdas.aws.settings import (
+    MAPPINGS_OUTPUT,
+    QUESTIONS_OUTPUT,
     QUEUE_URL,
     REPLAY_FUNCTION_OUTPUT,
     SETTINGS_OUTPUT,
     VIEW_TABLE,
+    Building,
     Settings,
     stack_name,
 )
@@ -22,9 +27,13 @@ from lambdas.model.errors import QuestionError, SettingsError
 from lambdas.model.row import VIEW_TABLE as DECLARED_VIEW
 from lambdas.repair.replay.choice import Choice
 
+if TYPE_CHECKING:
+    from mypy_boto3_lambda import LambdaClient
+
 # For all services at once: with one of them alone, the others would be asked on AWS.
 ENDPOINT = "AWS_ENDPOINT_URL"
 LONGEST_RUN = 900  # seconds that Lambda lets a function run
+PATIENCE_SECONDS = 30.0
 STAGE = "dev"  # of cdk.json
 
 
@@ -46,6 +55,35 @@ def find_settings(
     except (ValueError, AttributeError) as error:
         msg = f"the output {SETTINGS_OUTPUT!r} of stack {stack!r} does not hold settings"
         raise SettingsError(msg) from error
+
+
+def find_building(
+    registry: Registry, environ: Mapping[str, str], stage: str | None, prefix: str
+) -> Mapping[str, str | None]:
+    """Find which questions are being built, where they are asked; refuse those of another model."""
+    if environ.get(VIEW_TABLE) or (environ.get(ENDPOINT) and not stage and not prefix):
+        return Building.from_env(environ).questions
+    model, building = deployed_questions(stage, prefix)
+    if registry.fingerprint != model:
+        msg = (
+            f"the questions here are of model {registry.fingerprint}, and deployed is {model}: "
+            "check out what is deployed, or deploy what is here"
+        )
+        raise SettingsError(msg)
+    return building
+
+
+def deployed_questions(stage: str | None, prefix: str) -> tuple[str, Mapping[str, str | None]]:
+    """Find the model that a deployment's API asks by, and what of it is being built."""
+    stack = stack_name(prefix, stage or STAGE, "Api")
+    where = f"the output {QUESTIONS_OUTPUT!r} of stack {stack!r}"
+    try:
+        told = loads(output(stack, QUESTIONS_OUTPUT))
+        model, building = str(told["model"]), told["building"]
+    except (ValueError, LookupError, TypeError) as error:
+        msg = f"{where} does not say which questions there are: deploy this version of AdminView"
+        raise SettingsError(msg) from error
+    return model, Building.read(building, where).questions
 
 
 def declared(registry: Registry, queue_url: str, view_table: str = DECLARED_VIEW) -> Settings:
@@ -71,6 +109,17 @@ def output(stack: str, name: str) -> str:
             return str(one["OutputValue"])
     msg = f"stack {stack!r} has no output {name!r}: deploy this version of AdminView first"
     raise SettingsError(msg)
+
+
+def check_streams(
+    environ: Mapping[str, str], stage: str | None, prefix: str, sources: Iterable[str]
+) -> None:
+    """Refuse to fill the view from sources whose streams a deployment does not follow."""
+    if environ.get(VIEW_TABLE) or (environ.get(ENDPOINT) and not stage and not prefix):
+        return  # a local engine, which somebody follows with `adminview local`
+    mappings = loads(output(stack_name(prefix, stage or STAGE, "Sync"), MAPPINGS_OUTPUT))
+    client: LambdaClient = boto3.client("lambda")
+    check_followed(client, mappings, sources, lambda: Deadline.after(PATIENCE_SECONDS))
 
 
 def known_source(registry: Registry, name: str) -> Source:

@@ -1,7 +1,7 @@
 """A small AdminView on a local engine: tables, queue, and the real sync behind each stream."""
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -9,11 +9,12 @@ from cli.deployment import ENDPOINT, declared
 from cli.engines import ACCESS_KEY, REGION, SECRET_KEY, Engine
 from cli.event_source import EventSource
 from cli.mail import on_failure
-from cli.tables import create, source_table, view_table
+from cli.tables import create, progress_table, source_table, view_table
 from lambdas.asking.asker import Asker
 from lambdas.aws.deadline import Deadline
+from lambdas.aws.progress_table import progress_table as progress_name
 from lambdas.aws.runtime import Clients, Invocation, Runtime, make_runtime
-from lambdas.aws.settings import QUEUE_URL, Settings
+from lambdas.aws.settings import QUEUE_URL, Building, Settings
 from lambdas.aws.view_reader import ViewReader
 from lambdas.aws.wire import for_boto3, from_boto3
 from lambdas.model import Registry
@@ -61,6 +62,7 @@ class LocalCloud:
     ledger: Ledger
     settings: Settings
     sources: list[EventSource]
+    building: Mapping[str, str | None] = field(default_factory=dict)  # as an Asker takes it
 
     @classmethod
     def start(
@@ -72,6 +74,7 @@ class LocalCloud:
         settings = declared(registry, queue_url)
         ledger = Ledger()
         create(clients.dynamodb, view_table(registry, VIEW_TABLE))
+        create(clients.dynamodb, progress_table(progress_name(VIEW_TABLE)))
         made = make_runtime(registry, settings, clients, ledger)
         cloud = cls(engine, registry, clients, made, ledger, settings, [])
         # No window: nobody wants to wait for a fuller batch here.
@@ -122,7 +125,11 @@ class LocalCloud:
 
     def stop(self) -> None:
         """Remove what was created."""
-        for table in (VIEW_TABLE, *(source.name for source in self.registry.sources)):
+        for table in (
+            VIEW_TABLE,
+            progress_name(VIEW_TABLE),
+            *(source.name for source in self.registry.sources),
+        ):
             self.clients.dynamodb.delete_table(TableName=table)
         self.clients.sqs.delete_queue(QueueUrl=self.queue_url)
 
@@ -147,7 +154,7 @@ class LocalCloud:
     @property
     def asker(self) -> Asker:
         """Ask this cloud's view."""
-        return Asker(self.registry, ViewReader(self.clients.dynamodb, VIEW_TABLE))
+        return Asker(self.registry, ViewReader(self.clients.dynamodb, VIEW_TABLE), self.building)
 
     def rows(self) -> list[Attributes]:
         """Read the whole view."""
@@ -161,6 +168,7 @@ class LocalCloud:
             ENDPOINT: self.engine.dynamodb_url,
             f"{ENDPOINT}_SQS": self.engine.sqs_url,
             QUEUE_URL: self.queue_url,
+            **Building(self.building).to_env(),
             "AWS_ACCESS_KEY_ID": ACCESS_KEY,
             "AWS_SECRET_ACCESS_KEY": SECRET_KEY,
             "AWS_DEFAULT_REGION": REGION,

@@ -9,8 +9,11 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from cli import catalogue, dlq, item, query
+from cli import catalogue, dlq, item, model, query
+from cli.backfill import backfill, sweep
 from cli.engines import EngineName
+from cli.migrate import migrate
+from cli.plan import apply, plan
 from cli.serve import serve
 from cli.sql import sql
 from cli.trouble import EXPLAINED, tell
@@ -90,6 +93,12 @@ app.add_typer(dlq.app, name="dlq")
 app.command()(item.explain)
 app.command()(item.reconcile)
 app.command()(verify)
+app.command()(backfill)
+app.command()(sweep)
+app.command()(migrate)
+app.add_typer(model.app, name="model")
+app.command()(plan)
+app.command()(apply)
 
 
 def main() -> None:

@@ -32,6 +32,11 @@ def view_table(registry: Registry, name: str) -> dict[str, Any]:
     }
 
 
+def progress_table(name: str) -> dict[str, Any]:
+    """Describe the table that says how far bulk work is."""
+    return {**_table(name, (PK, SK)), "KeySchema": _key_schema([PK], [SK])}
+
+
 def create(client: "DynamoDBClient", arguments: dict[str, Any]) -> str | None:
     """Create a table, wait until it is active, and give the ARN of its stream if it has one."""
     client.create_table(**arguments)

@@ -28,9 +28,14 @@ HINTS: Final = {
 
 def tell(error: Exception) -> None:
     """Say what is wrong, and where in a view file if it was there."""
+    typer.secho(f"adminview: {explained(error)}", fg="red", err=True)
+
+
+def explained(error: Exception) -> str:
+    """Put an error in words, with what to look at."""
     words = NO_REGION if isinstance(error, NoRegionError) else str(error)
     if isinstance(error, AdminViewError):
         words = reason_of(error)
     if isinstance(error, ServiceError):
         words += HINTS.get(error.code, "")
-    typer.secho(f"adminview: {words}", fg="red", err=True)
+    return words

@@ -171,6 +171,7 @@ ANSWERS = {
     "products-of-order": [f"PRODUCT#product-abc-123{FIRST}", f"PRODUCT#product-def-789{FIRST}"],
     "orders-by-status": ["ORDER#2025-03-02#2121207"],
     "buyers-of-product": [f"PRODUCT#product-def-789{FIRST}", f"PRODUCT#product-def-789{SECOND}"],
+    "orders-by-delivery-date": ["ORDER#2025-03-02#2121207"],
     "order-by-payment": ["ORDER#2025-03-01#2121195"],
     "orders-of-customer": ["ORDER#2025-03-04#2121301", "ORDER#2025-03-01#2121195"],
     "orders-of-customer-by-status": ["ORDER#2025-03-01#2121195"],

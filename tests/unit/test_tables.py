@@ -70,6 +70,7 @@ def test_the_view_table_has_every_declared_index_and_the_owner_index() -> None:
         "GSI2",
         "GSI3",
         "OrderDashboard",
+        "DeliveryDate-Index",
         "Featured",
         "Owner",
     }

@@ -1,0 +1,28 @@
+"""The model that is deployed, as the template of a stack tells it."""
+
+import boto3
+
+from cli.deployment import STAGE
+from cli.evolution.change import Description
+from cli.evolution.lock import checked
+from cli.evolution.stacks import read_stack
+from lambdas.aws.settings import stack_name
+from lambdas.model.errors import SettingsError
+
+
+def deployed_description(stage: str | None, prefix: str) -> Description | None:
+    """Read the model that the sync was deployed with; None if it is not deployed."""
+    stack = read_stack(boto3.client("cloudformation"), stack_name(prefix, stage or STAGE, "Sync"))
+    if stack is None:
+        return None
+    try:
+        model = stack.description()
+    except ValueError:
+        model = None
+    if model is None:
+        msg = (
+            f"stack {stack.name!r} does not say which model it was deployed with: "
+            "deploy this version of AdminView once, with the model that is there"
+        )
+        raise SettingsError(msg)
+    return checked(model, f"the template of stack {stack.name!r}")

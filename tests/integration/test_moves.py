@@ -1,0 +1,50 @@
+"""What a change of the views would leave in the view is found in the tables themselves."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cli.evolution.change import Change
+from cli.evolution.moves import moves
+from cli.evolution.sample import make_estimator
+from cli.local_cloud import LocalCloud
+from lambdas.model import Registry
+from lambdas.model.row import key_of
+from tests.view_files import load_view_file
+
+MODEL = """
+from lambdas.model import AccessPattern, Row, Source, view
+
+parcels = Source("Parcels", partition_key="id")
+parcel = AccessPattern("parcel", partition="PARCEL#{{id}}")
+carriers = AccessPattern("parcels-of-carrier", partition="CARRIER#{{name}}")
+
+
+@view(parcels)
+def parcel_view(item):
+    yield Row(f"PARCEL#{{item['id']}}", {sort}, data=item.pick("day"))
+    yield Row(f"CARRIER#{{item['carrier']}}", item["id"])
+"""
+
+
+@pytest.mark.parametrize(
+    ("sort", "left"),
+    [("f\"DAY#{item['day']}\"", {("PARCEL#1", "DETAILS")}), ('"DET" + "AILS"', set())],
+)
+def test_a_row_that_gets_another_key_is_found_with_the_question_that_shows_it(
+    start: Callable[[Registry], LocalCloud], tmp_path: Path, sort: str, left: set[tuple[str, str]]
+) -> None:
+    old, new = (
+        Registry.of([load_view_file(tmp_path / f"{name}.py", MODEL.format(sort=one))])
+        for name, one in (("before", '"DETAILS"'), ("after", sort))
+    )
+    cloud = start(old)
+    cloud.put("Parcels", {"id": "1", "day": "2025-03-01", "carrier": "ups"})
+    cloud.settle()
+    change = Change.between(old.description(), new.description())
+    estimator = make_estimator(change, new, cloud.settings, cloud.clients.dynamodb, 100)
+    found = estimator.left("Parcels")
+    assert set(map(key_of, found)) == left
+    told = list(moves({"Parcels": found}, new.patterns, {"parcel", "parcels-of-carrier"}))
+    assert [one.partition(" shows")[0] for one in told] == ["question 'parcel'"] * len(left)

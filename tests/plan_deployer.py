@@ -1,0 +1,106 @@
+"""Stacks on a local engine: tables, indexes one at a time, code of the sync and of the API."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from cli.deployment import declared
+from cli.event_source import EventSource
+from cli.evolution.facts import Declared
+from cli.evolution.reading import Tables
+from cli.evolution.steps import API, SOURCES, SYNC, VIEW
+from cli.evolution.waves import Wave
+from cli.local_cloud import LocalCloud
+from cli.tables import create, source_table
+from lambdas.model import Index, Registry
+from lambdas.model.delivery import Delivery
+from lambdas.model.row import VIEW_TABLE
+
+
+@dataclass
+class LocalDeployer:
+    """Deploys each part by itself, as CloudFormation does stacks."""
+
+    cloud: LocalCloud
+    model: Registry  # what is declared
+    api: Registry
+    building: Mapping[str, str | None] = field(default_factory=dict)
+    after: Callable[[str], None] = lambda _: None  # hears of each stack
+    created: dict[str, EventSource] = field(default_factory=dict)  # sources that were added
+
+    def deploy(self, stacks: Sequence[str], wave: Wave) -> None:
+        """Deploy stacks, and nothing else."""
+        for stack in stacks:
+            if stack == SOURCES:
+                self._sources()
+            elif stack == VIEW:
+                self._view(wave)
+            elif stack == SYNC:
+                settings = declared(self.model, self.cloud.queue_url)
+                self.cloud.settings = settings
+                self.cloud.deploy(self.model)
+            elif stack == API:
+                self.api, self.building = self.model, dict(wave.building)
+            self.after(stack)
+
+    def await_index(self, name: str, *, gone: bool, stopped: Callable[[], bool]) -> None:
+        """Wait until an index is there, or is gone."""
+        while not stopped():
+            there = {one.name: one for one in self.tables.indexes() or ()}
+            if (name not in there) if gone else there[name].ready:
+                return
+
+    @property
+    def tables(self) -> Tables:
+        """Read the tables."""
+        return Tables(self.cloud.clients.dynamodb, VIEW_TABLE, lambda: 0.0)
+
+    def _sources(self) -> None:
+        dynamodb = self.cloud.clients.dynamodb
+        there = set(dynamodb.list_tables()["TableNames"])
+        for source in self.model.sources:
+            if source.name not in there:
+                stream = create(dynamodb, source_table(source, source.name))
+                assert stream
+                rules = replace(Delivery(), window_seconds=0)
+                self.created[source.name] = self.cloud.follow(stream, rules)
+                self.cloud.sources.append(self.created[source.name])
+        for name in self.created.keys() - {source.name for source in self.model.sources}:
+            self.cloud.sources.remove(self.created.pop(name))
+            dynamodb.delete_table(TableName=name)
+
+    def _view(self, wave: Wave) -> None:
+        """Make or delete one index, as CloudFormation takes them."""
+        wanted = wave.indexes(Declared(self.model.description()).indexes)
+        there = {one.name: one for one in self.tables.indexes() or ()}
+        (changed,) = wanted.keys() ^ there.keys()  # or it would be refused
+        dynamodb = self.cloud.clients.dynamodb
+        if changed in there:
+            update: Any = {"Delete": {"IndexName": changed}}
+            dynamodb.update_table(TableName=VIEW_TABLE, GlobalSecondaryIndexUpdates=[update])
+            return
+        index = Index.from_shape(wanted[changed].shape())
+        attributes = {
+            name: kind for one in wanted.values() for name, kind in one.attributes.items()
+        }
+        projection: Any = {"ProjectionType": index.projection}
+        if index.include:
+            projection["NonKeyAttributes"] = list(index.include)
+        update = {
+            "Create": {
+                "IndexName": changed,
+                "KeySchema": [
+                    *({"AttributeName": one.name, "KeyType": "HASH"} for one in index.partition),
+                    *({"AttributeName": one.name, "KeyType": "RANGE"} for one in index.sort),
+                ],
+                "Projection": projection,
+            }
+        }
+        dynamodb.update_table(
+            TableName=VIEW_TABLE,
+            AttributeDefinitions=[
+                {"AttributeName": name, "AttributeType": kind}  # type: ignore[typeddict-item]
+                for name, kind in {"PK": "S", "SK": "S", **attributes}.items()
+            ],
+            GlobalSecondaryIndexUpdates=[update],
+        )

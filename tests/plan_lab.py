@@ -1,0 +1,286 @@
+"""A deployment on a local engine whose parts are deployed one by one, as stacks are.
+
+A writer changes items all the time, and somebody asks every question of the old and of the new
+model all the time; each answer is held against what the source items say at that moment.
+"""
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from importlib.util import module_from_spec, spec_from_file_location
+from itertools import count
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from cli.bulk import Shift
+from cli.engines import Engine
+from cli.evolution.apply import Application
+from cli.evolution.building import BulkBuilder
+from cli.evolution.change import Description
+from cli.evolution.facts import Declared, Deployed
+from cli.evolution.steps import API, SYNC
+from cli.local_cloud import LocalCloud
+from cli.stopping import Stop
+from lambdas.asking.asker import Asker
+from lambdas.aws.budget import Budget
+from lambdas.aws.metered import Metered
+from lambdas.aws.runtime import Clients
+from lambdas.aws.view_reader import ViewReader
+from lambdas.bulk.runs import Bulk, make_bulk
+from lambdas.model import Registry
+from lambdas.model.errors import BeingBuiltError, QuestionError
+from lambdas.model.item import encode
+from lambdas.model.row import ROW_LIMIT, VIEW_TABLE, Attributes, RowKey
+from lambdas.pipeline.derive import derive
+from tests.plan_deployer import LocalDeployer
+
+Answer = dict[RowKey, Any]  # the data of each row
+GONE, BUILDING, ANSWERED = "gone", "being built", "answered"
+
+
+def load(folder: Path, **files: str) -> Registry:
+    """Write view files and collect them."""
+    modules = []
+    for name, text in files.items():
+        path = folder / f"{name}.py"
+        path.write_text(text)
+        spec = spec_from_file_location(f"{folder.name}_{name}", path)
+        assert spec
+        assert spec.loader
+        module = module_from_spec(spec)
+        sys.modules[module.__name__] = module  # where the fingerprint looks for its source
+        spec.loader.exec_module(module)
+        modules.append(module)
+    return Registry.of(modules)
+
+
+@dataclass
+class Interrupting:
+    """A client that lets something happen after some of its calls."""
+
+    client: Any
+    every: int
+    happens: Callable[[], None]
+    _calls: Iterator[int] = field(default_factory=lambda: count(1))
+    _lock: Any = field(default_factory=Lock)
+
+    def __getattr__(self, name: str) -> Any:
+        call = getattr(self.client, name)
+
+        def and_then(**asked: Any) -> Any:
+            answer = call(**asked)
+            with self._lock:  # several items may be in hand at once
+                if next(self._calls) % self.every == 0:
+                    self.happens()
+            return answer
+
+        return and_then
+
+
+@dataclass
+class Lab:
+    """A deployment, its writer, and who asks it."""
+
+    cloud: LocalCloud
+    old: Registry
+    new: Registry
+    asked: Mapping[str, Mapping[str, Any]]  # question -> its parameters
+    deployer: LocalDeployer
+    write: Callable[["Lab"], None]
+    items: dict[tuple[str, str], Any] = field(default_factory=dict)  # by source and id: as it is
+    touched: set[RowKey] = field(default_factory=set)  # since the page in hand was read
+    states: dict[str, list[str]] = field(default_factory=dict)  # of each question, each new one
+    answers: Counter[str] = field(default_factory=Counter)
+    clock: float = 1_000_000.0
+    replaced: dict[str, float] = field(default_factory=dict)  # by stack: when
+
+    @classmethod
+    def start(
+        cls,
+        engine: Engine,
+        models: tuple[Registry, Registry],
+        asked: Mapping[str, Mapping[str, Any]],
+        write: Callable[["Lab"], None],
+    ) -> "Lab":
+        """Deploy the older of two models."""
+        old, new = models
+        cloud = LocalCloud.start(engine, old)
+        lab = cls(cloud, old, new, asked, LocalDeployer(cloud, old, old), write)
+        lab.deployer.after = lab.deployed
+        return lab
+
+    def stop(self) -> None:
+        """Remove everything."""
+        names = {source.name for source in self.cloud.registry.sources}
+        for table in self.deployer.created.keys() - names:
+            self.cloud.clients.dynamodb.delete_table(TableName=table)
+        self.cloud.stop()
+
+    def deployed(self, stack: str) -> None:
+        """Hear that a stack was deployed."""
+        self.replaced[stack] = self.clock
+        there = {*self.deployer.created, *(source.name for source in self.old.sources)}
+        self.items = {name: one for name, one in self.items.items() if name[0] in there}
+        self.live()
+
+    # What a plan is told.
+
+    def read(self, model: Description) -> Deployed:
+        """Read what is deployed."""
+        there, tables = self.deployer, self.deployer.tables
+        sync = self.cloud.registry.description()
+        names = self.cloud.clients.dynamodb.list_tables()["TableNames"]
+        known = {source.name for one in (self.old, self.new) for source in one.sources}
+        return Deployed(
+            sync=sync,
+            recovery=self.cloud.registry.fingerprint,
+            api=there.api.description(),
+            building=there.building,
+            indexes=tuple(tables.indexes() or ()),
+            tables=frozenset(known & set(names)),
+            code_at=self.replaced.get(SYNC),
+            api_at=self.replaced.get(API),
+            **tables.facts(Declared(model), sync["code"]),
+        )
+
+    def application(self, model: Registry, **more: Any) -> Application:
+        """Make all that carries a plan out, anew."""
+        self.deployer = replace(self.deployer, model=model)
+        stop = Stop()
+        progress = replace(self.deployer.tables.progress, now=self.now)
+
+        def go(bulk: Bulk, run: str) -> Any:
+            return Shift(bulk, run, stop, 0, lambda _: self.page_done()).work(1)
+
+        builder = BulkBuilder(self.bulk, progress, go)
+        given: dict[str, Any] = {
+            "model": model.description(),
+            "read": self.read,
+            "deployer": self.deployer,
+            "builder": builder,
+            "now": self.now,
+            "sleep": self.sleep,
+            "longest": 20.0,
+        }
+        return Application(**given | more)
+
+    def bulk(self) -> Bulk:
+        """Connect to the tables; while pages are in hand, the world goes on."""
+        real = self.cloud.clients.dynamodb
+        between: Any = Interrupting(real, 1, self.mid_page)
+        made = make_bulk(
+            self.cloud.registry,
+            self.cloud.settings,
+            Clients(real, self.cloud.clients.sqs),
+            Metered(between, Budget(), Budget()),
+        )
+        return replace(made, now=self.now)
+
+    def now(self) -> float:
+        """Tell the time, which passes."""
+        self.clock += 0.001
+        return self.clock
+
+    def sleep(self, seconds: float) -> None:
+        """Let time pass, and live on."""
+        self.clock += seconds
+        self.live()
+
+    # What goes on meanwhile.
+
+    def live(self) -> None:
+        """Change something, let the sync see it, and ask everything."""
+        self.write(self)
+        self.cloud.settle()
+        self.ask_all(self.touched)
+
+    def mid_page(self) -> None:
+        """Live on in the middle of a page: what is changed now may be overwritten for a moment."""
+        before = self.items.copy()
+        self.write(self)
+        self.cloud.settle()
+        for name in before.keys() | self.items.keys():
+            if before.get(name) != self.items.get(name):
+                self.touched |= self._keys(name, before.get(name))
+                self.touched |= self._keys(name, self.items.get(name))
+        self.ask_all(self.touched)
+
+    def page_done(self) -> None:
+        """Hear that all of a page is in the view, and right."""
+        self.touched.clear()
+        self.live()
+
+    def put(self, source: str, item: dict[str, Any]) -> None:
+        """Write an item."""
+        self.cloud.put(source, item)
+        self.items[source, item["id"]] = {name: encode(value) for name, value in item.items()}
+
+    def delete(self, source: str, number: str) -> None:
+        """Delete an item."""
+        self.cloud.delete(source, {"id": number})
+        self.items.pop((source, number), None)
+
+    def _keys(self, name: tuple[str, str], image: Any) -> set[RowKey]:
+        some = {name: image} if image else {}
+        return {key for model in (self.old, self.new) for key in self.truth(model, some)}
+
+    def truth(self, model: Registry, items: Any = None) -> dict[RowKey, Attributes]:
+        """Derive the rows of all source items as they are now."""
+        views = {source.name: model.views_of(source) for source in model.sources}
+        return {
+            key: row
+            for (source, _), image in (self.items if items is None else items).items()
+            for key, row in derive(views.get(source, ()), image, room=ROW_LIMIT).rows.items()
+        }
+
+    def expected(self, name: str) -> Answer:
+        """Say what a question is to be answered, by the model behind the API."""
+        pattern = self.deployer.api.pattern(name)
+        condition = pattern.condition(**self.asked[name])
+        tests = [
+            (one.operator, one.attribute.name, condition.values[f":v{position}a"]["S"])
+            for position, one in enumerate(pattern._comparisons)
+        ]
+        return {
+            key: row["data"]
+            for key, row in self.truth(self.deployer.api).items()
+            if all(_passes(test, row) for test in tests)
+        }
+
+    def ask_all(self, but: Iterable[RowKey] = ()) -> None:
+        """Ask every question of both models, and hold what is said against the truth."""
+        for name in self.asked:
+            state = self.ask(name, set(but))
+            self.answers[state] += 1
+            known = self.states.setdefault(name, [])
+            if known[-1:] != [state]:
+                known.append(state)
+
+    def ask(self, name: str, but: set[RowKey]) -> str:
+        """Ask one question; say whether there is one, and that it was answered rightly."""
+        there = self.deployer
+        reader = ViewReader(self.cloud.clients.dynamodb, VIEW_TABLE)
+        asker = Asker(there.api, reader, there.building)
+        try:
+            found = {
+                (one.row["PK"]["S"], one.row["SK"]["S"]): one.row["data"]
+                for one in asker.rows(name, **self.asked[name])
+            }
+        except BeingBuiltError:
+            return BUILDING
+        except QuestionError:
+            assert name not in {one.name for one in there.api.patterns}
+            return GONE
+        wanted = self.expected(name)
+        assert {key: found[key] for key in found.keys() - but} == {
+            key: wanted[key] for key in wanted.keys() - but
+        }, f"{name} was answered wrongly"
+        return ANSWERED
+
+
+def _passes(test: tuple[str, str, str], row: Attributes) -> bool:
+    operator, name, value = test
+    found = str(row.get(name, {}).get("S", ""))
+    return found.startswith(value) if operator.startswith("begins_with") else found == value

@@ -1,0 +1,259 @@
+"""A deployment without AWS: what the steps of a plan do to it, and what must never happen."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from json import dumps
+from typing import Any, NoReturn
+
+from cli.evolution.change import Description
+from cli.evolution.facts import CREATING, DELETING, Declared, Deployed, Marker, TableIndex
+from cli.evolution.planner import LONGEST_WRITE, make_plan
+from cli.evolution.steps import (
+    API,
+    RECOVERY,
+    SOURCES,
+    SYNC,
+    VIEW,
+    AwaitIndex,
+    Backfill,
+    CreateIndex,
+    DeployCode,
+    DeployQuestions,
+    DropIndex,
+    Plan,
+    Step,
+    Sweep,
+    Wait,
+)
+from lambdas.model import Index
+from lambdas.model.row import OWNER_INDEX
+
+
+def index(name: str, *key: str, include: tuple[str, ...] = ("data",), **more: Any) -> Any:
+    """Describe an index: its partition attribute, and those it is sorted by."""
+    return Index(name, partition=key[0], sort=list(key[1:]), include=include, **more).shape()
+
+
+def question(name: str, on: Any = None, *, condition: str = "{it}") -> Any:
+    """Describe a question to an index, or to the table."""
+    key = on["partition"][0][0] if on else "PK"
+    return {
+        "name": name,
+        "index": on["name"] if on else None,
+        "conditions": [[f"{key} = {condition}"]],
+        "optional": [],
+        "shows": ["data"],
+        "joins": [],
+        "descending": False,
+        "consistent": False,
+    }
+
+
+def model(
+    code: dict[str, str], indexes: tuple[Any, ...] = (), questions: tuple[Any, ...] = ()
+) -> Description:
+    """Describe a model; *code* has the digest of each source's views."""
+    shape = {
+        "sources": [{"name": name, "key": [["id", "S"]]} for name in code],
+        "indexes": [*indexes, OWNER_INDEX.shape()],
+        "patterns": list(questions),
+        "views": [[name, "view"] for name in code],
+        "code": dict(code),
+    }
+    return {"fingerprint": sha256(dumps(shape).encode()).hexdigest()[:12], **shape}
+
+
+def fail(what: str) -> NoReturn:
+    """Say that a law is broken."""
+    raise AssertionError(what)
+
+
+@dataclass
+class World:
+    """What is there, and whose rows: by source, the digests of the code that may have made them."""
+
+    deployed: Deployed = field(default_factory=Deployed)
+    rows: dict[str, set[str]] = field(default_factory=dict)
+    leftovers: dict[str, set[str]] = field(default_factory=dict)  # by source: their attributes
+    late: dict[str, set[str]] = field(default_factory=dict)  # code that may still write
+    late_until: float = 0.0
+    now: float = 1_000_000.0
+
+    def plan(self, target: Description) -> Plan:
+        """Plan from here."""
+        return make_plan(self.deployed, target, self.now)
+
+    def reach(self, target: Description, most: int = 60) -> list[Step]:
+        """Carry a whole plan out, planning anew after each step; list the steps."""
+        done: list[Step] = []
+        while steps := self._next(target):
+            done.append(steps[0])
+            self.carry_out(steps[0], target)
+            if len(done) > most:
+                fail(f"no end: {[one.title for one in done]}")
+        return done
+
+    def _next(self, target: Description) -> tuple[Step, ...]:
+        plan = self.plan(target)
+        if plan.refusals:
+            fail(f"refused on the way: {plan.refusals}")
+        return plan.steps
+
+    def carry_out(self, step: Step, target: Description, *, half: bool = False) -> None:
+        """Do one step; *half* of it if somebody pulls the plug."""
+        if SOURCES in step.stacks:
+            self._sources(target)
+        if VIEW in step.stacks:
+            self._view(step, target)
+        if isinstance(step, DeployQuestions):
+            assert step.stacks == (API,)
+            self._api(step, target)
+        if isinstance(step, DeployCode):
+            assert step.stacks == (SYNC, RECOVERY)
+            self._code(step, target, half=half)
+        if isinstance(step, Wait):
+            self.now = step.until
+        if isinstance(step, Backfill):
+            self._backfill(step.source, target)
+        if isinstance(step, Sweep):
+            self._sweep(step.sources, target)
+        if isinstance(step, AwaitIndex | CreateIndex | DropIndex) and not half:
+            self._indexes_settle()
+
+    def _change(self, **facts: Any) -> None:
+        self.deployed = replace(self.deployed, **facts)
+
+    def _sources(self, target: Description) -> None:
+        names = frozenset(Declared(target).sources)
+        gone = self.deployed.tables - names
+        for stack in (self.deployed.sync, self.deployed.api):
+            if stack and gone & stack["code"].keys():
+                fail(f"{gone} are dropped while functions follow them")
+        if gone and (gone & self.leftovers.keys()):
+            fail(f"{gone} are dropped, and their rows are there for good")
+        self._change(tables=names)
+
+    def _view(self, step: Step, target: Description) -> None:
+        wanted = step.wave.indexes(Declared(target).indexes)
+        there = {one.name: one for one in self.deployed.indexes or ()}
+        if self.deployed.indexes is None:
+            self._change(indexes=tuple(wanted.values()))
+            return
+        if any(one.status in (CREATING, DELETING) for one in there.values()):
+            fail("one index is under way, and another is touched")
+        changed = wanted.keys() ^ there.keys()
+        if len(changed) != 1:
+            fail(f"one index per update, not {sorted(changed)}")
+        asked = {name: one for one, _, name in self.deployed.live() if name}
+        for name in changed & there.keys():
+            if name in asked:
+                fail(f"{name} is dropped while {asked[name]} asks it")
+            there[name] = replace(there[name], status=DELETING)
+        for name in changed - there.keys():
+            there[name] = replace(wanted[name], status=CREATING)
+        if any(not there[name].same(wanted[name]) for name in wanted):
+            fail("an index cannot change")
+        self._change(indexes=tuple(there.values()))
+
+    def _indexes_settle(self) -> None:
+        left = [one for one in self.deployed.indexes or () if one.status != DELETING]
+        self._change(indexes=tuple(replace(one, status="ACTIVE") for one in left))
+
+    def _api(self, step: DeployQuestions, target: Description) -> None:
+        before = {name: (shape, on) for name, shape, on in self.deployed.live()}
+        building = dict(step.wave.building)
+        self._change(api=target, building=building, api_at=self.now)
+        for shape in target["patterns"]:
+            name = shape["name"]
+            if building.get(name, "answered") is None:
+                continue
+            on = building.get(name) or shape["index"]
+            held = self.deployed.index(on)
+            if on and (held is None or not held.ready):
+                fail(f"{name} asks {on}, which is not there")
+            if name not in before:
+                self._check_built(name, held, target)
+                continue
+            old, where = before[name]
+            was = self.deployed.index(where)
+            same_rows = where == on or (held and was and held.key == was.key)
+            if old["conditions"] != shape["conditions"] or not same_rows:
+                fail(f"{name} was answered otherwise before")
+        gone = before.keys() - {shape["name"] for shape in target["patterns"]}
+        if dark := before.keys() - gone - {name for name, _, _ in self.deployed.live()}:
+            fail(f"{dark} were answered, and are refused now")
+
+    def _check_built(self, name: str, held: TableIndex | None, target: Description) -> None:
+        """Hold that a question is switched on only when nothing is missing from its answer."""
+        for source, code in target["code"].items():
+            if made := self._made(source) - {code}:
+                fail(f"{name} is switched on with rows of {source} by {made}")
+        for source, attributes in self.leftovers.items():
+            if held is None or held.attributes.keys() <= attributes:
+                fail(f"{name} is switched on and shows leftovers of {source}")
+
+    def _made(self, source: str) -> set[str]:
+        late = self.late.get(source, set()) if self.now < self.late_until else set()
+        running = self.deployed.sync["code"].get(source) if self.deployed.sync else None
+        return self.rows.get(source, {"never"}) | late | ({running} if running else set())
+
+    def _code(self, step: DeployCode, target: Description, *, half: bool) -> None:
+        old = self.deployed.sync
+        markers = dict(self.deployed.markers)
+        markers |= {source: Marker("", "") for source in step.unbuilt if old}
+        sweeps = dict(self.deployed.sweeps)
+        for source in step.leftovers:
+            sweeps[source] = (sweeps.get(source) or frozenset()) | set(step.attributes)
+        self._change(markers=markers, sweeps=sweeps)
+        if half and old is None:
+            return
+        if self.now >= self.late_until:
+            self.late = {}
+        for source in (old["code"] if old else ()) if old != target else ():
+            assert old
+            self.late.setdefault(source, set()).add(old["code"][source])
+            if old["code"][source] != target["code"].get(source):
+                keys = {name for one in Declared(old).indexes.values() for name in one.attributes}
+                self.leftovers.setdefault(source, set()).update(keys)
+        self.late_until = self.now + LONGEST_WRITE if old else 0.0
+        self._change(sync=target, code_at=self.now if old else None)
+        if not half:
+            self._change(recovery=target["fingerprint"])
+        for source, code in target["code"].items():
+            self.rows.setdefault(source, set() if half else {"never"}).add(code)
+
+    def _backfill(self, source: str, target: Description) -> None:
+        assert self.deployed.sync == target
+        assert self.deployed.recovery == target["fingerprint"]
+        code = target["code"][source]
+        self.rows[source] = {code}
+        if self.now < self.late_until:
+            self.rows[source] |= self.late.get(source, set())
+        marker = Marker(target["fingerprint"], code)
+        self._change(markers={**self.deployed.markers, source: marker})
+
+    def _sweep(self, sources: tuple[str, ...], target: Description) -> None:
+        assert self.deployed.sync == target
+        if self.now < self.late_until and self.late:
+            fail("swept while the old code may still write")
+        for source in sources:
+            self.leftovers.pop(source, None)
+        self._change(sweeps={**self.deployed.sweeps, **dict.fromkeys(sources)})
+
+    def unmet(self, target: Description) -> Iterator[str]:
+        """Say in what this is not yet what was declared."""
+        declared, there = Declared(target), self.deployed
+        if {one.name for one in there.indexes or ()} != declared.indexes.keys():
+            yield f"indexes {[one.name for one in there.indexes or ()]}"
+        if not (there.sync == there.api == target and there.recovery == target["fingerprint"]):
+            yield "the model of the functions"
+        if there.building:
+            yield f"building {there.building}"
+        for source, code in target["code"].items():
+            if self._made(source) != {code}:
+                yield f"rows of {source} by {self._made(source)}"
+        if self.leftovers:
+            yield f"leftovers {self.leftovers}"
+        if there.tables != set(declared.sources):
+            yield f"tables {there.tables}"

@@ -1,0 +1,263 @@
+"""Carrying a plan out: step by step, with consent, and only as far as it goes well."""
+
+import io
+import json
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from cli.evolution.apply import Application, PlanError
+from cli.evolution.cdk import CdkDeployer, find_cdk
+from cli.evolution.change import Description
+from cli.evolution.facts import Deployed
+from cli.evolution.reading import Tables
+from cli.evolution.steps import DeployCode, DeployQuestions, Step, Sweep
+from cli.evolution.waves import Wave
+from cli.plan import DONE, REFUSED, UNFINISHED, carry_out, show
+from tests.plan_world import World, index, model, question
+
+OLDER, NEWER, CITY = index("Older", "k"), index("Newer", "k", include=()), index("City", "c")
+OLD = model({"Orders": "a"}, (OLDER, CITY), (question("q", OLDER), question("of-city", CITY)))
+NEW = model({"Orders": "b"}, (NEWER,), (question("q", NEWER),))
+
+
+@dataclass
+class Site:
+    """A world that is changed by an application."""
+
+    world: World
+    model: Description
+    deaf: bool = False  # deployments say that they went well, and did nothing
+    trouble: str = ""
+    stops: Callable[[str], bool] = lambda _: False
+    said: list[str] = field(default_factory=list)
+    code: DeployCode | None = None
+    deployments: int = 0
+
+    def application(self) -> Application:
+        return Application(
+            model=self.model,
+            read=self.read,
+            deployer=self,
+            builder=self,
+            now=lambda: self.world.now,
+            sleep=self.sleep,
+            stopped=lambda: any(map(self.stops, self.said)),
+            say=self.said.append,
+        )
+
+    def read(self, _: Description) -> Deployed:
+        return self.world.deployed
+
+    def sleep(self, seconds: float) -> None:
+        self.world.now += seconds
+
+    def deploy(self, stacks: Sequence[str], wave: Wave) -> None:
+        self.deployments += 1
+        assert self.deployments < 50
+        steps: dict[Sequence[str], Step | None] = {
+            ("Api",): DeployQuestions(reason="", wave=wave),
+            ("Sync", "Recovery"): self.code,
+        }
+        if not self.deaf:
+            step = steps.get(tuple(stacks)) or _Deployment(reason="", wave=wave)
+            if isinstance(step, _Deployment):
+                self.world._view(step, self.model)
+            else:
+                self.world.carry_out(step, self.model)
+
+    def await_index(self, name: str, *, gone: bool, stopped: Callable[[], bool]) -> None:
+        assert name
+        assert gone in (True, False)
+        assert stopped() in (True, False)
+        self.world._indexes_settle()
+
+    def spoil(self, step: DeployCode) -> None:
+        self.code = step
+
+    def backfill(self, source: str) -> str:
+        if not self.trouble:
+            self.world._backfill(source, self.model)
+        return self.trouble
+
+    def sweep(self, sources: Sequence[str]) -> str:
+        self.world.carry_out(Sweep(reason="", sources=tuple(sources)), self.model)
+        return ""
+
+
+class _Deployment(Step):
+    """A deployment of the View stack."""
+
+    title = "deploy the view"
+
+
+@pytest.fixture
+def site() -> Site:
+    """Deploy the older model, some time ago."""
+    world = World()
+    world.reach(OLD)
+    world.now += 1000
+    return Site(world, NEW)
+
+
+def test_a_plan_is_carried_out_and_says_where_it_is(site: Site) -> None:
+    application = site.application()
+    count = len(application.plan().steps)
+    assert application.apply(application.plan().destroyed)
+    assert list(site.world.unmet(NEW)) == []
+    assert site.said[0] == f"step 1 of {count}: create index Newer, and wait until it is active"
+    assert site.said[-1].startswith(f"step {count} of {count}: ")
+
+
+def test_nothing_is_destroyed_that_nobody_agreed_on(site: Site) -> None:
+    with pytest.raises(PlanError, match="'drop index Older' has come into the plan since"):
+        site.application().apply(["drop index City"])
+    assert {"Older", "City"} <= {one.name for one in site.world.deployed.indexes or ()}
+
+
+def test_an_index_is_not_dropped_while_somebody_asks_it(site: Site) -> None:
+    """Somebody deploys the old API at the last moment."""
+    application = site.application()
+    looks = iter(range(10_000))
+
+    def read(given: Description) -> Deployed:
+        facts = site.read(given)
+        dropping = bool(site.said) and "drop index Older" in site.said[-1]
+        return replace(facts, api=OLD, building={}) if dropping and next(looks) == 0 else facts
+
+    with pytest.raises(PlanError, match="index Older is not dropped: q still asks it"):
+        replace(application, read=read).apply(application.plan().destroyed)
+    assert site.world.deployed.index("Older")
+
+
+def test_a_step_that_changes_nothing_is_not_done_again_and_again(site: Site) -> None:
+    site.deaf = True
+    with pytest.raises(PlanError, match="was done, and is still to be done"):
+        site.application().apply(())
+
+
+def test_a_backfill_in_trouble_ends_the_plan_there(site: Site) -> None:
+    site.trouble = "too many items failed"
+    with pytest.raises(PlanError, match="'backfill Orders' did not end: too many items failed"):
+        site.application().apply(())
+    assert site.world.deployed.building == {"q": "Older"}
+
+
+def test_a_stop_within_a_backfill_is_no_trouble(site: Site) -> None:
+    site.trouble, site.stops = "stopped", lambda said: "backfill" in said
+    assert not site.application().apply(())
+
+
+def test_a_stop_cuts_a_pause_short_and_begins_nothing_new(site: Site) -> None:
+    site.stops = lambda said: "wait " in said and "active" not in said
+    before = site.world.now
+    assert not site.application().apply(())
+    assert site.world.now == before
+    assert "wait 300 seconds" in site.said[-1]
+
+
+def run(site: Site, confirm: Callable[[str], bool] | None) -> tuple[int, str]:
+    """Carry a plan out as the command does, and give its status and what it printed."""
+    console = Console(file=io.StringIO(), width=200)
+    status = carry_out(site.application(), console, confirm)
+    assert isinstance(console.file, io.StringIO)
+    return status, console.file.getvalue()
+
+
+def test_the_command_shows_the_plan_and_asks_before_it_drops_anything(site: Site) -> None:
+    asked: list[str] = []
+
+    def no(question: str) -> bool:
+        asked.append(question)
+        return False
+
+    status, printed = run(site, no)
+    assert status == UNFINISHED
+    assert "drop index Older" in printed
+    assert asked == ["10 steps. It will drop index City, and drop index Older. Go on?"]
+    assert site.said == []
+    status, printed = run(site, lambda _: True)
+    assert (status, printed.splitlines()[-1]) == (
+        DONE,
+        "done: what is declared is deployed, built and switched on",
+    )
+    assert run(site, no)[0] == DONE
+    assert len(asked) == 1  # nothing to do is nothing to ask
+
+
+def test_the_command_says_why_it_refuses_and_why_it_stopped(site: Site) -> None:
+    site.trouble = "no [bold] reason"
+    status, printed = run(site, None)
+    assert (status, "did not end: no [bold] reason" in printed) == (REFUSED, True)
+    site.trouble, site.stops = "stopped", lambda said: "backfill" in said
+    status, printed = run(site, None)
+    assert (status, "the same command goes on from here" in printed) == (UNFINISHED, True)
+    site.model = model({"Orders": "b"}, (index("Older", "other"),))
+    status, printed = run(site, None)
+    assert status == REFUSED
+    assert "give the new one a new name" in printed
+
+
+def test_a_plan_without_steps_says_so(site: Site) -> None:
+    console = Console(file=io.StringIO())
+    show(replace(site.application(), model=OLD).plan(), console, as_json=False)
+    assert isinstance(console.file, io.StringIO)
+    assert console.file.getvalue().startswith("nothing to do: ")
+
+
+# The CDK command.
+
+FAKE = """
+import json, pathlib, sys
+wave = next(word for word in sys.argv if word.startswith("wave=")).removeprefix("wave=")
+pathlib.Path("called.json").write_text(
+    json.dumps({"words": sys.argv[1:], "wave": json.loads(pathlib.Path(wave).read_text())})
+)
+for number in range(40):
+    print("line", number)
+sys.exit("boom" if "team-AdminView-dev-View" in sys.argv else 0)
+"""
+
+
+def deployer(folder: Path, **more: Any) -> CdkDeployer:
+    (folder / "cdk.py").write_text(FAKE)
+    tables = Tables(None, "AdminViewTable", lambda: 0.0)  # type: ignore[arg-type]  # not asked
+    command = (sys.executable, str(folder / "cdk.py"))
+    return CdkDeployer("dev", "team-", tables, folder, command, **more)
+
+
+def test_stacks_are_deployed_by_themselves_with_their_wave(tmp_path: Path) -> None:
+    shown: list[str] = []
+    deployer(tmp_path, show=shown.append).deploy(["Sync", "Recovery"], Wave(without=("GSI9",)))
+    called = json.loads((tmp_path / "called.json").read_text())
+    words = " ".join(called["words"])
+    assert words.startswith("deploy team-AdminView-dev-Sync team-AdminView-dev-Recovery --excl")
+    assert "--require-approval never" in words
+    assert "-c stage=dev -c prefix=team- -c wave=" in words
+    assert called["wave"] == {"keep": [], "without": ["GSI9"], "building": {}}
+    assert shown[-1] == "line 39"
+
+
+def test_a_deployment_that_fails_shows_how_it_ended(tmp_path: Path) -> None:
+    with pytest.raises(PlanError) as failed:
+        deployer(tmp_path).deploy(["View"], Wave())
+    said = str(failed.value)
+    assert "`cdk deploy team-AdminView-dev-View` failed" in said
+    assert said.endswith("line 39\nboom")
+    assert "line 5\n" not in said
+    assert "line 5\n" in (tmp_path / "cdk.out" / "apply.log").read_text()
+
+
+def test_a_missing_command_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(PlanError, match="run `npm ci` in"):
+        find_cdk(tmp_path)
+    own = tmp_path / "node_modules" / ".bin" / "cdk"
+    own.parent.mkdir(parents=True)
+    own.write_text("")
+    assert find_cdk(tmp_path) == str(own)

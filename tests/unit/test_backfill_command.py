@@ -1,0 +1,269 @@
+"""Bulk work from this machine: threads on segments, and what people see of it."""
+
+import json
+from collections import Counter
+from dataclasses import dataclass, replace
+from time import monotonic
+from typing import Any, cast
+
+import boto3
+import pytest
+import typer
+from botocore.stub import Stubber
+
+from cli.bulk import OVERTAKEN, Outcome, Shift, _check_progress
+from cli.bulk_report import Pace, lines, progress, report
+from cli.stopping import Stop
+from lambdas.aws.runtime import Clients
+from lambdas.bulk.segment import Segment
+from lambdas.model.errors import SettingsError
+from tests.bulk_world import RUN, KilledError, World, never
+from tests.fakes import TABLE, refusal
+
+
+@dataclass
+class QuickStop(Stop):
+    """Lets the world's time pass instead of waiting."""
+
+    world: Any = None
+
+    def sleep(self, seconds: float) -> None:
+        self.world.sleep(seconds)
+
+
+@pytest.fixture
+def made() -> World:
+    """Let there be some things, and nothing in the view."""
+    world = World(most=5)
+    for number in range(60):
+        world.put(f"t{number}", x="1")
+    return world
+
+
+def shift(made: World, **changes: Any) -> Shift:
+    given: dict[str, Any] = {"stop": QuickStop(world=made), "tolerated": 0} | changes
+    # Whoever waits lets the world's clock run: those who work meanwhile go by another.
+    return Shift(made.bulk, RUN, worker=replace(made.worker(), clock=monotonic), **given)
+
+
+def test_all_segments_are_done_by_threads_and_counted_as_they_go(made: World) -> None:
+    seen: list[int] = []
+    outcome = shift(made, watch=lambda counts: seen.append(counts["items"])).work(16)
+    assert (outcome.finished, outcome.counts) == (True, {"items": 60, "rows": 60})
+    assert made.shown() == made.expected()
+    assert max(seen) == 60
+    assert len(seen) > 16
+    assert made.bulk.built(until=never())[RUN]["counts"]["items"] == 60
+
+
+def test_a_stop_is_no_loss_and_the_next_one_goes_on_from_there(made: World) -> None:
+    stop = QuickStop(world=made)
+
+    def enough(counts: Counter[str]) -> None:
+        if counts["items"] >= 20:
+            stop.event.set()
+
+    outcome = shift(made, stop=stop, watch=enough).work(2)
+    assert outcome.trouble == "stopped"
+    assert 20 <= outcome.counts["items"] < 60
+    first: list[int] = []
+    again = shift(made, watch=lambda counts: first.append(counts["items"])).work()
+    assert first[0] == outcome.counts["items"], "what was done is known before the first page"
+    assert again == Outcome(RUN, Counter(items=60, rows=60))
+
+
+def test_a_stop_before_the_first_segment_is_a_stop_though_an_earlier_run_has_ended(
+    made: World,
+) -> None:
+    shift(made).work(2)
+    stop = QuickStop(world=made)
+    stop.event.set()
+    assert shift(made, stop=stop).work(2).trouble == "stopped"
+
+
+def test_trouble_with_one_segment_stops_all_and_is_told(made: World) -> None:
+    def refuse(name: str, _: str) -> None:
+        if name == "batch_write_item" and len(made.view) > 20:
+            raise refusal("AccessDeniedException")
+
+    made.db.on(before=refuse)
+    outcome = shift(made).work(4)
+    assert outcome.trouble == "write rows of AdminViewTable: AWS answered AccessDeniedException"
+    assert len(made.view) < 60
+    made.db.on()
+    assert shift(made).work().finished
+    assert made.shown() == made.expected()
+
+
+def test_a_run_that_other_code_overtook_does_not_count_as_done(made: World) -> None:
+    """Its last pages are written, for the lease is its own; but a plan begins it again."""
+    spoiled = {"model": "", "turn": 1}
+
+    def spoil(counts: Counter[str]) -> None:
+        if counts["items"]:
+            made.progress.mark(RUN, spoiled, until=never())
+
+    assert shift(made, watch=spoil).work(1).trouble == OVERTAKEN
+    assert made.bulk.built(until=never()) == {RUN: spoiled}
+
+
+def test_trouble_ends_the_waiting_for_other_hands_too(made: World) -> None:
+    """One thread waits for a segment that somebody keeps for good; the other fails."""
+    taken, _ = made.bulk.begin(RUN, 2, until=never())
+    others = made.progress
+    record = others.take(taken, made.fingerprint, until=never())
+
+    def keep(name: str, table: str) -> None:
+        nonlocal record
+        if name == "get_item" and record.until < made.now + 10:
+            made.db.on()
+            record = others.save(record, until=never())
+            made.db.on(before=keep)
+        if (name, table) == ("batch_write_item", TABLE):
+            raise refusal("AccessDeniedException")
+
+    made.db.on(before=keep)
+    assert "AccessDenied" in shift(made).work().trouble
+
+
+def test_more_failures_than_tolerated_are_told(made: World) -> None:
+    made.write("Things", {"id": "bad"})
+    outcome = shift(made).work(1)
+    assert outcome.trouble.startswith("1 items failed in segment 0 of backfill/Things, and 0 were")
+    assert shift(made, tolerated=1).work(1).finished
+
+
+def test_a_surprise_stops_the_others_and_comes_out(made: World) -> None:
+    def die(name: str, _: str) -> None:
+        if name == "batch_write_item":
+            raise KilledError
+
+    made.db.on(before=die)
+    with pytest.raises(KilledError):
+        shift(made).work(16)
+
+
+def test_a_segment_in_other_hands_is_waited_for_while_the_others_are_done(made: World) -> None:
+    segments = made.bulk.begin(RUN, 4, until=never())
+    made.progress.take(segments[0], made.fingerprint, until=never())
+    said: list[str] = []
+    done: list[int] = []
+
+    def watch(_: Counter[str]) -> None:
+        done[:] = [one.segment.number for one in made.records() if one.done]
+
+    assert shift(made, say=said.append, watch=watch).work().finished
+    assert len(said) == 1
+    assert said[0].startswith("waiting: segment 0 of backfill/Things is in other hands")
+    assert made.shown() == made.expected()
+
+
+def test_what_an_older_model_left_is_waited_for_and_put_right(made: World) -> None:
+    made.progress.take(Segment(RUN, 0, 3), "older", until=never())
+    said: list[str] = []
+    assert shift(made, say=said.append).work(2).finished
+    assert len(said) == 1
+
+
+def test_somebody_else_may_be_the_first_to_see_that_all_is_done(
+    made: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    finish = type(made.bulk).finish
+
+    def beaten(self: Any, run: str, **asked: Any) -> Any:
+        finish(self, run, **asked)
+        return finish(self, run, **asked)
+
+    monkeypatch.setattr(type(made.bulk), "finish", beaten)
+    assert shift(made).work(2) == Outcome(RUN, Counter(items=60, rows=60))
+
+
+def test_the_pace_is_that_of_this_command_and_says_when_it_will_be_done() -> None:
+    now = [100.0]
+    pace = Pace(1000, lambda: now[0])
+    assert pace.words(Counter(items=400)) == "400 of about 1000 items, 0 items/s"
+    now[0] += 10
+    counts = Counter(items=500, rows=900, failed=2)
+    assert pace.words(counts) == (
+        "500 of about 1000 items, 900 rows, 2 failed, 10 items/s, 0:00:50 left"
+    )
+    assert pace.words(Counter(items=2000)).endswith("160 items/s, 0:00:00 left")
+    assert Pace(None, lambda: now[0]).words(Counter(items=5)) == "5 items, 0 items/s"
+
+
+def test_where_there_is_no_terminal_a_line_is_said_now_and_then() -> None:
+    now = [0.0]
+    said: list[str] = []
+    watch = lines("backfill/Orders", Pace(None, lambda: now[0]), said.append)
+    for items in range(0, 100, 5):
+        watch(Counter(items=items, rows=items))
+        now[0] += 1
+    assert said == ["backfill/Orders: 50 items, 50 rows, 5 items/s"]
+
+
+def test_on_a_terminal_a_bar_is_shown_beside_the_output(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "120")
+    with progress("backfill/Orders", 10) as watch:
+        watch(Counter(items=3, rows=4))
+        watch(Counter(items=20, rows=4))
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "backfill/Orders" in told.err
+    assert "20 of about 10 items" in told.err
+
+
+@pytest.mark.parametrize(
+    ("outcome", "status", "words"),
+    [
+        (Outcome(RUN, Counter(items=3)), 0, "done"),
+        (
+            Outcome(RUN, Counter(items=3, failed=1)),
+            1,
+            "done, but for the items that failed: adminview dlq list shows why",
+        ),
+        (
+            Outcome(RUN, Counter(), "stopped"),
+            2,
+            "stopped; the same command (without --restart) goes on from here",
+        ),
+    ],
+)
+def test_what_it_came_to_is_told_in_words_and_by_the_exit_status(
+    outcome: Outcome, status: int, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(typer.Exit) as ended:
+        report([outcome], as_json=False)
+    assert ended.value.exit_code == status
+    assert capsys.readouterr().out.splitlines()[-1] == words
+    with pytest.raises(typer.Exit):
+        report([outcome], as_json=True)
+    (told,) = json.loads(capsys.readouterr().out)
+    assert told == {
+        "run": RUN,
+        "status": status,
+        "finished": not outcome.trouble,
+        "trouble": outcome.trouble,
+        "counts": dict(outcome.counts),
+    }
+
+
+def test_the_worst_of_several_outcomes_is_the_exit_status() -> None:
+    outcomes = [Outcome(RUN, Counter(failed=1)), Outcome(RUN, Counter())]
+    with pytest.raises(typer.Exit) as ended:
+        report(outcomes, as_json=True)
+    assert ended.value.exit_code == 1
+
+
+def test_a_deployment_without_a_progress_table_is_told_to_be_deployed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
+    client = boto3.client("dynamodb", "us-east-1", aws_access_key_id="a", aws_secret_access_key="b")
+    stub = Stubber(client)
+    stub.add_client_error("describe_table", "ResourceNotFoundException")
+    stub.activate()
+    with pytest.raises(SettingsError, match="there is no table 'Progress': deploy this version"):
+        _check_progress(Clients(client, sqs=cast("Any", None)), "Progress")

@@ -1,0 +1,200 @@
+"""Bulk work on AWS, followed from here: how far it is, what it came to, and why it failed."""
+
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from cli import machine as machine_module
+from cli.bulk import Outcome
+from cli.machine import Follower, Order, deployed_machine, on_aws
+from cli.stopping import Stop
+from lambdas.model.errors import ServiceError, SettingsError
+from tests.bulk_world import World, never
+from tests.fakes import NO_WAIT, TABLE, refusal
+from tests.unit.test_deployment import FakeAws
+
+MACHINE, EXECUTION = "arn:machine", "arn:execution:1"
+RUNS = ("backfill/Things", "backfill/Notes")
+ORDER = Order({"task": "backfill", "sources": None, "segments": 2}, RUNS, ("Things", "Notes"))
+STOPPING = f"aws stepfunctions stop-execution --execution-arn {EXECUTION}"
+
+
+@dataclass
+class States:
+    """Step Functions, with one machine; an execution moves on each time it is looked at."""
+
+    turns: list[Any] = field(default_factory=list)  # what each look sees, or does
+    running: dict[str, str] = field(default_factory=dict)  # input by execution
+    failed: dict[str, Any] = field(default_factory=dict)  # the part of a map that failed
+    started: list[Any] = field(default_factory=list)
+
+    def list_executions(self, **asked: Any) -> Any:
+        if "mapRunArn" in asked:
+            assert asked["statusFilter"] == "FAILED"
+            return {"executions": [{"executionArn": "arn:part"}] if self.failed else []}
+        assert asked == {"stateMachineArn": MACHINE, "statusFilter": "RUNNING"}
+        return {"executions": [{"executionArn": arn} for arn in self.running]}
+
+    def list_map_runs(self, executionArn: str) -> Any:  # noqa: N803 - boto3's
+        assert executionArn == EXECUTION
+        return {"mapRuns": [{"mapRunArn": "arn:map"}]}
+
+    def start_execution(self, **asked: Any) -> Any:
+        self.started.append(asked)
+        return {"executionArn": EXECUTION}
+
+    def describe_execution(self, executionArn: str) -> Any:  # noqa: N803 - boto3's
+        if executionArn == "arn:part":
+            return {"status": "FAILED", **self.failed}
+        turn = self.turns.pop(0) if self.turns else {"status": "RUNNING"}
+        turn = turn() or {"status": "RUNNING"} if callable(turn) else turn
+        return {"input": self.running.get(executionArn, "{}"), **turn}
+
+
+@pytest.fixture
+def world() -> World:
+    """Let there be some items, and a run that ended long ago."""
+    made = World()
+    for number in range(6):
+        made.put(f"t{number}", x="1")
+    made.write("Notes", {"about": "t0", "number": 1, "text": "hello"})
+    made.run("backfill/Notes")
+    made.now += 1000
+    return made
+
+
+def follower(world: World, states: States, **changes: Any) -> Follower:
+    given: dict[str, Any] = {"stop": Stop(), "backoff": NO_WAIT} | changes
+    return Follower(states, MACHINE, ORDER, world.progress, **given)
+
+
+def test_an_execution_is_started_with_what_was_said_and_nothing_else(world: World) -> None:
+    states, said = States(), list[str]()
+    assert follower(world, states, say=said.append).start() == EXECUTION
+    (started,) = states.started
+    assert started["stateMachineArn"] == MACHINE
+    assert json.loads(started["input"]) == {"task": "backfill", "segments": 2}
+    assert said == [f"started {EXECUTION}"]
+
+
+def test_progress_is_what_the_progress_table_says_and_the_end_what_the_marks_say(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine_module, "LOOK_SECONDS", 0.0)
+    (segment, *_) = world.bulk.begin(RUNS[0], 2, until=never())
+
+    def work() -> None:
+        world.worker(RUNS[0]).work(segment, end=never())
+
+    def end() -> Any:
+        world.run(RUNS[0], 2)
+        world.run(RUNS[1], 1)
+        return {"status": "SUCCEEDED"}
+
+    seen: list[int] = []
+    made = follower(world, States([lambda: None, work, end]))
+    outcomes = made.follow(made.start(), lambda counts: seen.append(counts["items"]))
+    assert seen[0] == 0, "what an earlier run did is not this one's doing"
+    assert 0 < seen[1] < 6
+    assert outcomes == [
+        Outcome(RUNS[0], Counter(items=6, rows=6)),
+        Outcome(RUNS[1], Counter(items=1, right=1)),
+    ]
+    assert all(one.finished for one in outcomes)
+
+
+def test_the_same_command_follows_the_execution_that_is_running(world: World) -> None:
+    states, said = States(running={EXECUTION: ORDER.input}), list[str]()
+    assert follower(world, states, say=said.append).start() == EXECUTION
+    assert states.started == []
+    assert said == [f"it is running already: {EXECUTION}"]
+    states.turns = [{"status": "SUCCEEDED"}]
+    _, notes = follower(world, states).follow(EXECUTION, lambda _: None)
+    assert notes == Outcome(RUNS[1], Counter(items=1, rows=1)), "it may have ended before"
+
+
+def test_beside_an_execution_that_was_asked_otherwise_none_is_started(world: World) -> None:
+    states = States(running={EXECUTION: '{"task": "sweep"}'})
+    with pytest.raises(SettingsError, match=f"is at other work: .*{STOPPING}"):
+        follower(world, states).start()
+    assert states.started == []
+
+
+def test_ctrl_c_leaves_it_running_and_says_how_to_stop_it(world: World) -> None:
+    made = follower(world, States())
+    execution = made.start()
+    outcomes = made.follow(execution, lambda _: made.stop.event.set())
+    assert [one.finished for one in outcomes] == [False, False]
+    assert outcomes[0].trouble == (f"it goes on without this command (to stop it: {STOPPING})")
+
+
+WRAPPED = json.dumps({"errorType": "SettingsError", "errorMessage": "Disabled: enable it"})
+
+
+@pytest.mark.parametrize(
+    ("told", "failed", "words"),
+    [
+        ({"error": "SettingsError", "cause": WRAPPED}, {}, "Disabled: enable it"),
+        ({"error": "States.Runtime", "cause": "no such path"}, {}, "States.Runtime: no such path"),
+        ({"error": "Lambda.Unknown", "cause": "[1]"}, {}, "Lambda.Unknown: [1]"),
+        ({}, {}, f"the execution is FAILED: {EXECUTION}"),
+        (
+            {"error": "States.ExceedToleratedFailureThreshold", "cause": "a part failed"},
+            {"error": "TooManyFailuresError", "cause": json.dumps({"errorMessage": "101 items"})},
+            "101 items",
+        ),
+    ],
+)
+def test_why_it_failed_is_told_in_the_words_of_the_function(
+    world: World, told: dict[str, str], failed: dict[str, str], words: str
+) -> None:
+    made = follower(world, States([{"status": "FAILED", **told}], failed=failed))
+    outcomes = made.follow(made.start(), lambda _: None)
+    assert {one.trouble for one in outcomes} == {words}
+
+
+def test_of_an_execution_that_failed_the_runs_that_have_ended_are_done(world: World) -> None:
+    def fail() -> Any:
+        world.run(RUNS[0], 1)
+        return {"status": "TIMED_OUT"}
+
+    made = follower(world, States([fail]))
+    first, second = made.follow(made.start(), lambda _: None)
+    assert first == Outcome(RUNS[0], Counter(items=6, rows=6))
+    assert second.trouble == f"the execution is TIMED_OUT: {EXECUTION}"
+
+
+def test_trouble_with_looking_is_told_and_not_taken_for_the_end(world: World) -> None:
+    def refuse() -> Any:
+        raise refusal("AccessDeniedException")
+
+    made = follower(world, States([refuse]))
+    with pytest.raises(ServiceError, match="describe_execution of a state machine: AWS answered"):
+        made.follow(EXECUTION, lambda _: None)
+
+
+def test_it_is_found_by_the_output_of_its_stack(monkeypatch: pytest.MonkeyPatch) -> None:
+    aws = FakeAws()
+    aws.stacks["team-AdminView-prod-Recovery"] = {"BackfillMachineArn": MACHINE}
+    monkeypatch.setattr("boto3.client", aws.client)
+    assert deployed_machine("BackfillMachineArn", "prod", "team-") == MACHINE
+    with pytest.raises(SettingsError, match="no output 'MigrateMachineArn': deploy this version"):
+        deployed_machine("MigrateMachineArn", "prod", "team-")
+
+
+def test_the_clients_are_those_of_the_environment(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ended() -> Any:
+        world.run(RUNS[0], 1)
+        world.run(RUNS[1], 1)
+        return {"status": "SUCCEEDED"}
+
+    services = {"dynamodb": world.db, "sqs": None, "stepfunctions": States([ended])}
+    monkeypatch.setattr("boto3.client", lambda service, **_: services[service])
+    outcomes = on_aws(MACHINE, world.bulk.settings, ORDER)
+    assert [one.counts["items"] for one in outcomes] == [6, 1]
+    assert world.bulk.settings.view_table == TABLE

@@ -1,0 +1,44 @@
+"""A question that stays must not show rows that a change leaves behind."""
+
+import pytest
+
+from cli.evolution.moves import moves
+from lambdas.model import AccessPattern, Index
+from tests.events import image
+
+by_state = Index("ByState", partition="state", sort="day", include=["data"])
+of_user = AccessPattern("of-user", partition="USER#{user}", sort_begins="ORDER#")
+profile = AccessPattern("profile", partition="USER#{user}", sort="PROFILE")
+since = AccessPattern("since", partition="USER#{user}", sort_from="{day}")
+by_day = AccessPattern("by-day", index=by_state, partition="S#{state}", sort="{day}")
+ORDER = image({"PK": "USER#1", "SK": "ORDER#7"})
+
+
+@pytest.mark.parametrize(
+    ("pattern", "row", "shown"),
+    [
+        (of_user, {"PK": "USER#1", "SK": "ORDER#7"}, True),
+        (of_user, {"PK": "USER#1", "SK": "PROFILE"}, False),
+        (of_user, {"PK": "USER#", "SK": "ORDER#7"}, False),
+        (of_user, {"PK": "PRODUCT#1", "SK": "ORDER#7"}, False),
+        (profile, {"PK": "USER#1", "SK": "PROFILE"}, True),
+        (profile, {"PK": "USER#1", "SK": "PROFILE2"}, False),
+        (since, {"PK": "USER#1", "SK": "anything"}, True),
+        (by_day, {"PK": "x", "SK": "y", "state": "S#NEW", "day": "1"}, True),
+        (by_day, {"PK": "x", "SK": "y", "state": "T#NEW", "day": "1"}, False),
+        (by_day, {"PK": "x", "SK": "y", "state": "S#NEW"}, False),  # not in the index
+    ],
+)
+def test_a_row_can_be_in_an_answer_if_it_fits_the_fixed_parts_of_the_question(
+    pattern: AccessPattern, row: dict[str, str], *, shown: bool
+) -> None:
+    assert pattern.may_show(image(row)) is shown
+
+
+def test_questions_that_stay_and_would_show_what_is_left_are_named() -> None:
+    patterns = (of_user, profile, since)
+    found = list(moves({"Orders": [ORDER, ORDER], "Users": []}, patterns, {"of-user", "profile"}))
+    assert len(found) == 1
+    assert found[0].startswith("question 'of-user' shows rows of Orders that the new views give")
+    assert "(2 of a sample)" in found[0]
+    assert list(moves({"Orders": []}, patterns, {"of-user"})) == []

@@ -1,0 +1,292 @@
+"""The order of a plan's steps, and what it refuses."""
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.evolution.change import Description
+from cli.evolution.facts import Deployed, Marker, Rows, TableIndex
+from cli.evolution.planner import make_plan
+from cli.evolution.refusals import in_use
+from cli.evolution.waves import Wave, wave_of
+from infra.wave import Wave as ReadWave
+from lambdas.model import LocalIndex
+from tests.plan_world import World, index, model, question
+from tests.shop import registry
+
+STATUS = index("ByStatus", "status", "day")
+WIDER = index("ByStatus2", "status", "day", include=("data", "_at"))
+CITY = index("ByCity", "city")
+DAY = index("ByDay", "bought")
+OLD = model(
+    {"Orders": "o1", "Users": "u1", "Products": "p1"},
+    (STATUS, CITY),
+    (question("by-status", STATUS), question("of-city", CITY), question("one")),
+)
+NEW = model(
+    {"Orders": "o2", "Users": "u2", "Products": "p1"},
+    (WIDER, DAY),
+    (question("by-status", WIDER), question("of-day", DAY), question("one")),
+)
+
+
+def deployed(old: Description = OLD) -> World:
+    """Deploy a model, some time ago."""
+    world = World()
+    world.reach(old)
+    world.now += 1000
+    return world
+
+
+def titles(world: World, new: Description) -> list[str]:
+    plan = world.plan(new)
+    assert plan.refusals == ()
+    return [step.title for step in plan.steps]
+
+
+def refused(new: Description, old: Description = OLD) -> str:
+    plan = deployed(old).plan(new)
+    assert plan.steps == ()
+    return " / ".join(plan.refusals)
+
+
+def test_an_index_is_added_another_changed_and_a_third_dropped_in_the_right_order() -> None:
+    assert titles(deployed(), NEW) == [
+        "create index ByStatus2, and wait until it is active",
+        "create index ByDay, and wait until it is active",
+        (
+            "deploy the API: refuse of-day as being built; leave by-status on ByStatus meanwhile; "
+            "end of-city"
+        ),
+        "deploy the views: the sync function, and those that repair",
+        "wait 300 seconds",
+        "backfill Orders",
+        "backfill Users",
+        "deploy the API: switch on by-status, of-day",
+        "wait 30 seconds",
+        "drop index ByStatus",
+        "drop index ByCity",
+        "sweep the rows of Orders, Users",
+    ]
+
+
+def test_the_waves_say_what_is_there_and_what_is_not_yet() -> None:
+    steps = deployed().plan(NEW).steps
+    waves = [step.wave.data() for step in steps if step.stacks]
+    kept = [[one["name"] for one in wave["keep"]] for wave in waves]
+    both, one = ["ByStatus", "ByCity"], ["ByCity"]
+    assert kept == [both, both, both, both, both, one, []]
+    assert [wave["without"] for wave in waves] == [["ByDay"], [], [], [], [], [], []]
+    assert [wave["building"] for wave in waves][2:5] == [
+        {"by-status": "ByStatus", "of-day": None},
+        {"by-status": "ByStatus", "of-day": None},
+        {},
+    ]
+
+
+def test_on_the_first_day_all_questions_are_refused_until_all_is_filled() -> None:
+    assert titles(World(), NEW) == [
+        "create the tables of Orders, Users, Products",
+        "create the view's table with all its indexes",
+        "deploy the views: the sync function, and those that repair",
+        "deploy the API: refuse by-status, of-day, one as being built",
+        "backfill Orders",
+        "backfill Users",
+        "backfill Products",
+        "deploy the API: switch on by-status, of-day, one",
+    ]
+
+
+def test_where_nothing_differs_there_is_nothing_to_do() -> None:
+    assert deployed().plan(OLD).steps == ()
+
+
+def test_a_source_that_this_code_did_not_build_is_still_to_be_built() -> None:
+    world = deployed()
+    world.deployed = replace(world.deployed, markers={"Orders": Marker("m", "o1")})
+    assert titles(world, OLD) == ["backfill Users", "backfill Products"]
+
+
+def test_a_marker_is_not_believed_where_other_code_runs() -> None:
+    """Somebody rolled the functions back without a plan: their rows are of two kinds."""
+    world = deployed()
+    world.deployed = replace(world.deployed, sync=NEW, recovery=NEW["fingerprint"])
+    assert "backfill Orders" in titles(world, OLD)
+
+
+def test_functions_of_which_one_is_older_are_deployed_again() -> None:
+    world = deployed()
+    world.deployed = replace(world.deployed, recovery="older")
+    assert titles(world, OLD) == ["deploy the views: the sync function, and those that repair"]
+
+
+def test_a_new_question_that_could_show_old_rows_waits_for_the_sweep() -> None:
+    new = model({"Orders": "o2"}, (STATUS,), (question("by-status", STATUS), question("new")))
+    old = model({"Orders": "o1"}, (STATUS,), (question("by-status", STATUS),))
+    done = titles(deployed(old), new)
+    assert done[-2:] == ["sweep the rows of Orders", "deploy the API: switch on new"]
+    world = deployed(old)
+    for step in world.plan(new).steps[:4]:  # up to the backfill
+        world.carry_out(step, new)
+    assert titles(world, new) == done[-2:]
+
+
+def test_older_rows_that_nobody_noted_are_swept_once() -> None:
+    world = deployed()
+    older = Rows({("Orders", "older"): 3, ("Gone", "older"): 1})
+    world.deployed = replace(world.deployed, rows=older)
+    assert titles(world, OLD) == ["sweep the rows of Orders, Gone"]
+    world.deployed = replace(world.deployed, sweeps={"Orders": None}, rows=Rows())
+    assert titles(world, OLD) == []
+
+
+def test_a_worker_of_the_old_model_is_outlasted() -> None:
+    world = deployed()
+    marker = {"Orders": Marker("", "")}
+    facts = replace(world.deployed, markers=marker, busy_until=world.now + 40)
+    assert make_plan(facts, OLD, world.now).steps[0].title == "wait 40 seconds"
+
+
+def test_an_index_under_way_is_awaited_before_another_is_touched() -> None:
+    world = deployed()
+    world.carry_out(world.plan(NEW).steps[0], NEW, half=True)
+    assert titles(world, NEW)[0] == "wait until index ByStatus2 is active"
+    gone = [replace(one, status="DELETING") for one in world.deployed.indexes or ()][:1]
+    world.deployed = replace(world.deployed, indexes=(*gone, *(world.deployed.indexes or ())[1:]))
+    assert titles(world, OLD)[:1] == ["wait until index ByStatus is gone"]
+
+
+def changed(**parts: Any) -> Description:
+    """Change the old model a little."""
+    given: dict[str, Any] = {
+        "code": {"Orders": "o2", "Users": "u1", "Products": "p1"},
+        "indexes": (STATUS, CITY),
+        "questions": (question("by-status", STATUS), question("of-city", CITY), question("one")),
+    } | parts
+    return model(given["code"], given["indexes"], given["questions"])
+
+
+TWENTY = tuple(index(f"Index{number}", f"a{number}", include=()) for number in range(20))
+LOCAL = LocalIndex("Local", sort="at").shape()
+MANY = tuple(f"i{number}" for number in range(20))
+
+
+@pytest.mark.parametrize(
+    ("new", "said"),
+    [
+        (
+            changed(indexes=(index("ByStatus", "status", "other"), CITY)),
+            "index 'ByStatus' has other keys or another projection .* give the new one a new name",
+        ),
+        (changed(indexes=(STATUS, CITY, LOCAL)), "local index 'Local' is not there"),
+        (
+            changed(indexes=(STATUS, CITY, *TWENTY[:18])),
+            "together are 21; DynamoDB takes 20: declare",
+        ),
+        (
+            changed(indexes=TWENTY[:18], questions=()),
+            "together are 21; .* drop some of ByCity, ByStat",
+        ),
+        (
+            changed(indexes=tuple(index(f"In{n}", f"k{n}", include=MANY) for n in range(5))),
+            "together include 102 attributes; DynamoDB takes 100: drop some of ByCity, ByStatus",
+        ),
+        (
+            changed(indexes=(CITY, {**DAY, "partition": [["status", "N"]]}), questions=()),
+            "attribute 'status' is S in index 'ByStatus' and N in index 'ByDay'",
+        ),
+        (
+            changed(questions=(question("by-status", STATUS, condition="X#{it}"),)),
+            "question 'by-status' has another condition .* declare it under a new name",
+        ),
+        (
+            changed(questions=({**question("by-status", STATUS), "joins": [{"name": "x"}]},)),
+            "question 'by-status' has other joins .* declare it under a new name",
+        ),
+        (
+            changed(indexes=(STATUS, CITY, DAY), questions=(question("by-status", CITY),)),
+            "question 'by-status' has another condition",
+        ),
+        (
+            changed(
+                indexes=(CITY, index("Status", "status")),
+                questions=(question("by-status", index("Status", "status")),),
+            ),
+            "'by-status' moves from index 'ByStatus' to index 'Status', which has another key",
+        ),
+        (
+            changed(code={"Orders": "o2", "Users": "u1", "Shipments": "s1"}),
+            r"tables are added \(Shipments\) and removed \(Products\) at once",
+        ),
+    ],
+)
+def test_a_change_that_would_answer_wrongly_is_refused_and_says_what_to_do(
+    new: Description, said: str
+) -> None:
+    assert re.search(said, refused(new)), refused(new)
+
+
+def test_a_local_index_cannot_be_dropped() -> None:
+    old = model({"Orders": "o1"}, (LOCAL,))
+    assert "DynamoDB cannot delete it" in refused(model({"Orders": "o1"}), old)
+
+
+def test_a_source_cannot_change_its_key() -> None:
+    new = changed()
+    new["sources"][0]["key"] = [["other", "S"]]
+    assert "source 'Orders' has another key" in refused(new)
+
+
+def test_rows_in_shards_that_nobody_would_ask_are_not_lost() -> None:
+    eight = index("Hot", "h", shards=8)
+    old = model({"Orders": "o1"}, (eight,), (question("hot", eight),))
+    fewer, read = index("Hot", "h", shards=2), index("Hot", "h", shards=2, shards_were=8)
+    forgotten = model({"Orders": "o2"}, (fewer,), (question("hot", fewer),))
+    assert "declare shards_were=8 until all rows are built" in refused(forgotten, old)
+    kept = model({"Orders": "o2"}, (read,), (question("hot", read),))
+    assert "backfill Orders" in titles(deployed(old), kept)
+    assert titles(deployed(kept), forgotten)  # once all rows are built, nobody need look there
+
+
+def test_an_index_made_by_hand_is_left_alone_unless_it_is_declared() -> None:
+    world = deployed()
+    foreign = replace(TableIndex.of(DAY), ours=False)
+    facts = replace(world.deployed, indexes=(*(world.deployed.indexes or ()), foreign))
+    plan = make_plan(facts, OLD, world.now)
+    assert plan.steps == ()
+    assert plan.notes == ("index ByDay was not made by the View stack: it is left alone",)
+    assert "not made by the View stack" in make_plan(facts, NEW, world.now).refusals[0]
+
+
+def test_a_question_whose_index_somebody_deleted_is_built_again() -> None:
+    world = deployed()
+    left = tuple(one for one in world.deployed.indexes or () if one.name != "ByStatus")
+    world.deployed = replace(world.deployed, indexes=left)
+    moved = model(OLD["code"] | {"Orders": "o2"}, (WIDER, CITY), (question("by-status", WIDER),))
+    assert "refuse by-status as being built" in titles(world, moved)[1]
+
+
+def test_an_index_is_in_use_while_a_question_stands_on_it() -> None:
+    facts = Deployed(api=NEW, building={"by-status": "ByStatus", "of-day": None})
+    assert in_use(facts, "ByStatus") == ["by-status"]
+    assert in_use(facts, "ByDay") == in_use(facts, "ByStatus2") == []
+
+
+def test_the_cdk_app_reads_the_waves_that_a_plan_writes() -> None:
+    shop = registry()
+    declared = {one["name"]: TableIndex.of(one) for one in shop.description()["indexes"]}
+    older = TableIndex.of(index("Older", "GSI1_PK", "GSI1_SK", include=("data", "_at")))
+    there = [one for name, one in declared.items() if name != "GSI3"]
+    wave = wave_of([*there, older], declared, {"orders-by-status": "Older"})
+    with wave.file() as file:
+        read = ReadWave.read(str(file), shop)
+        assert json.loads(Path(file).read_text()) == wave.data()
+    assert {one.name for one in read.indexes(shop)} == set(wave.indexes(declared))
+    assert read.building == {"orders-by-status": "Older"}
+    assert read.without == {"GSI3"}
+    assert not file.exists()
+    assert Wave().data() == {"keep": [], "without": [], "building": {}}
