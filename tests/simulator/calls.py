@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 
 from botocore.exceptions import ConnectTimeoutError, ReadTimeoutError
 
+from lambdas.aws.runtime import LONGEST_CALL
 from tests.fakes import refusal
 from tests.simulator.choices import Choices
 from tests.simulator.faults import COMMON, Fault, Faults
@@ -14,8 +15,10 @@ Answer = TypeVar("Answer")
 
 CALL_SECONDS = 0.02
 STALLS = (4.0, 35.0, 100.0)  # seconds, of one call or of what stands for many that failed
+HANGS = (4.0, 35.0, 200.0)  # seconds, of a worker after a call
 OWN_SHARE = 4  # a call's own faults come as often as so many others
 ENDPOINT = "http://127.0.0.1"
+LEASED = "bulk"  # how the names of those begin whose calls are known to take effect soon or never
 
 
 class Calls:
@@ -44,20 +47,20 @@ class Calls:
     def _make(
         self, name: str, effect: Callable[[Fault | None], Answer], possible: tuple[Fault, ...]
     ) -> Answer:
+        begun = self.fibers.now
         self.fibers.pause()
         self.made += 1
         self.fibers.now += CALL_SECONDS
         fault = self.faults.draw(self.fibers.current.name, possible)
-        if fault is None:
-            answer = effect(None)
-            self.tell(f"{name}{_shown(answer)}")
-            return answer
-        self.tell(f"{name}: {fault}")
-        self._fail_before(fault, name)
+        if fault is not None:
+            self.tell(f"{name}: {fault}")
+            self._fail_before(fault, name)
+        self._lose_if_late(begun, name)
         answer = effect(fault)
-        if fault is Fault.SLOW:
-            self.tell(f"{name} at last{_shown(answer)}")
-        self._fail_after(fault)
+        if fault in (None, Fault.SLOW):
+            self.tell(f"{name}{' at last' * (fault is Fault.SLOW)}{_shown(answer)}")
+        if fault is not None:
+            self._fail_after(fault)
         return answer
 
     def tell(self, event: str) -> None:
@@ -78,15 +81,27 @@ class Calls:
             case Fault.UNREACHED:
                 raise ConnectTimeoutError(endpoint_url=ENDPOINT)
             case Fault.SLOW:
-                self.fibers.sleep(self.choices.pick(STALLS))
+                self.fibers.sleep(STALLS[0] if self._leased else self.choices.pick(STALLS))
             case Fault.KILLED:
                 self.fibers.kill()
 
     def _fail_after(self, fault: Fault) -> None:
-        if fault is Fault.UNANSWERED:
+        match fault:
+            case Fault.UNANSWERED:
+                raise ReadTimeoutError(endpoint_url=ENDPOINT)
+            case Fault.SLOW if self._leased:  # who made it is suspended, and then goes on
+                self.fibers.sleep(self.choices.pick(HANGS))
+            case Fault.KILLED_AFTER:
+                self.fibers.kill()
+
+    @property
+    def _leased(self) -> bool:
+        return self.fibers.current.name.startswith(LEASED)
+
+    def _lose_if_late(self, begun: float, name: str) -> None:
+        if self._leased and self.fibers.now - begun > LONGEST_CALL:
+            self.tell(f"{name}: given up, it took too long")
             raise ReadTimeoutError(endpoint_url=ENDPOINT)
-        if fault is Fault.KILLED_AFTER:
-            self.fibers.kill()
 
 
 def _shown(answer: Any) -> str:

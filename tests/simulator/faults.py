@@ -31,7 +31,10 @@ class Fault(StrEnum):
     GIVEN_UP = "batch given up by Lambda"
     POISONED = "record set aside"
     MOVING = "item changed while it was reconciled"
-    RESUMED = "backfill resumed after a crash"
+    RESUMED = "bulk work resumed after a crash"
+    TAKEN = "segment found in other hands"
+    STALE = "read of what was a moment ago"
+    REDEPLOYED = "model changed"
     FAILED_REPLAY = "letter that still fails written anew"
 
 

@@ -36,6 +36,7 @@ class Fiber:
         self.when: When = AT_ONCE  # it wants to go on
         self.end = NEVER  # of the invocation, set by its timeout
         self.dead = False  # the invocation was killed
+        self.holder = ""  # as whom it has a lease, if at all
         self.over = False
         self.result: Any = None
         self.error: BaseException | None = None
@@ -120,14 +121,14 @@ class Fibers:
         self.wait(self.now + seconds)
 
     @contextmanager
-    def invocation(self, end: float) -> Iterator[None]:
+    def invocation(self, end: float, holder: str = "") -> Iterator[None]:
         """Run what can be killed, and is at *end*."""
         me = self.current
-        me.end, me.dead = end, False
+        me.end, me.dead, me.holder = end, False, holder
         try:
             yield
         finally:
-            me.end, me.dead = NEVER, False
+            me.end, me.dead, me.holder = NEVER, False, ""
 
     def together(self, work: Callable[[Job], Result], jobs: Sequence[Job]) -> list[Result]:
         """Do all *jobs* at once, as `lambdas.aws.together` does, in fibers instead of threads."""

@@ -9,14 +9,17 @@ from typing import Any
 
 from lambdas.aws import owned_rows, view_table
 from lambdas.aws.deadline import Deadline
+from lambdas.bulk import backfill as backfilling
+from lambdas.bulk import sweep, worker
 from lambdas.repair import reconcile
 from lambdas.repair.replay import replayer
 from tests.simulator import repairs
-from tests.simulator.backfill import Backfill
+from tests.simulator.broken import BrokenLawError, SurpriseError
+from tests.simulator.change import backfill, begin_with_items, change_model, promise
 from tests.simulator.choices import Choices
 from tests.simulator.faults import Fault
 from tests.simulator.fibers import Fibers, StuckError
-from tests.simulator.laws import BrokenLawError, SurpriseError, check_the_end
+from tests.simulator.laws import check_the_end
 from tests.simulator.model import deployed
 from tests.simulator.pollers import begin, fix, follow, serve
 from tests.simulator.shrink import shrink, trimmed
@@ -96,13 +99,15 @@ def explain(seed: int, result: Result) -> str:
 
 def _play(world: World) -> None:
     """Begin all that goes on in a history, and go on until nothing does."""
-    if world.profile.backfill:
-        for name in world.names:
-            state = world.choices.pick([None, *world.states])
-            world.note_state(name, state)
-            if state:
-                world.sources[name.source.name].begin_with(name, state)
-        begin(world, "backfill", Backfill(world).run)
+    profile = world.profile
+    changed_after = profile.change_after
+    if profile.backfill or changed_after is not None:
+        begin_with_items(world, synced=not profile.backfill)
+    if profile.backfill:
+        promised = promise(world)
+        begin(world, "bulk backfill", lambda: backfill(world, promised))
+    if changed_after is not None:
+        begin(world, "bulk change", lambda: change_model(world, changed_after))
     begin(world, "services", lambda: serve(world))
     begin(world, "developers", lambda: fix(world))
     for stream in world.sources.values():
@@ -127,10 +132,13 @@ def _simulated(fibers: Fibers) -> Iterator[None]:
     stand_ins: list[tuple[Any, str, Any]] = [
         (Deadline, "after", after),
         (view_table, "together", fibers.together),
+        (backfilling, "together", fibers.together),
+        (sweep, "together", fibers.together),
         (replayer, "together", fibers.together),
         (view_table, "BATCH_LIMIT", 2),
         (owned_rows, "READ_LIMIT", 3),
-        (reconcile, "ROUNDS", 3),
+        (reconcile, "ROUNDS", 2),
+        (worker, "REDONE_AT_ONCE", 1),
         (getLogger("cli.event_source.lane"), "disabled", True),
     ]
     real = [(owner, name, owner.__dict__[name]) for owner, name, _ in stand_ins]

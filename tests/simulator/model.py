@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from enum import Enum
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -70,18 +71,56 @@ class Name:
             "secret": {"S": SECRET},
         }
 
-    def rows(self, state: State | None) -> dict[RowKey, str]:
+
+NAMES = (Name(things, "a"), Name(things, "b"), Name(others, "a"))
+
+
+class Fate(Enum):
+    """What a model makes of a part that the one before made a row of."""
+
+    KEPT = 0
+    CHANGED = 1  # the row has another content
+    MOVED = 2  # it has another key
+    DROPPED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """What the views of one deployment derive."""
+
+    name: str = "model-1"
+    fates: tuple[Fate, ...] = (Fate.KEPT,) * len(ROWS)
+    swapped: bool = False  # each row has the key that its neighbour had
+
+    def part(self, name: str, value: int) -> tuple[str, int] | None:
+        """Say which row a part of an item becomes, if any, and what it shows."""
+        place = ROWS.index(name) ^ self.swapped
+        match self.fates[place]:
+            case Fate.DROPPED:
+                return None
+            case Fate.MOVED:
+                return ROWS[place].lower(), value
+            case Fate.CHANGED:
+                return ROWS[place], value if value == REFUSED else value + 10
+            case _:
+                return ROWS[place], value
+
+    def rows(self, name: Name, state: State | None) -> dict[RowKey, str]:
         """Say, apart from the code under test, what each row of a state shows, and where."""
         if state is None:
             return {}
         where = f" SHELF#{state.number % 2}"
+        rows = [row for part in state.rows.items() if (row := self.part(*part))]
         return {
-            (f"{self.source.name}#{self.id}", name): f"{value}{where if value == INDEXED else ''}"
-            for name, value in state.rows.items()
+            (f"{name.source.name}#{name.id}", sort): f"{value}{where if value == INDEXED else ''}"
+            for sort, value in rows
         }
 
 
-NAMES = (Name(things, "a"), Name(things, "b"), Name(others, "a"))
+def draw_model(choices: Choices) -> Model:
+    """Draw the model that another is changed to."""
+    fates = tuple(choices.pick((Fate.KEPT, *Fate, Fate.CHANGED)) for _ in ROWS)
+    return Model("model-2", fates, swapped=choices.below(3) > 0)
 
 
 def draw_states(choices: Choices, poison_percent: int, refused_percent: int) -> list[State]:
@@ -96,37 +135,19 @@ def draw_states(choices: Choices, poison_percent: int, refused_percent: int) -> 
     return states
 
 
-@view(things)
-def parts_of_thing(item: Item) -> Iterator[Row]:
-    """Derive a row per part."""
-    yield from _parts("Things", item)
+def make_registry(model: Model) -> Registry:
+    """Declare the sources, and the views of a model."""
 
+    @view(things)
+    def parts_of_thing(item: Item) -> Iterator[Row]:
+        """Derive a row per part."""
+        yield from _parts(model, "Things", item)
 
-@view(others)
-def parts_of_other(item: Item) -> Iterator[Row]:
-    """Derive a row per part, under another name."""
-    yield from _parts("Others", item)
+    @view(others)
+    def parts_of_other(item: Item) -> Iterator[Row]:
+        """Derive a row per part, under another name."""
+        yield from _parts(model, "Others", item)
 
-
-def _parts(source: str, item: Item) -> Iterator[Row]:
-    if item["poison"] and not deployed.fixed:
-        raise ValueError(item["secret"])
-    for name, value in item["rows"].items():
-        yield Row(
-            f"{source}#{item['id']}",
-            name,
-            data={"value": value},
-            indexes=[by_state(shelf(item["state"]))] if value == INDEXED else [],
-        )
-
-
-def shelf(state: Decimal) -> str:
-    """Say where in the index the rows of a state stand: it can move though their data stays."""
-    return f"SHELF#{state % 2}"
-
-
-def make_registry() -> Registry:
-    """Declare the sources and views."""
     module = ModuleType("simulated")
     module.__dict__.update(
         things=things,
@@ -136,3 +157,22 @@ def make_registry() -> Registry:
         parts_of_other=parts_of_other,
     )
     return Registry.of([module])
+
+
+def _parts(model: Model, source: str, item: Item) -> Iterator[Row]:
+    if item["poison"] and not deployed.fixed:
+        raise ValueError(item["secret"])
+    for name, number in item["rows"].items():
+        if row := model.part(name, int(number)):
+            sort, value = row
+            yield Row(
+                f"{source}#{item['id']}",
+                sort,
+                data={"value": value},
+                indexes=[by_state(shelf(item["state"]))] if value == INDEXED else [],
+            )
+
+
+def shelf(state: Decimal) -> str:
+    """Say where in the index the rows of a state stand: it can move though their data stays."""
+    return f"SHELF#{state % 2}"

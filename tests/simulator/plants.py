@@ -1,5 +1,6 @@
 """Wrong variants of the product that look harmless. The simulation must catch each of them."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -8,8 +9,14 @@ import pytest
 
 from lambdas.aws.deadline import Deadline
 from lambdas.aws.owned_rows import OwnedRows
+from lambdas.aws.progress_table import ProgressTable
 from lambdas.aws.runtime import Runtime
+from lambdas.aws.scan import Page, owners_only
 from lambdas.aws.view_table import ViewTable
+from lambdas.bulk.backfill import PageOfItems
+from lambdas.bulk.segment import Record
+from lambdas.bulk.sweep import PageOfRows, Sweep
+from lambdas.bulk.worker import _Hand
 from lambdas.model.item import Image
 from lambdas.pipeline.decode import Route, StreamRecord
 from lambdas.pipeline.fold import Fold, Write
@@ -19,7 +26,6 @@ from lambdas.repair.replay.errands import Errands
 from lambdas.repair.replay.letters import RecordLetter
 from lambdas.repair.target import Target
 from lambdas.sync import sync
-from tests.simulator.backfill import Backfill
 from tests.simulator.queue import Queue
 
 Plant = Callable[[pytest.MonkeyPatch], None]
@@ -109,13 +115,100 @@ def no_wait(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def no_intent(monkeypatch: pytest.MonkeyPatch) -> None:
     """Write a page without noting first, where it outlives a crash, whose it is."""
-    work = Backfill._work
+    save = ProgressTable.save
 
-    def start_anew(self: Backfill, until: Deadline) -> None:
-        self.note([])
-        work(self, until)
+    def silent(self: ProgressTable, record: Record, **how: Any) -> Record:
+        return replace(save(self, replace(record, noted=[]), **how), noted=record.noted)
 
-    monkeypatch.setattr(Backfill, "_work", start_anew)
+    monkeypatch.setattr(ProgressTable, "save", silent)
+
+
+def no_reread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Believe that no item of a page changed while it was written."""
+    monkeypatch.setattr(PageOfItems, "_moved", lambda *_: [])
+
+
+def no_redo(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Go on after a crash, whatever was in hand."""
+
+    def go_on(self: _Hand) -> None:
+        self.record = replace(self.record, noted=[])
+
+    monkeypatch.setattr(_Hand, "put_right", go_on)
+
+
+def no_lease(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take a segment at once, whoever may still be at it."""
+
+    def take(self: ProgressTable, found: Record, *, until: Deadline) -> Record:
+        return self.save(found, until=until)
+
+    monkeypatch.setattr(ProgressTable, "take_over", take)
+
+
+def short_lease(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put right what another had in hand before the owner index has caught up with it."""
+    monkeypatch.setattr("lambdas.aws.progress_table.LEASE_SECONDS", 2.0)
+
+
+def no_work_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Go on writing when the lease is over."""
+    monkeypatch.setattr(_Hand, "work_until", property(lambda hand: hand.end))
+
+
+def no_drain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Begin to build while the old code may still write."""
+    monkeypatch.setattr("tests.simulator.change.DRAIN_SECONDS", 0)
+
+
+def no_backfill(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave it to the next changes to write the rows of another model."""
+    monkeypatch.setattr("tests.simulator.change.build", lambda *_: None)
+
+
+def no_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave the rows of the old model."""
+    monkeypatch.setattr("tests.simulator.change.sweep", lambda *_: None)
+
+
+def _delete(page: PageOfRows, until: Deadline) -> Counter[str]:
+    for owner, rows in page.suspects:
+        for row in rows:
+            page.task.reconciler.rows.delete(owner, row, until=until)
+    return Counter()
+
+
+def sweep_by_age(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Delete the rows that an older model wrote."""
+
+    def suspect(_: Sweep, targets: Sequence[Target], *__: Any) -> list[Any]:
+        return [(one.owner, sorted(one.rows)) for one in targets]
+
+    monkeypatch.setattr(Sweep, "_underived", suspect)
+    monkeypatch.setattr(PageOfRows, "do", _delete)
+
+
+def sweep_other_models(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Look only at the rows that do not carry the fingerprint of the model that is deployed."""
+    read = Sweep.read
+
+    def read_older(self: Sweep, *asked: Any) -> Page:
+        def older(source: str | None) -> dict[str, Any]:
+            return {
+                **owners_only(source),
+                "FilterExpression": "#model <> :model",
+                "ExpressionAttributeValues": {":model": {"S": self.reconciler.model}},
+            }
+
+        monkeypatch.setattr("lambdas.bulk.sweep.owners_only", older)
+        return read(self, *asked)
+
+    monkeypatch.setattr(Sweep, "read", read_older)
+
+
+def sweep_by_a_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Delete the rows that an item does not derive, as it was when it was looked at."""
+    monkeypatch.setattr(PageOfRows, "do", _delete)
 
 
 def unprocessed_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,6 +251,17 @@ PLANTS: dict[str, Plant] = {
     "lettersfirst": letters_first,
     "nowait": no_wait,
     "nointent": no_intent,
+    "page not read again": no_reread,
+    "note without redo": no_redo,
+    "redo at once": no_lease,
+    "lease too short": short_lease,
+    "writes after the lease": no_work_limit,
+    "nodrain": no_drain,
+    "no backfill": no_backfill,
+    "no sweep": no_sweep,
+    "sweep by age": sweep_by_age,
+    "sweep of other models": sweep_other_models,
+    "sweep by a look": sweep_by_a_look,
     "unprocessed retried once": unprocessed_tried_once,
     "checkpoint after": checkpoint_after,
     "first write wins": first_write_wins,

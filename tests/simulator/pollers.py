@@ -7,11 +7,11 @@ from cli.event_source.lane import Backoff as Rest
 from cli.event_source.lane import Lane, Subscription
 from cli.event_source.letter import Address
 from lambdas.sync import sync
+from tests.simulator.broken import SurpriseError
 from tests.simulator.faults import Fault
 from tests.simulator.fibers import AT_ONCE, NEVER, Killed
-from tests.simulator.laws import SurpriseError, check_the_quiet
+from tests.simulator.laws import check_the_quiet
 from tests.simulator.model import deployed
-from tests.simulator.profile import NEXT_READ
 from tests.simulator.shards import Reader, Shard, SourceStream
 from tests.simulator.world import World
 
@@ -44,11 +44,12 @@ def serve(world: World) -> None:
 
 def _pause(world: World, seconds: float) -> None:
     """Let time pass, or wait until an item was read: then its reader is in for a surprise."""
-    if seconds != NEXT_READ:
+    if seconds >= 0:
         world.fibers.sleep(seconds)
         return
     reads, latest = world.dynamodb.reads, world.fibers.now + LONGEST_PAUSE
-    world.fibers.wait(lambda: AT_ONCE if world.dynamodb.reads > reads else latest)
+    before = reads[seconds]
+    world.fibers.wait(lambda: AT_ONCE if reads[seconds] > before else latest)
 
 
 def fix(world: World) -> None:
@@ -128,7 +129,7 @@ class Poller:
         world.calls.tell(f"sync of {' '.join(sequences)}")
         try:
             with world.fibers.invocation(context.deadline):
-                answer = sync(event, context, world.runtime)
+                answer = sync(event, context, world.live.runtime)
                 world.calls.step("answer", lambda _: None)
         except Killed as killed:
             came[Fault.BISECTED] += world.profile.delivery.bisect and len(sequences) > 1

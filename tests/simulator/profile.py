@@ -7,7 +7,9 @@ from lambdas.model.delivery import FOREVER, Delivery
 from tests.simulator.choices import Choices
 
 FAR = 84_600  # the product's limit on a record's age, in seconds
-NEXT_READ: Final = -1.0  # instead of a pause: until somebody reads an item, which then changes
+# Instead of a pause: until somebody reads an item, or a sweep looks at one; then it changes.
+NEXT_READ: Final = -1.0
+NEXT_LOOK: Final = -2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +31,11 @@ class Profile:
     refused_percent: int
     fix_after: float  # seconds
     delivery: Delivery
-    backfill: bool
+    backfill: bool  # items are there before anything follows them
+    change_after: float | None  # seconds, until another model is deployed
+    taken_back: bool  # before its rows are built
+    segments: int
+    twin_percent: int  # how often a segment is given to two workers
     replays: int
     operators: int
 
@@ -51,7 +57,7 @@ class Profile:
             fault_percent=pick((0, 5, 15, 30, 30)),
             fault_budget=below(20),
             kinds=(),
-            victims=pick(("", "", "sync", "replay", "backfill")),
+            victims=pick(("", "", "sync", "replay", "bulk")),
             poison_percent=pick((0, 30, 60)),
             refused_percent=pick((0, 0, 30)),
             fix_after=pick((0, 1, 30, 100, 700)),
@@ -63,51 +69,125 @@ class Profile:
                 max_age_seconds=pick((FAR, FAR, 200)),
             ),
             backfill=bool(below(2)),
+            change_after=pick((None, None, None, 0, 40, 400)),
+            taken_back=pick((False, False, True)),
+            segments=1 + below(2),
+            twin_percent=pick((0, 0, 30)),
             replays=1 + below(2),
             operators=below(2),
         )
         return replace(drawn, **sort)
 
 
+# Items move while the rows of an older model are swept.
+SWEPT: dict[str, Any] = {
+    "items": 1,
+    "pauses": (NEXT_LOOK, 0),
+    "switch_percent": 60,
+    "fault_percent": 5,
+    "kinds": ("SLOW",),
+    "victims": "bulk",
+    "poison_percent": 0,
+    "refused_percent": 0,
+    "backfill": False,
+    "change_after": 0,
+    "segments": 1,
+    "twin_percent": 0,
+    "operators": 0,
+}
+# Replays die over items that move, while the owner index lags.
+REPLAYED: dict[str, Any] = {
+    "items": 1,
+    "pauses": (0, NEXT_READ, NEXT_READ),
+    "replay_pauses": (0,),
+    "switch_percent": 60,
+    "lag_percent": 90,
+    "fault_percent": 30,
+    "kinds": ("SLOW", "KILLED_AFTER"),
+    "victims": "replay",
+    "poison_percent": 60,
+    "fix_after": 0.5,
+    "backfill": False,
+    "change_after": None,
+    "operators": 0,
+}
+# A batch hangs while letters are replayed, which the fixed views can take.
+HANGING: dict[str, Any] = {
+    "items": 1,
+    "writes": 4,
+    "pauses": (0,),
+    "replay_pauses": (0,),
+    "fault_percent": 40,
+    "kinds": ("SLOW",),
+    "victims": "sync",
+    "poison_percent": 60,
+    "fix_after": 30,
+    "delivery": Delivery(batch_size=4),
+    "backfill": False,
+    "change_after": None,
+}
 # Where several things must meet to do harm, histories are made in which they are likely to.
 SORTS: tuple[dict[str, Any], ...] = (
     {},
     {},
-    {  # replays die over items that move, while the owner index lags
-        "items": 1,
-        "pauses": (0, NEXT_READ, NEXT_READ),
-        "replay_pauses": (0,),
-        "switch_percent": 60,
-        "lag_percent": 90,
-        "fault_percent": 30,
-        "kinds": ("SLOW", "KILLED_AFTER"),
-        "victims": "replay",
-        "poison_percent": 60,
-        "fix_after": 0.5,
-        "backfill": False,
-        "operators": 0,
-    },
-    {  # a batch hangs while letters are replayed, which the fixed views can take
-        "items": 1,
-        "writes": 4,
-        "pauses": (0,),
-        "replay_pauses": (0,),
-        "fault_percent": 40,
-        "kinds": ("SLOW",),
-        "victims": "sync",
-        "poison_percent": 60,
-        "fix_after": 30,
-        "delivery": Delivery(batch_size=4),
-        "backfill": False,
-    },
+    REPLAYED,
+    REPLAYED,
+    HANGING,
+    HANGING,
+    SWEPT,
+    SWEPT,
     {  # backfills die over items that move
         "pauses": (0, NEXT_READ, 40),
         "fault_percent": 25,
         "kinds": ("SLOW", "KILLED", "KILLED_AFTER"),
-        "victims": "backfill",
+        "victims": "bulk",
         "poison_percent": 0,
         "refused_percent": 0,
         "backfill": True,
+        "change_after": None,
+        "operators": 0,
+    },
+    {  # workers hang, and are taken for dead, over items that move
+        "items": 1,
+        "pauses": (0, NEXT_READ, 100),
+        "lag_percent": 90,
+        "fault_percent": 15,
+        "kinds": ("SLOW", "KILLED_AFTER"),
+        "victims": "bulk",
+        "poison_percent": 0,
+        "refused_percent": 0,
+        "backfill": True,
+        "change_after": None,
+        "segments": 1,
+        "twin_percent": 100,
+        "operators": 0,
+    },
+    {  # items move while another model's rows are built and the old ones are swept
+        "items": 1,
+        "writes": 12,
+        "pauses": (0, NEXT_READ, NEXT_READ, NEXT_READ),
+        "replay_pauses": (0,),
+        "switch_percent": 60,
+        "lag_percent": 90,
+        "fault_percent": 10,
+        "kinds": ("SLOW", "KILLED_AFTER"),
+        "victims": "bulk",
+        "poison_percent": 0,
+        "refused_percent": 0,
+        "backfill": True,
+        "change_after": 40,
+        "segments": 1,
+        "operators": 0,
+    },
+    {  # invocations of the old code last long
+        "pauses": (0, 1, 20),
+        "fault_percent": 30,
+        "kinds": ("SLOW",),
+        "victims": "sync",
+        "poison_percent": 0,
+        "refused_percent": 0,
+        "backfill": False,
+        "change_after": 1,
         "operators": 0,
     },
     {  # batches are written in part, and no letter puts that right
@@ -119,6 +199,7 @@ SORTS: tuple[dict[str, Any], ...] = (
         "refused_percent": 0,
         "delivery": Delivery(batch_size=4),
         "backfill": False,
+        "change_after": None,
         "operators": 0,
     },
     {  # letters are many, and the queue makes trouble

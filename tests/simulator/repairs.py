@@ -6,8 +6,9 @@ from cli.event_source.invocation import Context, Function
 from lambdas.aws.deadline import Deadline
 from lambdas.model.errors import AdminViewError, ServiceError
 from lambdas.replay import replay as handle
+from tests.simulator.broken import SurpriseError
 from tests.simulator.fibers import AT_ONCE, Killed
-from tests.simulator.laws import SurpriseError, check_the_quiet
+from tests.simulator.laws import check_the_quiet
 from tests.simulator.queue import REPLAY_SECONDS
 from tests.simulator.tables import LAG_SECONDS
 from tests.simulator.world import World
@@ -34,7 +35,7 @@ def replay_once(world: World) -> None:
     context = Context.of(REPLAY, world.fibers.clock)
     try:
         with world.fibers.invocation(context.deadline):
-            handle({}, context, world.replayer, cast("Any", world))
+            handle({}, context, world.live.replayer, cast("Any", world))
     except (Killed, ServiceError) as error:
         world.calls.tell(f"the replay ends: {type(error).__name__}")
     except Exception as error:
@@ -49,10 +50,10 @@ def operate(world: World) -> None:
     world.busy[name.owner] += 1
     done = False
     while not done:
-        until = Deadline(fibers.now + OPERATOR_SECONDS, fibers.clock)
+        until, live = Deadline(fibers.now + OPERATOR_SECONDS, fibers.clock), world.live
         try:
             with fibers.invocation(until.at + 10):
-                world.reconciler.reconcile(world.target(name), until=until)
+                live.reconciler.reconcile(live.target(name), until=until)
                 done = True
         except (Killed, AdminViewError) as error:
             world.calls.tell(f"the reconcile ends: {type(error).__name__}")

@@ -11,6 +11,7 @@ from tests.fakes import refusal
 from tests.simulator.calls import Calls
 from tests.simulator.fibers import Fibers
 from tests.simulator.model import Name, State
+from tests.simulator.past import Past
 
 PAGE = 2  # records per page of GetRecords: small, so that a stretch takes several
 
@@ -69,6 +70,7 @@ class SourceStream:
         self.arn = STREAM.format(table)
         self.items: dict[str, dict[str, Any]] = {}
         self.states: dict[str, State] = {}
+        self.past = Past(fibers)
         self.shards = [Shard("shard-0", None, ids)]
 
     def write(self, name: Name, state: State | None) -> bool:
@@ -82,6 +84,7 @@ class SourceStream:
 
     def begin_with(self, name: Name, state: State | None) -> None:
         """Let an item be there without a record."""
+        self.past.note(name.id, self.items.get(name.id))
         if state is None:
             self.items.pop(name.id)
             self.states.pop(name.id)

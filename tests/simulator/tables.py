@@ -2,12 +2,17 @@
 
 from collections.abc import Callable
 from typing import Any
+from zlib import crc32
 
 from lambdas.model.row import RowKey
 from tests.fakes import TABLE, refusal
+from tests.simulator.broken import BrokenLawError
 from tests.simulator.calls import Calls
 from tests.simulator.faults import Fault
 from tests.simulator.model import REFUSED, deployed
+from tests.simulator.past import Past
+from tests.simulator.profile import NEXT_LOOK, NEXT_READ
+from tests.simulator.progress import PROGRESS, ProgressRows
 from tests.simulator.shards import SourceStream
 
 LAG_SECONDS = 55.0  # at most: see the package
@@ -21,6 +26,7 @@ class ViewRows:
         self._calls = calls
         self._lag_percent = lag_percent
         self.rows: dict[RowKey, Wire] = {}
+        self.past = Past(calls.fibers)
         self._owners: dict[RowKey, list[tuple[float, str | None]]] = {}
 
     def put(self, item: Wire) -> None:
@@ -30,11 +36,13 @@ class ViewRows:
         key = _key(item)
         if key not in self.rows:
             self._note(key, item["_owner"]["S"])
+        self.past.note(key, self.rows.get(key))
         self.rows[key] = item
 
     def delete(self, key: RowKey) -> None:
         """Delete a row, if it is there."""
-        if self.rows.pop(key, None):
+        if row := self.rows.pop(key, None):
+            self.past.note(key, row)
             self._note(key, None)
 
     def owner(self, key: RowKey) -> Wire | None:
@@ -64,23 +72,31 @@ class ViewRows:
 class DynamoDB:
     """A client for all tables of a history. Its methods are boto3's."""
 
-    def __init__(self, calls: Calls, view: ViewRows, sources: dict[str, SourceStream]) -> None:
+    def __init__(
+        self, calls: Calls, view: ViewRows, sources: dict[str, SourceStream], stale_percent: int
+    ) -> None:
         self._calls = calls
         self._view = view
         self._sources = sources
-        self.reads = 0  # of items
+        self.progress = ProgressRows(calls)
+        self._stale_percent = stale_percent
+        self.reads = {NEXT_READ: 0, NEXT_LOOK: 0}  # of items: all, and those of sweeps
 
-    def get_item(self, TableName: str, Key: Wire, ConsistentRead: bool) -> Wire:  # noqa: FBT001, N803
+    def get_item(self, TableName: str, Key: Wire, ConsistentRead: bool, **_: Any) -> Wire:  # noqa: FBT001, N803
         assert ConsistentRead
+        if TableName == PROGRESS:
+            return self.progress.get(Key)
 
         def effect(_: Fault | None) -> Wire:
-            self.reads += 1
+            self.reads[NEXT_READ] += 1
             item = self._sources[TableName].items.get(Key["id"]["S"])
             return {"Item": item, "shown": item["state"]["N"]} if item else {"shown": "nothing"}
 
         return self._calls.make(f"GetItem {TableName}/{Key['id']['S']}", effect)
 
-    def query(self, **asked: Any) -> Wire:
+    def query(self, TableName: str, **asked: Any) -> Wire:  # noqa: N803
+        if TableName == PROGRESS:
+            return self.progress.query(asked)
         owner = asked["ExpressionAttributeValues"][":owner"]["S"]
 
         def effect(_: Fault | None) -> Wire:
@@ -90,26 +106,74 @@ class DynamoDB:
 
         return self._calls.make(f"Query owner index {owner}", effect)
 
-    def batch_get_item(self, RequestItems: Wire) -> Wire:  # noqa: N803
-        asked = RequestItems[TABLE]
-        assert asked["ConsistentRead"]
+    def scan(self, TableName: str, Limit: int, **asked: Any) -> Wire:  # noqa: N803
+        is_wanted = _filter(asked)
+        start = asked.get("ExclusiveStartKey")
+
+        def effect(_: Fault | None) -> Wire:
+            self.reads[NEXT_READ] += 1
+            keys = self._keys(TableName, asked["Segment"], asked["TotalSegments"])
+            after = [key for key in keys if start is None or key > _place(TableName, start)]
+            seen = [(key, item) for key in after if (item := self._seen(TableName, key))]
+            page = seen[:Limit]
+            items = [item for _, item in page if is_wanted(item)]
+            last = {"LastEvaluatedKey": _start(TableName, page[-1][0])} if seen[Limit:] else {}
+            shown = " ".join(str(key) for key, item in page if is_wanted(item)) or "nothing"
+            return {"Items": items, "ScannedCount": len(page), "shown": shown, **last}
+
+        segment = f"{asked['Segment']} of {asked['TotalSegments']}"
+        return self._calls.make(f"Scan {TableName} {segment}", effect)
+
+    def batch_get_item(self, RequestItems: Wire, **_: Any) -> Wire:  # noqa: N803
+        ((table, asked),) = RequestItems.items()
+        consistent = asked["ConsistentRead"]
 
         def effect(fault: Fault | None) -> Wire:
+            self.reads[NEXT_READ] += table != TABLE
+            self.reads[NEXT_LOOK] += not consistent
             keys = asked["Keys"]
             left = _some(self._calls, keys) if fault is Fault.UNPROCESSED else []
-            there = [self._view.rows.get(_key(key)) for key in keys if key not in left]
-            found = [row for row in there if row]
-            unprocessed = {TABLE: {"Keys": left}} if left else {}
-            shown = _names([_key(row) for row in found])
-            return {"Responses": {TABLE: found}, "UnprocessedKeys": unprocessed, "shown": shown}
+            there = [_place(table, key) for key in keys if key not in left]
+            read = self._held if consistent else self._seen
+            found = [item for place in there if (item := read(table, place))]
+            unprocessed = {table: {"Keys": left}} if left else {}
+            shown = " ".join(_item(table, item) for item in found) or "nothing"
+            return {"Responses": {table: found}, "UnprocessedKeys": unprocessed, "shown": shown}
 
-        return self._calls.make("BatchGetItem rows", effect, Fault.UNPROCESSED)
+        how = "" if consistent else ", as they are or were"
+        return self._calls.make(f"BatchGetItem {table}{how}", effect, Fault.UNPROCESSED)
 
-    def batch_write_item(self, RequestItems: Wire) -> Wire:  # noqa: N803
+    def _check_lease(self) -> None:
+        """See that a worker writes only where no other may be, or has to see what it wrote."""
+        holder = self._calls.fibers.current.root.holder
+        if holder and self.progress.held_until(holder) < self._calls.fibers.now + LAG_SECONDS:
+            msg = f"3: never two at once: {holder} writes rows when it is too late"
+            raise BrokenLawError(msg)
+
+    def _keys(self, table: str, segment: int, of: int) -> list[Any]:
+        """List the keys of a segment, in the order of a scan."""
+        past = self._view.past if table == TABLE else self._sources[table].past
+        return sorted(key for key in past.keys if crc32(repr(key).encode()) % of == segment)
+
+    def _held(self, table: str, key: Any) -> Wire | None:
+        """Read an item or a row as it is."""
+        return self._view.rows.get(key) if table == TABLE else self._sources[table].items.get(key)
+
+    def _seen(self, table: str, key: Any) -> Wire | None:
+        """Read an item or a row as it is, or as it was a moment ago."""
+        past = self._view.past if table == TABLE else self._sources[table].past
+        older: list[Wire | None] = past.of(key)
+        if older and self._calls.choices.happens(self._stale_percent):
+            self._calls.faults.came[Fault.STALE] += 1
+            return self._calls.choices.pick(older)
+        return self._held(table, key)
+
+    def batch_write_item(self, RequestItems: Wire, **_: Any) -> Wire:  # noqa: N803
         requests = RequestItems[TABLE]
         assert len({_about(request) for request in requests}) == len(requests) <= 25
 
         def effect(fault: Fault | None) -> Wire:
+            self._check_lease()
             if any(is_refused(one.get("PutRequest", {}).get("Item", {})) for one in requests):
                 raise refusal("ValidationException")
             left = _some(self._calls, requests) if fault is Fault.UNPROCESSED else []
@@ -125,13 +189,19 @@ class DynamoDB:
         shown = " ".join(map(_request, requests))
         return self._calls.make(f"BatchWriteItem {shown}", effect, Fault.UNPROCESSED)
 
-    def put_item(self, Item: Wire, **asked: Any) -> Wire:  # noqa: N803
+    def put_item(self, TableName: str, Item: Wire, **asked: Any) -> Wire:  # noqa: N803
+        if TableName == PROGRESS:
+            return self.progress.put(Item, asked)
+
         def effect() -> None:
             self._view.put(Item)
 
         return self._if(f"PutItem {_row(Item)}", _key(Item), asked, effect, absent_is_fine=True)
 
-    def delete_item(self, Key: Wire, **asked: Any) -> Wire:  # noqa: N803
+    def delete_item(self, TableName: str, Key: Wire, **asked: Any) -> Wire:  # noqa: N803
+        if TableName == PROGRESS:
+            return self.progress.delete(Key, asked)
+
         def effect() -> None:
             self._view.delete(_key(Key))
 
@@ -151,6 +221,7 @@ class DynamoDB:
         assert ("attribute_not_exists" in asked["ConditionExpression"]) is absent_is_fine
 
         def conditional(_: Fault | None) -> Wire:
+            self._check_lease()
             owner = self._view.owner(key)
             mine = owner == asked["ExpressionAttributeValues"][":owner"]
             if not mine and not (absent_is_fine and owner is None):
@@ -170,6 +241,29 @@ def is_refused(item: Wire) -> bool:
 def _some(calls: Calls, requests: list[Any]) -> list[Any]:
     """Choose what stays unprocessed: all, or all but some at the front."""
     return requests[calls.choices.below(len(requests)) :]
+
+
+def _filter(asked: Wire) -> Callable[[Wire], bool]:
+    """Read which rows a scan is for: those that an older model wrote, or all."""
+    values = asked.get("ExpressionAttributeValues", {})
+    expected = {"#model <> :model"} if values else {None}
+    assert {asked.get("FilterExpression")} == expected
+    return lambda item: not values or item["_model"] != values[":model"]
+
+
+def _place(table: str, item: Wire) -> Any:
+    """Say where an item or a row stands, by its key."""
+    return _key(item) if table == TABLE else item["id"]["S"]
+
+
+def _start(table: str, place: Any) -> Wire:
+    if table == TABLE:
+        return {"PK": {"S": place[0]}, "SK": {"S": place[1]}}
+    return {"id": {"S": place}}
+
+
+def _item(table: str, item: Wire) -> str:
+    return _row(item) if table == TABLE else f"{item['id']['S']}={item['state']['N']}"
 
 
 def _key(item: Wire) -> RowKey:

@@ -1,37 +1,26 @@
 """A small world: the real code, connected to the stand-ins of one history."""
 
+import itertools
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, cast
 
 from lambdas.aws.dead_letters import DeadLetters
-from lambdas.aws.mailbox import Mailbox
-from lambdas.aws.owned_rows import OwnedRows
 from lambdas.aws.retry import Backoff
-from lambdas.aws.runtime import Runtime
-from lambdas.aws.source_tables import SourceTables
 from lambdas.aws.streams import Streams
-from lambdas.aws.view_table import ViewTable
-from lambdas.pipeline.decode import routes
 from lambdas.pipeline.letter import Letter
 from lambdas.pipeline.tally import Tally
-from lambdas.repair.reconcile import Reconciler
-from lambdas.repair.replay.errands import Errands
-from lambdas.repair.replay.replayer import Fate, Replayer
-from lambdas.repair.target import Target
-from tests.fakes import TABLE
+from lambdas.repair.replay.replayer import Fate
 from tests.simulator.calls import Calls
 from tests.simulator.choices import Choices
+from tests.simulator.deployment import Deployment, deploy
 from tests.simulator.faults import Fault, Faults
 from tests.simulator.fibers import Fibers
-from tests.simulator.model import NAMES, Name, State, draw_states, make_registry
+from tests.simulator.model import NAMES, Model, Name, State, draw_states, others, things
 from tests.simulator.profile import Profile
 from tests.simulator.queue import QUEUE, Queue
 from tests.simulator.shards import SourceStream, StreamsClient
 from tests.simulator.tables import DynamoDB, ViewRows
-
-MODEL = "model-1"
-ROUTES = routes(make_registry(), {})
 
 
 class World:
@@ -51,37 +40,24 @@ class World:
         )
         self.sources = {
             table: SourceStream(self.fibers, table, {n.id for n in NAMES if n.source.name == table})
-            for table in ROUTES
+            for table in (things.name, others.name)
         }
         self.view = ViewRows(self.calls, self.profile.lag_percent)
         self.queue = Queue(self.calls)
         self.busy: Counter[str] = Counter()  # owners that somebody has promised to put right
         self.ill: set[str] = set()  # owners that ever were in a state that could not be synced
         self.producing = 0  # fibers that may still make work for the replays
+        self.workers = itertools.count(1)
         self._connect()
 
     def _connect(self) -> None:
-        """Make what the Lambda functions make when they start."""
-        backoff = Backoff(self.fibers.sleep, lambda _, longest: longest)
-        self.dynamodb = DynamoDB(self.calls, self.view, self.sources)
-        dynamodb = cast("Any", self.dynamodb)
-        queue = cast("Any", self.queue)
-        streams = Streams(cast("Any", StreamsClient(self.calls, self.sources)), backoff)
-        self.post = DeadLetters(queue, QUEUE, backoff)
-        self.runtime = Runtime(
-            ROUTES, MODEL, ViewTable(dynamodb, TABLE, backoff), self.post, self, self.fibers.clock
-        )
-        self.items = SourceTables(dynamodb, backoff)
-        rows = OwnedRows(dynamodb, TABLE, backoff)
-        self.reconciler = Reconciler(self.items, rows, MODEL, self.fibers.clock)
-        self.replayer = Replayer(
-            errands=Errands(ROUTES, streams),
-            reconciler=self.reconciler,
-            mailbox=Mailbox(queue, QUEUE, backoff, wait_seconds=0),
-            post=self.post,
-            retry_seconds=int(self.queue.next_try),
-            now=self.fibers.clock,
-        )
+        """Make the clients that all functions share, and what is deployed first."""
+        self.backoff = Backoff(self.fibers.sleep, lambda _, longest: longest)
+        self.dynamodb = DynamoDB(self.calls, self.view, self.sources, self.profile.lag_percent)
+        client = cast("Any", StreamsClient(self.calls, self.sources))
+        self.streams = Streams(client, self.backoff)
+        self.post = DeadLetters(cast("Any", self.queue), QUEUE, self.backoff)
+        self.live: Deployment = deploy(self, Model())
 
     @property
     def settled(self) -> bool:
@@ -101,10 +77,6 @@ class World:
         """Remember who was ever ill."""
         if state and state.ill:
             self.ill.add(name.owner)
-
-    def target(self, name: Name, rows: Collection[tuple[str, str]] = ()) -> Target:
-        """Name an item to the reconciler."""
-        return Target(ROUTES[name.source.name], name.key, frozenset(rows))
 
     def invoked(self, context: Any) -> None:
         """Hear of an invocation."""

@@ -1,0 +1,105 @@
+"""What is deployed: the functions of one model. Those that run when another is deployed go on."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
+
+from lambdas.aws.budget import Budget
+from lambdas.aws.mailbox import Mailbox
+from lambdas.aws.metered import Metered
+from lambdas.aws.owned_rows import OwnedRows
+from lambdas.aws.progress_table import TURN, ProgressTable
+from lambdas.aws.runtime import Runtime
+from lambdas.aws.settings import Settings
+from lambdas.aws.source_tables import SourceTables
+from lambdas.aws.view_table import ViewTable
+from lambdas.bulk.runs import Bulk
+from lambdas.bulk.worker import Worker
+from lambdas.model import Registry
+from lambdas.pipeline.decode import Route, routes
+from lambdas.repair.reconcile import Reconciler
+from lambdas.repair.replay.errands import Errands
+from lambdas.repair.replay.replayer import Replayer
+from lambdas.repair.target import Target
+from tests.fakes import TABLE
+from tests.simulator.model import Model, Name, make_registry
+from tests.simulator.progress import PROGRESS
+from tests.simulator.queue import QUEUE
+
+if TYPE_CHECKING:
+    from tests.simulator.world import World
+
+PAGE = 2  # items, of a bulk worker
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """The functions, as they are made when their containers start."""
+
+    model: Model
+    registry: Registry
+    routes: Mapping[str, Route]
+    runtime: Runtime
+    reconciler: Reconciler
+    replayer: Replayer
+
+    def target(self, name: Name) -> Target:
+        """Name an item to the reconciler."""
+        return Target(self.routes[name.source.name], name.key)
+
+
+class SmallBulk(Bulk):
+    """Bulk work on small pages, on the simulated clock."""
+
+    def worker(self, run: str) -> Worker:
+        """Make a worker for the segments of a run."""
+        made = Bulk.worker(self, run)
+        task: Any = made.task
+        return replace(
+            made, task=replace(task, most=PAGE), clock=self.now, sleep=self.backoff.sleep
+        )
+
+    def _facts(self, run: str, turn: int, counts: Mapping[str, int]) -> dict[str, Any]:
+        """Leave out the code, which has no file here."""
+        return {"run": run, TURN: turn, "counts": dict(counts)}
+
+
+def deploy(world: "World", model: Model) -> Deployment:
+    """Make the functions of a model."""
+    registry = make_registry(model)
+    to = routes(registry, {})
+    dynamodb, queue = cast("Any", world.dynamodb), cast("Any", world.queue)
+    backoff, now = world.backoff, world.fibers.clock
+    view = ViewTable(dynamodb, TABLE, backoff)
+    rows = OwnedRows(dynamodb, TABLE, backoff)
+    reconciler = Reconciler(SourceTables(dynamodb, backoff), rows, model.name, now)
+    return Deployment(
+        model=model,
+        registry=registry,
+        routes=to,
+        runtime=Runtime(to, model.name, view, world.post, world, now),
+        reconciler=reconciler,
+        replayer=Replayer(
+            errands=Errands(to, world.streams),
+            reconciler=reconciler,
+            mailbox=Mailbox(queue, QUEUE, backoff, wait_seconds=0),
+            post=world.post,
+            retry_seconds=int(world.queue.next_try),
+            now=now,
+        ),
+    )
+
+
+def make_bulk(world: "World", deployed: Deployment) -> Bulk:
+    """Make what one invocation of the bulk function works with."""
+    client, now = cast("Any", world.dynamodb), world.fibers.clock
+    holder = f"worker {next(world.workers)}"
+    return SmallBulk(
+        registry=deployed.registry,
+        settings=Settings(TABLE, QUEUE, {}, deployed.model.name),
+        client=Metered(client, Budget(clock=now), Budget(clock=now)),
+        progress=ProgressTable(client, PROGRESS, world.backoff, now, holder),
+        post=world.post,
+        backoff=world.backoff,
+        now=now,
+    )
