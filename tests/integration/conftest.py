@@ -25,6 +25,17 @@ def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
     running.__exit__(None, None, None)
 
 
+@pytest.fixture(autouse=True)
+def nothing_left(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Hold each test to leaving the engine empty, for the order of tests is not fixed."""
+    if "engine" not in request.fixturenames:
+        yield
+        return
+    client = request.getfixturevalue("engine").dynamodb()
+    yield
+    assert client.list_tables()["TableNames"] == []
+
+
 @pytest.fixture
 def start(engine: Engine) -> Iterator[Callable[[Registry], LocalCloud]]:
     """Start a model on the engine; afterwards the engine is empty again."""

@@ -1,7 +1,7 @@
 """The event source follows real streams: moto's, and those of DynamoDB Local."""
 
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
@@ -65,12 +65,13 @@ class Followed:
 
 
 @pytest.fixture
-def followed(engine: Engine) -> Followed:
-    """Create a table with a stream."""
+def followed(engine: Engine) -> Iterator[Followed]:
+    """Create a table with a stream, and remove it afterwards."""
     client, table = engine.dynamodb(), f"Things-{uuid4().hex}"
     stream_arn = create(client, source_table(Source("Things", "id"), table))
     assert stream_arn
-    return Followed(engine, client, table, stream_arn)
+    yield Followed(engine, client, table, stream_arn)
+    client.delete_table(TableName=table)
 
 
 def test_insert_modify_and_remove_arrive_in_order_with_both_images(followed: Followed) -> None:
@@ -200,6 +201,7 @@ def test_the_declared_view_table_is_made_with_all_its_indexes(engine: Engine) ->
     stream_arn = create(client, view_table(registry(), name))
 
     table = client.describe_table(TableName=name)["Table"]
+    client.delete_table(TableName=name)
     made = {
         index["IndexName"]: [key["AttributeName"] for key in index["KeySchema"]]
         for index in table["GlobalSecondaryIndexes"]
