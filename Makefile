@@ -7,7 +7,7 @@ export PATH := $(CURDIR)/$(BIN):$(CURDIR)/node_modules/.bin:$(PATH)
 # The libraries below CDK warn of a Node that is old; CDK itself runs on it.
 export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION := 20
 
-.PHONY: help demo test soak check format synth clean
+.PHONY: help demo test scale e2e soak check format synth clean
 
 help: ## Show what there is
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -17,6 +17,12 @@ demo: .venv/ready $(if $(filter dynamodb-local,$(ENGINE)),node_modules/ready) ##
 
 test: .venv/ready node_modules/ready ## Run the whole test suite
 	pytest -n auto --dist loadgroup
+
+scale: .venv/ready node_modules/ready ## Backfill a large table beside live traffic, on both engines
+	ADMINVIEW_ITEMS=20000 pytest tests/integration/test_backfill.py -n 2 --dist loadgroup
+
+e2e: .venv/ready node_modules/ready .venv-cloud/ready ## Deploy with the real CDK command to a local cloud, and use that
+	ADMINVIEW_MINISTACK=$(CURDIR)/.venv-cloud/bin/ministack pytest tests/e2e
 
 soak: .venv/ready ## Play random histories against the laws (MINUTES=5, SEED= to repeat)
 	@python -m tests.simulator.soak --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
@@ -34,7 +40,7 @@ synth: .venv/ready node_modules/ready ## Synthesize the CloudFormation templates
 	cdk synth --quiet
 
 clean: ## Remove everything that was set up or built
-	rm -rf .venv node_modules build cdk.out *.egg-info
+	rm -rf .venv .venv-cloud node_modules build cdk.out *.egg-info
 
 .venv/ready: requirements.txt requirements-dev.txt constraints.txt pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { echo "AdminView needs Python 3.11 or newer"; exit 1; }
@@ -42,6 +48,12 @@ clean: ## Remove everything that was set up or built
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $@
+
+# The Python that Lambda has, where there is one.
+.venv-cloud/ready: requirements-cloud.txt
+	$$(python3.13 -c 'print("python3.13")' 2>/dev/null || echo $(PYTHON)) -m venv .venv-cloud
+	.venv-cloud/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-cloud.txt
 	@touch $@
 
 node_modules/ready: package.json package-lock.json

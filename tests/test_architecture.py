@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 AWS = {"boto3", "botocore", "aws_lambda_powertools", "aws_xray_sdk"}
-PURE = ("lambdas/model", "lambdas/pipeline", "lambdas/views")
+PURE = ("lambdas/model", "lambdas/pipeline", "lambdas/views", "lambdas/migrations")
 
 
 def modules(folder: str) -> list[Path]:
@@ -63,6 +63,13 @@ def test_a_view_file_is_written_in_the_words_of_the_model_alone() -> None:
     theirs = [name for name in names if name.partition(".")[0] not in sys.stdlib_module_names]
     strange = [n for n in theirs if not n.startswith(("lambdas.model", "lambdas.views"))]
     assert strange == [], "the model's fingerprint would not move with it"
+
+
+def test_source_tables_are_written_by_migrations_alone() -> None:
+    writers = {one.partition(" imports ")[0] for one in importers("lambdas", "lambdas.aws.updates")}
+    allowed = ("lambdas/migrating/", "lambdas/bulk/migrate.py", "lambdas/bulk/runs.py")
+    assert writers
+    assert [one for one in writers if not one.startswith(allowed)] == []
 
 
 def test_infra_imports_from_lambdas_and_never_the_reverse() -> None:
