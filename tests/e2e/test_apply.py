@@ -1,146 +1,30 @@
 """`adminview apply` with the real CDK command, on a cloud whose functions really run."""
 
 import json
-import os
-import shutil
-import socket
-import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
-import boto3
 import pytest
-from botocore.exceptions import BotoCoreError, ClientError
 
 from cli.serve import event
+from tests.e2e.cloud import PLACE, Checkout, local_cloud
 from tests.shop import PRODUCT, USER, order
 
-ROOT = Path(__file__).parents[2]
-COPIED = ("app.py", "cdk.json", "cli", "infra", "lambdas", "model.lock.json")
-PLACE = "aws://000000000000/us-east-1"
 ORDERS, PRODUCTS = "lambdas/views/orders.py", "lambdas/views/products.py"
-START_SECONDS, SYNC_SECONDS = 60.0, 60.0
-
-
-@dataclass(frozen=True)
-class Checkout:
-    """A checkout whose view files a test may change, and the cloud it is deployed to."""
-
-    folder: Path
-    environment: dict[str, str]
-
-    def run(self, *command: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            command,
-            cwd=self.folder,
-            env=os.environ | self.environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-
-    def adminview(self, *words: str) -> str:
-        """Run the command of this checkout, which must end well."""
-        done = self.run(sys.executable, "-m", "cli.main", *words, "--stage", "dev")
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
-
-    def client(self, service: str) -> Any:
-        return boto3.client(
-            service,
-            endpoint_url=self.environment["AWS_ENDPOINT_URL"],
-            region_name="us-east-1",
-            aws_access_key_id="test",
-            aws_secret_access_key="test",
-        )
-
-    def edit(self, file: str, *changes: tuple[str, str]) -> None:
-        """Change a view file."""
-        path = self.folder / file
-        text = path.read_text()
-        for old, new in changes:
-            assert old in text, old
-            text = text.replace(old, new)
-        path.write_text(text)
-
-    def indexes(self) -> set[str]:
-        table = self.client("dynamodb").describe_table(TableName="AdminViewTable")["Table"]
-        return {one["IndexName"] for one in table["GlobalSecondaryIndexes"]}
 
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Iterator[Checkout]:
-    """Copy what is deployed from, and start an empty cloud."""
-    for name in COPIED:
-        copy: Callable[..., Any] = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
-        copy(ROOT / name, tmp_path / name)
-    (tmp_path / "node_modules").symlink_to(ROOT / "node_modules")
-    (tmp_path / ".venv").symlink_to(ROOT / ".venv")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = str(probe.getsockname()[1])
-    settings = {"BIND_HOST": "127.0.0.1", "IOT_MTLS_ENABLED": "0", "GATEWAY_PORT": port}
-    with (tmp_path / "cloud.log").open("w") as log:
-        cloud = subprocess.Popen(
-            [os.environ["ADMINVIEW_MINISTACK"]], env=os.environ | settings, stdout=log, stderr=log
-        )
-        try:
-            yield _ready(Checkout(tmp_path, _environment(port)))
-        finally:
-            cloud.terminate()
-            cloud.wait()
-
-
-def _environment(port: str) -> dict[str, str]:
-    return {
-        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
-        "AWS_ACCESS_KEY_ID": "test",
-        "AWS_SECRET_ACCESS_KEY": "test",
-        "AWS_REGION": "us-east-1",
-        "AWS_DEFAULT_REGION": "us-east-1",
-        "CDK_DISABLE_CLI_TELEMETRY": "1",
-    }
-
-
-def _ready(checkout: Checkout) -> Checkout:
-    """Wait until the cloud answers, and prepare it for CDK."""
-    until = time.monotonic() + START_SECONDS
-    while time.monotonic() < until:
-        with suppress(BotoCoreError, ClientError):
-            checkout.client("dynamodb").list_tables()
-            break
-        time.sleep(0.5)
-    done = checkout.run("node_modules/.bin/cdk", "bootstrap", PLACE)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return checkout
-
-
-def _put(checkout: Checkout, table: str, item: dict[str, Any]) -> None:
-    dynamodb = boto3.resource(
-        "dynamodb",
-        endpoint_url=checkout.environment["AWS_ENDPOINT_URL"],
-        region_name="us-east-1",
-        aws_access_key_id="test",
-        aws_secret_access_key="test",
-    )
-    dynamodb.Table(table).put_item(Item=item)
-
-
-def _synced(checkout: Checkout, row: dict[str, Any]) -> None:
-    """Wait until the deployed sync has written a row."""
-    until = time.monotonic() + SYNC_SECONDS
-    while time.monotonic() < until:
-        if "Item" in checkout.client("dynamodb").get_item(TableName="AdminViewTable", Key=row):
-            return
-        time.sleep(0.5)
-    pytest.fail("the sync function did not write the row")
+    """Start an empty cloud, and prepare it for CDK."""
+    with local_cloud(tmp_path) as started:
+        started.cdk("bootstrap", PLACE)
+        yield started
 
 
 UNKNOWN, BEING_BUILT, RIGHT = 404, 503, 200
@@ -233,11 +117,11 @@ def _let_nobody_follow(checkout: Checkout, source: str) -> None:
 def test_a_model_is_deployed_and_changed_by_apply_alone(checkout: Checkout) -> None:
     checkout.adminview("apply", "--yes", "--wait", "0")
     assert checkout.adminview("plan").startswith("nothing to do: ")
-    _put(checkout, "Users", USER)
-    _put(checkout, "Products", PRODUCT)
-    _put(checkout, "Orders", order())
+    checkout.put("Users", USER)
+    checkout.put("Products", PRODUCT)
+    checkout.put("Orders", order())
     key = {"PK": {"S": "USER#user-123"}, "SK": {"S": "ORDER#2025-03-01#2121195"}}
-    _synced(checkout, key)
+    checkout.await_row(key)
 
     _use_the_state_machines(checkout, key)
 
