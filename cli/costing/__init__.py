@@ -1,0 +1,1 @@
+"""What a load takes, by arithmetic: `load` describes it, `work` counts it, `prices` prices it."""
