@@ -176,7 +176,8 @@ class Lab:
             Clients(real, self.cloud.clients.sqs),
             Metered(between, Budget(), Budget()),
         )
-        return replace(made, now=self.now)
+        # Everything is asked between two calls: by a real clock, a page would outlast its lease.
+        return replace(made, now=self.now, clock=self.now)
 
     def now(self) -> float:
         """Tell the time, which passes."""

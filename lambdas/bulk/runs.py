@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from lambdas.aws.dead_letters import DeadLetters
-from lambdas.aws.deadline import Deadline
+from lambdas.aws.deadline import Deadline, awake_or_asleep
 from lambdas.aws.metered import Metered
 from lambdas.aws.owned_rows import OwnedRows
 from lambdas.aws.progress_table import TURN, ProgressTable, progress_table
@@ -47,6 +47,7 @@ class Bulk:
     migrations: Mapping[str, Migration] = field(default_factory=dict)
     tell: Callable[[RecordError], object] = lambda _: None  # why a migration fails on an item
     now: Callable[[], float] = time.time
+    clock: Callable[[], float] = awake_or_asleep  # that the workers' leases are kept by
 
     def run(self, kind: str, subject: object = EVERYTHING) -> str:
         """Name a run: what is done, and to what; or say what there is."""
@@ -115,7 +116,9 @@ class Bulk:
 
     def worker(self, run: str) -> Worker:
         """Make a worker for the segments of a run."""
-        return Worker(self.task(run), self.progress, self.model_of(run), self.client)
+        return Worker(
+            self.task(run), self.progress, self.model_of(run), self.client, clock=self.clock
+        )
 
     def table(self, run: str) -> str:
         """Name the table that a run goes through."""
