@@ -11,6 +11,7 @@ from rich.console import Console
 
 from cli import catalogue, dlq, item, model, query
 from cli.backfill import backfill, sweep
+from cli.doctor import doctor
 from cli.engines import EngineName
 from cli.migrate import migrate
 from cli.plan import apply, plan
@@ -99,6 +100,7 @@ app.command()(migrate)
 app.add_typer(model.app, name="model")
 app.command()(plan)
 app.command()(apply)
+app.command()(doctor)
 
 
 def main() -> None:

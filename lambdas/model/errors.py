@@ -70,6 +70,7 @@ class ServiceError(AdminViewError):
     def __init__(self, code: str, asked: str, *, answered: bool = True) -> None:
         super().__init__(f"{asked}: {'AWS answered' if answered else 'no answer of AWS:'} {code}")
         self.code = code
+        self.answered = answered
 
 
 class BulkError(AdminViewError):

@@ -1,0 +1,69 @@
+"""What a check found: plain data."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, TypeAlias
+
+
+class State(StrEnum):
+    """How it stands with what was looked at; the worst comes last."""
+
+    OK = "ok"
+    WARNING = "warning"  # it works, and somebody should know
+    UNKNOWN = "unknown"  # it could not be looked at
+    PROBLEM = "problem"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing that is not as it should be: what was seen, and what to do about it."""
+
+    seen: str
+    do: str = ""
+    state: State = State.PROBLEM
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one check came to."""
+
+    name: str
+    state: State
+    seen: str
+    do: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, name: str, faults: Iterable[Fault], fine: str) -> "Finding":
+        """Take the worst of the faults, and say all of them; *fine* is said if there are none."""
+        found = tuple(faults)
+        if not found:
+            return cls(name, State.OK, fine)
+        worst = max((fault.state for fault in found), key=[*State].index)
+        advice = dict.fromkeys(fault.do for fault in found if fault.do)
+        return cls(name, worst, "; ".join(fault.seen for fault in found), tuple(advice))
+
+    @property
+    def fails(self) -> bool:
+        """Tell whether this is a reason not to call the deployment sound."""
+        return self.state in (State.PROBLEM, State.UNKNOWN)
+
+    def data(self) -> dict[str, Any]:
+        """Write it as plain data."""
+        return {
+            "name": self.name,
+            "state": self.state.value,
+            "seen": self.seen,
+            "do": list(self.do),
+        }
+
+
+Verdict: TypeAlias = tuple[Iterable[Fault], str]  # and what to say if there are none
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Something to look at, and how."""
+
+    name: str
+    look: Callable[[], Verdict]
