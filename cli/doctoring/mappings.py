@@ -10,7 +10,8 @@ from cli.doctoring.finding import Check, Fault, State, Verdict
 from cli.doctoring.references import resolve
 from cli.doctoring.site import Site
 from cli.doctoring.sources import view_type
-from cli.evolution.steps import API, RECOVERY, SYNC
+from cli.evolution.stacks import TABLE
+from cli.evolution.steps import API, RECOVERY, SOURCES, SYNC
 from lambdas.aws.mappings import ENABLED
 from lambdas.model.stream import VIEW_TYPE
 
@@ -86,8 +87,19 @@ def _another_stream(site: Site, source: str, read: str, stream: str) -> Fault:
     return Fault(
         f"it reads {read}, and the table's stream is {stream}: no change reaches the view",
         f'put "{source}": {dumps(entry)} into "sources" of cdk.json; '
-        f"{site.deploy(*readers)} --exclusively; {_catch_up(site, source)}",
+        f"{site.deploy(*readers)} --exclusively; {_catch_up(site, source)}"
+        f"{_warning(site, table)}",
     )
+
+
+def _warning(site: Site, table: str) -> str:
+    """Say what becomes of a table of ours that is named as another's from now on."""
+    part = site.part(SOURCES)
+    declared = part.stack.template["Resources"] if part.stack else {}
+    owned = [declared[one.id] for one in part.of(TABLE) if one.name == table]
+    if all(one.get("DeletionPolicy") == "Retain" for one in owned):
+        return ""
+    return f". Beware: this stage keeps no data, and {part.name} deletes {table} when next deployed"
 
 
 def settings_of(found: Mapping[str, Any]) -> dict[str, Any]:

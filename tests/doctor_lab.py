@@ -1,0 +1,320 @@
+"""A deployment of the shop that a doctor can be sent to, and that tests break."""
+
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from dataclasses import dataclass, field
+from json import dumps
+from typing import Any
+
+from cli.doctor import examine
+from cli.doctoring.asking import Aws
+from cli.doctoring.finding import Finding
+from cli.doctoring.site import Site
+from cli.tables import source_table, view_table
+from lambdas.aws.settings import Settings
+from lambdas.model.delivery import Delivery
+from tests.fakes import NO_WAIT, refusal
+from tests.shop import registry
+
+ARN = "arn:aws:{}:eu-west-1:111122223333:{}"
+QUEUE_URL = "https://sqs.eu-west-1.amazonaws.com/111122223333/Letters"
+QUEUE, VIEW = ARN.format("sqs", "Letters"), ARN.format("dynamodb", "table/AdminViewTable")
+MACHINE = ARN.format("states", "stateMachine:Backfill")
+ROLE = "arn:aws:iam::111122223333:role/sync-role"
+QUEUE_SETTINGS = {"DelaySeconds": 30, "VisibilityTimeout": 360, "MessageRetentionPeriod": 1209600}
+NOW = 1_800_000_000.0
+SYNC, RECOVERY, API, WATCH = (
+    f"AdminView-dev-{part}" for part in ("Sync", "Recovery", "Api", "Watch")
+)
+
+Told = dict[str, Any]
+
+
+def stream(table: str, when: str = "2026-01-01T00:00:00.000") -> str:
+    """Name a stream of a table."""
+    return ARN.format("dynamodb", f"table/{table}/stream/{when}")
+
+
+def described(asked: Mapping[str, Any]) -> Told:
+    """Describe a table as DynamoDB does, once it is there."""
+    table: Told = {**deepcopy(dict(asked)), "TableStatus": "ACTIVE"}
+    for index in table.get("GlobalSecondaryIndexes", []):
+        index["IndexStatus"] = "ACTIVE"
+    if "StreamSpecification" in table:
+        table["LatestStreamArn"] = stream(table["TableName"])
+    return table
+
+
+def statements(*resolved: str) -> list[Told]:
+    """Write the sync's policy, with what its references stand for or with the references."""
+    view, queue = resolved or (
+        {"Fn::ImportValue": "AdminView-dev-View:ViewArn"},
+        {"Fn::GetAtt": ["Letters01234567", "Arn"]},
+    )
+    return [
+        {"Effect": "Allow", "Action": "dynamodb:BatchWriteItem", "Resource": view},
+        {"Effect": "Allow", "Action": ["sqs:SendMessage"], "Resource": [queue]},
+        {"Effect": "Allow", "Action": "dynamodb:ListStreams", "Resource": stream("Orders")},
+    ]
+
+
+def mapping_properties() -> Told:
+    """Ask for a mapping as `infra` does."""
+    rules = Delivery()
+    return {
+        "BatchSize": rules.batch_size,
+        "MaximumBatchingWindowInSeconds": rules.window_seconds,
+        "ParallelizationFactor": rules.parallelization,
+        "BisectBatchOnFunctionError": rules.bisect,
+        "MaximumRetryAttempts": rules.retries,
+        "MaximumRecordAgeInSeconds": rules.max_age_seconds,
+        "FunctionResponseTypes": ["ReportBatchItemFailures"],
+    }
+
+
+@dataclass
+class Deployment:
+    """What AWS would tell of a deployment, service by service."""
+
+    stacks: dict[str, Told] = field(default_factory=dict)
+    tables: dict[str, Told] = field(default_factory=dict)
+    mappings: dict[str, Told] = field(default_factory=dict)
+    functions: dict[str, Told] = field(default_factory=dict)
+    concurrency: dict[str, int] = field(default_factory=dict)
+    queues: dict[str, Told] = field(default_factory=dict)
+    rules: dict[str, Told] = field(default_factory=dict)
+    machines: dict[str, Told] = field(default_factory=dict)
+    alarms: dict[str, Told] = field(default_factory=dict)
+    roles: dict[str, Told] = field(default_factory=dict)
+    attached: list[str] = field(default_factory=list)
+    denied: dict[str, Told] = field(default_factory=dict)  # by action
+    progress: list[Told] = field(default_factory=list)
+    refused: dict[str, Exception] = field(default_factory=dict)  # by the name of the call
+    asked: list[str] = field(default_factory=list)
+
+    def client(self, _: str) -> "Client":
+        """Give what is asked, of whichever service."""
+        return Client(self)
+
+    def stack(self, name: str, **resources: tuple[str, str, Told]) -> Told:
+        """Add a stack with resources: kind, name and properties."""
+        template: Told = {
+            "Resources": {
+                id_: {"Type": kind, "Properties": properties}
+                for id_, (kind, _, properties) in resources.items()
+            }
+        }
+        listed = [
+            {"LogicalResourceId": id_, "ResourceType": kind, "PhysicalResourceId": made}
+            for id_, (kind, made, _) in resources.items()
+        ]
+        id_ = f"arn:aws:cloudformation:eu-west-1:111122223333:stack/{name}/1"
+        told = {"StackId": id_, "StackStatus": "UPDATE_COMPLETE", "Outputs": []}
+        self.stacks[name] = {"told": told, "template": template, "resources": listed}
+        return self.stacks[name]
+
+    def output(self, stack: str, name: str, value: str) -> None:
+        """Set an output of a stack."""
+        outputs = self.stacks[stack]["told"]["Outputs"]
+        outputs[:] = [one for one in outputs if one["OutputKey"] != name]
+        outputs.append({"OutputKey": name, "OutputValue": value})
+
+    def policy(self) -> list[Told]:
+        """Give the statements of the sync's role, to be changed."""
+        found: list[Told] = self.roles["sync-role"]["LeastPrivilege"]["Statement"]
+        return found
+
+    def site(self) -> Site:
+        """Read the stacks."""
+        return Site.read(self.aws(), "dev", "")
+
+    def aws(self) -> Aws:
+        """Ask it without patience."""
+        return Aws(self.client, patience=0.05, backoff=NO_WAIT)
+
+    def examine(self) -> dict[str, Finding]:
+        """Send the doctor, and give what was found by name."""
+        found = examine(self.aws(), self.site(), registry(), ["orders-delivery-date"], lambda: NOW)
+        assert len({one.name for one in found}) == len(found)
+        return {one.name: one for one in found}
+
+
+@dataclass
+class Client:
+    """The calls that a doctor makes, of all services."""
+
+    here: Deployment
+
+    def __getattribute__(self, name: str) -> Any:
+        call = object.__getattribute__(self, name)
+        if name == "here" or not callable(call):
+            return call
+        self.here.asked.append(name)
+        if name in self.here.refused:
+            return _raiser(self.here.refused[name])
+        return call
+
+    def describe_stacks(self, StackName: str) -> Any:  # noqa: N803 - boto3's, as below
+        return {"Stacks": [_known(self.here.stacks, StackName, "ValidationError")["told"]]}
+
+    def get_template(self, StackName: str) -> Any:  # noqa: N803
+        return {"TemplateBody": self.here.stacks[StackName]["template"]}
+
+    def list_stack_resources(self, StackName: str, NextToken: str = "0") -> Any:  # noqa: N803
+        at, found = int(NextToken), self.here.stacks[StackName]["resources"]
+        more = {"NextToken": str(at + 2)} if at + 2 < len(found) else {}
+        return {"StackResourceSummaries": found[at : at + 2], **more}
+
+    def describe_table(self, TableName: str) -> Any:  # noqa: N803
+        return {"Table": _known(self.here.tables, TableName)}
+
+    def query(self, ExpressionAttributeValues: Any, **_: Any) -> Any:  # noqa: N803
+        run = ExpressionAttributeValues[":pk"]["S"]
+        return {"Items": [one for one in self.here.progress if one["PK"]["S"] == run]}
+
+    def get_event_source_mapping(self, UUID: str) -> Any:  # noqa: N803
+        return _known(self.here.mappings, UUID)
+
+    def get_function_configuration(self, FunctionName: str) -> Any:  # noqa: N803
+        return _known(self.here.functions, FunctionName)
+
+    def get_function_concurrency(self, FunctionName: str) -> Any:  # noqa: N803
+        limit = self.here.concurrency.get(FunctionName)
+        return {} if limit is None else {"ReservedConcurrentExecutions": limit}
+
+    def get_queue_attributes(self, QueueUrl: str, AttributeNames: list[str]) -> Any:  # noqa: N803
+        found = _known(self.here.queues, QueueUrl, "AWS.SimpleQueueService.NonExistentQueue")
+        return {"Attributes": {name: found[name] for name in AttributeNames if name in found}}
+
+    def describe_rule(self, Name: str) -> Any:  # noqa: N803
+        return _known(self.here.rules, Name)
+
+    def describe_state_machine(self, stateMachineArn: str) -> Any:  # noqa: N803
+        return _known(self.here.machines, stateMachineArn, "StateMachineDoesNotExist")
+
+    def describe_alarms(self, AlarmNames: list[str], AlarmTypes: list[str]) -> Any:  # noqa: N803
+        assert AlarmTypes == ["MetricAlarm", "CompositeAlarm"]
+        found = [self.here.alarms[name] for name in AlarmNames if name in self.here.alarms]
+        return {"MetricAlarms": found}
+
+    def get_role(self, RoleName: str) -> Any:  # noqa: N803
+        _known(self.here.roles, RoleName, "NoSuchEntity")
+        return {"Role": {"Arn": ROLE}}
+
+    def list_role_policies(self, RoleName: str) -> Any:  # noqa: N803
+        return {"PolicyNames": [*self.here.roles[RoleName]]}
+
+    def get_role_policy(self, RoleName: str, PolicyName: str) -> Any:  # noqa: N803
+        return {"PolicyDocument": self.here.roles[RoleName][PolicyName]}
+
+    def list_attached_role_policies(self, RoleName: str) -> Any:  # noqa: N803
+        assert RoleName in self.here.roles
+        return {"AttachedPolicies": [{"PolicyArn": one} for one in self.here.attached]}
+
+    def simulate_principal_policy(
+        self,
+        PolicySourceArn: str,  # noqa: N803
+        ActionNames: list[str],  # noqa: N803
+        ResourceArns: list[str],  # noqa: N803
+    ) -> Any:
+        assert PolicySourceArn == ROLE
+        assert len(ResourceArns) == 1
+        allowed = {"EvalDecision": "allowed"}
+        return {
+            "EvaluationResults": [
+                {"EvalActionName": one, **self.here.denied.get(one, allowed)} for one in ActionNames
+            ]
+        }
+
+
+def sound(queue_url: str = QUEUE_URL) -> Deployment:
+    """Deploy the shop, with nothing wrong."""
+    queue = ARN.format("sqs", queue_url.rpartition("/")[2])
+    here, model = Deployment(), registry()
+    names = {source.name: source.name for source in model.sources}
+    variables = {"Environment": {"Variables": {"ADMINVIEW_MODEL": model.fingerprint}}}
+    sync = {**variables, "Role": {"Fn::GetAtt": ["Role01234567", "Arn"]}}
+    asked = {name: source_table(model.source(name), name) for name in names}
+    wanted = view_table(model, "AdminViewTable")
+    here.tables = {
+        name: described(one) for name, one in {**asked, "AdminViewTable": wanted}.items()
+    }
+    here.stack(
+        "AdminView-dev-Sources",
+        **{name: ("AWS::DynamoDB::GlobalTable", name, one) for name, one in asked.items()},
+    )
+    here.stack("AdminView-dev-View", View=("AWS::DynamoDB::GlobalTable", "AdminViewTable", wanted))
+    here.output("AdminView-dev-View", "ViewArn", VIEW)
+    destination = {"OnFailure": {"Destination": {"Fn::GetAtt": ["Letters01234567", "Arn"]}}}
+    follow = {
+        **mapping_properties(),
+        "FunctionName": {"Ref": "SyncFunction01234567"},
+        "EventSourceArn": {"Fn::ImportValue": "AdminView-dev-Sources:Stream"},
+        "DestinationConfig": destination,
+    }
+    policies = [{"PolicyName": "LeastPrivilege", "PolicyDocument": {"Statement": statements()}}]
+    stack = here.stack(
+        SYNC,
+        Letters01234567=("AWS::SQS::Queue", queue_url, QUEUE_SETTINGS),
+        Role01234567=("AWS::IAM::Role", "sync-role", {"Policies": policies}),
+        SyncFunction01234567=("AWS::Lambda::Function", "sync", sync),
+        **{
+            f"Follow{name}": ("AWS::Lambda::EventSourceMapping", f"id-{name}", follow)
+            for name in names
+        },
+    )
+    stack["template"]["Metadata"] = {"AdminViewModel": dumps(model.description())}
+    told = Settings("AdminViewTable", queue_url, names, model.fingerprint)
+    here.output(SYNC, "Settings", dumps(told.to_env()))
+    here.output(SYNC, "Mappings", dumps({name: f"id-{name}" for name in names}))
+    here.queues[queue_url] = {name: str(value) for name, value in QUEUE_SETTINGS.items()}
+    function = {"State": "Active", "LastUpdateStatus": "Successful", "Role": ROLE}
+    here.functions = {"sync": function, "api": dict(function)}
+    here.roles["sync-role"] = {"LeastPrivilege": {"Statement": statements(VIEW, queue)}}
+    here.mappings = {f"id-{name}": _mapping(name, queue) for name in names}
+    _add_the_rest(here, {**variables, "Role": ROLE})
+    return here
+
+
+def _add_the_rest(here: Deployment, function: Told) -> None:
+    here.stack(
+        RECOVERY,
+        ReplayRule01234567=("AWS::Events::Rule", "replay-rule", {}),
+        Machine01234567=("AWS::StepFunctions::StateMachine", MACHINE, {}),
+        Progress=("AWS::DynamoDB::GlobalTable", "AdminViewTableProgress", {}),
+    )
+    here.rules["replay-rule"] = {"State": "ENABLED", "ScheduleExpression": "rate(1 hour)"}
+    here.machines[MACHINE] = {"status": "ACTIVE"}
+    api = here.stack(API, ApiFunction=("AWS::Lambda::Function", "api", function))
+    api["template"]["Metadata"] = {"AdminViewModel": dumps(registry().description())}
+    told = {"model": registry().fingerprint, "building": {}}
+    here.output(API, "Questions", dumps(told))
+    here.stack(WATCH, Age=("AWS::CloudWatch::Alarm", "age", {}))
+    here.alarms["age"] = {"AlarmName": "age", "StateValue": "OK", "AlarmDescription": "Runbook#age"}
+
+
+def _mapping(source: str, queue: str) -> Told:
+    return {
+        **mapping_properties(),
+        "UUID": f"id-{source}",
+        "State": "Enabled",
+        "LastProcessingResult": "No records processed",
+        "EventSourceArn": stream(source),
+        "FunctionArn": ARN.format("lambda", "function:sync"),
+        "DestinationConfig": {"OnFailure": {"Destination": queue}},
+    }
+
+
+def _known(
+    things: Mapping[str, Told], name: str, absent: str = "ResourceNotFoundException"
+) -> Told:
+    if name not in things:
+        raise refusal(absent)
+    return things[name]
+
+
+def _raiser(error: Exception) -> Callable[..., Any]:
+    def call(**_: Any) -> Any:
+        raise error
+
+    return call

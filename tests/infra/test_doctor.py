@@ -1,0 +1,111 @@
+"""What is deployed can be looked at: the doctor understands every template that is synthesized."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from cli.doctoring.grants import declared_grants
+from cli.doctoring.mappings import MAPPING, ON_FAILURE, expected_settings
+from cli.doctoring.references import resolve
+from cli.doctoring.roles import ROLE
+from cli.doctoring.site import PARTS, Part, Resource, Site
+from cli.evolution.stacks import FUNCTION, Stack
+from lambdas.model.delivery import Delivery
+from lambdas.model.errors import SettingsError
+from tests.infra.synthesis import Assembly
+from tests.shop import registry
+
+ID = "arn:aws:cloudformation:eu-west-1:111122223333:stack/{}/1"
+STREAM = "arn:aws:dynamodb:eu-west-1:111122223333:table/Orders/stream/1"
+
+
+def made(id_: str, resource: dict[str, Any]) -> Resource:
+    """Make a resource as CloudFormation would, by a name that tells where it is from."""
+    kind, properties = resource["Type"], resource.get("Properties", {})
+    name = properties.get("TableName", id_)
+    if kind == "AWS::StepFunctions::StateMachine":
+        name = f"arn:aws:states:eu-west-1:111122223333:stateMachine:{id_}"
+    return Resource(id_, kind, name, properties)
+
+
+def deployed(assembly: Assembly, stage: str = "dev", prefix: str = "") -> Site:
+    """Deploy the templates in words: outputs are what they refer to."""
+    parts: dict[str, Part] = {}
+    site = Site(stage, prefix, parts)
+    for part in PARTS:  # each after those it refers to
+        name = f"{prefix}AdminView-{stage}-{part}"
+        template = assembly.templates.get(name)
+        if template is None:
+            continue
+        resources = tuple(made(*one) for one in template["Resources"].items())
+        outputs: dict[str, str] = {}
+        stack = Stack(name, "CREATE_COMPLETE", None, outputs, template)
+        parts[part] = Part(name, ID.format(name), "CREATE_COMPLETE", stack, resources)
+        outputs.update(_outputs(template, parts[part], site))
+    return site
+
+
+def _outputs(template: dict[str, Any], part: Part, site: Site) -> Iterator[tuple[str, str]]:
+    for name, output in template.get("Outputs", {}).items():
+        if "Fn::GetAtt" in output["Value"] and output["Value"]["Fn::GetAtt"][1] == "StreamArn":
+            yield name, STREAM
+            continue
+        try:
+            yield name, resolve(output["Value"], part, site)
+        except SettingsError:  # such as the API's URL, which nobody resolves
+            continue
+
+
+@pytest.fixture(params=["dev", "mixed", "traced"])
+def site(request: pytest.FixtureRequest) -> Site:
+    """Deploy in different ways."""
+    prefix = "team-a-" if request.param == "mixed" else ""
+    return deployed(request.getfixturevalue(request.param), prefix=prefix)
+
+
+def test_each_role_is_understood_to_the_last_resource(site: Site) -> None:
+    roles = [*site.of(ROLE)]
+    assert roles
+    for part, role in roles:
+        grants = declared_grants(role, part, site)
+        assert grants, role.id
+        assert [one for one in grants if "{" in one.resource] == []
+
+
+def test_each_function_has_a_role_that_can_be_named(site: Site) -> None:
+    for part, function in site.of(FUNCTION):
+        found = resolve(function.properties["Role"], part, site)
+        assert found.startswith("arn:aws:iam::111122223333:role/"), function.id
+
+
+def test_mappings_are_expected_to_be_set_by_the_rules_of_delivery(dev: Assembly) -> None:
+    site, rules = deployed(dev), Delivery()
+    mappings = [one.name for _, one in site.of(MAPPING)]
+    assert len(mappings) == len(registry().sources)
+    (function,) = [one.name for _, one in site.of(FUNCTION) if one.label == "SyncFunction"]
+    for uuid in mappings:
+        found = expected_settings(site, uuid)
+        queue = str(found.pop(ON_FAILURE))
+        assert queue.startswith("arn:aws:sqs:eu-west-1:111122223333:DeadLetters")
+        assert found == {
+            "BatchSize": rules.batch_size,
+            "MaximumBatchingWindowInSeconds": rules.window_seconds,
+            "ParallelizationFactor": rules.parallelization,
+            "BisectBatchOnFunctionError": rules.bisect,
+            "MaximumRetryAttempts": rules.retries,
+            "MaximumRecordAgeInSeconds": rules.max_age_seconds,
+            "FunctionResponseTypes": "ReportBatchItemFailures",
+            "function": function,
+        }
+
+
+def test_what_the_stacks_tell_of_themselves_is_what_the_doctor_reads(dev: Assembly) -> None:
+    site, model = deployed(dev), registry()
+    assert site.settings.sources == {source.name: source.name for source in model.sources}
+    assert {*site.mappings} == {source.name for source in model.sources}
+    assert {*site.mappings.values()} == {one.name for _, one in site.of(MAPPING)}
+    assert site.building == {}
+    description = site.part("Sync").description()
+    assert description == json.loads(json.dumps(model.description()))

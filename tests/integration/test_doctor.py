@@ -1,0 +1,94 @@
+"""The doctor and real tables and queues: each engine tells in its own words what is there."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from cli.doctoring.asking import Aws
+from cli.doctoring.finding import State
+from cli.local_cloud import LocalCloud
+from cli.tables import source_table
+from lambdas.aws.deadline import Deadline
+from lambdas.aws.progress_table import ProgressTable
+from lambdas.aws.runtime import Clients
+from lambdas.bulk.segment import Record, Segment
+from tests.doctor_lab import Deployment, sound
+from tests.shop import registry
+
+
+@dataclass
+class Doctored(Deployment):
+    """A deployment whose tables and queue are an engine's, and all else is made up."""
+
+    clients: Clients = field(kw_only=True)
+
+    def client(self, service: str) -> Any:
+        real = {"dynamodb": self.clients.dynamodb, "sqs": self.clients.sqs}
+        return real.get(service) or super().client(service)
+
+    def aws(self) -> Aws:
+        return Aws(self.client)
+
+    def not_ok(self) -> dict[str, tuple[State, str]]:
+        found = self.examine().items()
+        return {name: (one.state, one.seen) for name, one in found if one.state is not State.OK}
+
+
+@pytest.fixture
+def here(cloud: LocalCloud) -> Doctored:
+    """Deploy the shop on the engine: streams and the queue are named as it names them."""
+    doctored = Doctored(**vars(sound(cloud.queue_url)), clients=cloud.clients)
+    attributes: Any = doctored.queues[cloud.queue_url]
+    cloud.clients.sqs.set_queue_attributes(QueueUrl=cloud.queue_url, Attributes=attributes)
+    for source in registry().sources:
+        told = cloud.clients.dynamodb.describe_table(TableName=source.name)["Table"]
+        doctored.mappings[f"id-{source.name}"]["EventSourceArn"] = told["LatestStreamArn"]
+    return doctored
+
+
+def test_a_shop_on_an_engine_is_in_order(here: Doctored) -> None:
+    assert here.not_ok() == {}
+
+
+def test_a_letter_that_waits_is_seen_and_left_where_it_is(
+    here: Doctored, cloud: LocalCloud
+) -> None:
+    cloud.clients.sqs.send_message(QueueUrl=cloud.queue_url, MessageBody="{}", DelaySeconds=0)
+    for _ in range(2):
+        assert here.not_ok() == {"queue Letters": (State.WARNING, "letters: 1 waiting")}
+
+
+def test_a_table_that_was_made_anew_has_another_stream(here: Doctored) -> None:
+    client = here.clients.dynamodb
+    client.delete_table(TableName="Users")
+    gone = client.get_waiter("table_not_exists")
+    gone.wait(TableName="Users", WaiterConfig={"Delay": 1, "MaxAttempts": 30})
+    assert here.not_ok() == {"source Users": (State.PROBLEM, "there is no table Users")}
+    asked: Any = source_table(registry().source("Users"), "Users")
+    client.create_table(**asked)
+    found = here.not_ok()
+    assert [*found] == ["mapping of Users"]
+    assert "no change reaches the view" in found["mapping of Users"][1]
+
+
+def test_an_index_that_was_deleted_is_missed(here: Doctored) -> None:
+    here.clients.dynamodb.update_table(
+        TableName="AdminViewTable",
+        GlobalSecondaryIndexUpdates=[{"Delete": {"IndexName": "GSI2"}}],
+    )
+    found = here.not_ok()
+    assert [*found] == ["view AdminViewTable"]
+
+
+def test_a_run_that_nobody_ended_is_found_in_the_progress_table(here: Doctored) -> None:
+    segment = Segment("backfill/Orders", 1, 4)
+    until = Deadline.after(10)
+    table = ProgressTable(here.clients.dynamodb, "AdminViewTableProgress")
+    table.save(Record(segment, "x", done=True), until=until, keep=False)
+    assert here.not_ok() == {
+        "bulk work": (
+            State.WARNING,
+            "backfill/Orders: 1 of 4 segments are done, and nobody is at work on it",
+        )
+    }

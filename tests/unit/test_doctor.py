@@ -1,0 +1,263 @@
+"""A deployment in order is found so; one thing broken is found, named, and told how to mend."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from cli.doctoring.finding import Finding, State
+from tests.doctor_lab import API, MACHINE, NOW, QUEUE, QUEUE_URL, RECOVERY, SYNC, Deployment, sound
+from tests.doctor_lab import stream as stream_of
+from tests.shop import registry
+
+OK, WARNING, PROBLEM, UNKNOWN = State.OK, State.WARNING, State.PROBLEM, State.UNKNOWN
+
+Break = Callable[[Deployment], object]
+
+
+def others_than_ok(found: dict[str, Finding]) -> list[str]:
+    return [name for name, one in found.items() if one.state is not OK]
+
+
+def test_a_deployment_in_order_is_ok_in_everything() -> None:
+    found = sound().examine()
+    assert [(one.name, one.seen) for one in found.values() if one.state is not OK] == []
+    sources = [
+        f"{what} {one.name}" for what in ("source", "mapping of") for one in registry().sources
+    ]
+    parts = ("Sources", "View", "Sync", "Recovery", "Api", "Watch")
+    assert [*found] == [
+        *(f"stack AdminView-dev-{part}" for part in parts),
+        "model",
+        "view files",
+        "questions",
+        *sources,
+        "bulk work",
+        "view AdminViewTable",
+        "queue Letters",
+        "function SyncFunction",
+        "function ApiFunction",
+        "schedule ReplayRule",
+        "state machine Machine",
+        "alarms of AdminView-dev-Watch",
+        "role Role",
+    ]
+
+
+def status(stack: str, value: str) -> Break:
+    return lambda here: here.stacks[stack]["told"].update(StackStatus=value)
+
+
+def table(name: str, **changes: Any) -> Break:
+    return lambda here: here.tables[name].update(changes)
+
+
+def mapping(**changes: Any) -> Break:
+    return lambda here: here.mappings["id-Orders"].update(changes)
+
+
+def index(position: int, **changes: Any) -> Break:
+    def change(here: Deployment) -> None:
+        here.tables["AdminViewTable"]["GlobalSecondaryIndexes"][position].update(changes)
+
+    return change
+
+
+def without_index(here: Deployment) -> None:
+    del here.tables["AdminViewTable"]["GlobalSecondaryIndexes"][0]
+
+
+def another_index(here: Deployment) -> None:
+    indexes = here.tables["AdminViewTable"]["GlobalSecondaryIndexes"]
+    indexes.append({**indexes[0], "IndexName": "Mine"})
+
+
+def index_never_deployed(here: Deployment) -> None:
+    without_index(here)
+    asked = here.stacks["AdminView-dev-View"]["template"]["Resources"]["View"]["Properties"]
+    del asked["GlobalSecondaryIndexes"][0]
+
+
+def building(model: str | None = None, **questions: str | None) -> Break:
+    told = {"model": model or registry().fingerprint, "building": questions}
+    return lambda here: here.output(API, "Questions", json.dumps(told))
+
+
+def other_model(stack: str, function: str) -> Break:
+    def change(here: Deployment) -> None:
+        asked = here.stacks[stack]["template"]["Resources"][function]["Properties"]
+        asked["Environment"] = {"Variables": {"ADMINVIEW_MODEL": "older"}}
+
+    return change
+
+
+def record(run: str, *, done: bool, until: float = 0.0) -> Break:
+    state: Any = {"model": "x", "start": None, "noted": [["secret"]], "counts": {}, "done": done}
+    item = {
+        "PK": {"S": run},
+        "SK": {"S": "000003"},
+        "of": {"N": "16"},
+        "turn": {"N": "1"},
+        "state": {"S": json.dumps(state)},
+        "holder": {"S": "somebody"},
+        "until": {"N": repr(until)},
+        "version": {"N": "1"},
+    }
+    return lambda here: here.progress.append(item)
+
+
+REVERT = f"npx cdk deploy {SYNC} -c stage=dev --exclusively --revert-drift"
+NO_STREAM = {"StreamEnabled": False}
+KEYS_ONLY = {"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"}
+OTHER_KEY = [{"AttributeName": "CustomerId", "KeyType": "HASH"}]
+NEWER = stream_of("Orders", "2026-02-02T00:00:00.000")
+
+CASES: list[tuple[Break, str, State, str, str]] = [
+    (lambda h: h.stacks.pop(RECOVERY), f"stack {RECOVERY}", PROBLEM, "no such stack", "--all -c"),
+    (status(API, "UPDATE_IN_PROGRESS"), f"stack {API}", PROBLEM, "changes it now", "wait"),
+    (status(API, "ROLLBACK_COMPLETE"), f"stack {API}", PROBLEM, "never made", "cdk deploy"),
+    (status(API, "UPDATE_ROLLBACK_FAILED"), f"stack {API}", PROBLEM, "half", "continue-update"),
+    (status(API, "UPDATE_FAILED"), f"stack {API}", PROBLEM, "UPDATE_FAILED", "stack-events"),
+    (status(API, "UPDATE_ROLLBACK_COMPLETE"), f"stack {API}", WARNING, "taken back", "events"),
+    (other_model(API, "ApiFunction"), "model", PROBLEM, "Api older", "adminview apply --stage dev"),
+    (building(gone=None), "questions", WARNING, "being built: gone", "adminview apply"),
+    (lambda h: h.tables.pop("Orders"), "source Orders", PROBLEM, "no table Orders", "restore"),
+    (table("Orders", TableStatus="DELETING"), "source Orders", PROBLEM, "is DELETING", "wait"),
+    (table("Orders", KeySchema=OTHER_KEY), "source Orders", PROBLEM, "SK (S)", "declare"),
+    (
+        table("Orders", StreamSpecification=NO_STREAM),
+        "source Orders",
+        PROBLEM,
+        "no str",
+        "Turn the",
+    ),
+    (table("Orders", StreamSpecification=KEYS_ONLY), "source Orders", PROBLEM, "KEYS", "turn the"),
+    (table("Orders", LatestStreamArn=NEWER), "mapping of Orders", PROBLEM, NEWER, NEWER),
+    (lambda h: h.mappings.pop("id-Orders"), "mapping of Orders", PROBLEM, "is gone", REVERT),
+    (mapping(State="Disabled"), "mapping of Orders", PROBLEM, "Disabled", "--uuid id-Orders"),
+    (mapping(State="Enabling"), "mapping of Orders", WARNING, "Enabling", "wait"),
+    (mapping(LastProcessingResult="PROBLEM: x"), "mapping of Orders", PROBLEM, "not taken", "logs"),
+    (mapping(FunctionArn="a:function:b"), "mapping of Orders", PROBLEM, "function is b", REVERT),
+    (mapping(FunctionResponseTypes=[]), "mapping of Orders", PROBLEM, "is none", REVERT),
+    (mapping(MaximumRetryAttempts=3), "mapping of Orders", PROBLEM, "deployed was -1", REVERT),
+    (mapping(MaximumRecordAgeInSeconds=60), "mapping of Orders", PROBLEM, "was 84600", REVERT),
+    (mapping(BisectBatchOnFunctionError=False), "mapping of Orders", PROBLEM, "is False", REVERT),
+    (mapping(DestinationConfig={}), "mapping of Orders", PROBLEM, QUEUE, REVERT),
+    (
+        lambda h: h.tables.pop("AdminViewTable"),
+        "view AdminViewTable",
+        PROBLEM,
+        "no table",
+        "backfill",
+    ),
+    (
+        table("AdminViewTable", TableStatus="ARCHIVED"),
+        "view AdminViewTable",
+        PROBLEM,
+        "ARC",
+        "wait",
+    ),
+    (without_index, "view AdminViewTable", PROBLEM, "index GSI1 is gone", "-View -c stage=dev"),
+    (index(0, Backfilling=True), "view AdminViewTable", WARNING, "GSI1 is CREATING", "wait"),
+    (
+        index(0, Projection={"ProjectionType": "ALL"}),
+        "view AdminViewTable",
+        PROBLEM,
+        "carr",
+        "Delete",
+    ),
+    (another_index, "view AdminViewTable", WARNING, "Mine was made by hand", '"IndexName":"Mine"'),
+    (
+        index_never_deployed,
+        "view AdminViewTable",
+        PROBLEM,
+        "question orders-by-st",
+        "adminview apply",
+    ),
+    (lambda h: h.queues.clear(), "queue Letters", PROBLEM, "gone", REVERT),
+    (
+        lambda h: h.queues[QUEUE_URL].update(VisibilityTimeout="5"),
+        *("queue Letters", PROBLEM, "VisibilityTimeout is 5, and deployed was 360", REVERT),
+    ),
+    (
+        lambda h: h.queues[QUEUE_URL].update(ApproximateNumberOfMessagesNotVisible="2"),
+        *("queue Letters", WARNING, "letters: 2 taken up", "adminview dlq list --stage dev"),
+    ),
+    (lambda h: h.functions.pop("sync"), "function SyncFunction", PROBLEM, "gone", REVERT),
+    (
+        lambda h: h.functions["sync"].update(State="Failed"),
+        "function SyncFunction",
+        PROBLEM,
+        "F",
+        "-",
+    ),
+    (
+        lambda h: h.functions["sync"].update(LastUpdateStatus="Failed"),
+        *("function SyncFunction", PROBLEM, "last update is Failed", REVERT),
+    ),
+    (
+        lambda h: h.functions["sync"].update(LastUpdateStatus="InProgress"),
+        *("function SyncFunction", WARNING, "InProgress", ""),
+    ),
+    (
+        lambda h: h.functions["sync"].update(Role="arn:another"),
+        *("function SyncFunction", PROBLEM, "its role is arn:another", REVERT),
+    ),
+    (
+        lambda h: h.concurrency.update(sync=0),
+        *("function SyncFunction", PROBLEM, "throttled to nothing", "delete-function-concurrency"),
+    ),
+    (
+        lambda h: h.concurrency.update(sync=3),
+        *("function SyncFunction", WARNING, "concurrency is 3, and deployed was None", REVERT),
+    ),
+    (lambda h: h.rules.clear(), "schedule ReplayRule", PROBLEM, "gone", RECOVERY),
+    (
+        lambda h: h.rules["replay-rule"].update(State="DISABLED"),
+        *("schedule ReplayRule", PROBLEM, "disabled", "aws events enable-rule --name replay-rule"),
+    ),
+    (lambda h: h.machines.clear(), "state machine Machine", PROBLEM, "gone", RECOVERY),
+    (
+        lambda h: h.machines[MACHINE].update(status="DELETING"),
+        *("state machine Machine", PROBLEM, "DELETING", RECOVERY),
+    ),
+    (
+        lambda h: h.alarms["age"].update(StateValue="ALARM"),
+        *("alarms of AdminView-dev-Watch", PROBLEM, "age rings", "Runbook#age"),
+    ),
+    (
+        lambda h: h.alarms["age"].update(ActionsEnabled=False),
+        *("alarms of AdminView-dev-Watch", WARNING, "tells nobody", "--alarm-names age"),
+    ),
+    (lambda h: h.alarms.clear(), "alarms of AdminView-dev-Watch", PROBLEM, "age is gone", "Watch"),
+    (
+        record("backfill/Orders", done=True),
+        "bulk work",
+        WARNING,
+        "1 of 16",
+        "backfill --source Ord",
+    ),
+    (record("sweep/*", done=False), "bulk work", WARNING, "0 of 16", "adminview sweep --stage dev"),
+    (
+        record("migrate/orders-delivery-date", done=True),
+        "bulk work",
+        WARNING,
+        "1 of",
+        "migrate ord",
+    ),
+    (record("sweep/*", done=False, until=NOW + 9), "bulk work", WARNING, "is at work on it", ""),
+]
+
+
+@pytest.mark.parametrize(("change", "name", "state", "seen", "do"), CASES)
+def test_what_is_wrong_is_named_with_what_to_do_and_nothing_else_is(
+    change: Break, name: str, state: State, seen: str, do: str
+) -> None:
+    here = sound()
+    change(here)
+    found = here.examine()
+    assert others_than_ok(found) == [name]
+    assert (found[name].state, seen in found[name].seen) == (state, True), found[name].seen
+    assert do in " ".join(found[name].do)
+    assert "secret" not in found[name].seen

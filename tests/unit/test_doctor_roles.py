@@ -1,0 +1,176 @@
+"""Roles are told from what they were deployed with: too little, too much, or refused from above."""
+
+from typing import Any
+
+import pytest
+
+from cli.doctoring.finding import Finding, State
+from cli.doctoring.references import resolve
+from lambdas.model.errors import SettingsError
+from tests.doctor_lab import QUEUE, ROLE, SYNC, VIEW, Deployment, sound
+from tests.fakes import refusal
+
+DENIED = refusal("AccessDenied", "SimulatePrincipalPolicy", 403)
+RESTORE = f"npx cdk deploy {SYNC} -c stage=dev --exclusively --revert-drift"
+
+
+@pytest.fixture
+def here() -> Deployment:
+    """Begin with nothing wrong."""
+    return sound()
+
+
+def role_of(here: Deployment) -> Finding:
+    return here.examine()["role Role"]
+
+
+def test_a_role_that_lost_a_statement_cannot_do_what_it_must(here: Deployment) -> None:
+    here.policy().pop(1)
+    here.denied["sqs:SendMessage"] = {"EvalDecision": "implicitDeny"}
+    found = role_of(here)
+    assert found.state is State.PROBLEM
+    assert found.seen == f"it may not sqs:SendMessage on {QUEUE} (implicitDeny)"
+    assert found.do == (RESTORE,)
+
+
+@pytest.mark.parametrize(
+    ("detail", "words"),
+    [
+        (
+            {"PermissionsBoundaryDecisionDetail": {"AllowedByPermissionsBoundary": False}},
+            "its permissions boundary",
+        ),
+        (
+            {"OrganizationsDecisionDetail": {"AllowedByOrganizations": False}},
+            "a policy of the organization",
+        ),
+    ],
+)
+def test_a_refusal_from_above_the_role_is_not_mended_by_a_deployment(
+    here: Deployment, detail: dict[str, Any], words: str
+) -> None:
+    here.denied["dynamodb:BatchWriteItem"] = {"EvalDecision": "implicitDeny", **detail}
+    found = role_of(here)
+    assert (found.state, found.seen) == (
+        State.PROBLEM,
+        f"it may not dynamodb:BatchWriteItem on {VIEW} ({words})",
+    )
+    assert found.do == (f"let whoever is in charge widen {words}",)
+
+
+def test_a_role_that_was_given_more_is_a_warning(here: Deployment) -> None:
+    here.policy().append({"Effect": "Allow", "Action": "dynamodb:*", "Resource": "*"})
+    here.attached.append("arn:aws:iam::aws:policy/AdministratorAccess")
+    found = role_of(here)
+    assert found.state is State.WARNING
+    assert "more was given to it by hand: dynamodb:* on *" in found.seen
+    assert "attached by hand: arn:aws:iam::aws:policy/AdministratorAccess" in found.seen
+
+
+def test_a_condition_that_was_added_makes_another_grant(here: Deployment) -> None:
+    here.policy()[0]["Condition"] = {"Bool": {"aws:ViaAWSService": "true"}}
+    here.denied["dynamodb:BatchWriteItem"] = {"EvalDecision": "implicitDeny"}
+    assert role_of(here).state is State.PROBLEM
+
+
+def test_the_same_in_other_words_is_a_warning_if_it_can_be_done(here: Deployment) -> None:
+    here.policy()[1]["Action"] = "sqs:Send*"
+    found = role_of(here)
+    assert found.state is State.WARNING
+    assert f"given in other words: sqs:SendMessage on {QUEUE}" in found.seen
+
+
+def test_what_is_not_simulated_is_judged_by_the_text_and_said(here: Deployment) -> None:
+    here.refused["simulate_principal_policy"] = DENIED
+    found = role_of(here)
+    assert found.state is State.WARNING
+    assert "iam:SimulatePrincipalPolicy: AWS answered AccessDenied" in found.seen
+    assert found.do == ("let whoever runs this call iam:SimulatePrincipalPolicy",)
+    here.policy().pop(1)
+    found = role_of(here)
+    assert found.state is State.PROBLEM
+    assert f"it lacks sqs:SendMessage on {QUEUE}" in found.seen
+
+
+def test_a_role_that_nobody_may_look_at_is_unknown_and_not_ok(here: Deployment) -> None:
+    here.refused["simulate_principal_policy"] = DENIED
+    here.refused["list_role_policies"] = refusal("AccessDenied", "ListRolePolicies", 403)
+    found = role_of(here)
+    assert (found.state, found.do) == (
+        State.UNKNOWN,
+        ("let whoever runs this call iam:ListRolePolicies",),
+    )
+
+
+def test_a_role_whose_text_is_hidden_is_judged_by_the_simulation(here: Deployment) -> None:
+    here.refused["get_role_policy"] = refusal("AccessDenied", "GetRolePolicy", 403)
+    assert role_of(here).state is State.WARNING
+    here.denied["sqs:SendMessage"] = {"EvalDecision": "explicitDeny"}
+    assert role_of(here).state is State.PROBLEM
+
+
+def test_a_role_that_is_gone_is_a_problem(here: Deployment) -> None:
+    here.roles.clear()
+    assert (role_of(here).state, role_of(here).seen) == (State.PROBLEM, "it is gone")
+
+
+def test_a_policy_beside_the_role_and_an_attached_one_are_part_of_it(here: Deployment) -> None:
+    managed = "arn:aws:iam::aws:policy/ReadOnlyAccess"
+    statement = {"Effect": "Allow", "Action": "sqs:DeleteMessage", "Resource": QUEUE}
+    asked = {"PolicyDocument": {"Statement": statement}, "Roles": [{"Ref": "Role01234567"}]}
+    stack = here.stacks[SYNC]
+    stack["template"]["Resources"]["Beside"] = {"Type": "AWS::IAM::Policy", "Properties": asked}
+    stack["template"]["Resources"]["Role01234567"]["Properties"]["ManagedPolicyArns"] = [managed]
+    stack["resources"].append({"LogicalResourceId": "Beside", "ResourceType": "AWS::IAM::Policy"})
+    here.refused["simulate_principal_policy"] = DENIED
+    seen = role_of(here).seen
+    assert f"it lacks sqs:DeleteMessage on {QUEUE}" in seen
+    assert f"it lost {managed}" in seen
+    here.roles["sync-role"]["Beside"] = {"Statement": [statement]}
+    here.attached.append(managed)
+    assert role_of(here).seen.startswith("in part it was not looked at")
+
+
+def test_an_action_that_takes_no_resource_is_not_simulated(here: Deployment) -> None:
+    here.denied["dynamodb:ListStreams"] = {"EvalDecision": "implicitDeny"}
+    assert role_of(here).state is State.OK
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("plain", "plain"),
+        ({"Ref": "AWS::AccountId"}, "111122223333"),
+        ({"Ref": "SyncFunction01234567"}, "sync"),
+        ({"Fn::GetAtt": ["Role01234567", "Arn"]}, ROLE),
+        ({"Fn::GetAtt": ["Letters01234567", "Arn"]}, QUEUE),
+        ({"Fn::ImportValue": "AdminView-dev-View:ViewArn"}, VIEW),
+        (
+            {"Fn::GetStackOutput": {"StackName": "AdminView-dev-View", "OutputName": "ViewArn"}},
+            VIEW,
+        ),
+        ({"Fn::Join": [":", ["a", {"Ref": "AWS::Region"}]]}, "a:eu-west-1"),
+        ({"Fn::Select": [1, {"Fn::Split": [":", "a:b:c"]}]}, "b"),
+    ],
+)
+def test_references_of_a_template_are_what_was_made(
+    here: Deployment, value: Any, expected: str
+) -> None:
+    site = here.site()
+    assert resolve(value, site.part("Sync"), site) == expected
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"Ref": "Nobody"},
+        {"Fn::GetAtt": ["Letters01234567", "QueueName"]},
+        {"Fn::GetAtt": ["FollowOrders", "Arn"]},
+        {"Fn::ImportValue": "another:output"},
+        {"Fn::Sub": "x"},
+    ],
+)
+def test_a_reference_that_cannot_be_told_is_not_guessed(here: Deployment, value: Any) -> None:
+    site = here.site()
+    with pytest.raises(SettingsError, match="it cannot be told what"):
+        resolve(value, site.part("Sync"), site)

@@ -1,0 +1,201 @@
+"""What AWS does not tell is unknown, and the rest is looked at all the same."""
+
+import json
+from typing import Any
+
+import boto3
+import pytest
+from botocore.exceptions import EndpointConnectionError
+from typer.testing import CliRunner, Result
+
+from cli.doctoring.asking import look
+from cli.doctoring.finding import Check, Fault, Finding, State
+from cli.main import app
+from tests.doctor_lab import SYNC, Deployment, sound, stream
+from tests.fakes import refusal
+from tests.shop import registry
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch) -> Deployment:
+    """Begin with nothing wrong, and let the command find it."""
+    deployment = sound()
+    monkeypatch.setattr(boto3, "client", lambda service, **_: deployment.client(service))
+    monkeypatch.setattr("cli.doctor.registry", registry)
+    monkeypatch.setenv("COLUMNS", "200")
+    return deployment
+
+
+def adminview(*words: str) -> Result:
+    result = CliRunner().invoke(app, ["doctor", *words])
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def states(here: Deployment, state: State) -> list[str]:
+    return [one.name for one in here.examine().values() if one.state is state]
+
+
+def test_a_call_that_is_denied_is_unknown_and_names_the_permission(here: Deployment) -> None:
+    code = refusal("AccessDeniedException", "GetFunctionConfiguration", 403)
+    here.refused["get_function_configuration"] = code
+    found = here.examine()
+    assert states(here, State.UNKNOWN) == ["function SyncFunction", "function ApiFunction"]
+    one = found["function SyncFunction"]
+    assert one.seen == "lambda:GetFunctionConfiguration: AWS answered AccessDeniedException"
+    assert one.do == ("let whoever runs this call lambda:GetFunctionConfiguration",)
+    assert states(here, State.PROBLEM) == []
+
+
+def test_a_service_that_does_not_answer_is_not_waited_for_again(here: Deployment) -> None:
+    here.refused["describe_rule"] = EndpointConnectionError(endpoint_url="https://events")
+    here.stacks["AdminView-dev-Recovery"]["resources"].append(
+        {
+            "LogicalResourceId": "Second",
+            "ResourceType": "AWS::Events::Rule",
+            "PhysicalResourceId": "second",
+        }
+    )
+    aws = here.aws()
+    with pytest.raises(Exception, match="no answer of AWS: EndpointConnectionError"):
+        aws.ask("events", "DescribeRule", Name="replay-rule")
+    tries = here.asked.count("describe_rule")
+    with pytest.raises(Exception, match="no answer of AWS: EndpointConnectionError"):
+        aws.ask("events", "DescribeRule", Name="second")
+    assert here.asked.count("describe_rule") == tries
+    assert states(here, State.UNKNOWN) == ["schedule ReplayRule", "schedule Second"]
+
+
+def test_a_refusal_is_asked_again_for_the_next_thing(here: Deployment) -> None:
+    here.refused["describe_table"] = refusal("AccessDeniedException", "DescribeTable")
+    aws = here.aws()
+    for _ in range(2):
+        with pytest.raises(Exception, match="AccessDenied"):
+            aws.ask("dynamodb", "DescribeTable", TableName="Orders")
+    assert here.asked.count("describe_table") == 2
+
+
+def test_a_stack_that_cannot_be_read_is_unknown_and_what_is_in_it_is_left_out(
+    here: Deployment,
+) -> None:
+    here.refused["describe_stacks"] = refusal("AccessDenied", "DescribeStacks", 403)
+    found = here.examine()
+    assert {one.state for one in found.values()} == {State.UNKNOWN}
+    assert [*found] == [f"stack {name}" for name in here.stacks]
+
+
+def test_a_sync_stack_of_another_version_is_said_once_for_all_sources(here: Deployment) -> None:
+    here.output(SYNC, "Settings", "not JSON")
+    here.output(SYNC, "Mappings", "not JSON")
+    found = here.examine()
+    assert found["sources"].seen.startswith(f"stack {SYNC!r} has no output 'Settings'")
+    assert states(here, State.UNKNOWN) == ["sources", "mappings", "bulk work"]
+
+
+def test_a_check_that_is_surprised_is_unknown_and_quotes_nothing() -> None:
+    def surprised() -> Any:
+        raise KeyError("customer")
+
+    found = look(Check("it", surprised))
+    assert (found.state, "customer" in found.seen) == (State.UNKNOWN, False)
+    assert "KeyError" in found.seen
+
+
+def test_sources_that_are_all_others_tables_need_no_stack(here: Deployment) -> None:
+    del here.stacks["AdminView-dev-Sources"]
+    assert states(here, State.PROBLEM) == ["stack AdminView-dev-Sources"]
+    for name, one in here.stacks[SYNC]["template"]["Resources"].items():
+        if name.startswith("Follow"):
+            literal = stream(name.removeprefix("Follow"))
+            one["Properties"] = {**one["Properties"], "EventSourceArn": literal}
+    assert states(here, State.PROBLEM) == []
+
+
+def test_a_stage_that_is_not_watched_has_no_alarms_to_look_at(here: Deployment) -> None:
+    del here.stacks["AdminView-dev-Watch"]
+    found = here.examine()
+    assert [name for name in found if "Watch" in name or "alarm" in name] == []
+
+
+@pytest.mark.parametrize(("kept", "warnings"), [({}, 1), ({"DeletionPolicy": "Retain"}, 0)])
+def test_who_follows_another_stream_of_our_own_table_is_told_what_becomes_of_the_table(
+    here: Deployment, kept: dict[str, str], warnings: int
+) -> None:
+    here.stacks["AdminView-dev-Sources"]["template"]["Resources"]["Orders"].update(kept)
+    here.tables["Orders"]["LatestStreamArn"] = stream("Orders", "2027-01-01T00:00:00.000")
+    (do,) = here.examine()["mapping of Orders"].do
+    assert "adminview verify --source Orders --repair --stage dev" in do
+    assert do.count("AdminView-dev-Sources deletes Orders") == warnings
+
+
+def test_models_that_differ_while_a_plan_is_carried_out_are_a_warning(here: Deployment) -> None:
+    asked = here.stacks["AdminView-dev-Api"]["template"]["Resources"]["ApiFunction"]["Properties"]
+    asked["Environment"] = {"Variables": {"ADMINVIEW_MODEL": "newer"}}
+    here.output("AdminView-dev-Api", "Questions", json.dumps({"building": {"new": None}}))
+    found = here.examine()
+    assert found["model"].state is State.WARNING
+    assert states(here, State.PROBLEM) == []
+
+
+def test_an_index_of_a_question_that_is_being_built_need_not_be_there(here: Deployment) -> None:
+    view = here.stacks["AdminView-dev-View"]["template"]["Resources"]["View"]["Properties"]
+    for table in (view, here.tables["AdminViewTable"]):
+        table["GlobalSecondaryIndexes"] = table["GlobalSecondaryIndexes"][1:]
+    assert states(here, State.PROBLEM) == ["view AdminViewTable"]
+    told: Any = {"building": {"orders-by-status": None, "payments-by-status": None}}
+    here.output("AdminView-dev-Api", "Questions", json.dumps(told))
+    assert states(here, State.PROBLEM) == []
+    told = {"building": {"orders-by-status": "Older", "payments-by-status": None}}
+    here.output("AdminView-dev-Api", "Questions", json.dumps(told))
+    assert "no index Older, which question" in here.examine()["view AdminViewTable"].seen
+
+
+def test_the_command_ends_well_if_all_is_well_or_only_a_warning(here: Deployment) -> None:
+    assert adminview("--stage", "dev").exit_code == 0
+    here.policy().append({"Effect": "Allow", "Action": "s3:*", "Resource": "*"})
+    result = adminview("--stage", "dev")
+    assert result.exit_code == 0
+    assert "in order: " in result.stdout
+    assert "1 warning" in result.stdout
+
+
+@pytest.mark.parametrize("broken", ["describe_rule", "simulate_principal_policy"])
+def test_the_command_fails_if_something_is_wrong_or_unknown(here: Deployment, broken: str) -> None:
+    if broken == "describe_rule":
+        here.refused[broken] = refusal("AccessDenied", "DescribeRule", 403)
+    else:
+        here.denied["sqs:SendMessage"] = {"EvalDecision": "explicitDeny"}
+    result = adminview("--stage", "dev")
+    assert result.exit_code == 1
+    assert "not in order: " in result.stdout
+
+
+def test_machines_are_told_everything_as_json(here: Deployment) -> None:
+    here.concurrency["sync"] = 0
+    result = adminview("--json")
+    told = json.loads(result.stdout)
+    assert (result.exit_code, told["status"]) == (1, 1)
+    assert told["counts"]["problem"] == 1
+    (problem,) = [one for one in told["findings"] if one["state"] == "problem"]
+    assert problem == {
+        "name": "function SyncFunction",
+        "state": "problem",
+        "seen": "it is throttled to nothing: its reserved concurrency is 0",
+        "do": ["aws lambda delete-function-concurrency --function-name sync"],
+    }
+
+
+def test_what_to_do_is_printed_whole_so_that_it_can_be_copied(
+    here: Deployment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    here.mappings["id-Orders"]["State"] = "Disabled"
+    lines = adminview().stdout.splitlines()
+    assert "  aws lambda update-event-source-mapping --enabled --uuid id-Orders" in lines
+
+
+def test_the_worst_of_several_faults_is_what_counts_and_advice_is_given_once() -> None:
+    faults = [Fault("a", "x", State.WARNING), Fault("b", "x"), Fault("c", "y", State.UNKNOWN)]
+    found = Finding.of("it", faults, "")
+    assert (found.state, found.seen, found.do) == (State.PROBLEM, "a; b; c", ("x", "y"))
