@@ -26,13 +26,17 @@ SOUND, UNSOUND = 0, 1
 
 
 def doctor(*, as_json: Json = False, stage: Stage = None, prefix: Prefix = "") -> None:
-    """Look at a deployment: stacks, streams, mappings, indexes, letters, functions, roles, alarms.
+    """Check a deployment, and print what to do.
 
-    Nothing is changed, and no item is read. Each check is ok, a warning (it works, and somebody
-    should know: letters wait, a change of the model is under way, a role may do more than it was
-    deployed with), a problem, or unknown (AWS would not tell). What to do is printed below.
+    Looked at: stacks, tables and streams, mappings, indexes, letters,
+    functions, roles, schedules, alarms, bulk work. Nothing is changed, and no
+    item of a source or of the view is read.
 
-    Exit status: 0 if all is ok or a warning, 1 if something is a problem or unknown.
+    Each check is ok; a warning (it works, and somebody should know: letters
+    wait, a change of the model is under way, a role may do more than was
+    deployed); a problem; or unknown (AWS would not tell).
+
+    Exit status: 0 all is ok or a warning, 1 something is a problem or unknown.
     """
     named = stage or STAGE
     aws = Aws()
