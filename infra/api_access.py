@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from json import JSONDecodeError, loads
 from typing import Any, Final
 
+from infra.entry import read_object
 from lambdas.model.errors import SettingsError
 
 ISSUER, AUDIENCE, ORIGINS = "jwtIssuer", "jwtAudience", "corsOrigins"
@@ -26,30 +26,15 @@ class ApiAccess:
     @classmethod
     def read(cls, given: object) -> "ApiAccess":
         """Read the context's `api`, which `-c` hands over as text, or say what is wrong in it."""
-        try:
-            entries = loads(given) if isinstance(given, str) and given else given or {}
-        except JSONDecodeError as error:
-            msg = f"context api: not JSON ({error})"
-            raise SettingsError(msg) from error
-        for problem in _problems(entries):
+        entries = read_object("api", given, example=EXAMPLE, known=KEYS)
+        for problem in (*_jwt_problems(entries), *_origin_problems(entries)):
             msg = f"context api: {problem}"
             raise SettingsError(msg)
-        assert isinstance(entries, Mapping)
         return cls(
             entries.get(ISSUER) or "",
             tuple(entries.get(AUDIENCE) or ()),
             tuple(entries.get(ORIGINS) or ()),
         )
-
-
-def _problems(given: object) -> Iterator[str]:
-    if not isinstance(given, Mapping):
-        yield f"found {type(given).__name__}; expected an object such as {EXAMPLE}"
-        return
-    if unknown := sorted(set(given) - set(KEYS)):
-        yield f"unknown {', '.join(map(repr, unknown))}; there are {', '.join(KEYS)}"
-    yield from _jwt_problems(given)
-    yield from _origin_problems(given)
 
 
 def _jwt_problems(given: Mapping[str, Any]) -> Iterator[str]:

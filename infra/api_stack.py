@@ -17,6 +17,7 @@ from aws_cdk.aws_apigateway import AccessLogFormat
 from constructs import Construct
 
 from infra.api_access import ApiAccess
+from infra.constructs.log_group import LogGroup
 from infra.constructs.python_function import PythonFunction
 from infra.context import Deployment
 from infra.sources_stack import FollowedTable
@@ -82,7 +83,7 @@ class ApiStack(Stack):
             timeout=Duration.seconds(TIMEOUT_SECONDS),
             environment=settings.to_env() | pulse.to_env() | Building(building).to_env(),
             statements=_may_read(view_table, registry, deployment.wave),
-            stage=stage,
+            deployment=deployment,
         ).function
         access = deployment.api
         self.api = gateway.HttpApi(
@@ -101,9 +102,7 @@ class ApiStack(Stack):
             self.api.add_routes(
                 path=path, methods=[gateway.HttpMethod.GET], integration=integration
             )
-        access_logs = logs.LogGroup(
-            self, "AccessLogs", retention=stage.log_retention, removal_policy=stage.removal_policy
-        )
+        access_logs = LogGroup(self, "AccessLogs", deployment=deployment)
         gateway.HttpStage(
             self,
             "Stage",

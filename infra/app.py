@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import aws_cdk as cdk
 
 from infra.api_stack import ApiStack
-from infra.context import KEYS, Deployment
+from infra.context import Deployment
 from infra.recovery_stack import RecoveryStack
 from infra.sources_stack import FollowedTable, SourcesStack
 from infra.sync_stack import SyncStack
@@ -15,8 +15,7 @@ from lambdas.model import Migration, Registry
 
 def build(app: cdk.App, registry: Registry, migrations: Iterable[Migration] = ()) -> None:
     """Add the stacks of one deployment, as the context describes it. What holds data is apart."""
-    context = {key: app.node.try_get_context(key) for key in KEYS}
-    deployment = Deployment.read(context, registry)
+    deployment = Deployment.read(app.node.get_all_context(), registry)
     followed = tuple(_follow(app, registry, deployment))
     view = ViewStack(app, deployment.stack("View"), registry=registry, deployment=deployment)
     sync = SyncStack(
@@ -48,8 +47,8 @@ def build(app: cdk.App, registry: Registry, migrations: Iterable[Migration] = ()
         view_table=view.table,
         followed=followed,
     )
-    cdk.Tags.of(app).add("app", "adminview")
-    cdk.Tags.of(app).add("stage", deployment.stage.name)
+    for name, value in deployment.tags.items():
+        cdk.Tags.of(app).add(name, value)
 
 
 def _follow(app: cdk.App, registry: Registry, deployment: Deployment) -> Iterator[FollowedTable]:

@@ -2,35 +2,61 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from json import JSONDecodeError, loads
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from aws_cdk import aws_kms as kms
+from constructs import Construct
+
 from infra.api_access import ApiAccess
+from infra.budgets import within_budgets
+from infra.customer_key import CustomerKey
+from infra.entry import read_object
 from infra.imported_table import ImportedTable
+from infra.network import Network
 from infra.stages import Stage, stage_named
+from infra.strange_keys import check_keys
+from infra.tags import read_tags
 from infra.wave import Wave
+from lambdas.aws.progress_table import progress_table
 from lambdas.aws.settings import stack_name
 from lambdas.model import Registry, Source
 from lambdas.model.errors import SettingsError
 from lambdas.model.row import VIEW_TABLE
 from lambdas.model.source import TABLE_NAME
 
-KEYS: Final = ("stage", "prefix", "sources", "api", "wave")
+KEYS: Final = (
+    "stage",
+    "prefix",
+    "sources",
+    "api",
+    "budgets",
+    "customerKeyArn",
+    "tags",
+    "tracing",
+    "vpc",
+    "wave",
+)
 STACK_NAME_LIMIT: Final = 128  # characters, set by CloudFormation
+SOURCES_EXAMPLE: Final = (
+    '{"Orders": {"tableName": "…", "streamArn": "…", "streamViewType": "NEW_AND_OLD_IMAGES"}}'
+)
 # Tables and stacks both carry it, and a stack's name takes no more than this.
 PREFIX: Final = re.compile(r"([A-Za-z][A-Za-z0-9-]*)?")
 
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """The stage, what names begin with, which sources exist already, who may ask, and what."""
+    """All that two deployments of the same view files may differ in."""
 
-    stage: Stage
-    prefix: str
-    imported: Mapping[str, ImportedTable]
+    stage: Stage  # with the budgets and the tracing that were asked for
+    prefix: str  # what names begin with
+    imported: Mapping[str, ImportedTable]  # sources that exist already
     api: ApiAccess
     wave: Wave
+    customer_key: CustomerKey | None = None  # None: AWS-managed ones
+    network: Network | None = None  # None: functions run in no VPC of ours
+    tags: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def view_table(self) -> str:
@@ -46,16 +72,25 @@ class Deployment:
         found = self.imported.get(source.name)
         return found.table_name if found else f"{self.prefix}{source.name}"
 
+    def key_in(self, scope: Construct) -> kms.IKey | None:
+        """Let the stack of *scope* know the customer's key; None if AWS manages the keys."""
+        return self.customer_key.imported(scope) if self.customer_key else None
+
     @classmethod
     def read(cls, context: Mapping[str, Any], registry: Registry) -> "Deployment":
         """Read the context, or say what is wrong in it and what would be right."""
+        check_keys(context, KEYS, registry)
+        stage = _traced(stage_named(context.get("stage") or "dev"), context.get("tracing"))
         entries = _sources(context.get("sources"), registry)
         deployment = cls(
-            stage_named(context.get("stage") or "dev"),
+            within_budgets(stage, context.get("budgets"), registry),
             _prefix(context.get("prefix") or ""),
             {name: ImportedTable.read(name, given) for name, given in entries.items()},
             ApiAccess.read(context.get("api")),
             Wave.read(context.get("wave"), registry),
+            customer_key=CustomerKey.read(context.get("customerKeyArn")),
+            network=Network.read(context.get("vpc")),
+            tags=read_tags(context.get("tags"), stage),
         )
         for problem in deployment._problems(registry):
             raise SettingsError(problem)
@@ -63,13 +98,16 @@ class Deployment:
 
     def _problems(self, registry: Registry) -> Iterator[str]:
         """Find tables that cannot be told apart: records are routed by the table's name."""
-        taken = {self.view_table: "the view itself"}
+        taken = {
+            self.view_table: "the view itself",
+            progress_table(self.view_table): "the progress of bulk work",
+        }
         for source in registry.sources:
             table = self.table_of(source)
             if table in taken:
                 yield (
                     f"context sources: table {table!r} stands behind {taken[table]} and behind "
-                    f"source {source.name!r}; a table has one source, and the view is none"
+                    f"source {source.name!r}; a table has one source, and our own have none"
                 )
             taken[table] = f"source {source.name!r}"
         if len(longest := self.stack("Recovery")) > STACK_NAME_LIMIT:
@@ -80,18 +118,8 @@ class Deployment:
 
 
 def _sources(given: object, registry: Registry) -> Mapping[str, object]:
-    """Read the table of imported sources, which `-c` hands over as text."""
-    try:
-        entries = loads(given) if isinstance(given, str) and given else given or {}
-    except JSONDecodeError as error:
-        msg = f"context sources: not JSON ({error})"
-        raise SettingsError(msg) from error
-    if not isinstance(entries, Mapping):
-        msg = (
-            f"context sources: found {type(entries).__name__}; expected an object such as "
-            '{"Orders": {"tableName": ..., "streamArn": ..., "streamViewType": ...}}'
-        )
-        raise SettingsError(msg)
+    """Read the table of imported sources, each of which must be declared."""
+    entries = read_object("sources", given, example=SOURCES_EXAMPLE)
     declared = sorted(source.name for source in registry.sources)
     for name in entries:
         if name not in declared:
@@ -111,3 +139,14 @@ def _prefix(given: object) -> str:
         "it has a letter first, then A-Z a-z 0-9 -, as in 'team-a-'"
     )
     raise SettingsError(msg)
+
+
+def _traced(stage: Stage, given: object) -> Stage:
+    """Switch tracing on or off, if the context says so; `-c` hands it over as text."""
+    if given in (None, ""):
+        return stage
+    switch = {"true": True, "false": False}.get(str(given).lower())
+    if switch is None:
+        msg = f"context tracing: {given!r} is neither true nor false, nor empty: as the stage says"
+        raise SettingsError(msg)
+    return replace(stage, tracing=switch)

@@ -64,9 +64,13 @@ class RecoveryStack(Stack):
         stage = deployment.stage
         super().__init__(scope, id_, termination_protection=stage.protect, **kwargs)
         self._stage = stage
-        self._function = partial(PythonFunction, self, stage=stage)
+        self._function = partial(PythonFunction, self, deployment=deployment)
+        self._machine = partial(SegmentMachine, self, deployment=deployment)
+        self._limits = _said(max_rcu=stage.read_units, max_wcu=stage.write_units)
         self._environment = settings.to_env()
-        self._add_replay(view_table, dead_letters, followed)
+        # It alone reads streams itself.
+        streams = deployment.network.environment() if deployment.network else {}
+        self._add_replay(may_replay(view_table, dead_letters, followed), streams)
         self._add_verify(view_table, followed)
         # Protected like the view. A note of work that was not ended is the only trace of rows that
         # may have been written for items deleted since; with the work, the keys in it end too.
@@ -75,7 +79,7 @@ class RecoveryStack(Stack):
             "Progress",
             name=progress_table(deployment.view_table),
             key=(PK, SK),
-            stage=stage,
+            deployment=deployment,
         )
         self._add_backfill(
             may_backfill(view_table, dead_letters, followed, mappings, self.progress),
@@ -85,10 +89,7 @@ class RecoveryStack(Stack):
             self._add_migrate(migrated)
 
     def _add_replay(
-        self,
-        view_table: dynamodb.ITableV2,
-        dead_letters: sqs.IQueue,
-        followed: Sequence[FollowedTable],
+        self, statements: Sequence[iam.PolicyStatement], environment: Mapping[str, str]
     ) -> None:
         replay = self._function(
             "Replay",
@@ -96,8 +97,8 @@ class RecoveryStack(Stack):
             description="Reconciles what the dead letters name",
             memory_mb=MEMORY_MB,
             timeout=Duration.seconds(REPLAY_SECONDS),
-            environment=self._environment,
-            statements=may_replay(view_table, dead_letters, followed),
+            environment={**self._environment, **environment},
+            statements=statements,
         ).function
         if (every := self._stage.replay_every) is not None:
             Repetition(self, "RepeatReplay", function=replay, every=every, event={})
@@ -114,7 +115,7 @@ class RecoveryStack(Stack):
             statements=may_verify(view_table, followed),
         ).function
         if (every := self._stage.verify_every) is not None:
-            event = {"sample": self._stage.verify_sample}
+            event = {"sample": self._stage.verify_sample, **_said(max_rcu=self._stage.read_units)}
             Repetition(self, "RepeatVerify", function=verify, every=every, event=event)
         CfnOutput(self, VERIFY_FUNCTION_OUTPUT, value=verify.function_name)
 
@@ -130,14 +131,12 @@ class RecoveryStack(Stack):
             environment=self._environment | {MAPPINGS: json.dumps(mappings)},
             statements=statements,
         ).function
-        machine = SegmentMachine(
-            self,
+        machine = self._machine(
             "BackfillSegments",
             function=backfill,
-            default={"task": "backfill"},
+            default={"task": "backfill", **self._limits},
             fixed={"step": "begin"},
             comment="Builds AdminViewTable from its source tables, or sweeps it",
-            stage=self._stage,
         ).machine
         CfnOutput(self, BACKFILL_MACHINE_OUTPUT, value=machine.state_machine_arn)
 
@@ -152,13 +151,16 @@ class RecoveryStack(Stack):
             environment=self._environment,
             statements=may_migrate(migrated, self.progress),
         ).function
-        machine = SegmentMachine(
-            self,
+        machine = self._machine(
             "MigrateSegments",
             function=migrate,
-            default={},
+            default=self._limits,
             fixed={"step": "begin", "task": "migrate"},
             comment="Completes old items of source tables",
-            stage=self._stage,
         ).machine
         CfnOutput(self, MIGRATE_MACHINE_OUTPUT, value=machine.state_machine_arn)
+
+
+def _said(**limits: float | None) -> dict[str, float]:
+    """Leave out what nobody limits: an event may not hold it."""
+    return {name: units for name, units in limits.items() if units is not None}

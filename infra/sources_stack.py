@@ -45,7 +45,7 @@ class SourcesStack(Stack):
             source.name,
             name=name,
             key=source.key,
-            stage=deployment.stage,
+            deployment=deployment,
             stream=dynamodb.StreamViewType.NEW_AND_OLD_IMAGES,
         )
         assert table.table_stream_arn, "made with a stream in the line above"

@@ -21,6 +21,14 @@ class Stage:
     log_retention: RetentionDays
     # Importing the X-Ray SDK costs half a second of every cold start: switch it on to look closer.
     tracing: bool = False
+    # Capacity units a second that a verification, a backfill, a sweep or a migration may consume
+    # unless whoever asks for it says otherwise. None: as much as there is.
+    read_units: float | None = None
+    write_units: float | None = None
+    # Executions of the sync that no other function can take from it, and its most at once. None:
+    # what others leave. A new account has 10 in all, and Lambda wants 10 (later 100) to stay
+    # unreserved: there, anything reserved makes the first deployment fail.
+    sync_concurrency: int | None = None
     # By itself, so that the view heals once a corrected view function is deployed. A letter that
     # fails again is written anew each time, so the 14 days that SQS keeps it never run out.
     replay_every: Duration | None = HOURLY
@@ -38,7 +46,15 @@ class Stage:
 
 DEV: Final = Stage("dev", protect=False, log_retention=RetentionDays.ONE_WEEK)
 PROD: Final = Stage(
-    "prod", protect=True, log_retention=RetentionDays.THREE_MONTHS, api_rate=100, api_burst=200
+    "prod",
+    protect=True,
+    log_retention=RetentionDays.THREE_MONTHS,
+    api_rate=100,
+    api_burst=200,
+    # The sync runs once for each shard of each source. A new on-demand table has about 4, and each
+    # carries 1,000 changes a second: 100 is room for 25 such tables, and a tenth of the 1,000
+    # executions that an account has unless it is new. Busier sources need more, by `budgets`.
+    sync_concurrency=100,
 )
 
 STAGES: Final = {stage.name: stage for stage in (DEV, PROD)}

@@ -44,16 +44,7 @@ class SyncStack(Stack):
         # What is deployed, for whoever plans a change of it.
         self.template_options.metadata = {MODEL_METADATA: dumps(registry.description())}
         stage = deployment.stage
-        self.dead_letters = sqs.Queue(
-            self,
-            "DeadLetters",
-            retention_period=Duration.days(LETTER_DAYS),
-            delivery_delay=Duration.seconds(FIRST_TRY_SECONDS),
-            visibility_timeout=Duration.seconds(NEXT_TRY_SECONDS),
-            encryption=sqs.QueueEncryption.SQS_MANAGED,
-            enforce_ssl=True,
-            removal_policy=stage.removal_policy,
-        )
+        self.dead_letters = self._queue(deployment)
         self.settings = Settings(
             view_table=deployment.view_table,
             dead_letter_queue_url=self.dead_letters.queue_url,
@@ -70,7 +61,8 @@ class SyncStack(Stack):
             timeout=Duration.seconds(TIMEOUT_SECONDS),
             environment=self.settings.to_env(),
             statements=_statements(view_table, self.dead_letters, followed),
-            stage=stage,
+            deployment=deployment,
+            reserved_concurrency=stage.sync_concurrency,
         ).function
         self.mappings = {
             table.source.name: StreamSubscription(
@@ -89,6 +81,20 @@ class SyncStack(Stack):
         CfnOutput(self, SETTINGS_OUTPUT, value=self.to_json_string(self.settings.to_env()))
         ids = {source: mapping.ref for source, mapping in self.mappings.items()}
         CfnOutput(self, MAPPINGS_OUTPUT, value=self.to_json_string(ids))
+
+    def _queue(self, deployment: Deployment) -> sqs.Queue:
+        key = deployment.key_in(self)
+        return sqs.Queue(
+            self,
+            "DeadLetters",
+            retention_period=Duration.days(LETTER_DAYS),
+            delivery_delay=Duration.seconds(FIRST_TRY_SECONDS),
+            visibility_timeout=Duration.seconds(NEXT_TRY_SECONDS),
+            encryption=sqs.QueueEncryption.KMS if key else sqs.QueueEncryption.SQS_MANAGED,
+            encryption_master_key=key,
+            enforce_ssl=True,
+            removal_policy=deployment.stage.removal_policy,
+        )
 
 
 def _statements(

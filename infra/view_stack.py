@@ -29,7 +29,7 @@ class ViewStack(Stack):
             "AdminViewTable",
             name=deployment.view_table,
             key=(PK, SK),
-            stage=deployment.stage,
+            deployment=deployment,
             indexes=deployment.wave.indexes(registry),
         )
         CfnOutput(self, "ViewTableName", value=self.table.table_name)

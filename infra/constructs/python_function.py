@@ -1,15 +1,16 @@
 """A function of the `lambdas` package, with its log group and a role of its own."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import cast
 
 from aws_cdk import Duration
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
-from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from infra.bundle import bundle
-from infra.stages import Stage
+from infra.constructs.log_group import LogGroup
+from infra.context import Deployment
 from lambdas.aws.settings import NAMESPACE, SERVICE
 
 
@@ -27,12 +28,12 @@ class PythonFunction(Construct):
         timeout: Duration,
         environment: Mapping[str, str],
         statements: Sequence[iam.PolicyStatement],
-        stage: Stage,
+        deployment: Deployment,
+        reserved_concurrency: int | None = None,
     ) -> None:
         super().__init__(scope, id_)
-        self.log_group = logs.LogGroup(
-            self, "Logs", retention=stage.log_retention, removal_policy=stage.removal_policy
-        )
+        tracing, network = deployment.stage.tracing, deployment.network
+        self.log_group = LogGroup(self, "Logs", deployment=deployment)
         write_log = iam.PolicyStatement(
             actions=["logs:CreateLogStream", "logs:PutLogEvents"],
             resources=[self.log_group.log_group_arn],
@@ -44,13 +45,15 @@ class PythonFunction(Construct):
             "Role",
             assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"),
             inline_policies={
-                "LeastPrivilege": iam.PolicyDocument(statements=[write_log, *statements])
+                "LeastPrivilege": iam.PolicyDocument(
+                    statements=[write_log, *statements, *self._also(statements, deployment)]
+                )
             },
         )
         self.function = lambda_.Function(
             self,
             "Function",
-            code=lambda_.Code.from_asset(str(bundle(tracing=stage.tracing))),
+            code=lambda_.Code.from_asset(str(bundle(tracing=tracing))),
             handler=handler,
             description=description,
             runtime=lambda_.Runtime.PYTHON_3_13,
@@ -59,10 +62,24 @@ class PythonFunction(Construct):
             timeout=timeout,
             role=self.role,
             log_group=self.log_group,
-            tracing=lambda_.Tracing.ACTIVE if stage.tracing else lambda_.Tracing.DISABLED,
+            environment_encryption=deployment.key_in(self),
+            reserved_concurrent_executions=reserved_concurrency,
+            tracing=lambda_.Tracing.ACTIVE if tracing else lambda_.Tracing.DISABLED,
             environment={
                 **environment,
                 "POWERTOOLS_SERVICE_NAME": SERVICE,
                 "POWERTOOLS_METRICS_NAMESPACE": NAMESPACE,
             },
         )
+        if network:
+            made = cast("lambda_.CfnFunction", self.function.node.default_child)
+            made.vpc_config = network.vpc_config
+
+    def _also(
+        self, statements: Sequence[iam.PolicyStatement], deployment: Deployment
+    ) -> Iterator[iam.PolicyStatement]:
+        """Allow what follows from where the function runs, and whose key it meets."""
+        if deployment.customer_key:
+            yield deployment.customer_key.needed_for(statements)
+        if deployment.network:
+            yield from deployment.network.statements(self)

@@ -1,16 +1,16 @@
 """A state machine that works through tables, many segments at once."""
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 from aws_cdk import Duration
 from aws_cdk import aws_lambda as lambda_
-from aws_cdk import aws_logs as logs
 from aws_cdk import aws_stepfunctions as sfn
 from aws_cdk import aws_stepfunctions_tasks as tasks
 from constructs import Construct
 
-from infra.stages import Stage
+from infra.constructs.log_group import LogGroup
+from infra.context import Deployment
 from lambdas.model.errors import SegmentTakenError, ServiceError
 
 # Lambda itself was in trouble, or the function ended without an answer. Nothing is lost by that:
@@ -51,10 +51,10 @@ class SegmentMachine(Construct):
         id_: str,
         *,
         function: lambda_.IFunction,
-        default: Mapping[str, str],
+        default: Mapping[str, Any],
         fixed: Mapping[str, str],
         comment: str,
-        stage: Stage,
+        deployment: Deployment,
     ) -> None:
         super().__init__(scope, id_)
         self._function = function
@@ -69,9 +69,7 @@ class SegmentMachine(Construct):
             },
         )
         begin = self._call("Begin", MERGED, output_path="$.Payload")
-        log_group = logs.LogGroup(
-            self, "Logs", retention=stage.log_retention, removal_policy=stage.removal_policy
-        )
+        log_group = LogGroup(self, "Logs", deployment=deployment)
         self.machine = sfn.StateMachine(
             self,
             "Machine",
@@ -82,7 +80,7 @@ class SegmentMachine(Construct):
             logs=sfn.LogOptions(
                 destination=log_group, level=sfn.LogLevel.ERROR, include_execution_data=False
             ),
-            tracing_enabled=stage.tracing,
+            tracing_enabled=deployment.stage.tracing,
         )
 
     def _each_segment(self) -> sfn.DistributedMap:

@@ -1,12 +1,12 @@
 """DynamoDB tables, as both the sources and the view have them."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, cast
 
 from aws_cdk import aws_dynamodb as dynamodb
 from constructs import Construct
 
-from infra.stages import Stage
+from infra.context import Deployment
 from lambdas.model import Attribute, Index
 
 TYPES: Final = {
@@ -17,7 +17,7 @@ TYPES: Final = {
 
 
 class Table(dynamodb.TableV2):
-    """A table on demand, encrypted with the account's own key, protected as its stage says."""
+    """A table on demand, encrypted with a key of the account, protected as its stage says."""
 
     def __init__(  # noqa: PLR0913 - all are keywords
         self,
@@ -26,10 +26,11 @@ class Table(dynamodb.TableV2):
         *,
         name: str,
         key: Sequence[Attribute],
-        stage: Stage,
+        deployment: Deployment,
         stream: dynamodb.StreamViewType | None = None,
         indexes: Sequence[Index] = (),
     ) -> None:
+        stage = deployment.stage
         partition, *sort = [_attribute(one) for one in key]
         super().__init__(
             scope,
@@ -49,6 +50,11 @@ class Table(dynamodb.TableV2):
             ),
             removal_policy=stage.removal_policy,
         )
+        if customer_key := deployment.customer_key:
+            # Here, for TableV2 takes a key only in a stack that is bound to one region.
+            made = cast("dynamodb.CfnGlobalTable", self.node.default_child)
+            path = "Replicas.0.SSESpecification.KMSMasterKeyId"
+            made.add_property_override(path, customer_key.arn)
 
 
 def _attribute(attribute: Attribute) -> dynamodb.Attribute:
