@@ -1,12 +1,11 @@
 """Templates that the tests share: each takes seconds to synthesize."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from infra.stages import DEV, STAGES
 from lambdas.migrations.orders_delivery_date import delivery_date
+from tests.infra.options import EVERYTHING
 from tests.infra.synthesis import Assembly, imported, synthesize
 from tests.shop import registry
 
@@ -34,10 +33,14 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Assembly:
 
 @pytest.fixture(scope="session")
 def traced(tmp_path_factory: pytest.TempPathFactory) -> Assembly:
-    """Synthesize a stage that traces."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(STAGES, "dev", replace(DEV, tracing=True))
-        return synthesize(registry(), _directory(tmp_path_factory), MIGRATIONS)
+    """Synthesize a deployment that traces."""
+    return synthesize(registry(), _directory(tmp_path_factory), MIGRATIONS, tracing="true")
+
+
+@pytest.fixture(scope="session")
+def everything(tmp_path_factory: pytest.TempPathFactory) -> Assembly:
+    """Synthesize prod with every option that can be asked for."""
+    return synthesize(registry(), _directory(tmp_path_factory), MIGRATIONS, **EVERYTHING)
 
 
 def _directory(factory: pytest.TempPathFactory) -> Path:

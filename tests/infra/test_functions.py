@@ -211,12 +211,6 @@ def test_the_environment_is_the_settings_and_powertools_own(dev: Assembly, funct
 
 
 @each_function
-def test_no_stage_traces_unless_it_says_so(dev: Assembly, prod: Assembly, function: str) -> None:
-    assert "TracingConfig" not in dev.function(function)
-    assert "TracingConfig" not in prod.function(function)
-
-
-@each_function
 def test_a_stage_that_traces_may_send_traces_and_tells_the_function(
     traced: Assembly, function: str
 ) -> None:

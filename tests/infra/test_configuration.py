@@ -1,0 +1,79 @@
+"""docs/configuration.md has a section for every key, and its examples are accepted."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from infra.bundle import ROOT
+from infra.context import KEYS, Deployment
+from infra.network import KEYS as NETWORK_KEYS
+from infra.network import LISTS
+from infra.stages import PROD
+from lambdas.model.errors import SettingsError
+from tests.infra.test_options_deployed import SENDERS
+from tests.shop import registry
+
+TEXT = (ROOT / "docs" / "configuration.md").read_text()
+SECTIONS = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", TEXT, re.DOTALL | re.MULTILINE))
+
+
+def blocks(section: str) -> list[str]:
+    return re.findall(r"```json\n(.*?)```", SECTIONS[section], re.DOTALL)
+
+
+def examples(section: str) -> list[dict[str, Any]]:
+    """Give what is shown as it would stand in cdk.json; what is no such entry is a document."""
+    return [json.loads(f"{{{one}}}") for one in blocks(section) if one.startswith('"')]
+
+
+def test_every_key_has_a_section_and_every_section_is_a_keys() -> None:
+    assert [*SECTIONS] == [*KEYS, "What is not here"]
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_the_examples_of_a_key_are_accepted(key: str) -> None:
+    assert examples(key)
+    for example in examples(key):
+        assert example.keys() == {key}
+        Deployment.read(example, registry())
+
+
+def test_what_is_given_on_the_command_line_is_accepted() -> None:
+    given = dict(re.findall(r"-c '?(\w+)=(\{.*?\}|\S+?)'?(?=\s)", TEXT))
+    assert given.keys() == {"stage", "prefix", "budgets"}
+    assert Deployment.read(given, registry()).stage.read_units == 500
+
+
+def test_the_example_of_a_network_shows_all_that_it_may_hold() -> None:
+    (example,) = examples("vpc")
+    assert example["vpc"].keys() == {*NETWORK_KEYS}
+    assert LISTS.keys() < example["vpc"].keys()
+
+
+def test_the_defaults_that_are_told_are_those_of_the_stages() -> None:
+    assert f"{PROD.sync_concurrency} in `prod` and none in `dev`" in SECTIONS["budgets"]
+
+
+def test_what_is_said_to_be_refused_is_refused() -> None:
+    assert "a\n`writeShards` in the context is refused" in SECTIONS["What is not here"]
+    with pytest.raises(SettingsError):
+        Deployment.read({"writeShards": {"GSI1": 8}}, registry())
+
+
+def test_the_keys_policy_lets_in_iam_and_the_two_services_that_come_by_themselves() -> None:
+    (text,) = [one for one in blocks("customerKeyArn") if one.startswith("{")]
+    statements = json.loads(text)["Statement"]
+    assert [one["Principal"] for one in statements] == [
+        {"AWS": "arn:aws:iam::111122223333:root"},
+        {"Service": "logs.eu-west-1.amazonaws.com"},
+        {"Service": "cloudwatch.amazonaws.com"},
+    ]
+    for statement in statements[1:]:
+        assert "111122223333" in json.dumps(statement["Condition"]), "only for this account"
+
+
+def test_those_who_send_letters_are_named() -> None:
+    named = ", ".join(SENDERS[:-1]).lower() + f" and {SENDERS[-1].lower()}"
+    assert f"`kms:GenerateDataKey` for {named}" in SECTIONS["customerKeyArn"]

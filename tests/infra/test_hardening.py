@@ -1,0 +1,121 @@
+"""What holds for every resource of every stack: a new one is caught without being named."""
+
+import json
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from tests.infra.options import TAGS
+from tests.infra.synthesis import Assembly, Resource
+
+UNTAGGED = {  # AWS has no tags for them
+    "AWS::ApiGatewayV2::Integration",
+    "AWS::ApiGatewayV2::Route",
+    "AWS::IAM::Policy",
+    "AWS::Lambda::Permission",
+    "AWS::SQS::QueuePolicy",
+}
+DAYS = {"dev": 7, "mixed": 7, "prod": 90, "everything": 90}
+
+every_deployment = pytest.mark.parametrize("deployment", DAYS)
+
+
+@pytest.fixture
+def assembly(deployment: str, request: pytest.FixtureRequest) -> Assembly:
+    found: Assembly = request.getfixturevalue(deployment)
+    return found
+
+
+def resources(assembly: Assembly) -> Iterator[tuple[str, Resource]]:
+    for template in assembly.templates.values():
+        yield from template["Resources"].items()
+
+
+@every_deployment
+def test_every_log_is_one_of_ours_and_ends(assembly: Assembly, deployment: str) -> None:
+    groups = assembly.named("AWS::Logs::LogGroup")
+    for group in groups.values():
+        assert group["Properties"]["RetentionInDays"] == DAYS[deployment]
+    used = {
+        assembly.name(one["Properties"]["LoggingConfig"]["LogGroup"])
+        for one in assembly.resources("AWS::Lambda::Function")
+    }
+    for machine in assembly.resources("AWS::StepFunctions::StateMachine"):
+        (log,) = machine["Properties"]["LoggingConfiguration"]["Destinations"]
+        used.add(assembly.name(log["CloudWatchLogsLogGroup"]["LogGroupArn"]).removesuffix(".Arn"))
+    for stage in assembly.resources("AWS::ApiGatewayV2::Stage"):
+        log = stage["Properties"]["AccessLogSettings"]["DestinationArn"]
+        used.add(assembly.name(log).removesuffix(".Arn"))
+    assert used == groups.keys()
+
+
+@every_deployment
+def test_every_function_and_machine_traces_if_asked_and_only_then(
+    assembly: Assembly, deployment: str
+) -> None:
+    traced = deployment == "everything"
+    for function in assembly.resources("AWS::Lambda::Function"):
+        mode = function["Properties"].get("TracingConfig")
+        assert mode == ({"Mode": "Active"} if traced else None)
+    for machine in assembly.resources("AWS::StepFunctions::StateMachine"):
+        assert machine["Properties"]["TracingConfiguration"] == {"Enabled": traced}
+
+
+def tags_of(resource: Resource) -> list[dict[str, str]]:
+    """Give the tags of a resource, of each replica of a table, as one kind of mapping."""
+    properties = resource["Properties"]
+    found = [one.get("Tags") for one in properties.get("Replicas", [properties])]
+    return [
+        tags if isinstance(tags, dict) else {one["Key"]: one["Value"] for one in tags or []}
+        for tags in found
+    ]
+
+
+@every_deployment
+def test_every_resource_that_can_carry_tags_does(assembly: Assembly, deployment: str) -> None:
+    stage = "prod" if DAYS[deployment] == DAYS["prod"] else "dev"
+    wanted = {"app": "adminview", "stage": stage} | (TAGS if deployment == "everything" else {})
+    for id_, resource in resources(assembly):
+        if resource["Type"] not in UNTAGGED:
+            assert tags_of(resource) == [wanted], f"{resource['Type']} {id_}"
+
+
+def secrets_in(text: str, known: set[str]) -> list[str]:
+    """Find what may be a secret: a private key, an access key, or long and mixed or all hex."""
+    found = re.findall(r"-----BEGIN [A-Z ]+-----|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b", text)
+    for word in re.findall(r"[A-Za-z0-9+/_=-]{30,}", text):
+        mixed = all(re.search(kind, word) for kind in ("[a-z]", "[A-Z]", "[0-9]"))
+        if word not in known and (mixed or re.fullmatch(r"[0-9a-fA-F]+", word)):
+            found.append(word)
+    return found
+
+
+def names_of(assembly: Assembly) -> set[str]:
+    """List the names that the CDK makes up, and the hashes of what it uploads."""
+    names = {
+        name
+        for template in assembly.templates.values()
+        for name in (*template["Resources"], *template.get("Outputs", {}))
+    }
+    functions = assembly.resources("AWS::Lambda::Function")
+    return names | {one["Properties"]["Code"]["S3Key"].partition(".")[0] for one in functions}
+
+
+@pytest.mark.parametrize("deployment", ["dev", "prod", "everything"])
+def test_no_template_holds_what_looks_like_a_secret(assembly: Assembly) -> None:
+    for template in assembly.templates.values():
+        assert secrets_in(json.dumps(template), names_of(assembly)) == []
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+        "AKIAIOSFODNN7EXAMPLE",
+        "-----BEGIN RSA PRIVATE KEY-----",
+        "9f86d081884c7d659a2feaa0c55ad015",
+    ],
+)
+def test_a_secret_would_be_found(secret: str) -> None:
+    assert secrets_in(json.dumps({"Variables": {"TOKEN": secret}}), {"AdminViewTable"}) == [secret]

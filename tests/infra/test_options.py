@@ -1,0 +1,190 @@
+"""What the context asks for is understood in both its forms, or refused with a remedy."""
+
+import json
+from typing import Any
+
+import pytest
+
+from infra.context import KEYS, Deployment
+from infra.customer_key import CustomerKey
+from infra.network import Network
+from infra.stages import PROD
+from lambdas.model.errors import SettingsError
+from tests.infra.options import EVERYTHING, KEY_ARN, STREAMS_ENDPOINT, VPC
+from tests.infra.synthesis import CONTEXT, imported
+from tests.shop import registry
+
+
+def read(**context: Any) -> Deployment:
+    return Deployment.read(context, registry())
+
+
+def refusal(**context: Any) -> str:
+    with pytest.raises(SettingsError) as caught:
+        read(**context)
+    return str(caught.value)
+
+
+def test_cdk_json_shows_every_key_with_what_holds_without_it() -> None:
+    shown = {key: value for key, value in CONTEXT.items() if not key.startswith("@aws-cdk")}
+    assert [*shown] == [*KEYS]
+    assert read(**shown) == read()
+
+
+def test_without_options_there_are_no_key_no_network_no_limits_and_our_own_tags() -> None:
+    deployment = read()
+    assert (deployment.customer_key, deployment.network) == (None, None)
+    assert (deployment.stage.read_units, deployment.stage.write_units) == (None, None)
+    assert deployment.tags == {"app": "adminview", "stage": "dev"}
+
+
+def test_options_are_read_as_they_are_given() -> None:
+    deployment = read(**EVERYTHING)
+    assert deployment.customer_key == CustomerKey(KEY_ARN)
+    subnets, groups = tuple(VPC["subnetIds"]), tuple(VPC["securityGroupIds"])
+    assert deployment.network == Network(subnets, groups, STREAMS_ENDPOINT)
+    assert (deployment.stage.read_units, deployment.stage.write_units) == (500, 0.5)
+    assert deployment.stage.sync_concurrency == 50
+    assert deployment.stage.tracing
+    assert deployment.tags == {"app": "adminview", "stage": "prod", "team": "shop"}
+
+
+def test_options_given_on_the_command_line_arrive_as_text() -> None:
+    as_text = {
+        key: value if isinstance(value, str) else json.dumps(value)
+        for key, value in EVERYTHING.items()
+    }
+    assert read(**as_text) == read(**EVERYTHING)
+
+
+@pytest.mark.parametrize(
+    ("given", "traced"), [(True, True), ("true", True), (False, False), ("false", False)]
+)
+def test_tracing_is_what_the_context_says(given: object, *, traced: bool) -> None:
+    assert read(tracing=given).stage.tracing is traced
+
+
+def test_only_prod_reserves_executions_for_the_sync_unless_the_context_says_so() -> None:
+    """In a new account, where prod is rarely the first, anything reserved is refused."""
+    assert read().stage.sync_concurrency is None
+    assert read(stage="prod").stage.sync_concurrency == PROD.sync_concurrency == 100
+    assert read(budgets={"syncConcurrency": 8}).stage.sync_concurrency == 8
+    off = read(stage="prod", budgets={"syncConcurrency": "none"})
+    assert off.stage.sync_concurrency is None
+
+
+def test_one_budget_alone_leaves_the_others_as_the_stage_has_them() -> None:
+    stage = read(stage="prod", budgets={"readUnits": 1}).stage
+    assert (stage.read_units, stage.write_units, stage.sync_concurrency) == (1, None, 100)
+
+
+OBJECT = "expected an object such as"
+WRONG: dict[str, tuple[dict[str, Any], str]] = {
+    "a key's id": ({"customerKeyArn": "1234abcd-12ab"}, "is not the ARN of a KMS key, such as"),
+    "an alias": ({"customerKeyArn": KEY_ARN.replace("key/", "alias/")}, "an alias will not do"),
+    "no text": ({"customerKeyArn": {"arn": KEY_ARN}}, "aws kms describe-key"),
+    "no JSON": ({"budgets": "{"}, "not JSON (Expecting property name"),
+    "a list of budgets": ({"budgets": [1]}, f"found list; {OBJECT}"),
+    "an unknown budget": (
+        {"budgets": {"readunits": 1}},
+        "unknown 'readunits'; there are readUnits, writeUnits, syncConcurrency",
+    ),
+    "no units": ({"budgets": {"readUnits": 0}}, "readUnits is 0; it is a number above 0"),
+    "a yes for a number": ({"budgets": {"writeUnits": True}}, "writeUnits is True; it is a number"),
+    "endless units": ({"budgets": '{"readUnits": Infinity}'}, "readUnits is inf; it is a number"),
+    "nobody at once": (
+        {"budgets": {"syncConcurrency": 0}},
+        "syncConcurrency is 0; it is a whole number from 1 on, or 'none' to reserve nothing",
+    ),
+    "fewer at once than streams": (
+        {"budgets": {"syncConcurrency": 3}},
+        "syncConcurrency is 3, but 4 streams have a shard each at least",
+    ),
+    "tracing sometimes": ({"tracing": "yes"}, "'yes' is neither true nor false"),
+    "a VPC": ({"vpc": {"vpcId": "vpc-1"}}, "unknown 'vpcId'; there are subnetIds, securityG"),
+    "no groups": ({"vpc": {"subnetIds": VPC["subnetIds"]}}, "securityGroupIds is missing"),
+    "no subnets": ({"vpc": VPC | {"subnetIds": []}}, "subnetIds is missing"),
+    "a subnet alone": ({"vpc": VPC | {"subnetIds": "subnet-1"}}, "is not a list, such as ['subnet"),
+    "a group for a subnet": (
+        {"vpc": VPC | {"subnetIds": VPC["securityGroupIds"]}},
+        "subnetIds has 'sg-0123456789abcdef0', which is not an id such as subnet-0123456789abcdef0",
+    ),
+    "a subnet twice": ({"vpc": VPC | {"subnetIds": VPC["subnetIds"] * 2}}, "each once"),
+    "too many groups": (
+        {"vpc": VPC | {"securityGroupIds": [f"sg-{number:08}" for number in range(6)]}},
+        "securityGroupIds has 6 ids; Lambda takes 5 at most",
+    ),
+    "no URL": ({"vpc": VPC | {"streamsEndpoint": "vpce-1"}}, "is not the URL of an endpoint"),
+    "a list of tags": ({"tags": ["team"]}, f"found list; {OBJECT}"),
+    "our own tag": ({"tags": {"stage": "x"}}, "'stage' is set already, to 'dev'"),
+    "a tag of AWS's": ({"tags": {"aws:team": "shop"}}, "no 'aws:' first"),
+    "a tag that is a number": ({"tags": {"team": 7}}, "'team' is 7; it is a text of 1 to 256"),
+    "an empty tag": ({"tags": {"team": ""}}, "'team' is ''; it is a text of 1 to 256"),
+    "too many tags": ({"tags": {f"t{n}": "x" for n in range(49)}}, "AWS takes 50, and 2 of them"),
+}
+
+
+@pytest.mark.parametrize(("context", "said"), WRONG.values(), ids=WRONG)
+def test_a_wrong_option_is_refused_with_what_would_be_right(
+    context: dict[str, Any], said: str
+) -> None:
+    (key,) = context
+    message = refusal(**context)
+    assert message.startswith(f"context {key}: ")
+    assert said in message
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("Prefix", "prefix"),
+        ("customerKey", "customerKeyArn"),
+        ("customerkeyarn", "customerKeyArn"),
+        ("budget", "budgets"),
+        ("source", "sources"),
+        ("tag", "tags"),
+        ("VPC", "vpc"),
+    ],
+)
+def test_a_key_that_is_nearly_ours_is_refused_with_the_one_that_was_meant(
+    given: str, meant: str
+) -> None:
+    said = f"context {given}: nobody reads it; did you mean {meant!r}?"
+    assert refusal(**{given: "x"}) == said
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "@aws-cdk/core:stage",
+        "aws-cdk:tags",
+        "aws:cdk:version-reporting",
+        "cdk-prefix",
+        "availability-zones:account=111122223333:region=eu-west-1",
+        "state",
+        "region",
+        "acme",
+    ],
+)
+def test_a_key_of_the_cdk_or_of_another_app_is_none_of_our_business(key: str) -> None:
+    assert read(**{key: "x"}) == read()
+
+
+@pytest.mark.parametrize("given", [{"GSI1": 8}, '{"GSI1": 8}', "GSI1=8", ["GSI1"]])
+def test_the_number_of_shards_is_declared_with_its_index_and_nowhere_else(given: object) -> None:
+    message = refusal(writeShards=given)
+    assert message.startswith("context writeShards: the number of shards is part of the model")
+    assert 'Index("GSI1", …, shards=8) in its view file' in message
+
+
+@pytest.mark.parametrize("given", [8, {}, {"GSI11": 8}])
+def test_an_index_that_is_not_declared_is_not_named(given: object) -> None:
+    assert 'Index("…", …, shards=8)' in refusal(writeShards=given)
+
+
+def test_the_progress_of_bulk_work_cannot_be_a_source() -> None:
+    table = "team-AdminViewTableProgress"
+    message = refusal(prefix="team-", sources={"Orders": imported(table)})
+    assert (
+        f"{table!r} stands behind the progress of bulk work and behind source 'Orders'" in message
+    )

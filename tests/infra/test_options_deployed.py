@@ -1,0 +1,149 @@
+"""What was asked for reaches every function, table, log and queue, and nothing more with it."""
+
+import json
+from typing import Any
+
+import pytest
+
+from lambdas.bulk.event import checked
+from lambdas.verify import FIELDS
+from tests.infra.options import BUDGETS, KEY_ARN, STREAMS_ENDPOINT, VPC
+from tests.infra.synthesis import Assembly
+from tests.infra.test_functions import ALLOWED, allowed
+
+Statements = dict[tuple[str, ...], list[str]]
+
+EC2 = "arn:AWS::Partition:ec2:AWS::Region:AWS::AccountId:"
+INTERFACES: Statements = {
+    ("ec2:CreateNetworkInterface",): [
+        f"{EC2}network-interface/*",
+        f"{EC2}security-group/sg-0123456789abcdef0",
+        f"{EC2}subnet/subnet-0123456789abcdef0",
+        f"{EC2}subnet/subnet-0123456789abcdef1",
+    ],
+    (
+        "ec2:AssignPrivateIpAddresses",
+        "ec2:DeleteNetworkInterface",
+        "ec2:UnassignPrivateIpAddresses",
+    ): [f"{EC2}*/*"],
+    ("ec2:DescribeNetworkInterfaces", "ec2:DescribeSubnets"): ["*"],
+}
+XRAY: Statements = {("xray:PutTelemetryRecords", "xray:PutTraceSegments"): ["*"]}
+SENDERS = ("Sync", "Replay", "Backfill")
+
+each_function = pytest.mark.parametrize("function", ALLOWED)
+
+
+def functions(assembly: Assembly) -> dict[str, dict[str, Any]]:
+    found = assembly.named("AWS::Lambda::Function")
+    return {name.removesuffix("Function"): one["Properties"] for name, one in found.items()}
+
+
+def pairs(statements: Statements) -> set[tuple[str, str]]:
+    return {
+        (do, on) for actions, resources in statements.items() for do in actions for on in resources
+    }
+
+
+@each_function
+def test_a_function_may_use_the_key_and_the_network_and_no_more_than_before(
+    everything: Assembly, function: str
+) -> None:
+    open_, send = "kms:Decrypt", "kms:GenerateDataKey"
+    key: Statements = {(open_, send) if function in SENDERS else (open_,): [KEY_ARN]}
+    wanted: Statements = {**ALLOWED[function], **key, **INTERFACES, **XRAY}
+    # One by one: the CDK joins statements about the same resources.
+    assert pairs(allowed(everything, function)) == pairs(wanted)
+
+
+def test_every_table_is_encrypted_with_the_customers_key(everything: Assembly) -> None:
+    assert everything.tables()
+    for table in everything.tables().values():
+        (replica,) = table["Properties"]["Replicas"]
+        assert table["Properties"]["SSESpecification"] == {"SSEEnabled": True, "SSEType": "KMS"}
+        assert replica["SSESpecification"] == {"KMSMasterKeyId": KEY_ARN}
+
+
+@pytest.mark.parametrize(
+    ("type_", "property_"),
+    [
+        ("AWS::SQS::Queue", "KmsMasterKeyId"),
+        ("AWS::Logs::LogGroup", "KmsKeyId"),
+        ("AWS::Lambda::Function", "KmsKeyArn"),
+    ],
+)
+def test_queue_logs_and_environments_are_encrypted_with_the_customers_key_or_with_none_of_ours(
+    everything: Assembly, dev: Assembly, type_: str, property_: str
+) -> None:
+    keys = {one["Properties"].get(property_) for one in everything.resources(type_)}
+    assert keys == {KEY_ARN}
+    assert {one["Properties"].get(property_) for one in dev.resources(type_)} == {None}
+
+
+def test_the_key_is_imported_and_its_policy_is_left_alone(everything: Assembly) -> None:
+    assert not everything.resources("AWS::KMS::Key")
+    assert not everything.resources("AWS::KMS::Alias")
+
+
+def test_every_function_runs_in_the_subnets_or_in_none(everything: Assembly, dev: Assembly) -> None:
+    config = {"SubnetIds": VPC["subnetIds"], "SecurityGroupIds": VPC["securityGroupIds"]}
+    assert functions(everything).keys() == ALLOWED.keys()
+    for found in functions(everything).values():
+        assert found["VpcConfig"] == config
+    assert not [name for name, found in functions(dev).items() if "VpcConfig" in found]
+
+
+def test_no_network_is_looked_up_or_made(everything: Assembly) -> None:
+    assert "missing" not in everything.manifest
+    types = {
+        one["Type"] for part in everything.templates.values() for one in part["Resources"].values()
+    }
+    assert not [type_ for type_ in types if type_.startswith("AWS::EC2")]
+
+
+def test_the_one_who_reads_streams_is_told_where_they_are(everything: Assembly) -> None:
+    told = {
+        name: found["Environment"]["Variables"].get("AWS_ENDPOINT_URL_DYNAMODB_STREAMS")
+        for name, found in functions(everything).items()
+    }
+    assert {name: url for name, url in told.items() if url} == {"Replay": STREAMS_ENDPOINT}
+
+
+def test_executions_are_reserved_for_the_sync_alone(
+    dev: Assembly, prod: Assembly, everything: Assembly
+) -> None:
+    def reserved(assembly: Assembly) -> dict[str, int]:
+        wanted = "ReservedConcurrentExecutions"
+        found = functions(assembly).items()
+        return {name: one[wanted] for name, one in found if wanted in one}
+
+    assert reserved(dev) == {}
+    assert reserved(prod) == {"Sync": 100}
+    assert reserved(everything) == {"Sync": BUDGETS["syncConcurrency"]}
+
+
+def merged(assembly: Assembly, machine: str) -> dict[str, Any]:
+    text = assembly.name(assembly.machine(machine)["DefinitionString"])
+    return dict(json.loads(text)["States"]["Merge"]["Parameters"])
+
+
+@pytest.mark.parametrize("machine", ["Backfill", "Migrate"])
+def test_bulk_work_keeps_within_the_budgets_unless_whoever_starts_it_says_otherwise(
+    everything: Assembly, machine: str
+) -> None:
+    parts = merged(everything, machine)
+    event = parts["default"] | parts["fixed"]
+    assert (event["max_rcu"], event["max_wcu"]) == (500, 0.5)
+    assert checked(event) == event, "the function understands it"
+    assert "max_rcu" not in parts["fixed"]
+
+
+def test_the_daily_verification_keeps_within_the_budget(everything: Assembly) -> None:
+    events = [
+        json.loads(target["Input"])
+        for rule in everything.resources("AWS::Events::Rule")
+        for target in rule["Properties"]["Targets"]
+    ]
+    (event,) = [one for one in events if "sample" in one]
+    assert event == {"sample": 0.01, "max_rcu": 500}
+    assert event.keys() <= {*FIELDS}
