@@ -15,7 +15,10 @@ from constructs import Construct
 
 from lambdas.model.errors import SettingsError
 
-ARN: Final = re.compile(r"arn:[a-z-]+:kms:[a-z0-9-]+:\d{12}:key/[A-Za-z0-9-]+")
+ARN: Final = re.compile(
+    r"arn:[a-z-]+:kms:[a-z0-9-]+:\d{12}:key/"
+    r"([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|mrk-[0-9a-f]{32})"  # the latter in many regions
+)
 ID: Final = "CustomerKey"
 SEND: Final = "sqs:SendMessage"
 

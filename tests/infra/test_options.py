@@ -49,6 +49,11 @@ def test_options_are_read_as_they_are_given() -> None:
     assert deployment.tags == {"app": "adminview", "stage": "prod", "team": "shop"}
 
 
+def test_a_key_of_many_regions_is_a_key() -> None:
+    arn = f"{KEY_ARN.partition('/')[0]}/mrk-{'0a' * 16}"
+    assert read(customerKeyArn=arn).customer_key == CustomerKey(arn)
+
+
 def test_options_given_on_the_command_line_arrive_as_text() -> None:
     as_text = {
         key: value if isinstance(value, str) else json.dumps(value)
@@ -81,6 +86,7 @@ def test_one_budget_alone_leaves_the_others_as_the_stage_has_them() -> None:
 OBJECT = "expected an object such as"
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "a key's id": ({"customerKeyArn": "1234abcd-12ab"}, "is not the ARN of a KMS key, such as"),
+    "a cut ARN": ({"customerKeyArn": KEY_ARN[:-1]}, "is not the ARN of a KMS key, such as"),
     "an alias": ({"customerKeyArn": KEY_ARN.replace("key/", "alias/")}, "an alias will not do"),
     "no text": ({"customerKeyArn": {"arn": KEY_ARN}}, "aws kms describe-key"),
     "no JSON": ({"budgets": "{"}, "not JSON (Expecting property name"),
