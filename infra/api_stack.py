@@ -52,6 +52,9 @@ LOGGED: Final = {
 }
 IAM_CALLER: Final = "$context.identity.userArn"
 JWT_CALLER: Final = "$context.authorizer.claims.sub"
+METRICS_ARE_UNSCOPED: Final = (
+    "CloudWatch knows no resources: metrics can be read all together or not at all."
+)
 
 
 class ApiStack(Stack):
@@ -83,6 +86,7 @@ class ApiStack(Stack):
             timeout=Duration.seconds(TIMEOUT_SECONDS),
             environment=settings.to_env() | pulse.to_env() | Building(building).to_env(),
             statements=_may_read(view_table, registry, deployment.wave),
+            unscoped=METRICS_ARE_UNSCOPED,
             deployment=deployment,
         ).function
         access = deployment.api
@@ -185,6 +189,6 @@ def _may_read(
             ],
         ),
         iam.PolicyStatement(actions=["dynamodb:BatchGetItem"], resources=[view_table.table_arn]),
-        # CloudWatch knows no resources: metrics can be allowed all together or not at all.
+        # All of them: METRICS_ARE_UNSCOPED.
         iam.PolicyStatement(actions=["cloudwatch:GetMetricData"], resources=["*"]),
     ]

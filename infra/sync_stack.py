@@ -10,6 +10,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
+from infra.constructs.acknowledge import acknowledge
 from infra.constructs.python_function import PythonFunction
 from infra.constructs.stream_subscription import StreamSubscription
 from infra.context import Deployment
@@ -23,6 +24,10 @@ from lambdas.model.delivery import FIRST_TRY_SECONDS, NEXT_TRY_SECONDS, Delivery
 MEMORY_MB: Final = 512
 TIMEOUT_SECONDS: Final = 120  # throttled writes are retried in place for most of it
 LETTER_DAYS: Final = 14  # as long as SQS keeps a message
+LAST_QUEUE: Final = (
+    "It is a dead-letter queue: the on-failure destination of every event source mapping, where "
+    "the rule does not look. A letter that fails again is written anew, and needs no next queue."
+)
 
 
 class SyncStack(Stack):
@@ -84,7 +89,7 @@ class SyncStack(Stack):
 
     def _queue(self, deployment: Deployment) -> sqs.Queue:
         key = deployment.key_in(self)
-        return sqs.Queue(
+        queue = sqs.Queue(
             self,
             "DeadLetters",
             retention_period=Duration.days(LETTER_DAYS),
@@ -95,6 +100,8 @@ class SyncStack(Stack):
             enforce_ssl=True,
             removal_policy=deployment.stage.removal_policy,
         )
+        acknowledge(queue, "SQS3", LAST_QUEUE)
+        return queue
 
 
 def _statements(

@@ -77,6 +77,11 @@ def test_infra_imports_from_lambdas_and_never_the_reverse() -> None:
     assert importers("infra", "cli", "boto3", "botocore") == []
 
 
+def test_what_only_developers_install_is_not_needed_to_deploy() -> None:
+    assert importers("tests", "cdk_nag")
+    assert importers("infra", "cdk_nag", "tests") == []
+
+
 def test_nobody_imports_the_command() -> None:
     assert importers("lambdas", "cli") == importers("infra", "cli") == []
 

@@ -1,7 +1,7 @@
 """A function of the `lambdas` package, with its log group and a role of its own."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import cast
+from typing import Final, cast
 
 from aws_cdk import Duration
 from aws_cdk import aws_iam as iam
@@ -9,9 +9,17 @@ from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from infra.bundle import bundle
+from infra.constructs.acknowledge import acknowledge
 from infra.constructs.log_group import LogGroup
 from infra.context import Deployment
 from lambdas.aws.settings import NAMESPACE, SERVICE
+
+OLDER_RUNTIME: Final = (
+    "Python 3.13 is the newest on which a view file is known to have the same fingerprint as on "
+    "older ones (tests/unit/test_fingerprint.py), and the one that the bundle's wheels are for "
+    "(infra/bundle.py). Lambda supports it until June 2029."
+)
+TRACES_ARE_UNSCOPED: Final = "X-Ray knows no resources: traces can be sent, or not at all."
 
 
 class PythonFunction(Construct):
@@ -30,6 +38,7 @@ class PythonFunction(Construct):
         statements: Sequence[iam.PolicyStatement],
         deployment: Deployment,
         reserved_concurrency: int | None = None,
+        unscoped: str = "",  # why one of them is about everything, if one is
     ) -> None:
         super().__init__(scope, id_)
         tracing, network = deployment.stage.tracing, deployment.network
@@ -50,7 +59,7 @@ class PythonFunction(Construct):
                 )
             },
         )
-        self.function = lambda_.Function(
+        self.function = _Function(
             self,
             "Function",
             code=lambda_.Code.from_asset(str(bundle(tracing=tracing))),
@@ -75,6 +84,8 @@ class PythonFunction(Construct):
             made = cast("lambda_.CfnFunction", self.function.node.default_child)
             made.vpc_config = network.vpc_config
 
+        self._acknowledge(unscoped, deployment)
+
     def _also(
         self, statements: Sequence[iam.PolicyStatement], deployment: Deployment
     ) -> Iterator[iam.PolicyStatement]:
@@ -83,3 +94,22 @@ class PythonFunction(Construct):
             yield deployment.customer_key.needed_for(statements)
         if deployment.network:
             yield from deployment.network.statements(self)
+
+    def _acknowledge(self, unscoped: str, deployment: Deployment) -> None:
+        """Say why what cdk-nag finds does not hold here."""
+        acknowledge(self.function, "L1", OLDER_RUNTIME)
+        policy = self.role.node.find_child("Resource")
+        if unscoped:
+            acknowledge(policy, "IAM5[Resource::*]", unscoped)
+        if deployment.stage.tracing:
+            added = self.role.node.find_child("DefaultPolicy")
+            acknowledge(added, "IAM5[Resource::*]", TRACES_ARE_UNSCOPED)
+
+
+class _Function(lambda_.Function):
+    """A function without versions: who may invoke it need not be let invoke any."""
+
+    @property
+    def resource_arns_for_grant_invoke(self) -> list[str]:
+        """Name the function itself, and nothing else."""
+        return [self.function_arn]

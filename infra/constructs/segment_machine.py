@@ -1,16 +1,19 @@
 """A state machine that works through tables, many segments at once."""
 
+import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from aws_cdk import Duration
+from aws_cdk import ArnFormat, Duration, Stack
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_stepfunctions as sfn
 from aws_cdk import aws_stepfunctions_tasks as tasks
 from constructs import Construct
 
+from infra.constructs.acknowledge import acknowledge
 from infra.constructs.log_group import LogGroup
 from infra.context import Deployment
+from infra.stages import Stage
 from lambdas.model.errors import SegmentTakenError, ServiceError
 
 # Lambda itself was in trouble, or the function ended without an answer. Nothing is lost by that:
@@ -32,6 +35,16 @@ FIRST_PAUSE, LONGEST_PAUSE, TRIES_IN_TROUBLE = Duration.seconds(5), Duration.min
 # goes on with it: all the time that Lambda gives.
 TAKEN_PAUSE, TRIES_WHILE_TAKEN = Duration.minutes(1), 20
 MERGED: Final = "States.JsonMerge(States.JsonMerge($.default, $.given, false), $.fixed, false)"
+
+UNSCOPED: Final = (
+    "Step Functions hands its log over by CloudWatch's log deliveries, and where a stage traces, "
+    "sends traces to X-Ray: neither knows resources."
+)
+UNNAMED: Final = "Executions get their names when they begin. All of these are of this machine."
+UNTRACED: Final = (
+    "Functions and machines trace where the stage says so, together (infra/stages.py says why none "
+    "does by itself). Step Functions keeps the whole history of an execution for 90 days."
+)
 
 
 class SegmentMachine(Construct):
@@ -78,10 +91,23 @@ class SegmentMachine(Construct):
                 merge.next(begin).next(self._each_segment())
             ),
             logs=sfn.LogOptions(
-                destination=log_group, level=sfn.LogLevel.ERROR, include_execution_data=False
+                destination=log_group, level=sfn.LogLevel.ALL, include_execution_data=False
             ),
             tracing_enabled=deployment.stage.tracing,
         )
+        self._acknowledge(deployment.stage)
+
+    def _acknowledge(self, stage: Stage) -> None:
+        stack, machine = Stack.of(self), self.machine
+        if not stage.tracing:
+            acknowledge(machine, "SF2", UNTRACED)
+        acknowledge(machine.role.node.find_child("DefaultPolicy"), "IAM5[Resource::*]", UNSCOPED)
+        arn = stack.split_arn(machine.state_machine_arn, ArnFormat.COLON_RESOURCE_NAME)
+        name = json.dumps(stack.resolve(arn.resource_name), separators=(",", ":"))
+        executions = f"arn:<AWS::Partition>:states:<AWS::Region>:<AWS::AccountId>:execution:{name}"
+        policy = machine.node.find_child("DistributedMapPolicy")
+        acknowledge(policy, f"IAM5[Resource::{executions}:*]", UNNAMED)
+        acknowledge(policy, f"IAM5[Resource::{executions}/*:*]", UNNAMED)
 
     def _each_segment(self) -> sfn.DistributedMap:
         """Work on as many segments at once as Begin said, each in an execution of its own."""
