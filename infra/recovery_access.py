@@ -65,14 +65,8 @@ def may_backfill(
 ) -> list[iam.PolicyStatement]:
     """List all that a backfill and a sweep may do: they write the view, and never a source."""
     return [
-        # DescribeTable: how many items there are, for the time that is left.
         iam.PolicyStatement(
-            actions=[
-                "dynamodb:BatchGetItem",
-                "dynamodb:DescribeTable",
-                "dynamodb:GetItem",
-                "dynamodb:Scan",
-            ],
+            actions=["dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:Scan"],
             resources=_tables(followed),
         ),
         iam.PolicyStatement(
@@ -80,7 +74,6 @@ def may_backfill(
                 "dynamodb:BatchGetItem",
                 "dynamodb:BatchWriteItem",
                 "dynamodb:DeleteItem",
-                "dynamodb:DescribeTable",
                 "dynamodb:PutItem",
                 "dynamodb:Scan",
             ],
@@ -102,13 +95,7 @@ def may_migrate(
     """List all that a migration may do: it alone writes to a source, and only to its own."""
     return [
         iam.PolicyStatement(
-            actions=[
-                "dynamodb:BatchGetItem",
-                "dynamodb:DescribeTable",
-                "dynamodb:GetItem",
-                "dynamodb:Scan",
-                "dynamodb:UpdateItem",
-            ],
+            actions=["dynamodb:GetItem", "dynamodb:Scan", "dynamodb:UpdateItem"],
             resources=_tables(migrated),
         ),
         _keep_progress(progress),

@@ -4,12 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from lambdas.migrations.orders_delivery_date import delivery_date
 from tests.infra.options import EVERYTHING
-from tests.infra.synthesis import Assembly, imported, synthesize
+from tests.infra.synthesis import MIGRATIONS, Assembly, imported, synthesize
 from tests.shop import registry
-
-MIGRATIONS = [delivery_date]  # of orders
 
 
 @pytest.fixture(scope="session")

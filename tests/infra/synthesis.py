@@ -11,8 +11,10 @@ import aws_cdk as cdk
 
 from infra.app import build
 from infra.bundle import ROOT
+from lambdas.migrations.orders_delivery_date import delivery_date
 from lambdas.model import Migration, Registry
 
+MIGRATIONS = [delivery_date]  # of orders
 CONTEXT = json.loads((ROOT / "cdk.json").read_text())["context"]
 
 HASH = re.compile(r"[0-9A-F]{8}$")  # that CDK puts behind the names of constructs

@@ -1,4 +1,4 @@
-"""Every function may do what it must and no more, and is told the same as the others."""
+"""Every function has its own role and its own log, and is told the same as the others."""
 
 import re
 from json import dumps
@@ -6,99 +6,17 @@ from json import dumps
 import pytest
 
 from lambdas.aws.settings import Settings
+from tests.infra.roles import held
 from tests.infra.synthesis import Assembly
 from tests.shop import registry
 
 SOURCES = ("Orders", "Payments", "Products", "Users")
 TABLES = [f"{name}.Arn" for name in SOURCES]
 STREAMS = [f"{name}.StreamArn" for name in SOURCES]
-VIEW, OWNERS, LETTERS = "AdminViewTable.Arn", "AdminViewTable.Arn/index/Owner", "DeadLetters.Arn"
-INDEXES = ("DeliveryDate-Index", "Featured", "GSI1", "GSI2", "GSI3", "OrderDashboard")
-ASKED = [f"{VIEW}/index/{name}" for name in INDEXES]
-PROGRESS = "AdminViewTableProgress.Arn"
 MAPPINGS = [f"Follow{name}Mapping" for name in SOURCES]
-MAPPING_ARN = "arn:AWS::Partition:lambda:AWS::Region:AWS::AccountId:event-source-mapping:"
-METRICS = ("cloudwatch:GetMetricData",)  # CloudWatch knows no resources
-ALLOWED = {
-    "Sync": {
-        ("logs:CreateLogStream", "logs:PutLogEvents"): ["SyncLogs.Arn"],
-        ("dynamodb:BatchWriteItem",): [VIEW],
-        ("sqs:SendMessage",): [LETTERS],
-        (
-            "dynamodb:DescribeStream",
-            "dynamodb:GetRecords",
-            "dynamodb:GetShardIterator",
-            "dynamodb:ListStreams",
-        ): STREAMS,
-    },
-    "Replay": {
-        ("logs:CreateLogStream", "logs:PutLogEvents"): ["ReplayLogs.Arn"],
-        (
-            "sqs:ChangeMessageVisibility",
-            "sqs:DeleteMessage",
-            "sqs:ReceiveMessage",
-            "sqs:SendMessage",
-        ): [LETTERS],
-        ("dynamodb:GetItem",): TABLES,
-        ("dynamodb:BatchGetItem", "dynamodb:DeleteItem", "dynamodb:PutItem"): [VIEW],
-        ("dynamodb:Query",): [OWNERS],
-        ("dynamodb:GetRecords", "dynamodb:GetShardIterator"): STREAMS,
-    },
-    "Verify": {
-        ("logs:CreateLogStream", "logs:PutLogEvents"): ["VerifyLogs.Arn"],
-        ("dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:Scan"): TABLES,
-        ("dynamodb:BatchGetItem", "dynamodb:Scan"): [VIEW],
-        ("dynamodb:Query",): [OWNERS],
-    },
-    "Backfill": {
-        ("logs:CreateLogStream", "logs:PutLogEvents"): ["BackfillLogs.Arn"],
-        (
-            "dynamodb:BatchGetItem",
-            "dynamodb:DescribeTable",
-            "dynamodb:GetItem",
-            "dynamodb:Scan",
-        ): TABLES,
-        (
-            "dynamodb:BatchGetItem",
-            "dynamodb:BatchWriteItem",
-            "dynamodb:DeleteItem",
-            "dynamodb:DescribeTable",
-            "dynamodb:PutItem",
-            "dynamodb:Scan",
-        ): [VIEW],
-        ("dynamodb:Query",): [OWNERS],
-        ("sqs:SendMessage",): [LETTERS],
-        ("lambda:GetEventSourceMapping",): [f"{MAPPING_ARN}{mapping}" for mapping in MAPPINGS],
-        (
-            "dynamodb:DeleteItem",
-            "dynamodb:GetItem",
-            "dynamodb:PutItem",
-            "dynamodb:Query",
-        ): [PROGRESS],
-    },
-    "Migrate": {
-        ("logs:CreateLogStream", "logs:PutLogEvents"): ["MigrateLogs.Arn"],
-        (
-            "dynamodb:BatchGetItem",
-            "dynamodb:DescribeTable",
-            "dynamodb:GetItem",
-            "dynamodb:Scan",
-            "dynamodb:UpdateItem",
-        ): ["Orders.Arn"],
-        (
-            "dynamodb:DeleteItem",
-            "dynamodb:GetItem",
-            "dynamodb:PutItem",
-            "dynamodb:Query",
-        ): [PROGRESS],
-    },
-    "Api": {
-        ("logs:CreateLogStream", "logs:PutLogEvents"): ["ApiLogs.Arn"],
-        ("dynamodb:Query",): [VIEW, *ASKED],
-        ("dynamodb:BatchGetItem",): [VIEW],
-        METRICS: ["*"],
-    },
-}
+FUNCTIONS = ("Api", "Backfill", "Migrate", "Replay", "Sync", "Verify")
+MACHINES = ("BackfillSegmentsMachine", "MigrateSegmentsMachine")
+METRICS = ("cloudwatch:GetMetricData", "*")  # CloudWatch knows no resources
 # What a function is told besides.
 TOLD = {
     "Api": {
@@ -108,24 +26,7 @@ TOLD = {
     "Backfill": {"ADMINVIEW_MAPPINGS": dumps(dict(zip(SOURCES, MAPPINGS, strict=True)))},
 }
 
-BULK = ("Backfill", "Migrate")  # they count the items, to tell how much there is to do
-
-each_function = pytest.mark.parametrize("function", ALLOWED)
-
-
-def allowed(assembly: Assembly, function: str) -> dict[tuple[str, ...], list[str]]:
-    found = [(tuple(actions), resources) for actions, resources in assembly.statements(function)]
-    assert len(dict(found)) == len(found), "the same is said twice"
-    return dict(found)
-
-
-@each_function
-@pytest.mark.parametrize("stage", ["dev", "prod"])
-def test_a_function_may_do_exactly_this(
-    stage: str, function: str, request: pytest.FixtureRequest
-) -> None:
-    assembly: Assembly = request.getfixturevalue(stage)
-    assert allowed(assembly, function) == ALLOWED[function]
+each_function = pytest.mark.parametrize("function", FUNCTIONS)
 
 
 @pytest.mark.parametrize("stage", ["dev", "prod", "mixed"])
@@ -134,35 +35,31 @@ def test_nobody_may_do_everything_or_touch_everything_or_look_at_a_tables_settin
 ) -> None:
     assembly: Assembly = request.getfixturevalue(stage)
     names = {name.removesuffix("Function") for name in assembly.named("AWS::Lambda::Function")}
-    assert names >= ALLOWED.keys() - {"Migrate"}
+    assert names >= {*FUNCTIONS} - {"Migrate"}
     for function in names:
-        for actions, resources in assembly.statements(function):
-            if tuple(actions) == METRICS:
-                continue
-            assert "*" not in "".join([*actions, *resources])
-            assert function in BULK or "dynamodb:DescribeTable" not in actions
+        for action, resource in held(assembly, f"{function}Role") - {METRICS}:
+            assert "*" not in action + resource
+            assert action != "dynamodb:DescribeTable"
 
 
 def test_nobody_but_a_migration_may_write_to_a_source(dev: Assembly) -> None:
     writes = re.compile(r"dynamodb:.*(Put|Update|Delete|Write|PartiQL)")
-    for function in ALLOWED:
-        written = [
-            on for actions, on in dev.statements(function) if any(map(writes.match, actions))
-        ]
-        sources = {one for on in written for one in on} & {*TABLES}
+    for function in FUNCTIONS:
+        may = held(dev, f"{function}Role")
+        sources = {resource for action, resource in may if writes.match(action)} & {*TABLES}
         assert sources == ({"Orders.Arn"} if function == "Migrate" else set())
 
 
 def test_there_is_no_role_but_one_for_each_function_and_machine(dev: Assembly) -> None:
-    assert dev.named("AWS::Lambda::Function").keys() == {f"{name}Function" for name in ALLOWED}
-    roles = {f"{name}Role" for name in ALLOWED} | {f"{name}SegmentsMachineRole" for name in BULK}
+    assert dev.named("AWS::Lambda::Function").keys() == {f"{name}Function" for name in FUNCTIONS}
+    roles = {f"{name}Role" for name in (*FUNCTIONS, *MACHINES)}
     assert dev.named("AWS::IAM::Role").keys() == roles
-    assert {name: dev.name(dev.function(name)["Role"]) for name in ALLOWED} == {
-        name: f"{name}Role.Arn" for name in ALLOWED
+    assert {name: dev.name(dev.function(name)["Role"]) for name in FUNCTIONS} == {
+        name: f"{name}Role.Arn" for name in FUNCTIONS
     }
     policies = dev.resources("AWS::IAM::Policy")
     added = {dev.name(role) for one in policies for role in one["Properties"]["Roles"]}
-    assert added == {f"{name}SegmentsMachineRole" for name in BULK}
+    assert added == {f"{name}Role" for name in MACHINES}
 
 
 @each_function
@@ -212,11 +109,11 @@ def test_the_environment_is_the_settings_and_powertools_own(dev: Assembly, funct
 
 @each_function
 def test_a_stage_that_traces_may_send_traces_and_tells_the_function(
-    traced: Assembly, function: str
+    dev: Assembly, traced: Assembly, function: str
 ) -> None:
     found = traced.function(function)
     assert found["TracingConfig"] == {"Mode": "Active"}
     assert found["Environment"]["Variables"]["ADMINVIEW_TRACING"] == "true"
     # X-Ray knows no resources.
-    xray = {("xray:PutTelemetryRecords", "xray:PutTraceSegments"): ["*"]}
-    assert allowed(traced, function) == ALLOWED[function] | xray
+    xray = {("xray:PutTelemetryRecords", "*"), ("xray:PutTraceSegments", "*")}
+    assert held(traced, f"{function}Role") == held(dev, f"{function}Role") | xray

@@ -18,6 +18,7 @@ from lambdas.model.errors import (
     TooManyFailuresError,
 )
 from tests.fakes import Context
+from tests.infra.roles import held
 from tests.infra.synthesis import Assembly
 from tests.shop import registry
 
@@ -223,50 +224,12 @@ def test_what_waiting_cannot_help_fails_at_once(
         assert not retried & {error.__name__, "States.ALL", "States.TaskFailed"}
 
 
-LOG_DELIVERY = (
-    "logs:CreateLogDelivery",
-    "logs:DeleteLogDelivery",
-    "logs:DescribeLogGroups",
-    "logs:DescribeResourcePolicies",
-    "logs:GetLogDelivery",
-    "logs:ListLogDeliveries",
-    "logs:PutResourcePolicy",
-    "logs:UpdateLogDelivery",
-)
 TRACES = (
     "xray:GetSamplingRules",
     "xray:GetSamplingTargets",
     "xray:PutTelemetryRecords",
     "xray:PutTraceSegments",
 )
-
-
-def allowed(assembly: Assembly, machine: str) -> dict[tuple[str, ...], list[str]]:
-    role = assembly.name(assembly.machine(machine)["RoleArn"])
-    found = [(tuple(actions), resources) for actions, resources in assembly.allowed_to(role)]
-    assert len(dict(found)) == len(found), "the same is said twice"
-    return dict(found)
-
-
-def expected(machine: str) -> dict[tuple[str, ...], list[str]]:
-    itself = f"{machine}SegmentsMachine"
-    executions = f"arn:AWS::Partition:states:AWS::Region:AWS::AccountId:execution:{itself}[6]"
-    return {
-        # The latter are versions of the function.
-        ("lambda:InvokeFunction",): [f"{machine}Function.Arn", f"{machine}Function.Arn:*"],
-        ("states:StartExecution",): [itself],
-        ("states:DescribeExecution", "states:StopExecution"): [f"{executions}:*"],
-        ("states:RedriveExecution",): [f"{executions}/*:*"],
-        LOG_DELIVERY: ["*"],  # it knows no resources
-    }
-
-
-@each_machine
-@pytest.mark.parametrize("stage", ["dev", "prod"])
-def test_a_machine_may_call_its_function_run_its_segments_and_log(
-    stage: str, machine: str, request: pytest.FixtureRequest
-) -> None:
-    assert allowed(request.getfixturevalue(stage), machine) == expected(machine)
 
 
 @each_machine
@@ -280,9 +243,9 @@ def test_only_state_machines_of_this_account_may_take_the_role(dev: Assembly, ma
 
 
 @each_machine
-def test_failures_are_logged_without_what_was_worked_on(dev: Assembly, machine: str) -> None:
+def test_every_step_is_logged_without_what_was_worked_on(dev: Assembly, machine: str) -> None:
     logging = dev.machine(machine)["LoggingConfiguration"]
-    assert (logging["Level"], logging["IncludeExecutionData"]) == ("ERROR", False)
+    assert (logging["Level"], logging["IncludeExecutionData"]) == ("ALL", False)
     (destination,) = logging["Destinations"]
     group = destination["CloudWatchLogsLogGroup"]["LogGroupArn"]
     assert dev.name(group) == f"{machine}SegmentsLogs.Arn"
@@ -305,7 +268,6 @@ def test_a_machine_traces_where_the_stage_says_so_and_nowhere_else(
 ) -> None:
     on = [one.machine(machine).get("TracingConfiguration", {}) for one in (dev, prod, traced)]
     assert [one.get("Enabled", False) for one in on] == [False, False, True]
-    everything_else = expected(machine)
-    del everything_else[LOG_DELIVERY]
-    # X-Ray knows no resources either.
-    assert allowed(traced, machine) == everything_else | {(*LOG_DELIVERY, *TRACES): ["*"]}
+    role = f"{machine}SegmentsMachineRole"
+    # X-Ray knows no resources.
+    assert held(traced, role) == held(dev, role) | {(action, "*") for action in TRACES}

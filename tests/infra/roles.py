@@ -1,0 +1,107 @@
+"""What each role may do, as the tables of roles.md. `python -m tests.infra.roles` writes them."""
+
+import re
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from tests.infra.synthesis import MIGRATIONS, Assembly, synthesize
+from tests.shop import registry
+
+PAGE = Path(__file__).with_name("roles.md")
+COMMAND = "python -m tests.infra.roles"
+HEAD = f"""# Who may do what
+
+Every role of the dev stage, and all that it may do; prod has the same. A stage that traces adds
+X-Ray. Written from the templates by `{COMMAND}`, and compared with them by `test_roles.py`.
+"""
+HERE = re.compile(r"^arn:AWS::Partition:[a-z-]+:AWS::Region:AWS::AccountId:")
+STREAM = re.compile(r"^(\S+)\.StreamArn$")
+
+
+def page(assembly: Assembly) -> str:
+    """Write a table for each role, and one of who may invoke the functions."""
+    roles = sorted(assembly.named("AWS::IAM::Role"))
+    return "\n".join([HEAD, *(_role(assembly, one) for one in roles), _invocations(assembly)])
+
+
+def held(assembly: Assembly, role: str) -> set[tuple[str, str]]:
+    """List what a role may do: each action with each thing it may be done to."""
+    found = [
+        (action, resource)
+        for actions, resources in assembly.allowed_to(role)
+        for action in actions
+        for resource in resources
+    ]
+    assert len(set(found)) == len(found), "the same is said twice"
+    return set(found)
+
+
+def _role(assembly: Assembly, name: str) -> str:
+    may: defaultdict[str, list[str]] = defaultdict(list)
+    for action, resource in sorted(held(assembly, name)):
+        may[_short(resource)].append(action)
+    rows = [(f"`{resource}`", _actions(may[resource])) for resource in sorted(may)]
+    trusted = assembly.named("AWS::IAM::Role")[name]["Properties"]["AssumeRolePolicyDocument"]
+    takers = [_taker(assembly, one) for one in trusted["Statement"]]
+    title = f"## {name.removesuffix('Role')}\n\nTaken by {', '.join(takers)}.\n"
+    return "\n".join([title, *_table(("to", "it may"), rows)])
+
+
+def _taker(assembly: Assembly, statement: dict[str, Any]) -> str:
+    assert (statement["Action"], statement["Effect"]) == ("sts:AssumeRole", "Allow")
+    (service,) = statement["Principal"].values()
+    conditions = [
+        f"`{key}` is `{_short(assembly.name(value))}`"
+        for one in statement.get("Condition", {}).values()
+        for key, value in one.items()
+    ]
+    return f"`{service}`" + (f" if {' and '.join(conditions)}" if conditions else "")
+
+
+def _invocations(assembly: Assembly) -> str:
+    found = [one["Properties"] for one in assembly.resources("AWS::Lambda::Permission")]
+    rows = [
+        (
+            f"`{_short(assembly.name(one['FunctionName']))}`",
+            f"{one['Principal']} for `{_short(assembly.name(one['SourceArn']))}`",
+        )
+        for one in found
+    ]
+    title = "## Functions that others invoke\n"
+    return "\n".join([title, *_table(("function", "is invoked by"), sorted(rows))])
+
+
+def _table(head: tuple[str, str], rows: list[tuple[str, str]]) -> Iterator[str]:
+    for one in (head, ("---", "---"), *rows):
+        yield f"| {' | '.join(one)} |"
+    yield ""
+
+
+def _actions(actions: list[str]) -> str:
+    """Name the service once: ``dynamodb: GetItem, Scan``."""
+    services: defaultdict[str, list[str]] = defaultdict(list)
+    for action in actions:
+        service, _, verb = action.partition(":")
+        services[service].append(verb)
+    return "; ".join(f"{service}: {', '.join(verbs)}" for service, verbs in services.items())
+
+
+def _short(resource: str) -> str:
+    """Leave out of an ARN what is the same in all."""
+    here = HERE.sub("", resource).replace(".Arn", "").replace("[6]", "")
+    return STREAM.sub(r"stream of \1", here)
+
+
+def main() -> None:
+    """Write the page anew."""
+    with TemporaryDirectory() as directory:
+        PAGE.write_text(page(synthesize(registry(), Path(directory), MIGRATIONS)))
+    sys.stdout.write(f"{PAGE.name} is written\n")
+
+
+if __name__ == "__main__":
+    main()
