@@ -77,6 +77,14 @@ def test_an_acknowledgment_of_what_is_not_found_is_itself_found(
     assert nagged(tmp_path, fill) == {f"AwsSolutions::AwsSolutions-{rule}": where}
 
 
+def test_an_acknowledgment_that_only_another_resource_needs_is_found(tmp_path: Path) -> None:
+    def fill(stack: cdk.Stack) -> None:
+        acknowledge(open_queue(stack), "SQS4", "It is planted.")
+        acknowledge(sns.Topic(stack, "Topic", enforce_ssl=True), "SQS4", "It is planted.")
+
+    assert nagged(tmp_path, fill) == {"AwsSolutions::AwsSolutions-SQS4": "Small/Topic"}
+
+
 def test_an_acknowledgment_that_one_of_two_needs_is_not_superfluous(tmp_path: Path) -> None:
     def fill(stack: cdk.Stack) -> None:
         sqs.Queue(stack, "One", enforce_ssl=True)
