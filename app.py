@@ -9,7 +9,8 @@ from lambdas.migrations import migrations
 from lambdas.model.errors import AdminViewError
 from lambdas.views import registry
 
-app = cdk.App()
+# `make check` validates the templates: here it would take most of the time of each synthesis.
+app = cdk.App(builtin_cloud_formation_validation=False)
 try:
     build(app, registry(), migrations().values())
 except AdminViewError as error:

@@ -19,6 +19,10 @@ OLDER_RUNTIME: Final = (
     "older ones (tests/unit/test_fingerprint.py), and the one that the bundle's wheels are for "
     "(infra/bundle.py). Lambda supports it until June 2029."
 )
+DESCRIPTIONS_ARE_UNSCOPED: Final = "EC2 knows no resources for what only describes."
+INTERFACES_HAVE_NO_NAME: Final = (
+    "Lambda makes a function's network interfaces, and names them only then (infra/network.py)."
+)
 TRACES_ARE_UNSCOPED: Final = "X-Ray knows no resources: traces can be sent, or not at all."
 
 
@@ -101,6 +105,10 @@ class PythonFunction(Construct):
         policy = self.role.node.find_child("Resource")
         if unscoped:
             acknowledge(policy, "IAM5[Resource::*]", unscoped)
+        elif deployment.network:
+            acknowledge(policy, "IAM5[Resource::*]", DESCRIPTIONS_ARE_UNSCOPED)
+        for interfaces in deployment.network.unnamed if deployment.network else ():
+            acknowledge(policy, f"IAM5[Resource::{interfaces}]", INTERFACES_HAVE_NO_NAME)
         if deployment.stage.tracing:
             added = self.role.node.find_child("DefaultPolicy")
             acknowledge(added, "IAM5[Resource::*]", TRACES_ARE_UNSCOPED)

@@ -1,26 +1,22 @@
-"""What `make check` looks for in the stacks: cdk-nag's findings and cfn-lint's, and nothing else.
-
-CDK's own validation is left out here: every `cdk synth` runs it, and so do the tests.
-"""
+"""What `make check` finds in the stacks: by CDK's own validation, cdk-nag and cfn-lint."""
 
 import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
-from unittest.mock import patch
 
 import aws_cdk as cdk
 from cdk_nag import AwsSolutionsChecks
 
 from infra.app import build
-from infra.stages import PROD, STAGES
 from lambdas.migrations import migrations
 from lambdas.model import Registry
 from lambdas.views import registry
+from tests.infra.options import EVERYTHING
 from tests.infra.synthesis import CONTEXT, imported
 
 # Let the report be written, instead of printed and raised.
@@ -33,7 +29,6 @@ TOLERATED: Final = {
     ("W3005", "AWS::Lambda::Function"),
     ("W3005", "AWS::StepFunctions::StateMachine"),
 }
-TRACED: Final = replace(PROD, name="traced", tracing=True)
 JWT: Final = {
     "jwtIssuer": "https://login.example/pool",
     "jwtAudience": ["admin-panel"],
@@ -58,12 +53,12 @@ class Finding:
 def deployments(model: Registry) -> dict[str, dict[str, object]]:
     """Name what is checked, with its context: each stage as it is, and all that can be chosen."""
     chosen: dict[str, object] = {
-        "stage": TRACED.name,
+        **EVERYTHING,
         "prefix": "team-a-",
         "sources": {model.sources[0].name: imported("legacy")},
         "api": JWT,
     }
-    return {"dev": {}, "prod": {"stage": "prod"}, "traced": chosen}
+    return {"dev": {}, "prod": {"stage": "prod"}, "everything": chosen}
 
 
 def nag(
@@ -74,7 +69,6 @@ def nag(
         outdir=str(directory),
         context={**CONTEXT, **KEEP_QUIET, **context},
         analytics_reporting=False,
-        builtin_cloud_formation_validation=False,
     )
     fill(app)
     cdk.Validations.of(app).add_plugins(AwsSolutionsChecks(app))
@@ -141,7 +135,7 @@ def main() -> int:
     """Check every deployment, and say what was found."""
     model, findings = registry(), []
     checked = deployments(model)
-    with TemporaryDirectory() as directory, patch.dict(STAGES, {TRACED.name: TRACED}):
+    with TemporaryDirectory() as directory:
         for name, context in checked.items():
             findings += nag(
                 Path(directory) / name,
