@@ -27,10 +27,11 @@ e2e: .venv/ready node_modules/ready .venv-cloud/ready ## Deploy with the real CD
 soak: .venv/ready ## Play random histories against the laws (MINUTES=5, SEED= to repeat)
 	@python -m tests.simulator.soak --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
-check: .venv/ready ## Lint, check the format and the types
+check: .venv/ready ## Lint; check the format, the types and the stacks (cdk-nag, cfn-lint)
 	ruff check .
 	ruff format --check .
 	mypy
+	python -m tests.infra.checks
 
 format: .venv/ready ## Put the code into form
 	ruff check --fix .
