@@ -19,7 +19,7 @@ from infra.strange_keys import check_keys
 from infra.tags import read_tags
 from infra.wave import Wave
 from lambdas.aws.progress_table import progress_table
-from lambdas.aws.settings import stack_name
+from lambdas.aws.settings import deployment_name, stack_name
 from lambdas.model import Registry, Source
 from lambdas.model.errors import SettingsError
 from lambdas.model.row import VIEW_TABLE
@@ -62,6 +62,11 @@ class Deployment:
     def view_table(self) -> str:
         """Name the read model's table."""
         return f"{self.prefix}{VIEW_TABLE}"
+
+    @property
+    def name(self) -> str:
+        """Name this deployment, apart from all others of its account and region."""
+        return deployment_name(self.prefix, self.stage.name)
 
     def stack(self, part: str) -> str:
         """Name one stack of this deployment."""

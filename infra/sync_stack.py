@@ -56,6 +56,7 @@ class SyncStack(Stack):
             sources={table.source.name: table.name for table in followed},
             model=registry.fingerprint,
             tracing=stage.tracing,
+            service=deployment.name,
         )
         self.sync = PythonFunction(
             self,

@@ -11,7 +11,7 @@ from lambdas.asking.asker import Asker
 from lambdas.aws.clients import cloudwatch_client, dynamodb_client
 from lambdas.aws.pulse import CloudWatchPulse
 from lambdas.aws.runtime import Invocation, read_settings
-from lambdas.aws.settings import SERVICE, Building, PulseSettings, Settings
+from lambdas.aws.settings import Building, PulseSettings, Settings
 from lambdas.aws.view_reader import ViewReader
 from lambdas.model import Registry
 from lambdas.serving.health import NoPulse, Pulse
@@ -36,7 +36,7 @@ def api() -> Api:
         pulse = CloudWatchPulse(cloudwatch_client, settings.sources, watched)
     reader = ViewReader(dynamodb_client(), settings.view_table)
     asker = Asker(registry(), reader, _building(os.environ, registry()))
-    return Api(asker, pulse, settings.model, Logger(service=SERVICE))
+    return Api(asker, pulse, settings.model, Logger(service=settings.service))
 
 
 def _building(environ: Mapping[str, str], model: Registry) -> Mapping[str, str | None]:

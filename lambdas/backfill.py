@@ -50,7 +50,8 @@ def handler(event: Mapping[str, Any], context: Invocation) -> dict[str, Any]:
 @cache
 def crew() -> Crew:
     """Connect this container to the tables that its environment names."""
-    settings, clients, observer = read_settings(), Clients(), Observability()
+    settings, clients = read_settings(), Clients()
+    observer = Observability(service=settings.service)
     mappings = loads(os.environ.get(MAPPINGS, "{}"))
 
     def make(reads: Budget, writes: Budget) -> Bulk:

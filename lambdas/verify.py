@@ -60,7 +60,7 @@ def verification() -> Verification:
     return Verification(
         make=lambda budget: make_verifier(registry(), settings, dynamodb, budget),
         model=settings.model,
-        observer=DriftObserver(),
+        observer=DriftObserver(service=settings.service),
     )
 
 

@@ -12,7 +12,7 @@ from infra.bundle import bundle
 from infra.constructs.acknowledge import acknowledge
 from infra.constructs.log_group import LogGroup
 from infra.context import Deployment
-from lambdas.aws.settings import NAMESPACE, SERVICE
+from lambdas.aws.settings import NAMESPACE
 
 OLDER_RUNTIME: Final = (
     "Python 3.13 is the newest on which a view file is known to have the same fingerprint as on "
@@ -80,7 +80,6 @@ class PythonFunction(Construct):
             tracing=lambda_.Tracing.ACTIVE if tracing else lambda_.Tracing.DISABLED,
             environment={
                 **environment,
-                "POWERTOOLS_SERVICE_NAME": SERVICE,
                 "POWERTOOLS_METRICS_NAMESPACE": NAMESPACE,
             },
         )

@@ -12,13 +12,21 @@ from aws_lambda_powertools.metrics import MetricUnit
 from lambdas.aws.observability import Named
 from lambdas.aws.settings import NAMESPACE, SERVICE
 
+CHECKED, DRIFT, UNFINISHED = "Checked", "Drift", "VerifyUnfinished"
+
 
 class DriftObserver:
     """Powertools' logger and metrics."""
 
-    def __init__(self, logger: Logger | None = None, metrics: Metrics | None = None) -> None:
-        self._logger = logger or Logger(service=SERVICE)
-        self._metrics = metrics or Metrics(namespace=NAMESPACE, service=SERVICE)
+    def __init__(
+        self,
+        logger: Logger | None = None,
+        metrics: Metrics | None = None,
+        *,
+        service: str = SERVICE,
+    ) -> None:
+        self._logger = logger or Logger(service=service)
+        self._metrics = metrics or Metrics(namespace=NAMESPACE, service=service)
 
     def invoked(self, context: Named) -> None:
         """Let every line of this invocation carry its request id."""
@@ -37,8 +45,8 @@ class DriftObserver:
             level = self._logger.warning if drift else self._logger.info
             level("source verified", **told)
         self._metrics.add_dimension("source", source)
-        self._metrics.add_metric("Checked", MetricUnit.Count, checked)
-        self._metrics.add_metric("VerifyUnfinished", MetricUnit.Count, 1 if trouble else 0)
+        self._metrics.add_metric(CHECKED, MetricUnit.Count, checked)
+        self._metrics.add_metric(UNFINISHED, MetricUnit.Count, 1 if trouble else 0)
         if drift or not trouble:
-            self._metrics.add_metric("Drift", MetricUnit.Count, drift)
+            self._metrics.add_metric(DRIFT, MetricUnit.Count, drift)
         self._metrics.flush_metrics()

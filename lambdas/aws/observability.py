@@ -13,6 +13,9 @@ from lambdas.aws.settings import NAMESPACE, SERVICE
 from lambdas.pipeline.letter import Letter
 from lambdas.pipeline.tally import Tally
 
+LAG = "LagOfNewestRecord"
+OLDEST_LETTER = "AgeOfOldestLetter"
+
 
 class Named(Protocol):
     """An invocation, as far as log lines name it."""
@@ -25,9 +28,15 @@ class Named(Protocol):
 class Observability:
     """Powertools' logger and metrics, and nothing else: its tracer is loaded where it is wanted."""
 
-    def __init__(self, logger: Logger | None = None, metrics: Metrics | None = None) -> None:
-        self._logger = logger or Logger(service=SERVICE)
-        self._metrics = metrics or Metrics(namespace=NAMESPACE, service=SERVICE)
+    def __init__(
+        self,
+        logger: Logger | None = None,
+        metrics: Metrics | None = None,
+        *,
+        service: str = SERVICE,
+    ) -> None:
+        self._logger = logger or Logger(service=service)
+        self._metrics = metrics or Metrics(namespace=NAMESPACE, service=service)
 
     def invoked(self, context: Named) -> None:
         """Let every line of this invocation carry its request id."""
@@ -53,6 +62,7 @@ class Observability:
         for fate, count in summary["fates"].items():
             name = "".join(word.capitalize() for word in fate.split("_"))
             self._metrics.add_metric(f"Letters{name}", MetricUnit.Count, count)
+        self._metrics.add_metric(OLDEST_LETTER, MetricUnit.Seconds, summary["oldest_seconds"])
         self._metrics.flush_metrics()
 
     def worked(self, told: Mapping[str, Any]) -> None:
@@ -68,5 +78,5 @@ class Observability:
         for name, value in tally.counts().items():
             self._metrics.add_metric(name, MetricUnit.Count, value)
         if tally.lag_seconds is not None:
-            self._metrics.add_metric("LagOfNewestRecord", MetricUnit.Seconds, tally.lag_seconds)
+            self._metrics.add_metric(LAG, MetricUnit.Seconds, tally.lag_seconds)
         self._metrics.flush_metrics()

@@ -79,10 +79,13 @@ class CloudWatchPulse:
 
     def _read(self, at: datetime) -> Reading:
         names = list(self._tables)
-        metrics = [_invocations(self._settings.function), _age(self._settings.function)]
+        metrics = [_invocations(self._settings.function), age_metric(self._settings.function)]
         for name in names:
             table = self._tables[name]
-            metrics += [_written(table), _returned(table, self._settings.label(name))]
+            metrics += [
+                written_metric(table),
+                returned_metric(table, self._settings.label(name)),
+            ]
         invoked, age, *beats = self._points(metrics, at)
         recent = {when: value for when, value in age.items() if when >= at - RECENT}
         return Reading(
@@ -122,20 +125,32 @@ def _last(points: Points, before: datetime | None = None) -> datetime | None:
     return max(times, default=None)
 
 
-def _written(table: str) -> dict[str, Any]:
+def written_metric(table: str) -> dict[str, Any]:
+    """Name the count of what was written to a table."""
     return _metric("AWS/DynamoDB", "ConsumedWriteCapacityUnits", "Sum", TableName=table)
 
 
-def _returned(table: str, label: str) -> dict[str, Any]:
+def returned_metric(table: str, label: str) -> dict[str, Any]:
+    """Name the count of records that a stream gave, to whoever follows it."""
+    return _of_stream("ReturnedRecordsCount", "Sum", table, label)
+
+
+def polled_metric(table: str, label: str) -> dict[str, Any]:
+    """Name the count of times that a stream was asked for records, though it had none."""
+    return _of_stream("SuccessfulRequestLatency", "SampleCount", table, label)
+
+
+def _of_stream(name: str, statistic: str, table: str, label: str) -> dict[str, Any]:
     where = {"TableName": table, "StreamLabel": label, "Operation": "GetRecords"}
-    return _metric("AWS/DynamoDB", "ReturnedRecordsCount", "Sum", **where)
+    return _metric("AWS/DynamoDB", name, statistic, **where)
 
 
 def _invocations(function: str) -> dict[str, Any]:
     return _metric("AWS/Lambda", "Invocations", "Sum", FunctionName=function)
 
 
-def _age(function: str) -> dict[str, Any]:
+def age_metric(function: str) -> dict[str, Any]:
+    """Name the age of the records that a function is given, in milliseconds."""
     return _metric("AWS/Lambda", "IteratorAge", "Maximum", FunctionName=function)
 
 

@@ -83,7 +83,9 @@ class Runtime:
 @cache
 def runtime() -> Runtime:
     """Make the runtime of this container from its environment."""
-    return make_runtime(registry(), read_settings(), Clients(), Observability())
+    settings = read_settings()
+    observer = Observability(service=settings.service)
+    return make_runtime(registry(), settings, Clients(), observer)
 
 
 def read_settings() -> Settings:

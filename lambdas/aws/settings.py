@@ -7,8 +7,10 @@ from typing import Any
 
 from lambdas.model.errors import SettingsError
 
-SERVICE = "adminview"  # as Powertools calls us in logs and metrics
+SERVICE = "adminview"  # as logs and metrics call us where nobody says which deployment this is
 NAMESPACE = "AdminView"  # of the metrics
+
+SERVICE_NAME = "POWERTOOLS_SERVICE_NAME"
 
 VIEW_TABLE = "ADMINVIEW_TABLE"
 QUEUE_URL = "ADMINVIEW_DEAD_LETTER_QUEUE_URL"
@@ -35,9 +37,14 @@ QUESTIONS_OUTPUT = "Questions"  # the model that is asked, and what of it is bei
 MODEL_METADATA = "AdminViewModel"
 
 
+def deployment_name(prefix: str, stage: str) -> str:
+    """Name one deployment: two prefixes are two deployments that never touch each other."""
+    return f"{prefix}AdminView-{stage}"
+
+
 def stack_name(prefix: str, stage: str, part: str) -> str:
-    """Name one stack: two prefixes are two deployments that never touch each other."""
-    return f"{prefix}AdminView-{stage}-{part}"
+    """Name one stack of a deployment."""
+    return f"{deployment_name(prefix, stage)}-{part}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +56,9 @@ class Settings:
     sources: Mapping[str, str]  # source name -> table name
     model: str  # the fingerprint that rows are stamped with
     tracing: bool = False
+    # The deployment, in log lines and as a dimension of each metric: two deployments of one account
+    # and region must not add up.
+    service: str = SERVICE
 
     def to_env(self) -> dict[str, str]:
         """Write the settings as environment variables."""
@@ -58,6 +68,7 @@ class Settings:
             SOURCES: dumps(dict(self.sources)),
             MODEL: self.model,
             TRACING: "true" if self.tracing else "false",
+            SERVICE_NAME: self.service,
         }
 
     @classmethod
@@ -82,6 +93,7 @@ class Settings:
             sources=sources,
             model=environ[MODEL],
             tracing=environ.get(TRACING) == "true",
+            service=environ.get(SERVICE_NAME) or SERVICE,
         )
 
 

@@ -99,10 +99,10 @@ def test_the_environment_is_the_settings_and_powertools_own(dev: Assembly, funct
         dead_letter_queue_url="DeadLetters",
         sources={name: name for name in SOURCES},
         model=registry().fingerprint,
+        service="AdminView-dev",
     )
     told = settings.to_env() | TOLD.get(function, {})
     assert {name: dev.name(value) for name, value in variables.items()} == told | {
-        "POWERTOOLS_SERVICE_NAME": "adminview",
         "POWERTOOLS_METRICS_NAMESPACE": "AdminView",
     }
 

@@ -83,6 +83,6 @@ def test_a_deployment_tells_its_settings_as_its_functions_read_them(dev: Assembl
     assert told == {
         name: dev.name(value)
         for name, value in variables.items()
-        if not name.startswith("POWERTOOLS_")
+        if name != "POWERTOOLS_METRICS_NAMESPACE"
     }
     assert "Export" not in dev.stack("Sync")["Outputs"][SETTINGS_OUTPUT]

@@ -14,13 +14,19 @@ from lambdas.aws.observability import Observability
 from lambdas.aws.runtime import CLIENT, runtime
 from lambdas.aws.settings import NAMESPACE, SERVICE, Settings
 from lambdas.model.errors import SettingsError
+from lambdas.pipeline.tally import Tally
 from lambdas.sync import sync
 from tests.events import record
 from tests.fakes import Context, FakeDynamoDB, make_runtime, refusal
 from tests.shop import USER, registry
 
 SETTINGS = Settings(
-    "AdminViewTable", "https://queue", {"Orders": "prod-Orders"}, "abc", tracing=True
+    "AdminViewTable",
+    "https://queue",
+    {"Orders": "prod-Orders"},
+    "abc",
+    tracing=True,
+    service="team-a-AdminView-prod",
 )
 
 
@@ -46,7 +52,9 @@ def test_no_retry_happens_behind_the_back_of_the_deadline() -> None:
     assert retries["total_max_attempts"] == 1  # a client adds its mode beside it
 
 
-def test_the_runtime_is_made_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_runtime_is_made_from_the_environment(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     for name, value in (SETTINGS.to_env() | {"ADMINVIEW_TRACING": "false"}).items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
@@ -55,6 +63,9 @@ def test_the_runtime_is_made_from_the_environment(monkeypatch: pytest.MonkeyPatc
     made = runtime.__wrapped__()
     assert "prod-Orders" in made.routes
     assert made.model == registry().fingerprint
+    made.observer.synced(Tally(source="Orders"), [], set())
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [line["service"] for line in lines] == ["team-a-AdminView-prod"] * 2, "log and metrics"
 
 
 def observe(records: list[dict[str, Any]], capsys: Any, **with_: Any) -> tuple[list[Any], Any, str]:
