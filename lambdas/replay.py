@@ -1,5 +1,6 @@
 """Dead letters in, reconciled items out."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import fields
 from math import isnan
@@ -8,6 +9,7 @@ from typing import Any
 from lambdas.aws.deadline import Deadline
 from lambdas.aws.observability import Observability
 from lambdas.aws.runtime import LONGEST_CALL, Invocation
+from lambdas.aws.settings import Settings
 from lambdas.model.errors import SettingsError
 from lambdas.repair.replay.choice import Choice
 from lambdas.repair.replay.replayer import Replayer
@@ -25,7 +27,8 @@ TYPES: Mapping[str, Any] = {
 
 def handler(event: Mapping[str, Any], context: Invocation) -> dict[str, Any]:
     """Replay the letters that are ready, and say what became of them."""
-    return replay(event, context, replayer(), Observability())
+    service = Settings.from_env(os.environ).service
+    return replay(event, context, replayer(), Observability(service=service))
 
 
 def replay(

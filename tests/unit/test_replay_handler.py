@@ -10,12 +10,13 @@ from aws_lambda_powertools import Logger, Metrics
 
 from lambdas.aws.observability import Observability
 from lambdas.aws.settings import NAMESPACE, SERVICE, Settings
-from lambdas.model.errors import SettingsError, ViewError
+from lambdas.model.errors import ServiceError, SettingsError, ViewError
 from lambdas.repair.runtime import replayer
 from lambdas.replay import ROUND_RESERVE, replay
 from lambdas.views import registry
+from tests.events import AT
 from tests.fakes import Context
-from tests.replay_lab import Lab, ours
+from tests.replay_lab import NOW, Lab, ours
 
 
 @pytest.fixture
@@ -129,3 +130,38 @@ def test_the_replayer_is_made_from_the_environment(monkeypatch: pytest.MonkeyPat
     assert "prod-Orders" in made.errands.routes
     assert made.reconciler.model == registry().fingerprint
     assert made.retry_seconds >= 360, "the owner index lags"
+
+
+def age(lab: Lab, event: dict[str, Any], capsys: Any) -> float:
+    run(lab, event)
+    (seconds,) = json.loads(capsys.readouterr().out)["AgeOfOldestLetter"]
+    return float(seconds)
+
+
+def test_the_oldest_letter_is_as_old_as_its_change_however_often_it_is_written_anew(
+    capsys: Any,
+) -> None:
+    lab = Lab()
+    assert age(lab, {}, capsys) == 0
+    lab.sqs.add(ours("a"), ours("b", at=NOW - 5))
+    lab.fail("a", ViewError(LookupError()))
+    assert age(lab, {}, capsys) == 1000
+    lab.sqs.now += 3600
+    assert age(lab, {}, capsys) == 4600
+
+
+@pytest.mark.parametrize(
+    ("event", "seconds"),
+    [({}, 999.5), ({"source": "Users"}, 1000)],
+    ids=["not understood: since it was sent", "not meant"],
+)
+def test_letters_that_a_run_leaves_alone_grow_old_too(
+    lab: Lab, event: dict[str, Any], seconds: float, capsys: Any
+) -> None:
+    assert age(lab, event, capsys) == seconds
+
+
+def test_a_letter_that_aws_refused_to_see_to_grows_old_too(lab: Lab, capsys: Any) -> None:
+    lab.sqs.add(ours("c", at=AT - 500))
+    lab.fail("c", ServiceError("throttled", "read an item"))
+    assert age(lab, {}, capsys) == 1500

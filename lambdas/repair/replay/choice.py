@@ -20,7 +20,7 @@ class Choice:
     def takes(self, errand: Errand, now: float) -> bool:
         """Tell whether a letter is meant."""
         letter = errand.letter
-        age = now - (errand.message.sent if letter.at is None else letter.at)
+        age = now - errand.since
         return (
             (self.id is None or errand.message.id.startswith(self.id))
             and self.source in (None, errand.source)

@@ -31,6 +31,11 @@ class Errand:
     target: Target | None  # that the letter itself names; of Lambda's, the stream does
 
     @property
+    def since(self) -> float:
+        """Say when its change was made, however often the letter was written anew since."""
+        return self.message.sent if self.letter.at is None else self.letter.at
+
+    @property
     def about(self) -> str:
         """Name what it is about: letters about the same share their fate."""
         if self.target:

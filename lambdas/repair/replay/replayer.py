@@ -56,6 +56,7 @@ class Summary:
     items: int = 0
     rows_put: int = 0
     rows_deleted: int = 0
+    oldest_seconds: float = 0.0  # since the oldest change whose letter stays
     complete: bool = True  # False: there was no time for all, and there may be more
 
     def as_dict(self) -> dict[str, Any]:
@@ -158,16 +159,17 @@ class _Run:
         try:
             errand = self._by.errands.understand(message)
         except UnknownLetterError as error:
-            self.untouched.append(message)
+            self._leave(message, message.sent)
             if self._choice.takes_unknown(message):
                 self._note(message, Fate.UNKNOWN, error)
             return None
         if not self._choice.takes(errand, self._by.now()):
-            self.untouched.append(message)
+            self._leave(message, errand.since)
             return None
         if message.body in self._sent:
             return None  # this very run wrote it
         if failed := self._failed.get(errand.about):
+            self._stays(errand.since)
             self._note(message, Fate.FAILING, failed)
             return None  # it rests until the queue shows it again
         return Case.of(errand, self._by.errands, self._until.within(PATIENCE))
@@ -200,6 +202,8 @@ class _Run:
         outcomes = [all_outcomes[owner] for owner in dict.fromkeys(case.owners)]
         problems = [*case.problems, *(one.problem for one in outcomes if one.problem)]
         message = case.errand.message
+        if problems:
+            self._stays(case.errand.since)
         if refused := [one for one in problems if isinstance(one, ServiceError)]:
             self._note(message, Fate.LEFT, refused[0])
             return False
@@ -220,6 +224,15 @@ class _Run:
         unsent, _ = by.post.send(case.mail, until=self._end, delay_seconds=by.retry_seconds)
         if not unsent:
             by.mailbox.delete([case.errand.message], until=self._end)
+
+    def _leave(self, message: Message, since: float) -> None:
+        """Let others have a letter that is not for this run."""
+        self.untouched.append(message)
+        self._stays(since)
+
+    def _stays(self, since: float) -> None:
+        """Remember how old the oldest change is whose letter stays in the queue."""
+        self.summary.oldest_seconds = max(self.summary.oldest_seconds, self._by.now() - since)
 
     def _note(self, message: Message, fate: Fate, error: AdminViewError | None = None) -> None:
         self.summary.fates[fate] += 1
