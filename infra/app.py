@@ -10,6 +10,7 @@ from infra.recovery_stack import RecoveryStack
 from infra.sources_stack import FollowedTable, SourcesStack
 from infra.sync_stack import SyncStack
 from infra.view_stack import ViewStack
+from infra.watch_stack import WatchStack
 from lambdas.model import Migration, Registry
 
 
@@ -37,7 +38,7 @@ def build(app: cdk.App, registry: Registry, migrations: Iterable[Migration] = ()
         mappings=sync.mappings,
         migrated=_migrated(followed, migrations),
     )
-    ApiStack(
+    api = ApiStack(
         app,
         deployment.stack("Api"),
         registry=registry,
@@ -45,6 +46,16 @@ def build(app: cdk.App, registry: Registry, migrations: Iterable[Migration] = ()
         settings=sync.settings,
         sync=sync.sync,
         view_table=view.table,
+        followed=followed,
+    )
+    WatchStack(
+        app,
+        deployment.stack("Watch"),
+        registry=registry,
+        deployment=deployment,
+        dead_letters=sync.dead_letters,
+        sync=sync.sync,
+        api=api.api,
         followed=followed,
     )
     for name, value in deployment.tags.items():

@@ -8,6 +8,7 @@ from typing import Any, Final
 from aws_cdk import aws_kms as kms
 from constructs import Construct
 
+from infra.alarm_contact import AlarmContact
 from infra.api_access import ApiAccess
 from infra.budgets import within_budgets
 from infra.customer_key import CustomerKey
@@ -30,6 +31,7 @@ KEYS: Final = (
     "prefix",
     "sources",
     "api",
+    "alarms",
     "budgets",
     "customerKeyArn",
     "tags",
@@ -53,6 +55,7 @@ class Deployment:
     prefix: str  # what names begin with
     imported: Mapping[str, ImportedTable]  # sources that exist already
     api: ApiAccess
+    alarms: AlarmContact
     wave: Wave
     customer_key: CustomerKey | None = None  # None: AWS-managed ones
     network: Network | None = None  # None: functions run in no VPC of ours
@@ -92,6 +95,7 @@ class Deployment:
             _prefix(context.get("prefix") or ""),
             {name: ImportedTable.read(name, given) for name, given in entries.items()},
             ApiAccess.read(context.get("api")),
+            AlarmContact.read(context.get("alarms")),
             Wave.read(context.get("wave"), registry),
             customer_key=CustomerKey.read(context.get("customerKeyArn")),
             network=Network.read(context.get("vpc")),

@@ -70,7 +70,7 @@ class SegmentMachine(Construct):
         deployment: Deployment,
     ) -> None:
         super().__init__(scope, id_)
-        self._function = function
+        self.function = function
         merge = sfn.Pass(
             self,
             "Merge",
@@ -140,7 +140,7 @@ class SegmentMachine(Construct):
             self,
             name,
             state_name=name,
-            lambda_function=self._function,
+            lambda_function=self.function,
             payload=sfn.TaskInput.from_json_path_at(payload),
             output_path=output_path,
             result_path=result_path,

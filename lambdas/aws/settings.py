@@ -31,6 +31,8 @@ BACKFILL_MACHINE_OUTPUT = "BackfillMachineArn"
 MIGRATE_MACHINE_OUTPUT = "MigrateMachineArn"  # where there are migrations
 API_URL_OUTPUT = "ApiUrl"  # of the API stack, as is the next
 QUESTIONS_OUTPUT = "Questions"  # the model that is asked, and what of it is being built, as JSON
+TOPIC_OUTPUT = "AlarmTopicArn"  # of the watch stack, as is the next
+DASHBOARD_OUTPUT = "DashboardName"
 
 # In the templates of the stacks whose functions know the model: its description, as JSON text, for
 # the CDK would leave out what is null in it.

@@ -139,7 +139,7 @@ class Assembly:
         match value:
             case {"Fn::GetStackOutput": {"StackName": stack, "OutputName": output}}:
                 return self.name(self.templates[stack]["Outputs"][output]["Value"])
-            case {"Fn::Select": [position, {"Fn::Split": [":", whole]}]}:
+            case {"Fn::Select": [position, {"Fn::Split": [":" | "/stream/", whole]}]}:
                 return f"{self.name(whole)}[{position}]"
         msg = f"not a reference: {value}"
         raise AssertionError(msg)

@@ -113,6 +113,7 @@ def test_without_a_source_of_our_own_there_is_no_empty_stack(tmp_path: Path) -> 
         "AdminView-dev-Recovery",
         "AdminView-dev-Sync",
         "AdminView-dev-View",
+        "AdminView-dev-Watch",
     }
     assert assembly.mappings().keys() == {stream(source.name) for source in registry().sources}
 
@@ -135,6 +136,8 @@ def test_the_stacks_tell_where_things_are(dev: Assembly) -> None:
         "BackfillMachineArn": "BackfillSegmentsMachine",
         "MigrateMachineArn": "MigrateSegmentsMachine",
         "ApiUrl": "HttpApi.ApiEndpoint",
+        "AlarmTopicArn": "Alarms",
+        "DashboardName": "Dashboard",
     }
 
 
@@ -181,6 +184,7 @@ def test_the_app_synthesizes_without_credentials_region_or_network(tmp_path: Pat
         "AdminView-dev-Sources",
         "AdminView-dev-Sync",
         "AdminView-dev-View",
+        "AdminView-dev-Watch",
     }
 
 

@@ -1,0 +1,116 @@
+"""The alarms of a deployment: every rule, on all that it is about."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from aws_cdk import Duration
+from aws_cdk import aws_cloudwatch as cloudwatch
+
+from infra.sources_stack import FollowedTable
+from infra.stages import Stage
+from infra.watch import metrics, rules
+from infra.watch.rules import Rule
+from lambdas.aws.drift import DRIFT
+from lambdas.aws.observability import LAG, OLDEST_LETTER
+from lambdas.aws.pulse import age_metric
+from lambdas.repair.verify.differences import UNKNOWN
+
+LONGEST: Final = Duration.days(7)  # that an alarm looks back
+ROUNDS: Final = 6  # of the replay that may leave a letter where it is
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function by its name in AWS, and whether its caller goes on without it for a while."""
+
+    name: str
+    in_bulk: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    """All that is looked at. Names are those in AWS; keys are what we call them."""
+
+    service: str
+    stage: Stage
+    followed: Sequence[FollowedTable]
+    view_table: str
+    indexes: Sequence[str]
+    queue: str
+    api: str
+    sync: str
+    functions: Mapping[str, Function]
+    machines: Mapping[str, str]  # to their ARNs
+
+
+@dataclass(frozen=True, slots=True)
+class Alarm:
+    """A rule on one metric."""
+
+    rule: Rule
+    metric: cloudwatch.IMetric
+    what: str = ""
+
+    @property
+    def name(self) -> str:
+        """Tell it apart from the deployment's others."""
+        return f"{self.rule.name}-{self.what}" if self.what else self.rule.name
+
+
+def alarms(scene: Scene) -> Iterator[Alarm]:
+    """List all alarms; those of a source name it, for so do the commands that repair."""
+    yield from _of_sources(scene)
+    yield from _of_letters(scene)
+    yield from _of_functions(scene)
+    yield from _of_verification(scene)
+    view = scene.view_table
+    yield Alarm(rules.TABLE_THROTTLING, metrics.throttled(view), view)
+    # One for each: whoever is called must know which, and an alarm takes ten metrics at most.
+    for index in scene.indexes:
+        yield Alarm(rules.INDEX_THROTTLING, metrics.throttled(view, index), index)
+    yield Alarm(rules.API_ERRORS, metrics.of_api(scene.api, "5xx"))
+    for name, arn in scene.machines.items():
+        failed = metrics.of_machine(arn, "ExecutionsFailed")
+        yield Alarm(rules.FAILED_EXECUTION, failed, name)
+
+
+def _of_sources(scene: Scene) -> Iterator[Alarm]:
+    # Lambda knows one age for all sources; which of them is behind, our own metric tells.
+    yield Alarm(rules.ITERATOR_AGE, metrics.pulse(age_metric(scene.sync)))
+    for table in scene.followed:
+        source = table.source.name
+        yield Alarm(rules.LAG, metrics.ours(scene.service, LAG, source, "Maximum"), source)
+        yield Alarm(rules.SILENCE, metrics.silence(scene.service, table), source)
+
+
+def _of_letters(scene: Scene) -> Iterator[Alarm]:
+    yield Alarm(rules.LETTERS, metrics.letters(scene.queue))
+    # Where nobody replays by schedule, nobody tells an age, and letters lie until somebody does.
+    if (every := scene.stage.replay_every) is not None:
+        oldest = metrics.ours(scene.service, OLDEST_LETTER, statistic="Maximum")
+        yield Alarm(rules.OLDEST_LETTER, oldest)
+        untouched = replace(rules.UNTOUCHED_LETTER, at=ROUNDS * every.to_seconds())
+        age = metrics.of_queue(scene.queue, "ApproximateAgeOfOldestMessage")
+        yield Alarm(untouched, age)
+
+
+def _of_functions(scene: Scene) -> Iterator[Alarm]:
+    for name, function in scene.functions.items():
+        errors = rules.BULK_ERRORS if function.in_bulk else rules.ERRORS
+        yield Alarm(errors, metrics.of_function(function.name, "Errors"), name)
+        yield Alarm(rules.THROTTLES, metrics.of_function(function.name, "Throttles"), name)
+
+
+def _of_verification(scene: Scene) -> Iterator[Alarm]:
+    every = scene.stage.verify_every
+    if every is None:
+        return
+    for source in (*(table.source.name for table in scene.followed), UNKNOWN):
+        drift = metrics.ours(scene.service, DRIFT, source, "Maximum")
+        yield Alarm(rules.DRIFT, drift, source)
+    # Rows of unknown sources are told of by a run over all sources, and by no other. An alarm
+    # cannot look back far enough for a schedule of half a week or longer.
+    if rules.UNVERIFIED.of * every.to_seconds() <= LONGEST.to_seconds():
+        rule = replace(rules.UNVERIFIED, period=every)
+        yield Alarm(rule, metrics.unverified(scene.service, UNKNOWN))

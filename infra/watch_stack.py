@@ -1,0 +1,126 @@
+"""Reports that reach a person: a topic, the alarms that tell it, and a dashboard."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from aws_cdk import CfnOutput, CrossStackReferences, ReferenceStrength, Stack
+from aws_cdk import aws_apigatewayv2 as gateway
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_cloudwatch_actions as actions
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_sns as sns
+from aws_cdk import aws_sns_subscriptions as subscriptions
+from aws_cdk import aws_sqs as sqs
+from constructs import Construct
+
+from infra.constructs.python_function import PythonFunction
+from infra.constructs.segment_machine import SegmentMachine
+from infra.context import Deployment
+from infra.sources_stack import FollowedTable
+from infra.watch.alarms import Alarm, Function, Scene, alarms
+from infra.watch.dashboard import rows
+from lambdas.aws.settings import DASHBOARD_OUTPUT, TOPIC_OUTPUT
+from lambdas.model import Registry
+
+
+class WatchStack(Stack):
+    """Looks at all that was added to *scope* before it, and holds up nothing of it.
+
+    What it names may go: with an export, a function or a source could not while an alarm is on it.
+    """
+
+    def __init__(  # noqa: PLR0913 - all are keywords
+        self,
+        scope: Construct,
+        id_: str,
+        *,
+        registry: Registry,
+        deployment: Deployment,
+        dead_letters: sqs.IQueue,
+        sync: lambda_.IFunction,
+        api: gateway.IHttpApi,
+        followed: Sequence[FollowedTable],
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(scope, id_, **kwargs)
+        CrossStackReferences.of(self).consume(ReferenceStrength.WEAK)
+        everything = scope.node.find_all()
+        machines = [one for one in everything if isinstance(one, SegmentMachine)]
+        in_bulk = {one.function.node.path for one in machines}
+        scene = Scene(
+            service=deployment.name,
+            stage=deployment.stage,
+            followed=followed,
+            view_table=deployment.view_table,
+            indexes=[one.name for one in deployment.wave.indexes(registry) if not one.local],
+            queue=dead_letters.queue_name,
+            api=api.api_id,
+            sync=sync.function_name,
+            functions={
+                one.node.id: Function(
+                    one.function.function_name, in_bulk=one.function.node.path in in_bulk
+                )
+                for one in everything
+                if isinstance(one, PythonFunction)
+            },
+            machines={one.node.id: one.machine.state_machine_arn for one in machines},
+        )
+        self.topic = self._topic(deployment)
+        action = actions.SnsAction(self.topic)
+        made = [self._alarm(one, deployment, action) for one in alarms(scene)]
+        dashboard = cloudwatch.Dashboard(
+            self, "Dashboard", dashboard_name=deployment.name, widgets=[*rows(scene, made)]
+        )
+        CfnOutput(self, TOPIC_OUTPUT, value=self.topic.topic_arn)
+        CfnOutput(self, DASHBOARD_OUTPUT, value=dashboard.dashboard_name)
+
+    def _topic(self, deployment: Deployment) -> sns.Topic:
+        """Make the topic to subscribe to: alarms of this deployment may publish, over TLS.
+
+        No key of KMS: SNS encrypts its disks anyway, and alarms cannot use the key that AWS manages
+        for it. What is told names tables, functions and counts, and nothing of customers.
+        """
+        topic = sns.Topic(
+            self, "Alarms", display_name=f"Alarms of {deployment.name}", enforce_ssl=True
+        )
+        # The rule about TLS replaces the policy that a topic has by default.
+        topic.add_to_resource_policy(
+            iam.PolicyStatement(
+                sid="AlarmsOfThisDeployment",
+                principals=[iam.ServicePrincipal("cloudwatch.amazonaws.com")],
+                actions=["sns:Publish"],
+                resources=[topic.topic_arn],
+                conditions={
+                    "StringEquals": {"aws:SourceAccount": self.account},
+                    "ArnLike": {"aws:SourceArn": self._alarms_of(deployment)},
+                },
+            )
+        )
+        if deployment.alarms.email:
+            topic.add_subscription(subscriptions.EmailSubscription(deployment.alarms.email))
+        return topic
+
+    def _alarms_of(self, deployment: Deployment) -> str:
+        prefix = f"arn:{self.partition}:cloudwatch:{self.region}:{self.account}:alarm"
+        return f"{prefix}:{deployment.name}-*"
+
+    def _alarm(
+        self, one: Alarm, deployment: Deployment, action: cloudwatch.IAlarmAction
+    ) -> cloudwatch.Alarm:
+        rule, metric = one.rule, one.metric
+        assert isinstance(metric, cloudwatch.Metric | cloudwatch.MathExpression)
+        alarm = cloudwatch.Alarm(
+            self,
+            one.name,
+            alarm_name=f"{deployment.name}-{one.name}",
+            alarm_description=rule.description(one.what),
+            metric=metric.with_(period=rule.period),
+            threshold=rule.at,
+            evaluation_periods=rule.of,
+            datapoints_to_alarm=rule.times,
+            treat_missing_data=rule.missing,
+        )
+        alarm.add_alarm_action(action)
+        alarm.add_ok_action(action)
+        return alarm

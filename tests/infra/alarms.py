@@ -1,0 +1,87 @@
+"""Read the alarms and the dashboard of a template, and say when they would ring."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from tests.infra.synthesis import Assembly
+
+Counted = tuple[str, str, frozenset[tuple[str, str]]]  # namespace, name, dimensions
+ALARM = "AWS::CloudWatch::Alarm"
+
+
+@dataclass(frozen=True)
+class Watched:
+    """One alarm, with its references read."""
+
+    properties: dict[str, Any]
+    metrics: dict[str, dict[str, Any]]  # by their ids, in expressions
+    expression: str
+
+    def rings(self, *points: float | None) -> bool | None:
+        """Say whether the newest *points* ring it, None being missing; None if nothing changes.
+
+        So far as CloudWatch documents it: M of the last N points. On AWS it may look past missing
+        points to older ones.
+        """
+        last = points[-self.properties["EvaluationPeriods"] :]
+        missing = self.properties["TreatMissingData"]
+        if missing == "ignore" and all(one is None for one in last):
+            return None
+        bad = [missing == "breaching" if one is None else self.reached(one) for one in last]
+        return bool(sum(bad) >= self.properties["DatapointsToAlarm"])
+
+    def reached(self, point: float) -> bool:
+        """Say whether one point reaches the threshold."""
+        assert self.properties["ComparisonOperator"] == "GreaterThanOrEqualToThreshold"
+        return bool(point >= self.properties["Threshold"])
+
+    @property
+    def seconds(self) -> int:
+        """Say how long a period is."""
+        (period,) = {one["Period"] for one in self.metrics.values()}
+        return int(period)
+
+    @property
+    def counted(self) -> set[Counted]:
+        """Name what it looks at."""
+        return {(one["Namespace"], one["Name"], one["On"]) for one in self.metrics.values()}
+
+
+def watched(assembly: Assembly) -> dict[str, Watched]:
+    """Give the alarms of a deployment by their names, without the deployment's."""
+    (name,) = [one.removesuffix("-Watch") for one in assembly.templates if one.endswith("-Watch")]
+    found = [one["Properties"] for one in assembly.resources(ALARM)]
+    assert all(one["AlarmName"].startswith(f"{name}-") for one in found)
+    return {one["AlarmName"].removeprefix(f"{name}-"): _read(one, assembly) for one in found}
+
+
+def dashboard(assembly: Assembly) -> list[dict[str, Any]]:
+    """Give the widgets of the dashboard."""
+    (found,) = assembly.resources("AWS::CloudWatch::Dashboard")
+    body = json.loads(assembly.name(found["Properties"]["DashboardBody"]))
+    return [one | {"title": one["properties"]["title"]} for one in body["widgets"]]
+
+
+def _read(alarm: dict[str, Any], assembly: Assembly) -> Watched:
+    if "Metrics" not in alarm:
+        return Watched(alarm, {"m": _metric(alarm, alarm["Period"], alarm, assembly)}, "m")
+    (expression,) = [one["Expression"] for one in alarm["Metrics"] if one["ReturnData"]]
+    stats = {one["Id"]: one["MetricStat"] for one in alarm["Metrics"] if not one["ReturnData"]}
+    metrics = {
+        id_: _metric(one["Metric"], one["Period"], one, assembly) for id_, one in stats.items()
+    }
+    return Watched(alarm, metrics, expression)
+
+
+def _metric(
+    metric: dict[str, Any], period: int, stat: dict[str, Any], assembly: Assembly
+) -> dict[str, Any]:
+    dimensions = {one["Name"]: assembly.name(one["Value"]) for one in metric["Dimensions"]}
+    return {
+        "Namespace": metric["Namespace"],
+        "Name": metric["MetricName"],
+        "On": frozenset(dimensions.items()),
+        "Period": period,
+        "Statistic": stat.get("Stat") or stat.get("Statistic"),
+    }

@@ -1,0 +1,45 @@
+"""Who hears of alarms is checked before anything is built."""
+
+from typing import Any
+
+import pytest
+
+from infra.alarm_contact import AlarmContact
+from infra.context import Deployment
+from lambdas.model.errors import SettingsError
+from tests.shop import registry
+
+
+def read(given: Any) -> AlarmContact:
+    return Deployment.read({"alarms": given}, registry()).alarms
+
+
+@pytest.mark.parametrize("given", [None, {}, "", "{}", {"email": ""}, {"email": None}])
+def test_nobody_is_subscribed_unless_the_context_says_who(given: Any) -> None:
+    assert read(given) == AlarmContact()
+
+
+@pytest.mark.parametrize("given", [{"email": "ops@shop.example"}, '{"email": "ops@shop.example"}'])
+def test_an_address_is_taken_from_cdk_json_or_as_text_from_the_command_line(given: Any) -> None:
+    assert read(given) == AlarmContact("ops@shop.example")
+
+
+WRONG: dict[str, tuple[Any, str]] = {
+    "no JSON": (
+        "ops@shop.example",
+        "not JSON (Expecting value: line 1 column 1 (char 0)); expecte",
+    ),
+    "no object": (["ops@shop.example"], 'found list; expected an object such as {"email": "ops@e'),
+    "an unknown key": ({"mail": "a@b.example"}, "unknown 'mail'; there is email, as in {"),
+    "no address": ({"email": "ops"}, "email 'ops' is not one address, such as ops@example.com"),
+    "two addresses": ({"email": "a@b.example,c@d.example"}, "others subscribe to the topic"),
+    "no text": ({"email": ["a@b.example"]}, "email ['a@b.example'] is not one address"),
+}
+
+
+@pytest.mark.parametrize(("given", "said"), WRONG.values(), ids=WRONG)
+def test_a_wrong_contact_is_refused_with_what_would_be_right(given: Any, said: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        read(given)
+    assert str(caught.value).startswith("context alarms: ")
+    assert said in str(caught.value)

@@ -1,0 +1,98 @@
+"""Every alarm leads to a section of the runbook, whose commands exist and take these options."""
+
+import re
+import shlex
+from typing import Any
+
+import pytest
+from botocore import xform_name
+from botocore.session import get_session
+from typer.main import get_command
+
+from cli.main import app
+from infra.bundle import ROOT
+from infra.watch.rules import RUNBOOK
+from tests.infra.alarms import watched
+from tests.infra.synthesis import Assembly
+
+TEXT = (ROOT / RUNBOOK).read_text()
+PREFACE, *PARTS = re.split(r"^## ", TEXT, flags=re.MULTILINE)
+SECTIONS = {part.splitlines()[0]: part for part in PARTS}
+COMMANDS = re.findall(r"^\$ (.*)$", TEXT, re.MULTILINE)
+EVERYWHERE = {"query", "output", "cli-binary-format"}  # options of any `aws` command
+RENAMED = {"endpoint": "notification-endpoint"}  # by `aws`, which has an option of that name
+
+
+def linked(assembly: Assembly) -> set[str]:
+    """List the sections that alarms lead to."""
+    said = [one.properties["AlarmDescription"] for one in watched(assembly).values()]
+    assert all(f" {RUNBOOK}#" in one for one in said)
+    return {one.rpartition("#")[2] for one in said}
+
+
+def test_every_alarm_has_a_section_and_every_section_has_an_alarm(
+    dev: Assembly, prod: Assembly, mixed: Assembly
+) -> None:
+    assert linked(dev) == linked(prod) == linked(mixed) == SECTIONS.keys()
+
+
+@pytest.mark.parametrize("name", SECTIONS)
+def test_a_section_says_what_it_means_how_to_see_it_what_to_run_and_what_not_to_do(
+    name: str,
+) -> None:
+    parts = ["**What it means.**", "**See it.**", "**Repair it.**", "**Do not**"]
+    places = [SECTIONS[name].find(part) for part in parts]
+    assert -1 not in places
+    assert places == sorted(places)
+    assert "\n$ " in SECTIONS[name][places[1] : places[2]], "a command that shows it"
+
+
+def test_links_between_sections_lead_to_sections() -> None:
+    links = set(re.findall(r"\]\(#([^)]+)\)", TEXT))
+    assert links
+    assert links <= SECTIONS.keys()
+
+
+def test_lines_are_short() -> None:
+    assert [line for line in TEXT.splitlines() if len(line) > 120] == []
+
+
+def parse(words: list[str]) -> Any:
+    """Let the command itself read its words, and do nothing."""
+    command: Any = get_command(app)
+    context = command.make_context("adminview", words)
+    while hasattr(command, "commands"):
+        name, command, rest = command.resolve_command(context, words)
+        context = command.make_context(name, rest, parent=context)
+        words = rest
+    return context
+
+
+@pytest.mark.parametrize("line", [one for one in COMMANDS if one.startswith("adminview ")])
+def test_a_command_of_ours_takes_these_options(line: str) -> None:
+    words = shlex.split(line)[1:]
+    assert parse(words).command.name in words
+    if "patterns" not in words:
+        assert words[-2:] == ["--stage", "prod"], "or it would look at another deployment"
+
+
+@pytest.mark.parametrize("wrong", [["verify", "--repiar"], ["dlq", "show"], ["repair"]])
+def test_a_command_that_does_not_exist_so_would_be_noticed(wrong: list[str]) -> None:
+    with pytest.raises(Exception, match=r"No such|Missing"):
+        parse(wrong)
+
+
+@pytest.mark.parametrize("line", [one for one in COMMANDS if one.startswith("aws ")])
+def test_a_command_of_aws_exists_with_these_options(line: str) -> None:
+    _, service, operation, *words = shlex.split(line)
+    model = get_session().get_service_model(service)
+    operations = {xform_name(name, "-"): name for name in model.operation_names}
+    shape = model.operation_model(operations[operation]).input_shape
+    taken = {xform_name(name, "-") for name in (shape.members if shape else ())}
+    known = {RENAMED.get(name, name) for name in taken} | EVERYWHERE
+    options = {word.removeprefix("--") for word in words if word.startswith("--")}
+    assert options <= known
+
+
+def test_there_is_no_other_kind_of_command() -> None:
+    assert {line.split()[0] for line in COMMANDS} == {"adminview", "aws"}

@@ -1,0 +1,190 @@
+"""Alarms look at what is counted, and ring when they should.
+
+The functions' code is run, and what it tells CloudWatch is compared with what alarms and dashboard
+ask for: nobody would notice an alarm on a metric that nobody emits.
+"""
+
+import json
+from typing import Any
+
+import pytest
+
+from lambdas.aws.drift import DriftObserver
+from lambdas.aws.observability import Observability
+from lambdas.aws.settings import NAMESPACE
+from lambdas.replay import replay
+from lambdas.sync import sync
+from lambdas.verify import Verification, verify
+from tests.events import record
+from tests.fakes import Context, make_runtime
+from tests.infra.alarms import Counted, Watched, dashboard, watched
+from tests.infra.synthesis import Assembly
+from tests.replay_lab import Lab as ReplayLab
+from tests.shop import USER, registry
+from tests.verify_lab import Lab as VerifyLab
+
+SERVICE = "AdminView-dev"
+SOURCES = {source.name for source in registry().sources}
+
+
+def counted(printed: str) -> set[Counted]:
+    """Read what CloudWatch would count."""
+    found = set()
+    for line in map(json.loads, printed.splitlines()):
+        for told in line.get("_aws", {}).get("CloudWatchMetrics", []):
+            for dimensions in told["Dimensions"]:
+                where = frozenset((name, line[name]) for name in dimensions)
+                found |= {(told["Namespace"], one["Name"], where) for one in told["Metrics"]}
+    return found
+
+
+def verification(lab: VerifyLab, service: str) -> Verification:
+    observer = DriftObserver(service=service)
+    return Verification(lambda _: lab.verifier(), lab.model.fingerprint, observer)
+
+
+@pytest.fixture
+def emitted(capsys: pytest.CaptureFixture[str]) -> set[Counted]:
+    """Run what is deployed, and listen; every source counts alike, so one stands for all."""
+    observer = Observability(service=SERVICE)
+    made = make_runtime(registry(), observer=observer)
+    sync({"Records": [record(registry().source("Users"), None, USER)]}, Context(), made)
+    replay({}, Context(), ReplayLab().replayer, observer)
+    verify({"sample": 1, "grace": 0.001}, Context(), verification(VerifyLab(), SERVICE))
+    found = counted(capsys.readouterr().out)
+    return {
+        (namespace, name, frozenset({(on, _alike(on, value)) for on, value in where}))
+        for namespace, name, where in found
+    }
+
+
+def _alike(dimension: str, value: str) -> str:
+    """Let the names of all sources be one."""
+    declared = {*SOURCES, "Things", "Notes"}
+    return "any" if dimension == "source" and value in declared else value
+
+
+def shown(assembly: Assembly) -> set[Counted]:
+    """List what alarms and dashboard ask for in our own namespace."""
+    asked = set().union(*(one.counted for one in watched(assembly).values()))
+    for widget in dashboard(assembly)[1:]:
+        for namespace, *rest in widget["properties"]["metrics"]:
+            if namespace == NAMESPACE:
+                name, *pairs = [one for one in rest if isinstance(one, str)]
+                asked.add((namespace, name, frozenset(zip(pairs[::2], pairs[1::2], strict=True))))
+    return {one for one in asked if one[0] == NAMESPACE}
+
+
+def test_alarms_and_dashboard_ask_for_nothing_that_the_code_does_not_count(
+    dev: Assembly, emitted: set[Counted]
+) -> None:
+    asked = {
+        (namespace, name, frozenset({(on, _alike(on, value)) for on, value in where}))
+        for namespace, name, where in shown(dev)
+    }
+    assert len(asked) > 10
+    assert asked <= emitted, asked - emitted
+
+
+def test_functions_count_in_the_name_of_their_deployment_and_alarms_ask_for_it(
+    dev: Assembly, mixed: Assembly
+) -> None:
+    for assembly, service in ((dev, SERVICE), (mixed, "team-a-AdminView-dev")):
+        told = {
+            one["Properties"]["Environment"]["Variables"]["POWERTOOLS_SERVICE_NAME"]
+            for one in assembly.resources("AWS::Lambda::Function")
+        }
+        assert told == {service}
+        assert {dict(where)["service"] for _, _, where in shown(assembly)} == {service}
+
+
+def test_only_a_run_over_all_sources_says_that_the_view_was_verified(
+    dev: Assembly, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ((_, name, where),) = watched(dev)["unverified"].counted
+    lab = VerifyLab()
+    one = {"sample": 1, "grace": 0.001, "source": "Notes"}
+    verify(one, Context(), verification(lab, SERVICE))
+    assert (NAMESPACE, name, where) not in counted(capsys.readouterr().out)
+    verify({"sample": 1, "grace": 0.001}, Context(), verification(lab, SERVICE))
+    assert (NAMESPACE, name, where) in counted(capsys.readouterr().out)
+
+
+def evaluate(alarm: Watched, **points: float | None) -> float:
+    """Work out an expression at one point, as CloudWatch documents its functions."""
+    assert points.keys() == alarm.metrics.keys()
+    readable = alarm.expression.replace(" AND ", " and ").replace(" OR ", " or ")
+    known = {
+        "FILL": lambda point, value: value if point is None else point,
+        "IF": lambda condition, then, otherwise: then if condition else otherwise,
+    }
+    return float(eval(readable, known, dict(points)))  # noqa: S307 - the template's own words
+
+
+SILENT: dict[str, tuple[dict[str, Any], float]] = {
+    "written, and nobody asks the stream": ({"written": 5}, 1),
+    "handed out, and we saw nothing": ({"written": 5, "polled": 900, "returned": 5}, 1),
+    "others follow, we do not": ({"written": 5, "polled": 450, "returned": 5}, 1),
+    "synced": ({"written": 5, "polled": 900, "returned": 5, "records": 5}, 0),
+    "writes that changed nothing": ({"written": 5, "polled": 900, "returned": 0}, 0),
+    "nothing at all": ({}, 0),
+    "followed and quiet": ({"polled": 900}, 0),
+    "redelivered without a write": ({"polled": 900, "returned": 5, "records": 5}, 0),
+}
+QUIET: dict[str, Any] = dict.fromkeys(("records", "returned", "written", "polled"))
+
+
+@pytest.mark.parametrize(("points", "silent"), SILENT.values(), ids=SILENT)
+def test_silence_is_a_change_that_the_sync_did_not_see(
+    dev: Assembly, points: dict[str, Any], silent: float
+) -> None:
+    assert evaluate(watched(dev)["silence-Orders"], **QUIET | points) == silent
+
+
+def test_an_expression_over_counts_adds_them_up(dev: Assembly) -> None:
+    alarms = watched(dev)
+    assert evaluate(alarms["letters"], visible=0, notvisible=2, delayed=1) == 3
+    assert evaluate(alarms["index-throttling-GSI1"], reads=None, writes=4) == 4
+    assert evaluate(alarms["unverified"], unfinished=None) == 1
+    assert evaluate(alarms["unverified"], unfinished=0) == 0
+
+
+DAY = 86400.0
+HOUR = 3600.0
+# By alarm: points that ring it, then points that do not. None is a period without any count.
+RINGS: dict[str, tuple[list[float | None], list[float | None]]] = {
+    "lag-Orders": ([900, 1200, 2000], [900, 1200, None]),
+    "iterator-age": ([6 * HOUR * 1000] * 3, [6 * HOUR * 1000, 6 * HOUR * 1000, 100]),
+    "silence-Orders": ([1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1], [1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]),
+    "letters": ([1], [0]),
+    "oldest-letter": ([DAY], [DAY - 1]),
+    "untouched-letter": ([6 * HOUR] * 3, [HOUR] * 3),
+    "errors-Sync": ([3], [2]),
+    "errors-Backfill": ([1] * 6, [9, 9, 9, 9, 9, 0]),
+    "throttles-Sync": ([1, 1, 1], [50, 50, None]),
+    "table-throttling-AdminViewTable": ([1, 1, 1], [50, 0, 50]),
+    "index-throttling-GSI1": ([1, 1, 1], [50, 0, 50]),
+    "drift-Orders": ([1], [0]),
+    "unverified": ([1, 1], [1, 0]),
+    "api-errors": ([3], [2]),
+    "failed-execution-BackfillSegments": ([1], [None]),
+}
+
+
+@pytest.mark.parametrize("name", RINGS)
+def test_an_alarm_rings_at_this_and_not_at_that(dev: Assembly, name: str) -> None:
+    alarm, (bad, good) = watched(dev)[name], RINGS[name]
+    assert alarm.rings(*bad) is True
+    assert alarm.rings(*good) is False
+
+
+def test_every_kind_of_alarm_has_been_made_to_ring(dev: Assembly) -> None:
+    kinds = {one.properties["AlarmDescription"].partition("#")[2] for one in watched(dev).values()}
+    assert {kind for kind in kinds if not any(name.startswith(kind) for name in RINGS)} == set()
+
+
+def test_what_is_told_now_and_then_holds_until_it_is_told_otherwise(dev: Assembly) -> None:
+    alarms = watched(dev)
+    lasting = {name for name, alarm in alarms.items() if alarm.rings(None) is None}
+    assert lasting == {"oldest-letter", "drift-unknown", *(f"drift-{one}" for one in SOURCES)}
+    assert [name for name, alarm in alarms.items() if alarm.rings(None, None)] == ["unverified"]

@@ -1,0 +1,212 @@
+"""Alarms on all that is deployed, a topic that they may tell, and a page that shows it."""
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from aws_cdk import Duration
+
+from infra.stages import DEV, STAGES, Stage
+from tests.infra.alarms import ALARM, dashboard, watched
+from tests.infra.synthesis import Assembly, stream, synthesize
+from tests.shop import registry
+
+SOURCES = [source.name for source in registry().sources]
+each_deployment = pytest.mark.parametrize("deployed", ["dev", "prod", "mixed"])
+
+
+@pytest.fixture
+def assembly(deployed: str, request: pytest.FixtureRequest) -> Assembly:
+    found: Assembly = request.getfixturevalue(deployed)
+    return found
+
+
+def of_rule(assembly: Assembly, rule: str) -> set[str]:
+    """List what a rule is about."""
+    found = watched(assembly)
+    return {one.removeprefix(f"{rule}-") for one in found if one.startswith(f"{rule}-")}
+
+
+@each_deployment
+def test_every_function_has_an_alarm_on_its_errors_and_one_on_its_throttles(
+    assembly: Assembly,
+) -> None:
+    functions = assembly.named("AWS::Lambda::Function")
+    assert len(functions) >= 5
+    looked_at = set().union(*(one.counted for one in watched(assembly).values()))
+    for function in functions:
+        where = frozenset({("FunctionName", function)})
+        assert {("AWS/Lambda", name, where) for name in ("Errors", "Throttles")} <= looked_at
+
+
+@each_deployment
+def test_every_machine_has_an_alarm_on_its_executions(assembly: Assembly) -> None:
+    alarms = watched(assembly)
+    for machine in assembly.named("AWS::StepFunctions::StateMachine"):
+        alarm = alarms[f"failed-execution-{machine.removesuffix('Machine')}"]
+        where = frozenset({("StateMachineArn", machine)})
+        assert alarm.counted == {("AWS/States", "ExecutionsFailed", where)}
+
+
+@each_deployment
+def test_every_source_has_alarms_on_its_lag_its_silence_and_its_drift(assembly: Assembly) -> None:
+    assert of_rule(assembly, "lag") == of_rule(assembly, "silence") == {*SOURCES}
+    assert of_rule(assembly, "drift") == {*SOURCES, "unknown"}, "and on rows of no source"
+
+
+def test_the_view_and_each_of_its_global_indexes_have_an_alarm_on_throttling(
+    dev: Assembly,
+) -> None:
+    table = dev.tables()["AdminViewTable"]["Properties"]
+    indexes = {one["IndexName"] for one in table["GlobalSecondaryIndexes"]}
+    assert of_rule(dev, "index-throttling") == indexes
+    alarms = watched(dev)
+    for name in indexes:
+        where = frozenset({("TableName", "AdminViewTable"), ("GlobalSecondaryIndexName", name)})
+        events = {("AWS/DynamoDB", f"{one}ThrottleEvents", where) for one in ("Read", "Write")}
+        assert alarms[f"index-throttling-{name}"].counted == events
+    (alone,) = {on for _, _, on in alarms["table-throttling-AdminViewTable"].counted}
+    assert alone == {("TableName", "AdminViewTable")}, "without its indexes"
+
+
+def test_letters_count_whether_they_can_be_seen_or_not(dev: Assembly) -> None:
+    alarm = watched(dev)["letters"]
+    where = frozenset({("QueueName", "DeadLetters.QueueName")})
+    names = ("Visible", "NotVisible", "Delayed")
+    assert alarm.counted == {
+        ("AWS/SQS", f"ApproximateNumberOfMessages{name}", where) for name in names
+    }
+    assert alarm.expression == " + ".join(name.lower() for name in names)
+
+
+@each_deployment
+def test_an_alarm_tells_the_topic_that_it_rings_and_that_it_is_over(assembly: Assembly) -> None:
+    for alarm in assembly.resources(ALARM):
+        for actions in ("AlarmActions", "OKActions"):
+            assert [assembly.name(one) for one in alarm["Properties"][actions]] == ["Alarms"]
+
+
+@each_deployment
+def test_an_alarm_says_what_it_means_in_a_sentence_and_where_to_read_on(
+    assembly: Assembly,
+) -> None:
+    for name, alarm in watched(assembly).items():
+        said = re.fullmatch(
+            r"[A-Z][^.]*\. docs/runbook\.md#([a-z-]+)", alarm.properties["AlarmDescription"]
+        )
+        assert said, alarm.properties["AlarmDescription"]
+        assert name == said[1] or name.startswith(f"{said[1]}-")
+        about = name.removeprefix(said[1]).removeprefix("-")
+        assert about in said[0]
+
+
+@each_deployment
+def test_an_alarm_is_one_that_cloudwatch_takes(assembly: Assembly) -> None:
+    for alarm in watched(assembly).values():
+        assert len(alarm.metrics) <= 10
+        assert alarm.seconds % 60 == 0
+        looks_back = alarm.seconds * alarm.properties["EvaluationPeriods"]
+        assert looks_back <= (7 * 86400 if alarm.seconds >= 3600 else 86400)
+        assert alarm.properties["DatapointsToAlarm"] <= alarm.properties["EvaluationPeriods"]
+
+
+@each_deployment
+def test_nobody_may_publish_but_alarms_of_this_deployment_over_tls(assembly: Assembly) -> None:
+    (policy,) = assembly.resources("AWS::SNS::TopicPolicy")
+    assert [assembly.name(one) for one in policy["Properties"]["Topics"]] == ["Alarms"]
+    plain, allowed = policy["Properties"]["PolicyDocument"]["Statement"]
+    assert (plain["Effect"], plain["Principal"]) == ("Deny", "*")
+    assert plain["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
+    assert allowed["Effect"] == "Allow"
+    assert allowed["Principal"] == {"Service": "cloudwatch.amazonaws.com"}
+    assert plain["Action"] == allowed["Action"] == "sns:Publish"
+    account = allowed["Condition"]["StringEquals"]["aws:SourceAccount"]
+    assert assembly.name(account) == "AWS::AccountId"
+    (name,) = [one.removesuffix("-Watch") for one in assembly.templates if one.endswith("-Watch")]
+    alarms = assembly.name(allowed["Condition"]["ArnLike"]["aws:SourceArn"])
+    place = "arn:AWS::Partition:cloudwatch:AWS::Region:AWS::AccountId"
+    assert alarms == f"{place}:alarm:{name}-*"
+
+
+def test_the_topic_has_no_key_that_alarms_could_not_use(dev: Assembly) -> None:
+    (topic,) = dev.resources("AWS::SNS::Topic")
+    assert "KmsMasterKeyId" not in topic["Properties"]
+    assert dev.resources("AWS::SNS::Subscription") == []
+
+
+def test_an_address_in_the_context_is_subscribed(tmp_path: Path) -> None:
+    assembly = synthesize(registry(), tmp_path, alarms='{"email": "ops@shop.example"}')
+    (found,) = assembly.resources("AWS::SNS::Subscription")
+    assert (found["Properties"]["Protocol"], found["Properties"]["Endpoint"]) == (
+        "email",
+        "ops@shop.example",
+    )
+
+
+def test_what_is_watched_may_go_without_its_alarms(dev: Assembly) -> None:
+    assert "Fn::ImportValue" not in json.dumps(dev.stack("Watch"))
+    for name, template in dev.templates.items():
+        assert name.endswith("-Watch") or "AdminView-dev-Watch" not in json.dumps(template)
+    depends = set(dev.manifest["artifacts"]["AdminView-dev-Watch"]["dependencies"])
+    others = {name for name in dev.templates if not name.endswith(("-Watch", "-View"))}
+    assert others <= depends, "it is deployed when they are there"
+
+
+@each_deployment
+def test_the_page_begins_with_all_alarms_and_has_a_row_for_each_source(assembly: Assembly) -> None:
+    first, *rest = dashboard(assembly)
+    assert first["type"] == "alarm"
+    assert len(first["properties"]["alarms"]) == len(watched(assembly))
+    for source in SOURCES:
+        row = [one for one in rest if one["title"].startswith(f"{source}: ")]
+        assert len({one["y"] for one in row}) == 1
+        shown = {metric[1] for one in row for metric in one["properties"]["metrics"]}
+        assert shown >= {"LagOfNewestRecord", "Records", "RowsPut", "RowsDeleted", "Unchanged"}
+        assert shown >= {"SetAside", "Returned"}
+
+
+def test_the_page_shows_what_all_sources_share(dev: Assembly) -> None:
+    shown = {
+        metric[1]
+        for one in dashboard(dev)[1:]
+        for metric in one["properties"]["metrics"]
+        if len(metric) > 1  # not an expression
+    }
+    assert shown >= {"IteratorAge", "Errors", "Throttles", "WriteThrottleEvents", "5xx"}
+    assert "ApproximateNumberOfMessagesVisible" in shown
+
+
+@pytest.mark.parametrize(
+    ("stage", "absent"),
+    [
+        (replace(DEV, replay_every=None), {"oldest-letter", "untouched-letter"}),
+        (replace(DEV, verify_every=None), {"unverified", *(f"drift-{one}" for one in SOURCES)}),
+        (replace(DEV, verify_every=Duration.days(7)), {"unverified"}),
+    ],
+    ids=["no replay", "no verification", "too seldom to look back"],
+)
+def test_what_a_stage_does_not_do_by_schedule_has_no_alarm(
+    stage: Stage, absent: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(STAGES, "dev", stage)
+    found = set(watched(synthesize(registry(), tmp_path)))
+    assert not absent & found
+    assert {"letters", "iterator-age"} <= found
+
+
+def test_a_letter_is_untouched_by_the_schedule_of_the_replay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(STAGES, "dev", replace(DEV, replay_every=Duration.hours(4)))
+    alarm = watched(synthesize(registry(), tmp_path))["untouched-letter"]
+    assert alarm.properties["Threshold"] == 24 * 60 * 60
+
+
+def test_an_imported_source_is_watched_at_its_own_table_and_stream(mixed: Assembly) -> None:
+    metrics = watched(mixed)["silence-Orders"].metrics
+    label = stream("legacy-orders").partition("/stream/")[2]
+    assert dict(metrics["written"]["On"]) == {"TableName": "legacy-orders"}
+    assert dict(metrics["returned"]["On"])["StreamLabel"] == label
+    assert dict(metrics["records"]["On"])["service"] == "team-a-AdminView-dev"
