@@ -25,7 +25,7 @@ from cli.evolution.lock import LOCK, ROOT, Lock, read_description
 from cli.evolution.moves import left_behind
 from cli.evolution.planner import LONGEST_WRITE, make_plan
 from cli.evolution.reading import EngineReader, StackReader, Tables, imported_sources, view_of
-from cli.evolution.steps import Plan
+from cli.evolution.step import Plan
 from cli.options import Json, Prefix, Stage
 from cli.show import table
 from cli.stopping import Stop, stoppable

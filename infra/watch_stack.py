@@ -1,6 +1,7 @@
 """Reports that reach a person: a topic, the alarms that tell it, and a dashboard."""
 
 from collections.abc import Sequence
+from json import dumps
 from typing import Any
 
 from aws_cdk import CfnOutput, CrossStackReferences, ReferenceStrength, Stack
@@ -20,7 +21,7 @@ from infra.context import Deployment
 from infra.sources_stack import FollowedTable
 from infra.watch.alarms import Alarm, Function, Scene, alarms
 from infra.watch.dashboard import rows
-from lambdas.aws.settings import DASHBOARD_OUTPUT, TOPIC_OUTPUT
+from lambdas.aws.settings import DASHBOARD_OUTPUT, MODEL_METADATA, TOPIC_OUTPUT
 from lambdas.model import Registry
 
 
@@ -44,6 +45,8 @@ class WatchStack(Stack):
         **kwargs: Any,
     ) -> None:
         super().__init__(scope, id_, **kwargs)
+        # What is looked at, for whoever plans a change of it.
+        self.template_options.metadata = {MODEL_METADATA: dumps(registry.description())}
         CrossStackReferences.of(self).consume(ReferenceStrength.WEAK)
         everything = scope.node.find_all()
         machines = [one for one in everything if isinstance(one, SegmentMachine)]

@@ -8,7 +8,7 @@ from cli.deployment import declared
 from cli.event_source import EventSource
 from cli.evolution.facts import Declared
 from cli.evolution.reading import Tables
-from cli.evolution.steps import API, SOURCES, SYNC, VIEW
+from cli.evolution.step import API, SOURCES, SYNC, VIEW, WATCH
 from cli.evolution.waves import Wave
 from cli.local_cloud import LocalCloud
 from cli.tables import create, source_table
@@ -26,6 +26,7 @@ class LocalDeployer:
     api: Registry
     building: Mapping[str, str | None] = field(default_factory=dict)
     after: Callable[[str], None] = lambda _: None  # hears of each stack
+    watch: str = ""  # the model behind the alarms
     created: dict[str, EventSource] = field(default_factory=dict)  # sources that were added
 
     def deploy(self, stacks: Sequence[str], wave: Wave) -> None:
@@ -39,6 +40,8 @@ class LocalDeployer:
                 settings = declared(self.model, self.cloud.queue_url)
                 self.cloud.settings = settings
                 self.cloud.deploy(self.model)
+            elif stack == WATCH:
+                self.watch = self.model.fingerprint
             elif stack == API:
                 self.api, self.building = self.model, dict(wave.building)
             self.after(stack)

@@ -20,7 +20,7 @@ from cli.evolution.apply import Application
 from cli.evolution.building import BulkBuilder
 from cli.evolution.change import Description
 from cli.evolution.facts import Declared, Deployed
-from cli.evolution.steps import API, SYNC
+from cli.evolution.step import API, SYNC
 from cli.local_cloud import LocalCloud
 from cli.stopping import Stop
 from lambdas.asking.asker import Asker
@@ -138,6 +138,7 @@ class Lab:
             recovery=self.cloud.registry.fingerprint,
             api=there.api.description(),
             building=there.building,
+            watch=there.watch,
             indexes=tuple(tables.indexes() or ()),
             tables=frozenset(known & set(names)),
             code_at=self.replaced.get(SYNC),

@@ -9,20 +9,15 @@ from typing import Any, NoReturn
 from cli.evolution.change import Description
 from cli.evolution.facts import CREATING, DELETING, Declared, Deployed, Marker, TableIndex
 from cli.evolution.planner import LONGEST_WRITE, make_plan
+from cli.evolution.step import API, RECOVERY, SOURCES, SYNC, VIEW, WATCH, Plan, Step
 from cli.evolution.steps import (
-    API,
-    RECOVERY,
-    SOURCES,
-    SYNC,
-    VIEW,
     AwaitIndex,
     Backfill,
     CreateIndex,
     DeployCode,
     DeployQuestions,
+    DeployWatch,
     DropIndex,
-    Plan,
-    Step,
     Sweep,
     Wait,
 )
@@ -112,6 +107,9 @@ class World:
         if isinstance(step, DeployCode):
             assert step.stacks == (SYNC, RECOVERY)
             self._code(step, target, half=half)
+        if isinstance(step, DeployWatch):
+            assert step.stacks == (WATCH,)
+            self._watch(target)
         if isinstance(step, Wait):
             self.now = step.until
         if isinstance(step, Backfill):
@@ -222,6 +220,14 @@ class World:
             self._change(recovery=target["fingerprint"])
         for source, code in target["code"].items():
             self.rows.setdefault(source, set() if half else {"never"}).add(code)
+
+    def _watch(self, target: Description) -> None:
+        there = self.deployed
+        functions = there.sync == there.api == target and there.recovery == target["fingerprint"]
+        names = {one.name for one in there.indexes or () if one.ready}
+        if not functions or not Declared(target).indexes.keys() <= names:
+            fail("alarms are put on what is not there")
+        self._change(watch=target["fingerprint"])
 
     def _backfill(self, source: str, target: Description) -> None:
         assert self.deployed.sync == target

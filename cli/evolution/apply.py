@@ -12,14 +12,13 @@ from cli.evolution.change import Description
 from cli.evolution.facts import DELETING, Deployed
 from cli.evolution.planner import LONGEST_WRITE, make_plan
 from cli.evolution.refusals import in_use
+from cli.evolution.step import Plan, Step
 from cli.evolution.steps import (
     AwaitIndex,
     Backfill,
     CreateIndex,
     DeployCode,
     DropIndex,
-    Plan,
-    Step,
     Sweep,
     Wait,
 )

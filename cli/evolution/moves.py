@@ -10,7 +10,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from cli.evolution.change import Change
 from cli.evolution.facts import Deployed
 from cli.evolution.sample import make_estimator
-from cli.evolution.steps import DeployCode, Plan
+from cli.evolution.step import Plan
+from cli.evolution.steps import DeployCode
 from lambdas.aws.runtime import Clients
 from lambdas.aws.settings import Settings
 from lambdas.model import AccessPattern, Registry

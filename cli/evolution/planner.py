@@ -8,6 +8,7 @@ machine has to remember how far a plan is. The order keeps every question right 
   the API with the new questions   what is not filled yet is refused, or asked of the older index;
                                    from here on nobody asks what is no longer declared
   the views                        rows of the new kind appear beside those of the old kind
+  the alarms                       on what is there from now on
   a pause                          until invocations of the old code are over
   backfills                        until all rows are of the new kind
   the API again                    all questions answered
@@ -20,16 +21,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from cli.evolution.change import Description
-from cli.evolution.facts import (
-    CREATING,
-    DELETING,
-    Building,
-    Declared,
-    Deployed,
-    TableIndex,
-)
+from cli.evolution.facts import CREATING, DELETING, Building, Declared, Deployed, TableIndex
 from cli.evolution.leftovers import attributes, may_show_leftovers, to_sweep
 from cli.evolution.refusals import notes, refusals, stand_in
+from cli.evolution.step import Plan, Step
 from cli.evolution.steps import (
     AddSources,
     AwaitIndex,
@@ -38,10 +33,9 @@ from cli.evolution.steps import (
     CreateView,
     DeployCode,
     DeployQuestions,
+    DeployWatch,
     DropIndex,
     DropSources,
-    Plan,
-    Step,
     Sweep,
     Wait,
 )
@@ -88,6 +82,8 @@ class _Way:
         yield from asks
         if self.deployed.sync is not None:
             yield from self._code(unbuilt, wave)
+        if self.deployed.watch != self.declared.fingerprint:
+            yield DeployWatch(reason="all that is there from now on must be looked at")
         if unbuilt or swept:
             yield from self._pause()
         yield from self._backfills(unbuilt)

@@ -13,7 +13,7 @@ from cli.evolution.facts import Declared, Deployed, Rows, TableIndex
 from cli.evolution.lock import checked
 from cli.evolution.progress import Progress, markers, sweeps
 from cli.evolution.stacks import Stack, indexes_of, read_stack
-from cli.evolution.steps import API, RECOVERY, SOURCES, SYNC, VIEW
+from cli.evolution.step import API, PARTS, RECOVERY, SOURCES, SYNC, VIEW, WATCH
 from lambdas.aws.deadline import Deadline
 from lambdas.aws.progress_table import ProgressTable, progress_table
 from lambdas.aws.retry import Backoff, persist
@@ -97,14 +97,16 @@ class StackReader:
 
     def read(self, model: Description) -> Deployed:
         """Read the facts; *model* is the declared one."""
-        stacks = {part: self._stack(part) for part in (SOURCES, VIEW, SYNC, RECOVERY, API)}
+        stacks = {part: self._stack(part) for part in PARTS}
         sync, recovery, api = stacks[SYNC], stacks[RECOVERY], stacks[API]
+        watch = self._description(stacks[WATCH])
         old = self._description(sync)
         facts = Deployed(
             sync=old,
             recovery=recovery.fingerprint() if recovery else None,
             api=self._description(api),
             building=_building(api),
+            watch=watch["fingerprint"] if watch else None,
             indexes=self._indexes(stacks[VIEW]),
             tables=frozenset(self._sources(stacks[SOURCES])),
             imported=self.imported,
@@ -180,6 +182,7 @@ class EngineReader:
             sync=old,
             recovery=old["fingerprint"],
             api=old,
+            watch=old["fingerprint"],
             indexes=tuple(indexes),
             tables=frozenset(known & names),
             **facts,

@@ -1,43 +1,13 @@
-"""The steps of a plan: what each does, why, and as plain data."""
+"""The steps that there are: what each does, and to what."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, fields
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import ClassVar
 
 from cli.evolution.facts import DELETING
-from cli.evolution.waves import Wave
-
-SOURCES, VIEW, SYNC, RECOVERY, API = "Sources", "View", "Sync", "Recovery", "Api"  # the stacks
+from cli.evolution.step import API, RECOVERY, SOURCES, SYNC, VIEW, WATCH, Step
 
 MANY = 5  # names in a title, at most
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step(ABC):
-    """One thing to be done, whole, before the next is begun."""
-
-    kind: ClassVar[str]
-    stacks: ClassVar[tuple[str, ...]] = ()  # that are deployed
-    destroys: ClassVar[bool] = False  # something that a later step cannot bring back
-
-    reason: str
-    wave: Wave = field(default_factory=Wave)
-
-    @property
-    @abstractmethod
-    def title(self) -> str:
-        """Say what is done."""
-
-    def data(self) -> dict[str, Any]:
-        """Write the step as plain data."""
-        own = {
-            one.name: _plain(getattr(self, one.name))
-            for one in fields(self)
-            if one.name not in ("reason", "wave")
-        }
-        deployed = {"stacks": list(self.stacks), "wave": self.wave.data()} if self.stacks else {}
-        return {"step": self.kind, "title": self.title, "reason": self.reason, **own, **deployed}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,6 +111,19 @@ class DeployCode(Step):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DeployWatch(Step):
+    """Put alarms and a dashboard on all that is declared."""
+
+    kind: ClassVar[str] = "deploy-watch"
+    stacks: ClassVar[tuple[str, ...]] = (WATCH,)
+
+    @property
+    def title(self) -> str:
+        """Say what is done."""
+        return "deploy the alarms and the dashboard"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Wait(Step):
     """Let a moment pass."""
 
@@ -215,24 +198,6 @@ class DropSources(Step):
         return f"let go of the tables of {_listed(self.names)}"
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What is to be done, in order; or why it cannot be."""
-
-    steps: tuple[Step, ...] = ()
-    refusals: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-
-    @property
-    def destroyed(self) -> frozenset[str]:
-        """Say what it does that cannot be undone."""
-        return frozenset(step.title for step in self.steps if step.destroys)
-
-    def data(self) -> dict[str, Any]:
-        """Write the plan as plain data."""
-        return asdict(self) | {"steps": [step.data() for step in self.steps]}
-
-
 def _listed(names: Sequence[str]) -> str:
     return ", ".join(names)
 
@@ -242,7 +207,3 @@ def _short(names: Sequence[str]) -> str:
     return (
         _listed(names) if len(names) <= MANY else f"{_listed(names[:3])} and {len(names) - 3} more"
     )
-
-
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value

@@ -16,7 +16,8 @@ from cli.evolution.cdk import CdkDeployer, find_cdk
 from cli.evolution.change import Description
 from cli.evolution.facts import Deployed
 from cli.evolution.reading import Tables
-from cli.evolution.steps import DeployCode, DeployQuestions, Step, Sweep
+from cli.evolution.step import Step
+from cli.evolution.steps import DeployCode, DeployQuestions, DeployWatch, Sweep
 from cli.evolution.waves import Wave
 from cli.plan import DONE, REFUSED, UNFINISHED, carry_out, show
 from tests.plan_world import World, index, model, question
@@ -63,6 +64,7 @@ class Site:
         steps: dict[Sequence[str], Step | None] = {
             ("Api",): DeployQuestions(reason="", wave=wave),
             ("Sync", "Recovery"): self.code,
+            ("Watch",): DeployWatch(reason=""),
         }
         if not self.deaf:
             step = steps.get(tuple(stacks)) or _Deployment(reason="", wave=wave)
@@ -179,7 +181,7 @@ def test_the_command_shows_the_plan_and_asks_before_it_drops_anything(site: Site
     status, printed = run(site, no)
     assert status == UNFINISHED
     assert "drop index Older" in printed
-    assert asked == ["10 steps. It will drop index City, and drop index Older. Go on?"]
+    assert asked == ["11 steps. It will drop index City, and drop index Older. Go on?"]
     assert site.said == []
     status, printed = run(site, lambda _: True)
     assert (status, printed.splitlines()[-1]) == (

@@ -63,6 +63,7 @@ def test_an_index_is_added_another_changed_and_a_third_dropped_in_the_right_orde
             "end of-city"
         ),
         "deploy the views: the sync function, and those that repair",
+        "deploy the alarms and the dashboard",
         "wait 300 seconds",
         "backfill Orders",
         "backfill Users",
@@ -79,11 +80,13 @@ def test_the_waves_say_what_is_there_and_what_is_not_yet() -> None:
     waves = [step.wave.data() for step in steps if step.stacks]
     kept = [[one["name"] for one in wave["keep"]] for wave in waves]
     both, one = ["ByStatus", "ByCity"], ["ByCity"]
-    assert kept == [both, both, both, both, both, one, []]
-    assert [wave["without"] for wave in waves] == [["ByDay"], [], [], [], [], [], []]
-    assert [wave["building"] for wave in waves][2:5] == [
+    watch = []  # nobody is called for what is about to go
+    assert kept == [both, both, both, both, watch, both, one, []]
+    assert [wave["without"] for wave in waves] == [["ByDay"], [], [], [], [], [], [], []]
+    assert [wave["building"] for wave in waves][2:6] == [
         {"by-status": "ByStatus", "of-day": None},
         {"by-status": "ByStatus", "of-day": None},
+        {},
         {},
     ]
 
@@ -94,6 +97,7 @@ def test_on_the_first_day_all_questions_are_refused_until_all_is_filled() -> Non
         "create the view's table with all its indexes",
         "deploy the views: the sync function, and those that repair",
         "deploy the API: refuse by-status, of-day, one as being built",
+        "deploy the alarms and the dashboard",
         "backfill Orders",
         "backfill Users",
         "backfill Products",
@@ -118,6 +122,13 @@ def test_a_marker_is_not_believed_where_other_code_runs() -> None:
     assert "backfill Orders" in titles(world, OLD)
 
 
+def test_alarms_on_another_model_or_none_are_deployed_again() -> None:
+    for watch in (None, "older"):
+        world = deployed()
+        world.deployed = replace(world.deployed, watch=watch)
+        assert titles(world, OLD) == ["deploy the alarms and the dashboard"]
+
+
 def test_functions_of_which_one_is_older_are_deployed_again() -> None:
     world = deployed()
     world.deployed = replace(world.deployed, recovery="older")
@@ -130,7 +141,7 @@ def test_a_new_question_that_could_show_old_rows_waits_for_the_sweep() -> None:
     done = titles(deployed(old), new)
     assert done[-2:] == ["sweep the rows of Orders", "deploy the API: switch on new"]
     world = deployed(old)
-    for step in world.plan(new).steps[:4]:  # up to the backfill
+    for step in world.plan(new).steps[:5]:  # up to the backfill
         world.carry_out(step, new)
     assert titles(world, new) == done[-2:]
 

@@ -126,6 +126,7 @@ def cloud() -> Cloud:
     told = {"model": OLD["fingerprint"], "building": {"by-status": None}}
     api = {"Metadata": metadata, "Resources": functions}
     cloud.add("Api", api, status="CREATE_COMPLETE", Questions=json.dumps(told))
+    cloud.add("Watch", {"Metadata": metadata, "Resources": {}})
     cloud.table = described()
     cloud.table["GlobalSecondaryIndexes"][0]["Projection"]["NonKeyAttributes"].reverse()
     cloud.table["GlobalSecondaryIndexes"][1]["IndexStatus"] = "CREATING"
@@ -146,7 +147,7 @@ def read(cloud: Cloud, **more: Any) -> Deployed:
 def test_a_deployment_is_read_from_its_stacks_and_tables(cloud: Cloud) -> None:
     facts = read(cloud)
     assert facts.sync == facts.api == OLD
-    assert facts.recovery == OLD["fingerprint"]
+    assert facts.recovery == facts.watch == OLD["fingerprint"]
     assert facts.building == {"by-status": None}
     assert facts.tables == {"Orders"}
     first, owner = facts.indexes or ()
