@@ -99,6 +99,7 @@ def local_cloud(folder: Path, **settings: str) -> Iterator[Checkout]:
     for name in COPIED:
         copy: Callable[..., Any] = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
         copy(ROOT / name, folder / name)
+    shutil.copy(Path(__file__).with_name("local_app.py"), folder / "app.py")
     (folder / "node_modules").symlink_to(ROOT / "node_modules")
     (folder / ".venv").symlink_to(ROOT / ".venv")
     with socket.socket() as probe:
