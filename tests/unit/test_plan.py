@@ -80,7 +80,7 @@ def test_the_waves_say_what_is_there_and_what_is_not_yet() -> None:
     waves = [step.wave.data() for step in steps if step.stacks]
     kept = [[one["name"] for one in wave["keep"]] for wave in waves]
     both, one = ["ByStatus", "ByCity"], ["ByCity"]
-    watch = []  # nobody is called for what is about to go
+    watch: list[str] = []  # nobody is called for what is about to go
     assert kept == [both, both, both, both, watch, both, one, []]
     assert [wave["without"] for wave in waves] == [["ByDay"], [], [], [], [], [], [], []]
     assert [wave["building"] for wave in waves][2:6] == [
