@@ -14,7 +14,7 @@ from cli.doctoring import functions, letters, mappings, roles, sources, stacks, 
 from cli.doctoring.asking import Aws, look
 from cli.doctoring.finding import Check, Finding, Verdict
 from cli.doctoring.site import Site
-from cli.evolution.steps import SYNC
+from cli.evolution.step import SYNC
 from cli.options import Json, Prefix, Stage
 from lambdas.aws.together import together
 from lambdas.migrations import migrations

@@ -81,11 +81,16 @@ class WatchStack(Stack):
     def _topic(self, deployment: Deployment) -> sns.Topic:
         """Make the topic to subscribe to: alarms of this deployment may publish, over TLS.
 
-        No key of KMS: SNS encrypts its disks anyway, and alarms cannot use the key that AWS manages
-        for it. What is told names tables, functions and counts, and nothing of customers.
+        No key of KMS but the customer's: SNS encrypts its disks anyway, and alarms cannot use the
+        key that AWS manages for it. What is told names tables, functions and counts, and nothing of
+        customers.
         """
         topic = sns.Topic(
-            self, "Alarms", display_name=f"Alarms of {deployment.name}", enforce_ssl=True
+            self,
+            "Alarms",
+            display_name=f"Alarms of {deployment.name}",
+            enforce_ssl=True,
+            master_key=deployment.key_in(self),
         )
         # The rule about TLS replaces the policy that a topic has by default.
         topic.add_to_resource_policy(

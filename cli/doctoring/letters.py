@@ -7,7 +7,7 @@ from typing import Final
 from cli.doctoring.asking import Aws
 from cli.doctoring.finding import Check, Fault, State, Verdict
 from cli.doctoring.site import Part, Resource, Site
-from cli.evolution.steps import SYNC
+from cli.evolution.step import SYNC
 
 QUEUE: Final = "AWS::SQS::Queue"
 # As a template calls them, and as SQS does.

@@ -11,7 +11,7 @@ from cli.doctoring.references import resolve
 from cli.doctoring.site import Site
 from cli.doctoring.sources import view_type
 from cli.evolution.stacks import TABLE
-from cli.evolution.steps import API, RECOVERY, SOURCES, SYNC
+from cli.evolution.step import API, RECOVERY, SOURCES, SYNC
 from lambdas.aws.mappings import ENABLED
 from lambdas.model.stream import VIEW_TYPE
 

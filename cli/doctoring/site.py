@@ -11,7 +11,7 @@ from cli.doctoring.asking import Aws
 from cli.evolution.change import Description
 from cli.evolution.lock import checked
 from cli.evolution.stacks import NOTHING, Stack, read_stack
-from cli.evolution.steps import API, RECOVERY, SOURCES, SYNC, VIEW
+from cli.evolution.step import API, RECOVERY, SOURCES, SYNC, VIEW
 from lambdas.aws.settings import MAPPINGS_OUTPUT, QUESTIONS_OUTPUT, SETTINGS_OUTPUT, Settings
 from lambdas.aws.settings import stack_name as name_of
 from lambdas.model.errors import AdminViewError, SettingsError

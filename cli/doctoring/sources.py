@@ -7,7 +7,7 @@ from typing import Any, Final
 from cli.doctoring.asking import Aws
 from cli.doctoring.finding import Check, Fault, Verdict
 from cli.doctoring.site import Site
-from cli.evolution.steps import SYNC
+from cli.evolution.step import SYNC
 from lambdas.model.stream import VIEW_TYPE, replace, turn_on
 
 ACTIVE: Final = ("ACTIVE", "UPDATING")  # either way it is read and written

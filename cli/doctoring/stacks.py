@@ -7,7 +7,7 @@ from typing import Final
 from cli.doctoring.finding import Check, Fault, State, Verdict
 from cli.doctoring.site import WATCH, Part, Site
 from cli.evolution.stacks import NOTHING
-from cli.evolution.steps import API, RECOVERY, SOURCES, SYNC
+from cli.evolution.step import API, RECOVERY, SOURCES, SYNC
 from lambdas.model import Registry
 
 SETTLED: Final = ("CREATE_COMPLETE", "UPDATE_COMPLETE", "IMPORT_COMPLETE")

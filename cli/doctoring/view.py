@@ -10,7 +10,7 @@ from cli.doctoring.site import Site
 from cli.doctoring.sources import ACTIVE, key_of
 from cli.evolution.facts import Declared, TableIndex
 from cli.evolution.stacks import TABLE, indexes_of
-from cli.evolution.steps import API, VIEW
+from cli.evolution.step import API, VIEW
 from lambdas.model.attribute import PK, SK
 from lambdas.model.row import OWNER_INDEX
 

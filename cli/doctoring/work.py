@@ -8,7 +8,7 @@ from cli.doctoring.asking import Aws
 from cli.doctoring.finding import Check, Fault, State, Verdict
 from cli.doctoring.site import Site
 from cli.evolution.stacks import TABLE
-from cli.evolution.steps import RECOVERY
+from cli.evolution.step import RECOVERY
 from lambdas.aws.deadline import Deadline
 from lambdas.aws.progress_table import ProgressTable
 from lambdas.bulk.runs import BACKFILL, EVERYTHING, MIGRATE, SWEEP

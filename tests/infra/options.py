@@ -10,8 +10,10 @@ VPC = {
 }
 BUDGETS = {"readUnits": 500, "writeUnits": 0.5, "syncConcurrency": 50}
 TAGS = {"team": "shop"}
+ALARMS = {"email": "ops@example.com"}
 EVERYTHING: dict[str, Any] = {
     "stage": "prod",
+    "alarms": ALARMS,
     "customerKeyArn": KEY_ARN,
     "budgets": BUDGETS,
     "tracing": "true",

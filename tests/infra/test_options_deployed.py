@@ -66,6 +66,7 @@ def test_every_table_is_encrypted_with_the_customers_key(everything: Assembly) -
     ("type_", "property_"),
     [
         ("AWS::SQS::Queue", "KmsMasterKeyId"),
+        ("AWS::SNS::Topic", "KmsMasterKeyId"),
         ("AWS::Logs::LogGroup", "KmsKeyId"),
         ("AWS::Lambda::Function", "KmsKeyArn"),
     ],
