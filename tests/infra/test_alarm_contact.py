@@ -30,7 +30,7 @@ WRONG: dict[str, tuple[Any, str]] = {
         "not JSON (Expecting value: line 1 column 1 (char 0)); expecte",
     ),
     "no object": (["ops@shop.example"], 'found list; expected an object such as {"email": "ops@e'),
-    "an unknown key": ({"mail": "a@b.example"}, "unknown 'mail'; there is email, as in {"),
+    "an unknown key": ({"mail": "a@b.example"}, "unknown 'mail'; there are email"),
     "no address": ({"email": "ops"}, "email 'ops' is not one address, such as ops@example.com"),
     "two addresses": ({"email": "a@b.example,c@d.example"}, "others subscribe to the topic"),
     "no text": ({"email": ["a@b.example"]}, "email ['a@b.example'] is not one address"),

@@ -14,6 +14,8 @@ UNTAGGED = {  # AWS has no tags for them
     "AWS::ApiGatewayV2::Route",
     "AWS::IAM::Policy",
     "AWS::Lambda::Permission",
+    "AWS::SNS::Subscription",
+    "AWS::SNS::TopicPolicy",
     "AWS::SQS::QueuePolicy",
 }
 DAYS = {"dev": 7, "mixed": 7, "prod": 90, "everything": 90}
@@ -92,11 +94,14 @@ def secrets_in(text: str, known: set[str]) -> list[str]:
 
 
 def names_of(assembly: Assembly) -> set[str]:
-    """List the names that the CDK makes up, and the hashes of what it uploads."""
+    """List the names that the CDK makes up, alarms have, and the hashes of what it uploads."""
     names = {
         name
         for template in assembly.templates.values()
         for name in (*template["Resources"], *template.get("Outputs", {}))
+    }
+    names |= {
+        one["Properties"]["AlarmName"] for one in assembly.resources("AWS::CloudWatch::Alarm")
     }
     functions = assembly.resources("AWS::Lambda::Function")
     return names | {one["Properties"]["Code"]["S3Key"].partition(".")[0] for one in functions}
