@@ -23,7 +23,8 @@ from lambdas.aws.scan import BulkReader
 from lambdas.aws.settings import Settings, stack_name
 from lambdas.model.errors import ServiceError, SettingsError
 
-LOOK_SECONDS = 5.0  # between two looks at an execution
+FIRST_LOOK_SECONDS = 1.0  # after which short work has ended; doubled from look to look
+LOOK_SECONDS = 5.0  # between two looks at an execution, at most
 PATIENCE_SECONDS = 60.0
 RUNNING, SUCCEEDED = "RUNNING", "SUCCEEDED"
 
@@ -107,11 +108,13 @@ class Follower:
 
     def follow(self, execution: str, watch: Watch) -> list[Outcome]:
         """Look at an execution until it ends, or somebody no longer wants to."""
+        pause = FIRST_LOOK_SECONDS
         while (told := self._look(execution))["status"] == RUNNING:
             watch(sum((one.counts for one in self._outcomes("running")), Counter[str]()))
             if self.stop.event.is_set():
                 return self._outcomes(f"it goes on without this command ({_stopping(execution)})")
-            self.stop.sleep(LOOK_SECONDS)
+            self.stop.sleep(min(pause, LOOK_SECONDS))
+            pause *= 2
         return self._outcomes("" if told["status"] == SUCCEEDED else self._why(execution, told))
 
     def _outcomes(self, trouble: str) -> list[Outcome]:

@@ -6,25 +6,30 @@ virtual environment. It is no AWS; what it does otherwise is said where it matte
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import boto3
 import pytest
-from botocore.exceptions import BotoCoreError, ClientError
+from boto3.dynamodb.types import TypeSerializer
 
 ROOT = Path(__file__).parents[2]
 COPIED = ("app.py", "cdk.json", "cli", "infra", "lambdas", "model.lock.json")
 REGION = "us-east-1"
 PLACE = f"aws://000000000000/{REGION}"
-START_SECONDS, SYNC_SECONDS = 60.0, 60.0
+START_SECONDS, END_SECONDS, SYNC_SECONDS = 60.0, 10.0, 60.0
+SERVES = "Running on http://"
+STARTS = 5  # a port that was free may be taken before the cloud has it
 
 
 @dataclass(frozen=True)
@@ -34,12 +39,13 @@ class Checkout:
     folder: Path
     environment: Mapping[str, str]
 
-    def run(self, *command: str) -> subprocess.CompletedProcess[str]:
+    def run(self, *command: str, **environment: str) -> subprocess.CompletedProcess[str]:
         """Run a command in the checkout, however it ends."""
         return subprocess.run(
             command,
             cwd=self.folder,
-            env=os.environ | dict(self.environment),
+            env=os.environ | dict(self.environment) | environment,
+            stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             check=False,
@@ -49,26 +55,62 @@ class Checkout:
         """Run the command of this checkout, which must end well."""
         return _well(self.run(sys.executable, "-m", "cli.main", *words, "--stage", "dev"))
 
-    def cdk(self, *words: str) -> str:
+    def refused(self, *words: str) -> str:
+        """Run the command of this checkout, which must not end well."""
+        done = self.run(sys.executable, "-m", "cli.main", *words, "--stage", "dev")
+        assert done.returncode != 0, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+    def cdk(self, *words: str, **environment: str) -> str:
         """Run the CDK command, which must end well."""
-        return _well(self.run("node_modules/.bin/cdk", *words))
+        return _well(self.run("node_modules/.bin/cdk", *words, **environment))
+
+    def bootstrap(self) -> None:
+        """Prepare the cloud for CDK."""
+        # It needs no app, and would synthesize one for nothing.
+        self.cdk("bootstrap", PLACE, "--app", "")
 
     def client(self, service: str) -> Any:
-        """Make a client of the cloud, with rights to everything."""
-        return boto3.client(service, **self._connection())
+        """Give a client of the cloud, with rights to everything."""
+        return _client(service, *self._connection())
 
     def put(self, table: str, item: dict[str, Any]) -> None:
         """Write an item into a source table, as its service would."""
-        boto3.resource("dynamodb", **self._connection()).Table(table).put_item(Item=item)
+        stored = {name: TypeSerializer().serialize(value) for name, value in item.items()}
+        self.client("dynamodb").put_item(TableName=table, Item=stored)
+
+    def delete(self, table: str, **key: str) -> None:
+        """Delete an item of a source table, as its service would."""
+        stored = {name: {"S": value} for name, value in key.items()}
+        self.client("dynamodb").delete_item(TableName=table, Key=stored)
+
+    def row(self, partition: str, sort: str) -> dict[str, Any] | None:
+        """Read a row of the view, in DynamoDB's own form."""
+        key = {"PK": {"S": partition}, "SK": {"S": sort}}
+        found = self.client("dynamodb").get_item(
+            TableName="AdminViewTable", Key=key, ConsistentRead=True
+        )
+        row: dict[str, Any] | None = found.get("Item")
+        return row
 
     def await_row(self, key: dict[str, Any]) -> None:
         """Wait until the deployed sync has written a row."""
-        until = time.monotonic() + SYNC_SECONDS
-        while time.monotonic() < until:
-            if "Item" in self.client("dynamodb").get_item(TableName="AdminViewTable", Key=key):
-                return
-            time.sleep(0.5)
-        pytest.fail("the sync function did not write the row")
+        self.until(
+            lambda: self.row(key["PK"]["S"], key["SK"]["S"]), "the sync function writes the row"
+        )
+
+    def until(self, seen: Callable[[], object], what: str, seconds: float = SYNC_SECONDS) -> None:
+        """Wait until something is seen."""
+        until = time.monotonic() + seconds
+        while not seen():
+            if time.monotonic() > until:
+                pytest.fail(f"within {seconds:.0f} seconds it did not happen that {what}")
+            time.sleep(0.2)
+
+    def outputs(self, stack: str) -> dict[str, str]:
+        """Read what a stack tells."""
+        found = self.client("cloudformation").describe_stacks(StackName=f"AdminView-dev-{stack}")
+        return {one["OutputKey"]: one["OutputValue"] for one in found["Stacks"][0]["Outputs"]}
 
     def edit(self, file: str, *changes: tuple[str, str]) -> None:
         """Change a view file."""
@@ -84,13 +126,16 @@ class Checkout:
         table = self.client("dynamodb").describe_table(TableName="AdminViewTable")["Table"]
         return {one["IndexName"] for one in table["GlobalSecondaryIndexes"]}
 
-    def _connection(self) -> dict[str, Any]:
-        return {
-            "endpoint_url": self.environment["AWS_ENDPOINT_URL"],
-            "region_name": REGION,
-            "aws_access_key_id": self.environment["AWS_ACCESS_KEY_ID"],
-            "aws_secret_access_key": self.environment["AWS_SECRET_ACCESS_KEY"],
-        }
+    def _connection(self) -> tuple[str, str, str]:
+        names = ("AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
+        endpoint, key, secret = (self.environment[name] for name in names)
+        return endpoint, key, secret
+
+
+def at_once(*calls: Callable[[], str]) -> list[str]:
+    """Make calls beside each other: most of a command's time is its start."""
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return [one.result() for one in [pool.submit(call) for call in calls]]
 
 
 @contextmanager
@@ -102,41 +147,90 @@ def local_cloud(folder: Path, **settings: str) -> Iterator[Checkout]:
     shutil.copy(Path(__file__).with_name("local_app.py"), folder / "app.py")
     (folder / "node_modules").symlink_to(ROOT / "node_modules")
     (folder / ".venv").symlink_to(ROOT / ".venv")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = str(probe.getsockname()[1])
-    told = {"BIND_HOST": "127.0.0.1", "IOT_MTLS_ENABLED": "0", "GATEWAY_PORT": port, **settings}
+    for _ in range(STARTS):
+        port = _free_port()
+        with _process(folder, port, settings) as cloud:
+            if _serves(folder, cloud):
+                yield Checkout(folder, _environment(folder, port))
+                return
+    pytest.fail(f"the cloud did not start:\n{(folder / 'cloud.log').read_text()}")
+
+
+@contextmanager
+def _process(
+    folder: Path, port: str, settings: Mapping[str, str]
+) -> Iterator[subprocess.Popen[str]]:
+    """Run the cloud in a session of its own; with it end the functions that it runs."""
+    told = {
+        "BIND_HOST": "127.0.0.1",
+        "IOT_MTLS_ENABLED": "0",
+        "GATEWAY_PORT": port,
+        "TMPDIR": str(folder / "tmp"),  # it unpacks every function, and leaves them behind
+        **settings,
+    }
+    (folder / "tmp").mkdir()
     with (folder / "cloud.log").open("w") as log:
         cloud = subprocess.Popen(
-            [os.environ["ADMINVIEW_MINISTACK"]], env=os.environ | told, stdout=log, stderr=log
+            [os.environ["ADMINVIEW_MINISTACK"]],
+            env=os.environ | told,
+            stdout=log,
+            stderr=log,
+            text=True,
+            start_new_session=True,
         )
         try:
-            yield _answering(Checkout(folder, _environment(port)))
+            yield cloud
         finally:
             cloud.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                cloud.wait(END_SECONDS)
+            with suppress(ProcessLookupError):
+                os.killpg(cloud.pid, signal.SIGKILL)
             cloud.wait()
+            shutil.rmtree(folder / "tmp", ignore_errors=True)
 
 
-def _environment(port: str) -> dict[str, str]:
+def _free_port() -> str:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return str(probe.getsockname()[1])
+
+
+def _environment(folder: Path, port: str) -> dict[str, str]:
     return {
         "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
         "AWS_ACCESS_KEY_ID": "test",
         "AWS_SECRET_ACCESS_KEY": "test",
         "AWS_REGION": REGION,
         "AWS_DEFAULT_REGION": REGION,
+        "CDK_HOME": str(folder / "tmp"),
         "CDK_DISABLE_CLI_TELEMETRY": "1",
+        # Two thirds of the time that a synthesis takes. The first deployment is checked.
+        "CDK_VALIDATION": "false",
+        "JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION": "20",
+        "TMPDIR": str(folder / "tmp"),
     }
 
 
-def _answering(checkout: Checkout) -> Checkout:
-    """Wait until the cloud answers."""
+def _serves(folder: Path, cloud: subprocess.Popen[str]) -> bool:
+    """Wait until the cloud has its port; tell if it has ended instead, for want of it."""
     until = time.monotonic() + START_SECONDS
-    while time.monotonic() < until:
-        with suppress(BotoCoreError, ClientError):
-            checkout.client("dynamodb").list_tables()
-            break
-        time.sleep(0.5)
-    return checkout
+    while cloud.poll() is None and time.monotonic() < until:
+        if SERVES in (folder / "cloud.log").read_text():  # its own word: others answer on ports too
+            return True
+        time.sleep(0.1)
+    return False
+
+
+@cache
+def _client(service: str, endpoint: str, key: str, secret: str) -> Any:
+    return boto3.client(
+        service,
+        endpoint_url=endpoint,
+        region_name=REGION,
+        aws_access_key_id=key,
+        aws_secret_access_key=secret,
+    )
 
 
 def _well(done: subprocess.CompletedProcess[str]) -> str:

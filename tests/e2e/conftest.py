@@ -4,7 +4,28 @@ ADMINVIEW_MINISTACK names the command of ministack, in a virtual environment of 
 """
 
 import os
+from collections.abc import Iterator
+
+import pytest
+
+from tests.e2e.cloud import Checkout, local_cloud
 
 MINISTACK = "ADMINVIEW_MINISTACK"
 
 collect_ignore_glob = [] if os.environ.get(MINISTACK) else ["test_*.py"]
+
+
+@pytest.fixture(scope="session")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Checkout]:
+    """Deploy as the README says, to a cloud that asks nobody for rights.
+
+    The tests that use it are one story, told in the order of the files and of the tests in them,
+    by one worker (tests/conftest.py).
+    """
+    with local_cloud(tmp_path_factory.mktemp("open")) as started:
+        started.bootstrap()
+        # As it is typed, but for the question that nobody is there to answer; checked by CDK.
+        words = ("npx", "cdk", "deploy", "--all", "--require-approval", "never")
+        done = started.run(*words, CDK_VALIDATION="true")
+        assert done.returncode == 0, done.stdout + done.stderr
+        yield started

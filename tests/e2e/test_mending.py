@@ -1,0 +1,109 @@
+"""What goes wrong is put right, by what is deployed for it."""
+
+import json
+
+from tests.e2e.asking import Api
+from tests.e2e.cloud import Checkout, at_once
+from tests.shop import PAYMENT, registry
+
+USER_KEY, ORDER_KEY = "USER#user-123", "ORDER#2025-03-01#2121195"
+PAYMENTS = "lambdas/views/payments.py"
+POISON = {name: value for name, value in PAYMENT.items() if name != "createdAt"} | {
+    "transactionId": "txn-poison",
+    "amount": 4711,
+}
+REST_SECONDS = 60.0  # a letter is delivered half a minute after it was sent
+ONE = ("--segments", "1")  # each segment starts a function anew, and here is little to divide
+
+
+def letters(checkout: Checkout, kind: str) -> int:
+    """Count the letters in the deployed queue."""
+    name = f"ApproximateNumberOfMessages{kind}"
+    url = checkout.outputs("Sync")["DeadLetterQueueUrl"]
+    found = checkout.client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=[name])
+    return int(found["Attributes"][name])
+
+
+def test_a_poison_record_is_set_aside_and_its_neighbours_are_written(checkout: Checkout) -> None:
+    for name, item in {"txn-before": PAYMENT, "txn-poison": POISON, "txn-after": PAYMENT}.items():
+        checkout.put("Payments", item | {"transactionId": name})
+    for name in ("txn-before", "txn-after"):
+        checkout.await_row({"PK": {"S": "ORDER#2121195"}, "SK": {"S": f"PAYMENT#{name}"}})
+    checkout.until(lambda: letters(checkout, "Delayed"), "the letter is in the deployed queue")
+    assert checkout.row("ORDER#2121195", "PAYMENT#txn-poison") is None
+
+
+def test_a_corrected_view_is_deployed_and_then_there_is_no_difference(checkout: Checkout) -> None:
+    checkout.edit(PAYMENTS, ("{item['createdAt']}", "{item.get('createdAt', 'UNKNOWN')}"))
+    checkout.cdk("deploy", "--all", "--require-approval", "never")
+    again = checkout.cdk("deploy", "--all", "--app", "cdk.out", "--ci")
+    stacks = [*(checkout.folder / "cdk.out").glob("*.template.json")]
+    assert again.count("(no changes)") == len(stacks) > 0
+    assert "Number of stacks with differences: 0" in checkout.cdk("diff", "--fail", "--ci")
+
+
+def test_a_letter_holds_keys_and_a_reason_and_the_deployed_function_replays_it(
+    checkout: Checkout,
+) -> None:
+    checkout.until(lambda: letters(checkout, ""), "the letter has rested", REST_SECONDS)
+    (letter,) = json.loads(checkout.adminview("dlq", "list", "--json"))
+    assert letter["source"] == "Payments"
+    assert "createdAt" in letter["reason"]
+    assert "txn-poison" in json.dumps(letter)
+    assert "4711" not in json.dumps(letter)
+
+    told = json.loads(checkout.adminview("dlq", "replay", "--deployed", "--json"))
+    assert (told["rows_put"], told["complete"]) == (1, True)
+    assert checkout.row("ORDER#2121195", "PAYMENT#txn-poison")
+    assert [letters(checkout, kind) for kind in ("", "Delayed", "NotVisible")] == [0, 0, 0]
+
+
+def test_the_state_machines_build_and_sweep_the_view_and_complete_old_items(
+    checkout: Checkout,
+) -> None:
+    row = {"PK": {"S": USER_KEY}, "SK": {"S": ORDER_KEY}}
+    checkout.client("dynamodb").delete_item(TableName="AdminViewTable", Key=row)
+    backfill = ("backfill", *ONE, "--deployed", "--json")
+    filled = json.loads(checkout.adminview(*backfill))
+    assert checkout.row(USER_KEY, ORDER_KEY)
+    assert [one["finished"] for one in filled] == [True] * len(registry().sources)
+
+    orders = ("--source", "Orders")
+    migrate = ("migrate", "orders-delivery-date", *ONE, "--deployed", "--yes", "--json")
+    (again, completed) = map(
+        json.loads,
+        at_once(
+            lambda: checkout.adminview(*backfill, *orders), lambda: checkout.adminview(*migrate)
+        ),
+    )
+    assert "rows" not in again[0]["counts"]
+    assert completed["counts"]["updated"] == 1
+    question = "/patterns/orders-by-delivery-date?delivery_date=2025-03-22"
+    checkout.until(
+        lambda: "2121195" in str(Api(checkout).ask(question).body),
+        "the stream brings the date into the view",
+    )
+    assert json.loads(checkout.adminview("sweep", *ONE, "--deployed", "--json"))[0]["finished"]
+
+
+def test_nothing_is_filled_from_a_source_that_nobody_follows(checkout: Checkout) -> None:
+    mapping = json.loads(checkout.outputs("Sync")["Mappings"])["Orders"]
+    functions = checkout.client("lambda")
+    command = ("backfill", "--source", "Orders", *ONE)
+    functions.update_event_source_mapping(UUID=mapping, Enabled=False)
+    try:
+        here, deployed = at_once(
+            lambda: checkout.refused(*command), lambda: checkout.refused(*command, "--deployed")
+        )
+    finally:
+        functions.update_event_source_mapping(UUID=mapping, Enabled=True)
+    for said in (here, deployed):
+        assert "the stream of 'Orders' is not followed" in said
+
+
+def test_then_there_is_nothing_to_put_right(checkout: Checkout) -> None:
+    verified, planned = at_once(
+        lambda: checkout.adminview("verify", "--grace", "1"), lambda: checkout.adminview("plan")
+    )
+    assert "the view is equal to the sources" in verified
+    assert planned.startswith("nothing to do: ")
