@@ -43,6 +43,7 @@ class Groups(LoadScopeScheduling):  # type: ignore[misc] # likewise
         return nodeid
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Groups:
     """Share the tests out by group."""
     return Groups(config, log)

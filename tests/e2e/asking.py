@@ -82,7 +82,7 @@ class Panel:
         self.ask_again()
 
     def _ask_until(self, stop: Event) -> None:
-        while not stop.wait(0.2):
+        while not stop.wait(0.5):
             self.beside()
             self.ask_again()
 

@@ -28,6 +28,7 @@ COPIED = ("app.py", "cdk.json", "cli", "infra", "lambdas", "model.lock.json")
 REGION = "us-east-1"
 PLACE = f"aws://000000000000/{REGION}"
 START_SECONDS, END_SECONDS, SYNC_SECONDS = 60.0, 10.0, 60.0
+COMPLAINTS = 5  # are shown, at most
 SERVES = "Running on http://"
 STARTS = 5  # a port that was free may be taken before the cloud has it
 
@@ -104,8 +105,14 @@ class Checkout:
         until = time.monotonic() + seconds
         while not seen():
             if time.monotonic() > until:
-                pytest.fail(f"within {seconds:.0f} seconds it did not happen that {what}")
+                said = "\n".join(self.complaints()[-COMPLAINTS:])
+                pytest.fail(f"within {seconds:.0f} seconds it did not happen that {what}\n{said}")
             time.sleep(0.2)
+
+    def complaints(self) -> list[str]:
+        """List what the cloud complains of: functions that fail, above all."""
+        lines = (self.folder / "cloud.log").read_text().splitlines()
+        return [line for line in lines if " ERROR " in line or " WARNING " in line]
 
     def outputs(self, stack: str) -> dict[str, str]:
         """Read what a stack tells."""
