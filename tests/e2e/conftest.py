@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.e2e.cloud import Checkout, local_cloud
+from tests.e2e.closed import Closed, closed_cloud
 
 MINISTACK = "ADMINVIEW_MINISTACK"
 
@@ -28,4 +29,11 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Checkout]:
         words = ("npx", "cdk", "deploy", "--all", "--require-approval", "never")
         done = started.run(*words, CDK_VALIDATION="true")
         assert done.returncode == 0, done.stdout + done.stderr
+        yield started
+
+
+@pytest.fixture(scope="session")
+def closed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Closed]:
+    """Deploy to a cloud that obeys its policies."""
+    with closed_cloud(tmp_path_factory.mktemp("closed")) as started:
         yield started

@@ -1,0 +1,271 @@
+"""The whole deployment on a cloud that obeys its policies, each of them, on every call.
+
+It is spoken to over TLS, as AWS is, for the dead-letter queue takes nothing that comes otherwise.
+Functions are called, and streams followed, by the tests; what the cloud would do by itself is
+switched off, for it has no failure rules. A role may do nothing unless a test says so.
+"""
+
+import json
+import re
+import shutil
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import boto3
+
+from cli.event_source import Backoff, EventSource
+from lambdas.aws.settings import MAPPINGS_OUTPUT, stack_name
+from lambdas.model.delivery import Delivery
+from tests.e2e.certificate import write_certificate
+from tests.e2e.cloud import REGION, Checkout, local_cloud
+from tests.e2e.grants import Role
+
+APP = 'PATH=".venv/bin:$PATH" python3 closed_app.py'
+ACCOUNT = "000000000000"
+ASSETS = f"cdk-hnb659fds-assets-{ACCOUNT}-{REGION}"
+# As CloudFormation names it: the stack, the construct, a hash.
+FUNCTION = re.compile(r"-([A-Za-z]+)Function[0-9A-F]{8}-")
+AT_ONCE = Delivery(window_seconds=0)
+
+
+class FunctionFailedError(Exception):
+    """A deployed function raised."""
+
+
+@dataclass(frozen=True)
+class Function:
+    """A deployed function, and the role that it runs in."""
+
+    name: str
+    role: Role
+
+
+@dataclass
+class Clock:
+    """The time, which sleeping moves on at once."""
+
+    ahead: float = 0.0
+
+    def now(self) -> float:
+        return time.time() + self.ahead
+
+    def sleep(self, seconds: float) -> None:
+        self.ahead += seconds
+
+
+@dataclass
+class Closed:
+    """What is deployed, and how a test reaches it."""
+
+    checkout: Checkout
+    _clients: dict[str, Any] = field(default_factory=dict)
+
+    def client(self, service: str) -> Any:
+        """Give a client with rights to everything."""
+        if service not in self._clients:
+            key = self.checkout.environment["AWS_ACCESS_KEY_ID"]
+            secret = self.checkout.environment["AWS_SECRET_ACCESS_KEY"]
+            self._clients[service] = self._connect(boto3.Session(key, secret), service)
+        return self._clients[service]
+
+    def leave(self) -> None:
+        """Close what is open: the cloud would wait for it before it ends."""
+        for client in self._clients.values():
+            client.close()
+
+    def _connect(self, session: boto3.Session, service: Any) -> Any:
+        return session.client(
+            service,
+            region_name=REGION,
+            endpoint_url=self.checkout.environment["AWS_ENDPOINT_URL"],
+            verify=self.checkout.environment["AWS_CA_BUNDLE"],
+        )
+
+    @cached_property
+    def functions(self) -> Mapping[str, Function]:
+        """Find the deployed functions, by the names of their constructs."""
+        found = self.client("lambda").list_functions()["Functions"]
+        return {
+            _construct(one["FunctionName"]): Function(
+                one["FunctionName"], Role(self.client("iam"), one["Role"].rpartition("/")[2])
+            )
+            for one in found
+        }
+
+    def output(self, stack: str, name: str) -> str:
+        """Read what a stack tells."""
+        stacks = self.client("cloudformation").describe_stacks(
+            StackName=stack_name("", "dev", stack)
+        )
+        outputs = stacks["Stacks"][0]["Outputs"]
+        return next(str(one["OutputValue"]) for one in outputs if one["OutputKey"] == name)
+
+    @cached_property
+    def queue(self) -> str:
+        """Name the dead-letter queue."""
+        return self.output("Sync", "DeadLetterQueueUrl")
+
+    @cached_property
+    def mappings(self) -> Mapping[str, str]:
+        """Name the event source mapping of each source."""
+        found: dict[str, str] = json.loads(self.output("Sync", MAPPINGS_OUTPUT))
+        return found
+
+    @contextmanager
+    def only(self, *names: str) -> Iterator[None]:
+        """Let the roles of some functions do what they were deployed for, and no other."""
+        with ExitStack() as roles:
+            for name in names:
+                roles.enter_context(self.functions[name].role.at_work())
+            yield
+
+    @contextmanager
+    def followed(self) -> Iterator[None]:
+        """Let the cloud itself deliver the streams, in its own way."""
+        self._follow(enabled=True)
+        try:
+            yield
+        finally:
+            self._follow(enabled=False)
+
+    def _follow(self, *, enabled: bool) -> None:
+        for uuid in self.mappings.values():
+            self.client("lambda").update_event_source_mapping(UUID=uuid, Enabled=enabled)
+
+    def invoke(self, function: str, event: Mapping[str, Any]) -> Any:
+        """Call a deployed function, and raise what it raised."""
+        answer = self.client("lambda").invoke(
+            FunctionName=self.functions[function].name, Payload=json.dumps(event)
+        )
+        told = json.loads(answer["Payload"].read())
+        if "FunctionError" in answer:
+            raise FunctionFailedError(told.get("errorMessage"))
+        return told
+
+    def renew(self, function: str, environment: Mapping[str, str] | None = None) -> None:
+        """Have a function begin anew: nothing that it remembers is left."""
+        name, client = self.functions[function].name, self.client("lambda")
+        found = client.get_function_configuration(FunctionName=name)["Environment"]
+        variables = found["Variables"] if environment is None else dict(environment)
+        client.update_function_configuration(
+            FunctionName=name, Environment={"Variables": variables}
+        )
+
+    def environment_of(self, function: str) -> dict[str, str]:
+        """Read what a function is told."""
+        name = self.functions[function].name
+        found = self.client("lambda").get_function_configuration(FunctionName=name)
+        told: dict[str, str] = found["Environment"]["Variables"]
+        return told
+
+    def stream_of(self, source: str) -> str:
+        """Name the stream that a mapping reads."""
+        return str(self.mapping(source)["EventSourceArn"])
+
+    def mapping(self, source: str) -> Any:
+        """Read a mapping as it was deployed."""
+        return self.client("lambda").get_event_source_mapping(UUID=self.mappings[source])
+
+    def rules(self, source: str) -> Delivery:
+        """Read by which rules a mapping delivers."""
+        found = self.mapping(source)
+        return Delivery(
+            batch_size=found["BatchSize"],
+            window_seconds=found["MaximumBatchingWindowInSeconds"],
+            parallelization=found["ParallelizationFactor"],
+            bisect=found["BisectBatchOnFunctionError"],
+            retries=found["MaximumRetryAttempts"],
+            max_age_seconds=found["MaximumRecordAgeInSeconds"],
+        )
+
+    @cached_property
+    def as_sync(self) -> boto3.Session:
+        """Open a session in the role of the sync: Lambda reads streams with it, and sends letters.
+
+        It trusts Lambda alone, so it is told to trust this account as well.
+        """
+        role = self.functions["Sync"].role
+        iam = self.client("iam")
+        found = iam.get_role(RoleName=role.name)["Role"]
+        trust = found["AssumeRolePolicyDocument"]
+        root = {"AWS": f"arn:aws:iam::{ACCOUNT}:root"}
+        statements = [*trust["Statement"], {**trust["Statement"][0], "Principal": root}]
+        iam.update_assume_role_policy(
+            RoleName=role.name, PolicyDocument=json.dumps({**trust, "Statement": statements})
+        )
+        asked = {"RoleArn": found["Arn"], "RoleSessionName": "event-source"}
+        given = self.client("sts").assume_role(**asked)["Credentials"]
+        return boto3.Session(given["AccessKeyId"], given["SecretAccessKey"], given["SessionToken"])
+
+    def event_source(
+        self, source: str, delivery: Delivery = AT_ONCE, clock: Clock | None = None, **more: Any
+    ) -> EventSource:
+        """Follow a stream as Lambda does, in the role of the sync, and call the deployed sync."""
+        clock = clock or Clock()
+        sqs = self._connect(self.as_sync, "sqs")
+        wiring: dict[str, Any] = {
+            "handler": lambda event, _: self.invoke("Sync", event),
+            "on_failure": lambda letter: sqs.send_message(
+                QueueUrl=self.queue, MessageBody=json.dumps(letter)
+            ),
+            "backoff": Backoff(first=1.0),
+        }
+        return EventSource(
+            streams=self._connect(self.as_sync, "dynamodbstreams"),
+            stream_arn=self.stream_of(source),
+            delivery=delivery,
+            clock=clock.now,
+            sleep=clock.sleep,
+            **(wiring | more),
+        )
+
+
+@contextmanager
+def closed_cloud(folder: Path) -> Iterator[Closed]:
+    """Deploy everything to a cloud that obeys its policies, and let no role do anything yet."""
+    certificate, key = write_certificate(folder)
+    settings = {
+        "AUTH": "true",
+        "USE_SSL": "1",
+        "MINISTACK_SSL_CERT": certificate,
+        "MINISTACK_SSL_KEY": key,
+        "AWS_CA_BUNDLE": certificate,  # for the functions, too
+    }
+    with local_cloud(folder, **settings) as started:
+        closed = Closed(Checkout(folder, _over_tls(started.environment, certificate)))
+        shutil.copy(Path(__file__).with_name("closed_app.py"), folder)
+        # All that bootstrapping makes and this way of deploying uses.
+        closed.client("s3").create_bucket(Bucket=ASSETS)
+        closed.checkout.cdk("deploy", "--all", "--require-approval", "never", "--app", APP)
+        yield prepared(closed)
+        closed.leave()
+
+
+def _over_tls(environment: Mapping[str, str], certificate: str) -> dict[str, str]:
+    """Tell commands to speak to the cloud over TLS, and by which certificate they know it."""
+    return {
+        **environment,
+        "AWS_ENDPOINT_URL": environment["AWS_ENDPOINT_URL"].replace("http:", "https:"),
+        "AWS_CA_BUNDLE": certificate,
+        "NODE_EXTRA_CA_CERTS": certificate,
+        "CDK_VALIDATION": "false",  # it takes long, and the same stacks are checked elsewhere
+    }
+
+
+def prepared(closed: Closed) -> Closed:
+    """Let no role do anything, and the cloud deliver nothing by itself."""
+    closed._follow(enabled=False)
+    for function in closed.functions.values():
+        function.role.let({})
+    return closed
+
+
+def _construct(function: str) -> str:
+    found = FUNCTION.search(function)
+    assert found, f"{function} is not named as CloudFormation does"
+    return found[1]

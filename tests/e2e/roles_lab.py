@@ -1,0 +1,336 @@
+"""For each function, work that takes all that its role allows, and a look whether it was done.
+
+A scenario raises if it was not. It begins with empty tables and an empty queue, and fills them with
+the rights of the account; what is done with the role's rights is done by the deployed function.
+"""
+
+import json
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import count
+from threading import Event, Thread
+from typing import Any
+from urllib.parse import urlencode
+
+from cli.event_source import EventSource
+from cli.event_source.shards import Stream
+from cli.serve import event as http
+from lambdas.aws.progress_table import _item as progress_item
+from lambdas.aws.progress_table import progress_table
+from lambdas.bulk.segment import Record, Segment
+from lambdas.model.attribute import PK, SK
+from lambdas.model.errors import RecordError
+from lambdas.model.item import encode
+from lambdas.model.row import VIEW_TABLE, Attributes, RowKey, key_image, key_of
+from lambdas.pipeline.decode import Route, routes
+from lambdas.pipeline.letter import letters
+from lambdas.repair.wanted import wanted
+from lambdas.serving.health import UNREADABLE
+from tests.e2e.closed import Closed
+from tests.shop import PAYMENT, PRODUCT, USER, order, registry
+
+PROGRESS = progress_table(VIEW_TABLE)
+ITEMS: Mapping[str, dict[str, Any]] = {
+    "Orders": order(TransactionId="txn-abc-456"),
+    "Payments": PAYMENT,
+    "Products": PRODUCT,
+    "Users": USER,
+}
+POISON = {name: value for name, value in order(SK="2025-01-01#1").items() if name != "Status"}
+STALE = ("USER#user-123", "ORDER#of-an-older-model")
+CROWD = 60  # orders, so that some are still to be migrated while others write them
+
+
+@dataclass
+class Lab:
+    """The tables and the queue, and where their streams were last read."""
+
+    closed: Closed
+
+    @cached_property
+    def dynamodb(self) -> Any:
+        return self.closed.client("dynamodb")
+
+    @cached_property
+    def sqs(self) -> Any:
+        return self.closed.client("sqs")
+
+    @cached_property
+    def event_sources(self) -> Mapping[str, EventSource]:
+        """Follow each stream; what was delivered once is not delivered again."""
+        return {source: self.closed.event_source(source) for source in ITEMS}
+
+    def follow(self) -> None:
+        """Deliver what the streams have, as if the iterators from last time had expired."""
+        for one in self.event_sources.values():
+            one._discover_at = 0.0
+            for lane in one._lanes.values():
+                lane._cursor._iterator = None
+            one.drain(attempts=2)
+
+    @cached_property
+    def routes(self) -> Mapping[str, Route]:
+        return routes(registry(), {})
+
+    def empty(self) -> None:
+        """Leave no item, no row, no note and no letter."""
+        for table in (*ITEMS, VIEW_TABLE, PROGRESS):
+            self.clear(table)
+        self.sqs.purge_queue(QueueUrl=self.closed.queue)
+
+    def clear(self, table: str) -> None:
+        """Delete all that is in a table."""
+        key = self.routes[table].source.key if table in self.routes else (PK, SK)
+        self._write(
+            table,
+            [
+                {"DeleteRequest": {"Key": {one.name: item[one.name] for one in key}}}
+                for item in self.scan(table)
+            ],
+        )
+
+    def put(self, source: str, *items: dict[str, Any]) -> None:
+        """Write items, as their service would."""
+        self._write(source, [{"PutRequest": {"Item": _image(item)}} for item in items])
+
+    def rows_of(self, source: str, item: dict[str, Any]) -> dict[RowKey, Attributes]:
+        """Derive the rows that an item should have."""
+        route, image = self.routes[source], _image(item)
+        return wanted(route, route.source.owner(image), image, time.time(), registry().fingerprint)
+
+    @cached_property
+    def all_rows(self) -> set[RowKey]:
+        """Name the rows of all items."""
+        return {key for source, item in ITEMS.items() for key in self.rows_of(source, item)}
+
+    def show(self, rows: Iterable[Attributes]) -> None:
+        """Write rows, without anybody's help."""
+        self._write(VIEW_TABLE, [{"PutRequest": {"Item": row}} for row in rows])
+
+    def stale_row(self) -> Attributes:
+        """Make a row that an order has from earlier, and nothing but its owner leads to."""
+        row = next(iter(self.rows_of("Orders", ITEMS["Orders"]).values()))
+        return {**row, **key_image(STALE)}
+
+    @property
+    def rows(self) -> set[RowKey]:
+        """Name the rows that are there."""
+        return {key_of(row) for row in self.scan(VIEW_TABLE)}
+
+    def letter(self, source: str, item: dict[str, Any]) -> str:
+        """Write a letter about an item, as the sync does."""
+        route, image = self.routes[source], _image(item)
+        identity = {
+            "source": source,
+            "table": source,
+            "key": route.source.key_of(image),
+            "owner": route.source.owner(image),
+            "event": "MODIFY",
+            "sequence": "000000000000000000001",
+            "at": time.time(),
+            "stream": self.closed.stream_of(source),
+            "model": registry().fingerprint,
+        }
+        return next(letters(0, identity, RecordError("planted"), ())).body
+
+    def letter_of_lambda(self, source: str) -> str:
+        """Write Lambda's letter about the newest record of a stream."""
+        arn = self.closed.stream_of(source)
+        stream = Stream(self.closed.client("dynamodbstreams"), arn)
+        (shard,) = stream.shards()
+        cursor, last = stream.cursor(shard), None
+        while page := cursor.read(1000):
+            last = page[-1]
+        assert last, f"nothing is in the stream of {source}"
+        info = {
+            "shardId": shard.id,
+            "startSequenceNumber": last.sequence,
+            "endSequenceNumber": last.sequence,
+            "approximateArrivalOfFirstRecord": "2026-09-21T14:13:20Z",
+            "approximateArrivalOfLastRecord": "2026-09-21T14:13:20Z",
+            "batchSize": 1,
+            "streamArn": arn,
+        }
+        context = {"condition": "RetryAttemptsExhausted", "approximateInvokeCount": 1}
+        return json.dumps({"requestContext": context, "DDBStreamBatchInfo": info})
+
+    def send(self, *bodies: str) -> None:
+        """Put letters into the queue that may be taken at once."""
+        for body in bodies:
+            self.sqs.send_message(QueueUrl=self.closed.queue, MessageBody=body, DelaySeconds=0)
+
+    def waiting(self) -> dict[str, int]:
+        """Count the letters: those to be seen, those in hand, and those that rest."""
+        names = {"": "seen", "NotVisible": "in hand", "Delayed": "resting"}
+        told = self.sqs.get_queue_attributes(QueueUrl=self.closed.queue, AttributeNames=["All"])
+        return {
+            words: int(told["Attributes"][f"ApproximateNumberOfMessages{name}"])
+            for name, words in names.items()
+        }
+
+    def scan(self, table: str) -> list[dict[str, Any]]:
+        """Read a whole table."""
+        pages = self.dynamodb.get_paginator("scan").paginate(TableName=table)
+        return [item for page in pages for item in page["Items"]]
+
+    def _write(self, table: str, requests: list[dict[str, Any]]) -> None:
+        for first in range(0, len(requests), 25):
+            self.dynamodb.batch_write_item(RequestItems={table: requests[first : first + 25]})
+
+
+def sync(lab: Lab) -> None:
+    """Write the rows of all sources, delete some, and leave a letter."""
+    for source, item in ITEMS.items():
+        lab.put(source, item)
+    lab.put("Orders", POISON)
+    lab.follow()
+    _same(lab.rows, lab.all_rows)
+    assert any(lab.waiting().values()), "no letter came"
+    for source in ITEMS:
+        lab.clear(source)
+    lab.follow()
+    _same(lab.rows, set())
+
+
+def replay(lab: Lab) -> None:
+    """Answer letters of all sources, keep what still fails, and put back what is not understood."""
+    for source, item in ITEMS.items():
+        lab.put(source, item)
+    lab.put("Orders", POISON)
+    lab.show([lab.stale_row()])
+    lab.send(
+        *(lab.letter(source, item) for source, item in ITEMS.items() if source != "Users"),
+        lab.letter_of_lambda("Users"),
+        lab.letter("Orders", POISON),
+        "not understood",
+    )
+    told = lab.closed.invoke("Replay", {})
+    _same(lab.rows, lab.all_rows)
+    assert lab.waiting() == {"seen": 1, "in hand": 0, "resting": 1}, f"{lab.waiting()}, {told}"
+
+
+def verify(lab: Lab) -> None:
+    """Find rows that are missing, of every source, and one that should not be there."""
+    for source, item in ITEMS.items():
+        lab.put(source, item)
+    lab.put("Users", {**USER, "userId": "user-456"})
+    lab.show([*lab.rows_of("Users", USER).values(), lab.stale_row()])
+    told = lab.closed.invoke("Verify", {"sample": 1, "grace": 0.01, "segments": 1})
+    assert told["finished"], told["trouble"]
+    found = {source: counts.get("missing", 0) for source, counts in told["sources"].items()}
+    assert all(found[source] for source in ITEMS), told
+    assert told["sources"]["Orders"]["orphaned"] == 1, told
+
+
+def backfill(lab: Lab) -> None:
+    """Fill the view from all sources, after a worker that was killed, and sweep what is left."""
+    for source, item in ITEMS.items():
+        lab.put(source, item)
+    lab.put("Orders", POISON)
+    lab.show([lab.stale_row()])
+    _leave_half_done(lab)
+    with lab.closed.followed():  # or it does not begin
+        begun = _begin("Backfill", lab, task="backfill", segments=1)
+    _work("Backfill", lab, begun)
+    _same(lab.rows, lab.all_rows)
+    lab.show([lab.stale_row()])
+    _work("Backfill", lab, _begin("Backfill", lab, task="sweep", segments=1))
+    _same(lab.rows, lab.all_rows)
+    assert any(lab.waiting().values()), "no letter came"
+    left = [item for item in lab.scan(PROGRESS) if item["PK"]["S"] != "built"]
+    assert left == [], "notes of work that has ended are left"
+
+
+def migrate(lab: Lab) -> None:
+    """Complete old orders while somebody else writes to them."""
+    orders = [order(SK=f"2025-03-01#{number}", OrderId=str(number)) for number in range(CROWD)]
+    lab.put("Orders", *orders)
+    stop = Event()
+    writer = Thread(target=_keep_writing, args=(lab, orders, stop))
+    writer.start()
+    try:
+        asked = {"task": "migrate", "migration": "orders-delivery-date", "segments": 1}
+        _work("Migrate", lab, _begin("Migrate", lab, **asked))
+    finally:
+        stop.set()
+        writer.join()
+    assert all("DeliveryDate" in item for item in lab.scan("Orders")), "orders are left"
+    left = [item for item in lab.scan(PROGRESS) if item["PK"]["S"] != "built"]
+    assert left == [], "notes of work that has ended are left"
+
+
+def api(lab: Lab) -> None:
+    """Ask the table and every index, once for other rows as well, and for the health of it all."""
+    lab.show(row for source, item in ITEMS.items() for row in lab.rows_of(source, item).values())
+    lab.closed.renew("Api")  # what it knows of its health it remembers for a minute
+    status, body = _ask(lab, "/health")
+    assert UNREADABLE not in body, f"/health: {status} {body}"
+    known = {"user_id": "user-123", "product_id": "product-def-789"}
+    for pattern in {one.index: one for one in registry().patterns}.values():
+        asked = {name: known.get(name, "2025-03-01") for name in pattern.parameters}
+        status, body = _ask(lab, f"/patterns/{pattern.name}?{urlencode(asked)}")
+        assert status == 200, f"{pattern.name}: {status} {body}"
+    status, body = _ask(lab, "/patterns/buyers-of-product?product_id=product-def-789")
+    assert "ada@shop.example" in body, f"the profile is not joined: {body}"
+
+
+# The sync first, before the others have filled the streams.
+SCENARIOS: Mapping[str, Callable[[Lab], None]] = {
+    "Sync": sync,
+    "Replay": replay,
+    "Verify": verify,
+    "Backfill": backfill,
+    "Migrate": migrate,
+    "Api": api,
+}
+
+
+def _begin(function: str, lab: Lab, **asked: Any) -> list[Any]:
+    """Have the work cut into segments, as the state machine does."""
+    segments: list[Any] = lab.closed.invoke(function, {"step": "begin", **asked})["segments"]
+    return segments
+
+
+def _work(function: str, lab: Lab, segments: Iterable[Any]) -> None:
+    """Have each segment worked on."""
+    for segment in segments:
+        done = lab.closed.invoke(function, segment)
+        assert done["done"], done
+
+
+def _leave_half_done(lab: Lab) -> None:
+    """Note a page of orders as a worker does that is killed before it writes the page."""
+    note = [lab.routes["Orders"].source.key_of(_image(ITEMS["Orders"]))]
+    record = Record(Segment("backfill/Orders", 0, 1), registry().fingerprint, noted=note)
+    item = progress_item(replace(record, holder="killed", version=1))
+    lab.dynamodb.put_item(TableName=PROGRESS, Item=item)
+
+
+def _keep_writing(lab: Lab, orders: list[dict[str, Any]], stop: Event) -> None:
+    """Correct the dates of orders, over and over."""
+    for turn in count():
+        for one in reversed(orders):
+            if stop.is_set():
+                return
+            lab.dynamodb.update_item(
+                TableName="Orders",
+                Key=_image({"CustomerId": one["CustomerId"], "SK": one["SK"]}),
+                UpdateExpression="SET OrderDate = :date",
+                ExpressionAttributeValues={":date": {"S": f"2025-04-{turn % 28 + 1:02}"}},
+            )
+
+
+def _ask(lab: Lab, path: str) -> tuple[int, str]:
+    answer = lab.closed.invoke("Api", http("GET", path, {}))
+    return answer["statusCode"], answer["body"]
+
+
+def _image(item: dict[str, Any]) -> dict[str, Any]:
+    return {name: encode(value) for name, value in item.items()}
+
+
+def _same(found: set[RowKey], expected: set[RowKey]) -> None:
+    missing, left = sorted(expected - found), sorted(found - expected)
+    assert found == expected, f"missing: {missing[:3]}; too many: {left[:3]}"

@@ -1,0 +1,211 @@
+"""What the deployed mappings do when something fails: by their rules, with the deployed function.
+
+The local cloud's own mapping knows nothing of partial batches, bisecting, retries and letters. So
+it is switched off, and our event-source emulator delivers the real stream to the deployed function.
+It goes by the rules that it reads from the deployed mapping, and has the rights of the function's
+role, as Lambda has; where it emulates is said in `cli.event_source`. Its clock is moved on, not
+waited for.
+"""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from cli.event_source import Backoff, UnsettledRecordsError
+from lambdas.aws.settings import SOURCES
+from lambdas.model.delivery import FIRST_TRY_SECONDS, Delivery
+from lambdas.model.row import key_of
+from tests.e2e.closed import Closed
+from tests.e2e.grants import losses
+from tests.e2e.roles_lab import POISON, Lab
+from tests.shop import order
+
+pytestmark = pytest.mark.xdist_group("closed")
+
+HOUR = 3600.0
+FIRST, SECOND, THIRD = (order(SK=f"2025-03-0{day}#{day}", OrderId=str(day)) for day in (1, 2, 3))
+
+
+@dataclass
+class Courier:
+    """The emulator on the stream of the orders, and what it heard from the deployed function."""
+
+    lab: Lab
+    calls: list[tuple[list[str], Any]] = field(default_factory=list)  # sequence numbers, answer
+
+    def __post_init__(self) -> None:
+        """Follow the stream from here on: what was in it before is delivered now."""
+        closed = self.lab.closed
+        self.source = closed.event_source(
+            "Orders",
+            closed.rules("Orders"),
+            handler=self._handle,
+            backoff=Backoff(4 * HOUR, 12 * HOUR),
+        )
+        self.source.drain()
+        self.calls.clear()
+        self.lab.empty()
+        self.source.drain()
+        self.calls.clear()
+        self.lab.empty()
+
+    def _handle(self, event: dict[str, Any], _: Any) -> Any:
+        sequences = [one["dynamodb"]["SequenceNumber"] for one in event["Records"]]
+        try:
+            answer = self.lab.closed.invoke("Sync", event)
+        except Exception as error:
+            self.calls.append((sequences, error))
+            raise
+        self.calls.append((sequences, answer))
+        return answer
+
+    def put(self, *items: dict[str, Any]) -> None:
+        """Write orders one after the other."""
+        for item in items:
+            self.lab.put("Orders", item)
+
+    @property
+    def letters(self) -> list[Any]:
+        """Read the letters in the deployed queue, and leave them there."""
+        found = self.lab.sqs.receive_message(
+            QueueUrl=self.lab.closed.queue, MaxNumberOfMessages=10, VisibilityTimeout=0
+        )
+        return [json.loads(one["Body"]) for one in found.get("Messages", [])]
+
+    def expect_rows_of(self, *items: dict[str, Any]) -> None:
+        """See that the view holds the rows of some orders, as they are now, and no other."""
+        wanted = {
+            key: row for item in items for key, row in self.lab.rows_of("Orders", item).items()
+        }
+        found = {key_of(row): row for row in self.lab.scan("AdminViewTable")}
+        assert found.keys() == wanted.keys()
+        for key, row in wanted.items():
+            theirs = {name: value for name, value in row.items() if not name.startswith("_")}
+            assert theirs.items() <= found[key].items()
+
+
+@pytest.fixture
+def courier(closed: Closed) -> Iterator[Courier]:
+    """Give the sync its rights, and let letters be seen without a delay."""
+    lab = Lab(closed)
+    queue = {"QueueUrl": closed.queue}
+    told = lab.sqs.get_queue_attributes(**queue, AttributeNames=["DelaySeconds"])["Attributes"]
+    assert told == {"DelaySeconds": str(FIRST_TRY_SECONDS)}
+    lab.sqs.set_queue_attributes(**queue, Attributes={"DelaySeconds": "0"})
+    with closed.only("Sync"):
+        yield Courier(lab)
+    lab.sqs.set_queue_attributes(**queue, Attributes=told)
+    lab.empty()
+
+
+@contextmanager
+def without(closed: Closed, action: str) -> Iterator[None]:
+    """Take a right from the sync, for a while."""
+    role = closed.functions["Sync"].role
+    (loss,) = [one for one in losses(role.deployed) if one.what == action]
+    role.let(loss.left)
+    yield
+    role.let(role.deployed)
+
+
+def test_the_deployed_mappings_have_the_rules_that_are_declared(closed: Closed) -> None:
+    queue = closed.client("sqs").get_queue_attributes(
+        QueueUrl=closed.queue, AttributeNames=["QueueArn"]
+    )
+    for source in closed.mappings:
+        mapping = closed.mapping(source)
+        assert closed.rules(source) == Delivery()
+        assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+        assert mapping["StartingPosition"] == "TRIM_HORIZON"
+        assert mapping["DestinationConfig"] == {
+            "OnFailure": {"Destination": queue["Attributes"]["QueueArn"]}
+        }
+
+
+def test_a_poison_record_is_set_aside_and_its_neighbours_are_written(courier: Courier) -> None:
+    courier.put(FIRST, POISON, SECOND)
+
+    courier.source.drain()
+
+    ((sequences, answer),) = courier.calls
+    assert answer == {"batchItemFailures": []}
+    courier.expect_rows_of(FIRST, SECOND)
+    (letter,) = courier.letters
+    assert (letter["source"], letter["sequence"]) == ("Orders", sequences[1])
+    assert letter["error"]["kind"] == "MissingAttributeError"
+
+
+def test_what_cannot_be_written_now_is_delivered_again_until_it_is(courier: Courier) -> None:
+    paid = {**FIRST, "Status": "PAID"}
+    courier.put(FIRST, SECOND, paid, THIRD)
+
+    with without(courier.lab.closed, "dynamodb:BatchWriteItem"):
+        with pytest.raises(UnsettledRecordsError):
+            courier.source.drain(attempts=3)
+        assert courier.lab.rows == set()
+    sequences = courier.calls[0][0]
+    again = {"batchItemFailures": [{"itemIdentifier": sequences[0]}]}
+    assert len(courier.calls) > 1
+    assert all(call == (sequences, again) for call in courier.calls)
+    courier.calls.clear()
+
+    courier.source.drain()
+
+    assert courier.calls == [(sequences, {"batchItemFailures": []})]
+    courier.expect_rows_of(paid, SECOND, THIRD)
+    assert courier.letters == []
+
+
+def test_a_record_stays_in_the_stream_while_the_queue_refuses_its_letter(courier: Courier) -> None:
+    courier.put(FIRST, POISON, SECOND)
+
+    with without(courier.lab.closed, "sqs:SendMessage"), pytest.raises(UnsettledRecordsError):
+        courier.source.drain(attempts=2)
+    sequences, answer = courier.calls[0]
+    assert answer == {"batchItemFailures": [{"itemIdentifier": sequences[1]}]}
+    assert {tuple(called) for called, _ in courier.calls[1:]} == {tuple(sequences[1:])}
+
+    courier.source.drain()
+
+    courier.expect_rows_of(FIRST, SECOND)
+    (letter,) = courier.letters
+    assert letter["sequence"] == sequences[1]
+
+
+def test_records_that_fail_for_a_day_become_letters_that_the_replay_answers(
+    courier: Courier,
+) -> None:
+    closed = courier.lab.closed
+    told = closed.environment_of("Sync")
+    courier.put(FIRST, SECOND, THIRD)
+
+    closed.renew("Sync", {name: value for name, value in told.items() if name != SOURCES})
+    try:
+        courier.source.drain()
+    finally:
+        closed.renew("Sync", told)
+
+    sequences = courier.calls[0][0]
+    assert all(SOURCES in str(error) for _, error in courier.calls)
+    # Halved once and tried for a day; by then the other half is too old to be tried at all.
+    assert [called for called, _ in courier.calls[1:]] == [sequences[:1]] * 2
+    about = [one["DDBStreamBatchInfo"] for one in courier.letters]
+    assert sorted((one["startSequenceNumber"], one["endSequenceNumber"]) for one in about) == [
+        (sequences[0], sequences[0]),
+        (sequences[1], sequences[2]),
+    ]
+    assert {one["streamArn"] for one in about} == {closed.stream_of("Orders")}
+    contexts = [one["requestContext"] for one in courier.letters]
+    assert {one["condition"] for one in contexts} == {"RecordAgeExceeded"}
+    assert courier.lab.rows == set()
+
+    with closed.only("Replay"):
+        answer = closed.invoke("Replay", {})
+
+    assert answer["items"] == 3
+    courier.expect_rows_of(FIRST, SECOND, THIRD)
+    assert courier.letters == []
