@@ -9,6 +9,7 @@ import json
 import re
 import shutil
 import time
+from base64 import b64decode
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -63,6 +64,7 @@ class Closed:
     """What is deployed, and how a test reaches it."""
 
     checkout: Checkout
+    logged: str = ""  # by the function that was called last
     _clients: dict[str, Any] = field(default_factory=dict)
 
     def client(self, service: str) -> Any:
@@ -140,8 +142,9 @@ class Closed:
     def invoke(self, function: str, event: Mapping[str, Any]) -> Any:
         """Call a deployed function, and raise what it raised."""
         answer = self.client("lambda").invoke(
-            FunctionName=self.functions[function].name, Payload=json.dumps(event)
+            FunctionName=self.functions[function].name, Payload=json.dumps(event), LogType="Tail"
         )
+        self.logged = b64decode(answer.get("LogResult", "")).decode()
         told = json.loads(answer["Payload"].read())
         if "FunctionError" in answer:
             raise FunctionFailedError(told.get("errorMessage"))

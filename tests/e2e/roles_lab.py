@@ -14,7 +14,7 @@ from threading import Event, Thread
 from typing import Any
 from urllib.parse import urlencode
 
-from cli.event_source import EventSource
+from cli.event_source import EventSource, UnsettledRecordsError
 from cli.event_source.shards import Stream
 from cli.serve import event as http
 from lambdas.aws.progress_table import _item as progress_item
@@ -68,7 +68,11 @@ class Lab:
             one._discover_at = 0.0
             for lane in one._lanes.values():
                 lane._cursor._iterator = None
-            one.drain(attempts=2)
+            try:
+                one.drain(attempts=2)
+            except UnsettledRecordsError as error:
+                msg = f"the sync has records delivered again: {self.closed.logged or error}"
+                raise AssertionError(msg) from error
 
     @cached_property
     def routes(self) -> Mapping[str, Route]:

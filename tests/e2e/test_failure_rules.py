@@ -96,10 +96,12 @@ def courier(closed: Closed) -> Iterator[Courier]:
     told = lab.sqs.get_queue_attributes(**queue, AttributeNames=["DelaySeconds"])["Attributes"]
     assert told == {"DelaySeconds": str(FIRST_TRY_SECONDS)}
     lab.sqs.set_queue_attributes(**queue, Attributes={"DelaySeconds": "0"})
-    with closed.only("Sync"):
-        yield Courier(lab)
-    lab.sqs.set_queue_attributes(**queue, Attributes=told)
-    lab.empty()
+    try:
+        with closed.only("Sync"):
+            yield Courier(lab)
+    finally:
+        lab.sqs.set_queue_attributes(**queue, Attributes=told)
+        lab.empty()
 
 
 @contextmanager
@@ -108,8 +110,10 @@ def without(closed: Closed, action: str) -> Iterator[None]:
     role = closed.functions["Sync"].role
     (loss,) = [one for one in losses(role.deployed) if one.what == action]
     role.let(loss.left)
-    yield
-    role.let(role.deployed)
+    try:
+        yield
+    finally:
+        role.let(role.deployed)
 
 
 def test_the_deployed_mappings_have_the_rules_that_are_declared(closed: Closed) -> None:
@@ -131,8 +135,8 @@ def test_a_poison_record_is_set_aside_and_its_neighbours_are_written(courier: Co
 
     courier.source.drain()
 
-    ((sequences, answer),) = courier.calls
-    assert answer == {"batchItemFailures": []}
+    sequences = courier.calls[0][0]
+    assert courier.calls == [(sequences, {"batchItemFailures": []})]
     courier.expect_rows_of(FIRST, SECOND)
     (letter,) = courier.letters
     assert (letter["source"], letter["sequence"]) == ("Orders", sequences[1])
