@@ -7,7 +7,6 @@ switched off, for it has no failure rules. A role may do nothing unless a test s
 
 import json
 import re
-import shutil
 import time
 from base64 import b64decode
 from collections.abc import Iterator, Mapping
@@ -26,7 +25,7 @@ from tests.e2e.certificate import write_certificate
 from tests.e2e.cloud import REGION, Checkout, local_cloud
 from tests.e2e.grants import Role
 
-APP = 'PATH=".venv/bin:$PATH" python3 closed_app.py'
+APP = 'PATH=".venv/bin:$PATH" python3 app.py closed'
 ACCOUNT = "000000000000"
 ASSETS = f"cdk-hnb659fds-assets-{ACCOUNT}-{REGION}"
 # As CloudFormation names it: the stack, the construct, a hash.
@@ -241,7 +240,6 @@ def closed_cloud(folder: Path) -> Iterator[Closed]:
     }
     with local_cloud(folder, **settings) as started:
         closed = Closed(Checkout(folder, _over_tls(started.environment, certificate)))
-        shutil.copy(Path(__file__).with_name("closed_app.py"), folder)
         # All that bootstrapping makes and this way of deploying uses.
         closed.client("s3").create_bucket(Bucket=ASSETS)
         closed.checkout.cdk("deploy", "--all", "--require-approval", "never", "--app", APP)

@@ -29,7 +29,7 @@ REGION = "us-east-1"
 PLACE = f"aws://000000000000/{REGION}"
 START_SECONDS, END_SECONDS, SYNC_SECONDS = 60.0, 10.0, 60.0
 COMPLAINTS = 5  # are shown, at most
-SERVES = "Running on http://"
+SERVES = "Running on http"
 STARTS = 5  # a port that was free may be taken before the cloud has it
 
 
@@ -212,8 +212,6 @@ def _environment(folder: Path, port: str) -> dict[str, str]:
         "AWS_DEFAULT_REGION": REGION,
         "CDK_HOME": str(folder / "tmp"),
         "CDK_DISABLE_CLI_TELEMETRY": "1",
-        # Two thirds of the time that a synthesis takes. The first deployment is checked.
-        "CDK_VALIDATION": "false",
         "JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION": "20",
         "TMPDIR": str(folder / "tmp"),
     }
