@@ -22,7 +22,7 @@ scale: .venv/ready node_modules/ready ## Backfill a large table beside live traf
 	ADMINVIEW_ITEMS=20000 pytest tests/integration/test_backfill.py -n 2 --dist loadgroup
 
 e2e: .venv/ready node_modules/ready .venv-cloud/ready ## Deploy with the real CDK command to a local cloud, and use that
-	ADMINVIEW_MINISTACK=$(CURDIR)/.venv-cloud/bin/ministack pytest tests/e2e
+	ADMINVIEW_MINISTACK=$(CURDIR)/.venv-cloud/bin/ministack pytest tests/e2e -n 2 --dist loadgroup
 
 soak: .venv/ready ## Play random histories against the laws (MINUTES=5, SEED= to repeat)
 	@python -m tests.simulator.soak --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))

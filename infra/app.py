@@ -58,6 +58,10 @@ def build(app: cdk.App, registry: Registry, migrations: Iterable[Migration] = ()
         api=api.api,
         followed=followed,
     )
+    for stack in app.node.find_all():
+        if isinstance(stack, cdk.Stack):
+            # Those without data too: without a subscription, streams forget within a day.
+            stack.termination_protection = deployment.stage.protect
     for name, value in deployment.tags.items():
         cdk.Tags.of(app).add(name, value)
 

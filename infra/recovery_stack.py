@@ -62,7 +62,7 @@ class RecoveryStack(Stack):
         **kwargs: Any,
     ) -> None:
         stage = deployment.stage
-        super().__init__(scope, id_, termination_protection=stage.protect, **kwargs)
+        super().__init__(scope, id_, **kwargs)
         self._stage = stage
         self._function = partial(PythonFunction, self, deployment=deployment)
         self._machine = partial(SegmentMachine, self, deployment=deployment)

@@ -35,7 +35,7 @@ class SourcesStack(Stack):
         deployment: Deployment,
         **kwargs: Any,
     ) -> None:
-        super().__init__(scope, id_, termination_protection=deployment.stage.protect, **kwargs)
+        super().__init__(scope, id_, **kwargs)
         self.followed = {source.name: self._create(source, deployment) for source in owned}
 
     def _create(self, source: Source, deployment: Deployment) -> FollowedTable:

@@ -23,7 +23,7 @@ class ViewStack(Stack):
         deployment: Deployment,
         **kwargs: Any,
     ) -> None:
-        super().__init__(scope, id_, termination_protection=deployment.stage.protect, **kwargs)
+        super().__init__(scope, id_, **kwargs)
         self.table = Table(
             self,
             "AdminViewTable",

@@ -1,7 +1,6 @@
 """Reports that reach a person: a topic, the alarms that tell it, and a dashboard."""
 
 from collections.abc import Sequence
-from json import dumps
 from typing import Any
 
 from aws_cdk import CfnOutput, CrossStackReferences, ReferenceStrength, Stack
@@ -21,8 +20,9 @@ from infra.context import Deployment
 from infra.sources_stack import FollowedTable
 from infra.watch.alarms import Alarm, Function, Scene, alarms
 from infra.watch.dashboard import rows
-from lambdas.aws.settings import DASHBOARD_OUTPUT, MODEL_METADATA, TOPIC_OUTPUT
+from lambdas.aws.settings import DASHBOARD_OUTPUT, TOPIC_OUTPUT, WATCHED_METADATA
 from lambdas.model import Registry
+from lambdas.model.watched import watched
 
 
 class WatchStack(Stack):
@@ -46,7 +46,7 @@ class WatchStack(Stack):
     ) -> None:
         super().__init__(scope, id_, **kwargs)
         # What is looked at, for whoever plans a change of it.
-        self.template_options.metadata = {MODEL_METADATA: dumps(registry.description())}
+        self.template_options.metadata = {WATCHED_METADATA: watched(registry.description())}
         CrossStackReferences.of(self).consume(ReferenceStrength.WEAK)
         everything = scope.node.find_all()
         machines = [one for one in everything if isinstance(one, SegmentMachine)]
@@ -56,7 +56,8 @@ class WatchStack(Stack):
             stage=deployment.stage,
             followed=followed,
             view_table=deployment.view_table,
-            indexes=[one.name for one in deployment.wave.indexes(registry) if not one.local],
+            # Whatever a plan's wave has of them: with its last one, these are all.
+            indexes=[one.name for one in registry.indexes if not one.local],
             queue=dead_letters.queue_name,
             api=api.api_id,
             sync=sync.function_name,

@@ -15,6 +15,7 @@ from cli.tables import create, source_table
 from lambdas.model import Index, Registry
 from lambdas.model.delivery import Delivery
 from lambdas.model.row import VIEW_TABLE
+from lambdas.model.watched import watched
 
 
 @dataclass
@@ -26,7 +27,7 @@ class LocalDeployer:
     api: Registry
     building: Mapping[str, str | None] = field(default_factory=dict)
     after: Callable[[str], None] = lambda _: None  # hears of each stack
-    watch: str = ""  # the model behind the alarms
+    watch: str = ""  # what the alarms look at
     created: dict[str, EventSource] = field(default_factory=dict)  # sources that were added
 
     def deploy(self, stacks: Sequence[str], wave: Wave) -> None:
@@ -41,7 +42,7 @@ class LocalDeployer:
                 self.cloud.settings = settings
                 self.cloud.deploy(self.model)
             elif stack == WATCH:
-                self.watch = self.model.fingerprint
+                self.watch = watched(self.model.description())
             elif stack == API:
                 self.api, self.building = self.model, dict(wave.building)
             self.after(stack)

@@ -23,6 +23,7 @@ from cli.evolution.steps import (
 )
 from lambdas.model import Index
 from lambdas.model.row import OWNER_INDEX
+from lambdas.model.watched import watched
 
 
 def index(name: str, *key: str, include: tuple[str, ...] = ("data",), **more: Any) -> Any:
@@ -227,7 +228,7 @@ class World:
         names = {one.name for one in there.indexes or () if one.ready}
         if not functions or not Declared(target).indexes.keys() <= names:
             fail("alarms are put on what is not there")
-        self._change(watch=target["fingerprint"])
+        self._change(watch=watched(target))
 
     def _backfill(self, source: str, target: Description) -> None:
         assert self.deployed.sync == target

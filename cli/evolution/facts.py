@@ -110,7 +110,7 @@ class Deployed:
     recovery: str | None = None  # the fingerprint behind the functions that repair
     api: Description | None = None  # the model behind the API
     building: Building = field(default_factory=dict)
-    watch: str | None = None  # the fingerprint behind the alarms
+    watch: str | None = None  # what the alarms look at
     indexes: tuple[TableIndex, ...] | None = None  # of the view's table
     tables: frozenset[str] = frozenset()  # sources whose tables are in the Sources stack
     imported: frozenset[str] = frozenset()  # sources whose tables are somebody else's

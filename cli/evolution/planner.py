@@ -40,6 +40,7 @@ from cli.evolution.steps import (
     Wait,
 )
 from cli.evolution.waves import Wave, wave_of
+from lambdas.model.watched import watched
 
 # The longest that a function which writes may run: replay, of infra/recovery_stack.py.
 LONGEST_WRITE = 300.0
@@ -82,7 +83,7 @@ class _Way:
         yield from asks
         if self.deployed.sync is not None:
             yield from self._code(unbuilt, wave)
-        if self.deployed.watch != self.declared.fingerprint:
+        if self.deployed.watch != watched(self.declared.model):
             yield DeployWatch(reason="all that is there from now on must be looked at")
         if unbuilt or swept:
             yield from self._pause()

@@ -21,6 +21,7 @@ from lambdas.aws.scan import BulkReader
 from lambdas.aws.settings import QUESTIONS_OUTPUT, stack_name
 from lambdas.model.errors import ServiceError, SettingsError
 from lambdas.model.row import MODEL, OWNER, VIEW_TABLE
+from lambdas.model.watched import watched
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -99,14 +100,14 @@ class StackReader:
         """Read the facts; *model* is the declared one."""
         stacks = {part: self._stack(part) for part in PARTS}
         sync, recovery, api = stacks[SYNC], stacks[RECOVERY], stacks[API]
-        watch = self._description(stacks[WATCH])
+        watch = stacks[WATCH]
         old = self._description(sync)
         facts = Deployed(
             sync=old,
             recovery=recovery.fingerprint() if recovery else None,
             api=self._description(api),
             building=_building(api),
-            watch=watch["fingerprint"] if watch else None,
+            watch=watch.watched() if watch else None,
             indexes=self._indexes(stacks[VIEW]),
             tables=frozenset(self._sources(stacks[SOURCES])),
             imported=self.imported,
@@ -182,7 +183,7 @@ class EngineReader:
             sync=old,
             recovery=old["fingerprint"],
             api=old,
-            watch=old["fingerprint"],
+            watch=watched(old),
             indexes=tuple(indexes),
             tables=frozenset(known & names),
             **facts,

@@ -8,7 +8,7 @@ from typing import Any, Final
 from botocore.exceptions import ClientError
 
 from cli.evolution.facts import TableIndex
-from lambdas.aws.settings import MODEL, MODEL_METADATA
+from lambdas.aws.settings import MODEL, MODEL_METADATA, WATCHED_METADATA
 from lambdas.model.errors import SettingsError
 
 NO_STACK: Final = "ValidationError"
@@ -37,6 +37,11 @@ class Stack:
         """Read the model it was deployed with, or None if it does not say."""
         found = self.template.get("Metadata", {}).get(MODEL_METADATA)
         return loads(found) if isinstance(found, str) else found
+
+    def watched(self) -> str | None:
+        """Read what its alarms look at, or None if there are none."""
+        found = self.template.get("Metadata", {}).get(WATCHED_METADATA)
+        return None if found is None else str(found)
 
     def fingerprint(self) -> str | None:
         """Read the fingerprint of the model that its functions are told."""

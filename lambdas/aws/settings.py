@@ -37,6 +37,9 @@ DASHBOARD_OUTPUT = "DashboardName"
 # In the templates of the stacks whose functions know the model: its description, as JSON text, for
 # the CDK would leave out what is null in it.
 MODEL_METADATA = "AdminViewModel"
+# In the template of the alarms: what of the model they look at. CloudFormation does not update a
+# stack for its metadata alone, so it says no more than what its resources follow from.
+WATCHED_METADATA = "AdminViewWatched"
 
 
 def deployment_name(prefix: str, stage: str) -> str:

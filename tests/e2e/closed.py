@@ -254,7 +254,6 @@ def _over_tls(environment: Mapping[str, str], certificate: str) -> dict[str, str
         "AWS_ENDPOINT_URL": environment["AWS_ENDPOINT_URL"].replace("http:", "https:"),
         "AWS_CA_BUNDLE": certificate,
         "NODE_EXTRA_CA_CERTS": certificate,
-        "CDK_VALIDATION": "false",  # it takes long, and the same stacks are checked elsewhere
     }
 
 

@@ -8,7 +8,8 @@ from tests.e2e.inventory import inventory
 from tests.shop import PAYMENT, PRODUCT, USER, order, registry
 
 USER_KEY, ORDER_KEY = "USER#user-123", "ORDER#2025-03-01#2121195"
-OWN = {"API", "function", "log group", "mapping", "queue", "role", "rule", "state machine", "table"}
+OWN = {"API", "alarm", "dashboard", "function", "log group", "mapping", "queue", "role", "rule"}
+OWN |= {"state machine", "table", "topic"}
 PAID = {"TransactionId": "txn-abc-456"}
 # A question of the table and of each index, and what its answer shows.
 QUESTIONS = {

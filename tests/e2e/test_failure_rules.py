@@ -24,8 +24,6 @@ from tests.e2e.grants import losses
 from tests.e2e.roles_lab import POISON, Lab
 from tests.shop import order
 
-pytestmark = pytest.mark.xdist_group("closed")
-
 HOUR = 3600.0
 FIRST, SECOND, THIRD = (order(SK=f"2025-03-0{day}#{day}", OrderId=str(day)) for day in (1, 2, 3))
 

@@ -102,8 +102,12 @@ def test_nothing_is_filled_from_a_source_that_nobody_follows(checkout: Checkout)
 
 
 def test_then_there_is_nothing_to_put_right(checkout: Checkout) -> None:
-    verified, planned = at_once(
-        lambda: checkout.adminview("verify", "--grace", "1"), lambda: checkout.adminview("plan")
+    verified, planned, examined = at_once(
+        lambda: checkout.adminview("verify", "--grace", "1"),
+        lambda: checkout.adminview("plan"),
+        lambda: checkout.adminview("doctor", "--json"),
     )
     assert "the view is equal to the sources" in verified
     assert planned.startswith("nothing to do: ")
+    findings = json.loads(examined)["findings"]
+    assert {one["state"] for one in findings} == {"ok"}, findings

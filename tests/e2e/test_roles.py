@@ -18,8 +18,6 @@ from tests.e2e.closed import Closed
 from tests.e2e.grants import UNSHOWN, losses, without_unshown
 from tests.e2e.roles_lab import ITEMS, POISON, SCENARIOS, Lab
 
-pytestmark = pytest.mark.xdist_group("closed")
-
 TRIES = 3  # without a right that nobody misses: some are needed only when two write at once
 MACHINE_SECONDS = 60.0
 

@@ -132,12 +132,9 @@ def test_no_table_of_dev_outlives_its_stack(dev: Assembly) -> None:
 STACKS = ("Api", "Recovery", "Sources", "Sync", "View", "Watch")
 
 
-def test_the_stacks_of_prod_that_hold_data_refuse_to_be_deleted(
-    dev: Assembly, prod: Assembly
-) -> None:
+def test_the_stacks_of_prod_refuse_to_be_deleted(dev: Assembly, prod: Assembly) -> None:
     assert terminable(dev) == dict.fromkeys(STACKS, True)
-    with_data = dict.fromkeys(["Recovery", "Sources", "View"], False)
-    assert terminable(prod) == {"Api": True, "Sync": True, "Watch": True} | with_data
+    assert terminable(prod) == dict.fromkeys(STACKS, False)
 
 
 def terminable(assembly: Assembly) -> dict[str, bool]:

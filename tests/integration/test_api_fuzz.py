@@ -47,8 +47,6 @@ EXAMPLES = 20  # random ones, for each operation; those at the edges of the sche
 MODEL = "model-1"
 ROW = {"PK": "USER#user-123", "SK": "ORDER#2025-03-01#2121195"}
 
-pytestmark = pytest.mark.xdist_group("api-fuzz")  # one server is enough
-
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:

@@ -18,6 +18,7 @@ from lambdas.aws.deadline import Deadline
 from lambdas.aws.progress_table import LEASE_SECONDS, ProgressTable
 from lambdas.bulk.segment import Record, Segment
 from lambdas.model.errors import BulkError, SettingsError
+from lambdas.model.watched import watched
 from tests.plan_world import index, model, question
 
 BY = index("ByStatus", "status", include=("data", "_at"))
@@ -126,7 +127,7 @@ def cloud() -> Cloud:
     told = {"model": OLD["fingerprint"], "building": {"by-status": None}}
     api = {"Metadata": metadata, "Resources": functions}
     cloud.add("Api", api, status="CREATE_COMPLETE", Questions=json.dumps(told))
-    cloud.add("Watch", {"Metadata": metadata, "Resources": {}})
+    cloud.add("Watch", {"Metadata": {"AdminViewWatched": watched(OLD)}, "Resources": {}})
     cloud.table = described()
     cloud.table["GlobalSecondaryIndexes"][0]["Projection"]["NonKeyAttributes"].reverse()
     cloud.table["GlobalSecondaryIndexes"][1]["IndexStatus"] = "CREATING"
@@ -147,7 +148,8 @@ def read(cloud: Cloud, **more: Any) -> Deployed:
 def test_a_deployment_is_read_from_its_stacks_and_tables(cloud: Cloud) -> None:
     facts = read(cloud)
     assert facts.sync == facts.api == OLD
-    assert facts.recovery == facts.watch == OLD["fingerprint"]
+    assert facts.recovery == OLD["fingerprint"]
+    assert facts.watch == watched(OLD)
     assert facts.building == {"by-status": None}
     assert facts.tables == {"Orders"}
     first, owner = facts.indexes or ()
