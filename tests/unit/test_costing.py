@@ -1,13 +1,14 @@
 """What a load takes is counted by the same rules as DynamoDB and Lambda bill it."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cli.costing.growth import REFERENCE, growth
 from cli.costing.load import EXAMPLE, IndexLoad, SourceLoad, read_loads
-from cli.costing.measured import Figures
+from cli.costing.measured import FIGURES, Figures
 from cli.costing.prices import Prices
 from cli.costing.work import MEMORY_MB, MONTH, Work, index_shards
 from infra import sync_stack
@@ -16,6 +17,7 @@ from lambdas.model.row import OWNER_INDEX
 from lambdas.model.write_units import write_units
 from tests.shop import registry
 
+ROOT = Path(__file__).parents[2]
 FREE = Figures(per_record=0.0, per_row=0.0, per_call=0.0)
 
 
@@ -163,3 +165,17 @@ def test_the_table_of_growth_is_in_step_with_the_load() -> None:
     units = [line.split(" | ")[4] for line in lines]
     shown = REFERENCE.rows * (1 - REFERENCE.unchanged)
     assert units == [f"{rate * shown:,.0f}" for rate in (100, 1000, 10_000, 50_000)]
+
+
+def test_docs_hold_the_table_of_growth_as_it_is_reckoned() -> None:
+    assert growth(registry(), Prices()) in (ROOT / "docs" / "scale.md").read_text()
+
+
+def test_what_is_reckoned_with_is_what_was_measured() -> None:
+    """Reckon the table of measurements again from the two figures, within a tenth."""
+    lines = (ROOT / "docs" / "scale.md").read_text().splitlines()
+    measured = [line.split(" | ") for line in lines if line.startswith(("| 1 |", "| 3 |", "| 8 |"))]
+    assert len(measured) == 3
+    for rows, processor, *_ in measured:
+        reckoned = FIGURES.per_record + int(rows.strip("| ")) * FIGURES.per_row
+        assert reckoned * 1000 == pytest.approx(float(processor.removesuffix(" s")), rel=0.1)

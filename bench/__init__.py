@@ -1,0 +1,1 @@
+"""The sync beside what people write instead of it: the same streams, the same endpoint, one run."""

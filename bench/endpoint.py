@@ -1,0 +1,53 @@
+"""The stand-in for DynamoDB, started and stopped, and what it has counted."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.client import HTTPConnection
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A stub that runs in a process of its own."""
+
+    port: int
+
+    @property
+    def url(self) -> str:
+        """Where it is."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def answer_after(self, milliseconds: int) -> None:
+        """Let each answer take a while."""
+        self._ask(f"/latency/{milliseconds}")
+
+    def take(self) -> dict[str, int]:
+        """Give the calls and bytes since the last time."""
+        counts: dict[str, int] = json.loads(self._ask("/take"))
+        return counts
+
+    def _ask(self, path: str) -> bytes:
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=30)
+        try:
+            connection.request("GET", path)
+            return connection.getresponse().read()
+        finally:
+            connection.close()
+
+
+@contextmanager
+def endpoint() -> Iterator[Endpoint]:
+    """Run a stub for a while."""
+    command = [sys.executable, "-m", "bench.stub"]
+    with subprocess.Popen(  # noqa: S603 - our own module
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdin
+        assert process.stdout
+        try:
+            yield Endpoint(int(process.stdout.readline()))
+        finally:
+            process.stdin.close()

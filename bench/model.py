@@ -1,0 +1,38 @@
+"""What is measured: orders of about a kilobyte, each a row of its user and a row per product."""
+
+import sys
+from collections.abc import Iterator
+
+from lambdas.model import Index, Item, Registry, Row, Source, view
+
+OPEN = frozenset({"PENDING", "PAID", "SHIPPED"})
+
+orders = Source("Orders", partition_key="orderId")
+by_status = Index("GSI1", partition="GSI1_PK", sort="GSI1_SK", include=["data"])
+by_product = Index("GSI2", partition="GSI2_PK", sort="GSI2_SK")
+
+
+@view(orders)
+def order(item: Item) -> Iterator[Row]:
+    """Show an order under its user, by status while it is open, and under each product."""
+    status = item["status"]
+    yield Row(
+        f"USER#{item['userId']}",
+        f"ORDER#{item['orderId']}",
+        data=item.pick("orderId", "status", "total", "createdAt", "address", "lines"),
+        indexes=[by_status(f"ORDER#STATUS#{status}", f"CREATED_AT#{item['createdAt']}")]
+        if status in OPEN
+        else [],
+    )
+    for line in item["lines"]:
+        yield Row(
+            f"ORDER#{item['orderId']}",
+            f"PRODUCT#{line['productId']}",
+            data={"status": item.raw("status"), **line.pick("quantity", "price")},
+            indexes=[by_product(f"PRODUCT#{line['productId']}", f"USER#{item['userId']}")],
+        )
+
+
+def registry() -> Registry:
+    """Collect the model."""
+    return Registry.of([sys.modules[__name__]])

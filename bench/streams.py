@@ -1,0 +1,127 @@
+"""Synthetic streams: as many records as wanted, always the same for the same description."""
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+STREAM: Final = (
+    "arn:aws:dynamodb:us-east-1:000000000000:table/Orders/stream/2026-01-01T00:00:00.000"
+)
+ITEM_BYTES: Final = 1024
+STATUSES: Final = ("PENDING", "PAID", "SHIPPED", "DELIVERED", "RETURNED")
+START: Final = 1_790_000_000
+
+Image = dict[str, dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """How many records, how many rows an item has, and how much of it is for nothing."""
+
+    records: int
+    fan_out: int = 3
+    repeated: float = 0.0  # the share of records whose item has changed in the same batch already
+    unseen: float = 0.0  # the share of modifications that change nothing that a row shows
+    batch: int = 1000
+
+    def batches(self) -> Iterator[dict[str, Any]]:
+        """Give the events that Lambda would deliver."""
+        records = list(_Shop(self).records())
+        for start in range(0, len(records), self.batch):
+            yield {"Records": records[start : start + self.batch]}
+
+
+class _Shop:
+    """Orders that come, change and go."""
+
+    def __init__(self, load: Load) -> None:
+        self._load = load
+        self._random = random.Random(7)  # noqa: S311 - a stream, not a secret
+        self._made = 0
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """Make the records; half are new orders, most others change one, some remove it."""
+        recent: list[Image] = []
+        for place in range(self._load.records):
+            if place % self._load.batch == 0:
+                recent = []
+            if recent and self._random.random() < self._load.repeated:
+                slot = self._random.randrange(len(recent))
+                before = recent[slot]
+                recent[slot] = after = self._changed(before)
+                yield _record(place, before, after)
+                continue
+            chance = self._random.random()
+            one = self._order()
+            if chance < 0.5:  # noqa: PLR2004 - see above
+                recent.append(one)
+                yield _record(place, None, one)
+            elif chance < 0.95:  # noqa: PLR2004 - see above
+                recent.append(self._changed(one))
+                yield _record(place, one, recent[-1])
+            else:
+                yield _record(place, one, None)
+
+    def _order(self) -> Image:
+        self._made += 1
+        number = f"{self._made:08d}"
+        lines = [
+            {
+                "M": {
+                    "productId": {"S": f"product-{self._random.randrange(500):04d}-{place}"},
+                    "quantity": {"N": str(self._random.randrange(1, 9))},
+                    "price": {"N": f"{self._random.randrange(99, 9999) / 100:.2f}"},
+                }
+            }
+            for place in range(self._load.fan_out - 1)
+        ]
+        order: Image = {
+            "orderId": {"S": f"order-{number}"},
+            "userId": {"S": f"user-{self._random.randrange(10_000):05d}"},
+            "status": {"S": STATUSES[0]},
+            "total": {"N": f"{self._random.randrange(999, 99999) / 100:.2f}"},
+            "createdAt": {"S": f"2026-01-01T00:00:00.{number}Z"},
+            "address": {"M": {"street": {"S": "Long Lane 7"}, "city": {"S": "Springfield"}}},
+            "lines": {"L": lines},
+            "revision": {"N": "0"},
+        }
+        missing = ITEM_BYTES - len(repr(order))
+        return {**order, "note": {"S": "x" * max(missing, 0)}}
+
+    def _changed(self, order: Image) -> Image:
+        revision = {"revision": {"N": str(int(order["revision"]["N"]) + 1)}}
+        if self._random.random() < self._load.unseen:
+            return {**order, **revision}
+        others = [status for status in STATUSES if status != order["status"]["S"]]
+        return {**order, **revision, "status": {"S": self._random.choice(others)}}
+
+
+def _record(place: int, before: Image | None, after: Image | None) -> dict[str, Any]:
+    name = "INSERT" if before is None else "REMOVE" if after is None else "MODIFY"
+    image = after or before
+    assert image
+    change: dict[str, Any] = {
+        "ApproximateCreationDateTime": START + place // 100,
+        "Keys": {"orderId": image["orderId"]},
+        "SequenceNumber": f"{100_000_000_000 + place}",
+        "SizeBytes": 2 * ITEM_BYTES,
+        "StreamViewType": "NEW_AND_OLD_IMAGES",
+    }
+    if before:
+        change["OldImage"] = before
+    if after:
+        change["NewImage"] = after
+    return {
+        "eventID": f"{place:032x}",
+        "eventName": name,
+        "eventVersion": "1.1",
+        "eventSource": "aws:dynamodb",
+        "awsRegion": "us-east-1",
+        "dynamodb": change,
+        "eventSourceARN": STREAM,
+    }
+
+
+NEUTRAL: Final = Load(1000)
+ORDINARY: Final = Load(1000, repeated=0.35, unseen=0.25)

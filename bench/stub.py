@@ -1,0 +1,107 @@
+"""A stand-in for DynamoDB that answers at once, or after a while, and counts what it is sent.
+
+It runs in a process of its own, so that its time is nobody's. `python -m bench.stub` prints its
+port, and ends with its standard input.
+"""
+
+import asyncio
+import json
+import sys
+from typing import Final
+
+ANSWERS: Final = {b"BatchWriteItem": b'{"UnprocessedItems":{}}'}
+HEADERS_END: Final = b"\r\n\r\n"
+LENGTH, TARGET = b"content-length:", b"x-amz-target:"
+CONTROL: Final = b"GET "  # no call of DynamoDB's is one
+
+
+class Stub:
+    """What was sent since the last look, and how long an answer takes."""
+
+    def __init__(self, seconds: float = 0.0) -> None:
+        self.seconds = seconds
+        self.calls = self.bytes = 0
+        self.bodies: list[bytes] | None = None
+
+    def ask(self, path: str) -> bytes:
+        """Do what the measurement wants: `/take` gives the counts and begins anew."""
+        if path.startswith("/latency/"):
+            self.seconds = float(path.rpartition("/")[2]) / 1000
+        elif path == "/keep":
+            self.bodies = []
+        elif path == "/bodies":
+            kept, self.bodies = self.bodies or [], None
+            return b"[" + b",".join(kept) + b"]"
+        counts = {"calls": self.calls, "bytes": self.bytes}
+        self.calls = self.bytes = 0
+        return json.dumps(counts).encode()
+
+
+class Connection(asyncio.Protocol):
+    """One connection, on which requests come one after another."""
+
+    def __init__(self, stub: Stub) -> None:
+        self._stub = stub
+        self._received = bytearray()
+        self._transport: asyncio.Transport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Keep what answers are written to."""
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        """Answer each request that has come whole."""
+        self._received += data
+        while (end := self._received.find(HEADERS_END)) >= 0:
+            head = bytes(self._received[:end])
+            whole = end + len(HEADERS_END) + int(_header(head, LENGTH) or 0)
+            if len(self._received) < whole:
+                return
+            body = bytes(self._received[end + len(HEADERS_END) : whole])
+            del self._received[:whole]
+            self._answer(head, body, whole)
+
+    def _answer(self, head: bytes, body: bytes, size: int) -> None:
+        if head.startswith(CONTROL):
+            self._write(self._stub.ask(head.split(b" ", 2)[1].decode()))
+            return
+        self._stub.calls += 1
+        self._stub.bytes += size
+        if self._stub.bodies is not None:
+            self._stub.bodies.append(body)
+        answer = ANSWERS.get(_header(head, TARGET).rpartition(b".")[2], b"{}")
+        if self._stub.seconds:
+            loop = asyncio.get_running_loop()
+            loop.call_later(self._stub.seconds, self._write, answer)
+        else:
+            self._write(answer)
+
+    def _write(self, answer: bytes) -> None:
+        assert self._transport
+        self._transport.write(
+            b"HTTP/1.1 200 OK\r\nContent-Type: application/x-amz-json-1.0\r\n"
+            b"x-amzn-RequestId: 1\r\nContent-Length: %d\r\n\r\n%b" % (len(answer), answer)
+        )
+
+
+def _header(head: bytes, name: bytes) -> bytes:
+    start = head.lower().find(b"\r\n" + name)
+    if start < 0:
+        return b""
+    return head[start + len(name) + 2 :].split(b"\r\n", 1)[0].strip()
+
+
+async def serve() -> None:
+    """Serve until the standard input ends."""
+    loop = asyncio.get_running_loop()
+    stub = Stub()
+    server = await loop.create_server(lambda: Connection(stub), "127.0.0.1", 0)
+    sys.stdout.write(f"{server.sockets[0].getsockname()[1]}\n")
+    sys.stdout.flush()
+    await loop.run_in_executor(None, sys.stdin.read)
+    server.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(serve())
