@@ -20,7 +20,7 @@ from infra.api_access import ApiAccess
 from infra.constructs.log_group import LogGroup
 from infra.constructs.python_function import PythonFunction
 from infra.context import Deployment
-from infra.sources_stack import FollowedTable
+from infra.sources_stack import FollowedTable, label_of
 from infra.wave import Wave
 from lambdas.aws.settings import (
     API_URL_OUTPUT,
@@ -75,7 +75,7 @@ class ApiStack(Stack):
     ) -> None:
         super().__init__(scope, id_, **kwargs)
         stage, building = deployment.stage, deployment.wave.questions(registry)
-        streams = {table.source.name: table.stream_arn for table in followed}
+        streams = {table.source.name: label_of(table.stream_arn) for table in followed}
         pulse = PulseSettings(sync.function_name, streams)
         self.function = PythonFunction(
             self,
@@ -106,7 +106,7 @@ class ApiStack(Stack):
             self.api.add_routes(
                 path=path, methods=[gateway.HttpMethod.GET], integration=integration
             )
-        access_logs = LogGroup(self, "AccessLogs", deployment=deployment)
+        self.access_logs = LogGroup(self, "AccessLogs", deployment=deployment)
         gateway.HttpStage(
             self,
             "Stage",
@@ -117,7 +117,7 @@ class ApiStack(Stack):
                 rate_limit=stage.api_rate, burst_limit=stage.api_burst
             ),
             access_log_settings=_AccessLog(
-                access_logs, {**LOGGED, "caller": JWT_CALLER if access.issuer else IAM_CALLER}
+                self.access_logs, {**LOGGED, "caller": JWT_CALLER if access.issuer else IAM_CALLER}
             ),
         )
         self._tell(registry, building)
@@ -126,6 +126,8 @@ class ApiStack(Stack):
         """Say where the API is and what is deployed: to whoever asks, or plans a change of it."""
         self.template_options.metadata = {MODEL_METADATA: dumps(registry.description())}
         CfnOutput(self, API_URL_OUTPUT, value=self.api.api_endpoint)
+        CfnOutput(self, "ApiFunctionName", value=self.function.function_name)
+        CfnOutput(self, "AccessLogGroup", value=self.access_logs.log_group_name)
         questions = {"model": registry.fingerprint, "building": dict(building)}
         CfnOutput(self, QUESTIONS_OUTPUT, value=dumps(questions))
 

@@ -7,7 +7,7 @@ import aws_cdk as cdk
 from infra.api_stack import ApiStack
 from infra.context import Deployment
 from infra.recovery_stack import RecoveryStack
-from infra.sources_stack import FollowedTable, SourcesStack
+from infra.sources_stack import FollowedTable, SourcesStack, label_of
 from infra.sync_stack import SyncStack
 from infra.view_stack import ViewStack
 from infra.watch_stack import WatchStack
@@ -48,7 +48,7 @@ def build(app: cdk.App, registry: Registry, migrations: Iterable[Migration] = ()
         view_table=view.table,
         followed=followed,
     )
-    WatchStack(
+    watch = WatchStack(
         app,
         deployment.stack("Watch"),
         registry=registry,
@@ -62,6 +62,8 @@ def build(app: cdk.App, registry: Registry, migrations: Iterable[Migration] = ()
         if isinstance(stack, cdk.Stack):
             # Those without data too: without a subscription, streams forget within a day.
             stack.termination_protection = deployment.stage.protect
+            if stack is not watch:
+                watch.add_stack_dependency(stack)
     for name, value in deployment.tags.items():
         cdk.Tags.of(app).add(name, value)
 
@@ -76,7 +78,13 @@ def _follow(app: cdk.App, registry: Registry, deployment: Deployment) -> Iterato
     created = stack.followed if stack else {}
     for source in registry.sources:
         if table := deployment.imported.get(source.name):
-            yield FollowedTable(source, table.table_name, table.table_arn, table.stream_arn)
+            yield FollowedTable(
+                source,
+                table.table_name,
+                table.table_arn,
+                table.stream_arn,
+                label_of(table.stream_arn),
+            )
         else:
             yield created[source.name]
 

@@ -119,11 +119,26 @@ class Deployment:
                     f"source {source.name!r}; a table has one source, and our own have none"
                 )
             taken[table] = f"source {source.name!r}"
+        yield from self._strangers()
         if len(longest := self.stack("Recovery")) > STACK_NAME_LIMIT:
             yield f"context prefix: {longest!r} is too long for a stack's name"
         for table in taken:
             if not TABLE_NAME.fullmatch(table):
                 yield f"context prefix: {table!r} is too long; a table's name has 255 characters"
+
+    def _strangers(self) -> Iterator[str]:
+        """Find ARNs that cannot be of one deployment, which is in one account and region."""
+        named = {f"sources.{name}": one.stream_arn for name, one in self.imported.items()}
+        if self.customer_key:
+            named["customerKeyArn"] = self.customer_key.arn
+        places = {key: [arn.split(":")[1], *arn.split(":")[3:5]] for key, arn in named.items()}
+        for key, place in places.items():
+            first = next(iter(places))
+            if place != places[first]:
+                yield (
+                    f"context {key}: {':'.join(place)} is another account or region than "
+                    f"{':'.join(places[first])} of {first}; a deployment is in one"
+                )
 
 
 def _sources(given: object, registry: Registry) -> Mapping[str, object]:

@@ -12,10 +12,12 @@ def read_object(
 ) -> Mapping[str, Any]:
     """Read an object whose keys are *known*, or any if none are; nothing given is an empty one."""
     try:
-        found = loads(given) if isinstance(given, str) and given else given or {}
+        found = loads(given) if isinstance(given, str) and given else given
     except JSONDecodeError as error:
         msg = f"context {key}: not JSON ({error}); expected an object such as {example}"
         raise SettingsError(msg) from error
+    if found is None or found == "":
+        return {}
     if not isinstance(found, Mapping):
         msg = f"context {key}: found {type(found).__name__}; expected an object such as {example}"
         raise SettingsError(msg)

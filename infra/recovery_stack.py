@@ -139,6 +139,7 @@ class RecoveryStack(Stack):
             comment="Builds AdminViewTable from its source tables, or sweeps it",
         ).machine
         CfnOutput(self, BACKFILL_MACHINE_OUTPUT, value=machine.state_machine_arn)
+        CfnOutput(self, "BackfillFunctionName", value=backfill.function_name)
 
     def _add_migrate(self, migrated: Sequence[FollowedTable]) -> None:
         """Let migrations have a role of their own: nobody else may write to a source."""
@@ -159,6 +160,7 @@ class RecoveryStack(Stack):
             comment="Completes old items of source tables",
         ).machine
         CfnOutput(self, MIGRATE_MACHINE_OUTPUT, value=machine.state_machine_arn)
+        CfnOutput(self, "MigrateFunctionName", value=migrate.function_name)
 
 
 def _said(**limits: float | None) -> dict[str, float]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from aws_cdk import Stack
+from aws_cdk import CfnOutput, Fn, Stack, Token
 from aws_cdk import aws_dynamodb as dynamodb
 from constructs import Construct
 
@@ -21,6 +21,8 @@ class FollowedTable:
     name: str
     table_arn: str
     stream_arn: str
+    # As metrics name the stream; without a reference that would hold the table's stack up.
+    stream_label: str
 
 
 class SourcesStack(Stack):
@@ -49,4 +51,13 @@ class SourcesStack(Stack):
             stream=dynamodb.StreamViewType.NEW_AND_OLD_IMAGES,
         )
         assert table.table_stream_arn, "made with a stream in the line above"
-        return FollowedTable(source, name, table.table_arn, table.table_stream_arn)
+        label = CfnOutput(table, "StreamLabel", value=label_of(table.table_stream_arn))
+        told = Token.as_string(
+            Fn.get_stack_output(self.stack_name, str(self.resolve(label.logical_id)))
+        )
+        return FollowedTable(source, name, table.table_arn, table.table_stream_arn, told)
+
+
+def label_of(stream_arn: str) -> str:
+    """Take from a stream's ARN what metrics name it by."""
+    return Fn.select(1, Fn.split("/stream/", stream_arn))

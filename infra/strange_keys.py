@@ -14,12 +14,28 @@ from lambdas.model.errors import SettingsError
 
 WRITE_SHARDS: Final = "writeShards"
 CDKS_OWN: Final = ("@aws-cdk", "aws-cdk", "aws:", "cdk")
+# What others call it.
+ALIASES: Final = {
+    "alarmemail": "alarms",
+    "email": "alarms",
+    "jwtissuer": "api",
+    "jwtaudience": "api",
+    "corsorigins": "api",
+    "kmskeyarn": "customerKeyArn",
+    "kmskey": "customerKeyArn",
+    "customerkey": "customerKeyArn",
+    "subnetids": "vpc",
+    "securitygroupids": "vpc",
+    "vpcendpoints": "vpc",
+    "syncconcurrency": "budgets",
+    "reservedconcurrency": "budgets",
+}
 LIKE: Final = 0.85  # so that 'tag' is like 'tags', and 'state' not like 'stage'
 
 
 def check_keys(context: Mapping[str, Any], keys: Collection[str], registry: Registry) -> None:
     """Refuse a key that is nearly ours, or that stands for what is declared elsewhere."""
-    ours = {key.lower(): key for key in (*keys, WRITE_SHARDS)}
+    ours = {key.lower(): key for key in (*keys, WRITE_SHARDS)} | ALIASES
     for given, value in context.items():
         if given in keys or given.startswith(CDKS_OWN):
             continue

@@ -8,6 +8,7 @@ from cli.costing.load import IndexLoad, SourceLoad
 from cli.costing.prices import Prices
 from cli.costing.work import MONTH, Work, index_shards
 from lambdas.model import Registry
+from lambdas.model.index import MOST_SHARDS
 
 RATES: Final = (100, 1_000, 10_000, 50_000)
 # Orders of a kilobyte with two products each; every other change gives one another status.
@@ -50,5 +51,6 @@ def _cells(work: Work, prices: Prices) -> Iterator[str]:
     yield f"{work.parallelization:,}"
     yield f"{table:,.0f}"
     yield f"{sum(work.units.values()) - table:,.0f}"
-    yield f"{index_shards(work.units['GSI1'])}"
+    shards = index_shards(work.units["GSI1"])
+    yield f"{shards}" if shards <= MOST_SHARDS else f"{shards}, over {MOST_SHARDS}"
     yield f"{sum(work.bill(prices).values()) * 1_000_000 / (changes * MONTH):.2f}"

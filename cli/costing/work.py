@@ -74,7 +74,7 @@ class Work:
             "reads of the stream": 0.0,  # Lambda's are free
             "function, time": time * prices.function_time,
             "function, requests": self.invocations * MONTH / MILLION * prices.function_requests,
-            "logs and metrics": self.invocations * LOG_BYTES * MONTH / GIGABYTE * prices.log_bytes,
+            "logs": self.invocations * LOG_BYTES * MONTH / GIGABYTE * prices.log_bytes,
             "storage": self.stored_bytes / GIGABYTE * prices.table_storage,
         }
 

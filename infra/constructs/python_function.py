@@ -1,5 +1,6 @@
 """A function of the `lambdas` package, with its log group and a role of its own."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, cast
 
@@ -13,6 +14,7 @@ from infra.constructs.acknowledge import acknowledge
 from infra.constructs.log_group import LogGroup
 from infra.context import Deployment
 from lambdas.aws.settings import NAMESPACE
+from lambdas.model.errors import SettingsError
 
 OLDER_RUNTIME: Final = (
     "Python 3.13 is the newest on which a view file is known to have the same fingerprint as on "
@@ -24,6 +26,11 @@ INTERFACES_HAVE_NO_NAME: Final = (
     "Lambda makes a function's network interfaces, and names them only then (infra/network.py)."
 )
 TRACES_ARE_UNSCOPED: Final = "X-Ray knows no resources: traces can be sent, or not at all."
+
+
+ENVIRONMENT_BYTES: Final = 4096 - 100  # set by Lambda; some are left to what is added below
+TOKEN: Final = re.compile(r"\$\{Token\[[^]]*\]\}")
+ESTIMATE: Final = "x" * 40  # a mapping's id is shorter, a queue's URL longer
 
 
 class PythonFunction(Construct):
@@ -45,6 +52,7 @@ class PythonFunction(Construct):
         unscoped: str = "",  # why one of them is about everything, if one is
     ) -> None:
         super().__init__(scope, id_)
+        _check_size(id_, environment)
         tracing, network = deployment.stage.tracing, deployment.network
         self.log_group = LogGroup(self, "Logs", deployment=deployment)
         write_log = iam.PolicyStatement(
@@ -111,6 +119,18 @@ class PythonFunction(Construct):
         if deployment.stage.tracing:
             added = self.role.node.find_child("DefaultPolicy")
             acknowledge(added, "IAM5[Resource::*]", TRACES_ARE_UNSCOPED)
+
+
+def _check_size(name: str, environment: Mapping[str, str]) -> None:
+    """Refuse more variables than Lambda takes; what is known only when deployed is estimated."""
+    size = sum(len(key) + len(TOKEN.sub(ESTIMATE, value)) for key, value in environment.items())
+    if size > ENVIRONMENT_BYTES:
+        msg = (
+            f"the environment of function {name!r} takes about {size} bytes, and Lambda takes "
+            f"{ENVIRONMENT_BYTES}: there are too many sources for one deployment, or their names "
+            "are too long; give some of the view files a deployment of their own, with a prefix"
+        )
+        raise SettingsError(msg)
 
 
 class _Function(lambda_.Function):

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from aws_cdk import Fn
 from aws_cdk import aws_cloudwatch as cloudwatch
 
 from infra.sources_stack import FollowedTable
@@ -49,7 +48,7 @@ def ours(
 
 def silence(service: str, table: FollowedTable) -> cloudwatch.MathExpression:
     """Find periods in which a source had changes, and our sync saw none."""
-    label = Fn.select(1, Fn.split("/stream/", table.stream_arn))
+    label = table.stream_label
     return cloudwatch.MathExpression(
         expression=SILENT,
         label="silent",

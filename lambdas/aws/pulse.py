@@ -84,7 +84,7 @@ class CloudWatchPulse:
             table = self._tables[name]
             metrics += [
                 written_metric(table),
-                returned_metric(table, self._settings.label(name)),
+                returned_metric(table, self._settings.streams[name]),
             ]
         invoked, age, *beats = self._points(metrics, at)
         recent = {when: value for when, value in age.items() if when >= at - RECENT}

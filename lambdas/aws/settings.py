@@ -107,11 +107,8 @@ class PulseSettings:
     """Where the API sees whether the streams are read: the sync function, and each stream."""
 
     function: str
-    streams: Mapping[str, str]  # source name -> ARN of its stream
-
-    def label(self, source: str) -> str:
-        """Name a stream as its metrics do."""
-        return self.streams[source].partition("/stream/")[2]
+    # Source name -> what metrics name its stream by: no ARN, for an environment is small.
+    streams: Mapping[str, str]
 
     def to_env(self) -> dict[str, str]:
         """Write the settings as environment variables."""

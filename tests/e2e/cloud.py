@@ -28,9 +28,16 @@ COPIED = ("app.py", "cdk.json", "cli", "infra", "lambdas", "model.lock.json")
 REGION = "us-east-1"
 PLACE = f"aws://000000000000/{REGION}"
 START_SECONDS, END_SECONDS, SYNC_SECONDS = 60.0, 10.0, 60.0
+COMMAND_SECONDS = 900.0  # no command takes a tenth of it
 COMPLAINTS = 5  # are shown, at most
 SERVES = "Running on http"
 STARTS = 5  # a port that was free may be taken before the cloud has it
+
+
+def surroundings() -> dict[str, str]:
+    """Give this process's environment, without what would lead a command to another cloud."""
+    others = ("AWS_", "ADMINVIEW_", "CDK_")
+    return {name: value for name, value in os.environ.items() if not name.startswith(others)}
 
 
 @dataclass(frozen=True)
@@ -45,11 +52,12 @@ class Checkout:
         return subprocess.run(
             command,
             cwd=self.folder,
-            env=os.environ | dict(self.environment) | environment,
+            env=surroundings() | dict(self.environment) | environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             check=False,
+            timeout=COMMAND_SECONDS,
         )
 
     def adminview(self, *words: str) -> str:
@@ -179,7 +187,7 @@ def _process(
     with (folder / "cloud.log").open("w") as log:
         cloud = subprocess.Popen(
             [os.environ["ADMINVIEW_MINISTACK"]],
-            env=os.environ | told,
+            env=surroundings() | told,
             stdout=log,
             stderr=log,
             text=True,

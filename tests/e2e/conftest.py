@@ -9,11 +9,15 @@ from collections.abc import Iterator
 import pytest
 
 from tests.e2e.closed import Closed, closed_cloud
-from tests.e2e.cloud import Checkout, local_cloud
+from tests.e2e.cloud import Checkout, local_cloud, surroundings
 
 MINISTACK = "ADMINVIEW_MINISTACK"
 
 collect_ignore_glob = [] if os.environ.get(MINISTACK) else ["test_*.py"]
+
+if os.environ.get(MINISTACK):  # no profile or endpoint of the developer's is meant
+    for name in os.environ.keys() - surroundings().keys() - {MINISTACK}:
+        del os.environ[name]
 
 
 @pytest.fixture(scope="session")

@@ -127,15 +127,23 @@ def test_the_stacks_tell_where_things_are(dev: Assembly) -> None:
     assert json.loads(outputs.pop("Mappings")) == {
         source.name: f"Follow{source.name}Mapping" for source in registry().sources
     }
+    labels = {name for name in outputs if "StreamLabel" in name}
+    assert {outputs.pop(name) for name in labels} == {
+        f"{source.name}.StreamArn[1]" for source in registry().sources
+    }
     assert outputs == {
         "ViewTableName": "AdminViewTable",
         "DeadLetterQueueUrl": "DeadLetters",
         "SyncFunctionName": "SyncFunction",
         "ReplayFunctionName": "ReplayFunction",
         "VerifyFunctionName": "VerifyFunction",
+        "BackfillFunctionName": "BackfillFunction",
         "BackfillMachineArn": "BackfillSegmentsMachine",
+        "MigrateFunctionName": "MigrateFunction",
         "MigrateMachineArn": "MigrateSegmentsMachine",
         "ApiUrl": "HttpApi.ApiEndpoint",
+        "ApiFunctionName": "ApiFunction",
+        "AccessLogGroup": "AccessLogs",
         "AlarmTopicArn": "Alarms",
         "DashboardName": "Dashboard",
     }

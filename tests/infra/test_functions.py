@@ -12,7 +12,6 @@ from tests.shop import registry
 
 SOURCES = ("Orders", "Payments", "Products", "Users")
 TABLES = [f"{name}.Arn" for name in SOURCES]
-STREAMS = [f"{name}.StreamArn" for name in SOURCES]
 MAPPINGS = [f"Follow{name}Mapping" for name in SOURCES]
 FUNCTIONS = ("Api", "Backfill", "Migrate", "Replay", "Sync", "Verify")
 MACHINES = ("BackfillSegmentsMachine", "MigrateSegmentsMachine")
@@ -21,7 +20,7 @@ METRICS = ("cloudwatch:GetMetricData", "*")  # CloudWatch knows no resources
 TOLD = {
     "Api": {
         "ADMINVIEW_SYNC_FUNCTION": "SyncFunction",
-        "ADMINVIEW_STREAMS": dumps(dict(zip(SOURCES, STREAMS, strict=True))),
+        "ADMINVIEW_STREAMS": dumps({name: f"{name}.StreamArn[1]" for name in SOURCES}),
     },
     "Backfill": {"ADMINVIEW_MAPPINGS": dumps(dict(zip(SOURCES, MAPPINGS, strict=True)))},
 }

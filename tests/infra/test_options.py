@@ -1,6 +1,8 @@
 """What the context asks for is understood in both its forms, or refused with a remedy."""
 
 import json
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,9 +11,10 @@ from infra.context import KEYS, Deployment
 from infra.customer_key import CustomerKey
 from infra.network import Network
 from infra.stages import PROD
+from lambdas.model import Source
 from lambdas.model.errors import SettingsError
 from tests.infra.options import EVERYTHING, KEY_ARN, STREAMS_ENDPOINT, VPC
-from tests.infra.synthesis import CONTEXT, imported
+from tests.infra.synthesis import CONTEXT, imported, synthesize
 from tests.shop import registry
 
 
@@ -150,6 +153,9 @@ def test_a_wrong_option_is_refused_with_what_would_be_right(
         ("source", "sources"),
         ("tag", "tags"),
         ("VPC", "vpc"),
+        ("alarmEmail", "alarms"),
+        ("jwtIssuer", "api"),
+        ("kmsKeyArn", "customerKeyArn"),
     ],
 )
 def test_a_key_that_is_nearly_ours_is_refused_with_the_one_that_was_meant(
@@ -194,3 +200,34 @@ def test_the_progress_of_bulk_work_cannot_be_a_source() -> None:
     assert (
         f"{table!r} stands behind the progress of bulk work and behind source 'Orders'" in message
     )
+
+
+@pytest.mark.parametrize("key", ["alarms", "api", "budgets", "sources", "tags", "vpc"])
+@pytest.mark.parametrize("given", [0, False, []])
+def test_only_nothing_is_taken_for_nothing(key: str, given: object) -> None:
+    assert refusal(**{key: given}).startswith(f"context {key}: found {type(given).__name__}")
+    assert read(**{key: ""}) == read(**{key: None}) == read(**{key: {}}) == read()
+
+
+def test_what_exists_already_is_in_one_account_and_region() -> None:
+    elsewhere = imported("users") | {
+        "streamArn": imported("users")["streamArn"].replace("eu-west-1", "us-east-1")
+    }
+    said = refusal(sources={"Orders": imported("orders"), "Users": elsewhere})
+    assert said == (
+        "context sources.Users: aws:us-east-1:111122223333 is another account or region than "
+        "aws:eu-west-1:111122223333 of sources.Orders; a deployment is in one"
+    )
+    said = refusal(sources={"Users": elsewhere}, customerKeyArn=KEY_ARN)
+    assert said.startswith("context customerKeyArn: aws:eu-west-1")
+
+
+def test_more_sources_than_an_environment_holds_are_refused(tmp_path: Path) -> None:
+    many = replace(
+        registry(),
+        sources=tuple(Source(f"customer-orders-{n:02d}", "id") for n in range(60)),
+        views=(),
+    )
+    tables = {one.name: imported(one.name) for one in many.sources}
+    with pytest.raises(SettingsError, match="there are too many sources for one deployment"):
+        synthesize(many, tmp_path, sources=tables)

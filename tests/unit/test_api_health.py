@@ -13,7 +13,7 @@ from tests.asking_lab import Lab, make_registry
 from tests.fakes import NO_WAIT
 
 NOW = datetime(2025, 3, 1, 9, 0, tzinfo=UTC)
-ARN = "arn:aws:dynamodb:eu-west-1:111122223333:table/Orders/stream/2025-01-01T00:00:00.000"
+LABEL = "2025-01-01T00:00:00.000"
 
 
 def ago(minutes: int) -> datetime:
@@ -117,7 +117,7 @@ class Metrics:
 
 
 def pulse(metrics: Metrics, clock: Any = lambda: NOW) -> CloudWatchPulse:
-    settings = PulseSettings("sync-function", {"Orders": ARN})
+    settings = PulseSettings("sync-function", {"Orders": LABEL})
     tables = {"Orders": "prod-Orders"}
     return CloudWatchPulse(
         lambda: cast("Any", metrics), tables, settings, clock=clock, backoff=NO_WAIT
@@ -178,6 +178,6 @@ def test_the_pulse_is_taken_once_a_minute_at_most() -> None:
 
 
 def test_settings_of_the_pulse_come_back_from_the_environment() -> None:
-    settings = PulseSettings("sync-function", {"Orders": ARN})
+    settings = PulseSettings("sync-function", {"Orders": LABEL})
     assert PulseSettings.from_env(settings.to_env()) == settings
     assert PulseSettings.from_env({}) is None
