@@ -13,7 +13,8 @@ from lambdas.aws.drift import DriftObserver
 from lambdas.aws.runtime import LONGEST_CALL, Clients, Invocation
 from lambdas.aws.settings import Settings
 from lambdas.model.errors import ServiceError, SettingsError
-from lambdas.repair.verify.differences import UNKNOWN, Kind
+from lambdas.model.source import UNKNOWN
+from lambdas.repair.verify.differences import Kind
 from lambdas.repair.verify.run import Run
 from lambdas.repair.verify.scope import Scope
 from lambdas.repair.verify.verifier import Verifier, make_verifier

@@ -14,7 +14,7 @@ from infra.watch.rules import Rule
 from lambdas.aws.drift import DRIFT
 from lambdas.aws.observability import LAG, OLDEST_LETTER
 from lambdas.aws.pulse import age_metric
-from lambdas.repair.verify.differences import UNKNOWN
+from lambdas.model.source import UNKNOWN
 
 LONGEST: Final = Duration.days(7)  # that an alarm looks back
 ROUNDS: Final = 6  # of the replay that may leave a letter where it is

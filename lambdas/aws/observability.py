@@ -10,6 +10,7 @@ from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.metrics import MetricUnit
 
 from lambdas.aws.settings import NAMESPACE, SERVICE
+from lambdas.model.source import UNKNOWN
 from lambdas.pipeline.letter import Letter
 from lambdas.pipeline.tally import Tally
 
@@ -74,7 +75,7 @@ class Observability:
         self._logger.warning("item failed", reason=reason)
 
     def _measure(self, tally: Tally) -> None:
-        self._metrics.add_dimension("source", tally.source or "unknown")
+        self._metrics.add_dimension("source", tally.source or UNKNOWN)
         for name, value in tally.counts().items():
             self._metrics.add_metric(name, MetricUnit.Count, value)
         if tally.lag_seconds is not None:

@@ -9,6 +9,7 @@ from lambdas.model.errors import DeclarationError, UnreadableRecordError
 from lambdas.model.item import AttributeValue, Image
 
 TABLE_NAME = re.compile(r"[A-Za-z0-9_.-]{3,255}")  # set by DynamoDB
+UNKNOWN = "unknown"  # stands for the source where none is known: in metrics, and in verifications
 OWNER_LIMIT = 2048  # bytes: the owner is a partition key of the owner index
 
 
@@ -23,6 +24,12 @@ class Source:
     def __init__(self, name: str, partition_key: Spec, sort_key: Spec | None = None) -> None:
         if not TABLE_NAME.fullmatch(name):
             msg = f"source {name!r}: a table's name has 3 to 255 of A-Z a-z 0-9 _ . -"
+            raise DeclarationError(msg)
+        if name == UNKNOWN:
+            msg = (
+                f"source {name!r}: metrics of rows that no source owns have this name; "
+                "give the source another, and map it to its table by `sources` in cdk.json"
+            )
             raise DeclarationError(msg)
         keys = [attributes(spec) for spec in (partition_key, sort_key) if spec is not None]
         if any(len(key) != 1 for key in keys):

@@ -42,6 +42,12 @@ def declare(**declared: Any) -> Registry:
     return Registry.of([module("shop", orders=orders, rows=view(orders)(rows), **declared)])
 
 
+def test_a_source_with_the_name_of_what_no_source_owns_is_refused() -> None:
+    with pytest.raises(DeclarationError, match=r"source 'unknown': .* give the source another"):
+        Source("unknown", partition_key="id")
+    assert Source("Unknown", partition_key="id").name == "Unknown"
+
+
 def test_two_sources_of_one_table_are_refused_with_both_files() -> None:
     again = Source("Orders", partition_key="other")
     with pytest.raises(DeclarationError, match="'Orders': declared in one and in two"):

@@ -16,7 +16,6 @@ from lambdas.pipeline.letter import reason_of
 from lambdas.repair.compare import canonical, essence
 from lambdas.repair.reconcile import Plan
 
-UNKNOWN = "unknown"  # the source of a row whose owner names none
 GONE = "its item does not exist"
 NOT_DERIVED = "its item does not derive it"
 OWNERLESS = "it has no owner"

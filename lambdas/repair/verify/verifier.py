@@ -23,10 +23,11 @@ from lambdas.aws.source_tables import SourceTables
 from lambdas.aws.together import AT_ONCE, chunks
 from lambdas.model import Registry
 from lambdas.model.row import Attributes, key_image, key_of
+from lambdas.model.source import UNKNOWN
 from lambdas.pipeline.decode import Route, routes
 from lambdas.repair.reconcile import Reconciler
 from lambdas.repair.target import Target
-from lambdas.repair.verify.differences import UNKNOWN, Difference, Kind
+from lambdas.repair.verify.differences import Difference, Kind
 from lambdas.repair.verify.glance import (
     Claim,
     by_owner,
