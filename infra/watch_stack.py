@@ -1,7 +1,7 @@
 """Reports that reach a person: a topic, the alarms that tell it, and a dashboard."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from aws_cdk import CfnOutput, CrossStackReferences, ReferenceStrength, Stack
 from aws_cdk import aws_apigatewayv2 as gateway
@@ -12,17 +12,21 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sns_subscriptions as subscriptions
 from aws_cdk import aws_sqs as sqs
-from constructs import Construct
+from constructs import Construct, IConstruct
 
 from infra.constructs.python_function import PythonFunction
+from infra.constructs.repetition import Repetition
 from infra.constructs.segment_machine import SegmentMachine
 from infra.context import Deployment
 from infra.sources_stack import FollowedTable
+from infra.watch import rules
 from infra.watch.alarms import Alarm, Function, Scene, alarms
 from infra.watch.dashboard import rows
 from lambdas.aws.settings import DASHBOARD_OUTPUT, TOPIC_OUTPUT, WATCHED_METADATA
 from lambdas.model import Registry
 from lambdas.model.watched import watched
+
+LONGEST_DISPLAY: Final = 100  # characters that SNS takes
 
 
 class WatchStack(Stack):
@@ -50,7 +54,6 @@ class WatchStack(Stack):
         CrossStackReferences.of(self).consume(ReferenceStrength.WEAK)
         everything = scope.node.find_all()
         machines = [one for one in everything if isinstance(one, SegmentMachine)]
-        in_bulk = {one.function.node.path for one in machines}
         scene = Scene(
             service=deployment.name,
             stage=deployment.stage,
@@ -61,13 +64,7 @@ class WatchStack(Stack):
             queue=dead_letters.queue_name,
             api=api.api_id,
             sync=sync.function_name,
-            functions={
-                one.node.id: Function(
-                    one.function.function_name, in_bulk=one.function.node.path in in_bulk
-                )
-                for one in everything
-                if isinstance(one, PythonFunction)
-            },
+            functions=_functions(everything),
             machines={one.node.id: one.machine.state_machine_arn for one in machines},
         )
         self.topic = self._topic(deployment)
@@ -89,7 +86,7 @@ class WatchStack(Stack):
         topic = sns.Topic(
             self,
             "Alarms",
-            display_name=f"Alarms of {deployment.name}",
+            display_name=f"Alarms of {deployment.name}"[:LONGEST_DISPLAY],
             enforce_ssl=True,
             master_key=deployment.key_in(self),
         )
@@ -122,7 +119,7 @@ class WatchStack(Stack):
         alarm = cloudwatch.Alarm(
             self,
             one.name,
-            alarm_name=f"{deployment.name}-{one.name}",
+            alarm_name=one.name_in(deployment.name),
             alarm_description=rule.description(one.what),
             metric=metric.with_(period=rule.period),
             threshold=rule.at,
@@ -132,4 +129,24 @@ class WatchStack(Stack):
         )
         alarm.add_alarm_action(action)
         alarm.add_ok_action(action)
+        if rule.missing is rules.TOLD:
+            alarm.add_insufficient_data_action(action)
         return alarm
+
+
+def _functions(everything: Sequence[IConstruct]) -> dict[str, Function]:
+    """Find the functions; when an error is no accident depends on who calls, and calls again."""
+    rule = {
+        one.function.node.path: (
+            rules.SCHEDULED_ERRORS if isinstance(one, Repetition) else rules.BULK_ERRORS
+        )
+        for one in everything
+        if isinstance(one, Repetition | SegmentMachine)
+    }
+    return {
+        one.node.id: Function(
+            one.function.function_name, rule.get(one.function.node.path, rules.ERRORS)
+        )
+        for one in everything
+        if isinstance(one, PythonFunction)
+    }

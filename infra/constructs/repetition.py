@@ -27,6 +27,7 @@ class Repetition(Construct):
         event: Mapping[str, Any],
     ) -> None:
         super().__init__(scope, id_)
+        self.function = function
         # Of its own accord the target adds one thing: leave for this rule to invoke the function.
         self.rule = events.Rule(
             self,

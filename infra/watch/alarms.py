@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from typing import Final
 
 from aws_cdk import Duration
@@ -17,15 +18,17 @@ from lambdas.aws.pulse import age_metric
 from lambdas.model.source import UNKNOWN
 
 LONGEST: Final = Duration.days(7)  # that an alarm looks back
+LONGEST_NAME: Final = 255  # of an alarm; a source's or an index's alone may be as long
+MARK: Final = 8  # digits that tell names apart which are cut
 ROUNDS: Final = 6  # of the replay that may leave a letter where it is
 
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function by its name in AWS, and whether its caller goes on without it for a while."""
+    """A function by its name in AWS, and how often an error of it is no accident."""
 
     name: str
-    in_bulk: bool
+    errors: Rule
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +59,14 @@ class Alarm:
     def name(self) -> str:
         """Tell it apart from the deployment's others."""
         return f"{self.rule.name}-{self.what}" if self.what else self.rule.name
+
+    def name_in(self, deployment: str) -> str:
+        """Tell it apart from all others of the account, cut to what CloudWatch takes."""
+        name = f"{deployment}-{self.name}"
+        if len(name) <= LONGEST_NAME:
+            return name
+        mark = f"-{sha256(name.encode()).hexdigest()[:MARK]}"
+        return name[: LONGEST_NAME - len(mark)] + mark
 
 
 def alarms(scene: Scene) -> Iterator[Alarm]:
@@ -97,8 +108,7 @@ def _of_letters(scene: Scene) -> Iterator[Alarm]:
 
 def _of_functions(scene: Scene) -> Iterator[Alarm]:
     for name, function in scene.functions.items():
-        errors = rules.BULK_ERRORS if function.in_bulk else rules.ERRORS
-        yield Alarm(errors, metrics.of_function(function.name, "Errors"), name)
+        yield Alarm(function.errors, metrics.of_function(function.name, "Errors"), name)
         yield Alarm(rules.THROTTLES, metrics.of_function(function.name, "Throttles"), name)
 
 

@@ -4,7 +4,7 @@ A period is five minutes unless there is a reason: no alarm here is about a sing
 metrics come a minute or two late.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from aws_cdk import Duration
@@ -17,6 +17,7 @@ RUNBOOK: Final = "docs/runbook.md"
 FIVE_MINUTES: Final = Duration.minutes(5)
 HOUR, DAY = 60 * 60, 24 * 60 * 60  # seconds
 QUIET: Final = TreatMissingData.NOT_BREACHING  # nothing was counted, so nothing is wrong
+TOLD: Final = TreatMissingData.MISSING  # counted by schedule: that it no longer is, is told
 AS_BEFORE: Final = TreatMissingData.IGNORE  # counted now and then: what was said last holds
 
 
@@ -86,17 +87,19 @@ UNTOUCHED_LETTER: Final = Rule(
     times=3,
     of=3,
 )
-# Lambda tries the event of a schedule three times, and a batch of a stream on and on: three errors
-# are no accident.
+# Lambda tries a batch of a stream on and on: three errors are no accident.
 ERRORS: Final = Rule(
     name="errors",
     means="The function {what} ends in errors.",
     at=3,
     period=Duration.minutes(15),
 )
+# Lambda tries the event of a schedule three times, a minute and two minutes after the error before.
+# With all the time that a function may take, the last begins half an hour after the first.
+SCHEDULED_ERRORS: Final = replace(ERRORS, period=Duration.hours(1))
 # The machine tries again for 20 minutes: a segment that another worker has is an error, and part of
 # the plan.
-BULK_ERRORS: Final = Rule(name=ERRORS.name, means=ERRORS.means, at=1, times=6, of=6)
+BULK_ERRORS: Final = replace(ERRORS, at=1, period=FIVE_MINUTES, times=6, of=6)
 # Whoever called tries again; only what lasts does harm.
 THROTTLES: Final = Rule(
     name="throttles", means="Lambda refuses to run the function {what}.", at=1, times=3, of=3
@@ -121,14 +124,16 @@ DRIFT: Final = Rule(
     at=1,
     missing=AS_BEFORE,
 )
-# Its period is that of the schedule. One run may be cut short; after two, nobody looks any more.
+# Its period is that of the schedule. One run may be cut short; after two, nobody looks any more. A
+# new alarm has no data and tells nothing of it, so it waits for the first run. Later, when no run
+# is in all that it looks at, it has no data again, and tells that.
 UNVERIFIED: Final = Rule(
     name="unverified",
-    means="Two verifications in a row did not end, or did not run: drift would go unnoticed.",
+    means="Verifications do not end, or no longer run: drift would go unnoticed.",
     at=1,
     times=2,
     of=2,
-    missing=TreatMissingData.BREACHING,
+    missing=TOLD,
 )
 # One may be anybody's bad luck.
 API_ERRORS: Final = Rule(name="api-errors", means="The API answers with server errors (5xx).", at=3)

@@ -1,13 +1,28 @@
-"""Read the alarms and the dashboard of a template, and say when they would ring."""
+"""Read the alarms and the dashboard of a template, and say when they would ring.
+
+`python -m tests.infra.alarms` writes the alarms as the table of alarms.md.
+"""
 
 import json
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from tests.infra.roles import table, write
 from tests.infra.synthesis import Assembly
 
 Counted = tuple[str, str, frozenset[tuple[str, str]]]  # namespace, name, dimensions
 ALARM = "AWS::CloudWatch::Alarm"
+PAGE = Path(__file__).with_name("alarms.md")
+COMMAND = "python -m tests.infra.alarms"
+TEXT = f"""# When somebody is called
+
+Every alarm of the dev stage; prod has the same. An alarm rings when M of the last N periods reach
+the threshold. A metric is told by its id in the expression, its statistic, its namespace and name,
+and its dimensions.
+Written from the templates by `{COMMAND}`, and compared with them by `test_alarms.py`.
+"""
+HEAD = ("alarm", "expression", "metrics", "period (s)", "threshold", "M of N", "missing data")
 
 
 @dataclass(frozen=True)
@@ -19,14 +34,14 @@ class Watched:
     expression: str
 
     def rings(self, *points: float | None) -> bool | None:
-        """Say whether the newest *points* ring it, None being missing; None if nothing changes.
+        """Say whether the newest *points* ring it, None being missing; None if they do not say.
 
         So far as CloudWatch documents it: M of the last N points. On AWS it may look past missing
         points to older ones.
         """
         last = points[-self.properties["EvaluationPeriods"] :]
         missing = self.properties["TreatMissingData"]
-        if missing == "ignore" and all(one is None for one in last):
+        if missing in {"ignore", "missing"} and all(one is None for one in last):
             return None
         bad = [missing == "breaching" if one is None else self.reached(one) for one in last]
         return bool(sum(bad) >= self.properties["DatapointsToAlarm"])
@@ -48,12 +63,24 @@ class Watched:
         return {(one["Namespace"], one["Name"], one["On"]) for one in self.metrics.values()}
 
 
+def deployment(assembly: Assembly) -> str:
+    """Name the deployment that is watched."""
+    (name,) = [one.removesuffix("-Watch") for one in assembly.templates if one.endswith("-Watch")]
+    return name
+
+
 def watched(assembly: Assembly) -> dict[str, Watched]:
     """Give the alarms of a deployment by their names, without the deployment's."""
-    (name,) = [one.removesuffix("-Watch") for one in assembly.templates if one.endswith("-Watch")]
+    name = deployment(assembly)
     found = [one["Properties"] for one in assembly.resources(ALARM)]
     assert all(one["AlarmName"].startswith(f"{name}-") for one in found)
     return {one["AlarmName"].removeprefix(f"{name}-"): _read(one, assembly) for one in found}
+
+
+def page(assembly: Assembly) -> str:
+    """Write a row for each alarm."""
+    rows = [_row(name, alarm, assembly) for name, alarm in watched(assembly).items()]
+    return "\n".join([TEXT, *table(HEAD, rows)])
 
 
 def dashboard(assembly: Assembly) -> list[dict[str, Any]]:
@@ -85,3 +112,36 @@ def _metric(
         "Period": period,
         "Statistic": stat.get("Stat") or stat.get("Statistic"),
     }
+
+
+def _row(name: str, alarm: Watched, assembly: Assembly) -> list[str]:
+    properties = alarm.properties
+    alarm.reached(0)  # it is the threshold that is reached, and not passed or undercut
+    return [
+        name,
+        f"`{alarm.expression}`",
+        "<br>".join(_told(id_, one, assembly) for id_, one in alarm.metrics.items()),
+        str(alarm.seconds),
+        str(properties["Threshold"]),
+        f"{properties['DatapointsToAlarm']} of {properties['EvaluationPeriods']}",
+        properties["TreatMissingData"],
+    ]
+
+
+def _told(id_: str, metric: dict[str, Any], assembly: Assembly) -> str:
+    whose = deployment(assembly)
+    on = [f"{name} {_value(name, value, whose)}" for name, value in sorted(metric["On"])]
+    return (
+        f"{id_}: {metric['Statistic']} of {metric['Namespace']} {metric['Name']} ({', '.join(on)})"
+    )
+
+
+def _value(dimension: str, value: str, whose: str) -> str:
+    """Name a thing alike in all deployments. A stream's label is not known before it is there."""
+    if dimension == "StreamLabel":
+        return f"of {value.partition('.')[0]}"
+    return "of the deployment" if value == whose else value
+
+
+if __name__ == "__main__":
+    write(PAGE, page)

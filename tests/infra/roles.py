@@ -3,7 +3,7 @@
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -48,7 +48,7 @@ def _role(assembly: Assembly, name: str) -> str:
     trusted = assembly.named("AWS::IAM::Role")[name]["Properties"]["AssumeRolePolicyDocument"]
     takers = [_taker(assembly, one) for one in trusted["Statement"]]
     title = f"## {name.removesuffix('Role')}\n\nTaken by {', '.join(takers)}.\n"
-    return "\n".join([title, *_table(("to", "it may"), rows)])
+    return "\n".join([title, *table(("to", "it may"), rows)])
 
 
 def _taker(assembly: Assembly, statement: dict[str, Any]) -> str:
@@ -72,11 +72,12 @@ def _invocations(assembly: Assembly) -> str:
         for one in found
     ]
     title = "## Functions that others invoke\n"
-    return "\n".join([title, *_table(("function", "is invoked by"), sorted(rows))])
+    return "\n".join([title, *table(("function", "is invoked by"), sorted(rows))])
 
 
-def _table(head: tuple[str, str], rows: list[tuple[str, str]]) -> Iterator[str]:
-    for one in (head, ("---", "---"), *rows):
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """Write a table, line by line."""
+    for one in (head, ["---"] * len(head), *rows):
         yield f"| {' | '.join(one)} |"
     yield ""
 
@@ -96,12 +97,12 @@ def _short(resource: str) -> str:
     return STREAM.sub(r"stream of \1", here)
 
 
-def main() -> None:
-    """Write the page anew."""
+def write(path: Path, text: Callable[[Assembly], str]) -> None:
+    """Write a page anew, from the templates of dev."""
     with TemporaryDirectory() as directory:
-        PAGE.write_text(page(synthesize(registry(), Path(directory), MIGRATIONS)))
-    sys.stdout.write(f"{PAGE.name} is written\n")
+        path.write_text(text(synthesize(registry(), Path(directory), MIGRATIONS)))
+    sys.stdout.write(f"{path.name} is written\n")
 
 
 if __name__ == "__main__":
-    main()
+    write(PAGE, page)

@@ -9,9 +9,10 @@ import pytest
 from aws_cdk import Duration
 
 from infra.stages import DEV, STAGES, Stage
-from tests.infra.alarms import ALARM, dashboard, watched
+from tests.infra.alarms import ALARM, dashboard, deployment, watched
 from tests.infra.synthesis import Assembly, stream, synthesize
 from tests.shop import registry
+from tests.view_files import with_view_file
 
 SOURCES = [source.name for source in registry().sources]
 each_deployment = pytest.mark.parametrize("deployed", ["dev", "prod", "mixed"])
@@ -89,6 +90,75 @@ def test_an_alarm_tells_the_topic_that_it_rings_and_that_it_is_over(assembly: As
 
 
 @each_deployment
+def test_that_no_verification_runs_any_more_is_told_and_no_other_lack_of_data(
+    assembly: Assembly,
+) -> None:
+    told = {
+        name: alarm.properties["InsufficientDataActions"]
+        for name, alarm in watched(assembly).items()
+        if "InsufficientDataActions" in alarm.properties
+    }
+    assert told.keys() == {"unverified"}
+    assert [assembly.name(one) for one in told["unverified"]] == ["Alarms"]
+    alarm = watched(assembly)["unverified"]
+    assert alarm.properties["TreatMissingData"] == "missing", "it begins without data, and waits"
+    assert "FILL" not in alarm.expression
+
+
+@each_deployment
+def test_all_tries_of_a_scheduled_event_are_in_one_period_even_if_each_runs_out_of_time(
+    assembly: Assembly,
+) -> None:
+    rules = [one["Properties"] for one in assembly.resources("AWS::Events::Rule")]
+    scheduled = {
+        assembly.name(target["Arn"]).removesuffix("Function.Arn")
+        for rule in rules
+        for target in rule["Targets"]
+    }
+    assert scheduled
+    for name in scheduled:
+        last_begins = 2 * assembly.function(name)["Timeout"] + 60 + 120
+        alarm = watched(assembly)[f"errors-{name}"]
+        assert last_begins < alarm.seconds
+        assert (alarm.rings(3), alarm.rings(2)) == (True, False)
+
+
+LONG = """
+from collections.abc import Iterator
+
+from lambdas.model import Index, Item, Row, Source, view
+
+one = Source("S" * 252 + "One", partition_key="id")
+two = Source("S" * 252 + "Two", partition_key="id")
+index = Index("I" * 255, partition="id")
+
+
+@view(one)
+def first(item: Item) -> Iterator[Row]:
+    yield Row("ONE", item["id"])
+
+
+@view(two)
+def second(item: Item) -> Iterator[Row]:
+    yield Row("TWO", item["id"])
+"""
+
+
+def test_names_as_long_as_dynamodb_takes_make_alarms_that_cloudwatch_takes(tmp_path: Path) -> None:
+    made = with_view_file(tmp_path / "long_names.py", LONG)
+    found = [one["Properties"]["AlarmName"] for one in synthesize(made, tmp_path).resources(ALARM)]
+    assert max(map(len, found)) == 255
+    assert len({one.lower() for one in found}) == len(found), "apart, though the ends are cut off"
+    assert all(one.startswith("AdminView-dev-") for one in found)
+    assert "AdminView-dev-lag-Orders" in found, "whole where it is short enough"
+
+
+def test_a_long_prefix_is_cut_where_the_topic_is_shown(tmp_path: Path) -> None:
+    (topic,) = synthesize(registry(), tmp_path, prefix="p" * 90).resources("AWS::SNS::Topic")
+    assert topic["Properties"]["DisplayName"] == "Alarms of " + "p" * 90
+
+
+@each_deployment
 def test_an_alarm_says_what_it_means_in_a_sentence_and_where_to_read_on(
     assembly: Assembly,
 ) -> None:
@@ -124,10 +194,9 @@ def test_nobody_may_publish_but_alarms_of_this_deployment_over_tls(assembly: Ass
     assert plain["Action"] == allowed["Action"] == "sns:Publish"
     account = allowed["Condition"]["StringEquals"]["aws:SourceAccount"]
     assert assembly.name(account) == "AWS::AccountId"
-    (name,) = [one.removesuffix("-Watch") for one in assembly.templates if one.endswith("-Watch")]
     alarms = assembly.name(allowed["Condition"]["ArnLike"]["aws:SourceArn"])
     place = "arn:AWS::Partition:cloudwatch:AWS::Region:AWS::AccountId"
-    assert alarms == f"{place}:alarm:{name}-*"
+    assert alarms == f"{place}:alarm:{deployment(assembly)}-*"
 
 
 def test_the_topic_has_no_key_that_alarms_could_not_use(dev: Assembly) -> None:
