@@ -1,16 +1,30 @@
 """`adminview doctor`: look at a deployment, and say what to do."""
 
 import json
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from typing import Final
 
 import typer
 from rich.console import Console
 
 from cli.deployment import STAGE
 from cli.doctor_report import as_data, show
-from cli.doctoring import functions, letters, mappings, roles, sources, stacks, view, work
+from cli.doctoring import (
+    alarms,
+    callers,
+    functions,
+    letters,
+    mappings,
+    roles,
+    schedules,
+    sources,
+    stacks,
+    view,
+    work,
+)
 from cli.doctoring.asking import Aws, look
 from cli.doctoring.finding import Check, Finding, Verdict
 from cli.doctoring.site import Site
@@ -19,10 +33,10 @@ from cli.options import Json, Prefix, Stage
 from lambdas.aws.together import together
 from lambdas.migrations import migrations
 from lambdas.model import Registry
-from lambdas.model.errors import SettingsError
 from lambdas.views import registry
 
 SOUND, UNSOUND = 0, 1
+NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9-]*")  # what can be part of the name of a stack
 
 
 def doctor(*, as_json: Json = False, stage: Stage = None, prefix: Prefix = "") -> None:
@@ -38,8 +52,9 @@ def doctor(*, as_json: Json = False, stage: Stage = None, prefix: Prefix = "") -
 
     Exit status: 0 all is ok or a warning, 1 something is a problem or unknown.
     """
-    named = stage or STAGE
-    aws = Aws()
+    named, aws = _name(stage or STAGE, "--stage"), Aws()
+    if prefix:
+        _name(prefix, "--prefix")
     findings = examine(aws, Site.read(aws, named, prefix), registry(), tuple(migrations()))
     status = UNSOUND if any(one.fails for one in findings) else SOUND
     if as_json:
@@ -47,6 +62,14 @@ def doctor(*, as_json: Json = False, stage: Stage = None, prefix: Prefix = "") -
     else:
         show(f"Deployment {prefix}{named}", findings, Console())
     raise typer.Exit(status)
+
+
+def _name(given: str, option: str) -> str:
+    """Refuse what no stack can be called: to AWS there merely is no such stack."""
+    if not NAME.fullmatch(given):
+        msg = f"{given!r} can be in no stack's name: use letters, digits and -, a letter first"
+        raise typer.BadParameter(msg, param_hint=option)
+    return given
 
 
 def examine(
@@ -62,7 +85,7 @@ def examine(
         found += _known("sources", lambda: sources.checks(aws, site))
         found += _known("mappings", lambda: mappings.checks(aws, site))
         found += work.checks(aws, site, migrated, now)
-    for module in (view, letters, functions, roles):
+    for module in (view, letters, functions, callers, schedules, alarms, roles):
         found += module.checks(aws, site)
     return together(look, found)
 
@@ -71,9 +94,9 @@ def _known(name: str, list_checks: Callable[[], Iterator[Check]]) -> list[Check]
     """List checks; that they cannot be listed is found by a check of its own."""
     try:
         return [*list_checks()]
-    except SettingsError as error:
+    except Exception as error:  # noqa: BLE001 - `look` tells what is known from a surprise
         return [Check(name, partial(_raise, error))]
 
 
-def _raise(error: SettingsError) -> Verdict:
+def _raise(error: Exception) -> Verdict:
     raise error

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import groupby
 from typing import Any, Final
 
 from rich.console import Console
@@ -36,12 +37,16 @@ def show(title: str, findings: Sequence[Finding], console: Console) -> None:
         state = f"[{STYLES[one.state]}]{one.state}[/]"
         shown.add_row(escape(one.name), state, escape(one.seen))
     console.print(shown)
-    advised = [one for one in findings if one.do]
+    advised: dict[str, list[Finding]] = {}
+    for one in findings:
+        for advice in one.do:
+            advised.setdefault(advice, []).append(one)
     if advised:
         console.print("What to do", style="bold")
-    for one in advised:
-        console.print(f"[{STYLES[one.state]}]{escape(one.name)}[/]", highlight=False)
-        for advice in one.do:  # whole, so that a command can be copied
+    for those, advices in groupby(advised, key=advised.__getitem__):
+        names = (f"[{STYLES[one.state]}]{escape(one.name)}[/]" for one in those)
+        console.print(", ".join(names), highlight=False)
+        for advice in advices:  # whole, so that a command can be copied
             console.print(f"  {escape(advice)}", highlight=False, soft_wrap=True)
     console.print(verdict(findings), highlight=False)
 

@@ -20,6 +20,9 @@ ARN = "arn:aws:{}:eu-west-1:111122223333:{}"
 QUEUE_URL = "https://sqs.eu-west-1.amazonaws.com/111122223333/Letters"
 QUEUE, VIEW = ARN.format("sqs", "Letters"), ARN.format("dynamodb", "table/AdminViewTable")
 MACHINE = ARN.format("states", "stateMachine:Backfill")
+TOPIC = ARN.format("sns", "Alarms")
+REPLAYED = {"Id": "Target0", "Arn": ARN.format("lambda", "function:replay")}
+GATEWAY = "apigateway.amazonaws.com"
 ROLE = "arn:aws:iam::111122223333:role/sync-role"
 QUEUE_SETTINGS = {"DelaySeconds": 30, "VisibilityTimeout": 360, "MessageRetentionPeriod": 1209600}
 NOW = 1_800_000_000.0
@@ -58,6 +61,12 @@ def statements(*resolved: str) -> list[Told]:
     ]
 
 
+def caller(source: str, service: str = GATEWAY) -> Told:
+    """Let a service call a function, as Lambda tells it."""
+    condition = {"ArnLike": {"AWS:SourceArn": source}}
+    return {"Effect": "Allow", "Principal": {"Service": service}, "Condition": condition}
+
+
 def mapping_properties() -> Told:
     """Ask for a mapping as `infra` does."""
     rules = Delivery()
@@ -84,6 +93,9 @@ class Deployment:
     queues: dict[str, Told] = field(default_factory=dict)
     rules: dict[str, Told] = field(default_factory=dict)
     machines: dict[str, Told] = field(default_factory=dict)
+    targets: dict[str, list[Told]] = field(default_factory=dict)  # by rule
+    callers: dict[str, list[Told]] = field(default_factory=dict)  # statements, by function
+    topics: dict[str, Told] = field(default_factory=dict)
     alarms: dict[str, Told] = field(default_factory=dict)
     roles: dict[str, Told] = field(default_factory=dict)
     attached: list[str] = field(default_factory=list)
@@ -189,6 +201,18 @@ class Client:
     def describe_rule(self, Name: str) -> Any:  # noqa: N803
         return _known(self.here.rules, Name)
 
+    def list_targets_by_rule(self, Rule: str) -> Any:  # noqa: N803
+        return {"Targets": self.here.targets[Rule]}
+
+    def get_policy(self, FunctionName: str) -> Any:  # noqa: N803
+        statements = self.here.callers.get(FunctionName)
+        if not statements:
+            raise refusal("ResourceNotFoundException")
+        return {"Policy": dumps({"Statement": statements})}
+
+    def get_topic_attributes(self, TopicArn: str) -> Any:  # noqa: N803
+        return {"Attributes": _known(self.here.topics, TopicArn, "NotFound")}
+
     def describe_state_machine(self, stateMachineArn: str) -> Any:  # noqa: N803
         return _known(self.here.machines, stateMachineArn, "StateMachineDoesNotExist")
 
@@ -232,7 +256,12 @@ def sound(queue_url: str = QUEUE_URL) -> Deployment:
     queue = ARN.format("sqs", queue_url.rpartition("/")[2])
     here, model = Deployment(), registry()
     names = {source.name: source.name for source in model.sources}
-    variables = {"Environment": {"Variables": {"ADMINVIEW_MODEL": model.fingerprint}}}
+    told_all = {
+        "ADMINVIEW_MODEL": model.fingerprint,
+        "ADMINVIEW_DEAD_LETTER_QUEUE_URL": {"Ref": "Letters01234567"},
+        "ADMINVIEW_WHERE": {"Fn::Sub": "what nobody can tell"},
+    }
+    variables = {"Environment": {"Variables": told_all}}
     sync = {**variables, "Role": {"Fn::GetAtt": ["Role01234567", "Arn"]}}
     asked = {name: source_table(model.source(name), name) for name in names}
     wanted = view_table(model, "AdminViewTable")
@@ -268,8 +297,10 @@ def sound(queue_url: str = QUEUE_URL) -> Deployment:
     here.output(SYNC, "Settings", dumps(told.to_env()))
     here.output(SYNC, "Mappings", dumps({name: f"id-{name}" for name in names}))
     here.queues[queue_url] = {name: str(value) for name, value in QUEUE_SETTINGS.items()}
-    function = {"State": "Active", "LastUpdateStatus": "Successful", "Role": ROLE}
-    here.functions = {"sync": function, "api": dict(function)}
+    settled = {**told_all, "ADMINVIEW_DEAD_LETTER_QUEUE_URL": queue_url, "ADMINVIEW_WHERE": "here"}
+    function: Told = {"State": "Active", "LastUpdateStatus": "Successful", "Role": ROLE}
+    function["Environment"] = {"Variables": settled}
+    here.functions = {"sync": function, "api": deepcopy(function)}
     here.roles["sync-role"] = {"LeastPrivilege": {"Statement": statements(VIEW, queue)}}
     here.mappings = {f"id-{name}": _mapping(name, queue) for name in names}
     _add_the_rest(here, {**variables, "Role": ROLE})
@@ -279,17 +310,31 @@ def sound(queue_url: str = QUEUE_URL) -> Deployment:
 def _add_the_rest(here: Deployment, function: Told) -> None:
     here.stack(
         RECOVERY,
-        ReplayRule01234567=("AWS::Events::Rule", "replay-rule", {}),
+        ReplayRule01234567=("AWS::Events::Rule", "replay-rule", {"Targets": [REPLAYED]}),
         Machine01234567=("AWS::StepFunctions::StateMachine", MACHINE, {}),
         Progress=("AWS::DynamoDB::GlobalTable", "AdminViewTableProgress", {}),
     )
     here.rules["replay-rule"] = {"State": "ENABLED", "ScheduleExpression": "rate(1 hour)"}
+    here.targets["replay-rule"] = [REPLAYED]
     here.machines[MACHINE] = {"status": "ACTIVE"}
-    api = here.stack(API, ApiFunction=("AWS::Lambda::Function", "api", function))
+    source = {"Fn::Join": ["", ["arn:aws:execute-api:", {"Ref": "AWS::Region"}, ":id/*"]]}
+    by_arn = {"Fn::GetAtt": ["ApiFunction", "Arn"]}
+    permission = {"FunctionName": by_arn, "Principal": GATEWAY, "SourceArn": source}
+    api = here.stack(
+        API,
+        ApiFunction=("AWS::Lambda::Function", "api", function),
+        Permission=("AWS::Lambda::Permission", "statement", permission),
+    )
+    here.callers["api"] = [caller("arn:aws:execute-api:eu-west-1:id/*")]
     api["template"]["Metadata"] = {"AdminViewModel": dumps(registry().description())}
     told = {"model": registry().fingerprint, "building": {}}
     here.output(API, "Questions", dumps(told))
-    here.stack(WATCH, Age=("AWS::CloudWatch::Alarm", "age", {}))
+    here.stack(
+        WATCH,
+        Age=("AWS::CloudWatch::Alarm", "age", {}),
+        Alarms01234567=("AWS::SNS::Topic", TOPIC, {}),
+    )
+    here.topics[TOPIC] = {"SubscriptionsConfirmed": "1"}
     here.alarms["age"] = {"AlarmName": "age", "StateValue": "OK", "AlarmDescription": "Runbook#age"}
 
 

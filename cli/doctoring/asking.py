@@ -3,13 +3,16 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from os import environ
 from threading import Lock
 from typing import Any, Final, TypeVar
 
 import boto3
 from botocore import xform_name
+from botocore.parsers import ResponseParserError
 
-from cli.doctoring.finding import Check, Finding, State
+from cli.deployment import ENDPOINT
+from cli.doctoring.finding import Check, Fault, Finding, State
 from cli.trouble import EXPLAINED, explained
 from lambdas.aws.deadline import Deadline
 from lambdas.aws.retry import Backoff, persist
@@ -28,9 +31,26 @@ ABSENT: Final = frozenset(
         "QueueDoesNotExist",
         "AWS.SimpleQueueService.NonExistentQueue",
         "StateMachineDoesNotExist",
+        "NotFound",  # SNS's
     }
 )
+UNREADABLE: Final = ResponseParserError.__name__  # such as the page of a proxy
 DENIED: Final = ("AccessDenied", "Unauthorized", "AuthorizationError")
+# Who asks is not known, or not any more.
+SIGNED_OUT: Final = (
+    "Credential",
+    "ExpiredToken",
+    "InvalidClientToken",
+    "AuthenticationToken",
+    "TokenRetrieval",
+    "SSO",
+    "InvalidAccessKeyId",
+    "UnrecognizedClient",
+    "SignatureDoesNotMatch",
+    "InvalidSignature",
+    "AuthFailure",
+)
+SIGN_IN: Final = "sign in again, or set AWS_PROFILE"
 POLICY_PREFIX: Final = {"stepfunctions": "states"}  # of a service's actions, where it differs
 
 
@@ -38,13 +58,18 @@ class UnansweredError(AdminViewError):
     """AWS did not say what was asked; carries what would help."""
 
     def __init__(self, error: ServiceError, permission: str) -> None:
-        super().__init__(explained(error))
-        self.code = error.code
-        self.do = (
-            f"let whoever runs this call {permission}"
-            if any(word in error.code for word in DENIED)
-            else ""
-        )
+        self.code, self.do = error.code, ""
+        words = explained(error)
+        if ENDPOINT not in environ and any(word in error.code for word in SIGNED_OUT):
+            words, self.do = str(error), SIGN_IN
+        elif any(word in error.code for word in DENIED):
+            self.do = f"let whoever runs this call {permission}"
+        super().__init__(words)
+
+    @property
+    def fault(self) -> Fault:
+        """Take it for a part of a check that could not be made."""
+        return Fault(str(self), self.do, State.UNKNOWN)
 
 
 @dataclass(slots=True)
@@ -83,6 +108,8 @@ class Aws:
         call = partial(work, self._client(service))
         try:
             return persist(call, permission, self.backoff, Deadline.after(self.patience))
+        except ResponseParserError as error:  # its text quotes what was answered
+            raise UnansweredError(ServiceError(UNREADABLE, permission), permission) from error
         except ServiceError as error:
             unanswered = UnansweredError(error, permission)
             if not error.answered:
@@ -105,5 +132,9 @@ def look(check: Check) -> Finding:
         advice = (error.do,) if isinstance(error, UnansweredError) and error.do else ()
         return Finding(check.name, State.UNKNOWN, explained(error), advice)
     except Exception as error:  # noqa: BLE001 - a surprise in one check must not hide the others
-        surprise = f"{type(error).__name__}: this check does not understand what AWS told"
-        return Finding(check.name, State.UNKNOWN, surprise)
+        return Finding(check.name, State.UNKNOWN, puzzled(error))
+
+
+def puzzled(error: Exception) -> str:
+    """Say that an answer was not as AWS gives them; what was in it is not quoted."""
+    return f"{type(error).__name__}: this check does not understand what AWS told"

@@ -1,6 +1,6 @@
-"""Whether the functions can run, what asks them on schedule is on, and no alarm rings."""
+"""Whether the functions can run, and are told what they were deployed with."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -9,11 +9,8 @@ from cli.doctoring.finding import Check, Fault, State, Verdict
 from cli.doctoring.references import resolve
 from cli.doctoring.site import Part, Resource, Site
 from cli.evolution.stacks import FUNCTION
-from lambdas.aws.together import chunks
+from lambdas.model.errors import SettingsError
 
-RULE, MACHINE = "AWS::Events::Rule", "AWS::StepFunctions::StateMachine"
-ALARM: Final = ("AWS::CloudWatch::Alarm", "AWS::CloudWatch::CompositeAlarm")
-ALARM_LIMIT: Final = 100  # names in a call, set by CloudWatch
 READY: Final = ("Active", "Inactive")  # the latter was idle for long, and wakes when it is asked
 RESERVED: Final = "ReservedConcurrentExecutions"
 
@@ -22,13 +19,6 @@ def checks(aws: Aws, site: Site) -> Iterator[Check]:
     """List what is to be looked at."""
     for part, one in site.of(FUNCTION):
         yield Check(f"function {one.label}", partial(look_at_function, aws, site, part, one))
-    for part, one in site.of(RULE):
-        yield Check(f"schedule {one.label}", partial(look_at_rule, aws, site, part, one))
-    for part, one in site.of(MACHINE):
-        yield Check(f"state machine {one.label}", partial(look_at_machine, aws, site, part, one))
-    for part in site.parts.values():
-        if part.of(*ALARM):
-            yield Check(f"alarms of {part.name}", partial(look_at_alarms, aws, site, part))
 
 
 def look_at_function(aws: Aws, site: Site, part: Part, function: Resource) -> Verdict:
@@ -37,7 +27,11 @@ def look_at_function(aws: Aws, site: Site, part: Part, function: Resource) -> Ve
     found = aws.find("lambda", "GetFunctionConfiguration", **name)
     reserved = aws.ask("lambda", "GetFunctionConcurrency", **name) if found else {}
     role = resolve(function.properties["Role"], part, site)
-    faults = judge_function(found, reserved, function, role, site.restore(part))
+    faults = [*judge_function(found, reserved, function, role, site.restore(part))]
+    if found:
+        asked = function.properties.get("Environment", {}).get("Variables", {})
+        wanted = {variable: _settled(value, part, site) for variable, value in asked.items()}
+        faults += judge_variables(found.get("Environment") or {}, wanted, site.restore(part))
     return faults, "active"
 
 
@@ -62,60 +56,45 @@ def judge_function(
         yield Fault(seen, restore, passing)
     if found.get("Role") != role:
         yield Fault(f"its role is {found.get('Role')}, and deployed was {role}", restore)
-    wanted, limit = function.properties.get(RESERVED), reserved.get(RESERVED)
+    yield from _concurrency_faults(reserved.get(RESERVED), function, restore)
+
+
+def _concurrency_faults(limit: int | None, function: Resource, restore: str) -> Iterator[Fault]:
+    wanted = function.properties.get(RESERVED)
+    # What a template does not speak of is no drift to CloudFormation, and is not reverted.
+    free = f"aws lambda delete-function-concurrency --function-name {function.name}"
     if limit == 0:
         command = f"aws lambda put-function-concurrency --function-name {function.name}"
-        free = f"aws lambda delete-function-concurrency --function-name {function.name}"
         do = f"{command} --reserved-concurrent-executions {wanted}" if wanted else free
         yield Fault("it is throttled to nothing: its reserved concurrency is 0", do)
     elif limit != wanted:
         seen = f"its reserved concurrency is {limit}, and deployed was {wanted}"
-        yield Fault(seen, restore, State.WARNING)
+        yield Fault(seen, restore if wanted else free, State.WARNING)
 
 
-def look_at_rule(aws: Aws, site: Site, part: Part, rule: Resource) -> Verdict:
-    """Look at whether a schedule is on."""
-    name = rule.name.rpartition("|")[2]  # behind the name of its bus, where it has one
-    found = aws.find("events", "DescribeRule", Name=name)
-    faults = []
-    if found is None:
-        faults = [Fault("it is gone", site.restore(part))]
-    elif found.get("State") == "DISABLED":
-        faults = [Fault("it is disabled", f"aws events enable-rule --name {name}")]
-    every = (found or {}).get("ScheduleExpression", "")
-    return faults, f"enabled, {every}".rstrip(", ")
-
-
-def look_at_machine(aws: Aws, site: Site, part: Part, machine: Resource) -> Verdict:
-    """Look at whether a state machine is there."""
-    found = aws.find("stepfunctions", "DescribeStateMachine", stateMachineArn=machine.name)
-    status = found.get("status", "ACTIVE") if found else "gone"
-    faults = [] if status == "ACTIVE" else [Fault(f"it is {status}", site.restore(part))]
-    return faults, "active"
-
-
-def look_at_alarms(aws: Aws, site: Site, part: Part) -> Verdict:
-    """Look at which alarms of a stack ring, and which could not."""
-    names = [one.name for one in part.of(*ALARM)]
-    found: dict[str, Any] = {}
-    for some in chunks(names, ALARM_LIMIT):
-        kinds = ["MetricAlarm", "CompositeAlarm"]
-        page = aws.ask("cloudwatch", "DescribeAlarms", AlarmNames=[*some], AlarmTypes=kinds)
-        told = [*page.get("MetricAlarms", []), *page.get("CompositeAlarms", [])]
-        found |= {one["AlarmName"]: one for one in told}
-    return judge_alarms(names, found, site.restore(part)), f"none of {len(names)} rings"
-
-
-def judge_alarms(
-    names: Sequence[str], found: Mapping[str, Mapping[str, Any]], restore: str
+def judge_variables(
+    found: Mapping[str, Any], wanted: Mapping[str, str | None], restore: str
 ) -> Iterator[Fault]:
-    """Find the alarms that ring, are lost, or tell nobody."""
-    for name in names:
-        alarm = found.get(name)
-        if alarm is None:
-            yield Fault(f"{name} is gone", restore)
-        elif alarm.get("StateValue") == "ALARM":
-            yield Fault(f"{name} rings", str(alarm.get("AlarmDescription", "")))
-        if alarm and not alarm.get("ActionsEnabled", True):
-            enable = f"aws cloudwatch enable-alarm-actions --alarm-names {name}"
-            yield Fault(f"{name} tells nobody", enable, State.WARNING)
+    """Find variables that are lost or changed; values are told to nobody, None is any."""
+    if error := found.get("Error"):
+        seen = f"its variables cannot be read: AWS answered {error.get('ErrorCode')}"
+        yield Fault(seen, "let whoever runs this call kms:Decrypt", State.UNKNOWN)
+        return
+    told = found.get("Variables", {})
+    if lost := [name for name in wanted if name not in told]:
+        yield Fault(f"it is not told {', '.join(sorted(lost))}", restore)
+    others = [
+        name
+        for name, value in wanted.items()
+        if value is not None and told.get(name, value) != value
+    ]
+    if others:
+        seen = f"{', '.join(sorted(others))}: set to something else than was deployed"
+        yield Fault(seen, restore)
+
+
+def _settled(value: Any, part: Part, site: Site) -> str | None:
+    try:
+        return resolve(value, part, site)
+    except SettingsError:  # it stands for what no stack tells
+        return None

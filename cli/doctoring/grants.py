@@ -44,13 +44,20 @@ def declared_grants(role: Resource, part: Part, site: Site) -> frozenset[Grant]:
             return {name: settled(one) for name, one in value.items()}
         return [settled(one) for one in value] if isinstance(value, list) else value
 
-    own = [one["PolicyDocument"] for one in role.properties.get("Policies", [])]
-    added = [
-        one.properties["PolicyDocument"]
-        for one in part.of(POLICY)
-        if {"Ref": role.id} in one.properties.get("Roles", [])
-    ]
-    return frozenset(grants([*own, *added], settled))
+    documents = [one["PolicyDocument"] for one in _policies(role, part)]
+    return frozenset(grants(documents, settled))
+
+
+def declared_policies(role: Resource, part: Part) -> frozenset[str]:
+    """Name the policies that a role was deployed with."""
+    return frozenset(str(one.get("PolicyName")) for one in _policies(role, part))
+
+
+def _policies(role: Resource, part: Part) -> list[Mapping[str, Any]]:
+    """List a role's own policies, and those that stand beside it in the template."""
+    beside = (one.properties for one in part.of(POLICY))
+    added = (one for one in beside if {"Ref": role.id} in one.get("Roles", []))
+    return [*role.properties.get("Policies", []), *added]
 
 
 def grants(

@@ -59,6 +59,7 @@ def judge_mapping(
     yield from _state_faults(found)
     if stream and found.get("EventSourceArn") != stream:
         yield _another_stream(site, source, str(found.get("EventSourceArn")), stream)
+    yield from _filter_faults(site, source, found)
     seen = settings_of(found)
     for name, wanted in expected_settings(site, site.mappings[source]).items():
         if seen[name] != wanted:
@@ -76,6 +77,17 @@ def _state_faults(found: Mapping[str, Any]) -> Iterator[Fault]:
         function = str(found.get("FunctionArn")).rpartition(":")[2]
         why = f"look for the error in the log of {function}: {_log(function)}"
         yield Fault(f"the last batch was not taken: {result}", why)
+
+
+def _filter_faults(site: Site, source: str, found: Mapping[str, Any]) -> Iterator[Fault]:
+    """Find a filter: ours are deployed without, so that CloudFormation sees no drift in one."""
+    filters = (found.get("FilterCriteria") or {}).get("Filters") or []
+    if filters or found.get("FilterCriteriaError"):
+        remove = "aws lambda update-event-source-mapping --filter-criteria '{}'"
+        yield Fault(
+            "it has a filter, and deployed was none: it drops changes without a trace",
+            f"{remove} --uuid {found['UUID']}; {_catch_up(site, source)}",
+        )
 
 
 def _another_stream(site: Site, source: str, read: str, stream: str) -> Fault:

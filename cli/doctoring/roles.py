@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from cli.doctoring.asking import Aws, UnansweredError
 from cli.doctoring.finding import Check, Fault, State, Verdict
-from cli.doctoring.grants import Grant, declared_grants, grants, several
+from cli.doctoring.grants import Grant, declared_grants, declared_policies, grants, several
 from cli.doctoring.references import resolve
 from cli.doctoring.site import Part, Resource, Site
 
@@ -26,11 +26,16 @@ ALLOWED: Final = "allowed"
 class Seen:
     """What IAM told of a role."""
 
-    written: frozenset[Grant] | None = None  # None if its policies cannot be read
+    policies: dict[str, frozenset[Grant]] | None = None  # by name; None if they cannot be read
     attached: frozenset[str] = frozenset()
     allowed: set[Grant] = field(default_factory=set)
     denied: dict[Grant, str] = field(default_factory=dict)  # and by what
     untold: list[UnansweredError] = field(default_factory=list)
+
+    @property
+    def written(self) -> frozenset[Grant]:
+        """List what all of its policies say."""
+        return frozenset[Grant]().union(*(self.policies or {}).values())
 
 
 def checks(aws: Aws, site: Site) -> Iterator[Check]:
@@ -51,50 +56,61 @@ def look_at_role(aws: Aws, site: Site, part: Part, role: Resource) -> Verdict:
         return [Fault("it is gone", restore)], ""
     _read(aws, role.name, seen)
     _simulate(aws, found["Role"]["Arn"], declared, seen)
-    if seen.written is None and not seen.allowed and not seen.denied:
+    if seen.policies is None and not seen.allowed and not seen.denied:
         raise seen.untold[0]
-    faults = judge_role(declared, frozenset(managed), seen, restore)
+    faults = [*judge_role(declared, frozenset(managed), seen, restore)]
+    for name, given in (seen.policies or {}).items():
+        if more := _listed(map(str, sorted(given - declared))):
+            faults.append(_added(role, name, more, part, restore))
+    faults += [_attached(role, arn) for arn in sorted(seen.attached - managed)]
     return faults, f"able to do all {len(declared)} things it must, and no more"
 
 
 def judge_role(
     declared: frozenset[Grant], managed: frozenset[str], seen: Seen, restore: str
 ) -> Iterator[Fault]:
-    """Find what a role lacks, and what it has too much."""
+    """Find what a role lacks."""
     if seen.denied:
         told = [f"{one} ({why})" for one, why in sorted(seen.denied.items())]
         yield Fault(f"it may not {_listed(told)}", _hint(seen.denied.values(), restore))
-    if seen.written is not None:
+    if seen.policies is not None:
         lacking = declared - seen.written - seen.denied.keys()
         if unsure := lacking - seen.allowed:
             yield Fault(f"it lacks {_listed(map(str, sorted(unsure)))}", restore)
         if otherwise := lacking & seen.allowed:
             words = f"it was given in other words: {_listed(map(str, sorted(otherwise)))}"
             yield Fault(words, restore, State.WARNING)
-        if more := seen.written - declared:
-            words = f"more was given to it by hand: {_listed(map(str, sorted(more)))}"
-            yield Fault(words, restore, State.WARNING)
         if lost := managed - seen.attached:
             yield Fault(f"it lost {_listed(sorted(lost))}", restore)
-        if attached := seen.attached - managed:
-            words = f"policies were attached by hand: {_listed(sorted(attached))}"
-            yield Fault(words, restore, State.WARNING)
     for error in seen.untold:
         yield Fault(f"in part it was not looked at: {error}", error.do, State.WARNING)
+
+
+def _added(role: Resource, policy: str, more: str, part: Part, restore: str) -> Fault:
+    """Say what takes back a grant: a policy beside the template is no drift to CloudFormation."""
+    if policy in declared_policies(role, part):
+        return Fault(f"more was given to it by hand: {more}", restore, State.WARNING)
+    remove = f"aws iam delete-role-policy --role-name {role.name} --policy-name {policy}"
+    return Fault(f"policy {policy} was added by hand: {more}", remove, State.WARNING)
+
+
+def _attached(role: Resource, arn: str) -> Fault:
+    detach = f"aws iam detach-role-policy --role-name {role.name} --policy-arn {arn}"
+    return Fault(f"a policy was attached by hand: {arn}", detach, State.WARNING)
 
 
 def _read(aws: Aws, role: str, seen: Seen) -> None:
     try:
         names = aws.ask("iam", "ListRolePolicies", RoleName=role)["PolicyNames"]
-        documents = [
-            aws.ask("iam", "GetRolePolicy", RoleName=role, PolicyName=name)["PolicyDocument"]
+        documents = {
+            name: aws.ask("iam", "GetRolePolicy", RoleName=role, PolicyName=name)["PolicyDocument"]
             for name in names
-        ]
+        }
         attached = aws.ask("iam", "ListAttachedRolePolicies", RoleName=role)["AttachedPolicies"]
     except UnansweredError as error:
         seen.untold.append(error)
         return
-    seen.written = frozenset(grants(documents))
+    seen.policies = {name: frozenset(grants([one])) for name, one in documents.items()}
     seen.attached = frozenset(one["PolicyArn"] for one in attached)
 
 

@@ -7,7 +7,9 @@ from functools import partial
 from json import loads
 from typing import Any, Final
 
-from cli.doctoring.asking import Aws
+from botocore.exceptions import BotoCoreError
+
+from cli.doctoring.asking import Aws, puzzled
 from cli.evolution.change import Description
 from cli.evolution.lock import checked
 from cli.evolution.stacks import NOTHING, Stack, read_stack
@@ -56,7 +58,7 @@ class Part:
             if found is None:
                 return part
             told = found["Stacks"][0]
-            part = cls(name, told["StackId"], told["StackStatus"])
+            part = cls(name, str(told["StackId"]), str(told["StackStatus"]))
             if part.status in NOTHING:
                 return part
             stack = aws.do("cloudformation", "GetTemplate", lambda one: read_stack(one, name))
@@ -64,6 +66,10 @@ class Part:
             return cls(name, part.id, part.status, stack, resources)
         except AdminViewError as error:
             return cls(name, part.id, part.status, trouble=error)
+        except BotoCoreError:  # no client can be made at all: nothing of this is about a stack
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever answers, it must not hide the others
+            return cls(name, part.id, part.status, trouble=SettingsError(puzzled(error)))
 
     def of(self, *kinds: str) -> list[Resource]:
         """List the resources of some kinds."""
@@ -143,9 +149,9 @@ def _resources(aws: Aws, name: str, stack: Stack) -> Iterator[Resource]:
     while True:
         page = aws.ask("cloudformation", "ListStackResources", **more)
         for one in page["StackResourceSummaries"]:
-            id_ = one["LogicalResourceId"]
+            id_, made = str(one["LogicalResourceId"]), str(one.get("PhysicalResourceId", ""))
             asked = declared.get(id_, {}).get("Properties", {})
-            yield Resource(id_, one["ResourceType"], one.get("PhysicalResourceId", ""), asked)
+            yield Resource(id_, one["ResourceType"], made, {**asked})
         if not page.get("NextToken"):
             return
         more["NextToken"] = page["NextToken"]

@@ -19,7 +19,7 @@ STREAM: Final = "AWS::Lambda::EventSourceMapping"
 def checks(site: Site, registry: Registry) -> Iterator[Check]:
     """List what is to be looked at."""
     for part, one in site.parts.items():
-        if not one.id and not one.trouble and not _needed(site, part):
+        if part == SOURCES and not one.id and not one.trouble and not _needed(site):
             continue
         yield Check(f"stack {one.name}", partial(judge_stack, one, site))
     if site.part(SYNC).stack:
@@ -40,7 +40,12 @@ def _stack_faults(part: Part, site: Site) -> Iterator[Fault]:
     status, again = part.status, site.deploy()
     if not status or status in NOTHING:
         seen = f"it is {status}: it was never made" if status else "there is no such stack"
-        yield Fault(f"{seen} in this account and region", again)
+        seen = f"{seen} in this account and region"
+        if part.name == site.part(WATCH).name:  # the rest works without
+            silent = f"{seen}: nobody is told of anything"
+            yield Fault(silent, site.deploy(part), State.WARNING)
+            return
+        yield Fault(seen, again)
     elif status in TAKEN_BACK:
         seen = f"{status}: the last deployment failed, and was taken back"
         yield Fault(seen, f"{_events(part)} says why; then {again}", State.WARNING)
@@ -89,12 +94,10 @@ def judge_questions(site: Site) -> Verdict:
     return faults, "none is being built"
 
 
-def _needed(site: Site, part: str) -> bool:
-    """Tell whether a stack must be there: not if all sources are others' tables, nor to watch."""
-    if part == SOURCES:
-        streams = [one.properties.get("EventSourceArn") for _, one in site.of(STREAM)]
-        return not streams or not all(isinstance(one, str) for one in streams)
-    return part != WATCH
+def _needed(site: Site) -> bool:
+    """Tell whether there must be a stack of sources: not if all of them are others' tables."""
+    streams = [one.properties.get("EventSourceArn") for _, one in site.of(STREAM)]
+    return not streams or not all(isinstance(one, str) for one in streams)
 
 
 def _go_on(site: Site) -> str:

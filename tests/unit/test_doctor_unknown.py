@@ -112,10 +112,16 @@ def test_sources_that_are_all_others_tables_need_no_stack(here: Deployment) -> N
     assert states(here, State.PROBLEM) == []
 
 
-def test_a_stage_that_is_not_watched_has_no_alarms_to_look_at(here: Deployment) -> None:
+def test_a_stage_that_is_not_watched_has_no_alarms_and_that_is_said(here: Deployment) -> None:
     del here.stacks["AdminView-dev-Watch"]
     found = here.examine()
-    assert [name for name in found if "Watch" in name or "alarm" in name] == []
+    watch = "stack AdminView-dev-Watch"
+    assert [name for name in found if "Watch" in name or "alarm" in name] == [watch]
+    assert (found[watch].state, found[watch].do) == (
+        State.WARNING,
+        ("npx cdk deploy AdminView-dev-Watch -c stage=dev",),
+    )
+    assert "nobody is told of anything" in found[watch].seen
 
 
 @pytest.mark.parametrize(("kept", "warnings"), [({}, 1), ({"DeletionPolicy": "Retain"}, 0)])
@@ -132,6 +138,7 @@ def test_who_follows_another_stream_of_our_own_table_is_told_what_becomes_of_the
 def test_models_that_differ_while_a_plan_is_carried_out_are_a_warning(here: Deployment) -> None:
     asked = here.stacks["AdminView-dev-Api"]["template"]["Resources"]["ApiFunction"]["Properties"]
     asked["Environment"] = {"Variables": {"ADMINVIEW_MODEL": "newer"}}
+    here.functions["api"]["Environment"] = asked["Environment"]
     here.output("AdminView-dev-Api", "Questions", json.dumps({"building": {"new": None}}))
     found = here.examine()
     assert found["model"].state is State.WARNING
