@@ -12,73 +12,30 @@ from cli.doctoring.finding import Finding
 from cli.doctoring.site import Site
 from cli.tables import source_table, view_table
 from lambdas.aws.settings import Settings
-from lambdas.model.delivery import Delivery
+from tests.doctor_told import (
+    ARN,
+    GATEWAY,
+    Told,
+    caller,
+    described,
+    mapping_properties,
+    statements,
+    stream,
+)
 from tests.fakes import NO_WAIT, refusal
 from tests.shop import registry
 
-ARN = "arn:aws:{}:eu-west-1:111122223333:{}"
 QUEUE_URL = "https://sqs.eu-west-1.amazonaws.com/111122223333/Letters"
 QUEUE, VIEW = ARN.format("sqs", "Letters"), ARN.format("dynamodb", "table/AdminViewTable")
 MACHINE = ARN.format("states", "stateMachine:Backfill")
 TOPIC = ARN.format("sns", "Alarms")
 REPLAYED = {"Id": "Target0", "Arn": ARN.format("lambda", "function:replay")}
-GATEWAY = "apigateway.amazonaws.com"
 ROLE = "arn:aws:iam::111122223333:role/sync-role"
 QUEUE_SETTINGS = {"DelaySeconds": 30, "VisibilityTimeout": 360, "MessageRetentionPeriod": 1209600}
 NOW = 1_800_000_000.0
 SYNC, RECOVERY, API, WATCH = (
     f"AdminView-dev-{part}" for part in ("Sync", "Recovery", "Api", "Watch")
 )
-
-Told = dict[str, Any]
-
-
-def stream(table: str, when: str = "2026-01-01T00:00:00.000") -> str:
-    """Name a stream of a table."""
-    return ARN.format("dynamodb", f"table/{table}/stream/{when}")
-
-
-def described(asked: Mapping[str, Any]) -> Told:
-    """Describe a table as DynamoDB does, once it is there."""
-    table: Told = {**deepcopy(dict(asked)), "TableStatus": "ACTIVE"}
-    for index in table.get("GlobalSecondaryIndexes", []):
-        index["IndexStatus"] = "ACTIVE"
-    if "StreamSpecification" in table:
-        table["LatestStreamArn"] = stream(table["TableName"])
-    return table
-
-
-def statements(*resolved: str) -> list[Told]:
-    """Write the sync's policy, with what its references stand for or with the references."""
-    view, queue = resolved or (
-        {"Fn::ImportValue": "AdminView-dev-View:ViewArn"},
-        {"Fn::GetAtt": ["Letters01234567", "Arn"]},
-    )
-    return [
-        {"Effect": "Allow", "Action": "dynamodb:BatchWriteItem", "Resource": view},
-        {"Effect": "Allow", "Action": ["sqs:SendMessage"], "Resource": [queue]},
-        {"Effect": "Allow", "Action": "dynamodb:ListStreams", "Resource": stream("Orders")},
-    ]
-
-
-def caller(source: str, service: str = GATEWAY) -> Told:
-    """Let a service call a function, as Lambda tells it."""
-    condition = {"ArnLike": {"AWS:SourceArn": source}}
-    return {"Effect": "Allow", "Principal": {"Service": service}, "Condition": condition}
-
-
-def mapping_properties() -> Told:
-    """Ask for a mapping as `infra` does."""
-    rules = Delivery()
-    return {
-        "BatchSize": rules.batch_size,
-        "MaximumBatchingWindowInSeconds": rules.window_seconds,
-        "ParallelizationFactor": rules.parallelization,
-        "BisectBatchOnFunctionError": rules.bisect,
-        "MaximumRetryAttempts": rules.retries,
-        "MaximumRecordAgeInSeconds": rules.max_age_seconds,
-        "FunctionResponseTypes": ["ReportBatchItemFailures"],
-    }
 
 
 @dataclass

@@ -8,7 +8,7 @@ import pytest
 
 from cli.doctoring.finding import Finding, State
 from tests.doctor_lab import API, MACHINE, NOW, QUEUE, QUEUE_URL, RECOVERY, SYNC, Deployment, sound
-from tests.doctor_lab import stream as stream_of
+from tests.doctor_told import stream as stream_of
 from tests.shop import registry
 
 OK, WARNING, PROBLEM, UNKNOWN = State.OK, State.WARNING, State.PROBLEM, State.UNKNOWN

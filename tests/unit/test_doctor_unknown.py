@@ -11,7 +11,8 @@ from typer.testing import CliRunner, Result
 from cli.doctoring.asking import look
 from cli.doctoring.finding import Check, Fault, Finding, State
 from cli.main import app
-from tests.doctor_lab import SYNC, Deployment, sound, stream
+from tests.doctor_lab import SYNC, Deployment, sound
+from tests.doctor_told import stream
 from tests.fakes import refusal
 from tests.shop import registry
 

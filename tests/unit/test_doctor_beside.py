@@ -1,0 +1,166 @@
+"""What looks in order and is not: something is lost, or was put beside what was deployed."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from cli.doctoring.finding import Finding, State
+from tests.doctor_lab import API, RECOVERY, SYNC, TOPIC, WATCH, Deployment, sound
+from tests.doctor_told import caller
+from tests.fakes import refusal
+
+Break = Callable[[Deployment], object]
+
+MODEL, QUEUE = "ADMINVIEW_MODEL", "ADMINVIEW_DEAD_LETTER_QUEUE_URL"
+FILTER = {"Filters": [{"Pattern": '{"eventName": ["secret"]}'}]}
+OF_ANOTHER = "arn:aws:execute-api:eu-west-1:another/*"
+OURS = "arn:aws:execute-api:eu-west-1:id/*"
+UNREADABLE = {"Error": {"ErrorCode": "AccessDeniedException", "Message": "secret"}}
+
+
+@pytest.fixture
+def here() -> Deployment:
+    """Begin with nothing wrong."""
+    return sound()
+
+
+def restore(stack: str) -> str:
+    return f"npx cdk deploy {stack} -c stage=dev --exclusively --revert-drift"
+
+
+def mapping(**changes: Any) -> Break:
+    return lambda here: here.mappings["id-Orders"].update(changes)
+
+
+def variables(here: Deployment) -> dict[str, str]:
+    found: dict[str, str] = here.functions["sync"]["Environment"]["Variables"]
+    return found
+
+
+CASES: list[tuple[Break, str, str, str]] = [
+    (mapping(FilterCriteria=FILTER), "mapping of Orders", "without a trace", "--filter-criteria"),
+    (
+        mapping(FilterCriteriaError={"ErrorCode": "x"}),
+        *("mapping of Orders", "has a filter", "--uuid id-Orders; then adminview verify"),
+    ),
+    (
+        lambda h: variables(h).pop("ADMINVIEW_WHERE"),
+        *("function SyncFunction", "it is not told ADMINVIEW_WHERE", restore(SYNC)),
+    ),
+    (
+        lambda h: variables(h).update({QUEUE: "secret", MODEL: "secret"}),
+        *("function SyncFunction", f"{QUEUE}, {MODEL}: set to something else", restore(SYNC)),
+    ),
+    (
+        lambda h: h.functions["sync"].pop("Environment"),
+        *("function SyncFunction", f"{QUEUE}, {MODEL}, ADMINVIEW_WHERE", restore(SYNC)),
+    ),
+    (lambda h: variables(h).update(ADMINVIEW_WHERE="there", MORE="x"), "", "", ""),
+    (
+        lambda h: h.targets.update({"replay-rule": []}),
+        *("schedule ReplayRule", "it asks nobody to run replay", restore(RECOVERY)),
+    ),
+    (
+        lambda h: h.targets.update({"replay-rule": [{"Arn": "arn:another"}]}),
+        *("schedule ReplayRule", "it asks nobody to run replay", restore(RECOVERY)),
+    ),
+    (
+        lambda h: h.callers.clear(),
+        *("callers of ApiFunction", f"apigateway.amazonaws.com ({OURS}) may", restore(API)),
+    ),
+    (
+        lambda h: h.callers.update(api=[caller(OURS, "s3.amazonaws.com")]),
+        *("callers of ApiFunction", "may not call it", restore(API)),
+    ),
+    (
+        lambda h: h.callers.update(api=[caller(OF_ANOTHER)]),
+        *("callers of ApiFunction", "may not call it", restore(API)),
+    ),
+    (
+        lambda h: h.callers.update(api=[{**caller(OURS), "Effect": "Deny"}]),
+        *("callers of ApiFunction", "may not call it", restore(API)),
+    ),
+    (lambda h: h.callers["api"].insert(0, {"Principal": "*"}), "", "", ""),
+    (lambda h: h.topics.clear(), "topic Alarms", "it is gone", restore(WATCH)),
+]
+
+
+@pytest.mark.parametrize(("change", "name", "seen", "do"), CASES)
+def test_what_is_lost_or_beside_is_a_problem_and_what_makes_no_difference_is_none(
+    here: Deployment, change: Break, name: str, seen: str, do: str
+) -> None:
+    change(here)
+    faulty = [one for one in here.examine().values() if one.state is not State.OK]
+    assert [(one.name, one.state) for one in faulty] == ([(name, State.PROBLEM)] if name else [])
+    for one in faulty:
+        assert seen in one.seen
+        assert do in " ".join(one.do)
+        assert "secret" not in json.dumps(one.data())
+
+
+def test_that_nobody_has_subscribed_is_told_and_is_no_fault(here: Deployment) -> None:
+    here.topics[TOPIC]["SubscriptionsConfirmed"] = "0"
+    found = here.examine()["topic Alarms"]
+    assert found.state is State.OK
+    assert "nobody is subscribed yet: aws sns subscribe --topic-arn" in found.seen
+
+
+def test_variables_that_nobody_may_decrypt_are_unknown(here: Deployment) -> None:
+    here.functions["sync"]["Environment"] = UNREADABLE
+    found = here.examine()["function SyncFunction"]
+    assert (found.state, found.do) == (
+        State.UNKNOWN,
+        ("let whoever runs this call kms:Decrypt",),
+    )
+    assert "secret" not in found.seen
+
+
+@pytest.mark.parametrize(
+    ("call", "name", "permission"),
+    [
+        ("list_targets_by_rule", "schedule ReplayRule", "events:ListTargetsByRule"),
+        ("get_policy", "callers of ApiFunction", "lambda:GetPolicy"),
+        ("get_topic_attributes", "topic Alarms", "sns:GetTopicAttributes"),
+    ],
+)
+def test_what_may_not_be_asked_is_unknown(
+    here: Deployment, call: str, name: str, permission: str
+) -> None:
+    here.refused[call] = refusal("AccessDenied", call, 403)
+    faulty = [one for one in here.examine().values() if one.state is not State.OK]
+    assert [(one.name, one.state, one.do) for one in faulty] == [
+        (name, State.UNKNOWN, (f"let whoever runs this call {permission}",))
+    ]
+
+
+def test_a_schedule_that_is_off_is_a_problem_though_its_targets_are_not_told(
+    here: Deployment,
+) -> None:
+    here.refused["list_targets_by_rule"] = refusal("AccessDenied", "ListTargetsByRule", 403)
+    here.rules["replay-rule"]["State"] = "DISABLED"
+    assert here.examine()["schedule ReplayRule"].state is State.PROBLEM
+
+
+def test_what_was_added_to_a_role_is_removed_by_name_since_no_deployment_does(
+    here: Deployment,
+) -> None:
+    more = {"Effect": "Allow", "Action": "s3:*", "Resource": "*"}
+    here.roles["sync-role"]["Extra"] = {"Statement": more}
+    here.attached.append("arn:aws:iam::aws:policy/AdministratorAccess")
+    found: Finding = here.examine()["role Role"]
+    assert found.state is State.WARNING
+    assert "policy Extra was added by hand: s3:* on *" in found.seen
+    role, arn = "--role-name sync-role", "arn:aws:iam::aws:policy/AdministratorAccess"
+    assert found.do == (
+        f"aws iam delete-role-policy {role} --policy-name Extra",
+        f"aws iam detach-role-policy {role} --policy-arn {arn}",
+    )
+
+
+def test_what_was_added_to_a_policy_of_ours_is_taken_back_by_a_deployment(
+    here: Deployment,
+) -> None:
+    here.policy().append({"Effect": "Allow", "Action": "s3:*", "Resource": "*"})
+    assert here.examine()["role Role"].do == (restore(SYNC),)
