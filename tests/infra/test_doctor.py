@@ -6,10 +6,14 @@ from typing import Any
 
 import pytest
 
+from cli.doctoring import callers
+from cli.doctoring.asking import Aws
+from cli.doctoring.callers import PERMISSION
 from cli.doctoring.grants import declared_grants
 from cli.doctoring.mappings import MAPPING, ON_FAILURE, expected_settings
 from cli.doctoring.references import resolve
 from cli.doctoring.roles import ROLE
+from cli.doctoring.schedules import RULE
 from cli.doctoring.site import PARTS, Part, Resource, Site
 from cli.evolution.stacks import FUNCTION, Stack
 from lambdas.model.delivery import Delivery
@@ -78,6 +82,24 @@ def test_each_function_has_a_role_that_can_be_named(site: Site) -> None:
     for part, function in site.of(FUNCTION):
         found = resolve(function.properties["Role"], part, site)
         assert found.startswith("arn:aws:iam::111122223333:role/"), function.id
+
+
+def test_each_permission_is_looked_at_with_the_function_it_is_for(site: Site) -> None:
+    asked = {str(one.properties["FunctionName"]) for _, one in site.of(PERMISSION)}
+    assert asked
+    assert len([*callers.checks(Aws(), site)]) == len(asked)
+
+
+def test_each_schedule_has_a_function_that_can_be_named(site: Site) -> None:
+    rules = [*site.of(RULE)]
+    assert rules
+    for part, rule in rules:
+        (target,) = rule.properties["Targets"]
+        assert ":function:" in resolve(target["Arn"], part, site), rule.id
+
+
+def test_mappings_are_deployed_without_a_filter(site: Site) -> None:
+    assert [one.id for _, one in site.of(MAPPING) if "FilterCriteria" in one.properties] == []
 
 
 def test_mappings_are_expected_to_be_set_by_the_rules_of_delivery(dev: Assembly) -> None:
