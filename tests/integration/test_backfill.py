@@ -20,7 +20,7 @@ from tests.bulk_lab import (
 
 # As many as `make scale` says: 20,000 take minutes on moto, which looks through a whole table for
 # every page and every owner.
-ITEMS = int(os.environ.get("ADMINVIEW_ITEMS", "1000"))
+ITEMS = int(os.environ.get("ADMINVIEW_ITEMS", "2000"))
 SEGMENTS = 2
 RUN = "backfill/Users"
 

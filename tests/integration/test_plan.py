@@ -132,6 +132,7 @@ STEPS = [
         "leave orders-of-product on ByProduct meanwhile; end notes-of-order, users-of-city"
     ),
     "deploy the views: the sync function, and those that repair",
+    "deploy the alarms and the dashboard",
     "wait 20 seconds",
     "backfill Orders",
     "backfill Users",
