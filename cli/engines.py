@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
-from logging import ERROR, getLogger
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, Any
@@ -25,6 +24,7 @@ from botocore.exceptions import ClientError, HTTPClientError
 from botocore.exceptions import ConnectionError as UnreachableError
 from botocore.session import Session
 
+from cli.moto_server import HOST, moto_server
 from lambdas.model.errors import AdminViewError
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodbstreams import DynamoDBStreamsClient
     from mypy_boto3_sqs import SQSClient
 
-HOST = "127.0.0.1"
 REGION = "us-east-1"
 # One for all: DynamoDB Local keeps separate tables per access key and region.
 ACCESS_KEY, SECRET_KEY = "local", "local"
@@ -80,16 +79,8 @@ class Engine:
 @contextmanager
 def moto_engine() -> Iterator[Engine]:
     """Run moto in this process."""
-    from moto.server import ThreadedMotoServer  # noqa: PLC0415 - takes a second; only when used
-
-    getLogger("werkzeug").setLevel(ERROR)  # it would log every request
-    server = ThreadedMotoServer(ip_address=HOST, port=0, verbose=False)
-    server.start()
-    try:
-        url = "http://{}:{}".format(*server.get_host_and_port())
+    with moto_server() as url:
         yield Engine(EngineName.MOTO, dynamodb_url=url, sqs_url=url)
-    finally:
-        server.stop()
 
 
 @contextmanager

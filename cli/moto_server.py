@@ -1,0 +1,54 @@
+"""moto as a server in this process, with DynamoDB's promise that a write taken is a write kept.
+
+moto's tables are dictionaries without a lock: of two writes at once that open the same
+partition, one may be lost. So its DynamoDB takes one request at a time. Its queues do not: one
+that waits for a message must not hold up who would send it.
+"""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from logging import ERROR, getLogger
+from threading import Lock, Thread
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
+
+HOST = "127.0.0.1"
+ONE_AT_A_TIME = Lock()  # of the process, as moto's state is
+
+
+@contextmanager
+def moto_server() -> Iterator[str]:
+    """Run moto on a free port, and give its address."""
+    # They take a second; only when used.
+    from moto.moto_server.werkzeug_app import (  # noqa: PLC0415
+        DomainDispatcherApplication,
+        MotoRequestHandler,
+        create_backend_app,
+    )
+    from werkzeug.serving import make_server  # noqa: PLC0415
+
+    getLogger("werkzeug").setLevel(ERROR)  # it would log every request
+    app = in_turn(DomainDispatcherApplication(create_backend_app))
+    server = make_server(HOST, 0, app, threaded=True, request_handler=MotoRequestHandler)
+    thread = Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://{HOST}:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def in_turn(app: "WSGIApplication") -> "WSGIApplication":
+    """Let one request at a time into DynamoDB and its streams."""
+
+    def answer(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
+        if not environ.get("HTTP_X_AMZ_TARGET", "").startswith("DynamoDB"):
+            return app(environ, start_response)
+        with ONE_AT_A_TIME:
+            return app(environ, start_response)
+
+    return answer

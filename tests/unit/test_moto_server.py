@@ -1,0 +1,55 @@
+"""moto as we run it: its DynamoDB takes one request at a time, its queues as many as come."""
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier, BrokenBarrierError
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cli.engines import moto_engine
+from cli.moto_server import ONE_AT_A_TIME, in_turn
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIEnvironment
+
+
+def ignored(*_: object) -> Callable[[bytes], object]:
+    raise AssertionError
+
+
+@pytest.mark.parametrize(
+    ("target", "together"),
+    [
+        ("DynamoDB_20120810.PutItem", False),
+        ("DynamoDBStreams_20120810.GetRecords", False),
+        ("AmazonSQS.ReceiveMessage", True),
+        ("", True),
+    ],
+)
+def test_only_requests_to_dynamodb_wait_for_each_other(target: str, *, together: bool) -> None:
+    barrier = Barrier(2)
+
+    def meets(_: "WSGIEnvironment", __: "StartResponse") -> Iterable[bytes]:
+        try:
+            barrier.wait(timeout=10 if together else 0.2)
+        except BrokenBarrierError:
+            return [b"alone"]
+        return [b"together"]
+
+    app = in_turn(meets)
+    with ThreadPoolExecutor(2) as pool:
+        calls = [pool.submit(app, {"HTTP_X_AMZ_TARGET": target}, ignored) for _ in range(2)]
+        answers = {b"".join(call.result()) for call in calls}
+    assert answers == {b"together" if together else b"alone"}
+
+
+def test_the_engine_lets_its_requests_in_one_by_one() -> None:
+    with moto_engine() as engine, ThreadPoolExecutor(1) as pool:
+        tables = engine.dynamodb().list_tables  # made before, as making one takes a while
+        tables()
+        with ONE_AT_A_TIME:
+            call = pool.submit(tables)
+            with pytest.raises(TimeoutError):
+                call.result(timeout=0.5)
+        assert call.result()["TableNames"] == []
