@@ -16,6 +16,7 @@ class Write:
     attributes: Attributes | None
     first: int  # position of the first record of the batch that has a say in this row
     last: int  # and of the last
+    text: str | None = None  # the attributes in JSON, where they have been spelled already
 
 
 class Fold:
