@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any, cast
 
 import pytest
@@ -22,7 +23,7 @@ from lambdas.repair.target import Target
 from tests.events import image
 
 things = Source("Things", partition_key="id")
-SOON = Deadline.after(60)
+SOON = Deadline(inf)  # a slow machine is no failure
 
 
 @view(things)
