@@ -10,7 +10,8 @@ from lambdas.aws.deadline import Deadline
 from lambdas.aws.scan import BulkReader
 from lambdas.model import Attribute, Index, Migration, Registry
 from lambdas.model.errors import RecordError
-from lambdas.model.row import Attributes, row_size
+from lambdas.model.row import Attributes
+from lambdas.model.size import row_size
 from lambdas.model.write_units import Units, write_units
 from lambdas.pipeline.complete import complete
 from lambdas.pipeline.decode import Route

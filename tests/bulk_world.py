@@ -17,7 +17,8 @@ from lambdas.bulk.runs import Bulk
 from lambdas.bulk.segment import Record, Segment
 from lambdas.bulk.worker import Worker
 from lambdas.model import Registry
-from lambdas.model.row import ROW_LIMIT, RowKey, provenance
+from lambdas.model.row import RowKey, provenance
+from lambdas.model.size import ROW_LIMIT
 from lambdas.pipeline.derive import derive
 from tests.events import image
 from tests.fakes import NO_WAIT, TABLE, FakeQueue, refusal

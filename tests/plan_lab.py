@@ -32,7 +32,8 @@ from lambdas.bulk.runs import Bulk, make_bulk
 from lambdas.model import Registry
 from lambdas.model.errors import BeingBuiltError, QuestionError
 from lambdas.model.item import encode
-from lambdas.model.row import ROW_LIMIT, VIEW_TABLE, Attributes, RowKey
+from lambdas.model.row import VIEW_TABLE, Attributes, RowKey
+from lambdas.model.size import ROW_LIMIT
 from lambdas.pipeline.derive import derive
 from tests.plan_deployer import LocalDeployer
 

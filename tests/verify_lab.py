@@ -18,7 +18,8 @@ from lambdas.aws.budget import Budget
 from lambdas.aws.deadline import Deadline
 from lambdas.aws.settings import Settings
 from lambdas.model import Item, Registry, Row, Source, number, view
-from lambdas.model.row import ROW_LIMIT, RowKey, provenance
+from lambdas.model.row import RowKey, provenance
+from lambdas.model.size import ROW_LIMIT
 from lambdas.pipeline.derive import derive
 from lambdas.repair.verify.run import Run
 from lambdas.repair.verify.scope import Scope

@@ -17,7 +17,8 @@ from zlib import compress, decompressobj
 from lambdas.model.attribute import PK, Attribute
 from lambdas.model.errors import QuestionError
 from lambdas.model.item import AttributeValue
-from lambdas.model.row import PARTITION_LIMIT, SORT_LIMIT, Attributes
+from lambdas.model.row import Attributes
+from lambdas.model.size import PARTITION_LIMIT, SORT_LIMIT
 
 VERSION = 3
 MARK = 12  # bytes of the checksum, and of the question's mark

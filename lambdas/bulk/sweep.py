@@ -20,7 +20,8 @@ from lambdas.aws.together import together
 from lambdas.bulk.failures import Failures
 from lambdas.bulk.segment import Segment
 from lambdas.model.errors import RecordError
-from lambdas.model.row import ROW_LIMIT, Attributes, RowKey
+from lambdas.model.row import Attributes, RowKey
+from lambdas.model.size import ROW_LIMIT
 from lambdas.pipeline.decode import Route
 from lambdas.pipeline.derive import derive
 from lambdas.repair.reconcile import Reconciler

@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 from zlib import crc32
 
 from lambdas.model.attribute import PK, Attribute, Spec, attributes, number
 from lambdas.model.errors import DeclarationError, RowError
 from lambdas.model.item import AttributeValue, encode
+from lambdas.model.size import PARTITION_LIMIT, SORT_LIMIT, check_key, fits
 
 # All set by DynamoDB.
 INDEX_NAME = re.compile(r"[A-Za-z0-9_.-]{3,255}")
@@ -38,6 +39,10 @@ class Index:
     all_because: str
     shards: int
     shards_were: int
+    # What follows from the above, kept because every row asks for it.
+    shard: Attribute | None = field(repr=False, compare=False)
+    # Name, type and greatest size of each key attribute that a view gives a row.
+    _places: tuple[tuple[str, str, int], ...] = field(repr=False, compare=False)
 
     local: ClassVar[bool] = False
 
@@ -55,7 +60,7 @@ class Index:
         if isinstance(include, str):
             msg = f"index {name!r}: include is a list, as in include=[{include!r}]"
             raise DeclarationError(msg)
-        for field, value in {
+        for one, value in {
             "name": name,
             "partition": attributes(partition),
             "sort": attributes(sort),
@@ -64,10 +69,14 @@ class Index:
             "shards": shards,
             "shards_were": shards_were,
         }.items():
-            object.__setattr__(self, field, value)
+            object.__setattr__(self, one, value)
+        object.__setattr__(self, "shard", self._shard())
         for problem in self._problems():
             msg = f"index {name!r}: {problem}"
             raise DeclarationError(msg)
+        limits = (PARTITION_LIMIT, SORT_LIMIT)
+        places = [(one.name, one.type, limits[one in self.sort]) for one in self.entry_key]
+        object.__setattr__(self, "_places", tuple(places))
 
     @staticmethod
     def from_shape(shape: Mapping[str, Any]) -> "Index":
@@ -99,9 +108,8 @@ class Index:
         """The key attributes that a view gives a row."""
         return self.key
 
-    @property
-    def shard(self) -> Attribute | None:
-        """The partition attribute that tells shards apart, if there are several."""
+    def _shard(self) -> Attribute | None:
+        """Name the partition attribute that tells shards apart, if there are several."""
         several = isinstance(self.shards_read, int) and self.shards_read > 1
         return number(f"_{self.name}_shard") if several else None
 
@@ -140,17 +148,15 @@ class Index:
 
     def __call__(self, *values: object) -> "IndexEntry":
         """Give a row its place in this index: one value per key attribute, in order."""
-        if len(values) != len(self.entry_key):
+        if len(values) != len(self._places):
             names = ", ".join(attribute.name for attribute in self.entry_key)
             msg = f"index {self.name!r} is keyed by ({names}); {len(values)} values were given"
             raise RowError(msg)
-        return IndexEntry(
-            self,
-            {
-                attribute.name: self._key_value(attribute, value)
-                for attribute, value in zip(self.entry_key, values, strict=True)
-            },
-        )
+        keys: dict[str, AttributeValue] = {}
+        for (name, type_, limit), value in zip(self._places, values, strict=True):
+            plain = type_ == "S" and fits(value, limit)
+            keys[name] = {"S": value} if plain else self._key_value(name, type_, limit, value)
+        return IndexEntry(self, keys)
 
     def shape(self) -> dict[str, Any]:
         """Describe the index as plain data, for the model's fingerprint."""
@@ -165,14 +171,15 @@ class Index:
             **({"local": True} if self.local else {}),
         }
 
-    def _key_value(self, attribute: Attribute, value: object) -> AttributeValue:
+    def _key_value(self, name: str, type_: str, limit: int, value: object) -> AttributeValue:
         encoded = encode(value)
-        if encoded.keys() != {attribute.type}:
+        if type_ not in encoded:
             msg = (
-                f"index {self.name!r} declares {attribute.name!r} as {attribute.type}; "
+                f"index {self.name!r} declares {name!r} as {type_}; "
                 f"the view gave {next(iter(encoded))}"
             )
             raise RowError(msg)
+        check_key(name, encoded, limit)
         return encoded
 
     def _shard_problems(self) -> Iterator[str]:

@@ -50,7 +50,8 @@ class Item(Mapping[str, Any]):
         value = self._image.get(name)
         if value is None:
             raise MissingAttributeError(name)
-        return decode(value)
+        text = value.get("S")  # most are text
+        return decode(value) if text is None else text
 
     def __iter__(self) -> Iterator[str]:
         """Go over the attribute names."""
@@ -130,6 +131,8 @@ def spelled(number: Decimal) -> str:
 
 def encode(value: object) -> AttributeValue:
     """Turn a Python value into DynamoDB JSON."""
+    if quick := QUICK_ENCODERS.get(type(value)):
+        return quick(value)
     for kind, encoder in ENCODERS:
         if isinstance(value, kind):
             return encoder(value)
@@ -182,3 +185,8 @@ ENCODERS: tuple[tuple[Any, Callable[[Any], AttributeValue]], ...] = (
     (list | tuple, lambda value: {"L": [encode(element) for element in value]}),
     (set | frozenset, _encode_set),
 )
+# The same for what most values are: to look a type up is quicker than to try them in turn.
+QUICK_ENCODERS: dict[type, Callable[[Any], AttributeValue]] = {
+    usual: next(encoder for kind, encoder in ENCODERS if issubclass(usual, kind))
+    for usual in (Wire, str, bool, int, Decimal, type(None), bytes, Item, dict, list, set)
+}

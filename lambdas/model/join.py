@@ -6,7 +6,8 @@ from typing import Any
 
 from lambdas.model.attribute import PK, SK
 from lambdas.model.index import Index
-from lambdas.model.row import PARTITION_LIMIT, RESERVED, SORT_LIMIT, RowKey
+from lambdas.model.row import RESERVED, RowKey
+from lambdas.model.size import PARTITION_LIMIT, SORT_LIMIT
 from lambdas.model.template import Template, parameters
 from lambdas.model.template import problems as template_problems
 

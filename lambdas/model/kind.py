@@ -42,10 +42,9 @@ def kind(
         if condition is not None
     ]
 
-    def applies(item: Item) -> bool:
-        return all(condition(item) for condition in conditions)
-
-    return applies
+    if len(conditions) <= 1:
+        return conditions[0] if conditions else lambda _: True
+    return lambda item: all(condition(item) for condition in conditions)
 
 
 def _sort_key_begins(source: Source, prefix: str) -> Predicate:

@@ -17,7 +17,8 @@ from lambdas.model.fingerprint import fingerprint
 from lambdas.model.item import AttributeValue, Image, Item, encode
 from lambdas.model.kind import Predicate, kind
 from lambdas.model.pattern import NAME
-from lambdas.model.row import ROW_LIMIT, Attributes, row_size
+from lambdas.model.row import Attributes
+from lambdas.model.size import ROW_LIMIT, row_size
 from lambdas.model.source import Source
 from lambdas.model.update import Update
 

@@ -11,7 +11,8 @@ from lambdas.model.index import Index
 from lambdas.model.item import AttributeValue, order
 from lambdas.model.join import Join
 from lambdas.model.key_rules import Comparison, Given, KeyRules, Range
-from lambdas.model.row import DATA, PARTITION_LIMIT, SORT_LIMIT, size_of
+from lambdas.model.row import DATA
+from lambdas.model.size import PARTITION_LIMIT, SORT_LIMIT, size_of
 from lambdas.model.template import Template, fill, parameters, several
 
 BOUNDS = "ab"  # the marks of the two values of a range

@@ -1,16 +1,14 @@
 """A row of AdminViewTable, and the checks it must pass before it is sent."""
 
-from base64 import b64decode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
-from json import dumps
 from typing import Any, TypeAlias
 
 from lambdas.model.attribute import PK, SK, Attribute
 from lambdas.model.errors import RowError
 from lambdas.model.index import Index, IndexEntry
 from lambdas.model.item import AttributeValue, Item, Wire, encode
+from lambdas.model.size import PARTITION_LIMIT, SORT_LIMIT, check_key, fits
 
 VIEW_TABLE = "AdminViewTable"  # a deployment may put a prefix before it
 DATA = "data"
@@ -21,10 +19,6 @@ RESERVED = frozenset({PK.name, SK.name, DATA, *PROVENANCE})
 
 # Every row is in it once, and its keys never change: it finds all rows of one source item.
 OWNER_INDEX = Index("Owner", partition=OWNER)
-
-# All set by DynamoDB, in bytes.
-ROW_LIMIT = 400 * 1024
-PARTITION_LIMIT, SORT_LIMIT = 2048, 1024
 
 RowKey: TypeAlias = tuple[str, str]
 Attributes: TypeAlias = dict[str, AttributeValue]
@@ -49,10 +43,11 @@ class Row:
 
         *owner* names its item, if it has a place in an index that is sharded by it.
         """
-        attributes: Attributes = {
-            PK.name: _key_text(PK, self.pk, PARTITION_LIMIT),
-            SK.name: _key_text(SK, self.sk, SORT_LIMIT),
-        }
+        if not fits(self.pk, PARTITION_LIMIT):
+            _check_text(PK, self.pk, PARTITION_LIMIT)
+        if not fits(self.sk, SORT_LIMIT):
+            _check_text(SK, self.sk, SORT_LIMIT)
+        attributes: Attributes = {PK.name: {"S": self.pk}, SK.name: {"S": self.sk}}
         for entry in self.indexes:
             _place(attributes, entry)
             if shard := entry.index.shard:
@@ -83,77 +78,19 @@ def provenance(owner: str, sequence: str, at: float, model: str) -> Attributes:
     }
 
 
-def check_size(attributes: Attributes, room: int) -> None:
-    """Refuse a row of more than *room* bytes."""
-    # JSON is never shorter than what DynamoDB counts, and far quicker to measure.
-    if len(dumps(attributes)) > room and (size := row_size(attributes)) > room:
-        msg = f"the row takes {size} bytes, and there is room for {room}"
-        raise RowError(msg)
-
-
-def row_size(attributes: Attributes) -> int:
-    """Count the bytes of a row: its names and its values."""
-    return sum(len(name.encode()) + size_of(value) for name, value in attributes.items())
-
-
-def size_of(value: AttributeValue) -> int:
-    """Count the bytes of a value as DynamoDB's documentation does."""
-    ((kind, content),) = value.items()
-    match kind:
-        case "S":
-            size = len(content.encode())
-        case "N":
-            size = _number_size(content)
-        case "B":
-            size = len(b64decode(content))
-        case "M":
-            size = 3 + sum(len(name.encode()) + 1 + size_of(one) for name, one in content.items())
-        case "L":
-            size = 3 + sum(1 + size_of(element) for element in content)
-        case "SS" | "NS" | "BS":
-            size = sum(size_of({kind[0]: element}) for element in content)
-        case _:  # BOOL and NULL
-            size = 1
-    return size
-
-
-def _number_size(digits: str) -> int:
-    """Count a byte per two digits, paired from the decimal point, one more, and one for a minus."""
-    number = Decimal(digits)
-    _, figures, exponent = number.as_tuple()
-    assert isinstance(exponent, int)
-    text = "".join(map(str, figures))
-    significant = text.strip("0")
-    exponent += len(text) - len(text.rstrip("0"))
-    pairs = (len(significant) + exponent % 2 + 1) // 2 if significant else 0
-    return pairs + 1 + number.is_signed()
-
-
-def _key_text(attribute: Attribute, value: object, limit: int) -> AttributeValue:
+def _check_text(attribute: Attribute, value: object, limit: int) -> None:
     if not isinstance(value, str):
         msg = f"{attribute.name} of a row is text; the view gave {type(value).__name__}"
         raise RowError(msg)
-    encoded = {"S": value}
-    _check_key(attribute.name, encoded, limit)
-    return encoded
-
-
-def _check_key(name: str, value: AttributeValue, limit: int) -> None:
-    size = size_of(value)
-    if not 0 < size <= limit:
-        msg = f"key attribute {name!r} takes {size} bytes; DynamoDB takes 1 to {limit}"
-        raise RowError(msg)
+    check_key(attribute.name, {"S": value}, limit)
 
 
 def _place(attributes: Attributes, entry: IndexEntry) -> None:
     """Give a row its keys in one index."""
-    for attribute in entry.index.entry_key:
-        value = entry.values[attribute.name]
-        limit = PARTITION_LIMIT if attribute in entry.index.partition else SORT_LIMIT
-        _check_key(attribute.name, value, limit)
-        if attributes.setdefault(attribute.name, value) != value:
+    for name, value in entry.values.items():
+        if attributes.setdefault(name, value) != value:
             msg = (
-                f"index {entry.index.name!r} gives {attribute.name!r} a second value: "
+                f"index {entry.index.name!r} gives {name!r} a second value: "
                 "another index of this row is keyed by the same attribute"
             )
             raise RowError(msg)
@@ -166,7 +103,12 @@ def _document(data: Mapping[str, Any] | Wire) -> AttributeValue:
     elif isinstance(data, Item):
         document = data.whole().value
     else:
-        document = {"M": {name: encode(value) for name, value in data.items()}}
+        document = {
+            "M": {
+                name: value.value if type(value) is Wire else encode(value)
+                for name, value in data.items()
+            }
+        }
     if document.keys() != {"M"}:
         msg = f"a row's data is a map; the view gave {next(iter(document))}"
         raise RowError(msg)

@@ -62,7 +62,11 @@ class Source:
 
     def owner(self, image: Image) -> str:
         """Name one item of this source: ``Orders/user-123/2025-03-01#2121195``."""
-        values = [value for typed in self.key_of(image).values() for value in typed.values()]
+        return self.owner_of(self.key_of(image))
+
+    def owner_of(self, key: dict[str, AttributeValue]) -> str:
+        """Name the item that has a key, in the order and with the types declared."""
+        values = [value for typed in key.values() for value in typed.values()]
         owner = "/".join([self.name, *(_escape(value) for value in values)])
         if len(owner.encode()) > OWNER_LIMIT:
             msg = (

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 
 from lambdas.model.attribute import PK, SK
 from lambdas.model.index import Index
-from lambdas.model.row import Attributes, row_size
+from lambdas.model.row import Attributes
+from lambdas.model.size import row_size
 
 UNIT = 1024  # bytes
 KEY = (PK.name, SK.name)

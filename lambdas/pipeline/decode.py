@@ -91,10 +91,11 @@ def _read(record: StreamRecord, route: Route) -> Change:
             "the stream's view type must be NEW_AND_OLD_IMAGES"
         )
         raise UnreadableRecordError(msg)
+    key = route.source.key_of(change["Keys"])
     return Change(
         route=route,
-        key=route.source.key_of(change["Keys"]),
-        owner=route.source.owner(change["Keys"]),
+        key=key,
+        owner=route.source.owner_of(key),
         before=before,
         after=after,
         sequence=str(change["SequenceNumber"]),

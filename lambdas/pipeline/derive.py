@@ -6,7 +6,8 @@ from functools import partial
 
 from lambdas.model.errors import RowError
 from lambdas.model.item import Image, Item
-from lambdas.model.row import Attributes, RowKey, check_size
+from lambdas.model.row import Attributes, RowKey
+from lambdas.model.size import check_size
 from lambdas.model.view import View
 from lambdas.pipeline.blame import blame
 
@@ -22,8 +23,11 @@ class Rows:
 NO_ROWS = Rows({}, claimed=False)
 
 
-def derive(views: Iterable[View], image: Image | None, *, room: int) -> Rows:
-    """Derive the rows of one item, each of at most *room* bytes, or raise a RecordError."""
+def derive(views: Iterable[View], image: Image | None, *, room: int | None) -> Rows:
+    """Derive the rows of one item, each of at most *room* bytes, or raise a RecordError.
+
+    Without *room*, whoever asks looks at the sizes, or does not need to.
+    """
     if image is None:
         return NO_ROWS
     item = Item(image)
@@ -42,11 +46,16 @@ def derive(views: Iterable[View], image: Image | None, *, room: int) -> Rows:
 
 
 def _add_rows(
-    rows: dict[RowKey, Attributes], view: View, item: Item, owner: Callable[[], str], room: int
+    rows: dict[RowKey, Attributes],
+    view: View,
+    item: Item,
+    owner: Callable[[], str],
+    room: int | None,
 ) -> None:
     for row in view(item):
         attributes = row.attributes(owner)
-        check_size(attributes, room)
+        if room is not None:
+            check_size(attributes, room)
         if rows.setdefault(row.key, attributes) is not attributes:
             msg = "two rows of one item have the same PK and SK"
             raise RowError(msg)

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from lambdas.model.errors import OwnershipError
 from lambdas.model.row import Attributes, RowKey
 
+NO_TEXTS: Mapping[RowKey, str] = {}
+
 
 @dataclass(slots=True)
 class Write:
@@ -31,15 +33,21 @@ class Fold:
     def __len__(self) -> int:
         return len(self._writes)
 
-    def add(self, position: int, owner: str, changes: Mapping[RowKey, Attributes | None]) -> None:
+    def add(
+        self,
+        position: int,
+        owner: str,
+        changes: Mapping[RowKey, Attributes | None],
+        texts: Mapping[RowKey, str] = NO_TEXTS,
+    ) -> None:
         """Let one record overrule the earlier ones; all of its rows, or none."""
         self._check_owner(owner, changes)
         for key, attributes in changes.items():
-            write = self._writes.get(key)
+            write, text = self._writes.get(key), texts.get(key)
             if write is None:
-                self._writes[key] = Write(key, owner, attributes, position, position)
+                self._writes[key] = Write(key, owner, attributes, position, position, text)
             else:
-                write.attributes, write.last = attributes, position
+                write.attributes, write.text, write.last = attributes, text, position
 
     def is_anothers(self, key: RowKey, owner: str) -> bool:
         """Tell whether an item other than *owner* has a say in a row."""

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 
 from lambdas.model.errors import RecordError
-from lambdas.model.row import ROW_LIMIT, Attributes, RowKey, row_size
+from lambdas.model.row import Attributes, RowKey
+from lambdas.model.size import ROW_LIMIT, row_size, spell
 from lambdas.pipeline.decode import Change, Route, StreamRecord, decode, sequence_of, table_of
 from lambdas.pipeline.derive import NO_ROWS, Rows, derive
 from lambdas.pipeline.diff import diff
@@ -74,41 +75,49 @@ def _source_of(record: StreamRecord, routes: Mapping[str, Route]) -> str:
 
 def _add(batch: Batch, position: int, change: Change) -> Fate:
     """Add one change to the batch."""
-    provenance = change.provenance(batch.model)
-    room = ROW_LIMIT - row_size(provenance)
-    before, unreadable = _derive_before(change, room)
-    touched = set(before.rows)
+    before, unreadable = _derive_before(change)
+    after = NO_ROWS
     try:
-        after = derive(change.route.views, change.after, room=room)
-        touched.update(after.rows)
-        changes = _stamped(diff(before.rows, after.rows), provenance)
-        batch.writes.add(position, change.owner, changes)
+        after = derive(change.route.views, change.after, room=None)
+        changes = diff(before.rows, after.rows)
+        stamped, texts = _stamp(changes, change, batch.model) if changes else ({}, {})
+        batch.writes.add(position, change.owner, stamped, texts)
     except RecordError as error:
         # A repair may delete what a letter names: never a row that another item claims.
+        touched = {*before.rows, *after.rows}
         own = [key for key in touched if not batch.writes.is_anothers(key, change.owner)]
         batch.set_aside(position, change, error, own)
         return Fate.SET_ASIDE
     if unreadable:
         # What the image before may have left in the view cannot be told from here.
-        batch.set_aside(position, change, unreadable, touched)
+        batch.set_aside(position, change, unreadable, after.rows)
         return Fate.WRITTEN if changes else Fate.SET_ASIDE
     if changes:
         return Fate.WRITTEN
     return Fate.UNCHANGED if before.claimed or after.claimed else Fate.UNCLAIMED
 
 
-def _derive_before(change: Change, room: int) -> tuple[Rows, RecordError | None]:
+def _derive_before(change: Change) -> tuple[Rows, RecordError | None]:
     try:
-        return derive(change.route.views, change.before, room=room), None
+        return derive(change.route.views, change.before, room=None), None
     except RecordError as error:
         return NO_ROWS, error
 
 
-def _stamped(
-    changes: dict[RowKey, Attributes | None], provenance: Attributes
-) -> dict[RowKey, Attributes | None]:
-    """Give the rows to be put their provenance."""
-    return {key: row and {**row, **provenance} for key, row in changes.items()}
+def _stamp(
+    changes: dict[RowKey, Attributes | None], change: Change, model: str
+) -> tuple[dict[RowKey, Attributes | None], dict[RowKey, str]]:
+    """Give the rows to be put their provenance, and spell them, or raise a RecordError."""
+    provenance = change.provenance(model)
+    stamped = {key: row and {**row, **provenance} for key, row in changes.items()}
+    try:
+        texts = {key: spell(row) for key, row in stamped.items() if row}
+        suspect = any(len(text) > ROW_LIMIT for text in texts.values())
+    except (RecursionError, TypeError, ValueError):
+        texts, suspect = {}, True
+    if suspect:  # derived again, each row is looked at, and an error names its view
+        derive(change.route.views, change.after, room=ROW_LIMIT - row_size(provenance))
+    return stamped, texts
 
 
 def sequence_at(records: Sequence[StreamRecord], position: int) -> str:

@@ -9,15 +9,8 @@ from json import dumps
 from lambdas.aws.deadline import Deadline
 from lambdas.model.errors import RecordError
 from lambdas.model.item import Image
-from lambdas.model.row import (
-    CHANGED_AT,
-    MODEL,
-    OWNER,
-    ROW_LIMIT,
-    SEQUENCE,
-    Attributes,
-    RowKey,
-)
+from lambdas.model.row import CHANGED_AT, MODEL, OWNER, SEQUENCE, Attributes, RowKey
+from lambdas.model.size import ROW_LIMIT
 from lambdas.model.view import View
 from lambdas.pipeline.decode import FAR_FUTURE, Route
 from lambdas.pipeline.derive import derive

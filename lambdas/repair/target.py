@@ -7,7 +7,8 @@ from decimal import Decimal
 
 from lambdas.model.errors import RowError, UnreadableRecordError
 from lambdas.model.item import AttributeValue, number_text
-from lambdas.model.row import PARTITION_LIMIT, SORT_LIMIT, RowKey, size_of
+from lambdas.model.row import RowKey
+from lambdas.model.size import PARTITION_LIMIT, SORT_LIMIT, size_of
 from lambdas.pipeline.decode import Route
 
 

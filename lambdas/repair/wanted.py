@@ -1,7 +1,8 @@
 """The rows that an item should have, by the views that are deployed."""
 
 from lambdas.model.item import Image
-from lambdas.model.row import RECONCILED, ROW_LIMIT, Attributes, RowKey, provenance, row_size
+from lambdas.model.row import RECONCILED, Attributes, RowKey, provenance
+from lambdas.model.size import ROW_LIMIT, row_size
 from lambdas.pipeline.decode import Route
 from lambdas.pipeline.derive import derive
 

@@ -11,7 +11,7 @@ from lambdas.asking.asker import MOST, PAGE
 from lambdas.asking.cursor import LENGTH_LIMIT as CURSOR_LIMIT
 from lambdas.model import AccessPattern, Registry
 from lambdas.model.attribute import PK, SK
-from lambdas.model.row import PARTITION_LIMIT, SORT_LIMIT
+from lambdas.model.size import PARTITION_LIMIT, SORT_LIMIT
 from lambdas.serving import paths
 from lambdas.serving.problems import BEING_BUILT
 from lambdas.serving.problems import TYPE as PROBLEM

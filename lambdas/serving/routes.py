@@ -17,7 +17,8 @@ from lambdas.aws.deadline import Deadline
 from lambdas.model import AccessPattern
 from lambdas.model.attribute import PK, SK
 from lambdas.model.errors import BeingBuiltError, ServiceError, kind_of
-from lambdas.model.row import PARTITION_LIMIT, PROVENANCE, SORT_LIMIT, Attributes, RowKey
+from lambdas.model.row import PROVENANCE, Attributes, RowKey
+from lambdas.model.size import PARTITION_LIMIT, SORT_LIMIT
 from lambdas.serving import paths
 from lambdas.serving.catalogue import catalogue
 from lambdas.serving.health import Pulse, health

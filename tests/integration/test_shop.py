@@ -13,7 +13,8 @@ from cli.local_cloud import LocalCloud
 from cli.show import plain
 from lambdas.model import AccessPattern
 from lambdas.model.item import decode
-from lambdas.model.row import ROW_LIMIT, Attributes
+from lambdas.model.row import Attributes
+from lambdas.model.size import ROW_LIMIT
 from lambdas.pipeline.derive import derive
 from tests.events import image
 from tests.shop import registry

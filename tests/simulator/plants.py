@@ -235,9 +235,10 @@ def checkpoint_after(monkeypatch: pytest.MonkeyPatch) -> None:
 def first_write_wins(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the first instead of the last write to a row."""
 
-    def add(self: Fold, position: int, owner: str, changes: Any) -> None:
+    def add(self: Fold, position: int, owner: str, changes: Any, texts: Any) -> None:
         for key, attributes in changes.items():
-            self._writes.setdefault(key, Write(key, owner, attributes, position, position))
+            write = Write(key, owner, attributes, position, position, texts.get(key))
+            self._writes.setdefault(key, write)
 
     monkeypatch.setattr(Fold, "add", add)
 

@@ -7,7 +7,7 @@ import pytest
 from bench.__main__ import measure, runtime
 from bench.endpoint import endpoint
 from bench.streams import ITEM_BYTES, NEUTRAL, ORDINARY, Load
-from lambdas.model.row import row_size
+from lambdas.model.size import row_size
 
 SMALL = 200  # records
 

@@ -16,7 +16,8 @@ from examples import Example, load, names
 from examples.__main__ import app
 from lambdas.model import AccessPattern, Index
 from lambdas.model.errors import DeclarationError, QuestionError
-from lambdas.model.row import OWNER_INDEX, ROW_LIMIT, Attributes, key_of
+from lambdas.model.row import OWNER_INDEX, Attributes, key_of
+from lambdas.model.size import ROW_LIMIT
 from lambdas.pipeline.derive import derive
 from tests.events import image
 

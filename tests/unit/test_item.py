@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from lambdas.model import Item, Wire
 from lambdas.model.errors import MissingAttributeError, RowError
 from lambdas.model.item import decode, encode
-from lambdas.model.row import check_size, row_size, size_of
+from lambdas.model.size import check_size, row_size, size_of
 
 BIG = "12345678901234567890123456789012345678"
 

@@ -209,9 +209,10 @@ def test_a_poison_record_never_stops_its_neighbours(steps: list[Step], data: st.
 
 
 def first_write_wins(monkeypatch: pytest.MonkeyPatch) -> None:
-    def add(self: Fold, position: int, owner: str, changes: Any) -> None:
+    def add(self: Fold, position: int, owner: str, changes: Any, texts: Any) -> None:
         for key, attributes in changes.items():
-            self._writes.setdefault(key, Write(key, owner, attributes, position, position))
+            write = Write(key, owner, attributes, position, position, texts.get(key))
+            self._writes.setdefault(key, write)
 
     monkeypatch.setattr(Fold, "add", add)
 

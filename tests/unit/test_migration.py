@@ -12,7 +12,7 @@ from lambdas.migrations import collect, migrations
 from lambdas.migrations.orders_delivery_date import delivery_date
 from lambdas.model import Item, Migration, Source, migration
 from lambdas.model.errors import DeclarationError, MigrationError, MissingAttributeError, ViewError
-from lambdas.model.row import ROW_LIMIT
+from lambdas.model.size import ROW_LIMIT
 from lambdas.model.update import EXPRESSION_LIMIT, Update
 from lambdas.pipeline.complete import complete
 from lambdas.pipeline.letter import reason_of

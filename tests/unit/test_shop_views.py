@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from lambdas.model.row import ROW_LIMIT
+from lambdas.model.size import ROW_LIMIT
 from lambdas.pipeline.derive import derive
 from tests.events import image
 from tests.shop import FAVOURITE, PAYMENT, PRODUCT, USER, order, registry

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from lambdas.model import Index, LocalIndex, number
-from lambdas.model.row import Attributes, row_size
+from lambdas.model.row import Attributes
+from lambdas.model.size import row_size
 from lambdas.model.write_units import Units, entry, write_units
 
 BY_SHELF = Index("ByShelf", partition="shelf", sort=number("place"), include=["data"])

@@ -14,7 +14,8 @@ from lambdas.model.errors import (
     kind_of,
 )
 from lambdas.model.item import Image
-from lambdas.model.row import ROW_LIMIT, RowKey
+from lambdas.model.row import RowKey
+from lambdas.model.size import ROW_LIMIT
 from lambdas.pipeline.decode import Route, StreamRecord, decode
 from lambdas.pipeline.derive import derive
 from lambdas.repair.replay.letters import BatchLetter, Letter, RecordLetter, open_letter

@@ -10,7 +10,8 @@ from typing import Any
 from lambdas.aws.streams import Stretch
 from lambdas.model.errors import AdminViewError, UnknownLetterError, kind_of
 from lambdas.model.item import AttributeValue
-from lambdas.model.row import PARTITION_LIMIT, SORT_LIMIT, RowKey
+from lambdas.model.row import RowKey
+from lambdas.model.size import PARTITION_LIMIT, SORT_LIMIT
 from lambdas.model.source import TABLE_NAME
 from lambdas.pipeline.decode import FAR_FUTURE, table_of
 from lambdas.pipeline.letter import KIND, reason_of

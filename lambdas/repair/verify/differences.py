@@ -9,7 +9,8 @@ from typing import Any
 
 from lambdas.model.errors import RecordError, kind_of
 from lambdas.model.item import Image
-from lambdas.model.row import OWNER, ROW_LIMIT, Attributes, RowKey
+from lambdas.model.row import OWNER, Attributes, RowKey
+from lambdas.model.size import ROW_LIMIT
 from lambdas.pipeline.decode import Route
 from lambdas.pipeline.derive import derive
 from lambdas.pipeline.letter import reason_of

@@ -8,7 +8,8 @@ from lambdas.aws.budget import Budget
 from lambdas.aws.deadline import Deadline
 from lambdas.model.errors import RecordError
 from lambdas.model.item import Image
-from lambdas.model.row import OWNER, Attributes, row_size
+from lambdas.model.row import OWNER, Attributes
+from lambdas.model.size import row_size
 from lambdas.pipeline.decode import Route
 from lambdas.repair.reconcile import Plan, Reconciler
 from lambdas.repair.target import Target
