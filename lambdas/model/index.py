@@ -242,7 +242,7 @@ class LocalIndex(Index):
         return self.sort
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class IndexEntry:
     """The place of one row in one index."""
 

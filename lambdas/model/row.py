@@ -24,7 +24,7 @@ RowKey: TypeAlias = tuple[str, str]
 Attributes: TypeAlias = dict[str, AttributeValue]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: to make one would take three times as long
 class Row:
     """What a view yields: the row's key, what the panel shows, and its places in the indexes."""
 

@@ -12,7 +12,7 @@ from lambdas.model.view import View
 from lambdas.pipeline.blame import blame
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Rows:
     """The rows of one item, and whether any view was for it."""
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 
 from lambdas.model.errors import RecordError
+from lambdas.model.item import Image
 from lambdas.model.row import Attributes, RowKey
 from lambdas.model.size import ROW_LIMIT, row_size, spell
 from lambdas.pipeline.decode import Change, Route, StreamRecord, decode, sequence_of, table_of
@@ -32,6 +33,8 @@ class Batch:
     writes: Fold = field(default_factory=Fold)
     letters: list[Letter] = field(default_factory=list)
     fates: list[Fate] = field(default_factory=list)
+    # Owner -> the last image of its item, and the rows of that: the next change begins with it.
+    derived: dict[str, tuple[Image, Rows]] = field(default_factory=dict, repr=False)
     newest: float = 0.0  # when the newest change was made
     source: str = ""
 
@@ -75,10 +78,10 @@ def _source_of(record: StreamRecord, routes: Mapping[str, Route]) -> str:
 
 def _add(batch: Batch, position: int, change: Change) -> Fate:
     """Add one change to the batch."""
-    before, unreadable = _derive_before(change)
+    before, unreadable = _derive_before(batch, change)
     after = NO_ROWS
     try:
-        after = derive(change.route.views, change.after, room=None)
+        after = _derive_after(batch, change)
         changes = diff(before.rows, after.rows)
         stamped, texts = _stamp(changes, change, batch.model) if changes else ({}, {})
         batch.writes.add(position, change.owner, stamped, texts)
@@ -97,11 +100,21 @@ def _add(batch: Batch, position: int, change: Change) -> Fate:
     return Fate.UNCHANGED if before.claimed or after.claimed else Fate.UNCLAIMED
 
 
-def _derive_before(change: Change) -> tuple[Rows, RecordError | None]:
+def _derive_before(batch: Batch, change: Change) -> tuple[Rows, RecordError | None]:
+    known = batch.derived.pop(change.owner, None)
+    if known and known[0] == change.before:
+        return known[1], None
     try:
         return derive(change.route.views, change.before, room=None), None
     except RecordError as error:
         return NO_ROWS, error
+
+
+def _derive_after(batch: Batch, change: Change) -> Rows:
+    rows = derive(change.route.views, change.after, room=None)
+    if change.after is not None:
+        batch.derived[change.owner] = (change.after, rows)
+    return rows
 
 
 def _stamp(
@@ -110,8 +123,9 @@ def _stamp(
     """Give the rows to be put their provenance, and spell them, or raise a RecordError."""
     provenance = change.provenance(model)
     stamped = {key: row and {**row, **provenance} for key, row in changes.items()}
+    end = f",{spell(provenance)[1:]}"  # the same for all rows of an item
     try:
-        texts = {key: spell(row) for key, row in stamped.items() if row}
+        texts = {key: spell(row)[:-1] + end for key, row in changes.items() if row}
         suspect = any(len(text) > ROW_LIMIT for text in texts.values())
     except (RecursionError, TypeError, ValueError):
         texts, suspect = {}, True
