@@ -54,7 +54,7 @@ def demo(
 
 @app.command()
 def patterns(
-    *, markdown: Annotated[bool, typer.Option(help="As the README has them.")] = False
+    *, markdown: Annotated[bool, typer.Option(help="As docs/patterns.md has them.")] = False
 ) -> None:
     """Print the questions that AdminViewTable answers."""
     if markdown:
