@@ -15,7 +15,13 @@ from infra.constructs.python_function import PythonFunction
 from infra.constructs.stream_subscription import StreamSubscription
 from infra.context import Deployment
 from infra.sources_stack import FollowedTable
-from lambdas.aws.settings import MAPPINGS_OUTPUT, MODEL_METADATA, SETTINGS_OUTPUT, Settings
+from lambdas.aws.settings import (
+    MAPPINGS_OUTPUT,
+    MODEL_METADATA,
+    SETTINGS_OUTPUT,
+    SYNC_FUNCTION_OUTPUT,
+    Settings,
+)
 from lambdas.model import Registry
 from lambdas.model.delivery import FIRST_TRY_SECONDS, NEXT_TRY_SECONDS, Delivery
 
@@ -82,7 +88,7 @@ class SyncStack(Stack):
             for table in followed
         }
         CfnOutput(self, "DeadLetterQueueUrl", value=self.dead_letters.queue_url)
-        CfnOutput(self, "SyncFunctionName", value=self.sync.function_name)
+        CfnOutput(self, SYNC_FUNCTION_OUTPUT, value=self.sync.function_name)
         # Not exported: an export ends at 1024 characters, and the sources may be many.
         CfnOutput(self, SETTINGS_OUTPUT, value=self.to_json_string(self.settings.to_env()))
         ids = {source: mapping.ref for source, mapping in self.mappings.items()}

@@ -25,6 +25,7 @@ MAPPINGS = "ADMINVIEW_MAPPINGS"  # source name -> UUID of the mapping of its str
 # Outputs of the stacks, by which a deployment is found.
 SETTINGS_OUTPUT = "Settings"  # of the sync stack: the environment, as JSON
 MAPPINGS_OUTPUT = "Mappings"  # of the sync stack: what functions are told as MAPPINGS
+SYNC_FUNCTION_OUTPUT = "SyncFunctionName"
 REPLAY_FUNCTION_OUTPUT = "ReplayFunctionName"  # of the recovery stack, as are the next
 VERIFY_FUNCTION_OUTPUT = "VerifyFunctionName"
 BACKFILL_MACHINE_OUTPUT = "BackfillMachineArn"
