@@ -1,1 +1,1 @@
-"""What a load takes, by arithmetic: `load` describes it, `work` counts it, `prices` prices it."""
+"""What a load takes, by arithmetic: `load` describes it, `work` counts it, `usage` prices it."""

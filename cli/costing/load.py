@@ -1,9 +1,10 @@
 """A short description of what a source goes through, and what it leaves to be assumed."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Final
 
+from cli.costing.prices import is_amount
 from lambdas.model import Registry
 from lambdas.model.errors import SettingsError
 from lambdas.model.row import OWNER_INDEX
@@ -25,6 +26,17 @@ NAMES: Final = {
     "indexes": "indexes",
 }
 SHARES: Final = ("unchanged", "repeated", "appearing")
+# What is reckoned with where nothing is told; the numbers are those of SourceLoad.
+ASSUMED: Final = {
+    "itemBytes": "items of 1,024 bytes",
+    "items": "no items, so nothing is stored",
+    "rows": "one row of an item",
+    "rowBytes": "rows of 1,024 bytes",
+    "unchanged": "every change shows in a row",
+    "repeated": "no item changes twice within a batch",
+    "appearing": "with every tenth change an item comes or goes",
+    "indexes": "no row stands in an index",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +61,17 @@ class SourceLoad:
     repeated: float = 0.0  # the share of changes that a later one of the same batch overrules
     appearing: float = 0.1  # the share of changes with which an item comes or goes
     indexes: Mapping[str, IndexLoad] = field(default_factory=dict)
+    assumed: tuple[str, ...] = field(default=(), compare=False)  # what was not told, in words
 
     @property
     def shown(self) -> float:
         """Changes a second whose rows are written."""
         return self.changes * (1 - self.unchanged) * (1 - self.repeated)
+
+    def data(self) -> dict[str, Any]:
+        """Describe it as it is read."""
+        told: dict[str, Any] = {name: getattr(self, ours) for name, ours in NAMES.items()}
+        return {**told, "indexes": {name: asdict(one) for name, one in self.indexes.items()}}
 
 
 def read_loads(given: object, registry: Registry) -> list[SourceLoad]:
@@ -71,7 +89,10 @@ def _load(source: str, entry: Mapping[str, Any]) -> SourceLoad:
         for name, one in entry.get("indexes", {}).items()
     }
     numbers = {NAMES[name]: float(one) for name, one in entry.items() if name != "indexes"}
-    return SourceLoad(source, **numbers, indexes=indexes)
+    assumed = [words for name, words in ASSUMED.items() if name not in entry]
+    if still := [name for name, one in entry.get("indexes", {}).items() if "moves" not in one]:
+        assumed.append(f"no write moves a row within {', '.join(still)}")
+    return SourceLoad(source, **numbers, indexes=indexes, assumed=tuple(assumed))
 
 
 def _problems(given: object, registry: Registry) -> Iterator[str]:
@@ -112,10 +133,12 @@ def _entry_problems(source: str, entry: Mapping[str, Any], indexes: list[str]) -
         else:
             yield from _number_problems(f"{where}.rows", member["rows"], None)
             yield from _number_problems(f"{where}.moves", member.get("moves", 0), 1.0)
+            if member["rows"] > (rows := entry.get("rows", 1)):
+                yield f"{where}.rows is {member['rows']}; an item has {rows} rows in all"
 
 
 def _number_problems(where: str, value: object, most: float | None) -> Iterator[str]:
-    if not isinstance(value, int | float) or isinstance(value, bool) or value < 0:
+    if not is_amount(value):
         yield f"{where} is {value!r}; expected a number, 0 or more"
     elif most is not None and value > most:
         yield f"{where} is {value!r}; expected a share between 0 and 1"

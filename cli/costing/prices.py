@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, Final, TypeGuard
 
 from lambdas.model.errors import SettingsError
+
+MOST: Final = 10**15  # of anything: more is a slip, and larger numbers are no floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,11 +16,12 @@ class Prices:
     region: str = "us-east-1"
     as_of: str = "2026-05"  # AWS changes its prices a few times in ten years
     write_units: float = 0.625  # per million
-    read_units: float = 0.125  # per million
-    table_storage: float = 0.25  # per GB and month
+    table_storage: float = 0.25  # per GB and month, of tables and indexes
+    table_recovery: float = 0.20  # per GB and month, of tables alone: to any second of 35 days
     function_time: float = 0.0000133334  # per GB-second, arm64
     function_requests: float = 0.20  # per million
     log_bytes: float = 0.50  # per GB taken in
+    metrics: float = 0.30  # each and month, of those that are not AWS's own
 
     def with_(self, given: object) -> "Prices":
         """Take some prices from elsewhere, or say what is wrong with them."""
@@ -37,10 +40,13 @@ class Prices:
         return replace(self, **given)
 
 
+def is_amount(value: object) -> TypeGuard[float]:
+    """Tell a number that something can be counted or paid by; NaN is none."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MOST
+
+
 def _fits(value: object, kind: type) -> bool:
-    if kind is str:
-        return isinstance(value, str) and bool(value)
-    return isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
+    return isinstance(value, str) and bool(value) if kind is str else is_amount(value)
 
 
 def _names(known: Mapping[str, Any]) -> str:

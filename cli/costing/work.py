@@ -6,10 +6,9 @@ from math import ceil
 from typing import Final
 
 from cli.costing.load import IndexLoad, SourceLoad
-from cli.costing.measured import FIGURES, Figures
 from cli.costing.prices import Prices
-from lambdas.aws.together import AT_ONCE
-from lambdas.aws.view_table import BATCH_LIMIT
+from cli.costing.usage import TABLE, Bill, Usage
+from cli.costing.ways import OURS, Way
 from lambdas.model import Index, Registry
 from lambdas.model.delivery import Delivery
 from lambdas.model.row import DATA, OWNER_INDEX
@@ -17,14 +16,10 @@ from lambdas.model.write_units import UNIT
 
 MEMORY_MB: Final = 512  # of the sync function; a test holds it to infra's
 CORE_MB: Final = 1769  # of memory come with one whole core, set by Lambda
-MOST_PARALLEL: Final = 10  # batches of one shard at a time, set by Lambda
 PARTITION_UNITS: Final = 1000  # write units a second that one partition takes, set by DynamoDB
 KEYS_BYTES: Final = 256  # of an entry that holds keys alone, about
 ROW_OVERHEAD: Final = 100  # bytes that DynamoDB stores with each row and entry
 LOG_BYTES: Final = 2048  # of an invocation: a line, and its metrics
-MONTH: Final = 30 * 24 * 60 * 60  # seconds
-MILLION: Final = 1_000_000
-GIGABYTE: Final = 10**9
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,50 +28,53 @@ class Work:
 
     load: SourceLoad
     rows: float  # written
-    units: Mapping[str, float]  # write units, of the table (by the name "") and of each index
     busy: float  # functions that are at work at once
-    invocations: float
-    stored_bytes: float
+    usage: Usage
 
     @classmethod
-    def of(cls, load: SourceLoad, registry: Registry, figures: Figures = FIGURES) -> "Work":
+    def of(cls, load: SourceLoad, registry: Registry, way: Way = OURS) -> "Work":
         """Count it."""
-        rows = load.shown * load.rows
-        processor = load.changes * figures.per_record + rows * figures.per_row
-        waiting = rows / BATCH_LIMIT * figures.per_call / AT_ONCE
-        return cls(
-            load,
-            rows,
-            _units(load, registry),
-            processor * CORE_MB / MEMORY_MB + waiting,
-            _invocations(load),
-            _stored(load, registry),
+        rows = (load.shown if way.skips else load.changes) * load.rows
+        busy = functions_at_work(load.changes, rows, way)
+        invocations = _invocations(load)
+        table = load.items * load.rows * (load.row_bytes + ROW_OVERHEAD)
+        usage = Usage(
+            _units(load, registry, way),
+            busy * MEMORY_MB / 1024,
+            invocations,
+            invocations * LOG_BYTES,
+            table + load.items * _entries_bytes(load, registry, way),
+            table,
+            way.metrics,
         )
+        return cls(load, rows, busy, usage)
+
+    @property
+    def units(self) -> Mapping[str, float]:
+        """Write units, of the table (by the name TABLE) and of each index."""
+        return self.usage.units
 
     @property
     def stream_shards(self) -> int:
         """Shards of the source's stream: at least one per partition, as its writes need them."""
-        return max(1, ceil(self.load.changes * _size(self.load.item_bytes) / PARTITION_UNITS))
+        return _shards(self.load)
 
     @property
     def parallelization(self) -> int:
         """Batches of one shard at a time that keep up with it."""
         return max(1, ceil(self.busy / self.stream_shards))
 
-    def bill(self, prices: Prices) -> dict[str, float]:
+    def bill(self, prices: Prices) -> Bill:
         """Price a month, line by line."""
-        lines = {
-            f"writes to {name or 'the table'}": units * MONTH / MILLION * prices.write_units
-            for name, units in self.units.items()
-        }
-        time = self.busy * MEMORY_MB / 1024 * MONTH
-        return lines | {
-            "reads of the stream": 0.0,  # Lambda's are free
-            "function, time": time * prices.function_time,
-            "function, requests": self.invocations * MONTH / MILLION * prices.function_requests,
-            "logs": self.invocations * LOG_BYTES * MONTH / GIGABYTE * prices.log_bytes,
-            "storage": self.stored_bytes / GIGABYTE * prices.table_storage,
-        }
+        return self.usage.bill(prices)
+
+
+def functions_at_work(records: float, rows: float, way: Way, memory_mb: int = MEMORY_MB) -> float:
+    """Say how many functions of some memory are busy with so many records and rows a second."""
+    figures = way.figures
+    processor = records * figures.per_record + rows * figures.per_row
+    waiting = rows / way.rows_per_call * figures.per_call / way.calls_at_once
+    return processor * CORE_MB / memory_mb + waiting
 
 
 def index_shards(units: float) -> int:
@@ -88,31 +86,41 @@ def index_shards(units: float) -> int:
     return max(1, ceil(units / PARTITION_UNITS))
 
 
-def _units(load: SourceLoad, registry: Registry) -> dict[str, float]:
-    """Count write units; the owner index takes some only when rows come or go."""
-    units = {"": load.shown * load.rows * _size(load.row_bytes)}
+def _units(load: SourceLoad, registry: Registry, way: Way) -> dict[str, float]:
+    """Count write units.
+
+    A row that is put again as it is takes units of the table, and none of an index. The owner index
+    takes some only when rows come or go.
+    """
+    written = load.shown if way.skips else load.changes
+    differing = load.shown if way.skips else load.changes * (1 - load.unchanged)
+    units = {TABLE: written * load.rows * _size(load.row_bytes)}
     for index, member in _members(load, registry):
         entry = _size(_entry_bytes(index, load))
-        units[index.name] = load.shown * member.rows * entry * (1 + member.moves)
-    units[OWNER_INDEX.name] = load.changes * load.appearing * load.rows
+        units[index.name] = differing * member.rows * entry * (1 + member.moves)
+    if way.owner_index:
+        units[OWNER_INDEX.name] = min(load.changes * load.appearing, load.shown) * load.rows
     return units
 
 
 def _invocations(load: SourceLoad) -> float:
     """Count batches: each is full, or a window old."""
     delivery = Delivery()
-    shards = max(1, ceil(load.changes * _size(load.item_bytes) / PARTITION_UNITS))
-    by_window = min(load.changes, shards / delivery.window_seconds)
+    by_window = min(load.changes, _shards(load) / delivery.window_seconds)
     return max(load.changes / delivery.batch_size, by_window)
 
 
-def _stored(load: SourceLoad, registry: Registry) -> float:
-    rows = load.rows * (load.row_bytes + ROW_OVERHEAD + KEYS_BYTES + ROW_OVERHEAD)  # and its owner
-    entries = sum(
+def _shards(load: SourceLoad) -> int:
+    return max(1, ceil(load.changes * _size(load.item_bytes) / PARTITION_UNITS))
+
+
+def _entries_bytes(load: SourceLoad, registry: Registry, way: Way) -> float:
+    """Say what all indexes hold of one item."""
+    owner = load.rows * (KEYS_BYTES + ROW_OVERHEAD) if way.owner_index else 0.0
+    return owner + sum(
         member.rows * (_entry_bytes(index, load) + ROW_OVERHEAD)
         for index, member in _members(load, registry)
     )
-    return load.items * (rows + entries)
 
 
 def _members(load: SourceLoad, registry: Registry) -> Iterable[tuple[Index, IndexLoad]]:

@@ -1,0 +1,150 @@
+"""What must hold of every bill, whatever the load."""
+
+from dataclasses import asdict, replace
+from json import dumps, loads
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from cli.costing.growth import RESERVED, limits
+from cli.costing.load import ASSUMED, IndexLoad, SourceLoad, read_loads
+from cli.costing.prices import Prices
+from cli.costing.usage import TABLE, Bill, added, per_million
+from cli.costing.ways import METRICS, OURS, USUAL, Way
+from cli.costing.work import Work
+from infra.stages import PROD
+from lambdas.aws.drift import CHECKED, DRIFT, UNFINISHED
+from lambdas.aws.observability import LAG
+from lambdas.model.row import OWNER_INDEX
+from lambdas.pipeline.tally import Tally
+from tests.shop import registry
+
+NAMES = [one.name for one in registry().indexes if one != OWNER_INDEX]
+SHARE = st.floats(0, 1)
+AMOUNT = st.floats(0, 100_000)
+SIZE = st.floats(0, 400_000)
+
+
+@st.composite
+def loads_of_orders(draw: st.DrawFn) -> SourceLoad:
+    rows = draw(st.floats(0, 100))
+    members = draw(st.lists(st.sampled_from(NAMES), unique=True))
+    return SourceLoad(
+        "Orders",
+        changes=draw(AMOUNT),
+        item_bytes=draw(SIZE),
+        items=draw(st.floats(0, 1e9)),
+        rows=rows,
+        row_bytes=draw(SIZE),
+        unchanged=draw(SHARE),
+        repeated=draw(SHARE),
+        appearing=draw(SHARE),
+        indexes={name: IndexLoad(draw(st.floats(0, rows)), draw(SHARE)) for name in members},
+    )
+
+
+def bill(load: SourceLoad, way: Way = OURS) -> Bill:
+    return Work.of(load, registry(), way).bill(Prices())
+
+
+@given(loads_of_orders())
+def test_no_line_is_ever_negative(load: SourceLoad) -> None:
+    for way in (OURS, USUAL):
+        assert min(bill(load, way).values()) >= 0
+
+
+@given(loads_of_orders(), st.integers(2, 50))
+def test_writes_and_time_grow_in_step_with_the_changes_and_what_is_kept_stays(
+    load: SourceLoad, times: int
+) -> None:
+    for way in (OURS, USUAL):
+        once, often = bill(load, way), bill(replace(load, changes=load.changes * times), way)
+        for line, dollars in once.items():
+            if line in ("storage", "recovery to any second", "metrics"):
+                assert often[line] == dollars
+            elif line in ("function, requests", "logs"):  # fuller batches are fewer
+                assert often[line] <= dollars * times * (1 + 1e-9)
+            else:
+                assert often[line] == pytest.approx(dollars * times)
+
+
+@given(loads_of_orders(), SHARE)
+def test_the_less_stays_unchanged_the_more_it_costs(load: SourceLoad, other: float) -> None:
+    low, high = sorted((load.unchanged, other))
+    for way in (OURS, USUAL):
+        more, less = (bill(replace(load, unchanged=share), way) for share in (low, high))
+        assert all(more[line] >= less[line] for line in more)
+
+
+@given(loads_of_orders())
+def test_neither_the_table_nor_a_declared_index_takes_more_than_in_the_usual_way(
+    load: SourceLoad,
+) -> None:
+    ours, usual = (Work.of(load, registry(), way) for way in (OURS, USUAL))
+    assert ours.rows <= usual.rows
+    assert {*ours.units} - {*usual.units} == {OWNER_INDEX.name}
+    for name, units in usual.units.items():
+        assert ours.units[name] <= units * (1 + 1e-9)
+    assert ours.units[OWNER_INDEX.name] <= ours.units[TABLE] * (1 + 1e-9)  # a unit for each row
+    assert ours.busy <= usual.busy * (1 + 1e-9)
+
+
+def test_without_anything_to_skip_both_ways_write_the_same() -> None:
+    load = SourceLoad("Orders", 10.0, rows=2.0, indexes={"GSI1": IndexLoad(1.0, 0.5)})
+    ours, usual = (dict(Work.of(load, registry(), way).units) for way in (OURS, USUAL))
+    assert ours.pop(OWNER_INDEX.name) == 2.0
+    assert ours == usual
+
+
+def test_a_row_put_again_as_it_is_takes_units_of_the_table_and_none_of_an_index() -> None:
+    load = SourceLoad("Orders", 10.0, unchanged=1.0, indexes={"GSI1": IndexLoad(1.0, 0.5)})
+    assert Work.of(load, registry(), USUAL).units == {TABLE: 10.0, "GSI1": 0.0}
+    assert sum(Work.of(load, registry()).units.values()) == 0
+
+
+def test_one_row_after_another_waits_for_each_answer() -> None:
+    waits = replace(USUAL, figures=replace(USUAL.figures, per_record=0.0, per_row=0.0))
+    assert Work.of(SourceLoad("Orders", 100.0, rows=2.0), registry(), waits).busy == 200 * 0.008
+
+
+@given(loads_of_orders())
+def test_a_description_survives_json(load: SourceLoad) -> None:
+    (again,) = read_loads(loads(dumps({"Orders": load.data()})), registry())
+    assert again == load
+    assert again.assumed == ()
+
+
+@given(st.lists(loads_of_orders(), min_size=1, max_size=4))
+def test_bills_of_several_sources_add_up(several: list[SourceLoad]) -> None:
+    changes = sum(one.changes for one in several)
+    assume(changes)
+    bills = [bill(one) for one in several]
+    total = added(bills)
+    assert sum(total.values()) == pytest.approx(sum(sum(one.values()) for one in bills))
+    each = per_million(total, changes)
+    assert each is not None
+    assert each * changes * 30 * 86400 / 1e6 == pytest.approx(sum(total.values()))
+
+
+def test_what_is_assumed_is_said_in_the_numbers_that_are_reckoned_with() -> None:
+    (load,) = read_loads({"Orders": {"changesPerSecond": 1}}, registry())
+    assert load.assumed == tuple(ASSUMED.values())
+    assert load == SourceLoad("Orders", 1.0, 1024, 0, 1, 1024, 0, 0, 0.1, {})
+
+
+def test_prices_that_are_given_replace_those_of_their_name() -> None:
+    given_prices = {"region": "eu-west-1", "as_of": "2026-11", "write_units": 0.7}
+    assert asdict(Prices().with_(given_prices)) == asdict(Prices()) | given_prices
+
+
+def test_as_many_metrics_are_paid_for_as_a_source_has() -> None:
+    assert len({*Tally().counts(), LAG, CHECKED, DRIFT, UNFINISHED}) == METRICS
+
+
+def test_limits_stand_in_their_order_with_what_prod_reserves() -> None:
+    assert PROD.sync_concurrency == RESERVED
+    lines = limits(registry()).splitlines()[2:-1]
+    rates = [int(line.split()[1].replace(",", "")) for line in lines]
+    assert rates == sorted(rates)
+    assert len(rates) >= 4
