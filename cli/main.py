@@ -11,6 +11,7 @@ from rich.console import Console
 
 from cli import catalogue, dlq, item, model, query
 from cli.backfill import backfill, sweep
+from cli.cost import cost
 from cli.doctor import doctor
 from cli.engines import EngineName
 from cli.migrate import migrate
@@ -101,6 +102,7 @@ app.add_typer(model.app, name="model")
 app.command()(plan)
 app.command()(apply)
 app.command()(doctor)
+app.command()(cost)
 
 
 def main() -> None:

@@ -1,0 +1,181 @@
+"""`adminview cost` of a load that is described: in options, in a file, or by a sample."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from cli.costing.load import EXAMPLE
+from cli.costing.prices import Prices
+from cli.costing.sampled import describe, items_of
+from cli.main import app
+from lambdas.model.errors import SettingsError
+from lambdas.model.item import encode
+from tests.shop import FAVOURITE, order, registry
+
+ORDERS = ("--source", "Orders", "--changes", "100")
+
+
+def run(*words: str, given: str | None = None) -> Any:
+    return CliRunner().invoke(app, ["cost", *words], input=given, env={"COLUMNS": "100"})
+
+
+def told(*words: str, given: str | None = None) -> Any:
+    done = run(*words, "--json", given=given)
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
+
+
+def test_a_load_in_options_is_the_same_as_in_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "load.json"
+    file.write_text(EXAMPLE)
+    options = ("--rows", "3", "--row-bytes", "600", "--unchanged", "0.25", "--index", "GSI1=1:0.5")
+    found = told(*ORDERS, *options)
+    assert found == told("--load", str(file)) == told("--load", "-", given=EXAMPLE)
+    (bill,) = found["bills"]
+    assert bill["name"] == "Orders"
+    assert bill["lines"]["writes to GSI1"]["adminview"] == pytest.approx(182.25)
+    assert bill["lines"]["writes to Owner"] == {"adminview": pytest.approx(48.6), "usual": None}
+
+
+def test_what_is_printed_can_be_given_again() -> None:
+    found = told("--load", "-", given=EXAMPLE)
+    loads = {one["name"]: one["load"] for one in found["bills"]}
+    again = told("--load", "-", given=json.dumps(loads))
+    assert again["bills"] == found["bills"]
+    assert again["assumed"] == []
+
+
+def test_lines_add_up_to_the_sums() -> None:
+    given = '{"Orders": {"changesPerSecond": 100}, "Users": {"changesPerSecond": 3, "items": 1e7}}'
+    found = told("--load", "-", given=given)
+    for bill in (*found["bills"], found["total"]):
+        for way in ("adminview", "usual"):
+            lines = sum(line[way] or 0 for line in bill["lines"].values())
+            assert bill["month"][way] == pytest.approx(lines)
+        assert bill["ratio"] == pytest.approx(bill["month"]["usual"] / bill["month"]["adminview"])
+    months = [one["month"]["adminview"] for one in found["bills"]]
+    assert found["total"]["month"]["adminview"] == pytest.approx(sum(months))
+    assert found["total"]["changesPerSecond"] == 103
+
+
+def test_people_see_each_source_the_sum_the_prices_and_what_was_assumed() -> None:
+    given = '{"Orders": {"changesPerSecond": 100}, "Users": {"changesPerSecond": 3, "rows": 2}}'
+    done = run("--load", "-", given=given)
+    assert done.exit_code == 0
+    shown = " ".join(done.stdout.split())
+    for words in (
+        "Orders: 100 changes a second, US dollars a month",
+        "Users: 3 changes a second",
+        "all sources: 103 changes a second",
+        "reads of the stream (Lambda's are free) 0.00 0.00",
+        "writes to the table 162.00 162.00",
+        "Assumed of Users: items of 1,024 bytes; no items, so nothing is stored; rows of 1,024",
+        f"Prices: us-east-1, {Prices().as_of}, on demand",
+        "Not counted: free tiers",
+    ):
+        assert words in shown
+
+
+def test_nothing_at_all_costs_nothing_a_change() -> None:
+    (bill,) = told("--source", "Orders", "--changes", "0")["bills"]
+    assert bill["perMillionChanges"] == {"adminview": None, "usual": None}
+    assert bill["month"]["usual"] == 0
+    assert run("--source", "Orders", "--changes", "0").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "shown"), [("0.5", "0.5"), ("3", "3"), ("12345", "12,345"), ("1e6", "1,000,000")]
+)
+def test_a_rate_is_shown_as_people_write_it(changes: str, shown: str) -> None:
+    done = run("--source", "Orders", "--changes", changes)
+    assert f"Orders: {shown} changes a second" in done.stdout
+
+
+def test_other_prices_are_reckoned_with_and_told(tmp_path: Path) -> None:
+    file = tmp_path / "prices.json"
+    file.write_text('{"region": "eu-west-1", "write_units": 0}')
+    found = told(*ORDERS, "--prices", str(file))
+    assert found["prices"]["region"] == "eu-west-1"
+    assert found["prices"]["log_bytes"] == Prices().log_bytes
+    assert found["bills"][0]["lines"]["writes to the table"] == {"adminview": 0, "usual": 0}
+
+
+def test_a_sample_tells_rows_sizes_and_indexes_and_what_is_told_counts_more(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "orders.json"
+    file.write_text(json.dumps([order(), FAVOURITE]))
+    found = told(*ORDERS, "--row-bytes", "2000", "--sample", str(file))
+    load = found["bills"][0]["load"]
+    assert load["rows"] == 2  # an order with two products, and a favourite
+    assert load["rowBytes"] == 2000
+    members = {name: one["rows"] for name, one in load["indexes"].items()}
+    assert members == {"GSI1": 0.5, "GSI2": 1.0, "OrderDashboard": 0.5}
+    assert "From 2 sampled: itemBytes, rows, indexes" in found["assumed"]
+    assert "user-123" not in run(*ORDERS, "--sample", str(file)).output
+
+
+def test_items_are_read_as_people_write_them_and_as_aws_prints_them() -> None:
+    spelled = {name: encode(value) for name, value in order().items()}
+    for given in (order(), [order()], spelled, {"Item": spelled}, {"Items": [spelled], "Count": 1}):
+        assert items_of(given) == [spelled]
+
+
+@pytest.mark.parametrize("given", [None, [], {}, 3, [3], {"Items": []}, [{}]])
+def test_what_is_no_item_is_refused(given: object) -> None:
+    with pytest.raises(SettingsError, match="expected an item or a list of items"):
+        items_of(given)
+
+
+def test_items_that_no_view_is_for_have_no_rows() -> None:
+    strange = {"CustomerId": encode("user-123"), "SK": encode("BASKET#1")}
+    found = describe(registry().source("Orders"), [strange], registry())
+    assert (found["rows"], found["rowBytes"], found["indexes"]) == (0, 0, {})
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "say the load in one way"),
+        ((*ORDERS, "--measured"), "say the load in one way"),
+        (("--changes", "100"), "say the load in one way"),
+        (("--measured", "--rows", "3"), "describe the one source that --source names"),
+        (("--load", "-", "--sample", "-"), "describe the one source that --source names"),
+        ((*ORDERS, "--index", "GSI1"), "'GSI1' is not such as GSI1=1"),
+        ((*ORDERS, "--unchanged", "25"), "less than or equal to 1"),
+        (("--measured", "--hours", "0"), "greater than or equal to 1"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(words: tuple[str, ...], said: str) -> None:
+    done = run(*words)
+    assert done.exit_code == 2
+    assert said in " ".join(done.output.replace("│", " ").split())
+
+
+@pytest.mark.parametrize(
+    ("words", "given", "said"),
+    [
+        (("--source", "Orders"), "", "Orders: changesPerSecond is missing"),
+        (("--source", "Order", "--changes", "1"), "", "no view file declares a source 'Order'"),
+        ((*ORDERS, "--index", "GSI9=1"), "", "no such index is declared"),
+        ((*ORDERS, "--index", "GSI1=2"), "", "GSI1.rows is 2.0; an item has 1 rows in all"),
+        ((*ORDERS, "--index", "GSI1=nan"), "", "GSI1.rows is nan; expected a number"),
+        (("--load", "-"), "{", "load: - is not JSON"),
+        (("--load", "-"), "[]", "load: expected an object such as"),
+        (("--load", "-"), '{"Orders": {"changesPerSecond": 1e999}}', "is inf; expected a number"),
+        ((*ORDERS, "--sample", "-"), "[]", "sample: expected an item"),
+        (("--source", "Order", "--changes", "1", "--sample", "-"), "{}", "sample: expected"),
+        ((*ORDERS, "--sample", "-"), '{"CustomerId": "secret"}', "declares key attribute 'SK'"),
+        ((*ORDERS, "--prices", "absent.json"), "", "absent.json"),
+    ],
+)
+def test_what_cannot_be_reckoned_with_is_said(
+    words: tuple[str, ...], given: str, said: str
+) -> None:
+    done = run(*words, given=given)
+    assert done.exit_code == 1
+    assert said in str(done.exception)
+    assert "secret" not in str(done.exception)
