@@ -1,7 +1,6 @@
 """What a load takes is counted by the same rules as DynamoDB and Lambda bill it."""
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,19 +9,21 @@ from cli.costing.growth import REFERENCE, growth
 from cli.costing.load import EXAMPLE, IndexLoad, SourceLoad, read_loads
 from cli.costing.measured import FIGURES, Figures
 from cli.costing.prices import Prices
-from cli.costing.work import MEMORY_MB, MONTH, Work, index_shards
+from cli.costing.usage import MONTH
+from cli.costing.ways import OURS
+from cli.costing.work import MEMORY_MB, Work, index_shards
 from infra import sync_stack
 from lambdas.model import Index
 from lambdas.model.row import OWNER_INDEX
 from lambdas.model.write_units import write_units
+from tests.scale_page import PAGE, reckoned
 from tests.shop import registry
 
-ROOT = Path(__file__).parents[2]
 FREE = Figures(per_record=0.0, per_row=0.0, per_call=0.0)
 
 
 def work(figures: Figures = FREE, **load: Any) -> Work:
-    return Work.of(SourceLoad("Orders", **load), registry(), figures)
+    return Work.of(SourceLoad("Orders", **load), registry(), replace(OURS, figures=figures))
 
 
 def row(size: int, **keys: str) -> Any:
@@ -52,7 +53,7 @@ def test_a_new_row_stands_in_the_owner_index_too() -> None:
 def test_an_entry_of_keys_alone_takes_one_unit_however_large_the_row() -> None:
     model = replace(registry(), indexes=(Index("Keys", partition="k"),))
     load = SourceLoad("Orders", 1.0, row_bytes=5000.0, indexes={"Keys": IndexLoad(1.0)})
-    counted = Work.of(load, model, FREE)
+    counted = Work.of(load, model, replace(OURS, figures=FREE))
     assert (counted.units[""], counted.units["Keys"]) == (5, 1)
 
 
@@ -69,10 +70,11 @@ def test_functions_at_work_follow_from_the_share_of_a_core_they_have() -> None:
 
 
 def test_batches_are_as_full_as_the_window_lets_them_become() -> None:
-    assert work(changes=0.5).invocations == 0.5  # each alone
-    assert work(changes=400.0).invocations == 1  # one a second
-    assert work(changes=900.0, item_bytes=5000.0).invocations == 5  # one a second from each shard
-    assert work(changes=9000.0).invocations == 9
+    assert work(changes=0.5).usage.invocations == 0.5  # each alone
+    assert work(changes=400.0).usage.invocations == 1  # one a second
+    large = work(changes=900.0, item_bytes=5000.0)
+    assert large.usage.invocations == 5  # one a second from each shard
+    assert work(changes=9000.0).usage.invocations == 9
 
 
 def test_shards_are_what_a_thousand_units_each_come_to() -> None:
@@ -167,13 +169,15 @@ def test_the_table_of_growth_is_in_step_with_the_load() -> None:
     assert units == [f"{rate * shown:,.0f}" for rate in (100, 1000, 10_000, 50_000)]
 
 
-def test_docs_hold_the_table_of_growth_as_it_is_reckoned() -> None:
-    assert growth(registry(), Prices()) in (ROOT / "docs" / "scale.md").read_text()
+def test_docs_hold_all_that_is_reckoned_as_it_is_reckoned() -> None:
+    page = PAGE.read_text()
+    assert reckoned(page) == page, "python -m tests.scale_page writes it anew"
+    assert EXAMPLE in page
 
 
 def test_what_is_reckoned_with_is_what_was_measured() -> None:
     """Reckon the table of measurements again from the two figures, within a tenth."""
-    lines = (ROOT / "docs" / "scale.md").read_text().splitlines()
+    lines = PAGE.read_text().splitlines()
     measured = [line.split(" | ") for line in lines if line.startswith(("| 1 |", "| 3 |", "| 8 |"))]
     assert len(measured) == 3
     for rows, processor, *_ in measured:
