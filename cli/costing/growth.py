@@ -104,7 +104,7 @@ def _cells(work: Work, prices: Prices) -> Iterator[str]:
     table = work.units[TABLE]
     changes = work.load.changes
     yield f"{changes:,.0f}"
-    yield f"{work.busy:,.1f}"
+    yield f"{work.busy:,.1f}" if work.busy >= 1 else f"{work.busy:.2g}"
     yield f"{work.stream_shards:,}"
     yield f"{work.parallelization:,}"
     yield f"{table:,.0f}"
