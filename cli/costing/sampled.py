@@ -8,7 +8,8 @@ from typing import Any, Final
 from lambdas.model import Registry, Source
 from lambdas.model.errors import SettingsError
 from lambdas.model.item import Image, encode
-from lambdas.model.row import OWNER_INDEX, Attributes, row_size
+from lambdas.model.row import OWNER_INDEX, Attributes
+from lambdas.model.size import row_size
 from lambdas.model.write_units import entry
 from lambdas.pipeline.decode import Route
 from lambdas.repair.wanted import wanted
