@@ -12,7 +12,8 @@ import boto3
 from bench.endpoint import Endpoint, endpoint
 from bench.model import registry
 from bench.streams import NEUTRAL, ORDINARY, Load
-from lambdas.aws.runtime import CLIENT, Clients, Runtime, make_runtime
+from lambdas.aws.clients import CLIENT
+from lambdas.aws.runtime import Clients, Runtime, make_runtime
 from lambdas.aws.settings import Settings
 from lambdas.pipeline.letter import Letter
 from lambdas.pipeline.tally import Tally

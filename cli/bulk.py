@@ -19,9 +19,10 @@ from cli.stopping import Stop
 from cli.tables import create, progress_table
 from cli.trouble import explained
 from lambdas.aws.budget import Budget
+from lambdas.aws.clients import CLIENT
 from lambdas.aws.deadline import Deadline
 from lambdas.aws.metered import Metered
-from lambdas.aws.runtime import CLIENT, Clients
+from lambdas.aws.runtime import Clients
 from lambdas.aws.settings import Settings
 from lambdas.aws.together import AT_ONCE
 from lambdas.bulk.runs import Bulk, make_bulk

@@ -13,10 +13,12 @@ from cli.tables import create, progress_table, source_table, view_table
 from lambdas.asking.asker import Asker
 from lambdas.aws.deadline import Deadline
 from lambdas.aws.progress_table import progress_table as progress_name
-from lambdas.aws.runtime import Clients, Invocation, Runtime, make_runtime
+from lambdas.aws.runtime import Clients, Invocation, Runtime, make_runtime, writer_of
 from lambdas.aws.settings import QUEUE_URL, Building, Settings
 from lambdas.aws.view_reader import ViewReader
+from lambdas.aws.way import Keys, Way
 from lambdas.aws.wire import for_boto3, from_boto3
+from lambdas.aws.writers import Writer
 from lambdas.model import Registry
 from lambdas.model.delivery import Delivery
 from lambdas.model.item import encode
@@ -29,6 +31,7 @@ from lambdas.sync import PartialBatchResponse, sync
 
 QUEUE = "AdminViewDeadLetters"
 REPLAY_SECONDS = 60.0
+ANSWER_SECONDS = 30.0
 
 
 @dataclass
@@ -49,6 +52,12 @@ class Ledger:
         names = [name for name, zero in asdict(Tally()).items() if isinstance(zero, int)]
         sums = {name: sum(getattr(tally, name) for tally in self.tallies) for name in names}
         return Tally(**sums)
+
+
+def writer_to(engine: Engine) -> Writer:
+    """Write as the deployed sync does, straight to the engine, which may take its time."""
+    way = Way(engine.dynamodb_url, REGION, Keys(ACCESS_KEY, SECRET_KEY))
+    return writer_of(way, ANSWER_SECONDS)
 
 
 @dataclass
@@ -75,7 +84,7 @@ class LocalCloud:
         ledger = Ledger()
         create(clients.dynamodb, view_table(registry, VIEW_TABLE))
         create(clients.dynamodb, progress_table(progress_name(VIEW_TABLE)))
-        made = make_runtime(registry, settings, clients, ledger)
+        made = make_runtime(registry, settings, clients, ledger, writer_to(engine))
         cloud = cls(engine, registry, clients, made, ledger, settings, [])
         # No window: nobody wants to wait for a fuller batch here.
         rules = delivery or replace(Delivery(), window_seconds=0)
@@ -121,7 +130,8 @@ class LocalCloud:
         """Put other views behind the streams, from now on."""
         self.registry = registry
         self.settings = replace(self.settings, model=registry.fingerprint)
-        self.runtime = make_runtime(registry, self.settings, self.clients, self.ledger)
+        writer = writer_to(self.engine)
+        self.runtime = make_runtime(registry, self.settings, self.clients, self.ledger, writer)
 
     def stop(self) -> None:
         """Remove what was created."""

@@ -14,8 +14,9 @@ from cli import letters
 from cli.audit import Audit
 from cli.deployment import check_model, check_queue, find_settings, known_source
 from cli.stopping import stoppable
+from lambdas.aws.clients import streams_client
 from lambdas.aws.deadline import Deadline
-from lambdas.aws.runtime import Clients, streams_client
+from lambdas.aws.runtime import Clients
 from lambdas.model.errors import QuestionError
 from lambdas.repair.replay.browse import Pile, browse
 from lambdas.repair.replay.choice import Choice

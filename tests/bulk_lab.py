@@ -25,6 +25,7 @@ from lambdas.aws.budget import Budget
 from lambdas.aws.deadline import Deadline
 from lambdas.aws.metered import Metered
 from lambdas.aws.progress_table import LEASE_SECONDS
+from lambdas.aws.runtime import Clients
 from lambdas.aws.together import chunks, together
 from lambdas.bulk.runs import Bulk, make_bulk
 from lambdas.model.delivery import Delivery
@@ -131,7 +132,7 @@ class Traffic:
 def bulk_of(cloud: LocalCloud, dynamodb: Any = None, *, later: float = 0.0) -> Bulk:
     """Connect bulk work to a cloud, *later* seconds from now."""
     dynamodb = dynamodb or cloud.clients.dynamodb
-    clients = replace(cloud.clients, dynamodb=dynamodb)
+    clients = Clients(dynamodb, cloud.clients.sqs)
     metered = Metered(dynamodb, Budget(), Budget())
     bulk = make_bulk(cloud.registry, cloud.settings, clients, metered)
     return replace(bulk, progress=replace(bulk.progress, now=lambda: time.time() + later))

@@ -11,6 +11,7 @@ from lambdas.aws.dead_letters import DeadLetters
 from lambdas.aws.retry import Backoff
 from lambdas.aws.runtime import Runtime
 from lambdas.aws.view_table import ViewTable
+from lambdas.aws.writers import PlainWriter
 from lambdas.model import Registry
 from lambdas.pipeline.decode import routes
 from lambdas.pipeline.letter import Letter
@@ -150,7 +151,7 @@ def make_runtime(
     return Runtime(
         routes=routes(registry, {}),
         model="model-1",
-        view=ViewTable(cast("Any", dynamodb or FakeDynamoDB()), TABLE, backoff),
+        view=ViewTable(PlainWriter(cast("Any", dynamodb or FakeDynamoDB())), TABLE, backoff),
         dead_letters=DeadLetters(cast("Any", queue or FakeQueue()), "queue", backoff),
         observer=observer or Heard(),
         now=lambda: 1_790_000_010.0,

@@ -14,9 +14,9 @@ from botocore.parsers import ResponseParserError
 from cli.deployment import ENDPOINT
 from cli.doctoring.finding import Check, Fault, Finding, State
 from cli.trouble import EXPLAINED, explained
+from lambdas.aws.clients import CLIENT
 from lambdas.aws.deadline import Deadline
 from lambdas.aws.retry import Backoff, persist
-from lambdas.aws.runtime import CLIENT
 from lambdas.model.errors import AdminViewError, ServiceError
 
 Answer = TypeVar("Answer")

@@ -1,20 +1,45 @@
-"""Clients one by one, for a function that needs few of them: each takes time at a cold start."""
+"""Clients of boto3, one by one: each takes time at a cold start, and so does boto3 itself."""
 
 from functools import cache
 from typing import TYPE_CHECKING
 
 import boto3
+from botocore.config import Config
 
-from lambdas.aws.runtime import CLIENT
+from lambdas.aws.runtime import CONNECT_SECONDS, READ_SECONDS
+from lambdas.aws.together import AT_ONCE
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudwatch import CloudWatchClient
     from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_dynamodbstreams import DynamoDBStreamsClient
+    from mypy_boto3_sqs import SQSClient
+
+# Retries are ours: they must know the invocation's deadline.
+CLIENT = Config(
+    retries={"total_max_attempts": 1},
+    connect_timeout=CONNECT_SECONDS,
+    read_timeout=READ_SECONDS,
+    max_pool_connections=AT_ONCE,
+    tcp_keepalive=True,
+)
 
 
 def dynamodb_client() -> "DynamoDBClient":
     """Make a client of the tables."""
     client: DynamoDBClient = boto3.client("dynamodb", config=CLIENT)
+    return client
+
+
+def sqs_client() -> "SQSClient":
+    """Make a client of the queue."""
+    client: SQSClient = boto3.client("sqs", config=CLIENT)
+    return client
+
+
+def streams_client() -> "DynamoDBStreamsClient":
+    """Make a client of the sources' streams, which the sync itself does not need."""
+    client: DynamoDBStreamsClient = boto3.client("dynamodbstreams", config=CLIENT)
     return client
 
 

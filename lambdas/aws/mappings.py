@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import boto3
 
+from lambdas.aws.clients import CLIENT
 from lambdas.aws.deadline import Deadline
 from lambdas.aws.retry import Backoff, persist
-from lambdas.aws.runtime import CLIENT
 from lambdas.model.errors import ServiceError, SettingsError
 
 if TYPE_CHECKING:

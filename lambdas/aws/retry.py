@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from botocore.exceptions import (
     BotoCoreError,
+    ChecksumError,
     ClientError,
     HTTPClientError,
     IncompleteReadError,
@@ -36,6 +37,7 @@ THROTTLED = {
     "InternalServerError",
     "ServiceUnavailable",
 }
+PASSING = (HTTPClientError, NoConnectionError, IncompleteReadError, ChecksumError)  # on the way
 
 
 def code_of(error: ClientError | BotoCoreError) -> str:
@@ -50,7 +52,7 @@ def passes(error: ClientError | BotoCoreError) -> bool:
     if isinstance(error, ClientError):
         status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
         return code_of(error) in THROTTLED or status >= SERVER_ERROR
-    return isinstance(error, HTTPClientError | NoConnectionError | IncompleteReadError)
+    return isinstance(error, PASSING)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,20 +2,18 @@
 
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from time import time
 from typing import TYPE_CHECKING, Protocol
-
-import boto3
-from botocore.config import Config
 
 from lambdas.aws.dead_letters import DeadLetters
 from lambdas.aws.deadline import Deadline
 from lambdas.aws.observability import Observability
 from lambdas.aws.settings import Settings
-from lambdas.aws.together import AT_ONCE
 from lambdas.aws.view_table import ViewTable
+from lambdas.aws.way import Way, straight
+from lambdas.aws.writers import DirectWriter, PlainWriter, Writer
 from lambdas.model import Registry
 from lambdas.pipeline.decode import Route, routes
 from lambdas.pipeline.letter import Letter
@@ -24,20 +22,10 @@ from lambdas.views import registry
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
-    from mypy_boto3_dynamodbstreams import DynamoDBStreamsClient
     from mypy_boto3_sqs import SQSClient
 
 CONNECT_SECONDS, READ_SECONDS = 1, 4
 LONGEST_CALL = CONNECT_SECONDS + READ_SECONDS
-
-# Retries are ours: they must know the invocation's deadline.
-CLIENT = Config(
-    retries={"total_max_attempts": 1},
-    connect_timeout=CONNECT_SECONDS,
-    read_timeout=READ_SECONDS,
-    max_pool_connections=AT_ONCE,
-    tcp_keepalive=True,
-)
 
 
 class Invocation(Protocol):
@@ -85,7 +73,9 @@ def runtime() -> Runtime:
     """Make the runtime of this container from its environment."""
     settings = read_settings()
     observer = Observability(service=settings.service)
-    return make_runtime(registry(), settings, Clients(), observer)
+    way = straight(os.environ, tracing=settings.tracing)
+    writer = writer_of(way) if way else None
+    return make_runtime(registry(), settings, Clients(), observer, writer)
 
 
 def read_settings() -> Settings:
@@ -100,33 +90,73 @@ def read_settings() -> Settings:
     return replace(settings, model=registry().fingerprint)
 
 
-@dataclass(frozen=True, slots=True)
 class Clients:
-    """How AWS is reached: as the environment says, unless told otherwise."""
+    """How AWS is reached: as the environment says, unless told otherwise.
 
-    dynamodb: "DynamoDBClient" = field(
-        default_factory=lambda: boto3.client("dynamodb", config=CLIENT)
-    )
-    sqs: "SQSClient" = field(default_factory=lambda: boto3.client("sqs", config=CLIENT))
+    A client is made when it is first used, and only then is boto3 loaded: that takes longer than
+    all else at a cold start, and a batch without letters needs none.
+    """
+
+    def __init__(
+        self, dynamodb: "DynamoDBClient | None" = None, sqs: "SQSClient | None" = None
+    ) -> None:
+        if dynamodb is not None:
+            self.dynamodb = dynamodb
+        if sqs is not None:
+            self.sqs = sqs
+
+    @cached_property
+    def dynamodb(self) -> "DynamoDBClient":
+        """Reach the tables."""
+        from lambdas.aws.clients import dynamodb_client  # noqa: PLC0415 - see above
+
+        return dynamodb_client()
+
+    @cached_property
+    def sqs(self) -> "SQSClient":
+        """Reach the queue."""
+        from lambdas.aws.clients import sqs_client  # noqa: PLC0415 - see above
+
+        return sqs_client()
 
 
-def streams_client() -> "DynamoDBStreamsClient":
-    """Make a client of the sources' streams, which the sync itself does not need."""
-    client: DynamoDBStreamsClient = boto3.client("dynamodbstreams", config=CLIENT)
-    return client
+def writer_of(way: Way, read_seconds: float = READ_SECONDS) -> Writer:
+    """Write straight to DynamoDB."""
+    from lambdas.aws.direct import Direct  # noqa: PLC0415 - the other functions do without
+
+    timeouts = (CONNECT_SECONDS, read_seconds)
+    return DirectWriter(Direct(way.url, way.region, lambda: way.keys, timeouts))
 
 
 def make_runtime(
-    model: Registry, settings: Settings, clients: Clients, observer: Observer
+    model: Registry,
+    settings: Settings,
+    clients: Clients,
+    observer: Observer,
+    writer: Writer | None = None,
 ) -> Runtime:
     """Connect a model to the tables and the queue that *settings* name."""
     return Runtime(
         routes=routes(model, settings.sources),
         model=settings.model,
-        view=ViewTable(clients.dynamodb, settings.view_table),
-        dead_letters=DeadLetters(clients.sqs, settings.dead_letter_queue_url),
+        view=ViewTable(writer or PlainWriter(clients.dynamodb), settings.view_table),
+        dead_letters=_Mail(clients, settings.dead_letter_queue_url),
         observer=observer,
     )
+
+
+class _Mail:
+    """The queue, which is not even reached for while there are no letters."""
+
+    def __init__(self, clients: Clients, queue_url: str) -> None:
+        self._clients = clients
+        self._queue_url = queue_url
+
+    def send(self, letters: Sequence[Letter], *, until: Deadline) -> tuple[list[Letter], set[str]]:
+        """Send *letters*; return those that were not taken, and what stood in the way."""
+        if not letters:
+            return [], set()
+        return DeadLetters(self._clients.sqs, self._queue_url).send(letters, until=until)
 
 
 def _trace() -> None:

@@ -2,20 +2,17 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from lambdas.aws.deadline import Deadline
 from lambdas.aws.retry import Backoff, code_of, passes
-from lambdas.aws.together import chunks, together
-from lambdas.aws.wire import for_boto3
+from lambdas.aws.together import chunks, crew, together
+from lambdas.aws.writers import UnsendableRowError, Writer
 from lambdas.model.errors import kind_of
-from lambdas.model.row import RowKey, key_image, key_of
+from lambdas.model.row import RowKey, key_of
 from lambdas.pipeline.fold import Write
-
-if TYPE_CHECKING:
-    from mypy_boto3_dynamodb import DynamoDBClient
 
 BATCH_LIMIT = 25  # writes per call, set by BatchWriteItem
 REFUSALS = {
@@ -26,10 +23,6 @@ REFUSALS = {
     "RequestEntityTooLarge",
     "ParamValidationError",  # botocore's own check, before anything is sent
 }
-
-
-class UnsendableRowError(Exception):
-    """A row cannot be put into a request at all."""
 
 
 @dataclass(slots=True)
@@ -52,10 +45,11 @@ class Outcome:
 class ViewTable:
     """Repeatable, batched writes to one table."""
 
-    def __init__(self, client: "DynamoDBClient", name: str, backoff: Backoff | None = None) -> None:
-        self._client = client
+    def __init__(self, writer: Writer, name: str, backoff: Backoff | None = None) -> None:
+        self._writer = writer
         self._name = name
         self._backoff = backoff or Backoff()
+        self._crew = crew()
 
     def write(self, writes: Iterable[Write], *, until: Deadline) -> Outcome:
         """Apply *writes*, in any order, and tell which DynamoDB would not take, in time or at all.
@@ -65,7 +59,7 @@ class ViewTable:
         """
         calls = list(chunks(list(writes), BATCH_LIMIT))
         outcome = Outcome()
-        for result in together(lambda call: self._write_call(call, until), calls):
+        for result in together(lambda call: self._write_call(call, until), calls, self._crew):
             outcome.add(result)
         return outcome
 
@@ -76,7 +70,7 @@ class ViewTable:
         while writes and not until.passed:
             try:
                 left = self._send(writes)
-            except (UnsendableRowError, RecursionError) as error:  # botocore recurses into values
+            except (UnsendableRowError, RecursionError) as error:  # values are recursed into
                 outcome.add(self._divide(writes, kind_of(error), until))
                 return outcome
             except (ClientError, BotoCoreError) as error:
@@ -108,24 +102,9 @@ class ViewTable:
 
     def _send(self, writes: Sequence[Write]) -> Sequence[Write]:
         """Make one call, and return the writes that DynamoDB left unprocessed."""
-        response = self._client.batch_write_item(
-            RequestItems={self._name: [_request(write) for write in writes]}
-        )
-        unprocessed = response.get("UnprocessedItems", {}).get(self._name)
-        if not unprocessed:
-            return ()
+        unprocessed = self._writer.send(self._name, writes)
         left = {_key_of(request) for request in unprocessed}
-        return [write for write in writes if write.key in left]
-
-
-def _request(write: Write) -> Any:
-    """Put a write into BatchWriteItem's words."""
-    if write.attributes is None:
-        return {"DeleteRequest": {"Key": key_image(write.key)}}
-    try:
-        return {"PutRequest": {"Item": for_boto3(write.attributes)}}
-    except (TypeError, ValueError) as error:
-        raise UnsendableRowError from error
+        return [write for write in writes if write.key in left] if left else ()
 
 
 def _key_of(request: Any) -> RowKey:

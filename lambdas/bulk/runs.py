@@ -18,6 +18,7 @@ from lambdas.aws.settings import Settings
 from lambdas.aws.source_tables import SourceTables
 from lambdas.aws.updates import SourceUpdates
 from lambdas.aws.view_table import ViewTable
+from lambdas.aws.writers import PlainWriter
 from lambdas.bulk.backfill import Backfill
 from lambdas.bulk.migrate import Migrate
 from lambdas.bulk.segment import MOST_SEGMENTS, Record, Segment
@@ -142,7 +143,7 @@ class Bulk:
             return Sweep(by_name, view, reader, self._reconciler, self.post, only, self.now)
         if kind == MIGRATE:
             return self._migrate(self.migrations[subject], reader)
-        rows = ViewTable(self._dynamodb, view, self.backoff)
+        rows = ViewTable(PlainWriter(self._dynamodb), view, self.backoff)
         return Backfill(by_name[subject], reader, rows, view, self._reconciler, self.post, self.now)
 
     def _migrate(self, migration: Migration, reader: BulkReader) -> Migrate:

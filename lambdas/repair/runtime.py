@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
+from lambdas.aws.clients import streams_client
 from lambdas.aws.dead_letters import DeadLetters
 from lambdas.aws.deadline import Deadline
 from lambdas.aws.mailbox import WAIT_SECONDS, Mailbox
 from lambdas.aws.owned_rows import OwnedRows
-from lambdas.aws.runtime import Clients, read_settings, streams_client
+from lambdas.aws.runtime import Clients, read_settings
 from lambdas.aws.settings import Settings
 from lambdas.aws.source_tables import SourceTables
 from lambdas.aws.streams import Streams

@@ -14,6 +14,7 @@ from cli.event_source import UnsettledRecordsError
 from cli.local_cloud import LocalCloud
 from lambdas.aws.retry import Backoff
 from lambdas.aws.view_table import ViewTable
+from lambdas.aws.writers import PlainWriter
 from lambdas.model import Item, Registry, Row, Source, Wire, view
 from tests.fakes import TABLE, refusal
 
@@ -98,7 +99,8 @@ def fail(cloud: LocalCloud, *faults: Callable[[Any, Any], Any]) -> Failing:
     """Put faults between the sync and the engine."""
     failing = Failing(cloud.clients.dynamodb, list(faults))
     quick = Backoff(sleep=lambda _: None)
-    cloud.runtime = replace(cloud.runtime, view=ViewTable(failing, TABLE, quick))  # type: ignore[arg-type]  # a stand-in
+    writer = PlainWriter(failing)  # type: ignore[arg-type]  # a stand-in
+    cloud.runtime = replace(cloud.runtime, view=ViewTable(writer, TABLE, quick))
     return failing
 
 

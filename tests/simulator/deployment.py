@@ -13,6 +13,7 @@ from lambdas.aws.runtime import Runtime
 from lambdas.aws.settings import Settings
 from lambdas.aws.source_tables import SourceTables
 from lambdas.aws.view_table import ViewTable
+from lambdas.aws.writers import PlainWriter
 from lambdas.bulk.runs import Bulk
 from lambdas.bulk.worker import Worker
 from lambdas.model import Registry
@@ -70,7 +71,7 @@ def deploy(world: "World", model: Model) -> Deployment:
     to = routes(registry, {})
     dynamodb, queue = cast("Any", world.dynamodb), cast("Any", world.queue)
     backoff, now = world.backoff, world.fibers.clock
-    view = ViewTable(dynamodb, TABLE, backoff)
+    view = ViewTable(PlainWriter(dynamodb), TABLE, backoff)
     rows = OwnedRows(dynamodb, TABLE, backoff)
     reconciler = Reconciler(SourceTables(dynamodb, backoff), rows, model.name, now)
     return Deployment(

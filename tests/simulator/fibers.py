@@ -130,7 +130,9 @@ class Fibers:
         finally:
             me.end, me.dead, me.holder = NEVER, False, ""
 
-    def together(self, work: Callable[[Job], Result], jobs: Sequence[Job]) -> list[Result]:
+    def together(
+        self, work: Callable[[Job], Result], jobs: Sequence[Job], _: object = None
+    ) -> list[Result]:
         """Do all *jobs* at once, as `lambdas.aws.together` does, in fibers instead of threads."""
         if len(jobs) <= 1:
             return [work(job) for job in jobs]

@@ -10,8 +10,9 @@ from uuid import uuid4
 import pytest
 from aws_lambda_powertools import Logger, Metrics
 
+from lambdas.aws.clients import CLIENT
 from lambdas.aws.observability import Observability
-from lambdas.aws.runtime import CLIENT, runtime
+from lambdas.aws.runtime import runtime
 from lambdas.aws.settings import NAMESPACE, SERVICE, Settings
 from lambdas.model.errors import SettingsError
 from lambdas.pipeline.tally import Tally
@@ -137,6 +138,22 @@ def test_a_batch_that_is_returned_is_an_error_line_that_says_what_stood_in_the_w
     lines, _, _ = observe([record(users, None, USER)], capsys, dynamodb=dynamodb)
     assert lines[0]["level"] == "ERROR"
     assert lines[0]["trouble"] == ["AccessDeniedException"]
+
+
+SLOW_TO_LOAD = {"boto3", "urllib3", "s3transfer", "dateutil", "importlib.metadata", "asyncio"}
+
+
+def test_what_a_first_write_does_without_is_not_imported() -> None:
+    """Each of these takes longer to load than the sync itself."""
+    code = "import sys, lambdas.sync, lambdas.aws.direct; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert "lambdas.sync" in loaded
+    assert loaded & SLOW_TO_LOAD == set()
+    theirs = {name for name in loaded if name.startswith("botocore.")}
+    assert {name for name in theirs if not name.startswith("botocore.vendored")} == {
+        "botocore.exceptions"
+    }
 
 
 def test_the_tracer_is_not_imported_unless_it_is_switched_on() -> None:

@@ -1,7 +1,9 @@
 """Writes reach the table once each, whatever BatchWriteItem does to them on the way."""
 
+import gc
 import threading
 from base64 import b64encode
+from contextlib import suppress
 from typing import Any
 
 import boto3
@@ -14,6 +16,7 @@ from lambdas.aws.retry import LONGEST_PAUSE, Backoff, passes
 from lambdas.aws.together import AT_ONCE
 from lambdas.aws.view_table import BATCH_LIMIT, ViewTable
 from lambdas.aws.wire import for_boto3, from_boto3
+from lambdas.aws.writers import PlainWriter
 from lambdas.pipeline.fold import Write
 from tests.fakes import NETWORK_DOWN, NO_WAIT, TABLE, FakeDynamoDB, refusal
 
@@ -26,7 +29,7 @@ def puts(count: int, start: int = 0) -> list[Write]:
 
 
 def table(dynamodb: Any, backoff: Backoff = NO_WAIT) -> ViewTable:
-    return ViewTable(dynamodb, TABLE, backoff)
+    return ViewTable(PlainWriter(dynamodb), TABLE, backoff)
 
 
 SOON = 30.0
@@ -176,10 +179,55 @@ def test_calls_of_one_batch_run_at_once() -> None:
     assert len(outcome.written) == BATCH_LIMIT * AT_ONCE
 
 
-def test_no_call_is_under_way_when_write_returns() -> None:
-    before = threading.active_count()
-    table(FakeDynamoDB()).write(puts(200), until=Deadline.after(SOON))
-    assert threading.active_count() == before
+class Slow(FakeDynamoDB):
+    """Fails its first call while others are under way, and counts those that are."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self.error: Exception | None = error
+        self.others, self.failed = threading.Event(), threading.Event()
+        self.under_way = 0
+
+    def batch_write_item(self, RequestItems: dict[str, Any]) -> dict[str, Any]:  # noqa: N803 - boto3's
+        with self._lock:
+            error, self.error = self.error, None
+            self.under_way += 1
+        try:
+            if error:
+                assert self.others.wait(20)
+                raise error
+            self.others.set()
+            self.failed.wait(0.2)  # so that it lasts for longer than the one that fails
+            return super().batch_write_item(RequestItems)
+        finally:
+            with self._lock:
+                self.under_way -= 1
+
+
+@pytest.mark.parametrize("error", [MemoryError(), refusal("AccessDeniedException")])
+def test_no_call_is_under_way_when_write_ends_however_it_ends(error: Exception) -> None:
+    dynamodb = Slow(error)
+    view = table(dynamodb)
+    with suppress(MemoryError):
+        view.write(puts(400), until=Deadline.after(SOON))
+    assert dynamodb.under_way == 0
+    written = len(dynamodb.rows)
+    assert len(view.write(puts(200, start=1000), until=Deadline.after(SOON)).written) == 200
+    assert len(dynamodb.rows) == written + 200, "nothing of the first write came after it"
+
+
+def test_threads_are_kept_between_writes_and_end_with_the_table() -> None:
+    before = set(threading.enumerate())
+    view = table(FakeDynamoDB())
+    for _ in range(5):
+        view.write(puts(400), until=Deadline.after(SOON))
+    kept = set(threading.enumerate()) - before
+    assert 0 < len(kept) <= AT_ONCE
+    del view
+    gc.collect()
+    for thread in kept:
+        thread.join(20)
+    assert not any(thread.is_alive() for thread in kept)
 
 
 def test_pauses_grow_with_full_jitter_and_end_at_the_deadline() -> None:

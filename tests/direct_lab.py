@@ -1,0 +1,74 @@
+"""Both ways to write to DynamoDB, against any address."""
+
+import ssl
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
+from lambdas.aws.clients import CLIENT
+from lambdas.aws.direct import Direct
+from lambdas.aws.way import Keys
+from lambdas.aws.writers import DirectWriter, PlainWriter, Writer
+from lambdas.pipeline.fold import Write
+from tests.e2e.certificate import write_certificate
+from tests.fakes import TABLE
+from tests.faulty import Faulty
+
+REGION = "eu-west-1"
+KEYS = Keys("access", "secret", "token")
+PATIENT = (20.0, 20.0)
+HASTY = (0.3, 0.3)  # for faults that only a timeout ends
+
+
+def straight(url: str, timeouts: tuple[float, float] = PATIENT) -> Direct:
+    return Direct(url, REGION, lambda: KEYS, timeouts)
+
+
+@cache
+def session() -> boto3.Session:
+    """Read the descriptions of AWS once: that takes longer than any test here."""
+    return boto3.Session()
+
+
+def client(url: str, timeouts: tuple[float, float] = PATIENT) -> Any:
+    connect, read = timeouts
+    return session().client(
+        "dynamodb",
+        endpoint_url=url,
+        region_name=REGION,
+        aws_access_key_id="access",
+        aws_secret_access_key="secret",
+        aws_session_token="token",
+        config=CLIENT.merge(Config(connect_timeout=connect, read_timeout=read, proxies={})),
+    )
+
+
+def both(url: str, timeouts: tuple[float, float] = PATIENT) -> list[Writer]:
+    return [PlainWriter(client(url, timeouts)), DirectWriter(straight(url, timeouts))]
+
+
+def writes(count: int = 4) -> list[Write]:
+    made = [
+        Write(("P", f"{n}"), "o", {"PK": {"S": "P"}, "SK": {"S": f"{n}"}}, n, n)
+        for n in range(count)
+    ]
+    made[-1].attributes = None
+    return made
+
+
+def error_of(writer: Writer) -> Any:
+    with pytest.raises((ClientError, BotoCoreError)) as caught:
+        writer.send(TABLE, writes())
+    return caught.value
+
+
+def over_tls(folder: Path) -> Faulty:
+    certificate, key = write_certificate(folder)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    return Faulty(wrap=lambda plain: context.wrap_socket(plain, server_side=True), scheme="https")

@@ -1,0 +1,85 @@
+"""The two ways to write leave the same table behind, on every engine."""
+
+from base64 import b64encode
+from typing import Any
+
+from cli.engines import Engine
+from cli.local_cloud import LocalCloud, writer_to
+from lambdas.aws.deadline import Deadline
+from lambdas.aws.view_table import Outcome, ViewTable
+from lambdas.aws.writers import DirectWriter, PlainWriter, Writer
+from lambdas.model.row import VIEW_TABLE, Attributes, key_of
+from lambdas.pipeline.fold import Write
+
+BLOB = b64encode(b"\x00\xff").decode()
+DATA: dict[str, Any] = {
+    "text": {"S": 'Łódź 😀 \u2028 "quoted" \\ \''},
+    "nothing": {"S": ""},
+    "number": {"N": "-12.50"},
+    "large": {"N": "1E+100"},
+    "binary": {"B": BLOB},
+    "binaries": {"BS": [BLOB, b64encode(b"x").decode()]},
+    "texts": {"SS": ["é", "b"]},
+    "numbers": {"NS": ["1", "2.5"]},
+    "yes": {"BOOL": True},
+    "null": {"NULL": True},
+    "empty": {"M": {}},
+    "none": {"L": []},
+    "deep": {"L": [{"M": {"B": {"S": "named like a type"}, "x": {"L": [{"B": BLOB}]}}}]},
+}
+
+
+def writes() -> list[Write]:
+    """Make more than fit one call, and delete some rows that are there and some that are not."""
+    made = []
+    for n in range(60):
+        row: Attributes = {"PK": {"S": "P"}, "SK": {"S": f"{n}"}, "data": {"M": DATA}}
+        made.append(Write(("P", f"{n}"), "o", None if n % 7 == 0 else row, n, n))
+    return made
+
+
+def write(writer: Writer, given: list[Write]) -> Outcome:
+    return ViewTable(writer, VIEW_TABLE).write(given, until=Deadline.after(60))
+
+
+def unordered(value: Any) -> Any:
+    """Make a value comparable: sets come back in any order."""
+    ((kind, content),) = value.items()
+    if kind in ("SS", "NS", "BS"):
+        return kind, tuple(sorted(content))
+    if kind == "M":
+        return kind, tuple(sorted((name, unordered(one)) for name, one in content.items()))
+    return (kind, tuple(map(unordered, content))) if kind == "L" else (kind, content)
+
+
+def test_both_ways_leave_the_same_table(cloud: LocalCloud, engine: Engine) -> None:
+    assert isinstance(cloud.runtime.view._writer, DirectWriter), "as it is deployed"
+    tables = []
+    for writer in (PlainWriter(cloud.clients.dynamodb), writer_to(engine)):
+        every = [Write(("P", f"{n}"), "o", row("P", n), n, n) for n in range(60)]
+        assert len(write(writer, every).written) == 60
+        outcome = write(writer, writes())
+        assert (len(outcome.written), outcome.trouble) == (60, set())
+        tables.append({key_of(row): unordered({"M": row}) for row in cloud.rows()})
+        write(writer, [Write(("P", f"{n}"), "o", None, n, n) for n in range(60)])
+        assert cloud.rows() == []
+    plain, direct = tables
+    assert plain == direct
+    assert len(direct) == 51
+
+
+def row(pk: str, n: int) -> dict[str, Any]:
+    return {"PK": {"S": pk}, "SK": {"S": f"{n}"}, "older": {"S": "x"}}
+
+
+def test_a_row_that_the_engine_refuses_is_refused_alone_both_ways(
+    cloud: LocalCloud, engine: Engine
+) -> None:
+    for writer in (PlainWriter(cloud.clients.dynamodb), writer_to(engine)):
+        given = [Write(("P", f"{n}"), "o", row("P", n), n, n) for n in range(30)]
+        given[7].attributes = {**row("P", 7), "bad": {"N": "not a number"}}
+        outcome = write(writer, given)
+        assert [(one.key, code) for one, code in outcome.refused] == [
+            (("P", "7"), "ValidationException")
+        ]
+        assert len(outcome.written) == 29

@@ -1,0 +1,195 @@
+"""The straight way to DynamoDB fails as a boto3 client does, and understands no less."""
+
+import json
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.exceptions import BotoCoreError, ClientError
+
+from lambdas.aws.deadline import Deadline
+from lambdas.aws.retry import code_of, passes
+from lambdas.aws.view_table import Outcome, ViewTable
+from lambdas.aws.writers import DirectWriter, Writer
+from tests.direct_lab import HASTY, PATIENT, both, error_of, over_tls, straight, writes
+from tests.fakes import NO_WAIT, TABLE
+from tests.faulty import (
+    HALF,
+    TYPE,
+    Fault,
+    Faulty,
+    Request,
+    answer,
+    close_when_idle,
+    deaf,
+    hang_up,
+    healthy,
+    leave_first,
+    refuse,
+    refusing,
+    reset,
+    say,
+    wait,
+)
+
+
+def outcome_of(writer: Writer) -> Outcome:
+    return ViewTable(writer, TABLE, NO_WAIT).write(writes(), until=Deadline.after(60))
+
+
+def only_one(request: Request) -> object:
+    """Take a single write, and find more of them too large."""
+    fault = healthy if len(request.writes) == 1 else answer(413, "too large, Ms Secret")
+    return fault(request)
+
+
+def not_the_third(request: Request) -> object:
+    bad = any("2" in json.dumps(one) for one in request.writes)
+    return (refuse("ValidationException") if bad else healthy)(request)
+
+
+PASSING = {
+    "throttled": refuse("ProvisionedThroughputExceededException"),
+    "throttled by its control plane": refuse("ThrottlingException"),
+    "its own fault": refuse("InternalServerError", 500),
+    "its own fault, of an unknown name": refuse("NewException", 503),
+    "its own fault, without a word": answer(500, "", x_amz_crc32=""),
+    "a proxy's page": answer(503, "<html>Ms Secret</html>", x_amz_crc32=""),
+    "a gateway that knows no JSON": answer(502, "Ms Secret", x_amz_crc32=""),
+    "hung up": hang_up,
+    "reset": reset,
+    "reset within the head": say(b"HTTP/1.1 200 OK\r\nContent-Le", reset),
+    "no HTTP": say(b"SSH-2.0-OpenSSH\r\n\r\n"),
+    "unprocessed": leave_first,
+    "closed when idle": close_when_idle,
+    "not kept": answer(200, "{}", connection="close"),
+}
+LASTING = {
+    "expired": refuse("ExpiredTokenException"),
+    "unknown to it": refuse("UnrecognizedClientException"),
+    "signed wrongly": refuse("InvalidSignatureException"),
+    "signed by a wrong clock": refuse("RequestTimeTooSkewed", 403),
+    "no right to": refuse("AccessDeniedException"),
+    "no table": refuse("ResourceNotFoundException"),
+    "a code with its link": answer(
+        400, json.dumps({"__type": f"{TYPE}AccessDeniedException:http://x", "Message": "no"})
+    ),
+    "no code": answer(400, '{"message": "Ms Secret"}'),
+    "no JSON": answer(403, "Ms Secret"),
+    "elsewhere": answer(302, "", location="http://127.0.0.1:1/"),
+}
+SLOW = {"silent": wait, "silent within the answer": say(HALF, wait)}
+
+
+def told(outcome: Outcome) -> Any:
+    return (
+        sorted(write.key for write in outcome.written),
+        sorted(write.key for write in outcome.unwritten),
+        sorted((write.key, code) for write, code in outcome.refused),
+        outcome.trouble,
+    )
+
+
+def outcomes(
+    fault: Fault, timeouts: tuple[float, float] = PATIENT, requests: int | None = None
+) -> list[Any]:
+    """Meet a fault once on each way, and count the requests where they are known."""
+    found = []
+    for way in range(2):
+        with Faulty([fault]) as server:
+            found.append(told(outcome_of(both(server.url, timeouts)[way])))
+            assert requests in (None, len(server.requests)), "a redirect followed, or a retry"
+    return found
+
+
+@pytest.mark.parametrize("fault", PASSING)
+def test_what_passes_for_boto3_passes_straight(fault: str) -> None:
+    plain, direct = outcomes(PASSING[fault])
+    assert plain == direct
+    assert len(direct[0]) == 4, "all written in the end"
+
+
+@pytest.mark.parametrize("fault", LASTING)
+def test_what_lasts_for_boto3_lasts_straight(fault: str) -> None:
+    plain, direct = outcomes(LASTING[fault], requests=1)
+    assert plain == direct
+    assert len(direct[1]) == 4, "nothing written"
+
+
+@pytest.mark.parametrize("fault", [only_one, not_the_third])
+def test_a_refused_call_is_divided_alike(fault: Any) -> None:
+    with Faulty([fault] * 100) as server:
+        plain, direct = (told(outcome_of(writer)) for writer in both(server.url))
+    assert plain == direct
+    assert len(direct[0]) == (4 if fault is only_one else 3)
+
+
+@pytest.mark.parametrize("fault", SLOW)
+def test_who_does_not_answer_in_time_is_asked_again(fault: str) -> None:
+    plain, direct = outcomes(SLOW[fault], HASTY)
+    assert plain == direct
+    assert (len(direct[0]), direct[3]) == (4, {"ReadTimeoutError"})
+
+
+@pytest.mark.parametrize("nobody", ["deaf", "refusing", "unknown", "not trusted"])
+def test_who_cannot_be_reached_is_so_alike(nobody: str, tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        places: dict[str, Callable[[], str]] = {
+            "deaf": lambda: stack.enter_context(deaf()),
+            "refusing": refusing,
+            "unknown": lambda: "http://nobody.invalid",
+            "not trusted": lambda: stack.enter_context(over_tls(tmp_path)).url,
+        }
+        url = places[nobody]()
+        timeouts = HASTY if nobody == "deaf" else PATIENT
+        plain, direct = (error_of(writer) for writer in both(url, timeouts))
+    assert code_of(plain) == code_of(direct)
+    assert passes(plain) == passes(direct) is True
+
+
+def test_who_speaks_no_tls_is_asked_again() -> None:
+    with Faulty(scheme="https") as server:
+        assert all(passes(error_of(writer)) for writer in both(server.url, HASTY))
+
+
+UNSOUND = {
+    "cut short": (say(HALF), "IncompleteReadError"),
+    "reset within the answer": (say(HALF, reset), "ConnectionClosedError"),
+    "another checksum": (answer(200, "{}", x_amz_crc32="1"), "ChecksumError"),
+    "no checksum": (answer(200, "{}", x_amz_crc32="one"), "ChecksumError"),
+    "an error garbled": (
+        answer(400, '{"__type":"ValidationException"}', x_amz_crc32="1"),
+        "ChecksumError",
+    ),
+    "not JSON": (answer(200, "<html>Ms Secret</html>", x_amz_crc32=""), "ResponseStreamingError"),
+    "no object": (answer(200, "[]"), "ResponseStreamingError"),
+    "not text": (answer(200, b"\xff\xfe{"), "ResponseStreamingError"),
+    "empty": (answer(200, ""), "ResponseStreamingError"),
+}
+
+
+@pytest.mark.parametrize("fault", UNSOUND)
+def test_an_answer_that_is_not_sound_is_none(fault: str) -> None:
+    """A boto3 client takes some of these for a call that went well."""
+    cause, code = UNSOUND[fault]
+    with Faulty([cause]) as server:
+        outcome = outcome_of(DirectWriter(straight(server.url)))
+    assert (len(outcome.written), outcome.trouble) == (4, {code})
+    assert len(server.requests) == 2
+
+
+QUOTING = [
+    *(PASSING[name] for name in ("throttled", "a proxy's page", "a gateway that knows no JSON")),
+    *(LASTING[name] for name in ("expired", "no code", "no JSON")),
+    UNSOUND["not JSON"][0],
+]
+
+
+@pytest.mark.parametrize("fault", QUOTING)
+def test_no_error_quotes_what_was_said_or_sent(fault: Any) -> None:
+    with Faulty([fault]) as server, pytest.raises((ClientError, BotoCoreError)) as caught:
+        straight(server.url).call("BatchWriteItem", b'{"x": "Ms Secret"}')
+    error = caught.value
+    assert "Secret" not in f"{error!r} {error} {vars(error)}"

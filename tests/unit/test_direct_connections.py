@@ -1,0 +1,140 @@
+"""Connections are kept, trusted and given up as boto3 does."""
+
+import select
+import ssl
+import sys
+import threading
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import ReadOnlyCredentials, RefreshableCredentials
+from botocore.exceptions import ClientError, ConnectionClosedError
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lambdas.aws.deadline import Deadline
+from lambdas.aws.direct import Direct
+from lambdas.aws.retry import code_of
+from lambdas.aws.signature import CONTENT_TYPE, Service, signed_headers
+from lambdas.aws.view_table import ViewTable
+from lambdas.aws.writers import DirectWriter
+from tests.direct_lab import HASTY, PATIENT, REGION, error_of, over_tls, straight, writes
+from tests.fakes import NO_WAIT, TABLE
+from tests.faulty import HALF, Faulty, Request, answer, close_when_idle, healthy, say, wait
+
+
+def test_tls_is_spoken_with_whom_botocore_trusts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with over_tls(tmp_path) as server:
+        monkeypatch.setattr("certifi.where", lambda: str(tmp_path / "certificate.pem"))
+        direct = straight(server.url)
+        assert [direct.call("BatchWriteItem", b"{}") for _ in range(3)]
+        assert server.connections == 1
+    tls = direct._tls
+    assert tls
+    assert (tls.check_hostname, tls.verify_mode) == (True, ssl.CERT_REQUIRED)
+
+
+def test_without_certifi_the_certificates_are_botocores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "certifi", None)
+    tls = straight("https://dynamodb.eu-west-1.amazonaws.com")._tls
+    assert tls
+    assert tls.get_ca_certs()
+
+
+def test_connections_are_kept_and_a_closed_one_is_not_used_again() -> None:
+    with Faulty([healthy, close_when_idle, healthy]) as server:
+        direct = straight(server.url)
+        direct.call("BatchWriteItem", b"{}")
+        direct.call("BatchWriteItem", b"{}")
+        assert server.connections == 1
+        assert select.select([direct._idle[0].sock], [], [], 20)[0], "the close has arrived"
+        direct.call("BatchWriteItem", b"{}")
+        assert (server.connections, len(direct._idle)) == (2, 1)
+
+
+def test_a_connection_that_failed_is_not_used_again() -> None:
+    with Faulty([say(HALF, wait), healthy]) as server:
+        direct = straight(server.url, HASTY)
+        error_of(DirectWriter(direct))
+        assert len(direct._idle) == 0
+        direct._timeouts = PATIENT
+        direct.call("BatchWriteItem", b"{}")
+        assert server.connections == 2
+
+
+def test_calls_at_once_have_connections_of_their_own() -> None:
+    crowd = threading.Barrier(8, timeout=20)
+
+    def meet(request: Request) -> object:
+        crowd.wait()
+        return healthy(request)
+
+    with Faulty([meet] * 16) as server:
+        direct = straight(server.url)
+        view = ViewTable(DirectWriter(direct), TABLE, NO_WAIT)
+        for _ in range(2):
+            assert len(view.write(writes(200), until=Deadline.after(60)).written) == 200
+        assert server.connections == len(direct._idle) == 8
+
+
+def test_an_answer_that_comes_before_the_request_is_read_is_heard() -> None:
+    """A server that will not read 16 MB says so, and stops to listen."""
+    with Faulty() as server:
+        deaf_ears: Any = lambda _, connection: Request(connection, "", b"", server)  # noqa: E731 - one line
+        server.__dict__["_read"] = deaf_ears
+        server.faults = [answer(413, "too large")]
+        with pytest.raises((ClientError, ConnectionClosedError)) as caught:
+            straight(server.url).call("BatchWriteItem", b"x" * 2**24)
+    # Which of them is up to the network: the answer may be lost when the connection is torn down.
+    assert code_of(caught.value) in ("413", "ConnectionClosedError")
+
+
+def test_credentials_that_expire_are_renewed_by_their_owner() -> None:
+    now = datetime.now(UTC)
+    fresh = iter(["second", "third"])
+
+    def renewed() -> dict[str, str]:
+        soon = now + timedelta(hours=1)
+        return {
+            "access_key": next(fresh),
+            "secret_key": "s",
+            "token": "t",
+            "expiry_time": soon.isoformat(),
+        }
+
+    owner: Any = RefreshableCredentials("first", "s", "t", now, renewed, "test")
+    with Faulty() as server:
+        direct = Direct(server.url, REGION, owner.get_frozen_credentials, PATIENT)
+        direct.call("BatchWriteItem", b"{}")
+        owner._expiry_time = now
+        direct.call("BatchWriteItem", b"{}")
+    assert ["second" in one.head for one in server.requests] == [True, False]
+    assert "third" in server.requests[1].head
+
+
+names = st.text("abcXYZ09.-", min_size=1)
+
+
+@given(
+    who=st.builds(ReadOnlyCredentials, st.text(min_size=1), st.text(), st.none() | names),
+    host=names,
+    target=names,
+    body=st.binary(min_size=1),
+    at=st.datetimes(datetime(1990, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC)),  # noqa: DTZ001 - hypothesis wants them so
+)
+def test_a_request_is_signed_as_botocore_signs_it(
+    who: Any, host: str, target: str, body: bytes, at: datetime
+) -> None:
+    made = signed_headers(Service("dynamodb", REGION, host), target, body, who, at.timestamp())
+    asked = {"Content-Type": CONTENT_TYPE, "Host": host, "X-Amz-Target": target}
+    request = AWSRequest("POST", "http://x/", asked, body)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("botocore.auth.get_current_datetime", lambda: at)
+        SigV4Auth(who, "dynamodb", REGION).add_auth(request)
+    assert made == dict(request.headers.items())

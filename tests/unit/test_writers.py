@@ -1,0 +1,227 @@
+"""Both ways send the same, and one of them is taken where the environment allows it."""
+
+import json
+import os
+from base64 import b64encode
+from typing import Any, cast
+
+import pytest
+from botocore.loaders import Loader
+from botocore.regions import EndpointResolver
+from botocore.serialize import create_serializer
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lambdas.aws import runtime as runtimes
+from lambdas.aws.deadline import Deadline
+from lambdas.aws.view_table import ViewTable
+from lambdas.aws.way import Keys, Way, straight
+from lambdas.aws.writers import DirectWriter, PlainWriter, body
+from lambdas.pipeline.fold import Write
+from tests.direct_lab import session
+from tests.fakes import NO_WAIT, TABLE
+
+texts = st.text(st.characters(exclude_categories=()))  # lone surrogates too
+numbers = st.decimals(allow_nan=False, allow_infinity=False).map(str)
+blobs = st.binary().map(lambda blob: b64encode(blob).decode())
+scalars = st.one_of(
+    st.builds(lambda one: {"S": one}, texts),
+    st.builds(lambda one: {"N": one}, numbers),
+    st.builds(lambda one: {"B": one}, blobs),
+    st.builds(lambda one: {"BOOL": one}, st.booleans()),
+    st.just({"NULL": True}),
+    st.builds(lambda one: {"SS": one}, st.lists(texts, min_size=1)),
+    st.builds(lambda one: {"NS": one}, st.lists(numbers, min_size=1)),
+    st.builds(lambda one: {"BS": one}, st.lists(blobs, min_size=1)),
+)
+values = st.recursive(
+    scalars,
+    lambda inner: st.one_of(
+        st.builds(lambda one: {"M": one}, st.dictionaries(texts, inner, max_size=4)),
+        st.builds(lambda one: {"L": one}, st.lists(inner, max_size=4)),
+    ),
+    max_leaves=10,
+)
+
+
+@st.composite
+def some_writes(draw: st.DrawFn) -> list[Write]:
+    keys = draw(st.lists(st.tuples(texts, texts), min_size=1, max_size=6, unique=True))
+    return [draw(a_write(key, place)) for place, key in enumerate(keys)]
+
+
+@st.composite
+def a_write(draw: st.DrawFn, key: tuple[str, str], place: int) -> Write:
+    more = draw(st.none() | st.dictionaries(texts, values, max_size=4))
+    pk, sk = key
+    row = None if more is None else {**more, "PK": {"S": pk}, "SK": {"S": sk}}
+    spelled = json.dumps(row) if row and draw(st.booleans()) else None
+    return Write(key, "o", row, place, place, spelled)
+
+
+class Recorded:
+    """A client that sends nothing, and spells its calls as botocore does."""
+
+    def __init__(self, left: Any = None) -> None:
+        self.left = left
+        model = session()._session.get_service_model("dynamodb")
+        self._operation = model.operation_model("BatchWriteItem")
+        self.bodies: list[Any] = []
+
+    def batch_write_item(self, **asked: Any) -> Any:
+        made = create_serializer("json").serialize_to_request(asked, self._operation)
+        self.bodies.append(json.loads(made["body"]))
+        return {"UnprocessedItems": self.left} if self.left is not None else {}
+
+
+class Answering:
+    """A straight way that sends nothing."""
+
+    def __init__(self, left: Any = None) -> None:
+        self.left = left
+        self.bodies: list[Any] = []
+
+    def call(self, operation: str, text: bytes) -> Any:
+        assert operation == "BatchWriteItem"
+        self.bodies.append(json.loads(text))
+        return {"UnprocessedItems": self.left} if self.left is not None else {}
+
+
+@given(some_writes())
+def test_both_ways_send_the_same(writes: list[Write]) -> None:
+    plain, direct = Recorded(), Answering()
+    assert not PlainWriter(cast("Any", plain)).send(TABLE, writes)
+    assert not DirectWriter(cast("Any", direct)).send(TABLE, writes)
+    assert plain.bodies == direct.bodies
+    assert body(TABLE, writes).isascii()
+
+
+@given(some_writes(), st.data())
+def test_both_ways_understand_what_is_left(writes: list[Write], data: st.DataObject) -> None:
+    sent = json.loads(body(TABLE, writes))["RequestItems"][TABLE]
+    places = data.draw(st.lists(st.sampled_from(range(len(writes))), unique=True))
+    left = data.draw(st.sampled_from([{TABLE: [sent[place] for place in places]}, {}, None]))
+    expected = {writes[place].key for place in places} if left else set()
+    for writer in (
+        PlainWriter(cast("Any", Recorded(left))),
+        DirectWriter(cast("Any", Answering(left))),
+    ):
+        view = ViewTable(writer, TABLE, NO_WAIT)
+        assert {write.key for write in view._send(writes)} == expected
+
+
+def test_what_is_spelled_already_is_sent_as_it_is() -> None:
+    spelled = '{"PK": {"S": "P"},  "SK": {"S": "\\u00e9"}}'
+    write = Write(("P", "é"), "o", json.loads(spelled), 0, 0, spelled)
+    assert spelled.encode() in body(TABLE, [write])
+
+
+@pytest.mark.parametrize("value", [{"B": b"bytes"}, {"S": object()}])
+def test_a_row_that_is_no_json_is_refused_alone(value: Any) -> None:
+    writes = [
+        Write(("P", f"{n}"), "o", {"PK": {"S": "P"}, "SK": {"S": f"{n}"}}, n, n) for n in range(5)
+    ]
+    attributes = writes[3].attributes
+    assert attributes
+    attributes["odd"] = value
+    direct = Answering()
+    view = ViewTable(DirectWriter(cast("Any", direct)), TABLE, NO_WAIT)
+    outcome = view.write(writes, until=Deadline.after(30))
+    assert [(write.key[1], code) for write, code in outcome.refused] == [
+        ("3", "UnsendableRowError")
+    ]
+    assert len(outcome.written) == 4
+
+
+LAMBDA = {
+    "AWS_LAMBDA_FUNCTION_NAME": "sync",
+    "AWS_LAMBDA_RUNTIME_API": "127.0.0.1:9001",
+    "AWS_XRAY_CONTEXT_MISSING": "LOG_ERROR",
+    "AWS_EXECUTION_ENV": "AWS_Lambda_python3.13",
+    "AWS_REGION": "eu-west-1",
+    "AWS_DEFAULT_REGION": "eu-west-1",
+    "AWS_ACCESS_KEY_ID": "access",
+    "AWS_SECRET_ACCESS_KEY": "secret",
+    "AWS_SESSION_TOKEN": "token",
+    "HTTPS_PROXY": "",
+    "PATH": "/usr/bin",
+}
+
+
+def test_in_lambda_the_way_is_straight() -> None:
+    assert straight(LAMBDA, tracing=False) == Way(
+        "https://dynamodb.eu-west-1.amazonaws.com", "eu-west-1", Keys("access", "secret", "token")
+    )
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"AWS_LAMBDA_FUNCTION_NAME": ""},
+        {"AWS_LAMBDA_EXEC_WRAPPER": "/opt/watch"},
+        {"ADMINVIEW_PLAIN_CLIENT": "true"},
+        {"AWS_USE_FIPS_ENDPOINT": "true"},
+        {"AWS_USE_DUALSTACK_ENDPOINT": "true"},
+        {"AWS_PROFILE": "mine"},
+        {"AWS_CONFIG_FILE": "/tmp/config"},  # noqa: S108 - a name
+        {"AWS_CA_BUNDLE": "/opt/bundle.pem"},
+        {"REQUESTS_CA_BUNDLE": "/opt/bundle.pem"},
+        {"HTTPS_PROXY": "http://proxy"},
+        {"https_proxy": "http://proxy"},
+        {"AWS_IGNORE_CONFIGURED_ENDPOINT_URLS": "true"},
+        {"AWS_ACCOUNT_ID_ENDPOINT_MODE": "required"},
+        {"AWS_SOMETHING_NEW": "1"},
+        {"AWS_DEFAULT_REGION": "cn-north-1"},
+        {"AWS_DEFAULT_REGION": ""},
+        {"AWS_SECRET_ACCESS_KEY": ""},
+        {"AWS_ENDPOINT_URL": "http://127.0.0.1:4566/path"},
+        {"AWS_ENDPOINT_URL": "http://me:secret@127.0.0.1:4566"},
+        {"AWS_ENDPOINT_URL": "nonsense"},
+    ],
+)
+def test_what_only_botocore_understands_is_left_to_it(said: dict[str, str]) -> None:
+    assert straight(LAMBDA | said, tracing=False) is None
+
+
+def test_what_x_ray_must_see_goes_through_boto3() -> None:
+    assert straight(LAMBDA, tracing=True) is None
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:8000", "https://[::1]:1/", "http://localhost"])
+def test_an_endpoint_may_be_named(url: str) -> None:
+    way = straight(LAMBDA | {"AWS_ENDPOINT_URL": url}, tracing=False)
+    assert way
+    assert way.url == url
+    both = {"AWS_ENDPOINT_URL": "http://other", "AWS_ENDPOINT_URL_DYNAMODB": url}
+    assert straight(LAMBDA | both, tracing=False) == way
+
+
+def test_dynamodb_is_where_botocore_finds_it_in_every_region_of_every_partition() -> None:
+    resolver = EndpointResolver(Loader().load_data("endpoints"))
+    straightly = 0
+    for partition in session().get_available_partitions():
+        for region in session().get_available_regions("dynamodb", partition):
+            way = straight(LAMBDA | {"AWS_DEFAULT_REGION": region}, tracing=False)
+            if way:
+                straightly += 1
+                found: Any = resolver.construct_endpoint("dynamodb", region)
+                assert way.url == f"https://{found['hostname']}"
+    assert straightly > 20
+
+
+def test_the_sync_takes_the_way_that_its_environment_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = {
+        "ADMINVIEW_TABLE": TABLE,
+        "ADMINVIEW_DEAD_LETTER_QUEUE_URL": "https://queue",
+        "ADMINVIEW_SOURCES": "{}",
+        "ADMINVIEW_MODEL": "abc",
+    }
+    monkeypatch.setattr(os, "environ", {**LAMBDA, **told})  # and nothing of this machine's
+    makers: list[Any] = []
+    monkeypatch.setattr("lambdas.aws.clients.dynamodb_client", lambda: makers.append("boto3"))
+    for plain, expected in (("false", DirectWriter), ("true", PlainWriter)):
+        os.environ["ADMINVIEW_PLAIN_CLIENT"] = plain
+        runtimes.runtime.cache_clear()
+        assert isinstance(runtimes.runtime().view._writer, expected)
+    runtimes.runtime.cache_clear()
+    assert makers == ["boto3"]
