@@ -7,7 +7,7 @@ export PATH := $(CURDIR)/$(BIN):$(CURDIR)/node_modules/.bin:$(PATH)
 # The libraries below CDK warn of a Node that is old; CDK itself runs on it.
 export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION := 20
 
-.PHONY: help demo test scale e2e soak check format synth clean
+.PHONY: help demo test scale e2e soak bench check format synth clean
 
 help: ## Show what there is
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -26,6 +26,9 @@ e2e: .venv/ready node_modules/ready .venv-cloud/ready ## Deploy with the real CD
 
 soak: .venv/ready ## Play random histories against the laws (MINUTES=5, SEED= to repeat)
 	@python -m tests.simulator.soak --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
+
+bench: .venv/ready ## Measure the sync beside other ways to write it, in about five minutes
+	@python -m bench
 
 check: .venv/ready ## Lint; check the format, the types and the stacks (cdk-nag, cfn-lint)
 	ruff check .

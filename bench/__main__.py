@@ -1,111 +1,99 @@
-"""Measure the sync function: `python -m bench` prints what docs/scale.md reckons with."""
+"""`python -m bench`: AdminView's sync beside other ways to write it, measured in one run.
 
+It takes about four minutes, and can be stopped at any time: what was measured until then is told.
+The figures that docs/scale.md reckons with are in the table "AdminView, per 1,000 records".
+"""
+
+import argparse
+import json
 import sys
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
-from statistics import median
-from time import perf_counter, process_time
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, Final, TypeAlias
 
-import boto3
-
+from bench.crew import crew
 from bench.endpoint import Endpoint, endpoint
-from bench.model import registry
-from bench.streams import NEUTRAL, ORDINARY, Load
-from lambdas.aws.clients import CLIENT
-from lambdas.aws.runtime import Clients, Runtime, make_runtime
-from lambdas.aws.settings import Settings
-from lambdas.pipeline.letter import Letter
-from lambdas.pipeline.tally import Tally
-from lambdas.sync import StreamEvent, sync
+from bench.figures import goals, ratios
+from bench.measure import Progress, count, machine, start_cold, time_part, weigh
+from bench.picture import picture
+from bench.plan import OURS, quick_plan, whole_plan
+from bench.report import report
+from bench.streams import Load
+from bench.ways import WAYS
 
-ROUNDS: Final = 5
-LOADS: Final = {
-    "1 row per item": replace(NEUTRAL, fan_out=1),
-    "3 rows per item": NEUTRAL,
-    "8 rows per item": replace(NEUTRAL, fan_out=8),
-    "3 rows, ordinary": ORDINARY,
-}
-SECONDS: Final = 100_000  # that an invocation is told to have: more than enough
+ENOUGH: Final = 150  # seconds: what is not timed by then is timed only once, to end in five minutes
+RESULTS: Final = Path(__file__).parent / "results"
+
+Measure: TypeAlias = Callable[[Endpoint], dict[str, Any]]
+Lines: TypeAlias = Callable[[dict[str, Any]], Iterable[str]]
+# What is measured besides the write side JOINS HERE: its name, how it is measured, how it is told.
+MORE: Final[tuple[tuple[str, Measure, Lines], ...]] = ()
 
 
-class _Invocation:
-    aws_request_id = "bench"
-
-    def get_remaining_time_in_millis(self) -> int:
-        return SECONDS
-
-
-class _Silence:
-    """Hears what operators are told, and says nothing: a terminal would cost more than the work."""
-
-    def invoked(self, context: Any) -> None:
-        """Hear of an invocation."""
-
-    def synced(self, tally: Tally, letters: Sequence[Letter], trouble: Collection[str]) -> None:
-        """Hear what a batch came to, which must be all of it."""
-        assert (tally.returned, [*letters], [*trouble]) == (0, [], [])
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """What one load took, per 1,000 records."""
-
-    seconds: float
-    processor: float
-    calls: float
+def measure(there: Endpoint, found: dict[str, Any], *, quick: bool) -> None:
+    """Measure everything, part by part."""
+    progress = Progress()
+    tell = progress.tell
+    with crew(there, WAYS) as workers:
+        tell("counting what each way sends")
+        count(there, workers, 20 if quick else 1000, found)
+        for part in quick_plan() if quick else whole_plan():
+            tell(f"{part.title}, {part.rounds} rounds")
+            time_part(there, workers, part, found, late=lambda: progress.seconds > ENOUGH)
+    tell("cold starts")
+    start_cold(there, ["usual", OURS] if quick else [*WAYS, "untraced"], 1 if quick else 5, found)
+    if quick:
+        return
+    tell("the memory of a batch of 6 MB")
+    quicker = [way for way in WAYS if way != "usual"]  # it would take long
+    weigh(there, quicker, Load(10_000, batch=10_000), found)
+    for name, one, _ in MORE:
+        tell(name)
+        found[name] = one(there)
 
 
-def runtime(there: Endpoint) -> Runtime:
-    """Connect the sync to the stub."""
-    known: dict[str, Any] = {
-        "region_name": "us-east-1",
-        "endpoint_url": there.url,
-        "aws_access_key_id": "bench",
-        "aws_secret_access_key": "bench",
-        "config": CLIENT,
-    }
-    clients = Clients(boto3.client("dynamodb", **known), boto3.client("sqs", **known))
-    model = registry()
-    settings = Settings("AdminViewTable", f"{there.url}/queue", {}, model.fingerprint)
-    return make_runtime(model, settings, clients, _Silence())
+def lines_of(found: dict[str, Any]) -> Iterator[str]:
+    """Tell everything; the ratios come last."""
+    *lines, last = report(found)
+    yield from lines
+    for name, _, told in MORE:
+        if name in found:
+            yield from (*told(found[name]), "")
+    yield last
 
 
-def measure(load: Load, there: Endpoint, with_: Runtime) -> Measured:
-    """Sync one stream, and tell what it took."""
-    events: list[Any] = list(load.batches())
-    there.take()
-    wall, processor = perf_counter(), process_time()
-    for event in events:
-        _sync(event, with_)
-    wall, processor = perf_counter() - wall, process_time() - processor
-    thousands = load.records / 1000
-    return Measured(wall / thousands, processor / thousands, there.take()["calls"] / thousands)
-
-
-def _sync(event: StreamEvent, with_: Runtime) -> None:
-    assert sync(event, _Invocation(), with_) == {"batchItemFailures": []}
+def keep(found: dict[str, Any], folder: Path) -> None:
+    """Keep the results as data and as a picture."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "latest.json").write_text(json.dumps(found, indent=1) + "\n")
+    (folder / "latest.svg").write_text(picture(found))
 
 
 def main() -> None:
-    """Measure every load in turn, several times, and print the medians."""
-    write = sys.stdout.write
-    write("per 1,000 records      processor s   seconds   with 8 ms a call   calls\n")
-    with endpoint() as there:
-        with_ = runtime(there)
-        found: dict[tuple[str, int], list[Measured]] = {}
-        for _ in range(ROUNDS):
-            for name, load in LOADS.items():
-                for latency in (0, 8):
-                    there.answer_after(latency)
-                    found.setdefault((name, latency), []).append(measure(load, there, with_))
-    for name in LOADS:
-        at_once, late = found[name, 0], found[name, 8]
-        write(
-            f"{name:<20} {median(one.processor for one in at_once):>13.2f} "
-            f"{median(one.seconds for one in at_once):>9.2f} "
-            f"{median(one.seconds for one in late):>18.2f} {at_once[0].calls:>7.0f}\n"
-        )
+    """Measure, tell, and keep the results."""
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("--json", action="store_true", help="print the results as JSON")
+    parser.add_argument("--quick", action="store_true", help="try everything, and measure nothing")
+    parser.add_argument(
+        "--out", type=Path, help="where results are kept (bench/results, unless it is quick)"
+    )
+    options = parser.parse_args()
+    found: dict[str, Any] = {"machine": machine()}
+    stopped = False
+    try:
+        with endpoint() as there:
+            measure(there, found, quick=options.quick)
+    except KeyboardInterrupt:
+        stopped = True
+        sys.stderr.write("stopped; this was measured until then, and is not kept:\n")
+    found["ratios"] = ratios(found)
+    found["quick"] = options.quick
+    found["goals"] = {goal.name: {"figure": goal.figure, "met": goal.met} for goal in goals(found)}
+    folder = options.out or (None if options.quick else RESULTS)
+    if folder and not stopped:
+        keep(found, folder)
+    told = [json.dumps(found, indent=1)] if options.json else lines_of(found)
+    sys.stdout.write("\n".join(told) + "\n")
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.client import HTTPConnection
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,15 @@ class Endpoint:
         counts: dict[str, int] = json.loads(self._ask("/take"))
         return counts
 
+    def keep(self) -> None:
+        """Keep the bodies of the calls from now on."""
+        self._ask("/keep")
+
+    def bodies(self) -> list[dict[str, Any]]:
+        """Give the bodies that were kept, and keep no more."""
+        kept: list[dict[str, Any]] = json.loads(self._ask("/bodies"))
+        return kept
+
     def _ask(self, path: str) -> bytes:
         connection = HTTPConnection("127.0.0.1", self.port, timeout=30)
         try:
@@ -43,7 +53,7 @@ def endpoint() -> Iterator[Endpoint]:
     """Run a stub for a while."""
     command = [sys.executable, "-m", "bench.stub"]
     with subprocess.Popen(  # noqa: S603 - our own module
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
     ) as process:
         assert process.stdin
         assert process.stdout

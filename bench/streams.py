@@ -3,6 +3,7 @@
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
+from json import dumps
 from typing import Any, Final
 
 STREAM: Final = (
@@ -11,6 +12,7 @@ STREAM: Final = (
 ITEM_BYTES: Final = 1024
 STATUSES: Final = ("PENDING", "PAID", "SHIPPED", "DELIVERED", "RETURNED")
 START: Final = 1_790_000_000
+PAYLOAD: Final = 6 * 1024 * 1024  # bytes of JSON: the most that Lambda hands to a function
 
 Image = dict[str, dict[str, Any]]
 
@@ -32,6 +34,19 @@ class Load:
             yield {"Records": records[start : start + self.batch]}
 
 
+def largest_batch(load: Load) -> str:
+    """Write the largest event that Lambda would deliver, as JSON."""
+    texts: list[str] = []
+    room = PAYLOAD - len('{"Records": []}')
+    for record in _Shop(load).records():
+        text = dumps(record)
+        room -= len(text) + len(", ")
+        if room < 0:
+            break
+        texts.append(text)
+    return f'{{"Records": [{", ".join(texts)}]}}'
+
+
 class _Shop:
     """Orders that come, change and go."""
 
@@ -50,18 +65,18 @@ class _Shop:
                 slot = self._random.randrange(len(recent))
                 before = recent[slot]
                 recent[slot] = after = self._changed(before)
-                yield _record(place, before, after)
+                yield record_of(place, before, after)
                 continue
             chance = self._random.random()
             one = self._order()
             if chance < 0.5:  # noqa: PLR2004 - see above
                 recent.append(one)
-                yield _record(place, None, one)
+                yield record_of(place, None, one)
             elif chance < 0.95:  # noqa: PLR2004 - see above
                 recent.append(self._changed(one))
-                yield _record(place, one, recent[-1])
+                yield record_of(place, one, recent[-1])
             else:
-                yield _record(place, one, None)
+                yield record_of(place, one, None)
 
     def _order(self) -> Image:
         self._made += 1
@@ -97,7 +112,8 @@ class _Shop:
         return {**order, **revision, "status": {"S": self._random.choice(others)}}
 
 
-def _record(place: int, before: Image | None, after: Image | None) -> dict[str, Any]:
+def record_of(place: int, before: Image | None, after: Image | None) -> dict[str, Any]:
+    """Write the stream record of one change of an order."""
     name = "INSERT" if before is None else "REMOVE" if after is None else "MODIFY"
     image = after or before
     assert image

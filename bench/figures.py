@@ -1,0 +1,143 @@
+"""What the measurements say: ratios, and which goals they meet. A figure not measured is None."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from bench.plan import GROWTH, LATENCY, OURS
+
+Found: TypeAlias = Mapping[str, Any]
+Figure: TypeAlias = float | None
+
+
+def timed(found: Found, way: str, what: str = "processor", **where: Any) -> Figure:
+    """Give the median of one run, per 1,000 records: the first that is as described."""
+    wanted = {"way": way, "stream": "neutral", "latency": 0, "fan_out": 3, **where}
+    for one in found.get("timed", ()):
+        if all(one[name] == value for name, value in wanted.items()):
+            median: float = one[what]["median"]
+            return median
+    return None
+
+
+def counted(found: Found, stream: str, way: str, what: str) -> Figure:
+    """Give what one way sent, per 1,000 records."""
+    one: Figure = found.get("counted", {}).get(stream, {}).get(way, {}).get(what)
+    return one
+
+
+def cold(found: Found, way: str, what: str = "processor") -> Figure:
+    """Give what a fresh process took for its first event."""
+    one: Figure = found.get("cold", {}).get(way, {}).get(what, {}).get("median")
+    return one
+
+
+def ratio(above: Figure, below: Figure) -> Figure:
+    """Divide what was measured."""
+    return above / below if above is not None and below else None
+
+
+def growth(found: Found, way: str = OURS, batches: int = 4) -> Figure:
+    """Compare a few large batches with ten of the same records."""
+    runs = [one for one in found.get("timed", ()) if one["part"] == GROWTH]
+    if not runs:
+        return None
+    records = runs[0]["records"]
+    large, small = (
+        timed(found, way, part=GROWTH, batch=records // number) for number in (batches, 10)
+    )
+    return ratio(large, small)
+
+
+def row_growth(found: Found) -> Figure:
+    """Compare what a row costs where an item has eight with what it costs where it has three."""
+    eight, three = timed(found, OURS, fan_out=8), timed(found, OURS)
+    return ratio(ratio(eight, 8), ratio(three, 3))
+
+
+def per_record_and_row(found: Found) -> tuple[float, float] | None:
+    """Split our processor seconds of a record into its own and those of each row."""
+    one, eight = timed(found, OURS, fan_out=1), timed(found, OURS, fan_out=8)
+    if one is None or eight is None:
+        return None
+    row = (eight - one) / 7 / 1000
+    return one / 1000 - row, row
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """What was promised, as a ratio or in megabytes, and what it came to."""
+
+    name: str
+    text: str
+    figure: Figure
+    least: Figure = None
+    most: Figure = None
+
+    @property
+    def met(self) -> bool | None:
+        """Whether it was kept; None if it was not measured."""
+        if self.figure is None:
+            return None
+        return (self.least is None or self.figure >= self.least) and (
+            self.most is None or self.figure <= self.most
+        )
+
+
+def goals(found: Found) -> list[Goal]:
+    """Hold what was found against what was promised."""
+
+    def less(way: str, stream: str) -> Figure:
+        return ratio(timed(found, way, stream=stream), timed(found, OURS, stream=stream))
+
+    def units(stream: str, what: str = "units") -> Figure:
+        ours = counted(found, stream, OURS, what)
+        return ratio(ours, counted(found, stream, "pseudo_code", what))
+
+    def late(way: str) -> Figure:
+        return timed(found, way, "seconds", latency=LATENCY)
+
+    times = "times less processor time than"
+    bare = "units without owner"
+    return [
+        Goal("neutral/batch_writer", f"{times} batch_writer", less("batch_writer", "neutral"), 8),
+        Goal("neutral/usual", f"{times} the usual", less("usual", "neutral"), 40),
+        Goal(
+            "neutral/floor",
+            "times the floor's processor time",
+            ratio(timed(found, OURS), timed(found, "floor")),
+            most=2.6,
+        ),
+        Goal(
+            "ordinary/batch_writer", f"{times} batch_writer", less("batch_writer", "ordinary"), 10
+        ),
+        Goal("ordinary/usual", f"{times} the usual", less("usual", "ordinary"), 50),
+        Goal(
+            f"{LATENCY} ms/batch_writer",
+            "times batch_writer's records a second",
+            ratio(late("batch_writer"), late(OURS)),
+            12,
+        ),
+        Goal(
+            "cold start",
+            "of the usual's, in processor time",
+            ratio(cold(found, OURS), cold(found, "usual")),
+            most=0.4,
+        ),
+        Goal("neutral/units", "of the pseudo-code's write units", units("neutral"), most=1),
+        Goal("ordinary/units", "of the pseudo-code's write units", units("ordinary"), most=0.7),
+        Goal(
+            "neutral/own units", "the same without the owner index", units("neutral", bare), most=1
+        ),
+        Goal("ordinary/own units", "likewise", units("ordinary", bare), most=0.7),
+        Goal("10,000 records", "in 4 batches, times those in 10", growth(found), most=1.1),
+        Goal("one batch", "of all 10,000, times those in 10", growth(found, batches=1), most=1.1),
+        Goal("8 rows", "times what a row of 3 takes", row_growth(found), most=1.1),
+        Goal("6 MB batch", "MB of memory", found.get("memory", {}).get(OURS), most=120),
+    ]
+
+
+def ratios(found: Found) -> str:
+    """Say all of it in one line."""
+    told = [f"{goal.name} {goal.figure:.2f}" for goal in goals(found) if goal.figure is not None]
+    return f"ratios: {', '.join(told) or 'nothing was measured'}"

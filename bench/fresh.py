@@ -1,0 +1,43 @@
+"""The first event of a process: what a cold start costs, and what the largest batch takes.
+
+`python -m bench.fresh WAY < event.json` prints it as JSON. The clock starts where Lambda begins to
+load the function: its runtime has started Python and read the event by then. So nothing that a way
+may need is imported before.
+"""
+
+import json
+import os
+import sys
+from time import perf_counter, process_time
+
+from bench.quiet import apart
+
+MEGABYTE = 1024  # in the kilobytes of Linux
+
+
+def peak_megabytes() -> float:
+    """Say how much memory this process has had at most."""
+    from pathlib import Path  # noqa: PLC0415 - see above, like the next
+    from resource import RUSAGE_SELF, getrusage  # noqa: PLC0415
+
+    status = Path("/proc/self/status")
+    if status.exists():  # ru_maxrss may be that of the process which started this one
+        text = status.read_text()
+        return int(text.partition("VmHWM:")[2].split(maxsplit=1)[0]) / MEGABYTE
+    return getrusage(RUSAGE_SELF).ru_maxrss / MEGABYTE
+
+
+def main() -> None:
+    """Load one way, and let it handle one event."""
+    answers = apart()
+    event = json.loads(sys.stdin.buffer.read())
+    seconds, processor = perf_counter(), process_time()
+    from bench.ways import connect  # noqa: PLC0415 - that is what is measured
+
+    connect(sys.argv[1])(event)
+    took = {"seconds": perf_counter() - seconds, "processor": process_time() - processor}
+    os.write(answers, json.dumps({**took, "megabytes": peak_megabytes()}).encode())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,129 @@
+"""Carry the plan out; what is found is put down at once, for whoever stops it halfway."""
+
+import json
+import os
+import platform
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from statistics import median
+from time import monotonic
+from typing import Any, Final
+
+from bench.crew import Took, Worker, run_fresh
+from bench.endpoint import Endpoint
+from bench.plan import STREAMS, Part, Run
+from bench.streams import Load, largest_batch
+from bench.units import replay, table_before
+
+STAMPED: Final = {"plain", "adminview", "floor"}  # the ways whose rows say where they come from
+OWNER: Final = "Owner"
+
+
+@dataclass(slots=True)
+class Progress:
+    """Says on standard error what is under way."""
+
+    began: float = field(default_factory=monotonic)
+    write: Callable[[str], Any] = sys.stderr.write
+
+    @property
+    def seconds(self) -> float:
+        """How long it has taken so far."""
+        return monotonic() - self.began
+
+    def tell(self, what: str) -> None:
+        """Say what begins."""
+        self.write(f"[{self.seconds:4.0f} s] {what}\n")
+
+
+def machine() -> dict[str, Any]:
+    """Say when and on what this is measured."""
+    return {
+        "date": f"{datetime.now(UTC):%Y-%m-%d}",
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+    }
+
+
+def count(
+    there: Endpoint, workers: Mapping[str, Worker], records: int, found: dict[str, Any]
+) -> None:
+    """Count what each way sends, per 1,000 records; it warms the ways up besides."""
+    there.answer_after(0)
+    for stream, load in STREAMS.items():
+        counted = found.setdefault("counted", {}).setdefault(stream, {})
+        wanted = Load(**{**asdict(load), "records": records})
+        for way, worker in workers.items():
+            there.take()
+            there.keep()
+            worker.run(wanted)
+            bodies, sent = there.bodies(), there.take()
+            units = replay(bodies, table_before(wanted, stamped=way in STAMPED))
+            of_owner = units.indexes.get(OWNER, 0)
+            raw = {**sent, "units": units.total, "units without owner": units.total - of_owner}
+            counted[way] = {name: value * 1000 / records for name, value in raw.items()}
+
+
+def time_part(
+    there: Endpoint,
+    workers: Mapping[str, Worker],
+    part: Part,
+    found: dict[str, Any],
+    *,
+    late: Callable[[], bool],
+) -> None:
+    """Let the runs of one part take turns: for fewer rounds where time runs out."""
+    began = monotonic()
+    samples: dict[Run, list[Took]] = {run: [] for run in part.runs}
+    try:
+        for turn in range(part.rounds):
+            if turn and (late() or monotonic() - began > part.seconds):
+                break
+            for run in part.runs:
+                there.answer_after(run.latency)
+                there.take()
+                took = {**workers[run.way].run(run.load), "calls": there.take()["calls"]}
+                per_thousand = 1000 / run.load.records
+                samples[run].append({name: one * per_thousand for name, one in took.items()})
+    finally:
+        timed = found.setdefault("timed", [])
+        timed += [summary(part, run, took) for run, took in samples.items() if took]
+
+
+def summary(part: Part, run: Run, took: list[Took]) -> dict[str, Any]:
+    """Put down one run: what it was, and what it took per 1,000 records."""
+    what = {"part": part.title, "way": run.way, "stream": run.stream, "latency": run.latency}
+    load = {name: getattr(run.load, name) for name in ("records", "fan_out", "batch")}
+    what |= {"rounds": len(took), **load}
+    return {**what, **{name: spread([one[name] for one in took]) for name in took[0]}}
+
+
+def spread(values: list[float]) -> dict[str, float]:
+    """Say what is in the middle, and how far it goes to either side."""
+    return {"median": median(values), "least": min(values), "most": max(values)}
+
+
+def start_cold(there: Endpoint, ways: Iterable[str], rounds: int, found: dict[str, Any]) -> None:
+    """Time the first event of fresh processes."""
+    there.answer_after(0)
+    event = json.dumps(next(Load(1).batches()))
+    samples: dict[str, list[Took]] = {}
+    for _ in range(rounds):
+        for way in ways:
+            samples.setdefault(way, []).append(run_fresh(there, way, event))
+    found["cold"] = {
+        way: {name: spread([one[name] for one in took]) for name in took[0]}
+        for way, took in samples.items()
+    }
+
+
+def weigh(there: Endpoint, ways: Iterable[str], load: Load, found: dict[str, Any]) -> None:
+    """Measure the memory that the largest batch takes."""
+    there.answer_after(0)
+    event = largest_batch(load)
+    weighed = found.setdefault("memory", {})
+    for way in ways:
+        weighed[way] = run_fresh(there, way, event)["megabytes"]

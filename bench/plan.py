@@ -1,0 +1,79 @@
+"""What is measured: which ways, on which streams, how often."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from bench.streams import NEUTRAL, ORDINARY, Load
+from bench.ways import WAYS
+
+STREAMS: Final = {"neutral": NEUTRAL, "ordinary": ORDINARY}
+LATENCY: Final = 8  # milliseconds
+OURS: Final = "adminview"
+GROWTH: Final = "growth"
+# The usual takes seconds for what others do in one: it gets a shorter stream.
+MOST: Final = {("usual", 0): 200, ("usual", LATENCY): 100}
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One way on one stream."""
+
+    way: str
+    stream: str
+    load: Load
+    latency: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Runs that take turns, round by round, so that a noisy moment meets all of them."""
+
+    title: str
+    runs: tuple[Run, ...]
+    rounds: int
+    seconds: float = 40  # after so many, no other round is begun
+
+
+def take_turns(
+    stream: str, ways: Iterable[str] = WAYS, *, latency: int = 0, **change: int
+) -> Iterator[Run]:
+    """Let *ways* take turns on one stream."""
+    load = replace(STREAMS[stream], **change)
+    for way in ways:
+        records = min(load.records, MOST.get((way, latency), load.records))
+        yield Run(way, stream, replace(load, records=records), latency)
+
+
+def whole_plan() -> Iterator[Part]:
+    """List all that `make bench` times; the most telling first."""
+    peers = [way for way in WAYS if way != "usual"]
+    for stream in STREAMS:
+        yield Part(f"{stream} stream", tuple(take_turns(stream)), 5)
+    late = take_turns("neutral", latency=LATENCY)
+    yield Part(f"{LATENCY} ms for an answer", tuple(late), 3)
+    both = take_turns("ordinary", ["batch_writer", OURS], latency=LATENCY)
+    yield Part(f"{LATENCY} ms for an answer, ordinary stream", tuple(both), 3, seconds=15)
+    few = [*take_turns("neutral", records=100), *take_turns("ordinary", records=100)]
+    yield Part("100 records", tuple(few), 3, seconds=15)
+    for rows in (1, 8):
+        runs = [*take_turns("neutral", peers, fan_out=rows)]
+        runs += take_turns("neutral", [OURS], latency=LATENCY, fan_out=rows)
+        yield Part(f"{rows} rows for an item", tuple(runs), 3, seconds=25)
+    yield Part(GROWTH, tuple(growth(10_000)), 3, seconds=30)
+
+
+def growth(records: int) -> Iterator[Run]:
+    """Compare ten batches with four, of 5 MB, and with a single one, which no function is given."""
+    for way in (OURS, "floor"):
+        for batches in (10, 4, 1):
+            yield from take_turns("neutral", [way], records=records, batch=records // batches)
+
+
+def quick_plan() -> Iterator[Part]:
+    """List enough to see that all of it works; its figures mean nothing."""
+    for stream in STREAMS:
+        yield Part(f"{stream} stream", tuple(take_turns(stream, records=20)), 1)
+    late = take_turns("neutral", ["batch_writer", OURS], latency=LATENCY, records=20)
+    yield Part(f"{LATENCY} ms for an answer", tuple(late), 1)
+    yield Part(GROWTH, tuple(growth(100)), 1)

@@ -1,0 +1,149 @@
+"""The measurements as tables that one can read."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from bench.figures import (
+    Figure,
+    Found,
+    cold,
+    counted,
+    goals,
+    growth,
+    per_record_and_row,
+    ratio,
+    ratios,
+    timed,
+)
+from bench.plan import LATENCY, OURS, STREAMS
+from bench.ways import WAYS
+
+NOTHING = "-"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Align columns: the first to the left, the others to the right."""
+    lines = [head, *rows]
+    widths = [max(len(line[place]) for line in lines) for place in range(len(head))]
+    return [
+        "  ".join(
+            text.rjust(width) if place else text.ljust(width)
+            for place, (text, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    ]
+
+
+def number(figure: Figure, digits: int = 0) -> str:
+    """Write a figure, or that there is none."""
+    return NOTHING if figure is None else f"{figure:,.{digits}f}"
+
+
+def described(about: Mapping[str, Any]) -> str:
+    """Say on what it was measured."""
+    return f"{about['cores']} cores, {about['system']}, Python {about['python']}"
+
+
+def report(found: Found) -> list[str]:
+    """Tell everything that was measured."""
+    about = found["machine"]
+    lines = [
+        f"Measured on {about['date']}: {described(about)}.",
+        "Medians; in brackets the least and the most of all rounds, and how many records each had.",
+        "",
+        *(f"  {way:<12} {text}" for way, text in WAYS.items()),
+    ]
+    for stream in STREAMS:
+        lines += ["", *_stream(found, stream)]
+    lines += ["", *_starts(found), "", *_growth(found), "", *_goals(found), ""]
+    if found.get("quick"):
+        lines.append("This was a quick try, and the figures mean nothing.")
+    return [*lines, ratios(found)]
+
+
+def _stream(found: Found, stream: str) -> list[str]:
+    """Tell what each way makes of one stream."""
+    head = ["records/s", f"at {LATENCY} ms", "CPU s/1,000", "spread", "calls", "units", "kB sent"]
+    rows = []
+    for way in WAYS:
+        late = timed(found, way, "seconds", stream=stream, latency=LATENCY)
+        sent = counted(found, stream, way, "bytes")
+        rows.append(
+            [
+                way,
+                number(ratio(1000, timed(found, way, "seconds", stream=stream))),
+                number(ratio(1000, late)),
+                number(timed(found, way, stream=stream), 3),
+                _spread(found, way, stream),
+                number(counted(found, stream, way, "calls")),
+                number(counted(found, stream, way, "units")),
+                number(ratio(sent, 1000)),
+            ]
+        )
+    return table([f"{stream} stream, per 1,000 records", *head], rows)
+
+
+def _spread(found: Found, way: str, stream: str) -> str:
+    """Tell how far the processor time of the first such run goes, and its rounds."""
+    for one in found.get("timed", ()):
+        if (one["way"], one["stream"]) == (way, stream):
+            took: dict[str, Any] = one["processor"]
+            rounds, records = one["rounds"], one["records"]
+            return f"[{took['least']:.3f} {took['most']:.3f}] {rounds} x {records:,}"
+    return NOTHING
+
+
+def _starts(found: Found) -> list[str]:
+    """Tell what a fresh process takes."""
+    head = ["import to first write", "seconds", "CPU s", "MB for a 6 MB batch"]
+    rows = [
+        [
+            way,
+            number(cold(found, way, "seconds"), 3),
+            number(cold(found, way), 3),
+            number(found.get("memory", {}).get(way)),
+        ]
+        for way in (*WAYS, "untraced")
+    ]
+    return [*table(head, rows), "untraced: the usual without the Tracer, whose SDK it loads"]
+
+
+def _growth(found: Found) -> list[str]:
+    """Tell what docs/scale.md reckons with, and how it grows."""
+    times = ["CPU s", "seconds", f"at {LATENCY} ms"]
+    head = ["AdminView, per 1,000 records", *times, "calls", "us per row"]
+    rows = []
+    for name, rows_of_item, where in (
+        ("1 row of an item", 1, {"fan_out": 1}),
+        ("3 rows", 3, {}),
+        ("8 rows", 8, {"fan_out": 8}),
+        ("3 rows, ordinary", 3, {"stream": "ordinary"}),
+        ("3 rows, 100 records", 3, {"part": "100 records"}),
+    ):
+        at_once: dict[str, Any] = dict(where)
+        took = timed(found, OURS, **at_once)
+        figures = [
+            number(took, 3),
+            number(timed(found, OURS, "seconds", **at_once), 3),
+            number(timed(found, OURS, "seconds", latency=LATENCY, **at_once), 3),
+            number(timed(found, OURS, "calls", **at_once)),
+            number(ratio(took, rows_of_item / 1000)),
+        ]
+        rows.append([name, *figures])
+    lines = table(head, rows)
+    if split := per_record_and_row(found):
+        record, row = (f"{1000 * one:.3f} ms" for one in split)
+        lines.append(f"That is {record} of a core for a record, and {row} for each of its rows.")
+    four, one = (number(growth(found, "floor", batches), 2) for batches in (4, 1))
+    lines.append(f"The floor's own growth: {four} in 4 batches, {one} in one, times those in 10.")
+    return lines
+
+
+def _goals(found: Found) -> list[str]:
+    """Tell which goals are met."""
+    words = {True: "met", False: "MISSED", None: "not measured"}
+    rows = []
+    for goal in goals(found):
+        limit = f"at least {goal.least:g}" if goal.least is not None else f"at most {goal.most:g}"
+        rows.append([f"{goal.name}: {goal.text}", number(goal.figure, 2), limit, words[goal.met]])
+    return table(["goal", "measured", "promised", ""], rows)

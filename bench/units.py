@@ -1,0 +1,55 @@
+"""What DynamoDB would charge for the calls that were sent: replayed on rows kept in memory."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeAlias
+
+from bench.model import orders, registry
+from bench.streams import Load
+from bench.ways.rows import wire_rows_of
+from lambdas.model.row import Attributes, RowKey, key_of, provenance
+from lambdas.model.write_units import Units, write_units
+
+Table: TypeAlias = dict[RowKey, Attributes]
+Body: TypeAlias = dict[str, Any]
+
+
+def table_before(load: Load, *, stamped: bool) -> Table:
+    """Make the view as it is when the stream begins: with the rows of all orders before it.
+
+    Only AdminView's rows are *stamped* with where they come from.
+    """
+    rows: Table = {}
+    seen: set[str] = set()
+    for event in load.batches():
+        for record in event["Records"]:
+            change = record["dynamodb"]
+            owner = orders.owner(change["Keys"])
+            if "OldImage" in change and owner not in seen:
+                stamp = provenance(owner, "0" * 12, 0, "0" * 16) if stamped else {}
+                for row in wire_rows_of(change["OldImage"]):
+                    rows[key_of(row)] = {**row, **stamp}
+            seen.add(owner)
+    return rows
+
+
+def replay(bodies: Iterable[Body], table: Table) -> Units:
+    """Apply calls to *table*, and count the write units that they take."""
+    indexes = registry().indexes
+    total = Units()
+    for row, key in _writes(bodies):
+        total += write_units(table.get(key), row, indexes)
+        if row is None:
+            table.pop(key, None)
+        else:
+            table[key] = row
+    return total
+
+
+def _writes(bodies: Iterable[Body]) -> Iterator[tuple[Attributes | None, RowKey]]:
+    """Take BatchWriteItem, PutItem and DeleteItem apart: each row, or None, and its key."""
+    for body in bodies:
+        calls = body.get("RequestItems") or {"": [{"": body}]}
+        for request in (one for requests in calls.values() for one in requests):
+            (write,) = request.values()
+            row = write.get("Item")
+            yield row, key_of(row or write["Key"])

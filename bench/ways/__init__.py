@@ -1,0 +1,60 @@
+"""The ways to write the same program: stream records of orders in, rows of the view out.
+
+Each module has `connect()`, which gives the handler. As in Lambda, where DynamoDB is and what the
+table is called comes from the environment. The rows are those of `bench/model.py`; a test holds
+that all ways leave the same table.
+"""
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, Final, TypeAlias
+
+Event: TypeAlias = dict[str, Any]
+Handle: TypeAlias = Callable[[Event], None]
+
+TABLE: Final = "AdminViewTable"
+WAYS: Final = {
+    "usual": "Powertools' BatchProcessor, a put_item for each row",
+    "batch_writer": "boto3's batch_writer",
+    "pseudo_code": "the pseudo-code of seeds/004",
+    "pynamodb": "PynamoDB's batch_write",
+    "plain": "AdminView over a plain boto3 client",
+    "adminview": "AdminView as it is deployed",
+    "floor": "by hand over a bare socket: the floor",
+}
+
+
+def connect(way: str) -> Handle:
+    """Load one way, and nothing of the others."""
+    handle: Handle = import_module(f"{__name__}.{way}").connect()
+    return handle
+
+
+def environment(url: str) -> dict[str, str]:
+    """Say what a function finds in its environment; *url* is where DynamoDB is."""
+    return {
+        "AWS_ENDPOINT_URL_DYNAMODB": url,
+        "AWS_EXECUTION_ENV": "AWS_Lambda_python3.13",
+        "AWS_LAMBDA_FUNCTION_NAME": "bench",
+        "AWS_REGION": "us-east-1",
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "AWS_ACCESS_KEY_ID": "bench",
+        "AWS_SECRET_ACCESS_KEY": "bench",
+        "AWS_SESSION_TOKEN": "bench" * 200,  # about as long as those that a role has
+        "POWERTOOLS_SERVICE_NAME": "bench",
+        "POWERTOOLS_METRICS_NAMESPACE": "Bench",
+        "ADMINVIEW_TABLE": TABLE,
+        "ADMINVIEW_DEAD_LETTER_QUEUE_URL": f"{url}/queue",
+        "ADMINVIEW_SOURCES": "{}",
+        "ADMINVIEW_MODEL": "of the code",
+    }
+
+
+def is_ambient(name: str) -> bool:
+    """Tell whether a variable of a developer's own could lead a way elsewhere."""
+    return name.upper().startswith(("AWS_", "POWERTOOLS_", "ADMINVIEW_")) or name.upper() in {
+        "HTTP_PROXY",
+        "HTTPS_PROXY",
+        "ALL_PROXY",
+        "REQUESTS_CA_BUNDLE",
+    }

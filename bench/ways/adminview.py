@@ -1,0 +1,25 @@
+"""AdminView's own handler with the runtime that it makes for itself when it is deployed."""
+
+from dataclasses import replace
+
+from bench.model import registry
+from bench.ways import Event, Handle
+from bench.ways.invocation import Invocation
+from lambdas.aws.runtime import Runtime, runtime
+from lambdas.pipeline.decode import routes
+from lambdas.sync import sync
+
+
+def connect() -> Handle:
+    """Make the handler; only the views are others than those that are deployed."""
+    runtime.cache_clear()  # it may have been made for another environment
+    return handler_of(replace(runtime(), routes=routes(registry(), {})))
+
+
+def handler_of(with_: Runtime) -> Handle:
+    """Sync with a runtime, and let nothing be left over."""
+
+    def handle(event: Event) -> None:
+        assert sync({"Records": event["Records"]}, Invocation(), with_) == {"batchItemFailures": []}
+
+    return handle

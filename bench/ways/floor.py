@@ -1,0 +1,67 @@
+"""The floor: plain Python that makes the same requests as AdminView, over one bare socket.
+
+It signs nothing, checks nothing, asks for nothing again and waits for each answer. No program
+could be used like that; it says what of the time belongs to Python and JSON themselves.
+"""
+
+import json
+import os
+import socket
+from typing import Any
+from urllib.parse import urlsplit
+
+from bench.ways import Event, Handle
+from bench.ways.rows import wire_rows_of
+
+CALL = 25
+MODEL = {"S": "0123456789abcdef"}  # as long as a fingerprint
+
+
+def connect() -> Handle:
+    """Make the handler."""
+    url = urlsplit(os.environ["AWS_ENDPOINT_URL_DYNAMODB"])
+    head = (
+        f"POST / HTTP/1.1\r\nHost: {url.netloc}\r\nX-Amz-Target: DynamoDB_20120810.BatchWriteItem"
+        "\r\nContent-Type: application/x-amz-json-1.0\r\nContent-Length: %d\r\n\r\n"
+    )
+    table = os.environ["ADMINVIEW_TABLE"]
+
+    def handle(event: Event) -> None:
+        requests = requests_of(event)
+        with socket.create_connection((url.hostname, url.port)) as connection:
+            for start in range(0, len(requests), CALL):
+                body = json.dumps({"RequestItems": {table: requests[start : start + CALL]}})
+                connection.sendall((head % len(body) + body).encode())
+                answer = b""
+                while not answer.endswith(b'{"UnprocessedItems":{}}'):
+                    answer += connection.recv(65536)
+
+    return handle
+
+
+def requests_of(event: Event) -> list[Any]:
+    """Find the last write of each row that differs."""
+    requests: dict[tuple[str, str], Any] = {}
+    for record in event["Records"]:
+        change = record["dynamodb"]
+        before, after = rows_in(change, "OldImage"), rows_in(change, "NewImage")
+        stamp = {
+            "_owner": {"S": f"Orders/{change['Keys']['orderId']['S']}"},
+            "_seq": {"S": change["SequenceNumber"]},
+            "_at": {"N": str(change["ApproximateCreationDateTime"])},
+            "_model": MODEL,
+        }
+        for key, row in after.items():
+            if before.get(key) != row:
+                requests[key] = {"PutRequest": {"Item": {**row, **stamp}}}
+        for key, row in before.items():
+            if key not in after:
+                requests[key] = {"DeleteRequest": {"Key": {"PK": row["PK"], "SK": row["SK"]}}}
+    return list(requests.values())
+
+
+def rows_in(change: dict[str, Any], name: str) -> dict[tuple[str, str], Any]:
+    """Derive the rows of one image, by their keys."""
+    if name not in change:
+        return {}
+    return {(row["PK"]["S"], row["SK"]["S"]): row for row in wire_rows_of(change[name])}

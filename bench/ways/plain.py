@@ -1,0 +1,14 @@
+"""AdminView's own handler, with a plain boto3 client behind the door to the view."""
+
+from bench.model import registry
+from bench.ways import Handle
+from bench.ways.adminview import handler_of
+from lambdas.aws.observability import Observability
+from lambdas.aws.runtime import Clients, make_runtime, read_settings
+
+
+def connect() -> Handle:
+    """Make the handler."""
+    settings = read_settings()
+    observer = Observability(service=settings.service)
+    return handler_of(make_runtime(registry(), settings, Clients(), observer))

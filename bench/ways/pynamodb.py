@@ -1,0 +1,108 @@
+"""PynamoDB: orders and rows as models, and its `batch_write`."""
+
+import os
+from typing import Any
+
+from pynamodb.attributes import ListAttribute, MapAttribute, NumberAttribute, UnicodeAttribute
+from pynamodb.models import Model
+
+from bench.ways import Event, Handle
+from bench.ways.rows import OPEN
+
+
+class Address(MapAttribute[str, Any]):
+    """Where an order goes."""
+
+    street = UnicodeAttribute()
+    city = UnicodeAttribute()
+
+
+class Line(MapAttribute[str, Any]):
+    """One product of an order."""
+
+    productId = UnicodeAttribute()  # noqa: N815 - the attribute's name
+    quantity = NumberAttribute()
+    price = NumberAttribute()
+
+
+class Order(Model):
+    """An item of the source."""
+
+    class Meta:
+        """What PynamoDB must know of its table."""
+
+        table_name = "Orders"
+
+    orderId = UnicodeAttribute(hash_key=True)  # noqa: N815 - the attribute's name, like the next
+    userId = UnicodeAttribute()  # noqa: N815
+    status = UnicodeAttribute()
+    total = NumberAttribute()
+    createdAt = UnicodeAttribute()  # noqa: N815
+    address = Address()  # type: ignore[no-untyped-call]  # PynamoDB's own
+    lines = ListAttribute(of=Line)
+    revision = NumberAttribute()
+    note = UnicodeAttribute()
+
+
+class ViewRow(Model):
+    """A row of the view."""
+
+    class Meta:
+        """What PynamoDB must know of its table."""
+
+        table_name = os.environ.get("ADMINVIEW_TABLE", "")
+
+    PK = UnicodeAttribute(hash_key=True)
+    SK = UnicodeAttribute(range_key=True)
+    GSI1_PK = UnicodeAttribute(null=True)
+    GSI1_SK = UnicodeAttribute(null=True)
+    GSI2_PK = UnicodeAttribute(null=True)
+    GSI2_SK = UnicodeAttribute(null=True)
+    data: MapAttribute[str, Any] = MapAttribute()  # type: ignore[no-untyped-call]
+
+
+def connect() -> Handle:
+    """Make the handler."""
+
+    def handle(event: Event) -> None:
+        last: dict[tuple[str, str], tuple[ViewRow, bool]] = {}  # a call takes a row only once
+        for record in event["Records"]:
+            gone = record["eventName"] == "REMOVE"
+            image = record["dynamodb"]["OldImage" if gone else "NewImage"]
+            for row in rows_of(Order.from_raw_data(image)):
+                last[row.PK, row.SK] = row, gone
+        with ViewRow.batch_write() as batch:
+            for row, gone in last.values():
+                if gone:
+                    batch.delete(row)
+                else:
+                    batch.save(row)
+
+    return handle
+
+
+def rows_of(order: Order) -> list[ViewRow]:
+    """Derive the rows of an order."""
+    data = {
+        "orderId": order.orderId,
+        "status": order.status,
+        "total": order.total,
+        "createdAt": order.createdAt,
+        "address": order.address,
+        "lines": order.lines,
+    }
+    shown = ViewRow(f"USER#{order.userId}", f"ORDER#{order.orderId}", data=data)
+    if order.status in OPEN:
+        shown.GSI1_PK = f"ORDER#STATUS#{order.status}"
+        shown.GSI1_SK = f"CREATED_AT#{order.createdAt}"
+    products = [
+        ViewRow(
+            f"ORDER#{order.orderId}",
+            f"PRODUCT#{line.productId}",
+            GSI2_PK=f"PRODUCT#{line.productId}",
+            GSI2_SK=f"USER#{order.userId}",
+            data={"status": order.status, "quantity": line.quantity, "price": line.price},
+        )
+        for line in order.lines
+    ]
+    return [shown, *products]
