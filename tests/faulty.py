@@ -133,7 +133,7 @@ class Faulty:
     def _talk(self, connection: socket.socket) -> None:
         with connection, suppress(OSError):
             connection.settimeout(60)
-            connection = self.wrap(connection)
+            self.sockets[self.sockets.index(connection)] = connection = self.wrap(connection)
             with connection, connection.makefile("rb") as incoming:
                 going_on: object = True
                 while going_on and (request := self._read(incoming, connection)):
