@@ -12,13 +12,15 @@ from cli.mail import on_failure
 from cli.tables import create, progress_table, source_table, view_table
 from lambdas.asking.asker import Asker
 from lambdas.aws.deadline import Deadline
+from lambdas.aws.direct import Direct
 from lambdas.aws.progress_table import progress_table as progress_name
-from lambdas.aws.runtime import Clients, Invocation, Runtime, make_runtime, writer_of
+from lambdas.aws.readers import DirectReader
+from lambdas.aws.runtime import Clients, Invocation, Runtime, direct_to, make_runtime
 from lambdas.aws.settings import QUEUE_URL, Building, Settings
 from lambdas.aws.view_reader import ViewReader
 from lambdas.aws.way import Keys, Way
 from lambdas.aws.wire import for_boto3, from_boto3
-from lambdas.aws.writers import Writer
+from lambdas.aws.writers import DirectWriter, Writer
 from lambdas.model import Registry
 from lambdas.model.delivery import Delivery
 from lambdas.model.item import encode
@@ -54,10 +56,15 @@ class Ledger:
         return Tally(**sums)
 
 
-def writer_to(engine: Engine) -> Writer:
-    """Write as the deployed sync does, straight to the engine, which may take its time."""
+def straight_to(engine: Engine) -> Direct:
+    """Reach the engine as the deployed functions reach DynamoDB; it may take its time."""
     way = Way(engine.dynamodb_url, REGION, Keys(ACCESS_KEY, SECRET_KEY))
-    return writer_of(way, ANSWER_SECONDS)
+    return direct_to(way, ANSWER_SECONDS)
+
+
+def writer_to(engine: Engine) -> Writer:
+    """Write as the deployed sync does."""
+    return DirectWriter(straight_to(engine))
 
 
 @dataclass
@@ -164,7 +171,8 @@ class LocalCloud:
     @property
     def asker(self) -> Asker:
         """Ask this cloud's view."""
-        return Asker(self.registry, ViewReader(self.clients.dynamodb, VIEW_TABLE), self.building)
+        reader = DirectReader(straight_to(self.engine))
+        return Asker(self.registry, ViewReader(reader, VIEW_TABLE), self.building)
 
     def rows(self) -> list[Attributes]:
         """Read the whole view."""

@@ -16,6 +16,7 @@ from cli.show import answer, facts
 from lambdas.asking.asker import MOST, PAGE, AnsweredRow, Asker
 from lambdas.asking.parameters import typed
 from lambdas.asking.question import Question
+from lambdas.aws.readers import PlainReader
 from lambdas.aws.runtime import Clients
 from lambdas.aws.view_reader import Meter, ViewReader
 from lambdas.model import AccessPattern, Registry
@@ -92,7 +93,7 @@ def run(model: Registry, pattern: AccessPattern, given: dict[str, str], options:
     client, meter = Clients().dynamodb, Meter()
     # At the client: a count and joined rows are then on the meter too.
     client.meta.events.register("after-call.dynamodb", lambda parsed, **_: meter.add(parsed))
-    asker = Asker(model, ViewReader(client, settings.view_table), building)
+    asker = Asker(model, ViewReader(PlainReader(client), settings.view_table), building)
     question = asker.question(pattern.name, values, options.order)
     if options.explain:
         _explain({"question": pattern.name} | explanation(question, settings.view_table))

@@ -26,6 +26,7 @@ from cli.options import Prefix, Stage
 from lambdas.asking.asker import Asker
 from lambdas.aws.clients import dynamodb_client
 from lambdas.aws.deadline import Deadline
+from lambdas.aws.readers import PlainReader
 from lambdas.aws.settings import SERVICE
 from lambdas.aws.view_reader import ViewReader
 from lambdas.model.errors import SettingsError
@@ -172,7 +173,7 @@ def serve(  # noqa: PLR0913 - all are keywords
         raise SettingsError(msg)
     settings = find_settings(registry(), os.environ, stage, prefix)
     building = find_building(registry(), os.environ, stage, prefix)
-    reader = ViewReader(dynamodb_client(), settings.view_table)
+    reader = ViewReader(PlainReader(dynamodb_client()), settings.view_table)
     reader.get([("is", "it there?")], until=Deadline.after(LOOK_SECONDS))
     asker = Asker(registry(), reader, building)
     api = Api(asker, NoPulse(), registry().fingerprint, Logger(service=SERVICE))

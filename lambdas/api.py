@@ -3,20 +3,24 @@
 import os
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from aws_lambda_powertools import Logger
 
 from lambdas.asking.asker import Asker
-from lambdas.aws.clients import cloudwatch_client, dynamodb_client
 from lambdas.aws.pulse import CloudWatchPulse
-from lambdas.aws.runtime import Invocation, read_settings
+from lambdas.aws.readers import DirectReader, PlainReader, Reader
+from lambdas.aws.runtime import Clients, Invocation, direct_to, read_settings
 from lambdas.aws.settings import Building, PulseSettings, Settings
 from lambdas.aws.view_reader import ViewReader
+from lambdas.aws.way import straight
 from lambdas.model import Registry
 from lambdas.serving.health import NoPulse, Pulse
 from lambdas.serving.routes import Api
 from lambdas.views import registry
+
+if TYPE_CHECKING:
+    from mypy_boto3_cloudwatch import CloudWatchClient
 
 
 def handler(event: Mapping[str, Any], context: Invocation) -> dict[str, Any]:
@@ -33,10 +37,22 @@ def api() -> Api:
     watched = PulseSettings.from_env(os.environ)
     pulse: Pulse = NoPulse()
     if watched:
-        pulse = CloudWatchPulse(cloudwatch_client, settings.sources, watched)
-    reader = ViewReader(dynamodb_client(), settings.view_table)
-    asker = Asker(registry(), reader, _building(os.environ, registry()))
+        pulse = CloudWatchPulse(_cloudwatch, settings.sources, watched)
+    view = ViewReader(reader_of(settings), settings.view_table)
+    asker = Asker(registry(), view, _building(os.environ, registry()))
     return Api(asker, pulse, settings.model, Logger(service=settings.service))
+
+
+def reader_of(settings: Settings) -> Reader:
+    """Read straight, where that is no different: boto3 takes longer to load than all else."""
+    way = straight(os.environ, tracing=settings.tracing)
+    return DirectReader(direct_to(way)) if way else PlainReader(Clients().dynamodb)
+
+
+def _cloudwatch() -> "CloudWatchClient":
+    from lambdas.aws.clients import cloudwatch_client  # noqa: PLC0415 - see above
+
+    return cloudwatch_client()
 
 
 def _building(environ: Mapping[str, str], model: Registry) -> Mapping[str, str | None]:

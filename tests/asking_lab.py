@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any, cast
 
 from lambdas.asking.asker import Asker
+from lambdas.aws.readers import PlainReader
 from lambdas.aws.view_reader import ViewReader
 from lambdas.model import AccessPattern, Index, Item, Registry, Row, Source, number, view
 from lambdas.pipeline.derive import derive
@@ -132,7 +133,9 @@ class Lab:
 
     @property
     def asker(self) -> Asker:
-        return Asker(self.registry, ViewReader(cast("Any", self.table), "Table", NO_WAIT))
+        return Asker(
+            self.registry, ViewReader(PlainReader(cast("Any", self.table)), "Table", NO_WAIT)
+        )
 
     def put(self, id_: str, colour: str, weight: int) -> None:
         """Let an item's row appear."""

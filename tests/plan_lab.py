@@ -26,6 +26,7 @@ from cli.stopping import Stop
 from lambdas.asking.asker import Asker
 from lambdas.aws.budget import Budget
 from lambdas.aws.metered import Metered
+from lambdas.aws.readers import PlainReader
 from lambdas.aws.runtime import Clients
 from lambdas.aws.view_reader import ViewReader
 from lambdas.bulk.runs import Bulk, make_bulk
@@ -264,7 +265,7 @@ class Lab:
     def ask(self, name: str, but: set[RowKey]) -> str:
         """Ask one question; say whether there is one, and that it was answered rightly."""
         there = self.deployer
-        reader = ViewReader(self.cloud.clients.dynamodb, VIEW_TABLE)
+        reader = ViewReader(PlainReader(self.cloud.clients.dynamodb), VIEW_TABLE)
         asker = Asker(there.api, reader, there.building)
         try:
             found = {

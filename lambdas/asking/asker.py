@@ -115,18 +115,21 @@ class Asker:
     ) -> tuple[list[Attributes], bool]:
         """Read one page, move *place* to its end, and tell whether there is another."""
         shown: list[Attributes] = []
-        last = place.last
+        reached: dict[int, Attributes] = {}  # the last row of each shard
+        more = False
         # One more than is shown tells whether there is another page.
         for shard, row in self._run(question, place.positions, limit + 1, meter, until):
-            past = question.is_past(row, last)
+            past = question.is_past(row, place.last)
             if not past and len(shown) == limit:
-                return shown, True
-            position = {one.name: row[one.name] for one in question.key}
-            place.positions[shard] = position
+                more = True
+                break
+            reached[shard] = row
             if not past:
                 shown.append(row)
-                place.last = position
-        return shown, False
+        for shard, row in reached.items():
+            place.positions[shard] = question.position(row)
+        place.last = question.position(shown[-1]) if shown else place.last
+        return shown, more
 
     def _run(
         self,

@@ -81,6 +81,10 @@ class Question:
         question = [*place, *asked, self.descending, len(shards)]
         return Binding(pattern.name, question, shards, self.sort, (PK, SK))
 
+    def position(self, row: Attributes) -> Attributes:
+        """Say where a row stands."""
+        return {one.name: row[one.name] for one in self.key}
+
     def is_past(self, row: Attributes, last: Attributes | None) -> bool:
         """Tell whether a row belongs before the last one that was shown, or is that one.
 

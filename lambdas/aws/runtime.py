@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_sqs import SQSClient
 
+    from lambdas.aws.direct import Direct
+
 CONNECT_SECONDS, READ_SECONDS = 1, 4
 LONGEST_CALL = CONNECT_SECONDS + READ_SECONDS
 
@@ -74,7 +76,7 @@ def runtime() -> Runtime:
     settings = read_settings()
     observer = Observability(service=settings.service)
     way = straight(os.environ, tracing=settings.tracing)
-    writer = writer_of(way) if way else None
+    writer = DirectWriter(direct_to(way)) if way else None
     return make_runtime(registry(), settings, Clients(), observer, writer)
 
 
@@ -120,12 +122,11 @@ class Clients:
         return sqs_client()
 
 
-def writer_of(way: Way, read_seconds: float = READ_SECONDS) -> Writer:
-    """Write straight to DynamoDB."""
+def direct_to(way: Way, read_seconds: float = READ_SECONDS) -> "Direct":
+    """Reach DynamoDB straight."""
     from lambdas.aws.direct import Direct  # noqa: PLC0415 - the other functions do without
 
-    timeouts = (CONNECT_SECONDS, read_seconds)
-    return DirectWriter(Direct(way.url, way.region, lambda: way.keys, timeouts))
+    return Direct(way.url, way.region, lambda: way.keys, (CONNECT_SECONDS, read_seconds))
 
 
 def make_runtime(

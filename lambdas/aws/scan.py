@@ -7,7 +7,7 @@ the last word.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lambdas.aws.budget import Budget
 from lambdas.aws.deadline import Deadline
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 READ_LIMIT = 100  # keys per call, set by BatchGetItem
 PAGE_LIMIT = 1000  # items per page, so that little is done again after a stop
 ITEMS_PER_UNIT = 2  # of 4 KB each, read without consistency
+
+Found: TypeAlias = tuple[list[Attributes], list[Any]]  # and the keys left unprocessed
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,19 +89,12 @@ class BulkReader:
         consistent: bool = False,
     ) -> Iterator[Attributes]:
         """Read the items of different *keys*; those that are not there are left out."""
-        for share in chunks(keys, READ_LIMIT):
-            left: list[Any] = [for_boto3(dict(key)) for key in share]
-            fruitless = 0
-            while left:
-                self.budget.wait()
-                if not fruitless:
-                    end = until()
-                items, unprocessed = self._get(table, left, end, consistent=consistent)
-                fruitless = fruitless + 1 if len(unprocessed) == len(left) else 0
-                left = unprocessed
-                yield from items
-                if left:
-                    self._backoff.pause(fruitless, end)
+
+        def get(left: list[Any], end: Deadline) -> Found:
+            return self._get(table, left, end, consistent=consistent)
+
+        images = [for_boto3(dict(key)) for key in keys]
+        yield from get_all(get, images, until, self._backoff, self.budget.wait)
 
     def count(self, table: str, *, until: Deadline) -> int:
         """Say about how many items a table has: DynamoDB counts them every few hours."""
@@ -115,10 +110,8 @@ class BulkReader:
         call = partial(self._client.describe_table, TableName=table)
         return persist(call, f"describe {table}", self._backoff, until)["Table"]
 
-    def _get(
-        self, table: str, keys: list[Any], until: Deadline, *, consistent: bool
-    ) -> tuple[list[Attributes], list[Any]]:
-        """Make one call: what was found, and the keys that DynamoDB left unprocessed."""
+    def _get(self, table: str, keys: list[Any], until: Deadline, *, consistent: bool) -> Found:
+        """Make one call."""
         call = partial(
             self._client.batch_get_item,
             RequestItems={table: {"Keys": keys, "ConsistentRead": consistent}},
@@ -135,6 +128,29 @@ class BulkReader:
         """Let a page take no more than about a second of the budget."""
         rate = self.budget.per_second
         return PAGE_LIMIT if rate is None else max(1, min(PAGE_LIMIT, int(rate * ITEMS_PER_UNIT)))
+
+
+def get_all(
+    get: Callable[[list[Any], Deadline], Found],
+    keys: Sequence[Any],
+    until: Callable[[], Deadline],
+    backoff: Backoff,
+    wait: Callable[[], object] = lambda: None,
+) -> Iterator[Attributes]:
+    """Read *keys* in hundreds, and again what was left of each, while that brings something."""
+    for share in chunks(keys, READ_LIMIT):
+        left = list(share)
+        fruitless = 0
+        while left:
+            wait()
+            if not fruitless:
+                end = until()
+            items, unprocessed = get(left, end)
+            fruitless = fruitless + 1 if len(unprocessed) == len(left) else 0
+            left = unprocessed
+            yield from items
+            if left:
+                backoff.pause(fruitless, end)
 
 
 def owners_only(source: str | None) -> dict[str, Any]:

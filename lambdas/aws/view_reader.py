@@ -4,17 +4,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lambdas.aws.deadline import Deadline
+from lambdas.aws.readers import Reader
 from lambdas.aws.retry import Backoff, persist
-from lambdas.aws.scan import BulkReader
-from lambdas.aws.wire import for_boto3, from_boto3
+from lambdas.aws.scan import Found, get_all
 from lambdas.model import KeyCondition
 from lambdas.model.row import Attributes, RowKey, key_image, key_of
-
-if TYPE_CHECKING:
-    from mypy_boto3_dynamodb import DynamoDBClient
 
 
 @dataclass(slots=True)
@@ -37,11 +34,10 @@ class Meter:
 class ViewReader:
     """Questions to one table and its indexes."""
 
-    def __init__(self, client: "DynamoDBClient", name: str, backoff: Backoff | None = None) -> None:
-        self._client = client
+    def __init__(self, reader: Reader, name: str, backoff: Backoff | None = None) -> None:
+        self._reader = reader
         self._name = name
         self._backoff = backoff or Backoff()
-        self._bulk = BulkReader(client, backoff=backoff)
 
     def rows(  # noqa: PLR0913 - all but the question are keywords
         self,
@@ -59,10 +55,10 @@ class ViewReader:
             "ScanIndexForward": not descending,
             **({"Limit": page_size} if page_size else {}),
         }
-        start: Any = {"ExclusiveStartKey": for_boto3(after)} if after else {}
+        start: Any = {"ExclusiveStartKey": after} if after else {}
         while True:
             page = self._ask(query | start, until, meter)
-            yield from (from_boto3(row) for row in page["Items"])
+            yield from page["Items"]
             if not (last := page.get("LastEvaluatedKey")):
                 return
             start = {"ExclusiveStartKey": last}
@@ -83,11 +79,18 @@ class ViewReader:
 
     def get(self, keys: list[RowKey], *, until: Deadline) -> dict[RowKey, Attributes]:
         """Read rows by their keys, in hundreds; those that are not there are left out."""
-        found = self._bulk.get(self._name, [key_image(key) for key in keys], until=lambda: until)
+        images = [key_image(key) for key in keys]
+        found = get_all(self._get, images, lambda: until, self._backoff)
         return {key_of(row): row for row in found}
 
+    def _get(self, keys: list[Any], until: Deadline) -> Found:
+        call = partial(self._reader.batch_get_item, RequestItems={self._name: {"Keys": keys}})
+        answer = persist(call, f"read items of {self._name}", self._backoff, until)
+        left = answer.get("UnprocessedKeys", {}).get(self._name, {}).get("Keys", [])
+        return answer.get("Responses", {}).get(self._name, []), left
+
     def _ask(self, query: dict[str, Any], until: Deadline, meter: Meter) -> Any:
-        call = partial(self._client.query, ReturnConsumedCapacity="TOTAL", **query)
+        call = partial(self._reader.query, ReturnConsumedCapacity="TOTAL", **query)
         page = persist(call, f"ask {self._name}", self._backoff, until)
         meter.add(page)
         return page
@@ -98,7 +101,7 @@ def _query(table: str, condition: KeyCondition, *, consistent: bool) -> dict[str
         "TableName": table,
         "KeyConditionExpression": condition.expression,
         "ExpressionAttributeNames": condition.names,
-        "ExpressionAttributeValues": for_boto3(condition.values),
+        "ExpressionAttributeValues": condition.values,
         "ConsistentRead": consistent,
         **({"IndexName": condition.index} if condition.index else {}),
     }

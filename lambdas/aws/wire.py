@@ -22,8 +22,18 @@ def for_boto3(attributes: Attributes) -> Attributes:
 
 
 def from_boto3(attributes: Mapping[str, Any]) -> Attributes:
-    """Turn bytes into base64 text, and give every value its type."""
+    """Turn bytes into base64 text, and give every value its type, where that is needed."""
+    if isinstance(attributes, dict) and _is_json(attributes):
+        return attributes
     return {name: _convert(value, _text) for name, value in attributes.items()}
+
+
+def _is_json(attributes: dict[str, Any]) -> bool:
+    """Tell whether there are neither bytes nor empty maps, of which some have no type."""
+    try:
+        return ": {}" not in dumps(attributes)  # quicker than to look at every value in Python
+    except TypeError:  # bytes
+        return False
 
 
 def _bytes(content: str) -> bytes:

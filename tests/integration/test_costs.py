@@ -34,6 +34,7 @@ from lambdas.pipeline.derive import derive
 from lambdas.repair.reconcile import Reconciler
 from lambdas.repair.target import Target
 from tests import shop
+from tests.meter import Meter, let_it_be_heard
 from tests.view_files import load_view_file
 
 pytestmark = pytest.mark.parametrize("engine", [EngineName.DYNAMODB_LOCAL], indirect=True)
@@ -72,33 +73,6 @@ NEW = MODEL.format(  # a projection changes, an index and a row go, another inde
     shown='"text", "weight", "carrier"',
     more="",
 )
-
-
-class Meter:
-    """Hears what DynamoDB says that each write to a table took."""
-
-    def __init__(self, client: Any, table: str = VIEW_TABLE) -> None:
-        self._table = table
-        self._taken: Counter[str] = Counter()
-        for call in ("PutItem", "DeleteItem", "BatchWriteItem"):
-            client.meta.events.register(f"before-parameter-build.dynamodb.{call}", self._ask)
-            client.meta.events.register(f"after-call.dynamodb.{call}", self._hear)
-
-    def read(self) -> Units:
-        """Read it, and begin anew."""
-        taken, self._taken = self._taken, Counter()
-        return Units(taken.pop(self._table, 0), dict(taken))
-
-    def _ask(self, params: Any, **_: Any) -> None:
-        params["ReturnConsumedCapacity"] = "INDEXES"
-
-    def _hear(self, parsed: Any, **_: Any) -> None:
-        told = parsed.get("ConsumedCapacity", [])
-        for one in told if isinstance(told, list) else [told]:
-            if one["TableName"] == self._table:
-                self._taken[self._table] += int(one["Table"]["CapacityUnits"])
-                indexes = one.get("GlobalSecondaryIndexes", {})
-                self._taken.update({i: int(use["CapacityUnits"]) for i, use in indexes.items()})
 
 
 def parcels(random: Random) -> Iterator[dict[str, Any]]:
@@ -204,6 +178,7 @@ def change_all(cloud: LocalCloud, items: list[dict[str, Any]], meter: Meter) -> 
     """Let every item change once, and see what the sync takes for it."""
     for item in items:
         cloud.put("Parcels", item)
+    let_it_be_heard(cloud)
     meter.read()
     cloud.settle()
     return meter.read().total

@@ -26,6 +26,7 @@ from lambdas.migrations.orders_delivery_date import delivery_date
 from lambdas.model.row import VIEW_TABLE
 from lambdas.pipeline.decode import routes
 from lambdas.views import registry
+from tests.meter import Meter, let_it_be_heard
 from tests.migration_lab import ORDERS, as_read, old_order, orders_of, put
 
 NAME = "orders-delivery-date"
@@ -198,25 +199,6 @@ def test_beside_a_service_that_writes_all_the_time_nothing_is_lost_and_nothing_c
 # What it is said to cost, and what it takes.
 
 
-class Meter:
-    """Hears what DynamoDB says that writes took, by table."""
-
-    def __init__(self, client: Any) -> None:
-        self.taken: dict[str, float] = {}
-        for call in ("UpdateItem", "BatchWriteItem"):
-            client.meta.events.register(f"before-parameter-build.dynamodb.{call}", self._ask)
-            client.meta.events.register(f"after-call.dynamodb.{call}", self._hear)
-
-    def _ask(self, params: Any, **_: Any) -> None:
-        params["ReturnConsumedCapacity"] = "TOTAL"
-
-    def _hear(self, parsed: Any, **_: Any) -> None:
-        told = parsed.get("ConsumedCapacity", [])
-        for one in told if isinstance(told, list) else [told]:
-            table = one["TableName"]
-            self.taken[table] = self.taken.get(table, 0.0) + one["CapacityUnits"]
-
-
 def add_indexes(cloud: LocalCloud) -> None:
     """Give the source table indexes of its own: by day, one that carries it, one that does not."""
     names = [*("CustomerId", "SK"), "DeliveryDate", "Status", "OrderId"]
@@ -267,12 +249,13 @@ def test_what_a_dry_run_says_it_costs_is_what_dynamodb_takes(cloud: LocalCloud) 
     previewer = Previewer(delivery_date, by_source[ORDERS], registry(), reader)
     whole, some = previewer.look(None), previewer.look(30)
 
+    let_it_be_heard(cloud)
     meter = Meter(cloud.clients.dynamodb)
     bulk = connect(registry(), cloud.settings, Limits())
-    bulk_meter = Meter(bulk.progress.client)
+    bulk_meter = Meter(bulk.progress.client, ORDERS)
     assert Shift(bulk, f"migrate/{NAME}", Stop(), 0).work().counts["updated"] == 60
     cloud.settle()
-    taken = {ORDERS: bulk_meter.taken[ORDERS], VIEW_TABLE: meter.taken[VIEW_TABLE]}
+    taken = {ORDERS: bulk_meter.read().total, VIEW_TABLE: meter.read().total}
     assert taken[ORDERS] > 60 * 3, "the indexes are among it"
     for reckoned in (whole, some):
         said = {

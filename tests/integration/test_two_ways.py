@@ -1,13 +1,16 @@
-"""The two ways to write leave the same table behind, on every engine."""
+"""The two ways to write leave the same table, and the two ways to read find the same in it."""
 
 from base64 import b64encode
 from typing import Any
 
 from cli.engines import Engine
-from cli.local_cloud import LocalCloud, writer_to
+from cli.local_cloud import LocalCloud, straight_to, writer_to
 from lambdas.aws.deadline import Deadline
+from lambdas.aws.readers import DirectReader, PlainReader, Reader
+from lambdas.aws.view_reader import Meter, ViewReader
 from lambdas.aws.view_table import Outcome, ViewTable
 from lambdas.aws.writers import DirectWriter, PlainWriter, Writer
+from lambdas.model import KeyCondition
 from lambdas.model.row import VIEW_TABLE, Attributes, key_of
 from lambdas.pipeline.fold import Write
 
@@ -83,3 +86,33 @@ def test_a_row_that_the_engine_refuses_is_refused_alone_both_ways(
             (("P", "7"), "ValidationException")
         ]
         assert len(outcome.written) == 29
+
+
+def found_by(reader: Reader, binary: str) -> Any:
+    """Ask in pages of 7, with a start and a value in it; count; and read rows by their keys."""
+    view, meter, until = ViewReader(reader, VIEW_TABLE), Meter(), Deadline.after(60)
+    asked = KeyCondition(None, "#p = :p", {"#p": "PK"}, {":p": {"S": "P"}})
+    pages: dict[str, Any] = {"page_size": 7, "descending": False, "consistent": True}
+    after = {"PK": {"S": "P"}, "SK": {"S": "10"}}
+    rows = [*view.rows(asked, after=after, **pages, until=until, meter=meter)]
+    number = view.count(asked, consistent=True, until=until, meter=meter)
+    keys = [("P", "1"), ("P", "2"), ("P", "not there"), ("Q", binary)]
+    got = view.get(keys, until=until)
+    assert meter.units > 0
+    return (
+        [unordered({"M": one}) for one in rows],
+        {key: unordered({"M": one}) for key, one in got.items()},
+        (number, meter.calls, meter.units),
+    )
+
+
+def test_both_ways_find_the_same(cloud: LocalCloud, engine: Engine) -> None:
+    write(writer_to(engine), writes())
+    readers = (PlainReader(cloud.clients.dynamodb), DirectReader(straight_to(engine)))
+    plain, direct = (found_by(one, BLOB) for one in readers)
+    assert plain == direct
+    rows, got, (number, calls, _) = direct
+    assert len(rows) == 49
+    assert sorted(got) == [("P", "1"), ("P", "2")]
+    assert number == 51
+    assert calls > 49 // 7

@@ -196,7 +196,7 @@ def test_a_row_is_found_by_its_percent_encoded_key_with_its_provenance(
     key: tuple[str, str],
 ) -> None:
     asked = keyed(key)
-    asked.asker.reader._client.rows[key] |= {  # type: ignore[attr-defined]  # a fake
+    asked.asker.reader._reader._client.rows[key] |= {  # type: ignore[attr-defined]  # a fake
         "_owner": {"S": "Things/t0"},
         "_seq": {"S": "123456789012345678901"},
         "_at": {"N": "1740819600"},
@@ -241,7 +241,7 @@ class Refusing:
     def __init__(self, code: str) -> None:
         self.code = code
 
-    def query(self, **_: Any) -> None:
+    def query(self, **_: Any) -> dict[str, Any]:
         raise ClientError({"Error": {"Code": self.code, "Message": "USER#ada"}}, "Query")
 
     batch_get_item = query
@@ -257,7 +257,7 @@ class Refusing:
 )
 def test_what_aws_refuses_is_told_without_what_it_said(code: str, status: int) -> None:
     asked = client()
-    asked.asker.reader._client = Refusing(code)  # type: ignore[assignment]
+    asked.asker.reader._reader = Refusing(code)
     refused = asked.ask("/patterns/of-colour?colour=red")
     assert refused.status == status
     assert "ada" not in refused.text
@@ -270,7 +270,7 @@ def test_what_aws_refuses_is_told_without_what_it_said(code: str, status: int) -
 def test_throttling_is_answered_with_when_to_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lambdas.asking.asker.SECONDS", 0.01)
     asked = client()
-    asked.asker.reader._client = Refusing("ThrottlingException")  # type: ignore[assignment]
+    asked.asker.reader._reader = Refusing("ThrottlingException")
     refused = asked.ask("/patterns/of-colour?colour=red")
     assert (refused.status, refused.headers["Retry-After"]) == (503, "5")
     assert refused.detail == "the view cannot be read at the moment; ask again later"
@@ -278,7 +278,7 @@ def test_throttling_is_answered_with_when_to_come_back(monkeypatch: pytest.Monke
 
 def test_a_fault_of_our_own_is_logged_by_place_and_told_without_internals() -> None:
     asked = client()
-    asked.asker.reader._client = None  # type: ignore[assignment]
+    asked.asker.reader._reader = None  # type: ignore[assignment]
     refused = asked.ask("/patterns/of-colour?colour=red")
     assert (refused.status, refused.detail) == (
         500,

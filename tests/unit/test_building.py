@@ -8,6 +8,7 @@ from urllib.parse import quote
 import pytest
 
 from lambdas.asking.asker import Asker
+from lambdas.aws.readers import PlainReader
 from lambdas.aws.settings import Building
 from lambdas.aws.view_reader import ViewReader
 from lambdas.model.errors import BeingBuiltError, QuestionError, SettingsError
@@ -44,7 +45,7 @@ def table() -> NotingTable:
 @pytest.fixture
 def old(table: NotingTable) -> Asker:
     """Ask as before the change."""
-    return Asker(OLD, ViewReader(cast("Any", table), "Table", NO_WAIT))
+    return Asker(OLD, ViewReader(PlainReader(cast("Any", table)), "Table", NO_WAIT))
 
 
 @pytest.fixture

@@ -12,8 +12,10 @@ from botocore.serialize import create_serializer
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lambdas.api import api
 from lambdas.aws import runtime as runtimes
 from lambdas.aws.deadline import Deadline
+from lambdas.aws.readers import DirectReader, PlainReader
 from lambdas.aws.view_table import ViewTable
 from lambdas.aws.way import Keys, Way, straight
 from lambdas.aws.writers import DirectWriter, PlainWriter, body
@@ -209,7 +211,9 @@ def test_dynamodb_is_where_botocore_finds_it_in_every_region_of_every_partition(
     assert straightly > 20
 
 
-def test_the_sync_takes_the_way_that_its_environment_says(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_functions_take_the_way_that_their_environment_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     told = {
         "ADMINVIEW_TABLE": TABLE,
         "ADMINVIEW_DEAD_LETTER_QUEUE_URL": "https://queue",
@@ -219,9 +223,15 @@ def test_the_sync_takes_the_way_that_its_environment_says(monkeypatch: pytest.Mo
     monkeypatch.setattr(os, "environ", {**LAMBDA, **told})  # and nothing of this machine's
     makers: list[Any] = []
     monkeypatch.setattr("lambdas.aws.clients.dynamodb_client", lambda: makers.append("boto3"))
-    for plain, expected in (("false", DirectWriter), ("true", PlainWriter)):
+    for plain, writer, reader in (
+        ("false", DirectWriter, DirectReader),
+        ("true", PlainWriter, PlainReader),
+    ):
         os.environ["ADMINVIEW_PLAIN_CLIENT"] = plain
-        runtimes.runtime.cache_clear()
-        assert isinstance(runtimes.runtime().view._writer, expected)
-    runtimes.runtime.cache_clear()
-    assert makers == ["boto3"]
+        for made in (runtimes.runtime, api):
+            made.cache_clear()
+        assert isinstance(runtimes.runtime().view._writer, writer)
+        assert isinstance(api().asker.reader._reader, reader)
+    for made in (runtimes.runtime, api):
+        made.cache_clear()
+    assert makers == ["boto3", "boto3"]

@@ -1,0 +1,41 @@
+"""What DynamoDB says that writes took."""
+
+from collections import Counter
+from typing import Any
+
+from cli.local_cloud import LocalCloud
+from lambdas.aws.runtime import make_runtime
+from lambdas.model.row import VIEW_TABLE
+from lambdas.model.write_units import Units
+
+
+class Meter:
+    """Hears what each write of a boto3 client to one table took."""
+
+    def __init__(self, client: Any, table: str = VIEW_TABLE) -> None:
+        self._table = table
+        self._taken: Counter[str] = Counter()
+        for call in ("PutItem", "DeleteItem", "UpdateItem", "BatchWriteItem"):
+            client.meta.events.register(f"before-parameter-build.dynamodb.{call}", self._ask)
+            client.meta.events.register(f"after-call.dynamodb.{call}", self._hear)
+
+    def read(self) -> Units:
+        """Read it, and begin anew."""
+        taken, self._taken = self._taken, Counter()
+        return Units(taken.pop(self._table, 0), dict(taken))
+
+    def _ask(self, params: Any, **_: Any) -> None:
+        params["ReturnConsumedCapacity"] = "INDEXES"
+
+    def _hear(self, parsed: Any, **_: Any) -> None:
+        told = parsed.get("ConsumedCapacity", [])
+        for one in told if isinstance(told, list) else [told]:
+            if one["TableName"] == self._table:
+                self._taken[self._table] += int(one["Table"]["CapacityUnits"])
+                indexes = one.get("GlobalSecondaryIndexes", {})
+                self._taken.update({i: int(use["CapacityUnits"]) for i, use in indexes.items()})
+
+
+def let_it_be_heard(cloud: LocalCloud) -> None:
+    """Let the sync write through the cloud's boto3 client: both ways send the same."""
+    cloud.runtime = make_runtime(cloud.registry, cloud.settings, cloud.clients, cloud.ledger)
