@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
+from bench.asking import measure as asking
+from bench.bulk import measure as bulk
 from bench.crew import crew
 from bench.endpoint import Endpoint, endpoint
 from bench.figures import goals, ratios
@@ -24,10 +26,13 @@ from bench.ways import WAYS
 ENOUGH: Final = 150  # seconds: what is not timed by then is timed only once, to end in five minutes
 RESULTS: Final = Path(__file__).parent / "results"
 
-Measure: TypeAlias = Callable[[Endpoint], dict[str, Any]]
+Measure: TypeAlias = Callable[[Endpoint, bool], dict[str, Any]]
 Lines: TypeAlias = Callable[[dict[str, Any]], Iterable[str]]
-# What is measured besides the write side JOINS HERE: its name, how it is measured, how it is told.
-MORE: Final[tuple[tuple[str, Measure, Lines], ...]] = ()
+# What is measured besides the sync: its name, how it is measured (quickly or not), how it is told.
+MORE: Final[tuple[tuple[str, Measure, Lines], ...]] = (
+    ("asking", lambda there, quick: asking.measure(there, 2 if quick else 100), asking.lines),
+    ("whole tables", lambda _, quick: bulk.measure(40 if quick else 1500), bulk.lines),
+)
 
 
 def measure(there: Endpoint, found: dict[str, Any], *, quick: bool) -> None:
@@ -42,14 +47,13 @@ def measure(there: Endpoint, found: dict[str, Any], *, quick: bool) -> None:
             time_part(there, workers, part, found, late=lambda: progress.seconds > ENOUGH)
     tell("cold starts")
     start_cold(there, ["usual", OURS] if quick else [*WAYS, "untraced"], 1 if quick else 5, found)
-    if quick:
-        return
-    tell("the memory of a batch of 6 MB")
-    quicker = [way for way in WAYS if way != "usual"]  # it would take long
-    weigh(there, quicker, Load(10_000, batch=10_000), found)
+    if not quick:
+        tell("the memory of a batch of 6 MB")
+        quicker = [way for way in WAYS if way != "usual"]  # it would take long
+        weigh(there, quicker, Load(10_000, batch=10_000), found)
     for name, one, _ in MORE:
         tell(name)
-        found[name] = one(there)
+        found[name] = one(there, quick)
 
 
 def lines_of(found: dict[str, Any]) -> Iterator[str]:

@@ -64,13 +64,18 @@ def crew(there: Endpoint, ways: Iterable[str]) -> Iterator[dict[str, Worker]]:
 
 def run_fresh(there: Endpoint, way: str, event: str) -> Took:
     """Let a new process load one way and handle one event."""
+    took: Took = json.loads(run_module(there, ["bench.fresh", way], event))
+    return took
+
+
+def run_module(there: Endpoint, command: list[str], given: str = "") -> bytes:
+    """Let a new process run a module, and give what it prints."""
     answer = subprocess.run(  # noqa: S603 - our own module
-        [sys.executable, "-m", "bench.fresh", way],
-        input=event.encode(),
+        [sys.executable, "-m", *command],
+        input=given.encode(),
         stdout=subprocess.PIPE,
         env=_environment(there),
         start_new_session=True,
         check=True,
     )
-    took: Took = json.loads(answer.stdout)
-    return took
+    return answer.stdout

@@ -1,6 +1,6 @@
 """What the measurements say: ratios, and which goals they meet. A figure not measured is None."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -134,7 +134,16 @@ def goals(found: Found) -> list[Goal]:
         Goal("one batch", "of all 10,000, times those in 10", growth(found, batches=1), most=1.1),
         Goal("8 rows", "times what a row of 3 takes", row_growth(found), most=1.1),
         Goal("6 MB batch", "MB of memory", found.get("memory", {}).get(OURS), most=120),
+        *_asking(found),
     ]
+
+
+def _asking(found: Found) -> Iterator[Goal]:
+    """Hold an asking against the same by hand, in both kinds of time."""
+    for name, ways in found.get("asking", {}).items():
+        for what, told in (("processor", "processor time"), ("p50", "seconds")):
+            figure = ratio(ways[OURS][what], ways["boto3"][what])
+            yield Goal(f"{name}/{what}", f"times a boto3 client's {told}", figure, most=1.15)
 
 
 def ratios(found: Found) -> str:

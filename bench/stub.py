@@ -7,9 +7,15 @@ port, and ends with its standard input.
 import asyncio
 import json
 import sys
+from collections.abc import Callable
 from typing import Final
 
-ANSWERS: Final = {b"BatchWriteItem": b'{"UnprocessedItems":{}}'}
+from bench.asking.model import answer as answer_to_query
+
+ANSWERS: Final[dict[bytes, Callable[[bytes], bytes]]] = {
+    b"BatchWriteItem": lambda _: b'{"UnprocessedItems":{}}',
+    b"Query": answer_to_query,
+}
 HEADERS_END: Final = b"\r\n\r\n"
 LENGTH, TARGET = b"content-length:", b"x-amz-target:"
 CONTROL: Final = b"GET "  # no call of DynamoDB's is one
@@ -70,7 +76,8 @@ class Connection(asyncio.Protocol):
         self._stub.bytes += size
         if self._stub.bodies is not None:
             self._stub.bodies.append(body)
-        answer = ANSWERS.get(_header(head, TARGET).rpartition(b".")[2], b"{}")
+        answer_to = ANSWERS.get(_header(head, TARGET).rpartition(b".")[2])
+        answer = answer_to(body) if answer_to else b"{}"
         if self._stub.seconds:
             loop = asyncio.get_running_loop()
             loop.call_later(self._stub.seconds, self._write, answer)

@@ -8,13 +8,21 @@ from typing import Any
 
 import pytest
 
+from bench.asking.model import QUESTIONS, ROWS
+from bench.asking.model import registry as questions
+from bench.asking.plain import plain_questions
 from bench.endpoint import Endpoint, endpoint
 from bench.model import order, orders
 from bench.streams import ITEM_BYTES, NEUTRAL, ORDINARY, PAYLOAD, Load, largest_batch, record_of
 from bench.units import Table, replay, table_before
-from bench.ways import WAYS, connect, environment, is_ambient
+from bench.ways import TABLE, WAYS, connect, environment, is_ambient
+from lambdas.api import reader_of
+from lambdas.asking.asker import Asker
+from lambdas.aws.clients import dynamodb_client
+from lambdas.aws.runtime import read_settings
+from lambdas.aws.view_reader import ViewReader
 from lambdas.model.item import Item
-from lambdas.model.row import PROVENANCE
+from lambdas.model.row import PROVENANCE, key_of
 from lambdas.model.size import row_size
 from lambdas.repair.compare import canonical
 
@@ -112,6 +120,15 @@ def test_a_stream_takes_the_calls_that_its_rows_need(
     load: Load, calls: int, there: Endpoint
 ) -> None:
     assert len(sent("adminview", list(load.batches()), there)) == calls
+
+
+def test_asking_by_hand_finds_the_same_rows(there: Endpoint) -> None:
+    assert there.url
+    asker = Asker(questions(), ViewReader(reader_of(read_settings()), TABLE))
+    for name, ask in plain_questions(dynamodb_client()).items():
+        rows = [one.row for one in asker.ask(name, limit=ROWS, **QUESTIONS[name]).rows]
+        assert rows == ask()
+        assert len({key_of(row) for row in rows}) == ROWS
 
 
 def test_streams_are_what_their_description_says() -> None:

@@ -10,6 +10,8 @@ from xml.etree import ElementTree as ET
 import pytest
 
 import bench.__main__
+from bench.asking.model import QUESTIONS
+from bench.bulk.measure import WENT
 from bench.figures import Goal, goals, growth, per_record_and_row, ratios, timed
 from bench.measure import spread, summary
 from bench.picture import picture
@@ -61,6 +63,12 @@ def found() -> dict[str, Any]:
         "counted": {"ordinary": sent},
         "cold": cold,
         "memory": {"adminview": 130.0},
+        "asking": {
+            "one-partition": {
+                "adminview": {"p50": 0.006, "p99": 0.01, "processor": 0.002},
+                "boto3": {"p50": 0.005, "p99": 0.01, "processor": 0.008},
+            }
+        },
     }
 
 
@@ -80,9 +88,11 @@ def test_goals_are_ratios_of_what_was_measured_and_say_whether_they_are_met() ->
             "one batch": 2,
             "8 rows": 0.25 / 8 / (0.1 / 3),
             "6 MB batch": 130,
+            "one-partition/processor": 0.25,
+            "one-partition/p50": 1.2,
         }
     )
-    missed = {"one batch", "6 MB batch"}
+    missed = {"one batch", "6 MB batch", "one-partition/p50"}
     assert {goal.name for goal in told if goal.met is False} == missed
     assert {goal.name for goal in told if goal.met} == {*figures} - missed
 
@@ -180,4 +190,6 @@ def test_a_quick_run_ends_with_the_ratios_and_keeps_its_results(tmp_path: Path) 
     assert last == kept["ratios"]
     assert last.startswith("ratios: neutral/batch_writer ")
     assert set(kept["counted"]["ordinary"]) == {*WAYS}
+    assert set(kept["asking"]) == {*QUESTIONS}
+    assert set(kept["whole tables"]) == {*WENT}
     ET.parse(tmp_path / "latest.svg")  # noqa: S314 - our own

@@ -1,0 +1,57 @@
+"""Questions asked in turn, ours and by hand, in a process of its own.
+
+`python -m bench.asking.worker TIMES` prints, as JSON, what each asking took.
+"""
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from functools import partial
+from time import perf_counter, process_time
+from typing import Any
+
+from bench.asking.model import QUESTIONS, ROWS, registry
+from bench.asking.plain import plain_questions
+from bench.ways import TABLE
+from lambdas.api import reader_of
+from lambdas.asking.asker import AnsweredRow, Asker
+from lambdas.aws.clients import dynamodb_client
+from lambdas.aws.runtime import read_settings
+from lambdas.aws.view_reader import ViewReader
+
+WARM_UP = 5
+
+
+def ask_in_turn(times: int) -> dict[str, dict[str, list[list[float]]]]:
+    """Ask each question both ways, one after the other, so that noise meets both."""
+    client = dynamodb_client()
+    asker = Asker(registry(), ViewReader(reader_of(read_settings()), TABLE))
+    plain = plain_questions(client)
+    took: dict[str, dict[str, list[list[float]]]] = {}
+    for name, parameters in QUESTIONS.items():
+        ways: dict[str, Callable[[], Any]] = {
+            "adminview": partial(_rows, asker, name, parameters),
+            "boto3": plain[name],
+        }
+        for ask in ways.values():
+            assert [len(ask()) for _ in range(WARM_UP)] == [ROWS] * WARM_UP
+        took[name] = {way: [] for way in ways}
+        for _ in range(times):
+            for way, ask in ways.items():
+                took[name][way].append(timed(ask))
+    return took
+
+
+def _rows(asker: Asker, name: str, parameters: Mapping[str, str]) -> list[AnsweredRow]:
+    return asker.ask(name, limit=ROWS, **parameters).rows
+
+
+def timed(ask: Callable[[], Any]) -> list[float]:
+    """Ask once: seconds that passed, and the processor's seconds of all threads."""
+    seconds, processor = perf_counter(), process_time()
+    ask()
+    return [perf_counter() - seconds, process_time() - processor]
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(ask_in_turn(int(sys.argv[1]))))

@@ -1,0 +1,1 @@
+"""Backfill and verification beside a plain parallel scan, on AWS's own engine."""

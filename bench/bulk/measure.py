@@ -1,0 +1,129 @@
+"""Go through a table in each way, and see what the way takes of this machine.
+
+*Busy* is the processor's time of our process for each second that passes: while it is well below
+one core, it is the engine that is waited for.
+"""
+
+from collections.abc import Callable
+from time import perf_counter, process_time
+from typing import Any, Final
+
+from bench.bulk import plain
+from bench.model import orders, registry
+from bench.report import number, table
+from bench.streams import Load
+from cli.bulk import Shift
+from cli.engines import dynamodb_local_engine
+from cli.local_cloud import LocalCloud
+from cli.stopping import Stop
+from lambdas.aws.budget import Budget
+from lambdas.aws.metered import Metered
+from lambdas.aws.runtime import Clients
+from lambdas.aws.together import chunks
+from lambdas.bulk.runs import BACKFILL, make_bulk
+from lambdas.model.row import VIEW_TABLE
+from lambdas.repair.verify.scope import Scope
+from lambdas.repair.verify.verifier import make_verifier
+
+SEGMENTS: Final = 4
+PUTS: Final = 25
+
+SCAN, COPY, FILL, AGAIN, VERIFY = "scan", "copy", "backfill", "again", "verify"
+WENT: Final = {
+    SCAN: "a plain parallel scan, which writes nothing",
+    COPY: "the same, and every row put by batches, unchecked",
+    FILL: "adminview backfill, into an empty view",
+    AGAIN: "the same again: nothing is to be written",
+    VERIFY: "adminview verify, both ways",
+}
+
+
+def measure(items: int) -> dict[str, Any]:
+    """Fill a table, and go through it in each way."""
+    with dynamodb_local_engine() as engine:
+        cloud = LocalCloud.start(engine, registry())
+        client = engine.dynamodb()
+        put(client, items)
+        went: dict[str, Callable[[], int]] = {
+            SCAN: lambda: plain.scan(client, orders.name, SEGMENTS),
+            COPY: lambda: plain.copy(client, orders.name, VIEW_TABLE, SEGMENTS),
+            FILL: lambda: backfill(cloud),
+            AGAIN: lambda: backfill(cloud),
+            VERIFY: lambda: verify(cloud),
+        }
+        found = {}
+        for name, go in went.items():
+            if name == FILL:
+                empty(client)
+            found[name] = timed(go, items)
+        return found
+
+
+def put(client: Any, items: int) -> None:
+    """Put orders into their table."""
+    records = (one for event in Load(3 * items).batches() for one in event["Records"])
+    images = [one["dynamodb"]["NewImage"] for one in records if one["eventName"] == "INSERT"]
+    assert len(images) >= items
+    for call in chunks(images[:items], PUTS):
+        client.batch_write_item(
+            RequestItems={orders.name: [{"PutRequest": {"Item": image}} for image in call]}
+        )
+
+
+def empty(client: Any) -> None:
+    """Delete all rows of the view."""
+    pages = client.get_paginator("scan").paginate(
+        TableName=VIEW_TABLE, ProjectionExpression="PK, SK"
+    )
+    for page in pages:
+        for call in chunks(page["Items"], PUTS):
+            client.batch_write_item(
+                RequestItems={VIEW_TABLE: [{"DeleteRequest": {"Key": key}} for key in call]}
+            )
+
+
+def backfill(cloud: LocalCloud) -> int:
+    """Backfill all orders, as the command does."""
+    clients = Clients(cloud.engine.dynamodb(), cloud.clients.sqs)
+    metered = Metered(clients.dynamodb, Budget(), Budget())
+    bulk = make_bulk(cloud.registry, cloud.settings, clients, metered)
+    outcome = Shift(bulk, bulk.run(BACKFILL, orders.name), Stop(), tolerated=0).work(SEGMENTS)
+    assert outcome.finished, outcome.trouble
+    return outcome.counts["items"]
+
+
+def verify(cloud: LocalCloud) -> int:
+    """Verify the whole view, as the command does."""
+    settings = cloud.settings
+    verifier = make_verifier(cloud.registry, settings, cloud.engine.dynamodb())
+    place = verifier.reader.place(settings.view_table, until=verifier.deadline())
+    scope = Scope(settings.view_table, settings.model, segments=SEGMENTS, place=place)
+    run = verifier.begin(scope)
+    verifier.verify(run)
+    assert run.finished
+    assert not run.total["left"]
+    return run.counts[orders.name]["items"]
+
+
+def timed(go: Callable[[], int], items: int) -> dict[str, float]:
+    """Go through all items once: seconds and the processor's seconds, for 1,000 of them."""
+    seconds, processor = perf_counter(), process_time()
+    assert go() == items
+    passed, took = perf_counter() - seconds, process_time() - processor
+    return {"seconds": passed * 1000 / items, "processor": took * 1000 / items}
+
+
+def lines(found: dict[str, Any]) -> list[str]:
+    """Tell what was measured."""
+    head = ["whole tables, on DynamoDB Local", "items/s", "CPU s/1,000", "busy", "times the scan"]
+    rows = [
+        [
+            WENT[name],
+            number(1000 / one["seconds"]),
+            number(one["processor"], 3),
+            f"{100 * one['processor'] / one['seconds']:.0f} %",
+            number(one["seconds"] / found[SCAN]["seconds"], 1),
+        ]
+        for name, one in found.items()
+    ]
+    return table(head, rows)

@@ -1,0 +1,49 @@
+"""By hand: a parallel scan, and a copy of its rows by boto3's batch writer. Neither can be resumed.
+
+The copy derives no rows anew where one is right already, and knows nothing of what changes
+meanwhile: it is what a backfill costs at the least.
+"""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from bench.ways.rows import wire_rows_of
+from lambdas.aws.together import chunks
+
+CALL = 25
+
+
+def scan(client: Any, table: str, segments: int) -> int:
+    """Read a table in segments, and count its items."""
+    with ThreadPoolExecutor(segments) as pool:
+        parts = pool.map(lambda part: _count(client, table, part, segments), range(segments))
+        return sum(parts)
+
+
+def copy(client: Any, table: str, view: str, segments: int) -> int:
+    """Write the rows of all items, and count the items."""
+
+    def work(part: int) -> int:
+        number = 0
+        for items in _pages(client, table, part, segments):
+            number += len(items)
+            puts = [{"PutRequest": {"Item": row}} for item in items for row in wire_rows_of(item)]
+            for call in chunks(puts, CALL):
+                client.batch_write_item(RequestItems={view: call})
+        return number
+
+    with ThreadPoolExecutor(segments) as pool:
+        return sum(pool.map(work, range(segments)))
+
+
+def _count(client: Any, table: str, part: int, segments: int) -> int:
+    return sum(len(items) for items in _pages(client, table, part, segments))
+
+
+def _pages(client: Any, table: str, part: int, segments: int) -> Iterator[list[Any]]:
+    pages = client.get_paginator("scan").paginate(
+        TableName=table, Segment=part, TotalSegments=segments
+    )
+    for page in pages:
+        yield page["Items"]

@@ -1,0 +1,109 @@
+"""What a fixed stream takes, counted: calls, bytes, write units, and calls of our own functions.
+
+Nothing is timed, so it is the same on every machine. Whoever changes a number should know why, and
+which way it went.
+"""
+
+import json
+import sys
+from collections import Counter
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from bench.model import registry
+from bench.streams import NEUTRAL, ORDINARY, Load
+from bench.units import replay, table_before
+from lambdas.aws.deadline import Deadline
+from lambdas.aws.direct import Direct
+from lambdas.aws.view_table import BATCH_LIMIT, ViewTable
+from lambdas.aws.writers import DirectWriter, body
+from lambdas.pipeline.decode import routes
+from lambdas.pipeline.prepare import Batch, prepare
+from tests.fakes import NO_WAIT, TABLE
+
+MODEL = "0" * 16
+
+
+class Counted(Direct):
+    """A straight way that sends nothing."""
+
+    def __init__(self) -> None:
+        self.bodies: list[bytes] = []
+
+    def call(self, operation: str, body: bytes) -> dict[str, Any]:
+        assert operation == "BatchWriteItem"
+        self.bodies.append(body)
+        return {}
+
+
+def prepared(load: Load) -> Batch:
+    (event,) = load.batches()
+    return prepare(event["Records"], routes(registry(), {}), MODEL)
+
+
+def sent(load: Load) -> list[bytes]:
+    way = Counted()
+    outcome = ViewTable(DirectWriter(way), TABLE, NO_WAIT).write(
+        prepared(load).writes, until=Deadline.after(60)
+    )
+    assert not outcome.unwritten
+    return way.bodies
+
+
+def our_calls(load: Load) -> int:
+    """Count the calls of our own named functions: these are the same in every Python."""
+    made = Counter[str]()
+
+    def see(frame: FrameType, event: str, _: object) -> None:
+        name = frame.f_code.co_name
+        if event == "call" and "lambdas" in frame.f_code.co_filename and not name.startswith("<"):
+            made[name] += 1
+
+    sys.setprofile(see)
+    try:
+        writes = [*prepared(load).writes]
+        for start in range(0, len(writes), BATCH_LIMIT):
+            body(TABLE, writes[start : start + BATCH_LIMIT])
+    finally:
+        sys.setprofile(None)
+    return made.total()
+
+
+@pytest.mark.parametrize(
+    ("load", "expected"),
+    [
+        (
+            NEUTRAL,
+            {
+                "calls": 120,
+                "bytes": 1_409_820,
+                "units": 6945,
+                "of the owner index": 1620,
+                "our own calls": 120_113,
+            },
+        ),
+        (
+            ORDINARY,
+            {
+                "calls": 71,
+                "bytes": 828_886,
+                "units": 4134,
+                "of the owner index": 1035,
+                "our own calls": 106_690,
+            },
+        ),
+    ],
+    ids=["neutral", "ordinary"],
+)
+def test_a_thousand_records_take_exactly_this(load: Load, expected: dict[str, int]) -> None:
+    bodies = sent(load)
+    units = replay(map(json.loads, bodies), table_before(load, stamped=True))
+    assert expected == {
+        "calls": len(bodies),
+        "bytes": sum(map(len, bodies)),
+        "units": units.total,
+        "of the owner index": units.indexes["Owner"],
+        "our own calls": our_calls(load),
+    }
