@@ -4,7 +4,7 @@ import json
 from statistics import median
 from typing import Any, Final
 
-from bench.asking.model import QUESTIONS, ROWS, SHARDS
+from bench.asking.model import ROWS, SHARDS
 from bench.crew import run_module
 from bench.endpoint import Endpoint
 from bench.report import number, table
@@ -42,7 +42,7 @@ def lines(found: dict[str, Any]) -> list[str]:
     """Tell what was measured."""
     head = [f"a page of {ROWS} rows, in ms", "p50", "p99", "CPU"]
     rows = []
-    for name in QUESTIONS:
+    for name in found:
         for way, which in ((OURS, "AdminView"), (BY_HAND, "a boto3 client")):
             took = [
                 number(1000 * found[name][way][what], 2) for what in ("p50", "p99", "processor")
