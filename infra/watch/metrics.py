@@ -84,7 +84,8 @@ def letters(queue: str) -> cloudwatch.MathExpression:
     """Count all letters of a queue, whether they can be seen now or not."""
     names = {name.lower(): f"ApproximateNumberOfMessages{name}" for name in WAITING}
     return cloudwatch.MathExpression(
-        expression=" + ".join(names),
+        # SQS tells a count only while there is something to count, and a sum needs all of them.
+        expression=" + ".join(f"FILL({id_}, 0)" for id_ in names),
         label="letters",
         using_metrics={id_: of_queue(queue, name) for id_, name in names.items()},
     )

@@ -5,6 +5,8 @@ ask for: nobody would notice an alarm on a metric that nobody emits.
 """
 
 import json
+import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -110,9 +112,17 @@ def test_only_a_run_over_all_sources_says_that_the_view_was_verified(
     assert (NAMESPACE, name, where) in counted(capsys.readouterr().out)
 
 
-def evaluate(alarm: Watched, **points: float | None) -> float:
-    """Work out an expression at one point, as CloudWatch documents its functions."""
+UNFILLED = re.compile(r"(?<!FILL\()\b[a-z]+")  # ids are written small, functions in capitals
+
+
+def evaluate(alarm: Watched, **points: float | None) -> float | None:
+    """Work out an expression at one point, as CloudWatch documents its functions.
+
+    There is no point where one that is missing is not filled.
+    """
     assert points.keys() == alarm.metrics.keys()
+    if any(points[id_] is None for id_ in UNFILLED.findall(alarm.expression)):
+        return None
     readable = alarm.expression.replace(" AND ", " and ").replace(" OR ", " or ")
     known = {
         "FILL": lambda point, value: value if point is None else point,
@@ -145,6 +155,19 @@ def test_an_expression_over_counts_adds_them_up(dev: Assembly) -> None:
     alarms = watched(dev)
     assert evaluate(alarms["letters"], visible=0, notvisible=2, delayed=1) == 3
     assert evaluate(alarms["index-throttling-GSI1"], reads=None, writes=4) == 4
+
+
+def test_one_letter_is_counted_though_sqs_tells_nothing_of_the_other_kinds(dev: Assembly) -> None:
+    alarm = watched(dev)["letters"]
+    assert evaluate(alarm, visible=1, notvisible=None, delayed=None) == 1
+    assert evaluate(alarm, visible=None, notvisible=None, delayed=1) == 1
+    assert evaluate(alarm, visible=None, notvisible=None, delayed=None) == 0
+
+
+def test_a_sum_of_which_a_part_is_missing_has_no_point(dev: Assembly) -> None:
+    bare = replace(watched(dev)["letters"], expression="visible + FILL(notvisible, 0) + delayed")
+    assert evaluate(bare, visible=1, notvisible=None, delayed=0) == 1
+    assert evaluate(bare, visible=1, notvisible=0, delayed=None) is None
 
 
 DAY = 86400.0

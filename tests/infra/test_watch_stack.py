@@ -79,7 +79,7 @@ def test_letters_count_whether_they_can_be_seen_or_not(dev: Assembly) -> None:
     assert alarm.counted == {
         ("AWS/SQS", f"ApproximateNumberOfMessages{name}", where) for name in names
     }
-    assert alarm.expression == " + ".join(name.lower() for name in names)
+    assert alarm.expression == " + ".join(f"FILL({name.lower()}, 0)" for name in names)
 
 
 @each_deployment
