@@ -20,7 +20,7 @@ from lambdas.model.source import UNKNOWN
 LONGEST: Final = Duration.days(7)  # that an alarm looks back
 LONGEST_NAME: Final = 255  # of an alarm; a source's or an index's alone may be as long
 MARK: Final = 8  # digits that tell names apart which are cut
-ROUNDS: Final = 6  # of the replay that may leave a letter where it is
+ROUNDS: Final = 6  # of the replay in which a letter may not have been taken up
 
 
 @dataclass(frozen=True, slots=True)

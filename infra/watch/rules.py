@@ -69,20 +69,23 @@ SILENCE: Final = Rule(
 LETTERS: Final = Rule(
     name="letters", means="Dead letters wait: their records are not in the view.", at=1
 )
-# By the changes, not by SQS. A replay by hand sees no letter that just rests, and tells an age of
-# 0: the longest of three hours has hourly replays in it.
+# By the changes, not by SQS; of a letter that is not understood, since it was sent. A replay by
+# hand sees no letter that just rests, and tells an age of 0: the longest of three hours has hourly
+# replays in it.
 OLDEST_LETTER: Final = Rule(
     name="oldest-letter",
-    means="A record has been missing from the view for more than a day: its letter still fails.",
+    means="A dead letter is more than a day old: its replay fails, or does not understand it.",
     at=DAY,
     period=Duration.hours(3),
     missing=AS_BEFORE,
 )
-# The replay writes a letter that fails anew, which begins its age in SQS again. The threshold is
-# six times as long as the replay is apart.
+# The replay writes a letter that fails anew, which begins its age in SQS again. SQS also leaves out
+# of that age what was received three times and is still there, as a letter is that nobody
+# understands. So this tells only of letters that no replay takes up. The threshold is six times as
+# long as the replay is apart.
 UNTOUCHED_LETTER: Final = Rule(
     name="untouched-letter",
-    means="No replay has seen to a dead letter for many rounds, and after 14 days SQS drops it.",
+    means="No replay has taken up a dead letter for many rounds; after 14 days SQS drops it.",
     at=6 * HOUR,
     times=3,
     of=3,

@@ -47,6 +47,14 @@ def test_a_section_says_what_it_means_how_to_see_it_what_to_run_and_what_not_to_
     assert "\n$ " in SECTIONS[name][places[1] : places[2]], "a command that shows it"
 
 
+def test_a_letter_that_is_not_understood_is_told_by_its_age_as_the_replay_counts_it() -> None:
+    """SQS leaves a message out of its age that was received three times, as this one soon is."""
+    assert "it is not understood" in SECTIONS["oldest-letter"]
+    untouched = SECTIONS["untouched-letter"]
+    assert "is not understood, does not ring here" in untouched.replace("\n", " ")
+    assert "(#oldest-letter)" in untouched
+
+
 def test_links_between_sections_lead_to_sections() -> None:
     links = set(re.findall(r"\]\(#([^)]+)\)", TEXT))
     assert links
