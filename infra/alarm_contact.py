@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from infra.entry import read_object
+from infra.entry import given_or, is_nothing, read_object
 from lambdas.model.errors import SettingsError
 
 EMAIL: Final = "email"
@@ -22,8 +22,8 @@ class AlarmContact:
     def read(cls, given: object) -> "AlarmContact":
         """Read the context's `alarms`, or say what is wrong in it."""
         entries = read_object("alarms", given, example=EXAMPLE, known=(EMAIL,))
-        email = entries.get(EMAIL) or ""
-        if email and not (isinstance(email, str) and ADDRESS.fullmatch(email)):
+        email = given_or(entries.get(EMAIL), "")
+        if not is_nothing(email) and not (isinstance(email, str) and ADDRESS.fullmatch(email)):
             msg = (
                 f"context alarms: {EMAIL} {email!r} is not one address, such as ops@example.com; "
                 "others subscribe to the topic themselves"

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from infra.entry import read_object
+from infra.entry import given_or, is_nothing, lists_nothing, read_object
 from lambdas.model.errors import SettingsError
 
 ISSUER, AUDIENCE, ORIGINS = "jwtIssuer", "jwtAudience", "corsOrigins"
@@ -31,7 +31,7 @@ class ApiAccess:
             msg = f"context api: {problem}"
             raise SettingsError(msg)
         return cls(
-            entries.get(ISSUER) or "",
+            given_or(entries.get(ISSUER), ""),
             tuple(entries.get(AUDIENCE) or ()),
             tuple(entries.get(ORIGINS) or ()),
         )
@@ -40,18 +40,18 @@ class ApiAccess:
 def _jwt_problems(given: Mapping[str, Any]) -> Iterator[str]:
     """Refuse half an authorizer: a JWT of any audience would let in who is meant for others."""
     issuer, audience = given.get(ISSUER), given.get(AUDIENCE)
+    if not is_nothing(issuer) and not (isinstance(issuer, str) and URL.fullmatch(issuer)):
+        yield f"{ISSUER} {issuer!r} is not the URL of an issuer, such as https://login.example/pool"
+    if not lists_nothing(audience) and not _texts(audience):
+        yield f"{AUDIENCE} {audience!r} is not a list of names, such as ['admin-panel']"
     if bool(issuer) != bool(audience):
         alone, other = (ISSUER, AUDIENCE) if issuer else (AUDIENCE, ISSUER)
         yield f"{alone} without {other}; give both for a JWT, or neither for IAM"
-    if issuer and not (isinstance(issuer, str) and URL.fullmatch(issuer)):
-        yield f"{ISSUER} {issuer!r} is not the URL of an issuer, such as https://login.example/pool"
-    if audience and not _texts(audience):
-        yield f"{AUDIENCE} {audience!r} is not a list of names, such as ['admin-panel']"
 
 
 def _origin_problems(given: Mapping[str, Any]) -> Iterator[str]:
-    origins = given.get(ORIGINS)
-    if not origins:
+    origins: Any = given.get(ORIGINS)
+    if lists_nothing(origins):
         return
     if not _texts(origins):
         yield f"{ORIGINS} {origins!r} is not a list of origins, such as ['https://panel.example']"

@@ -12,7 +12,7 @@ from infra.alarm_contact import AlarmContact
 from infra.api_access import ApiAccess
 from infra.budgets import within_budgets
 from infra.customer_key import CustomerKey
-from infra.entry import read_object
+from infra.entry import given_or, is_nothing, read_object
 from infra.imported_table import ImportedTable
 from infra.network import Network
 from infra.stages import Stage, stage_named
@@ -88,11 +88,11 @@ class Deployment:
     def read(cls, context: Mapping[str, Any], registry: Registry) -> "Deployment":
         """Read the context, or say what is wrong in it and what would be right."""
         check_keys(context, KEYS, registry)
-        stage = _traced(stage_named(context.get("stage") or "dev"), context.get("tracing"))
+        stage = _traced(stage_named(given_or(context.get("stage"), "dev")), context.get("tracing"))
         entries = _sources(context.get("sources"), registry)
         deployment = cls(
             within_budgets(stage, context.get("budgets"), registry),
-            _prefix(context.get("prefix") or ""),
+            _prefix(given_or(context.get("prefix"), "")),
             {name: ImportedTable.read(name, given) for name, given in entries.items()},
             ApiAccess.read(context.get("api")),
             AlarmContact.read(context.get("alarms")),
@@ -167,7 +167,7 @@ def _prefix(given: object) -> str:
 
 def _traced(stage: Stage, given: object) -> Stage:
     """Switch tracing on or off, if the context says so; `-c` hands it over as text."""
-    if given in (None, ""):
+    if is_nothing(given):
         return stage
     switch = {"true": True, "false": False}.get(str(given).lower())
     if switch is None:

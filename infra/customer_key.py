@@ -13,6 +13,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from constructs import Construct
 
+from infra.entry import is_nothing
 from lambdas.model.errors import SettingsError
 
 ARN: Final = re.compile(
@@ -32,7 +33,7 @@ class CustomerKey:
     @classmethod
     def read(cls, given: object) -> "CustomerKey | None":
         """Read the context's `customerKeyArn`, or say what would be one; none if it is empty."""
-        if not given:
+        if is_nothing(given):
             return None
         if isinstance(given, str) and ARN.fullmatch(given):
             return cls(given)

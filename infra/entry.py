@@ -1,10 +1,25 @@
-"""One key of the context that holds an object: as cdk.json has it, or as JSON text behind `-c`."""
+"""What one key of the context holds: as cdk.json has it, or as text behind `-c`."""
 
 from collections.abc import Collection, Mapping
 from json import JSONDecodeError, loads
 from typing import Any
 
 from lambdas.model.errors import SettingsError
+
+
+def is_nothing(given: object) -> bool:
+    """Tell whether a key is left empty; 0, false, [] and {} are values, if wrong ones."""
+    return given is None or given == ""
+
+
+def lists_nothing(given: object) -> bool:
+    """Tell whether a key that holds a list is left empty, or holds an empty one."""
+    return is_nothing(given) or given == []
+
+
+def given_or(given: object, default: str) -> Any:
+    """Take what a key holds, whatever it is, or *default* if that is nothing."""
+    return default if is_nothing(given) else given
 
 
 def read_object(
@@ -16,7 +31,7 @@ def read_object(
     except JSONDecodeError as error:
         msg = f"context {key}: not JSON ({error}); expected an object such as {example}"
         raise SettingsError(msg) from error
-    if found is None or found == "":
+    if is_nothing(found):
         return {}
     if not isinstance(found, Mapping):
         msg = f"context {key}: found {type(found).__name__}; expected an object such as {example}"

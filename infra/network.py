@@ -14,7 +14,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
-from infra.entry import read_object
+from infra.entry import given_or, is_nothing, lists_nothing, read_object
 from lambdas.model.errors import SettingsError
 
 SUBNETS, GROUPS, STREAMS = "subnetIds", "securityGroupIds", "streamsEndpoint"
@@ -47,7 +47,9 @@ class Network:
         for problem in (*_list_problems(entries), *_url_problems(entries)):
             msg = f"context vpc: {problem}"
             raise SettingsError(msg)
-        return cls(tuple(entries[SUBNETS]), tuple(entries[GROUPS]), entries.get(STREAMS) or "")
+        return cls(
+            tuple(entries[SUBNETS]), tuple(entries[GROUPS]), given_or(entries.get(STREAMS), "")
+        )
 
     @property
     def vpc_config(self) -> lambda_.CfnFunction.VpcConfigProperty:
@@ -103,7 +105,7 @@ class Network:
 def _list_problems(given: Mapping[str, Any]) -> Iterator[str]:
     for key, (pattern, example, limit) in LISTS.items():
         ids = given.get(key)
-        if not ids:
+        if lists_nothing(ids):
             yield f"{key} is missing; functions need both lists, as in {EXAMPLE}"
         elif not isinstance(ids, list) or not all(isinstance(one, str) for one in ids):
             yield f"{key} {ids!r} is not a list, such as ['{example}']"
@@ -115,7 +117,7 @@ def _list_problems(given: Mapping[str, Any]) -> Iterator[str]:
 
 def _url_problems(given: Mapping[str, Any]) -> Iterator[str]:
     url = given.get(STREAMS)
-    if url and not (isinstance(url, str) and URL.fullmatch(url)):
+    if not is_nothing(url) and not (isinstance(url, str) and URL.fullmatch(url)):
         yield (
             f"{STREAMS} {url!r} is not the URL of an endpoint, such as "
             "https://vpce-….streams.dynamodb.<region>.vpce.amazonaws.com"

@@ -10,6 +10,7 @@ from json import loads
 from pathlib import Path
 from typing import Any, Final
 
+from infra.entry import is_nothing
 from lambdas.aws.settings import Building
 from lambdas.model import Index, Registry
 from lambdas.model.errors import DeclarationError, SettingsError
@@ -49,7 +50,7 @@ class Wave:
     @classmethod
     def read(cls, given: object, registry: Registry) -> "Wave":
         """Read the file that the context names, or say what is wrong in it."""
-        if not given:
+        if is_nothing(given):
             return cls()
         try:
             entries = loads(Path(str(given)).read_text(encoding="utf-8"))

@@ -202,11 +202,55 @@ def test_the_progress_of_bulk_work_cannot_be_a_source() -> None:
     )
 
 
-@pytest.mark.parametrize("key", ["alarms", "api", "budgets", "sources", "tags", "vpc"])
-@pytest.mark.parametrize("given", [0, False, []])
+EMPTY = [0, False, [], {}]  # and yet not nothing
+OBJECTS = ["alarms", "api", "budgets", "sources", "tags", "vpc"]
+TEXTS = {
+    "stage": "no stage is named {!r}; there are dev, prod",
+    "prefix": "context prefix: {!r} cannot begin the names",
+    "customerKeyArn": "context customerKeyArn: {!r} is not the ARN of a KMS key",
+    "wave": "context wave: {!r} cannot be read",
+}
+WITHIN: dict[str, tuple[str, dict[str, Any]]] = {
+    "email": ("alarms", {}),
+    "jwtIssuer": ("api", {}),
+    "jwtAudience": ("api", {}),
+    "corsOrigins": ("api", {}),
+    "streamsEndpoint": ("vpc", VPC),
+}
+LISTS = ("jwtAudience", "corsOrigins")  # of which an empty one plainly means none
+
+
+@pytest.mark.parametrize("key", OBJECTS)
+@pytest.mark.parametrize("given", EMPTY[:-1])
 def test_only_nothing_is_taken_for_nothing(key: str, given: object) -> None:
     assert refusal(**{key: given}).startswith(f"context {key}: found {type(given).__name__}")
     assert read(**{key: ""}) == read(**{key: None}) == read(**{key: {}}) == read()
+
+
+@pytest.mark.parametrize("key", TEXTS)
+@pytest.mark.parametrize("given", EMPTY)
+def test_only_nothing_is_taken_for_no_text(key: str, given: object) -> None:
+    assert refusal(**{key: given}).startswith(TEXTS[key].format(given))
+    assert read(**{key: ""}) == read(**{key: None}) == read()
+
+
+@pytest.mark.parametrize("key", WITHIN)
+@pytest.mark.parametrize("given", EMPTY)
+def test_only_nothing_is_taken_for_nothing_within_an_object(key: str, given: object) -> None:
+    outer, others = WITHIN[key]
+    if key in LISTS and given == []:
+        assert read(**{outer: others | {key: given}}) == read(**{outer: others})
+    else:
+        said = refusal(**{outer: others | {key: given}})
+        assert said.startswith(f"context {outer}: {key} {given!r} is not ")
+    for nothing in ("", None):
+        assert read(**{outer: others | {key: nothing}}) == read(**{outer: others})
+
+
+@pytest.mark.parametrize("given", EMPTY[:2])
+def test_a_list_of_a_network_that_is_no_list_is_not_called_missing(given: object) -> None:
+    assert "subnetIds" in (said := refusal(vpc=VPC | {"subnetIds": given}))
+    assert "is not a list, such as" in said
 
 
 def test_what_exists_already_is_in_one_account_and_region() -> None:
