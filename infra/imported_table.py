@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from infra.entry import given_or, is_nothing
 from lambdas.model.errors import SettingsError
 from lambdas.model.source import TABLE_NAME
 from lambdas.model.stream import VIEW_TYPE, replace, turn_on
@@ -53,7 +54,7 @@ def _problems(given: object) -> Iterator[str]:
 
 
 def _table_problems(given: Mapping[str, Any]) -> Iterator[str]:
-    named = [key for key in ("tableName", "tableArn") if given.get(key)]
+    named = [key for key in ("tableName", "tableArn") if not is_nothing(given.get(key))]
     if len(named) != 1:
         yield f"give either tableName or tableArn; {' and '.join(named) or 'neither'} was given"
         return
@@ -78,11 +79,10 @@ def _stream_problems(given: Mapping[str, Any]) -> Iterator[str]:
             f"arn:aws:dynamodb:<region>:<account>:table/{table}/stream/<time>. {_look_up(table)}"
         )
         return
-    if arn["table"] != table or given.get("tableArn", arn["table_arn"]) != arn["table_arn"]:
-        yield (
-            f"streamArn belongs to {arn['table_arn']}, not to {given.get('tableArn', table)}. "
-            f"{_look_up(table)}"
-        )
+    table_arn = given_or(given.get("tableArn"), arn["table_arn"])
+    if arn["table"] != table or table_arn != arn["table_arn"]:
+        other = given_or(given.get("tableArn"), table)
+        yield f"streamArn belongs to {arn['table_arn']}, not to {other}. {_look_up(table)}"
     yield from _view_type_problems(table, given.get("streamViewType"))
 
 
@@ -99,7 +99,7 @@ def _view_type_problems(table: str, view_type: object) -> Iterator[str]:
 
 def _table_of(given: Mapping[str, Any]) -> str:
     """Name the table, by whichever of its two names was given."""
-    return str(given.get("tableName") or str(given.get("tableArn")).rpartition("/")[2])
+    return str(given_or(given.get("tableName"), str(given.get("tableArn")).rpartition("/")[2]))
 
 
 def _look_up(table: str) -> str:

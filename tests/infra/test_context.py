@@ -69,6 +69,14 @@ def test_an_existing_table_is_found_by_name_or_by_arn(entry: dict[str, str]) -> 
     assert imported.stream_arn == STREAM_ARN
 
 
+@pytest.mark.parametrize("nothing", ["", None])
+def test_the_name_or_the_arn_of_an_existing_table_may_be_left_empty(nothing: object) -> None:
+    imported = read(sources={"Orders": RIGHT}).imported
+    assert read(sources={"Orders": RIGHT | {"tableArn": nothing}}).imported == imported
+    by_arn = RIGHT | {"tableName": nothing, "tableArn": TABLE_ARN}
+    assert read(sources={"Orders": by_arn}).imported == imported
+
+
 def test_sources_given_on_the_command_line_arrive_as_text() -> None:
     text = '{"Orders": ' + str(RIGHT).replace("'", '"') + "}"
     assert read(sources=text) == read(sources={"Orders": RIGHT})
@@ -112,6 +120,11 @@ WRONG: dict[str, tuple[Any, list[str]]] = {
     ),
     "neither name nor ARN": (without("tableName"), ["either tableName or tableArn; neither"]),
     "both name and ARN": (RIGHT | {"tableArn": TABLE_ARN}, ["tableName and tableArn was given"]),
+    "a name, and an ARN that is neither": (RIGHT | {"tableArn": 0}, ["give either tableName or"]),
+    "an empty ARN and another table's stream": (
+        RIGHT | {"tableArn": None, "streamArn": STREAM_ARN.replace("legacy-", "old-")},
+        ["table/old-orders, not to legacy-orders", LOOK_UP],
+    ),
     "no ARN of a table": (
         without("tableName") | {"tableArn": "legacy-orders"},
         [
