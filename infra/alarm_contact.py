@@ -8,6 +8,7 @@ from infra.entry import given_or, is_nothing, read_object
 from lambdas.model.errors import SettingsError
 
 EMAIL: Final = "email"
+KEYS: Final = (EMAIL,)
 ADDRESS: Final = re.compile(r"[^\s@,;<>]+@[^\s@,;<>]+\.[^\s@,;<>]+")
 EXAMPLE: Final = '{"email": "ops@example.com"}'
 
@@ -21,7 +22,7 @@ class AlarmContact:
     @classmethod
     def read(cls, given: object) -> "AlarmContact":
         """Read the context's `alarms`, or say what is wrong in it."""
-        entries = read_object("alarms", given, example=EXAMPLE, known=(EMAIL,))
+        entries = read_object("alarms", given, example=EXAMPLE, known=KEYS)
         email = given_or(entries.get(EMAIL), "")
         if not is_nothing(email) and not (isinstance(email, str) and ADDRESS.fullmatch(email)):
             msg = (

@@ -9,25 +9,29 @@ from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 from typing import Any, Final
 
+from infra import alarm_contact, api_access, budgets, network
 from lambdas.model import Registry
 from lambdas.model.errors import SettingsError
 
 WRITE_SHARDS: Final = "writeShards"
 CDKS_OWN: Final = ("@aws-cdk", "aws-cdk", "aws:", "cdk")
-# What others call it.
-ALIASES: Final = {
+WITHIN: Final = {
+    "alarms": alarm_contact.KEYS,
+    "api": api_access.KEYS,
+    "budgets": budgets.KEYS,
+    "vpc": network.KEYS,
+}
+# What stands within one of ours, and what others call it.
+ALIASES: Final = {key.lower(): ours for ours, keys in WITHIN.items() for key in keys} | {
     "alarmemail": "alarms",
-    "email": "alarms",
-    "jwtissuer": "api",
-    "jwtaudience": "api",
-    "corsorigins": "api",
+    "jwt": "api",
+    "issuer": "api",
+    "audience": "api",
     "kmskeyarn": "customerKeyArn",
     "kmskey": "customerKeyArn",
     "customerkey": "customerKeyArn",
-    "subnetids": "vpc",
-    "securitygroupids": "vpc",
+    "vpcid": "vpc",
     "vpcendpoints": "vpc",
-    "syncconcurrency": "budgets",
     "reservedconcurrency": "budgets",
 }
 LIKE: Final = 0.85  # so that 'tag' is like 'tags', and 'state' not like 'stage'

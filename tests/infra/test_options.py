@@ -11,6 +11,7 @@ from infra.context import KEYS, Deployment
 from infra.customer_key import CustomerKey
 from infra.network import Network
 from infra.stages import PROD
+from infra.strange_keys import WITHIN
 from lambdas.model import Source
 from lambdas.model.errors import SettingsError
 from tests.infra.options import EVERYTHING, KEY_ARN, STREAMS_ENDPOINT, VPC
@@ -154,8 +155,12 @@ def test_a_wrong_option_is_refused_with_what_would_be_right(
         ("tag", "tags"),
         ("VPC", "vpc"),
         ("alarmEmail", "alarms"),
-        ("jwtIssuer", "api"),
+        ("jwt", "api"),
+        ("issuer", "api"),
+        ("audience", "api"),
         ("kmsKeyArn", "customerKeyArn"),
+        ("vpcId", "vpc"),
+        *((key, outer) for outer, keys in WITHIN.items() for key in keys),
     ],
 )
 def test_a_key_that_is_nearly_ours_is_refused_with_the_one_that_was_meant(
@@ -210,7 +215,7 @@ TEXTS = {
     "customerKeyArn": "context customerKeyArn: {!r} is not the ARN of a KMS key",
     "wave": "context wave: {!r} cannot be read",
 }
-WITHIN: dict[str, tuple[str, dict[str, Any]]] = {
+INNER: dict[str, tuple[str, dict[str, Any]]] = {
     "email": ("alarms", {}),
     "jwtIssuer": ("api", {}),
     "jwtAudience": ("api", {}),
@@ -234,10 +239,10 @@ def test_only_nothing_is_taken_for_no_text(key: str, given: object) -> None:
     assert read(**{key: ""}) == read(**{key: None}) == read()
 
 
-@pytest.mark.parametrize("key", WITHIN)
+@pytest.mark.parametrize("key", INNER)
 @pytest.mark.parametrize("given", EMPTY)
 def test_only_nothing_is_taken_for_nothing_within_an_object(key: str, given: object) -> None:
-    outer, others = WITHIN[key]
+    outer, others = INNER[key]
     if key in LISTS and given == []:
         assert read(**{outer: others | {key: given}}) == read(**{outer: others})
     else:
