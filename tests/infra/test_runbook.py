@@ -11,9 +11,11 @@ from typer.main import get_command
 
 from cli.main import app
 from infra.bundle import ROOT
+from infra.context import Deployment
 from infra.watch.rules import RUNBOOK
 from tests.infra.alarms import watched
 from tests.infra.synthesis import Assembly
+from tests.shop import registry
 
 TEXT = (ROOT / RUNBOOK).read_text()
 PREFACE, *PARTS = re.split(r"^## ", TEXT, flags=re.MULTILINE)
@@ -45,6 +47,7 @@ def test_a_section_says_what_it_means_how_to_see_it_what_to_run_and_what_not_to_
     assert -1 not in places
     assert places == sorted(places)
     assert "\n$ " in SECTIONS[name][places[1] : places[2]], "a command that shows it"
+    assert "\n$ " in SECTIONS[name][places[2] : places[3]], "a command that repairs it"
 
 
 def test_a_letter_that_is_not_understood_is_told_by_its_age_as_the_replay_counts_it() -> None:
@@ -102,5 +105,18 @@ def test_a_command_of_aws_exists_with_these_options(line: str) -> None:
     assert options <= known
 
 
+@pytest.mark.parametrize("line", [one for one in COMMANDS if one.startswith("npx ")])
+def test_a_deployment_is_of_a_stack_that_there_is_with_a_context_that_is_accepted(
+    line: str, prod: Assembly
+) -> None:
+    *words, stack = shlex.split(line)[:4]
+    assert words == ["npx", "cdk", "deploy"]
+    assert stack in prod.templates
+    options = shlex.split(line)[4:]
+    assert {*options[::2]} == {"-c"}
+    context = dict(one.split("=", 1) for one in options[1::2])
+    assert Deployment.read(context, registry()).stage.name == "prod"
+
+
 def test_there_is_no_other_kind_of_command() -> None:
-    assert {line.split()[0] for line in COMMANDS} == {"adminview", "aws"}
+    assert {line.split()[0] for line in COMMANDS} == {"adminview", "aws", "npx"}
