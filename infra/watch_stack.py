@@ -115,12 +115,13 @@ class WatchStack(Stack):
         self, one: Alarm, deployment: Deployment, action: cloudwatch.IAlarmAction
     ) -> cloudwatch.Alarm:
         rule, metric = one.rule, one.metric
+        page = deployment.alarms.runbook or rules.RUNBOOK
         assert isinstance(metric, cloudwatch.Metric | cloudwatch.MathExpression)
         alarm = cloudwatch.Alarm(
             self,
             one.name,
             alarm_name=one.name_in(deployment.name),
-            alarm_description=rule.description(one.what),
+            alarm_description=rule.description(one.what, page),
             metric=metric.with_(period=rule.period),
             threshold=rule.at,
             evaluation_periods=rule.of,

@@ -33,9 +33,9 @@ class Rule:
     of: int = 1
     missing: TreatMissingData = QUIET
 
-    def description(self, what: str) -> str:
-        """Say what an alarm means, and where to read on."""
-        return f"{self.means.format(what=what)} {RUNBOOK}#{self.name}"
+    def description(self, what: str, page: str = RUNBOOK) -> str:
+        """Say what an alarm means, and on which page to read on."""
+        return f"{self.means.format(what=what)} {page}#{self.name}"
 
 
 # Where /health draws the line. A quarter of an hour on end: a burst may take some minutes.

@@ -14,7 +14,9 @@ def read(given: Any) -> AlarmContact:
     return Deployment.read({"alarms": given}, registry()).alarms
 
 
-@pytest.mark.parametrize("given", [None, {}, "", "{}", {"email": ""}, {"email": None}])
+@pytest.mark.parametrize(
+    "given", [None, {}, "", "{}", {"email": ""}, {"email": None}, {"runbookUrl": ""}]
+)
 def test_nobody_is_subscribed_unless_the_context_says_who(given: Any) -> None:
     assert read(given) == AlarmContact()
 
@@ -24,6 +26,16 @@ def test_an_address_is_taken_from_cdk_json_or_as_text_from_the_command_line(give
     assert read(given) == AlarmContact("ops@shop.example")
 
 
+PAGE = "https://wiki.example/pages?id=7"
+
+
+def test_a_page_to_read_on_is_taken_with_an_address_or_without() -> None:
+    assert read({"runbookUrl": PAGE}) == AlarmContact(runbook=PAGE)
+    both = {"runbookUrl": PAGE, "email": "ops@shop.example"}
+    assert read(both) == AlarmContact("ops@shop.example", PAGE)
+
+
+NO_PAGE = "is not the URL of a page, such as https://wiki.example/runbook; alarms put #<section>"
 WRONG: dict[str, tuple[Any, str]] = {
     "no JSON": (
         "ops@shop.example",
@@ -33,6 +45,11 @@ WRONG: dict[str, tuple[Any, str]] = {
     "an unknown key": ({"mail": "a@b.example"}, "unknown 'mail'; there are email"),
     "no address": ({"email": "ops"}, "email 'ops' is not one address, such as ops@example.com"),
     "two addresses": ({"email": "a@b.example,c@d.example"}, "others subscribe to the topic"),
+    "a path for a page": ({"runbookUrl": "docs/runbook.md"}, NO_PAGE),
+    "a page without TLS": ({"runbookUrl": "http://wiki.example/runbook"}, NO_PAGE),
+    "a section of a page": ({"runbookUrl": f"{PAGE}#lag"}, NO_PAGE),
+    "a list of pages": ({"runbookUrl": [PAGE]}, NO_PAGE),
+    "a page with a long name": ({"runbookUrl": f"{PAGE}{'7' * 500}"}, "500 at most fit into an al"),
     "no text": ({"email": ["a@b.example"]}, "email ['a@b.example'] is not one address"),
 }
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from infra.alarm_contact import KEYS as ALARM_KEYS
 from infra.bundle import ROOT
 from infra.context import KEYS, Deployment
 from infra.network import KEYS as NETWORK_KEYS
@@ -50,6 +51,11 @@ def test_the_example_of_a_network_shows_all_that_it_may_hold() -> None:
     (example,) = examples("vpc")
     assert example["vpc"].keys() == {*NETWORK_KEYS}
     assert LISTS.keys() < example["vpc"].keys()
+
+
+def test_the_example_of_alarms_shows_all_that_it_may_hold() -> None:
+    (example,) = examples("alarms")
+    assert example["alarms"].keys() == {*ALARM_KEYS}
 
 
 def test_the_defaults_that_are_told_are_those_of_the_stages() -> None:

@@ -217,6 +217,7 @@ TEXTS = {
 }
 INNER: dict[str, tuple[str, dict[str, Any]]] = {
     "email": ("alarms", {}),
+    "runbookUrl": ("alarms", {}),
     "jwtIssuer": ("api", {}),
     "jwtAudience": ("api", {}),
     "corsOrigins": ("api", {}),

@@ -214,6 +214,19 @@ def test_an_address_in_the_context_is_subscribed(tmp_path: Path) -> None:
     )
 
 
+def test_an_alarm_links_to_its_section_where_the_context_says_where_the_page_is(
+    tmp_path: Path,
+) -> None:
+    page = "https://wiki.example/runbook"
+    longest = page + "/" + "x" * (500 - len(page) - 1)
+    made = with_view_file(tmp_path / "long_names.py", LONG)
+    alarms = watched(synthesize(made, tmp_path, alarms={"runbookUrl": longest}))
+    said = {name: one.properties["AlarmDescription"] for name, one in alarms.items()}
+    assert said["lag-Orders"].endswith(f" late. {longest}#lag")
+    assert all(f" {longest}#" in one for one in said.values())
+    assert max(map(len, said.values())) <= 1024, "as CloudWatch takes it"
+
+
 def test_what_is_watched_may_go_without_its_alarms(dev: Assembly) -> None:
     assert "Fn::ImportValue" not in json.dumps(dev.stack("Watch"))
     for name, template in dev.templates.items():
