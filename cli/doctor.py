@@ -47,8 +47,8 @@ def doctor(*, as_json: Json = False, stage: Stage = None, prefix: Prefix = "") -
     item of a source or of the view is read.
 
     Each check is ok; a warning (it works, and somebody should know: letters
-    wait, a change of the model is under way, a role may do more than was
-    deployed); a problem; or unknown (AWS would not tell).
+    wait, nobody hears of alarms, a change of the model is under way, a role
+    may do more than was deployed); a problem; or unknown (AWS would not tell).
 
     Exit status: 0 all is ok or a warning, 1 something is a problem or unknown.
     """
@@ -85,8 +85,9 @@ def examine(
         found += _known("sources", lambda: sources.checks(aws, site))
         found += _known("mappings", lambda: mappings.checks(aws, site))
         found += work.checks(aws, site, migrated, now)
-    for module in (view, letters, functions, callers, schedules, alarms, roles):
+    for module in (view, letters, functions, callers, schedules):
         found += module.checks(aws, site)
+    found += (*alarms.checks(aws, site, now), *roles.checks(aws, site))
     return together(look, found)
 
 

@@ -2,12 +2,24 @@
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from cli.doctoring.finding import Finding, State
-from tests.doctor_lab import API, MACHINE, NOW, QUEUE, QUEUE_URL, RECOVERY, SYNC, Deployment, sound
+from tests.doctor_lab import (
+    API,
+    MACHINE,
+    NOW,
+    QUEUE,
+    QUEUE_URL,
+    RECOVERY,
+    SYNC,
+    TOPIC,
+    Deployment,
+    sound,
+)
 from tests.doctor_told import stream as stream_of
 from tests.shop import registry
 
@@ -110,6 +122,24 @@ def record(run: str, *, done: bool, until: float = 0.0) -> Break:
     return lambda here: here.progress.append(item)
 
 
+def unseen(seconds: float, **changes: Any) -> Break:
+    """Let an alarm have had no data for so long, since it was made."""
+    told = {
+        "StateValue": "INSUFFICIENT_DATA",
+        "TreatMissingData": "missing",
+        "Period": DAY,
+        "EvaluationPeriods": 2,
+        "AlarmConfigurationUpdatedTimestamp": datetime.fromtimestamp(NOW - seconds, UTC),
+    }
+    return lambda here: here.alarms["age"].update(told | changes)
+
+
+def pending(count: str) -> Break:
+    told = {"SubscriptionsConfirmed": "0", "SubscriptionsPending": count}
+    return lambda here: here.topics[TOPIC].update(told)
+
+
+DAY = 24 * 60 * 60
 REVERT = f"npx cdk deploy {SYNC} -c stage=dev --exclusively --revert-drift"
 FREE = "aws lambda delete-function-concurrency --function-name sync"
 NO_STREAM = {"StreamEnabled": False}
@@ -234,6 +264,22 @@ CASES: list[tuple[Break, str, State, str, str]] = [
         lambda h: h.alarms["age"].update(ActionsEnabled=False),
         *("alarms of AdminView-dev-Watch", WARNING, "tells nobody", "--alarm-names age"),
     ),
+    (
+        unseen(2 * DAY + 1),
+        *("alarms of AdminView-dev-Watch", WARNING, "age has no data any more", "Runbook#age"),
+    ),
+    (
+        pending("0"),
+        *("topic Alarms", WARNING, "hears of alarms: nobody is subscribed", f"--topic-arn {TOPIC}"),
+    ),
+    (
+        pending("1"),
+        *("topic Alarms", WARNING, "1 address has not confirmed", "follow the link in the mail"),
+    ),
+    (
+        pending("2"),
+        *("topic Alarms", WARNING, "2 addresses have not confirmed", "aws sns subscribe"),
+    ),
     (lambda h: h.alarms.clear(), "alarms of AdminView-dev-Watch", PROBLEM, "age is gone", "Watch"),
     (
         record("backfill/Orders", done=True),
@@ -265,3 +311,18 @@ def test_what_is_wrong_is_named_with_what_to_do_and_nothing_else_is(
     assert (found[name].state, seen in found[name].seen) == (state, True), found[name].seen
     assert do in " ".join(found[name].do)
     assert "secret" not in found[name].seen
+
+
+NEW: dict[str, Break] = {
+    "no verification is due yet": unseen(2 * DAY - 1),
+    "nobody tells since when": unseen(9 * DAY, AlarmConfigurationUpdatedTimestamp=None),
+    "nothing was to be counted": unseen(9 * DAY, TreatMissingData="notBreaching"),
+    "some have confirmed": lambda here: here.topics[TOPIC].update(SubscriptionsPending="1"),
+}
+
+
+@pytest.mark.parametrize("change", NEW.values(), ids=NEW)
+def test_a_new_deployment_is_in_order_though_not_all_has_happened_yet(change: Break) -> None:
+    here = sound()
+    change(here)
+    assert others_than_ok(here.examine()) == []

@@ -100,11 +100,16 @@ def test_what_is_lost_or_beside_is_a_problem_and_what_makes_no_difference_is_non
         assert "secret" not in json.dumps(one.data())
 
 
-def test_that_nobody_has_subscribed_is_told_and_is_no_fault(here: Deployment) -> None:
-    here.topics[TOPIC]["SubscriptionsConfirmed"] = "0"
+def test_that_nobody_has_subscribed_is_a_warning_and_no_reason_to_fail(here: Deployment) -> None:
+    del here.topics[TOPIC]["SubscriptionsConfirmed"]
     found = here.examine()["topic Alarms"]
-    assert found.state is State.OK
-    assert "nobody is subscribed yet: aws sns subscribe --topic-arn" in found.seen
+    assert (found.state, found.fails) == (State.WARNING, False)
+
+
+def test_who_has_not_confirmed_is_counted_beside_those_who_have(here: Deployment) -> None:
+    here.topics[TOPIC]["SubscriptionsPending"] = "2"
+    found = here.examine()["topic Alarms"]
+    assert (found.state, found.seen) == (State.OK, "subscribed: 1, not confirmed: 2")
 
 
 def test_variables_that_nobody_may_decrypt_are_unknown(here: Deployment) -> None:
