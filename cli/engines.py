@@ -14,8 +14,10 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryFile
+from threading import Lock
 from typing import IO, TYPE_CHECKING, Any
 
 import boto3
@@ -39,6 +41,7 @@ LOCATION = "ADMINVIEW_DYNAMODB_LOCAL"  # the folder of DynamoDBLocal.jar, if it 
 PORTS_TRIED = 3
 START_SECONDS = 60.0
 STOP_SECONDS = 5.0
+ONE_AT_A_TIME = Lock()
 
 
 class EngineError(AdminViewError):
@@ -179,18 +182,24 @@ def _free_port() -> int:
 
 def _client(service: str, url: str, attempts: int = 3) -> Any:
     """Make a client that knows nothing of this machine's AWS profiles and proxies."""
-    unread = (None, None, os.devnull, None)
-    profiles = {"profile": (None,) * 4, "config_file": unread, "credentials_file": unread}
-    session = boto3.Session(
-        botocore_session=Session(session_vars=profiles),
-        aws_access_key_id=ACCESS_KEY,
-        aws_secret_access_key=SECRET_KEY,
-        region_name=REGION,
-    )
     config = Config(
         proxies={},
         connect_timeout=2,
         read_timeout=30,
         retries={"mode": "standard", "total_max_attempts": attempts},
     )
-    return session.client(service, endpoint_url=url, config=config)
+    with ONE_AT_A_TIME:  # sessions are not for several threads
+        return _session().client(service, endpoint_url=url, config=config)
+
+
+@cache
+def _session() -> boto3.Session:
+    """Keep one session: each reads botocore's own files anew, which takes most of a second."""
+    unread = (None, None, os.devnull, None)
+    profiles = {"profile": (None,) * 4, "config_file": unread, "credentials_file": unread}
+    return boto3.Session(
+        botocore_session=Session(session_vars=profiles),
+        aws_access_key_id=ACCESS_KEY,
+        aws_secret_access_key=SECRET_KEY,
+        region_name=REGION,
+    )
