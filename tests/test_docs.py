@@ -71,7 +71,7 @@ def test_every_command_in_the_readme_exists() -> None:
 
 def test_the_readme_runs_what_ci_runs() -> None:
     ci = (ROOT / ".ci/run").read_text()
-    for command in ("make test", "make check"):
+    for command in ("make test", "make check", "make slow", "make e2e"):
         assert f"$ {command}" in README
         assert f"\n{command}" in ci
 

@@ -79,6 +79,7 @@ def with_examples(described: dict[str, Any]) -> dict[str, Any]:
     return described
 
 
+@pytest.mark.slow
 def test_every_answer_is_as_described(url: str, tmp_path: Path) -> None:
     described = requests.get(f"{url}/openapi.json", timeout=10).json()
     assert described == document(registry(), MODEL)

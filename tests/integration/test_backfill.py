@@ -1,8 +1,9 @@
 """The view is filled from tables that were there before it, beside live traffic."""
 
-import os
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from cli.local_cloud import LocalCloud
 from lambdas.aws.deadline import Deadline
@@ -18,9 +19,7 @@ from tests.bulk_lab import (
     work_and_die,
 )
 
-# As many as `make scale` says: 20,000 take minutes on moto, which looks through a whole table for
-# every page and every owner.
-ITEMS = int(os.environ.get("ADMINVIEW_ITEMS", "2000"))
+ITEMS = 20_000  # minutes on moto, which looks through a whole table for every page and owner
 SEGMENTS = 2
 RUN = "backfill/Users"
 
@@ -35,6 +34,7 @@ def user(number: int) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 def test_a_backfill_that_is_killed_twice_ends_exact_beside_a_service_that_goes_on_writing(
     cloud: LocalCloud, tmp_path: Path
 ) -> None:

@@ -184,6 +184,7 @@ def change_all(cloud: LocalCloud, items: list[dict[str, Any]], meter: Meter) -> 
     return meter.read().total
 
 
+@pytest.mark.slow
 def test_a_change_costs_what_was_said(
     start: Callable[[Registry], LocalCloud], models: tuple[Registry, Registry]
 ) -> None:

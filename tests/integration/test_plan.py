@@ -239,6 +239,7 @@ def test_every_question_is_right_at_every_moment_of_a_change(lab: Lab) -> None:
     check_end(lab)
 
 
+@pytest.mark.slow
 def test_a_plan_stopped_after_every_step_is_finished_by_others(lab: Lab) -> None:
     agreed = lab.application(lab.new).plan().destroyed
     done: list[str] = []
@@ -263,6 +264,7 @@ def stop_soon(lab: Lab, agreed: Collection[str]) -> tuple[list[str], bool]:
     return begun, application.apply(agreed)
 
 
+@pytest.mark.slow
 def test_somebody_may_go_back_in_the_middle_of_a_plan(lab: Lab) -> None:
     """Stop in the midst of the second backfill, go back to the old model, and forward again."""
     agreed = lab.application(lab.new).plan().destroyed

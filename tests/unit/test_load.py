@@ -5,6 +5,8 @@ import tracemalloc
 from collections import Counter
 from typing import Any
 
+import pytest
+
 from lambdas.model import item as item_module
 from lambdas.pipeline.decode import routes
 from lambdas.pipeline.prepare import prepare
@@ -28,6 +30,7 @@ def many(count: int) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.slow
 def test_six_megabytes_of_ten_thousand_records_fit_in_half_a_gigabyte() -> None:
     from lambdas.sync import sync  # noqa: PLC0415 - after the records are made
 

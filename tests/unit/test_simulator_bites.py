@@ -18,6 +18,7 @@ def catch() -> tuple[int, Result]:
     raise LookupError
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", PLANTS)
 def test_a_wrong_variant_is_caught_where_the_product_is_not(variant: str) -> None:
     with pytest.MonkeyPatch.context() as monkeypatch:
