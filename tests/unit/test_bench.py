@@ -14,6 +14,7 @@ from bench.asking.plain import plain_questions
 from bench.endpoint import Endpoint, endpoint
 from bench.model import order, orders
 from bench.streams import ITEM_BYTES, NEUTRAL, ORDINARY, PAYLOAD, Load, largest_batch, record_of
+from bench.techniques import TECHNIQUES
 from bench.units import Table, replay, table_before
 from bench.ways import TABLE, WAYS, connect, environment, is_ambient
 from lambdas.api import reader_of
@@ -94,6 +95,16 @@ def test_every_way_follows_an_order_that_comes_changes_goes_and_comes_again(
         table: Table = {}
         replay(sent(way, [{"Records": records}], there), table)
         assert shown(table) == table_after([{"Records": records}]), length
+
+
+@pytest.mark.parametrize("name", TECHNIQUES)
+def test_a_technique_changes_nothing_but_what_it_takes(name: str, there: Endpoint) -> None:
+    load = STREAMS["ordinary"]
+    events = list(load.batches())
+    table = table_before(load, stamped=False)
+    with TECHNIQUES[name].without():
+        replay(sent("adminview", events, there), table)
+    assert shown(table) == table_after(events)
 
 
 @pytest.mark.parametrize("stream", STREAMS)

@@ -1,0 +1,177 @@
+"""`python -m bench.techniques`: what each technique gives, by doing without it.
+
+One at a time is taken back, in a process of its own, and the sync is measured beside itself as it
+is: the same stream, round by round in turn. It takes about two minutes, and means little on a
+machine that is busy.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from statistics import median
+from typing import Any, Final
+from unittest.mock import patch
+from urllib.parse import urlsplit
+
+from bench.crew import run_module
+from bench.endpoint import Endpoint, endpoint
+from bench.quiet import apart
+from bench.report import number, table
+from bench.streams import NEUTRAL, ORDINARY, Load
+from bench.ways import Handle, connect
+from bench.worker import events, run
+
+ROUNDS: Final = 5
+MODULE: Final = "bench.techniques"
+ENDPOINT: Final = "AWS_ENDPOINT_URL_DYNAMODB"
+
+
+@dataclass(frozen=True, slots=True)
+class Technique:
+    """What is done, and how to do without it."""
+
+    what: str
+    without: Callable[[], AbstractContextManager[Any]]
+    load: Load = NEUTRAL
+    latency: int = 0
+
+
+def spelled_again() -> AbstractContextManager[Any]:
+    """Let every row be turned into JSON once for its size and once more to be sent."""
+    from lambdas.pipeline import prepare  # noqa: PLC0415 - only where it is measured, like the next
+
+    stamp = prepare._stamp  # noqa: SLF001 - what is taken back is inside
+
+    def spell_for_its_size_alone(*given: Any) -> Any:
+        stamped, _ = stamp(*given)
+        return stamped, {}
+
+    return patch.object(prepare, "_stamp", spell_for_its_size_alone)
+
+
+def derived_again() -> AbstractContextManager[Any]:
+    """Let the image before a change be derived, though it is the one after the last change."""
+    from lambdas.pipeline import prepare  # noqa: PLC0415
+
+    def derive_before(batch: Any, change: Any) -> Any:
+        batch.derived.clear()
+        return before(batch, change)
+
+    before = prepare._derive_before  # noqa: SLF001
+    return patch.object(prepare, "_derive_before", derive_before)
+
+
+def written_unchanged() -> AbstractContextManager[Any]:
+    """Let rows be written that are what they were."""
+    from lambdas.pipeline import prepare  # noqa: PLC0415
+
+    def all_of(before: Mapping[Any, Any], after: Mapping[Any, Any]) -> dict[Any, Any]:
+        return {**dict.fromkeys(key for key in before if key not in after), **after}
+
+    return patch.object(prepare, "diff", all_of)
+
+
+def signed_by_botocore() -> AbstractContextManager[Any]:
+    """Let botocore's own signer sign."""
+    from botocore.auth import SigV4Auth  # noqa: PLC0415
+    from botocore.awsrequest import AWSRequest  # noqa: PLC0415
+    from botocore.credentials import Credentials  # noqa: PLC0415
+
+    from lambdas.aws import direct, signature  # noqa: PLC0415
+
+    def sign(service: Any, target: str, body: bytes, keys: Any) -> dict[str, str]:
+        headers = {"Content-Type": signature.CONTENT_TYPE, "X-Amz-Target": target}
+        request: Any = AWSRequest("POST", f"http://{service.host}/", headers, body)
+        known = Credentials(keys.access_key, keys.secret_key, keys.token)
+        SigV4Auth(known, service.name, service.region).add_auth(request)
+        return dict(request.headers.items())
+
+    return patch.object(direct, "signed_headers", sign)
+
+
+def threads_anew() -> AbstractContextManager[Any]:
+    """Let threads be started for each batch."""
+    from lambdas.aws import view_table  # noqa: PLC0415
+
+    return patch.object(view_table, "crew", lambda: None)
+
+
+def one_call_at_a_time() -> AbstractContextManager[Any]:
+    """Let each call wait for the one before it."""
+    from lambdas.aws import together  # noqa: PLC0415
+
+    return patch.object(together, "AT_ONCE", 1)
+
+
+def through_boto3() -> AbstractContextManager[Any]:
+    """Let a boto3 client make the calls."""
+    from lambdas.aws.settings import PLAIN_CLIENT  # noqa: PLC0415
+
+    return patch.dict(os.environ, {PLAIN_CLIENT: "true"})
+
+
+TECHNIQUES: Final = {
+    "boto3": Technique("calls made straight, not through boto3", through_boto3),
+    "signer": Technique("a signer of 40 lines, not botocore's", signed_by_botocore),
+    "spelled": Technique("a row's JSON kept from its size to its call", spelled_again),
+    "threads": Technique("threads kept between batches", threads_anew),
+    "at-once": Technique("eight calls at once, at 8 ms", one_call_at_a_time, latency=8),
+    "derived": Technique("an image derived once, ordinary stream", derived_again, ORDINARY),
+    "unchanged": Technique("only rows that differ, ordinary stream", written_unchanged, ORDINARY),
+}
+
+
+def without(name: str) -> None:
+    """Measure in turn with and without one technique, and print it."""
+    answers = apart()
+    technique = TECHNIQUES[name]
+    as_it_is = connect("adminview")
+    with technique.without():
+        lacking = connect("adminview")
+    took: dict[str, list[Any]] = {"with": [], "without": []}
+    for turn in range(ROUNDS + 1):
+        one = taken(as_it_is, technique.load)
+        with technique.without():
+            other = taken(lacking, technique.load)
+        if turn:  # the first warms up
+            took["with"].append(one)
+            took["without"].append(other)
+    os.write(answers, json.dumps(took).encode())
+
+
+def taken(handle: Handle, load: Load) -> dict[str, float]:
+    """Handle a stream; tell what that took, and the calls it made."""
+    there = Endpoint(urlsplit(os.environ[ENDPOINT]).port or 0)
+    there.take()
+    return {**run(handle, events(load)), **there.take()}
+
+
+def measured(there: Endpoint, name: str) -> list[str]:
+    """Let a process measure one technique, and tell the ratios of its medians."""
+    technique = TECHNIQUES[name]
+    there.answer_after(technique.latency)
+    took = json.loads(run_module(there, [MODULE, name]))
+    figures = {
+        what: [median(one[what] for one in took[how]) for how in ("with", "without")]
+        for what in ("processor", "seconds", "calls")
+    }
+    ratios = [number(lacking / there, 2) for there, lacking in figures.values()]
+    return [technique.what, *ratios]
+
+
+def main() -> None:
+    """Measure all of them, or, in a process of its own, one."""
+    if sys.argv[1:]:
+        without(sys.argv[1])
+        return
+    head = ["without it, times as it is", "CPU", "seconds", "calls"]
+    with endpoint() as there:
+        rows = [measured(there, name) for name in TECHNIQUES]
+    sys.stdout.write("\n".join(table(head, rows)) + "\n")
+
+
+if __name__ == "__main__":
+    main()
