@@ -76,7 +76,7 @@ def answer(event: Mapping[str, Any], context: Invocation, with_: Crew) -> dict[s
 
 def _begin(event: Mapping[str, Any], with_: Crew, end: Deadline) -> dict[str, Any]:
     """Cut the work into segments, each with its share of the budgets."""
-    bulk = with_.make(Budget(), Budget())
+    bulk = _made(event, with_)
     runs = _runs(event, bulk)
     if event.get("task", BACKFILL) == BACKFILL:
         with_.check([run.partition("/")[2] for run in runs])
@@ -110,6 +110,11 @@ def _begin(event: Mapping[str, Any], with_: Crew, end: Deadline) -> dict[str, An
     return told
 
 
+def _made(event: Mapping[str, Any], with_: Crew) -> Bulk:
+    """Make the tools on the budgets that an event names."""
+    return with_.make(Budget(event.get("max_rcu")), Budget(event.get("max_wcu")))
+
+
 def _as_event(segment: Segment) -> dict[str, Any]:
     place = {"segment": segment.number, "of": segment.of, "turn": segment.turn}
     return {"run": segment.run, **place}
@@ -130,7 +135,7 @@ def _runs(event: Mapping[str, Any], bulk: Bulk) -> list[str]:
 
 def _work(event: Mapping[str, Any], with_: Crew, end: Deadline) -> dict[str, Any]:
     """Work on one segment until it is done or the time is nearly over."""
-    bulk = with_.make(Budget(event.get("max_rcu")), Budget(event.get("max_wcu")))
+    bulk = _made(event, with_)
     run = bulk.run(*event["run"].split("/", 1))
     model = bulk.model_of(run)
     if event.get("model", model) != model:
@@ -141,8 +146,9 @@ def _work(event: Mapping[str, Any], with_: Crew, end: Deadline) -> dict[str, Any
     tolerated = event.get("tolerated_failures", TOLERATED)
     worker = replace(bulk.worker(run), tolerated=tolerated)
     record = worker.work(segment, end=end)
-    if record.done:
+    done = record.done and not bulk.client.rest  # or the next segment would not know what is owed
+    if done:
         bulk.finish(segment.run, until=end, tolerated=tolerated)
-    told = {"done": record.done, "run": segment.run, "segment": segment.number}
+    told = {"done": done, "run": segment.run, "segment": segment.number}
     with_.observer.worked(told | record.counts)
     return {**told, "counts": dict(record.counts)}

@@ -8,7 +8,7 @@ FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0  # seconds, while a table throttles
 
 
 class Budget:
-    """A bucket that fills at a steady rate and holds a second's worth.
+    """A bucket that is empty at first, fills at a steady rate and holds a second's worth.
 
     What a call takes is known only when it has been answered. So a call may overdraw the bucket,
     and the next ones wait until that is made good. When a table throttles, all wait: longer each
@@ -24,7 +24,7 @@ class Budget:
         self.per_second = per_second
         self._clock = clock
         self._sleep = sleep
-        self._units = per_second or 0.0
+        self._units = 0.0  # full, each of many short pieces of work would have a second for nothing
         self._filled_at = clock()
         self._closed_until = self._filled_at
         self._pause = 0.0
@@ -49,6 +49,13 @@ class Budget:
             self._fill()
             if self.per_second is not None:
                 self._units -= units
+
+    def owe(self, seconds: float) -> None:
+        """Begin with what another bucket of this rate still owed."""
+        with self._lock:
+            self._fill()
+            if self.per_second is not None:
+                self._units = min(self._units, -seconds * self.per_second)
 
     def throttled(self) -> None:
         """Yield: another caller has the table's capacity now."""

@@ -46,6 +46,12 @@ class Metered:
         """Seconds until nothing is owed, and no table has just refused."""
         return max(self.reads.rest, self.writes.rest)
 
+    def owe(self, seconds: float) -> None:
+        """Begin with a rest that was not had to its end, if there is a limit."""
+        if seconds > 0:
+            self.reads.owe(seconds)
+            self.writes.owe(seconds)
+
 
 def _call(call: Callable[..., Any], budget: Budget, **asked: Any) -> Any:
     try:

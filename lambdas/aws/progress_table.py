@@ -188,6 +188,7 @@ def _item(record: Record) -> Any:
         "holder": {"S": record.holder},
         "until": {"N": repr(record.until)},
         "version": {"N": str(record.version)},
+        "paid_at": {"N": repr(record.paid_at)},
     }
 
 
@@ -199,4 +200,5 @@ def _record(item: Any) -> Record:
         holder=item["holder"]["S"],
         until=float(item["until"]["N"]),
         version=int(item["version"]["N"]),
+        paid_at=float(item.get("paid_at", {}).get("N", 0)),  # older versions did not write it
     )

@@ -44,6 +44,7 @@ class Record:
     holder: str = ""
     until: float = 0.0
     version: int = 0
+    paid_at: float = 0.0  # when the budget has made good what the work took
 
     def to_json(self) -> str:
         """Write what the worker keeps as text."""

@@ -51,10 +51,16 @@ class Worker:
         """
         began = self.clock()
         record = self.progress.take(segment, self.model, until=end.within(ALIVE_SECONDS))
-        if record.done:
-            return record
-        hand = _Hand(self, record, end, began)
+        self.meter.owe(record.paid_at - self.progress.now())
+        if not record.done:
+            record = self._work(_Hand(self, record, end, began))
+        self._rest(end)
+        return record
+
+    def _work(self, hand: "_Hand") -> Record:
         try:
+            while hand.record.noted and not self._over(hand.end) and hand.rest():
+                pass
             hand.put_right()
             self._turn_pages(hand)
         except ServiceError:
@@ -70,7 +76,13 @@ class Worker:
         record = self.progress.take_over(found, until=end.within(ALIVE_SECONDS))
         hand = _Hand(self, record, end, began)
         hand.put_right()
+        self._rest(end)
         return hand.record
+
+    def _rest(self, end: Deadline) -> None:
+        """Let the budget make good what was taken: whoever comes next may not know of it."""
+        while not self._over(end) and (owed := self.meter.rest) > 0:
+            self.sleep(min(owed, NAP_SECONDS))
 
     def _turn_pages(self, hand: "_Hand") -> None:
         limit = min(FIRST_PAGE, self.task.most) if self.meter.limited else self.task.most
@@ -153,10 +165,9 @@ class _Hand:
 
     def save(self, *, keep: bool = True) -> None:
         """Write the record down; from now on the work may last for a while."""
-        now = self.worker.clock()
-        self.record = self.worker.progress.save(
-            self.record, until=self.end.within(WORK_SECONDS), keep=keep
-        )
+        now, progress, owed = self.worker.clock(), self.worker.progress, self.worker.meter.rest
+        record = replace(self.record, paid_at=progress.now() + owed if owed else 0.0)
+        self.record = progress.save(record, until=self.end.within(WORK_SECONDS), keep=keep)
         self.saved_at = now
 
     def stay_alive(self) -> None:

@@ -296,8 +296,8 @@ def test_a_note_too_large_makes_smaller_pages(monkeypatch: pytest.MonkeyPatch) -
     ("per_second", "pages"),
     [
         (None, [250, 250, 100]),
-        (500, [25, 50, 100, 200]),  # of two rows each, and the bucket was full
-        (100, [25, 50, 50, 50]),
+        (500, [25, 50, 100, 100]),  # of two rows each
+        (100, [25, 25, 25, 25]),
         (5, [25, 12, 6, 3, 1]),
         (0.5, [25, 12, 6, 3, 1, 1]),
     ],

@@ -1,0 +1,147 @@
+"""A budget is kept by all invocations together, of all segments, one after the other."""
+
+import json
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+
+from lambdas.aws.budget import Budget
+from lambdas.aws.deadline import Deadline
+from lambdas.aws.metered import Metered
+from lambdas.backfill import RESERVE, Crew, answer
+from lambdas.bulk.runs import Bulk
+from lambdas.bulk.segment import Segment
+from lambdas.bulk.worker import PAGE_RESERVE, Worker
+from tests.bulk_world import RUN, KilledError, World, never
+from tests.fakes import Context
+
+SEGMENT = Segment(RUN, 0, 1)
+NO_TIME = RESERVE + PAGE_RESERVE - 1
+
+
+class Observer:
+    """Hears of everything, and tells nobody."""
+
+    def invoked(self, context: Any) -> None:
+        """Hear of an invocation."""
+
+    def worked(self, told: Any) -> None:
+        """Hear of a segment."""
+
+
+class SleepyBulk(Bulk):
+    """Bulk work whose rests pass on the clock of the world."""
+
+    def worker(self, run: str) -> Worker:
+        """Make a worker that sleeps there."""
+        return replace(Bulk.worker(self, run), clock=self.now, sleep=self.backoff.sleep)
+
+
+@dataclass
+class Function:
+    """The function, each invocation of which makes its own budgets."""
+
+    world: World
+    spent: float = 0.0
+    began: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.began = self.world.now
+        written = self.world.db.batch_write_item
+
+        def write(**asked: Any) -> Any:
+            answered = written(**asked)
+            self.spent += answered["ConsumedCapacity"]["CapacityUnits"]
+            return answered
+
+        self.world.db.batch_write_item = write  # type: ignore[method-assign,assignment]
+
+    def __call__(self, seconds: float = 900, **event: Any) -> Any:
+        observer: Any = Observer()
+        context = Context(int(seconds * 1000))
+        given = json.loads(json.dumps(event))
+        return answer(given, context, Crew(self._make, lambda _: None, observer))
+
+    @property
+    def allowed(self) -> float:
+        """Seconds of the budget that have passed."""
+        return self.world.now - self.began
+
+    def _make(self, reads: Budget, writes: Budget) -> Bulk:
+        made = self.world.bulk
+        client: Any = self.world.db
+        budgets = [Budget(one.per_second, lambda: self.world.now) for one in (reads, writes)]
+        return SleepyBulk(
+            registry=made.registry,
+            settings=made.settings,
+            client=Metered(client, *budgets),
+            progress=made.progress,
+            post=made.post,
+            backoff=replace(made.backoff, sleep=self.world.sleep),
+            now=lambda: self.world.now,
+        )
+
+
+def world(things: int) -> World:
+    made = World()
+    for number in range(things):
+        made.put(f"t{number}", x="1")
+    return made
+
+
+def test_many_short_segments_take_no_more_together_than_the_budget_of_the_run() -> None:
+    function = Function(world(300))
+    told = function(step="begin", sources=["Things"], segments=60, concurrency=1, max_wcu=10)
+    for one in told["segments"]:
+        assert function(**one)["done"]
+        assert function.spent <= 10 * function.allowed + 1e-6
+    assert function.spent == 300
+
+
+def test_an_invocation_that_leaves_in_debt_leaves_the_debt_to_the_next() -> None:
+    made = world(100)
+    function = Function(made)
+    (one,) = function(step="begin", sources=["Things"], segments=1, max_wcu=0.5)["segments"]
+    made.writes = Budget(0.5, lambda: made.now)
+    in_a_minute = Deadline.after(60, lambda: made.now)
+    assert not made.worker().work(SEGMENT, end=in_a_minute).done
+    assert made.records()[0].paid_at > made.now
+    while not function(**one)["done"]:
+        pass
+    assert function.spent <= 0.5 * function.allowed + 1e-6
+
+
+def test_a_segment_whose_work_is_not_paid_yet_is_called_again_before_the_next_begins() -> None:
+    made = world(30)
+    function = Function(made)
+    (one,) = function(step="begin", sources=["Things"], segments=1, max_wcu=0.5)["segments"]
+    made.writes = Budget(0.5, lambda: made.now)
+    too_short = Deadline.after(70, lambda: made.now)
+    assert made.worker().work(SEGMENT, end=too_short).done
+    assert function.spent > 0.5 * function.allowed
+    assert not function(NO_TIME, **one)["done"]
+    assert made.bulk.built(until=never()) == {}
+    assert function(**one)["done"]
+    assert function.spent <= 0.5 * function.allowed + 1e-6
+    assert RUN in made.bulk.built(until=never())
+
+
+def test_what_was_in_hand_is_put_right_only_when_nothing_is_owed() -> None:
+    made = world(3)
+    made.db.on(after=lambda name, _: die() if name == "batch_write_item" else None)
+    with pytest.raises(KilledError):
+        made.work()
+    made.db.on()
+    made.later()
+    made.writes = Budget(1, lambda: made.now)
+    made.writes.spend(100)
+    began = made.now
+    first: list[float] = []
+    made.db.on(before=lambda _, table: first.append(made.now) if table == "Things" else None)
+    made.work()
+    assert first[0] >= began + 100
+
+
+def die() -> None:
+    raise KilledError
