@@ -240,6 +240,7 @@ def _builder(place: Place, stop: Stop, asked: Asked, limits: Limits) -> BulkBuil
     return BulkBuilder(
         bulk,
         place.tables.progress,
+        registry().fingerprint,
         partial(go_through, asked=asked, stop=stop),
         partial(check_streams, os.environ, place.stage or STAGE, place.prefix),
     )

@@ -157,7 +157,7 @@ class Lab:
         def go(bulk: Bulk, run: str) -> Any:
             return Shift(bulk, run, stop, 0, lambda _: self.page_done()).work(1)
 
-        builder = BulkBuilder(self.bulk, progress, go)
+        builder = BulkBuilder(self.bulk, progress, model.fingerprint, go)
         given: dict[str, Any] = {
             "model": model.description(),
             "read": self.read,

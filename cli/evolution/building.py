@@ -15,12 +15,13 @@ class BulkBuilder:
 
     connect: Callable[[], Bulk]  # each time: what is deployed changes under way
     progress: Progress
+    model: str  # that is declared
     go: Callable[[Bulk, str], Outcome]
     check: Callable[[Sequence[str]], None] = lambda _: None  # that streams are followed
 
     def spoil(self, step: DeployCode) -> None:
         """Note before other code is deployed which sources it makes unbuilt."""
-        self.progress.spoil(step.unbuilt, step.leftovers, step.attributes)
+        self.progress.spoil(step.unbuilt, step.leftovers, step.attributes, model=self.model)
 
     def backfill(self, source: str) -> str:
         """Derive all rows of a source anew; say why it did not end, if it did not."""

@@ -5,7 +5,7 @@ deployed: from then on a source has rows of two kinds, and whoever looks here mu
 it is built, nor go on with a backfill that was under way before.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -18,6 +18,7 @@ from lambdas.model.errors import ServiceError
 NO_TABLE: Final = "ResourceNotFoundException"
 PATIENCE_SECONDS: Final = 60.0
 LEFTOVERS: Final = "leftovers"
+BY: Final = "by"  # in a mark that was taken back: the model that it was of
 
 Marks = Mapping[str, Mapping[str, Any]]
 
@@ -50,16 +51,24 @@ class Progress:
             return 0.0
         return max((one.until for one in found if one.model != model), default=0.0)
 
-    def spoil(self, unbuilt: Iterable[str], leftovers: Iterable[str], names: Iterable[str]) -> None:
+    def spoil(
+        self,
+        unbuilt: Iterable[str],
+        leftovers: Iterable[str],
+        names: Iterable[str],
+        *,
+        model: str,
+    ) -> None:
         """Note that rows of other code may come: what is said of these sources holds no longer.
 
-        *names* are the attributes that rows may be left with which the new code does not derive.
+        *names* are the attributes that rows may be left with which the new code, of *model*, does
+        not derive.
         """
         before, at, names = self.marks(), self.now(), set(names)
         try:
             for source in leftovers:
-                due = left_by(before, source) or frozenset()
-                facts = {"since": at, "attributes": sorted(names | due)}
+                due = left_by(before, source, model) or frozenset()
+                facts = {"since": at, "model": model, "attributes": sorted(names | due)}
                 self.table.mark(f"{LEFTOVERS}/{source}", facts, until=_soon())
                 self._end(f"{SWEEP}/{source}", before)
             self._end(f"{SWEEP}/{EVERYTHING}", before)
@@ -76,7 +85,7 @@ class Progress:
         if turns or known or said:
             # Of no model: or a run of this turn would take the mark for its own.
             turn = max([int(known.get(TURN, 0)), *turns])
-            facts = {**known, **said, "model": "", TURN: turn}
+            facts = {**known, BY: _by(known), **said, "model": "", TURN: turn}
             self.table.mark(run, facts, until=_soon())
 
 
@@ -89,27 +98,41 @@ def markers(marks: Marks) -> dict[str, Marker]:
     }
 
 
-def sweeps(marks: Marks, sources: Iterable[str]) -> dict[str, frozenset[str] | None]:
-    """Read which sources may have rows left over, with which attributes; None if swept since."""
+def sweeps(marks: Marks, sources: Iterable[str], model: str) -> dict[str, frozenset[str] | None]:
+    """Read which sources may have rows left over, with which attributes; None if swept since.
+
+    *model* is the one that is declared.
+    """
     noted = [run.partition("/")[2] for run in marks if run.startswith(f"{LEFTOVERS}/")]
-    found = {source: left_by(marks, source) for source in noted}
+    found = {source: left_by(marks, source, model) for source in noted}
     for source in sources:
         if source not in found and _swept_at(marks, source):
             found[source] = None
     return found
 
 
-def left_by(marks: Marks, source: str) -> frozenset[str] | None:
+def left_by(marks: Marks, source: str, model: str) -> frozenset[str] | None:
     """Read the attributes of rows that may be left over; None if there are none."""
     facts = marks.get(f"{LEFTOVERS}/{source}")
-    if facts is None or _swept_at(marks, source) > facts["since"]:
+    if facts is None:
+        return None
+    # While code is deployed, the old one may still sweep: it keeps what is to go.
+    models = {model, facts.get("model")}
+    if _swept_at(marks, source, models) > facts["since"]:
         return None
     return frozenset(facts["attributes"])
 
 
-def _swept_at(marks: Marks, source: str) -> float:
-    runs = (f"{SWEEP}/{source}", f"{SWEEP}/{EVERYTHING}")
-    return max(float(marks.get(run, {}).get("at", 0.0)) for run in runs)
+def _swept_at(marks: Marks, source: str, models: Container[str | None] | None = None) -> float:
+    """Say when a source was swept last, by one of some models or by any; 0 if never."""
+    found = (marks.get(f"{SWEEP}/{one}", {}) for one in (source, EVERYTHING))
+    return max(
+        float(one.get("at", 0.0)) if models is None or _by(one) in models else 0.0 for one in found
+    )
+
+
+def _by(facts: Mapping[str, Any]) -> str:
+    return str(facts.get("model") or facts.get(BY, ""))
 
 
 def _soon() -> Deadline:

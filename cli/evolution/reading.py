@@ -79,7 +79,7 @@ class Tables:
         marks = self.progress.marks()
         return {
             "markers": markers(marks),
-            "sweeps": sweeps(marks, sources),
+            "sweeps": sweeps(marks, sources, declared.fingerprint),
             "busy_until": self.progress.busy_until(sources, declared.fingerprint),
             "rows": self.rows(),
         }

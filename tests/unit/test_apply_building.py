@@ -18,8 +18,8 @@ class Progress:
 
     done: list[Any] = field(default_factory=list)
 
-    def spoil(self, unbuilt: Any, leftovers: Any, names: Any) -> None:
-        self.done.append(("spoil", unbuilt, leftovers, names))
+    def spoil(self, unbuilt: Any, leftovers: Any, names: Any, *, model: str) -> None:
+        self.done.append(("spoil", unbuilt, leftovers, names, model))
 
 
 @dataclass
@@ -48,7 +48,7 @@ def progress() -> Progress:
 def builder(progress: Any) -> BulkBuilder:
     bulk: Any = Bulk(progress.done)
     check: Callable[[Any], None] = lambda some: progress.done.append(("check", list(some)))  # noqa: E731
-    return BulkBuilder(lambda: bulk, progress, bulk.go, check)
+    return BulkBuilder(lambda: bulk, progress, "m2", bulk.go, check)
 
 
 def test_a_backfill_checks_that_the_stream_is_followed_and_goes_on(progress: Progress) -> None:
@@ -70,4 +70,4 @@ def test_a_sweep_is_of_one_source_or_of_all_that_is_there(
 def test_other_code_is_announced_before_it_comes(progress: Progress) -> None:
     step = DeployCode(reason="", unbuilt=("a",), leftovers=("b",), attributes=("c",))
     builder(progress).spoil(step)
-    assert progress.done == [("spoil", ("a",), ("b",), ("c",))]
+    assert progress.done == [("spoil", ("a",), ("b",), ("c",), "m2")]

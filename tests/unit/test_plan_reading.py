@@ -246,20 +246,46 @@ def test_marks_are_spoiled_before_other_code_comes_and_hold_again_when_it_is_bui
     ended = {"model": "m", "code": "a", "turn": 3}
     table.table.mark("backfill/Orders", ended, until=_ever())
     assert markers(table.marks()) == {"Orders": Marker("m", "a")}
-    table.spoil(["Orders"], ["Orders", "Gone"], ["k1"])
+    table.spoil(["Orders"], ["Orders", "Gone"], ["k1"], model="m")
     assert markers(table.marks()) == {"Orders": Marker("", "")}
-    assert sweeps(table.marks(), ["Orders"]) == {"Orders": K1, "Gone": K1}
-    table.spoil(["Orders"], ["Orders"], ["k2"])  # again, before it was swept
-    assert sweeps(table.marks(), [])["Orders"] == K1 | {"k2"}
+    assert sweeps(table.marks(), ["Orders"], "m") == {"Orders": K1, "Gone": K1}
+    table.spoil(["Orders"], ["Orders"], ["k2"], model="m")  # again, before it was swept
+    assert sweeps(table.marks(), [], "m")["Orders"] == K1 | {"k2"}
 
     assert table.marks()["backfill/Orders"]["turn"] == 3  # which says when a run is another
 
     table.table.mark("sweep/Orders", {"model": "m", "at": table.now()}, until=_ever())
-    assert sweeps(table.marks(), ["Orders", "Users"]) == {"Orders": None, "Gone": K1}
+    assert sweeps(table.marks(), ["Orders", "Users"], "m") == {"Orders": None, "Gone": K1}
     table.table.mark("sweep/*", {"model": "m", "at": table.now()}, until=_ever())
-    assert sweeps(table.marks(), ["Users"]) == dict.fromkeys(["Orders", "Gone", "Users"])
-    table.spoil([], ["Orders"], ["k3"])
-    assert sweeps(table.marks(), [])["Orders"] == frozenset({"k3"})
+    assert sweeps(table.marks(), ["Users"], "m") == dict.fromkeys(["Orders", "Gone", "Users"])
+    table.spoil([], ["Orders"], ["k3"], model="m")
+    assert sweeps(table.marks(), [], "m")["Orders"] == frozenset({"k3"})
+
+
+@pytest.mark.parametrize("run", ["sweep/Orders", "sweep/*"])
+def test_a_sweep_by_the_old_model_while_the_new_one_is_deployed_leaves_the_new_ones_to_be_done(
+    run: str,
+) -> None:
+    times = iter(range(1, 100))
+    table = progress(Cloud(), lambda: float(next(times)))
+    table.spoil(["Orders"], ["Orders"], ["k1"], model="new")
+    table.table.mark(run, {"model": "old", "at": table.now()}, until=_ever())
+    assert sweeps(table.marks(), ["Orders"], "new") == {"Orders": K1}
+    given_up = sweeps(table.marks(), ["Orders"], "old")
+    assert given_up == {"Orders": None}, "where the plan was given up, the old one's will do"
+    table.table.mark(run, {"model": "new", "at": table.now()}, until=_ever())
+    assert sweeps(table.marks(), ["Orders"], "new") == {"Orders": None}
+
+
+def test_what_was_swept_stays_so_when_a_later_model_changes_other_sources() -> None:
+    times = iter(range(1, 100))
+    table = progress(Cloud(), lambda: float(next(times)))
+    table.spoil([], ["Orders", "Users"], ["k1"], model="new")
+    table.table.mark("sweep/*", {"model": "new", "at": table.now()}, until=_ever())
+    for _ in range(2):  # the second time, the mark has been taken back
+        table.spoil([], ["Orders"], ["k2"], model="newer")
+        found = sweeps(table.marks(), [], "newer")
+        assert found == {"Orders": frozenset({"k2"}), "Users": None}
 
 
 @pytest.mark.parametrize("run", ["backfill/Orders", "sweep/Orders", "sweep/*"])
@@ -271,7 +297,7 @@ def test_a_run_that_is_under_way_when_other_code_comes_neither_goes_on_nor_count
     segment = Segment(run, 0, 1, turn=4)
     table.table.mark(run, {"model": "m", "turn": 3, "at": 0.5}, until=_ever())  # the one before
     table.table.save(Record(segment, "m", done=True), until=_ever(), keep=False)
-    table.spoil(["Orders"], ["Orders"], [])
+    table.spoil(["Orders"], ["Orders"], [], model="m")
     assert table.marks()[run]["turn"] == 4
     with pytest.raises(BulkError, match="was ended, or begun again"):
         table.table.take(segment, "m", until=_ever())
@@ -296,7 +322,7 @@ def test_a_worker_of_another_model_is_seen_and_one_of_this_is_not() -> None:
 def test_a_progress_table_that_is_not_there_yet_says_nothing() -> None:
     cloud = Cloud(progress=None)
     table = progress(cloud, lambda: 0.0)
-    table.spoil(["Orders"], ["Orders"], [])
+    table.spoil(["Orders"], ["Orders"], [], model="m")
     assert table.marks() == {}
     assert table.busy_until(["Orders"], "m") == 0.0
 
