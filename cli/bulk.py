@@ -120,7 +120,9 @@ class Shift:
         """Begin, as soon as nobody is at work on what must be put right first."""
         while not self.stop.event.is_set():
             try:
-                segments = self.bulk.begin(self.run, of, until=_soon(), restart=restart)
+                segments = self.bulk.begin(
+                    self.run, of, until=_soon(), restart=restart, tolerated=self.tolerated
+                )
             except SegmentTakenError as error:
                 self._wait(error)
             else:

@@ -54,7 +54,7 @@ def show(outcome: Outcome, console: Console, letters: str = "adminview dlq list"
     counts = {word: outcome.counts[name] for name, word in WORDS.items() if outcome.counts[name]}
     console.print(facts(outcome.run if outcome.finished else f"{outcome.run}, so far", counts))
     if not outcome.finished:
-        words = f"{outcome.trouble}; the same command (without --restart) goes on from here"
+        words = f"{outcome.trouble}; the same command (without --restart) goes on"
     elif outcome.counts["failed"]:
         words = f"done, but for the items that failed: {letters} shows why"
     elif outcome.counts["unjudged"]:

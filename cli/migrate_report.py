@@ -59,7 +59,7 @@ def status(outcome: Outcome) -> int:
 def verdict(outcome: Outcome) -> str:
     """Say what an outcome means, and what to do."""
     if not outcome.finished:
-        return f"{outcome.trouble}; the same command goes on from here"
+        return f"{outcome.trouble}; the same command goes on"
     left = outcome.counts["failed"] + outcome.counts["moved"]
     if left:
         return f"done, but for {left} items: fix the migration or the items, and run it again"

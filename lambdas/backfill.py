@@ -81,17 +81,19 @@ def _begin(event: Mapping[str, Any], with_: Crew, end: Deadline) -> dict[str, An
     if event.get("task", BACKFILL) == BACKFILL:
         with_.check([run.partition("/")[2] for run in runs])
     segments: list[Segment] = []
+    tolerated = event.get("tolerated_failures", TOLERATED)
+    restart = event.get("restart", False)
     for run in runs:
-        restart = event.get("restart", False)
-        left = bulk.begin(run, event.get("segments"), until=end, restart=restart)
+        of = event.get("segments")
+        left = bulk.begin(run, of, until=end, restart=restart, tolerated=tolerated)
         if not left:
             # Whoever did the last of it did not come to this.
-            bulk.finish(run, until=end, tolerated=event.get("tolerated_failures", TOLERATED))
+            bulk.finish(run, until=end, tolerated=tolerated)
         segments += left
     concurrency = event.get("concurrency", CONCURRENCY)
     at_once = max(1, min(concurrency, len(segments)))
     shared = {
-        "tolerated_failures": event.get("tolerated_failures", TOLERATED),
+        "tolerated_failures": tolerated,
         **{name: event[name] / at_once for name in ("max_rcu", "max_wcu") if name in event},
     }
     told = {

@@ -24,7 +24,7 @@ from lambdas.bulk.migrate import Migrate
 from lambdas.bulk.segment import MOST_SEGMENTS, Record, Segment
 from lambdas.bulk.sweep import Sweep
 from lambdas.bulk.task import Task
-from lambdas.bulk.worker import Worker, check_failures
+from lambdas.bulk.worker import Worker, check_failures, too_many
 from lambdas.model import Migration, Registry
 from lambdas.model.errors import RecordError, SettingsError
 from lambdas.pipeline.decode import routes
@@ -65,9 +65,18 @@ class Bulk:
         return f"{kind}/{subject}"
 
     def begin(
-        self, run: str, of: int | None, *, until: Deadline, restart: bool = False
+        self,
+        run: str,
+        of: int | None,
+        *,
+        until: Deadline,
+        restart: bool = False,
+        tolerated: int | None = None,
     ) -> list[Segment]:
         """Begin a run, or go on with one: which segments are still to be done.
+
+        One in which more items failed than are to be tolerated is begun anew: they may be right by
+        now, and only another look can tell.
 
         What another run has left in hand is put right first: a run of an older model, or one that
         is not to go on. Raises a SegmentTakenError if somebody is still at work on it.
@@ -78,6 +87,8 @@ class Bulk:
         found = self.progress.records(run, until=until)
         ended = self._turns_ended(run, until)
         current = [] if restart else self._current(run, found, ended)
+        if too_many(added_up(current), tolerated):
+            current = []
         before = {one.segment.of for one in current}
         of = of or max(before, default=SEGMENTS)
         if before - {of}:
@@ -107,7 +118,7 @@ class Bulk:
         current = [one for one in self._current(run, found, ended) if one.done]
         if not current or len(current) < current[0].segment.of:
             return None
-        counts = sum((one.counts for one in current), Counter[str]())
+        counts = added_up(current)
         check_failures(run, counts, tolerated)
         facts = self._facts(run, current[0].segment.turn, counts)
         self.progress.mark(run, facts, until=until)
@@ -199,6 +210,11 @@ class Bulk:
         code = self.registry.description()["code"].get(run.partition("/")[2])
         facts = {"model": self.model_of(run), "code": code, "at": self.now()}
         return {**facts, "counts": dict(counts), TURN: turn}
+
+
+def added_up(records: Iterable[Record]) -> Counter[str]:
+    """Add up what has been done."""
+    return sum((one.counts for one in records), Counter[str]())
 
 
 def make_bulk(

@@ -186,10 +186,15 @@ class _Hand:
 
 
 def check_failures(where: str, counts: Counter[str], tolerated: int | None) -> None:
-    """Refuse more failing items than are to be tolerated; None means any number."""
-    if tolerated is not None and counts[FAILED] > tolerated:
+    """Refuse more failing items than are to be tolerated."""
+    if too_many(counts, tolerated):
         msg = (
             f"{counts[FAILED]} items failed in {where}, and {tolerated} were to be tolerated: "
-            "see why, then fix that and begin anew with --restart, or tolerate more"
+            "see why, and fix that (all items are looked at again then), or tolerate more"
         )
         raise TooManyFailuresError(msg)
+
+
+def too_many(counts: Counter[str], tolerated: int | None) -> bool:
+    """Tell whether more items failed than are to be tolerated; None means any number."""
+    return tolerated is not None and counts[FAILED] > tolerated

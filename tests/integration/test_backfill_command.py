@@ -133,7 +133,7 @@ def test_ctrl_c_stops_it_and_the_same_command_goes_on_from_there(
         stopped = adminview(*words, "--segments", "1")
     assert stopped.exit_code == 2
     told = stopped.stdout.splitlines()[-1]
-    assert told == "stopped; the same command (without --restart) goes on from here"
+    assert told == "stopped; the same command (without --restart) goes on"
     assert "backfill/Users, so far" in stopped.stdout
     assert 0 < len(shop.rows()) < USERS
     with pytest.raises(SettingsError, match="begun with 1 segments and has not finished"):

@@ -133,6 +133,17 @@ def test_more_failures_than_tolerated_are_told(made: World) -> None:
     assert shift(made, tolerated=1).work(1).finished
 
 
+def test_after_too_many_failures_the_same_command_looks_at_all_items_again(made: World) -> None:
+    made.write("Things", {"id": "bad"})
+    assert not shift(made).work(1).finished
+    assert not shift(made).work(1).finished, "it is as bad as before"
+    made.put("bad", x="1")
+    outcome = shift(made).work(1)
+    assert (outcome.trouble, outcome.counts["failed"]) == ("", 0)
+    assert outcome.counts["items"] == len(made.db.tables["Things"])
+    assert made.shown() == made.expected()
+
+
 def test_a_surprise_stops_the_others_and_comes_out(made: World) -> None:
     def die(name: str, _: str) -> None:
         if name == "batch_write_item":
@@ -227,7 +238,7 @@ def test_on_a_terminal_a_bar_is_shown_beside_the_output(
         (
             Outcome(RUN, Counter(), "stopped"),
             2,
-            "stopped; the same command (without --restart) goes on from here",
+            "stopped; the same command (without --restart) goes on",
         ),
     ],
 )

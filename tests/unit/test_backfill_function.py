@@ -14,8 +14,8 @@ from lambdas.backfill import RESERVE, Crew, answer, crew
 from lambdas.bulk.runs import Bulk
 from lambdas.bulk.segment import Segment
 from lambdas.bulk.worker import PAGE_RESERVE
-from lambdas.model.errors import BulkError, SettingsError
-from tests.bulk_world import RUN, World, never
+from lambdas.model.errors import BulkError, SettingsError, TooManyFailuresError
+from tests.bulk_world import PROGRESS, RUN, World, never
 from tests.fakes import TABLE, Context, refusal
 
 
@@ -198,6 +198,24 @@ def test_a_run_is_begun_anew_if_that_is_asked(function: Function) -> None:
         function(**{**asked, "segments": 3})
     function(**told[1])
     assert function.world.bulk.built(until=never())[RUN]["turn"] == 2
+
+
+def test_a_run_in_which_too_many_failed_is_begun_anew_unless_more_are_tolerated(
+    function: Function,
+) -> None:
+    function.world.write("Things", {"id": "bad"})
+    asked = {"step": "begin", "sources": ["Things"], "segments": 1, "tolerated_failures": 0}
+    (one,) = function(**asked)["segments"]
+    with pytest.raises(TooManyFailuresError, match="1 items failed"):
+        function(**one)
+    assert function(**asked | {"tolerated_failures": 1})["segments"] == []
+    function.world.db.tables[PROGRESS].clear()
+    with pytest.raises(TooManyFailuresError):
+        function(**one)
+    function.world.put("bad", x="1")
+    (again,) = function(**asked)["segments"]
+    assert again["turn"] == 2
+    assert function(**again)["done"]
 
 
 def test_the_code_of_another_model_does_not_go_on_with_an_execution(function: Function) -> None:
