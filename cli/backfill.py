@@ -9,7 +9,7 @@ import typer
 
 from cli.bulk import LETTERS, Asked, Limits, Outcome, Shift, connect
 from cli.bulk_report import progress, report
-from cli.deployment import check_model, check_streams, find_settings
+from cli.deployment import check_deployed, check_model, check_streams, find_settings
 from cli.machine import Order, as_event, deployed_machine, on_aws
 from cli.options import Json, Prefix, Stage
 from cli.stopping import Stop, stoppable
@@ -71,7 +71,8 @@ def _command(kind: str, about: str) -> Callable[..., None]:
             machine = deployed_machine(BACKFILL_MACHINE_OUTPUT, stage, prefix)
             outcomes = on_aws(machine, settings, _order(settings, event, subjects))
             report(outcomes, as_json=as_json)
-        bulk = connect(registry(), settings, limits)
+        check = partial(check_deployed, registry(), os.environ, stage, prefix)
+        bulk = connect(registry(), settings, limits, check)
         runs = [bulk.run(kind, subject) for subject in subjects]
         if kind == BACKFILL:
             check_streams(os.environ, stage, prefix, subjects)

@@ -40,6 +40,7 @@ OVERTAKEN = (
     "other code was deployed, or it was begun again, meanwhile: what was done does not count"
 )
 NAP_SECONDS = 1.0  # while a segment is in other hands: so that a stop is soon noticed
+LONG_NAP_SECONDS = 5.0  # before a run: after each, the deployment is asked for its model
 
 Watch = Callable[[Counter[str]], None]
 
@@ -117,14 +118,17 @@ class Shift:
             return sum(self._counts.values(), Counter[str]())
 
     def _begin(self, of: int | None, *, restart: bool) -> list[Segment]:
-        """Begin, as soon as nobody is at work on what must be put right first."""
+        """Begin, as soon as nobody is at work on what must be put right first.
+
+        Raises a SettingsError if other code was deployed meanwhile.
+        """
         while not self.stop.event.is_set():
             try:
                 segments = self.bulk.begin(
                     self.run, of, until=_soon(), restart=restart, tolerated=self.tolerated
                 )
             except SegmentTakenError as error:
-                self._wait(error)
+                self._wait(error, LONG_NAP_SECONDS)
             else:
                 self._see(*self.bulk.progress.records(self.run, until=_soon()))
                 return segments
@@ -164,13 +168,13 @@ class Shift:
             halt.set()  # the others stop at their next page
             raise
 
-    def _wait(self, error: SegmentTakenError) -> None:
+    def _wait(self, error: SegmentTakenError, longest: float = NAP_SECONDS) -> None:
         """Wait a little for a segment that somebody else has, or had when he died."""
         with self._lock:
             told, self._told = self._told, True
         if not told:
             self.say(f"waiting: {error}")
-        self.stop.sleep(min(error.seconds, NAP_SECONDS))
+        self.stop.sleep(min(error.seconds, longest))
 
     def _see(self, *records: Record) -> None:
         with self._lock:
@@ -182,12 +186,17 @@ def _soon() -> Deadline:
     return Deadline.after(PATIENCE_SECONDS)
 
 
-def connect(model: Registry, settings: Settings, limits: Limits) -> Bulk:
-    """Connect to the tables that *settings* name, on a budget."""
+def connect(
+    model: Registry,
+    settings: Settings,
+    limits: Limits,
+    check: Callable[[], object] = lambda: None,
+) -> Bulk:
+    """Connect to the tables that *settings* name, on a budget; *check* that they are still so."""
     pool = Config(max_pool_connections=MOST_THREADS * AT_ONCE)
     clients = Clients(boto3.client("dynamodb", config=CLIENT.merge(pool)))
     metered = Metered(clients.dynamodb, Budget(limits.max_rcu), Budget(limits.max_wcu))
-    bulk = make_bulk(model, settings, clients, metered, migrations())
+    bulk = replace(make_bulk(model, settings, clients, metered, migrations()), check=check)
     _check_progress(clients, bulk.progress.name)
     if not settings.dead_letter_queue_url:
         return replace(bulk, post=LetterFile(LETTERS))

@@ -150,6 +150,13 @@ def check_model(registry: Registry, settings: Settings) -> None:
         raise SettingsError(msg)
 
 
+def check_deployed(
+    registry: Registry, environ: Mapping[str, str], stage: str | None, prefix: str
+) -> None:
+    """Look again whether what is deployed is what is here: it may have changed meanwhile."""
+    check_model(registry, find_settings(registry, environ, stage, prefix))
+
+
 def deployed_function(stage: str | None, prefix: str) -> str:
     """Find the deployed replay function."""
     return output(stack_name(prefix, stage or STAGE, "Recovery"), REPLAY_FUNCTION_OUTPUT)

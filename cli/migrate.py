@@ -3,6 +3,7 @@
 import json
 import os
 from dataclasses import replace
+from functools import partial
 from threading import Lock
 from typing import Annotated
 
@@ -20,7 +21,7 @@ from cli.backfill import (
     go_through,
 )
 from cli.bulk import Asked, Limits, connect
-from cli.deployment import check_model, find_settings
+from cli.deployment import check_deployed, check_model, find_settings
 from cli.machine import Order, as_event, deployed_machine, on_aws
 from cli.migrate_report import as_data, show, show_outcome, status
 from cli.options import Json, Prefix, Stage
@@ -94,7 +95,8 @@ def migrate(  # noqa: PLR0913 - a command's options
         outcomes = on_aws(machine, settings, _order(migration, settings, asked, limits))
         show_outcome(outcomes[0], [], console, as_json=as_json)
         raise typer.Exit(status(outcomes[0]))
-    _run(connect(registry(), settings, limits), name, asked, console)
+    check = partial(check_deployed, registry(), os.environ, stage, prefix)
+    _run(connect(registry(), settings, limits, check), name, asked, console)
 
 
 def _order(migration: Migration, settings: Settings, asked: Asked, limits: Limits) -> Order:

@@ -4,33 +4,37 @@ import json
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-import boto3
 import typer
 from rich.console import Console
 from rich.markup import escape
 
 from cli.backfill import MaxRcu, MaxWcu, Segments, Tolerate, go_through
 from cli.bulk import Asked, Limits, connect
-from cli.deployment import ENDPOINT, STAGE, check_model, check_streams, find_settings
+from cli.deployment import (
+    ENDPOINT,
+    STAGE,
+    check_deployed,
+    check_model,
+    check_streams,
+    find_settings,
+)
 from cli.evolution.apply import Application, PlanError
 from cli.evolution.building import BulkBuilder
 from cli.evolution.cdk import CdkDeployer
 from cli.evolution.facts import Deployed
-from cli.evolution.lock import LOCK, ROOT, Lock, read_description
+from cli.evolution.lock import LOCK
 from cli.evolution.moves import left_behind
 from cli.evolution.planner import LONGEST_WRITE, make_plan
-from cli.evolution.reading import EngineReader, StackReader, Tables, imported_sources, view_of
 from cli.evolution.step import Plan
 from cli.options import Json, Prefix, Stage
+from cli.place import Place
 from cli.show import table
 from cli.stopping import Stop, stoppable
-from lambdas.aws.runtime import Clients
-from lambdas.aws.settings import VIEW_TABLE
 from lambdas.bulk.runs import Bulk
 from lambdas.model.errors import SettingsError
 from lambdas.views import registry
@@ -58,42 +62,6 @@ Stale = Annotated[
         "--stale-until-swept", help="Let questions show rows of the old views until the sweep."
     ),
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """The deployment that is meant."""
-
-    stage: str | None
-    prefix: str
-    against: Path | None
-
-    @property
-    def local(self) -> bool:
-        """Tell whether it is an engine without stacks."""
-        named = self.stage or self.prefix
-        return bool(os.environ.get(VIEW_TABLE) or (os.environ.get(ENDPOINT) and not named))
-
-    @property
-    def tables(self) -> Tables:
-        """Find its tables."""
-        name = (os.environ.get(VIEW_TABLE) if self.local else None) or view_of(self.prefix)
-        return Tables(Clients().dynamodb, name, time.time)
-
-    @property
-    def reader(self) -> StackReader | EngineReader:
-        """Find out how to read what is there."""
-        old = read_description(self.against) if self.against else Lock().read()
-        if self.local:
-            return EngineReader(self.tables, old)
-        return StackReader(
-            boto3.client("cloudformation"),
-            self.tables,
-            self.stage or STAGE,
-            self.prefix,
-            imported_sources(ROOT),
-            old,
-        )
 
 
 def plan(  # noqa: PLR0913 - a command's options
@@ -232,10 +200,13 @@ def _question(made: Plan) -> str:
 
 
 def _builder(place: Place, stop: Stop, asked: Asked, limits: Limits) -> BulkBuilder:
+    where = (registry(), os.environ, place.stage or STAGE, place.prefix)
+    check = partial(check_deployed, *where)
+
     def bulk() -> Bulk:
-        settings = find_settings(registry(), os.environ, place.stage or STAGE, place.prefix)
+        settings = find_settings(*where)
         check_model(registry(), settings)
-        return connect(registry(), settings, limits)
+        return connect(registry(), settings, limits, check)
 
     return BulkBuilder(
         bulk,

@@ -47,6 +47,7 @@ class Bulk:
     backoff: Backoff
     migrations: Mapping[str, Migration] = field(default_factory=dict)
     tell: Callable[[RecordError], object] = lambda _: None  # why a migration fails on an item
+    check: Callable[[], object] = lambda: None  # raises if other code is deployed by now
     now: Callable[[], float] = time.time
     clock: Callable[[], float] = awake_or_asleep  # that the workers' leases are kept by
 
@@ -84,6 +85,7 @@ class Bulk:
         if of is not None and not 1 <= of <= MOST_SEGMENTS:
             msg = f"{of} segments: choose 1 to {MOST_SEGMENTS}"
             raise SettingsError(msg)
+        self.check()
         found = self.progress.records(run, until=until)
         ended = self._turns_ended(run, until)
         current = [] if restart else self._current(run, found, ended)

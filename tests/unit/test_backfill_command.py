@@ -107,6 +107,28 @@ def test_a_run_that_other_code_overtook_does_not_count_as_done(made: World) -> N
     assert made.bulk.built(until=never()) == {RUN: spoiled}
 
 
+def test_a_command_that_waited_while_other_code_was_deployed_does_not_begin(made: World) -> None:
+    others = made.progress
+    record = others.take(Segment(RUN, 0, 1), "another-model", until=never())
+    deployed = [made.fingerprint]
+
+    def check() -> None:
+        if deployed != [made.fingerprint]:
+            msg = "deployed is another"
+            raise SettingsError(msg)
+
+    def deploy(_: str) -> None:
+        deployed[0] = "another-model"
+        others.save(record, until=never(), keep=False)
+
+    working = shift(made, say=deploy)
+    working.bulk = replace(working.bulk, check=check)
+    with pytest.raises(SettingsError, match="deployed is another"):
+        working.work(1)
+    assert made.db.written(TABLE) == []
+    assert [one.model for one in made.records()] == ["another-model"]
+
+
 def test_trouble_ends_the_waiting_for_other_hands_too(made: World) -> None:
     """One thread waits for a segment that somebody keeps for good; the other fails."""
     taken, _ = made.bulk.begin(RUN, 2, until=never())

@@ -1,0 +1,50 @@
+"""The deployment that a plan is about, and how to read it."""
+
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import boto3
+
+from cli.deployment import ENDPOINT, STAGE
+from cli.evolution.lock import ROOT, Lock, read_description
+from cli.evolution.reading import EngineReader, StackReader, Tables, imported_sources, view_of
+from lambdas.aws.runtime import Clients
+from lambdas.aws.settings import VIEW_TABLE
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The deployment that is meant."""
+
+    stage: str | None
+    prefix: str
+    against: Path | None
+
+    @property
+    def local(self) -> bool:
+        """Tell whether it is an engine without stacks."""
+        named = self.stage or self.prefix
+        return bool(os.environ.get(VIEW_TABLE) or (os.environ.get(ENDPOINT) and not named))
+
+    @property
+    def tables(self) -> Tables:
+        """Find its tables."""
+        name = (os.environ.get(VIEW_TABLE) if self.local else None) or view_of(self.prefix)
+        return Tables(Clients().dynamodb, name, time.time)
+
+    @property
+    def reader(self) -> StackReader | EngineReader:
+        """Find out how to read what is there."""
+        old = read_description(self.against) if self.against else Lock().read()
+        if self.local:
+            return EngineReader(self.tables, old)
+        return StackReader(
+            boto3.client("cloudformation"),
+            self.tables,
+            self.stage or STAGE,
+            self.prefix,
+            imported_sources(ROOT),
+            old,
+        )
