@@ -1,8 +1,9 @@
 """Where a deployment's tables and its queue are."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, field
 from json import dumps, loads
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import boto3
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 ENDPOINT = "AWS_ENDPOINT_URL"
 LONGEST_RUN = 900  # seconds that Lambda lets a function run
 PATIENCE_SECONDS = 30.0
+CHECK_SECONDS = 30.0  # between two looks at which model is deployed, while rows are written
 STAGE = "dev"  # of cdk.json
 
 
@@ -155,6 +157,25 @@ def check_deployed(
 ) -> None:
     """Look again whether what is deployed is what is here: it may have changed meanwhile."""
     check_model(registry, find_settings(registry, environ, stage, prefix))
+
+
+@dataclass(slots=True)
+class NowAndThen:
+    """A check that was just made, and is made again when some time has passed."""
+
+    check: Callable[[], object]
+    clock: Callable[[], float] = monotonic
+    _at: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Begin to count."""
+        self._at = self.clock()
+
+    def __call__(self) -> None:
+        """Check, if that is due."""
+        if (now := self.clock()) - self._at >= CHECK_SECONDS:
+            self._at = now
+            self.check()
 
 
 def deployed_function(stage: str | None, prefix: str) -> str:

@@ -2,6 +2,8 @@
 
 import os
 from contextlib import AbstractContextManager
+from dataclasses import replace
+from functools import partial
 from json import dumps
 from time import time
 from typing import Any
@@ -12,7 +14,14 @@ from rich.progress import Progress
 
 from cli import letters
 from cli.audit import Audit
-from cli.deployment import check_model, check_queue, find_settings, known_source
+from cli.deployment import (
+    NowAndThen,
+    check_deployed,
+    check_model,
+    check_queue,
+    find_settings,
+    known_source,
+)
 from cli.stopping import stoppable
 from lambdas.aws.clients import streams_client
 from lambdas.aws.deadline import Deadline
@@ -68,9 +77,12 @@ def replayer_for(stage: str | None, prefix: str, *, writes: bool = False) -> Rep
     """Find a deployment's queue; to write, it must have the view files that are here."""
     settings = find_settings(registry(), os.environ, stage, prefix)
     check_queue(settings)
-    if writes:
-        check_model(registry(), settings)
-    return make_replayer(registry(), settings, Clients(), streams_client())
+    made = make_replayer(registry(), settings, Clients(), streams_client())
+    if not writes:
+        return made
+    check_model(registry(), settings)
+    again = partial(check_deployed, registry(), os.environ, stage, prefix)
+    return replace(made, check=NowAndThen(again))
 
 
 def look_through(

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from math import inf, isfinite
 from pathlib import Path
 from random import Random
@@ -22,7 +23,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from cli.deployment import check_model, find_settings
+from cli.deployment import NowAndThen, check_deployed, check_model, find_settings
 from cli.options import Json, Prefix, Stage
 from cli.stopping import stoppable
 from cli.trouble import EXPLAINED, tell
@@ -68,6 +69,7 @@ class Surroundings:
     sleep: Callable[[float], object] = time.sleep
     stopped: Callable[[], bool] = lambda: False
     random: Random | None = None
+    check: Callable[[], object] = lambda: None  # raises if nothing may be repaired any more
 
 
 def verify(  # noqa: PLR0913 - a command's options
@@ -106,7 +108,10 @@ def verify(  # noqa: PLR0913 - a command's options
         check_model(registry(), settings)
         clients = Clients()
         with stoppable() as stop:
-            around = Surroundings(sleep=stop.sleep, stopped=stop.event.is_set)
+            again = partial(check_deployed, registry(), os.environ, stage, prefix)
+            around = Surroundings(
+                sleep=stop.sleep, stopped=stop.event.is_set, check=NowAndThen(again)
+            )
             status = compare(
                 clients.dynamodb, registry(), settings, options, Console(), around=around
             )
@@ -140,6 +145,7 @@ def compare(  # noqa: PLR0913 - all that a test replaces
         clock=around.clock,
         sleep=around.sleep,
         stopped=around.stopped,
+        check=around.check,
     )
     scope = Scope(
         settings.view_table,

@@ -81,6 +81,7 @@ class Replayer:
     # Not again before the owner index has caught up with a try that failed.
     retry_seconds: int
     now: Callable[[], float] = time
+    check: Callable[[], object] = lambda: None  # raises if nothing may be written
 
     def replay(
         self, choice: Choice = ALL, *, until: Deadline, end: Deadline, tell: Tell | None = None
@@ -92,7 +93,10 @@ class Replayer:
         run = _Run(self, choice, until, end, tell or (lambda *_: None))
         vain = 0
         try:
-            while vain < run.patience and (taken := self.take_round(until)):
+            while vain < run.patience:
+                self.check()
+                if not (taken := self.take_round(until)):
+                    break
                 vain = 0 if run.handle(taken) else vain + 1
             run.summary.complete = vain < run.patience and not until.passed
         finally:

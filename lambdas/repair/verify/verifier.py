@@ -86,6 +86,7 @@ class Verifier:
     sleep: Callable[[float], object] = time.sleep
     stopped: Callable[[], bool] = field(default=lambda: False)
     journal: Journal = field(default_factory=NoJournal)
+    check: Callable[[], object] = field(default=lambda: None)  # raises if nothing may be repaired
 
     def begin(self, scope: Scope, randomness: random.Random | None = None) -> Run:
         """Begin a run."""
@@ -216,6 +217,7 @@ class Verifier:
         self.journal.note(run)
 
     def _mend(self, run: Run, differences: Sequence[Difference], cost: float) -> None:
+        self.check()
         # What is about to be repaired must be known after a crash. It has been a suspect for a
         # grace at least, so whatever was written down since then names it.
         self.journal.note(run, since=self.clock() - self.grace)

@@ -1,0 +1,111 @@
+"""Repairs from this machine end soon after other code is deployed."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import typer
+
+from cli import mailroom, verify
+from cli.deployment import CHECK_SECONDS, NowAndThen
+from lambdas.aws.deadline import Deadline
+from lambdas.aws.settings import Settings
+from lambdas.model.errors import SettingsError
+from lambdas.repair.replay.replayer import ROUND
+from lambdas.views import registry
+from tests import replay_lab, verify_lab
+
+
+class Deployment:
+    """A deployment whose model changes after some looks."""
+
+    def __init__(self, looks: int) -> None:
+        self.looks = looks
+
+    def check(self) -> None:
+        self.looks -= 1
+        if self.looks < 0:
+            msg = "deployed is another"
+            raise SettingsError(msg)
+
+
+def test_a_check_is_made_again_only_when_some_time_has_passed() -> None:
+    now, made = [5.0], []
+    check = NowAndThen(lambda: made.append(now[0]), lambda: now[0])
+    for _ in range(10):
+        check()
+        now[0] += CHECK_SECONDS / 4
+    assert made == [5.0 + CHECK_SECONDS, 5.0 + 2 * CHECK_SECONDS]
+
+
+def test_verify_repairs_nothing_more_once_other_code_is_deployed() -> None:
+    lab = verify_lab.Lab()
+    for number in range(4):
+        lab.put(f"t{number}", x="1", synced=False)
+    verifier = lab.verifier(check=Deployment(looks=2).check)
+    with pytest.raises(SettingsError, match="deployed is another"):
+        verifier.verify(verifier.begin(lab.scope(repair=True)))
+    assert len(lab.view) == 2
+
+
+def test_to_compare_without_a_repair_nobody_need_ask_what_is_deployed() -> None:
+    lab = verify_lab.Lab()
+    lab.put("t", x="1", synced=False)
+    verifier = lab.verifier(check=Deployment(looks=0).check)
+    run = verifier.begin(lab.scope())
+    verifier.verify(run)
+    assert run.total["left"] == 1
+
+
+def test_a_replay_takes_up_no_more_letters_once_other_code_is_deployed() -> None:
+    lab = replay_lab.Lab()
+    lab.sqs.add(*(replay_lab.ours(f"i{number}") for number in range(ROUND + 1)))
+    replayer = replace(lab.replayer, check=Deployment(looks=1).check)
+    soon = Deadline.after(60)
+    with pytest.raises(SettingsError, match="deployed is another"):
+        replayer.replay(until=soon, end=soon)
+    assert len(lab.letters()) == 1
+    assert lab.sqs.hidden() == set(), "it is there for others"
+
+
+@pytest.fixture
+def deployed(monkeypatch: pytest.MonkeyPatch) -> Settings:
+    """Let the commands ask a local engine, which has the model that is here."""
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    settings = Settings("the-view", "https://queue", {}, registry().fingerprint)
+    for name, value in settings.to_env().items():
+        monkeypatch.setenv(name, value)
+    return settings
+
+
+def other_code_comes(deployed: Settings, monkeypatch: pytest.MonkeyPatch, check: Any) -> None:
+    """See that a check notices it, in time."""
+    assert isinstance(check, NowAndThen)
+    for name, value in replace(deployed, model="another").to_env().items():
+        monkeypatch.setenv(name, value)
+    check()
+    check.clock = lambda: 1e12
+    with pytest.raises(SettingsError, match="deployed is another"):
+        check()
+
+
+def test_the_command_to_verify_asks_again(
+    deployed: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Any] = []
+
+    def compare(*_: Any, around: Any) -> int:
+        seen.append(around.check)
+        return 0
+
+    monkeypatch.setattr(verify, "compare", compare)
+    with pytest.raises(typer.Exit):
+        verify.verify()
+    other_code_comes(deployed, monkeypatch, seen[0])
+
+
+def test_the_command_to_replay_asks_again(
+    deployed: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check = mailroom.replayer_for(None, "", writes=True).check
+    other_code_comes(deployed, monkeypatch, check)
