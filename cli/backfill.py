@@ -8,11 +8,12 @@ from typing import Annotated, Any
 import typer
 
 from cli.bulk import LETTERS, Asked, Limits, Outcome, Shift, connect
-from cli.bulk_report import progress, report
+from cli.bulk_report import UNFINISHED, progress, report
 from cli.deployment import check_deployed, check_model, check_streams, find_settings
 from cli.machine import Order, as_event, deployed_machine, on_aws
 from cli.options import Json, Prefix, Stage
 from cli.stopping import Stop, stoppable
+from cli.trouble import trouble_is
 from lambdas.aws.deadline import Deadline
 from lambdas.aws.scan import BulkReader
 from lambdas.aws.settings import BACKFILL_MACHINE_OUTPUT, Settings
@@ -48,6 +49,7 @@ Deployed = Annotated[
 def _command(kind: str, about: str) -> Callable[..., None]:
     """Make a command of a task."""
 
+    @trouble_is(UNFINISHED)
     def command(  # noqa: PLR0913 - a command's options
         *,
         source: Sources = None,

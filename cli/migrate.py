@@ -21,6 +21,7 @@ from cli.backfill import (
     go_through,
 )
 from cli.bulk import Asked, Limits, connect
+from cli.bulk_report import UNFINISHED
 from cli.deployment import check_deployed, check_model, find_settings
 from cli.machine import Order, as_event, deployed_machine, on_aws
 from cli.migrate_report import as_data, show, show_outcome, status
@@ -28,6 +29,7 @@ from cli.options import Json, Prefix, Stage
 from cli.preview import Preview, Previewer
 from cli.show import table
 from cli.stopping import stoppable
+from cli.trouble import trouble_is
 from lambdas.aws.budget import Budget
 from lambdas.aws.runtime import Clients
 from lambdas.aws.scan import BulkReader
@@ -45,6 +47,7 @@ SAMPLE = 1000
 LISTED = 20  # items that fail
 
 
+@trouble_is(UNFINISHED)
 def migrate(  # noqa: PLR0913 - a command's options
     name: Annotated[
         str | None, typer.Argument(help="Which migration; without one, they are listed.")

@@ -1,5 +1,8 @@
 """Errors that can be explained, and are: not traced."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from traceback import print_exc
 from typing import Final
 
 import typer
@@ -29,6 +32,24 @@ HINTS: Final = {
 def tell(error: Exception) -> None:
     """Say what is wrong, and where in a view file if it was there."""
     typer.secho(f"adminview: {explained(error)}", fg="red", err=True)
+
+
+@contextmanager
+def trouble_is(status: int) -> Iterator[None]:
+    """End a command that comes to trouble with a status of its own: 1 means another thing to it."""
+    try:
+        yield
+    except (typer.Exit, typer.BadParameter):
+        raise
+    except typer.Abort:
+        typer.echo("Aborted.", err=True)
+        raise typer.Exit(status) from None
+    except EXPLAINED as error:
+        tell(error)
+        raise typer.Exit(status) from None
+    except Exception:  # noqa: BLE001 - it is told, and the status says no less
+        print_exc()
+        raise typer.Exit(status) from None
 
 
 def explained(error: Exception) -> str:

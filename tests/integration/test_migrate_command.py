@@ -92,7 +92,7 @@ def test_it_asks_before_it_begins_and_no_is_no(cloud: LocalCloud) -> None:
     put(cloud, old_order(1))
     before = orders_of(cloud)
     refused = adminview("migrate", NAME, asked="n\n")
-    assert refused.exit_code == 1
+    assert refused.exit_code == 2
     assert "would be updated" in refused.stdout
     assert "Update them? [y/N]" in refused.stderr
     assert orders_of(cloud) == before

@@ -1,0 +1,57 @@
+"""What a command's exit status says: 1 is for work that was done, but for some items."""
+
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from cli.main import app
+
+NOWHERE = {
+    "AWS_ENDPOINT_URL": "http://127.0.0.1:9",
+    "AWS_DEFAULT_REGION": "us-east-1",
+    "AWS_ACCESS_KEY_ID": "local",
+    "AWS_SECRET_ACCESS_KEY": "local",
+}
+COMMANDS: list[list[str]] = [["backfill"], ["sweep"], ["migrate", "orders-delivery-date", "--yes"]]
+
+
+@pytest.fixture(autouse=True)
+def nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let nobody answer."""
+    for name, value in NOWHERE.items():
+        monkeypatch.setenv(name, value)
+
+
+def run(*asked: str) -> Any:
+    return CliRunner().invoke(app, asked)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_where_nobody_answers_nothing_was_done(command: list[str]) -> None:
+    told = run(*command)
+    assert (told.exit_code, told.stdout) == (2, "")
+    assert "adminview: Could not connect to the endpoint" in told.stderr
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_where_there_is_no_such_stack_nothing_was_done(command: list[str]) -> None:
+    told = run(*command, "--stage", "nope")
+    assert told.exit_code == 2
+    assert told.stderr.startswith("adminview: ")
+
+
+def test_where_there_is_no_such_migration_nothing_was_done() -> None:
+    told = run("migrate", "nope")
+    assert told.exit_code == 2
+    assert "no migration is named 'nope'" in told.stderr
+
+
+def test_a_surprise_is_traced_and_is_no_success_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    def surprise(*_: Any) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("cli.backfill.find_settings", surprise)
+    told = run("backfill")
+    assert told.exit_code == 2
+    assert "ZeroDivisionError" in told.stderr
