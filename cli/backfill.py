@@ -36,9 +36,7 @@ MaxRcu = Annotated[
 MaxWcu = Annotated[
     float | None, typer.Option(min=1, help="Write units per second to spend at most.")
 ]
-Tolerate = Annotated[
-    int, typer.Option(min=0, help="Items of a segment that may fail before all stops.")
-]
+Tolerate = Annotated[int, typer.Option(min=0, help="Items of a run that may fail before it stops.")]
 Restart = Annotated[bool, typer.Option("--restart", help="Forget how far it is, and begin anew.")]
 Deployed = Annotated[
     bool,

@@ -152,6 +152,7 @@ class Shift:
             tolerated=self.tolerated,
             stopped=lambda: halt.is_set() or self.stop.event.is_set(),
             watch=self._see,
+            total=lambda _: self.counts,
             sleep=self.stop.sleep,
         )
         try:

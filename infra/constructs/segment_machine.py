@@ -53,7 +53,7 @@ class SegmentMachine(Construct):
     The input is what *function* is asked to begin with: what is in *default* may be said otherwise,
     and what is in *fixed* may not. The output is what the function said last of each segment. A
     segment that fails fails the execution: it is not done, and a redrive or the next execution
-    goes on where it is. How many items of a segment may fail is the function's to say.
+    goes on where it is. How many items of a run may fail is the function's to say.
 
     In JSONPath, for the sake of the local cloud: it reads no JSONata in a distributed map.
     """

@@ -113,15 +113,17 @@ class Bulk:
     ) -> Counter[str] | None:
         """Mark a run as done if all its segments are, and add up what was done; else None.
 
-        Raises a TooManyFailuresError if more items failed than are to be tolerated.
+        Raises a TooManyFailuresError if more items of the run failed than are to be tolerated,
+        also before all is done.
         """
         found = self.progress.records(run, until=until)
         ended = self._turns_ended(run, until)
-        current = [one for one in self._current(run, found, ended) if one.done]
+        begun = self._current(run, found, ended)
+        counts = added_up(begun)
+        check_failures(run, counts, tolerated)
+        current = [one for one in begun if one.done]
         if not current or len(current) < current[0].segment.of:
             return None
-        counts = added_up(current)
-        check_failures(run, counts, tolerated)
         facts = self._facts(run, current[0].segment.turn, counts)
         self.progress.mark(run, facts, until=until)
         for one in current:

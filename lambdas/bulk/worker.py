@@ -37,9 +37,10 @@ class Worker:
     progress: ProgressTable
     model: str
     meter: Metered
-    tolerated: int = 100  # failing items of a segment
+    tolerated: int = 100  # failing items of a run
     stopped: Callable[[], bool] = lambda: False
     watch: Callable[[Record], None] = lambda _: None
+    total: Callable[[Record], Counter[str]] = lambda one: one.counts  # of the run, as far as known
     clock: Callable[[], float] = awake_or_asleep  # a lease goes on while a laptop sleeps
     sleep: Callable[[float], object] = time.sleep
 
@@ -150,10 +151,9 @@ class _Hand:
 
     def check_failures(self) -> None:
         """Stop when so many items fail that it cannot be their fault."""
-        segment = self.record.segment
+        worker, record = self.worker, self.record
         try:
-            where = f"segment {segment.number} of {segment.run}"
-            check_failures(where, self.record.counts, self.worker.tolerated)
+            check_failures(record.segment.run, worker.total(record), worker.tolerated)
         except TooManyFailuresError:
             self.leave()
             raise
@@ -185,11 +185,11 @@ class _Hand:
         return replace(self.record, counts=self.record.counts + counts, **changes)  # type: ignore[arg-type]
 
 
-def check_failures(where: str, counts: Counter[str], tolerated: int | None) -> None:
+def check_failures(run: str, counts: Counter[str], tolerated: int | None) -> None:
     """Refuse more failing items than are to be tolerated."""
     if too_many(counts, tolerated):
         msg = (
-            f"{counts[FAILED]} items failed in {where}, and {tolerated} were to be tolerated: "
+            f"{counts[FAILED]} items failed in {run}, and {tolerated} were to be tolerated: "
             "see why, and fix that (all items are looked at again then), or tolerate more"
         )
         raise TooManyFailuresError(msg)

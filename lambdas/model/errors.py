@@ -89,7 +89,7 @@ class SegmentTakenError(BulkError):
 
 
 class TooManyFailuresError(BulkError):
-    """More items of a segment failed than were to be tolerated: something is wrong with all."""
+    """More items of a run failed than were to be tolerated: something is wrong with all."""
 
 
 class RepairError(AdminViewError):

@@ -225,6 +225,16 @@ def test_a_run_in_which_too_many_items_failed_is_never_marked_however_often_it_i
     assert counts["failed"] == 3
 
 
+def test_too_many_failures_of_a_run_are_told_as_soon_as_a_segment_ends(made: World) -> None:
+    for number in range(40):
+        made.write("Things", {"id": f"bad{number}"})
+    first, second, _ = begin(made, 3)
+    for one in (first, second):
+        made.worker(tolerated=20).work(one, end=never())
+    with pytest.raises(TooManyFailuresError, match="and 20 were to be tolerated"):
+        made.bulk.finish(RUN, until=never(), tolerated=20)
+
+
 def test_a_worker_of_an_ended_turn_does_not_write_over_what_another_model_built(
     made: World,
 ) -> None:
