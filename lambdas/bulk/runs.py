@@ -96,7 +96,7 @@ class Bulk:
         if before - {of}:
             msg = (
                 f"{run} was begun with {max(before)} segments and has not finished: "
-                f"go on with so many, or begin anew with --restart"
+                "go on with so many, or restart it"
             )
             raise SettingsError(msg)
         for one in found:

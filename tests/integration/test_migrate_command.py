@@ -136,7 +136,7 @@ def test_too_many_that_fail_end_the_run(cloud: LocalCloud) -> None:
     put(cloud, *(old_order(number) | {"OrderDate": "someday"} for number in range(3)))
     told = parsed("--yes", "--segments", "1", "--tolerate", "2")
     assert (told["status"], told["finished"]) == (2, False)
-    assert "3 items failed in segment 0" in told["trouble"]
+    assert "3 items failed in migrate/" in told["trouble"]
 
 
 def test_a_run_that_is_stopped_goes_on_where_it_was(cloud: LocalCloud) -> None:
