@@ -1,15 +1,23 @@
 """Data that was there before, and a model that changes: backfills, and a sweep at the end."""
 
+from typing import Any, cast
+
+from cli.evolution.progress import Progress
+from lambdas.aws.progress_table import ProgressTable
 from lambdas.bulk.runs import BACKFILL, EVERYTHING, SWEEP
+from lambdas.model.errors import ServiceError
 from lambdas.repair.wanted import wanted
-from tests.simulator.bulk import Run
+from tests.simulator.bulk import RETRY_SECONDS, Run
 from tests.simulator.deployment import deploy
 from tests.simulator.faults import Fault
+from tests.simulator.fibers import Killed
 from tests.simulator.laws import check_the_quiet
-from tests.simulator.model import draw_model
+from tests.simulator.model import Model, draw_model
+from tests.simulator.progress import PROGRESS
 from tests.simulator.queue import REPLAY_SECONDS
 from tests.simulator.world import World
 
+PLANNER, SPOIL_SECONDS = "a plan", 300.0
 DRAIN_SECONDS = REPLAY_SECONDS  # the longest that an invocation of the old code goes on
 
 
@@ -56,11 +64,13 @@ def change_model(world: World, after: float) -> None:
     world.fibers.sleep(after)
     promised = [name.owner for name in world.names]
     world.busy.update(promised)
+    spoil(world, model)
     world.live = deploy(world, model)
     world.faults.came[Fault.REDEPLOYED] += 1
     world.calls.tell(f"{model} is deployed")
     if world.profile.taken_back:
         world.fibers.sleep(world.choices.pick((0.0, 40.0, 500.0)))
+        spoil(world, before)
         world.live = deploy(world, before)
         world.calls.tell(f"{before} is deployed again, before any row was built")
     world.fibers.sleep(DRAIN_SECONDS)
@@ -68,6 +78,20 @@ def change_model(world: World, after: float) -> None:
     sweep(world)
     world.busy.subtract(promised)
     check_the_quiet(world)
+
+
+def spoil(world: World, model: Model) -> None:
+    """Let no run of the old model go on or count, as a plan does before it deploys; insist."""
+    client, now = cast("Any", world.dynamodb), world.fibers.clock
+    table = ProgressTable(client, PROGRESS, world.backoff, now, PLANNER)
+    while True:
+        try:
+            with world.fibers.invocation(world.fibers.now + SPOIL_SECONDS, PLANNER):
+                Progress(table, now).spoil(world.sources, world.sources, (), model=model.name)
+        except (Killed, ServiceError):
+            world.fibers.sleep(RETRY_SECONDS)
+        else:
+            return
 
 
 def build(world: World) -> None:

@@ -62,7 +62,7 @@ class SmallBulk(Bulk):
 
     def _facts(self, run: str, turn: int, counts: Mapping[str, int]) -> dict[str, Any]:
         """Leave out the code, which has no file here."""
-        return {"run": run, TURN: turn, "counts": dict(counts)}
+        return {"model": self.model_of(run), TURN: turn, "counts": dict(counts)}
 
 
 def deploy(world: "World", model: Model) -> Deployment:

@@ -1,15 +1,20 @@
 """The laws, over histories in which anything may happen at any call: see `tests.simulator`."""
 
 from collections import Counter
+from typing import Any
 
 import pytest
 
+from cli.evolution.progress import Progress
 from tests.simulator.choices import Choices
+from tests.simulator.deployment import deploy
 from tests.simulator.faults import Fault
 from tests.simulator.fibers import Fibers, Killed, StuckError
 from tests.simulator.history import check, play, repeat
+from tests.simulator.model import Model
 from tests.simulator.shrink import shrink
 from tests.simulator.soak import BLOCK, Sum, main, play_block
+from tests.simulator.world import World
 
 BLOCKS = 32  # of 100 histories; several tests, so that all cores have their share
 
@@ -25,6 +30,32 @@ def test_the_histories_meet_every_kind_of_fault() -> None:
     for seed in range(600):
         came += play(seed).faults
     assert set(Fault) == set(came)
+
+
+def test_before_other_code_comes_what_is_said_of_every_run_is_taken_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As a plan does: or a worker of the old model could end a run of the new one."""
+    done: list[str] = []
+    spoil = Progress.spoil
+
+    def spoiled(progress: Progress, *asked: Any, model: str) -> None:
+        spoil(progress, *asked, model=model)
+        done.append(f"spoiled for {model}")
+
+    def deployed(world: World, model: Model) -> Any:
+        done.append(f"deployed {model.name}")
+        return deploy(world, model)
+
+    monkeypatch.setattr(Progress, "spoil", spoiled)
+    monkeypatch.setattr("tests.simulator.change.deploy", deployed)
+    changes = 0
+    for seed in range(60):
+        done.clear()
+        changes += play(seed).faults[Fault.REDEPLOYED]
+        models = [one.removeprefix("deployed ") for one in done[1::2]]
+        assert done[::2] == [f"spoiled for {one}" for one in models]
+    assert changes > 5
 
 
 def test_a_seed_is_a_history() -> None:
