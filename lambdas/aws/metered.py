@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from botocore.exceptions import ClientError
 
 from lambdas.aws.budget import Budget
+from lambdas.aws.pace import Pace
 from lambdas.aws.retry import THROTTLED, code_of
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ class Metered:
         self._client: Any = client
         self.reads = reads
         self.writes = writes
+        rates = [one.per_second for one in (reads, writes) if one.per_second is not None]
+        self._pace = Pace(min(rates)) if rates else None
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         """Measure a call that is billed; hand any other on."""
@@ -39,12 +42,23 @@ class Metered:
     @property
     def limited(self) -> bool:
         """Tell whether there is a limit at all."""
-        return self.reads.per_second is not None or self.writes.per_second is not None
+        return self._pace is not None
 
     @property
     def rest(self) -> float:
         """Seconds until nothing is owed, and no table has just refused."""
         return max(self.reads.rest, self.writes.rest)
+
+    def begin_page(self, most: int) -> int:
+        """Say how many items the next page may have; 0 if it is another worker's turn."""
+        if self._pace is None:
+            return most
+        return 0 if self.rest else self._pace.begin(most)
+
+    def end_page(self, most: int, items: int) -> None:
+        """Hear of the end of a page that was begun, and how many items it had."""
+        if self._pace is not None:
+            self._pace.end(most, items, self.rest)
 
     def owe(self, seconds: float) -> None:
         """Begin with a rest that was not had to its end, if there is a limit."""

@@ -19,12 +19,11 @@ from lambdas.bulk.segment import Record, Segment
 from lambdas.bulk.task import Task
 from lambdas.model.errors import SegmentTakenError, ServiceError, TooManyFailuresError
 
-FIRST_PAGE = 25  # items, while nothing is known of what they take
-MOST_OWED, LITTLE_OWED = 1.0, 0.25  # seconds that a page may keep the others waiting
 NOTE_LIMIT = 300 * 1024  # bytes: DynamoDB takes 400 KB for the whole record
 REDONE_AT_ONCE = 25
 ALIVE_SECONDS = WORK_SECONDS / 2  # between two signs of life, at most
 NAP_SECONDS = 1.0  # the longest, so that a stop is soon noticed
+TURN_SECONDS = 0.05  # between two tries to begin a page, while others are at theirs
 PAGE_RESERVE = 20.0  # to begin a page in
 FAILED = "failed"
 
@@ -86,24 +85,29 @@ class Worker:
             self.sleep(min(owed, NAP_SECONDS))
 
     def _turn_pages(self, hand: "_Hand") -> None:
-        limit = min(FIRST_PAGE, self.task.most) if self.meter.limited else self.task.most
         while not hand.record.done and not self._over(hand.end):
             if hand.rest():
                 continue
-            hand.turn_page(limit)
+            if not self._turn_page(hand):
+                self.sleep(TURN_SECONDS)
+                hand.stay_alive()
+                continue
             self.watch(hand.record)
             hand.check_failures()
-            limit = self._next_limit(limit)
+
+    def _turn_page(self, hand: "_Hand") -> bool:
+        """Do the next page, unless others who share the budget are at theirs."""
+        most, before = self.task.most, hand.record.counts["items"]
+        limit = self.meter.begin_page(most)
+        if limit:
+            try:
+                hand.turn_page(limit)
+            finally:
+                self.meter.end_page(most, hand.record.counts["items"] - before)
+        return bool(limit)
 
     def _over(self, end: Deadline) -> bool:
         return self.stopped() or end.remaining < PAGE_RESERVE
-
-    def _next_limit(self, limit: int) -> int:
-        """Let a page owe the budget about a second: it is all spent at once."""
-        owed = self.meter.rest
-        if owed > MOST_OWED:
-            return max(1, limit // 2)
-        return min(self.task.most, limit * 2) if owed < LITTLE_OWED else limit
 
 
 @dataclass(slots=True)

@@ -113,7 +113,8 @@ def test_an_invocation_that_leaves_in_debt_leaves_the_debt_to_the_next() -> None
 
 
 def test_a_segment_whose_work_is_not_paid_yet_is_called_again_before_the_next_begins() -> None:
-    made = world(30)
+    made = World()
+    made.put("large", **{f"part{number}": "1" for number in range(30)})
     function = Function(made)
     (one,) = function(step="begin", sources=["Things"], segments=1, max_wcu=0.5)["segments"]
     made.writes = Budget(0.5, lambda: made.now)

@@ -296,8 +296,8 @@ def test_a_note_too_large_makes_smaller_pages(monkeypatch: pytest.MonkeyPatch) -
         (None, [250, 250, 100]),
         (500, [25, 50, 100, 100]),  # of two rows each
         (100, [25, 25, 25, 25]),
-        (5, [25, 12, 6, 3, 1]),
-        (0.5, [25, 12, 6, 3, 1, 1]),
+        (5, [5, 2, 2, 2, 2]),
+        (0.5, [1, 1, 1, 1]),
     ],
 )
 def test_a_page_owes_the_budget_about_a_second_whatever_its_items_take(

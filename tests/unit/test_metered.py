@@ -1,6 +1,8 @@
 """A client on a budget: what is consumed is spent, and a table that throttles is left alone."""
 
 from contextlib import suppress
+from threading import Event, Lock
+from time import sleep
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import Mock
@@ -10,8 +12,10 @@ from botocore.exceptions import ClientError
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cli.bulk import Shift
 from lambdas.aws.budget import LONGEST_PAUSE, Budget
 from lambdas.aws.metered import REFUSED, Metered
+from lambdas.aws.pace import Pace
 from tests.bulk_world import World, never
 from tests.fakes import refusal
 
@@ -184,6 +188,47 @@ def test_workers_that_share_a_budget_keep_it_together() -> None:
         assert spent <= 10 * (made.now - began + 1) + 25
     assert spent == 400
     assert made.now - began >= 400 / 10 - 4
+
+
+def test_threads_turn_their_pages_one_by_one_while_the_budget_is_tight() -> None:
+    """Many at once would spend what is theirs many times over, before anybody knows."""
+    made = World()
+    for number in range(40):
+        made.put(f"t{number}", x="1", y="1", z="1")
+    made.writes = Budget(5, lambda: made.now)
+    written, writing, seen = made.db.batch_write_item, Lock(), 0
+
+    def write(**asked: Any) -> Any:
+        nonlocal seen
+        alone = writing.acquire(blocking=False)
+        sleep(0.02)  # for the others to come in
+        seen += 1
+        assert alone
+        writing.release()
+        return written(**asked)
+
+    made.db.batch_write_item = write  # type: ignore[method-assign,assignment]
+    stop: Any = SimpleNamespace(event=Event(), sleep=made.sleep, end=never())
+    assert Shift(made.bulk, "backfill/Things", stop, 0).work(16).finished
+    assert seen >= 16
+
+
+def test_the_pace_is_one_page_at_a_time_until_full_ones_owe_little() -> None:
+    pace = Pace(10)
+    assert [pace.begin(20), pace.begin(20)] == [10, 0]
+    pace.end(20, 10, 0.0)
+    assert pace.begin(20) == 20
+    pace.end(20, 5, 0.0)
+    assert [pace.begin(20), pace.begin(20)] == [20, 0], "a page that was not full shows little"
+    pace.end(20, 20, 0.1)
+    assert [pace.begin(20), pace.begin(20), pace.begin(20)] == [20, 20, 0]
+    pace.end(20, 20, 5.0)
+    pace.end(20, 20, 5.0)
+    assert [pace.begin(20), pace.begin(20)] == [20, 0], "what is owed together is halved once"
+    pace.end(20, 20, 0.5)
+    assert [pace.begin(20), pace.begin(20)] == [20, 0]
+    assert Pace(0.5).begin(20) == 1
+    assert Pace(1e9).begin(250) == 25
 
 
 def test_a_condition_that_fails_is_billed_too() -> None:
