@@ -4,6 +4,7 @@ import json
 import os
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -115,38 +116,45 @@ def apply(  # noqa: PLR0913 - a command's options
         )
         raise SettingsError(msg)
     model = registry().description()
-    with stoppable() as stop:
-        asked = Asked(segments, tolerate)
-        builder = _builder(place, stop, asked, Limits(max_rcu, max_wcu))
-        application = Application(
-            model=model,
-            read=place.reader.read,
-            deployer=CdkDeployer(
-                place.stage or STAGE,
-                prefix,
-                place.tables,
-                sleep=stop.sleep,
-                show=partial(typer.echo, err=True) if verbose else lambda _: None,
-            ),
-            builder=builder,
-            now=time.time,
+    stop = Stop()
+    asked = Asked(segments, tolerate)
+    builder = _builder(place, stop, asked, Limits(max_rcu, max_wcu))
+    application = Application(
+        model=model,
+        read=place.reader.read,
+        deployer=CdkDeployer(
+            place.stage or STAGE,
+            prefix,
+            place.tables,
             sleep=stop.sleep,
-            longest=wait,
-            stopped=stop.event.is_set,
-            say=typer.echo,
-        )
-        found = () if stale else _left_behind(place, place.reader.read(model), application.plan())
-        if found:
-            show(Plan((), found, ()), Console(), as_json=False)
-            raise typer.Exit(REFUSED)
-        status = carry_out(application, Console(), None if yes else typer.confirm)
+            show=partial(typer.echo, err=True) if verbose else lambda _: None,
+        ),
+        builder=builder,
+        now=time.time,
+        sleep=stop.sleep,
+        longest=wait,
+        stopped=stop.event.is_set,
+        say=typer.echo,
+    )
+    found = () if stale else _left_behind(place, place.reader.read(model), application.plan())
+    if found:
+        show(Plan((), found, ()), Console(), as_json=False)
+        raise typer.Exit(REFUSED)
+    confirm = None if yes else typer.confirm
+    status = carry_out(application, Console(), confirm, partial(stoppable, stop))
     raise typer.Exit(status)
 
 
 def carry_out(
-    application: Application, console: Console, confirm: Callable[[str], bool] | None
+    application: Application,
+    console: Console,
+    confirm: Callable[[str], bool] | None,
+    working: Callable[[], AbstractContextManager[object]] = nullcontext,
 ) -> int:
-    """Show the plan, ask, and carry it out; return the exit status."""
+    """Show the plan, ask, and carry it out; return the exit status.
+
+    Only what is done within *working* is stopped in order: at a prompt, Ctrl-C ends the command.
+    """
     made = application.plan()
     show(made, console, as_json=False)
     if made.refusals:
@@ -156,7 +164,8 @@ def carry_out(
     if confirm and not confirm(_question(made)):
         return UNFINISHED
     try:
-        finished = application.apply(made.destroyed)
+        with working():
+            finished = application.apply(made.destroyed)
     except PlanError as error:
         console.print(f"[red]stopped: {escape(str(error))}[/]", highlight=False, soft_wrap=True)
         return REFUSED

@@ -40,9 +40,9 @@ class Stop:
 
 
 @contextmanager
-def stoppable() -> Iterator[Stop]:
+def stoppable(stop: Stop | None = None) -> Iterator[Stop]:
     """Let the first signal be a wish, and the next one an order."""
-    stop = Stop()
+    stop = stop or Stop()
     before: dict[signal.Signals, object] = {}
 
     def wish(_: int, __: FrameType | None) -> None:

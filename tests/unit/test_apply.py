@@ -2,9 +2,11 @@
 
 import io
 import json
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from cli.evolution.step import Step
 from cli.evolution.steps import DeployCode, DeployQuestions, DeployWatch, Sweep
 from cli.evolution.waves import Wave
 from cli.plan import DONE, REFUSED, UNFINISHED, carry_out, show
+from cli.stopping import Stop, stoppable
 from tests.plan_world import World, index, model, question
 
 OLDER, NEWER, CITY = index("Older", "k"), index("Newer", "k", include=()), index("City", "c")
@@ -190,6 +193,27 @@ def test_the_command_shows_the_plan_and_asks_before_it_drops_anything(site: Site
     )
     assert run(site, no)[0] == DONE
     assert len(asked) == 1  # nothing to do is nothing to ask
+
+
+def test_a_signal_ends_the_command_while_it_asks_and_is_a_wish_only_when_it_works(
+    site: Site,
+) -> None:
+    usual = signal.getsignal(signal.SIGINT)
+    seen: list[bool] = []
+
+    def asks(_: str) -> bool:
+        seen.append(signal.getsignal(signal.SIGINT) is usual)
+        return True
+
+    def works(said: str) -> bool:
+        seen.append(signal.getsignal(signal.SIGINT) is not usual)
+        return not said
+
+    site.stops = works
+    console = Console(file=io.StringIO(), width=200)
+    assert carry_out(site.application(), console, asks, partial(stoppable, Stop())) == DONE
+    assert len(seen) > 2
+    assert all(seen)
 
 
 def test_the_command_says_why_it_refuses_and_why_it_stopped(site: Site) -> None:
