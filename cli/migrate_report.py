@@ -46,7 +46,11 @@ def show_outcome(
         _show_failing(failing, console)
         counts = {word: outcome.counts[one] for one, word in WORDS.items() if outcome.counts[one]}
         console.print(facts(outcome.run if outcome.finished else f"{outcome.run}, so far", counts))
-        console.print(verdict(outcome), markup=False, highlight=False)
+        words = verdict(outcome)
+        if outcome.finished and outcome.counts["failed"] and not failing:
+            name = outcome.run.partition("/")[2]
+            words += f"; `adminview migrate {name} --dry-run --all` shows which"
+        console.print(words, markup=False, highlight=False, soft_wrap=True)
 
 
 def status(outcome: Outcome) -> int:

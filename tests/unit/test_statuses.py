@@ -1,11 +1,17 @@
 """What a command's exit status says: 1 is for work that was done, but for some items."""
 
+from collections import Counter
+from io import StringIO
 from typing import Any
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
+from cli.bulk import Outcome
 from cli.main import app
+from cli.migrate_report import show_outcome
+from lambdas.model.errors import RecordError
 
 NOWHERE = {
     "AWS_ENDPOINT_URL": "http://127.0.0.1:9",
@@ -55,3 +61,18 @@ def test_a_surprise_is_traced_and_is_no_success_either(monkeypatch: pytest.Monke
     told = run("backfill")
     assert told.exit_code == 2
     assert "ZeroDivisionError" in told.stderr
+
+
+@pytest.mark.parametrize(
+    ("failing", "named"),
+    [([], True), ([({"PK": {"S": "one"}}, RecordError("is bad"))], False)],
+)
+def test_where_items_failed_elsewhere_it_is_said_how_to_see_which(
+    failing: list[Any], *, named: bool
+) -> None:
+    console = Console(file=StringIO(), width=60)
+    outcome = Outcome("migrate/add-dates", Counter(failed=2))
+    show_outcome(outcome, failing, console, as_json=False)
+    told = console.file.getvalue()  # type: ignore[attr-defined]  # a StringIO
+    assert "done, but for 2 items" in told
+    assert ("; `adminview migrate add-dates --dry-run --all` shows which" in told) is named
