@@ -89,13 +89,15 @@ class Direct:
         try:
             try:
                 connection.request("POST", "/", body, headers)
-            except BrokenPipeError:
+            except (BrokenPipeError, ConnectionResetError):
                 reusable = False  # it may have said why, before it stopped to listen
             response = connection.getresponse()
             content = response.read()
             reusable = reusable and not response.will_close
         except (OSError, HTTPException) as error:
             connection.close()
+            if isinstance(error, TimeoutError):
+                self._drop_idle()
             raise self._broken(error) from error
         except BaseException:
             connection.close()
@@ -115,6 +117,12 @@ class Direct:
                     return connection
                 connection.close()
         return None
+
+    def _drop_idle(self) -> None:
+        """Use none of the kept connections again: what silenced one has silenced all."""
+        with suppress(IndexError):
+            while True:
+                self._idle.pop().close()
 
     def _connect(self) -> HTTPConnection:
         to_connect, to_read = self._timeouts

@@ -9,6 +9,7 @@ for that: `ADMINVIEW_PLAIN_CLIENT=true` in the function's environment.
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import NamedTuple
 
 from lambdas.aws.settings import PLAIN_CLIENT
@@ -29,6 +30,8 @@ KNOWN = {REGION, "AWS_REGION", "AWS_EXECUTION_ENV", "AWS_ACCESS_KEY", "AWS_SECRE
     *ENDPOINTS,
 }
 OTHERS = {"REQUESTS_CA_BUNDLE", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"}
+
+PROFILES = ("config", "credentials")  # an image may carry such files of the SDK
 
 # The regions whose names end in amazonaws.com: https://docs.aws.amazon.com/general/latest/gr/ddb.html
 REGIONS = re.compile(r"(us|eu|ap|sa|ca|me|af|il|mx)-(gov-)?[a-z]+-\d+")
@@ -67,12 +70,14 @@ def straight(environ: Mapping[str, str], *, tracing: bool) -> Way | None:
 
 def _is_plain_lambda(told: Mapping[str, str]) -> bool:
     """Tell whether this is Lambda, and nothing is said to the SDK that is not listed here."""
-    return IN_LAMBDA in told and not any(
+    files = (Path(told.get("HOME", "/"), ".aws", name) for name in PROFILES)
+    said = (
         name.upper() in OTHERS
         or name == WRAPPER
         or (name.startswith("AWS_") and name not in KNOWN and not name.startswith(LAMBDAS_OWN))
         for name in told
     )
+    return IN_LAMBDA in told and not any(said) and not any(file.exists() for file in files)
 
 
 def _is_root(url: str) -> bool:

@@ -31,7 +31,7 @@ def from_boto3(attributes: Mapping[str, Any]) -> Attributes:
 def _is_json(attributes: dict[str, Any]) -> bool:
     """Tell whether there are neither bytes nor empty maps, of which some have no type."""
     try:
-        return ": {}" not in dumps(attributes)  # quicker than to look at every value in Python
+        return "{}" not in dumps(attributes)  # quicker than to look at every value in Python
     except TypeError:  # bytes
         return False
 

@@ -3,6 +3,7 @@
 import gc
 import threading
 from base64 import b64encode
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -250,6 +251,21 @@ def test_pauses_grow_with_full_jitter_and_end_at_the_deadline() -> None:
 
 def test_credentials_that_are_missing_do_not_pass_by_themselves() -> None:
     assert not passes(NoCredentialsError())
+
+
+@pytest.mark.parametrize("untyped", [{"L": [{}, {"S": "x"}]}, {}, {"M": {"a": {}}}])
+def test_a_map_that_an_engine_left_untyped_gets_its_type_back(untyped: Any) -> None:
+    found = from_boto3({"a": untyped, "b": {"S": ": {}"}})
+    assert all(_values({"M": found}))
+
+
+def _values(value: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Go through all values within one."""
+    yield value
+    for kind, content in value.items():
+        inner = content.values() if kind == "M" else content if kind == "L" else ()
+        for one in inner:
+            yield from _values(one)
 
 
 def test_binary_becomes_bytes_for_boto3_and_text_again() -> None:

@@ -3,6 +3,7 @@
 import json
 import os
 from base64 import b64encode
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -183,6 +184,15 @@ def test_in_lambda_the_way_is_straight() -> None:
 )
 def test_what_only_botocore_understands_is_left_to_it(said: dict[str, str]) -> None:
     assert straight(LAMBDA | said, tracing=False) is None
+
+
+@pytest.mark.parametrize("name", ["config", "credentials"])
+def test_profiles_that_an_image_carries_are_left_to_botocore(name: str, tmp_path: Path) -> None:
+    at_home = LAMBDA | {"HOME": str(tmp_path)}
+    assert straight(at_home, tracing=False)
+    (tmp_path / ".aws").mkdir()
+    (tmp_path / ".aws" / name).touch()
+    assert straight(at_home, tracing=False) is None
 
 
 def test_what_x_ray_must_see_goes_through_boto3() -> None:
