@@ -140,7 +140,11 @@ def _member(given: str) -> tuple[str, dict[str, float]]:
 def _add_sample(source: str, told: Entry, file: str) -> str:
     """Add what items tell to what was told, which counts more; and say what that was."""
     items = items_of(_read(file, "sample"))
-    found = describe(known_source(registry(), source), items, registry())
+    try:
+        found = describe(known_source(registry(), source), items, registry())
+    except (ArithmeticError, AttributeError, TypeError, ValueError) as error:
+        msg = f"sample: {file} has an item that DynamoDB would not give: a value is not of its type"
+        raise SettingsError(msg) from error
     taken = [name for name in found if name not in told]
     told |= {name: found[name] for name in taken}
     return f"From {len(items)} sampled: {', '.join(taken) or 'nothing'}"
@@ -154,9 +158,12 @@ def _measured(stage: str | None, prefix: str, hours: int) -> Compared:
 
 def _read(file: str, what: str) -> Any:
     """Read JSON; numbers keep their digits, for items have them."""
-    text = sys.stdin.read() if file == STDIN else Path(file).read_text(encoding="utf-8")
     try:
+        text = sys.stdin.read() if file == STDIN else Path(file).read_text(encoding="utf-8")
         return json.loads(text, parse_float=Decimal if what == "sample" else float)
-    except ValueError as error:  # its text names a place, and quotes nothing
+    except UnicodeDecodeError as error:
+        msg = f"{what}: {file} is not text in UTF-8"
+        raise SettingsError(msg) from error
+    except (ValueError, RecursionError) as error:  # its text names a place, and quotes nothing
         msg = f"{what}: {file} is not JSON: {error}"
         raise SettingsError(msg) from error

@@ -89,15 +89,18 @@ def index_shards(units: float) -> int:
 def _units(load: SourceLoad, registry: Registry, way: Way) -> dict[str, float]:
     """Count write units.
 
-    A row that is put again as it is takes units of the table, and none of an index. The owner index
-    takes some only when rows come or go.
+    A row that is put again as it is takes units of the table, and none of an index. An index of
+    keys alone, as the owner's is, takes some only when rows come, go or move.
     """
     written = load.shown if way.skips else load.changes
     differing = load.shown if way.skips else load.changes * (1 - load.unchanged)
     units = {TABLE: written * load.rows * _size(load.row_bytes)}
     for index, member in _members(load, registry):
         entry = _size(_entry_bytes(index, load))
-        units[index.name] = differing * member.rows * entry * (1 + member.moves)
+        put = differing if _holds_data(index) else min(load.changes * load.appearing, differing)
+        # A move is a put more; where an entry that stays costs nothing, it is two.
+        moved = member.moves * (differing + (differing - put))
+        units[index.name] = member.rows * entry * (put + moved)
     if way.owner_index:
         units[OWNER_INDEX.name] = min(load.changes * load.appearing, load.shown) * load.rows
     return units
@@ -132,8 +135,12 @@ def _members(load: SourceLoad, registry: Registry) -> Iterable[tuple[Index, Inde
 
 
 def _entry_bytes(index: Index, load: SourceLoad) -> float:
-    whole = index.projection == "ALL" or DATA in index.include
-    return load.row_bytes if whole else KEYS_BYTES
+    return load.row_bytes if _holds_data(index) else KEYS_BYTES
+
+
+def _holds_data(index: Index) -> bool:
+    """Tell whether an entry changes with what its row shows, and not with its keys alone."""
+    return index.projection == "ALL" or DATA in index.include
 
 
 def _size(size: float) -> int:

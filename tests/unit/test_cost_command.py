@@ -155,6 +155,21 @@ def test_options_that_make_no_sense_are_refused(words: tuple[str, ...], said: st
     assert said in " ".join(done.output.replace("│", " ").split())
 
 
+# A number that is none; the rest is an order.
+ODD = json.dumps(
+    {
+        "CustomerId": {"S": "user-123"},
+        "SK": {"S": "2025-03-01#1"},
+        "OrderId": {"S": "1"},
+        "Status": {"S": "PENDING"},
+        "OrderDate": {"S": "2025-03-01"},
+        "CreatedAt": {"S": "2025-03-01T10:00:00Z"},
+        "Items": {"L": []},
+        "Total": {"N": "secret"},
+    }
+)
+
+
 @pytest.mark.parametrize(
     ("words", "given", "said"),
     [
@@ -167,6 +182,8 @@ def test_options_that_make_no_sense_are_refused(words: tuple[str, ...], said: st
         (("--load", "-"), "[]", "load: expected an object such as"),
         (("--load", "-"), '{"Orders": {"changesPerSecond": 1e999}}', "is inf; expected a number"),
         ((*ORDERS, "--sample", "-"), "[]", "sample: expected an item"),
+        ((*ORDERS, "--sample", "-"), "[" * 100_000, "sample: - is not JSON"),
+        ((*ORDERS, "--sample", "-"), ODD, "a value is not of its type"),
         (("--source", "Order", "--changes", "1", "--sample", "-"), "{}", "sample: expected"),
         ((*ORDERS, "--sample", "-"), '{"CustomerId": "secret"}', "declares key attribute 'SK'"),
         ((*ORDERS, "--prices", "absent.json"), "", "absent.json"),

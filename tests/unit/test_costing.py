@@ -53,8 +53,17 @@ def test_a_new_row_stands_in_the_owner_index_too() -> None:
 def test_an_entry_of_keys_alone_takes_one_unit_however_large_the_row() -> None:
     model = replace(registry(), indexes=(Index("Keys", partition="k"),))
     load = SourceLoad("Orders", 1.0, row_bytes=5000.0, indexes={"Keys": IndexLoad(1.0)})
-    counted = Work.of(load, model, replace(OURS, figures=FREE))
+    coming = replace(load, appearing=1.0)
+    counted = Work.of(coming, model, replace(OURS, figures=FREE))
     assert (counted.units[""], counted.units["Keys"]) == (5, 1)
+
+
+def test_an_entry_of_keys_alone_takes_nothing_while_its_row_stays_where_it_is() -> None:
+    model = replace(registry(), indexes=(Index("Keys", partition="k"),))
+    load = SourceLoad("Orders", 1.0, appearing=0.1, indexes={"Keys": IndexLoad(1.0)})
+    assert Work.of(load, model, OURS).units["Keys"] == pytest.approx(0.1)
+    moving = replace(load, appearing=0.0, indexes={"Keys": IndexLoad(1.0, moves=0.5)})
+    assert Work.of(moving, model, OURS).units["Keys"] == pytest.approx(0.5 * 2)
 
 
 def test_what_no_row_shows_and_what_is_overruled_is_not_written() -> None:
