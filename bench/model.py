@@ -19,7 +19,7 @@ def order(item: Item) -> Iterator[Row]:
     yield Row(
         f"USER#{item['userId']}",
         f"ORDER#{item['orderId']}",
-        data=item.pick("orderId", "status", "total", "createdAt", "address", "lines"),
+        data=item.pick("orderId", "status", "total", "createdAt"),
         indexes=[by_status(f"ORDER#STATUS#{status}", f"CREATED_AT#{item['createdAt']}")]
         if status in OPEN
         else [],

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from json import dumps
 from typing import Any, Final
 
+from lambdas.model.size import row_size
+
 STREAM: Final = (
     "arn:aws:dynamodb:us-east-1:000000000000:table/Orders/stream/2026-01-01T00:00:00.000"
 )
@@ -15,6 +17,23 @@ START: Final = 1_790_000_000
 PAYLOAD: Final = 6 * 1024 * 1024  # bytes of JSON: the most that Lambda hands to a function
 
 Image = dict[str, dict[str, Any]]
+
+ADDRESS: Final[dict[str, Any]] = {
+    "M": {
+        "name": {"S": "Ada Lovelace"},
+        "street": {"S": "Long Lane 7"},
+        "postcode": {"S": "12345"},
+        "city": {"S": "Springfield"},
+        "country": {"S": "US"},
+    }
+}
+PAYMENT: Final[dict[str, Any]] = {
+    "M": {
+        "method": {"S": "card"},
+        "reference": {"S": "txn-7f3a9c52d1e84b06"},
+        "authorizedAt": {"S": "2026-01-01T00:00:01Z"},
+    }
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +104,10 @@ class _Shop:
             {
                 "M": {
                     "productId": {"S": f"product-{self._random.randrange(500):04d}-{place}"},
+                    "name": {"S": "Writing desk, walnut, 120 cm"},
                     "quantity": {"N": str(self._random.randrange(1, 9))},
                     "price": {"N": f"{self._random.randrange(99, 9999) / 100:.2f}"},
+                    "gift": {"BOOL": False},
                 }
             }
             for place in range(self._load.fan_out - 1)
@@ -96,12 +117,16 @@ class _Shop:
             "userId": {"S": f"user-{self._random.randrange(10_000):05d}"},
             "status": {"S": STATUSES[0]},
             "total": {"N": f"{self._random.randrange(999, 99999) / 100:.2f}"},
+            "currency": {"S": "EUR"},
             "createdAt": {"S": f"2026-01-01T00:00:00.{number}Z"},
-            "address": {"M": {"street": {"S": "Long Lane 7"}, "city": {"S": "Springfield"}}},
+            "channel": {"S": "web"},
+            "address": ADDRESS,
+            "payment": PAYMENT,
             "lines": {"L": lines},
+            "tags": {"L": [{"S": "spring-sale"}, {"S": "returning"}]},
             "revision": {"N": "0"},
         }
-        missing = ITEM_BYTES - len(repr(order))
+        missing = ITEM_BYTES - row_size(order) - len("note")
         return {**order, "note": {"S": "x" * max(missing, 0)}}
 
     def _changed(self, order: Image) -> Image:

@@ -3,7 +3,13 @@
 import os
 from typing import Any
 
-from pynamodb.attributes import ListAttribute, MapAttribute, NumberAttribute, UnicodeAttribute
+from pynamodb.attributes import (
+    BooleanAttribute,
+    ListAttribute,
+    MapAttribute,
+    NumberAttribute,
+    UnicodeAttribute,
+)
 from pynamodb.models import Model
 
 from bench.ways import Event, Handle
@@ -13,16 +19,29 @@ from bench.ways.rows import OPEN
 class Address(MapAttribute[str, Any]):
     """Where an order goes."""
 
+    name = UnicodeAttribute()
     street = UnicodeAttribute()
+    postcode = UnicodeAttribute()
     city = UnicodeAttribute()
+    country = UnicodeAttribute()
+
+
+class Payment(MapAttribute[str, Any]):
+    """How an order is paid."""
+
+    method = UnicodeAttribute()
+    reference = UnicodeAttribute()
+    authorizedAt = UnicodeAttribute()  # noqa: N815 - the attribute's name
 
 
 class Line(MapAttribute[str, Any]):
     """One product of an order."""
 
     productId = UnicodeAttribute()  # noqa: N815 - the attribute's name
+    name = UnicodeAttribute()
     quantity = NumberAttribute()
     price = NumberAttribute()
+    gift = BooleanAttribute()
 
 
 class Order(Model):
@@ -37,9 +56,13 @@ class Order(Model):
     userId = UnicodeAttribute()  # noqa: N815
     status = UnicodeAttribute()
     total = NumberAttribute()
+    currency = UnicodeAttribute()
     createdAt = UnicodeAttribute()  # noqa: N815
+    channel = UnicodeAttribute()
     address = Address()  # type: ignore[no-untyped-call]  # PynamoDB's own
+    payment = Payment()  # type: ignore[no-untyped-call]  # likewise
     lines = ListAttribute(of=Line)
+    tags: ListAttribute[str] = ListAttribute()
     revision = NumberAttribute()
     note = UnicodeAttribute()
 
@@ -88,8 +111,6 @@ def rows_of(order: Order) -> list[ViewRow]:
         "status": order.status,
         "total": order.total,
         "createdAt": order.createdAt,
-        "address": order.address,
-        "lines": order.lines,
     }
     shown = ViewRow(f"USER#{order.userId}", f"ORDER#{order.orderId}", data=data)
     if order.status in OPEN:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
 OPEN: Final = frozenset({"PENDING", "PAID", "SHIPPED"})
-SHOWN: Final = ("orderId", "status", "total", "createdAt", "address", "lines")
+SHOWN: Final = ("orderId", "status", "total", "createdAt")
 
 Row: TypeAlias = dict[str, Any]
 
