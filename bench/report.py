@@ -19,6 +19,19 @@ from bench.plan import LATENCY, OURS, STREAMS
 from bench.ways import WAYS
 
 NOTHING = "-"
+HEADLINE = (
+    "Measured on {on}, as ratios within one run of `make bench`: {neutral/usual:.0f} times less "
+    "processor time than Powertools' batch processor with a `put_item` for each row, "
+    "{neutral/batch_writer:.1f} times less than `batch_writer`, {neutral/floor:.1f} times that of "
+    "a bare socket; where changes repeat, or show in no row, {ordinary/usual:.0f} and "
+    "{ordinary/batch_writer:.1f} times less. At {latency} ms a call {8 ms/batch_writer:.1f} times "
+    "`batch_writer`'s records a second. A cold start takes {cold start:.0%} of the usual one's "
+    "processor time, a batch of 6 MB {6 MB batch:.0f} MB of memory, a page of an answer "
+    "{one-partition/processor:.0%} of a boto3 client's processor time. Write units, beside a sync "
+    "that puts every row: {neutral/units:.2f} times as many, {ordinary/units:.2f} times where "
+    "changes repeat; without the owner index, which repairs need, {neutral/own units:.2f} and "
+    "{ordinary/own units:.2f}."
+)
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
@@ -42,6 +55,14 @@ def number(figure: Figure, digits: int = 0) -> str:
 def described(about: Mapping[str, Any]) -> str:
     """Say on what it was measured."""
     return f"{about['cores']} cores, {about['system']}, Python {about['python']}"
+
+
+def headline(found: Found) -> str:
+    """Say the ratios in words, for the README."""
+    figure = {goal.name: goal.figure or 0.0 for goal in goals(found)}
+    about = found["machine"]
+    on = f"{about['date']} ({described(about)})"
+    return HEADLINE.format_map({"on": on, "latency": LATENCY, **figure})
 
 
 def report(found: Found) -> list[str]:

@@ -1,5 +1,6 @@
 """What the README says is so: its commands exist, its outputs are real, its example works."""
 
+import json
 import os
 import re
 import subprocess
@@ -12,6 +13,8 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
+from bench.picture import picture
+from bench.report import headline
 from cli.catalogue import markdown
 from cli.main import app
 from lambdas.aws.settings import NAMESPACE
@@ -67,6 +70,15 @@ def test_every_command_in_the_readme_exists() -> None:
     used = set(re.findall(r"adminview\s+([a-z]+)", README))
     assert used
     assert used <= set(commands)
+
+
+def test_the_readme_says_what_was_measured() -> None:
+    kept = json.loads((ROOT / "bench/results/latest.json").read_text())
+    _, _, rest = README.partition("<!-- bench -->\n")
+    told, _, _ = rest.partition("\n<!-- end -->")
+    assert " ".join(told.split()) == headline(kept)
+    assert (ROOT / "bench/results/latest.svg").read_text() == picture(kept)
+    assert not kept["quick"]
 
 
 def test_the_readme_runs_what_ci_runs() -> None:
