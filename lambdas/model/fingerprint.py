@@ -11,6 +11,8 @@ from hashlib import sha256
 from json import dumps
 from typing import Any
 
+from lambdas.model.syntax import parse
+
 LENGTH = 12  # hex digits: every row carries them
 DESCRIPTIONS = {"about", "all_because"}
 # Not in every version, or not a matter of meaning.
@@ -19,14 +21,14 @@ LEFT_OUT = {"type_comment", "type_params", "type_ignores", "kind", "ctx"}
 
 def fingerprint(shape: dict[str, Any], code: Iterable[str]) -> str:
     """Identify a model by its shape and its view files."""
-    trees = [list(_walk(ast.parse(text))) for text in code]
+    trees = [list(_walk(parse(text))) for text in code]
     return sha256(dumps([shape, trees]).encode()).hexdigest()[:LENGTH]
 
 
 def imports(code: str) -> set[str]:
     """List the modules that a view file may use: each name that it imports, and what that is of."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(code)):
+    for node in ast.walk(parse(code)):
         if isinstance(node, ast.Import):
             found |= {name.name for name in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:

@@ -13,6 +13,7 @@ from types import TracebackType
 from lambdas import model
 from lambdas.model.errors import MissingAttributeError, RecordError, ViewError
 from lambdas.model.migration import Migration
+from lambdas.model.syntax import parse
 from lambdas.model.view import View
 
 OURS = {Path(model.__file__).parent, Path(__file__).parent}
@@ -52,7 +53,7 @@ def _place(frames: list[tuple[str, int]], view: View | Migration) -> str:
 def _words(file: str) -> frozenset[str]:
     """Collect the texts that a view file is written with."""
     try:
-        tree = ast.parse(Path(file).read_text(encoding="utf-8"))
+        tree = parse(Path(file).read_text(encoding="utf-8"))
     except OSError:
         return frozenset()
     return frozenset(

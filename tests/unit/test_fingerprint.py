@@ -1,5 +1,11 @@
 """A fingerprint moves with what derives rows, and with nothing else."""
 
+import ast
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
 import pytest
 
 from lambdas.model.fingerprint import fingerprint
@@ -59,3 +65,20 @@ def test_it_moves_when_what_is_derived_may_change(old: str, new: str) -> None:
 
 def test_it_moves_with_the_shape() -> None:
     assert fingerprint({"sources": ["Orders"]}, [VIEW]) != of(VIEW)
+
+
+def test_two_threads_never_parse_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pythons that people have fail then, now and then, by no fault of the code."""
+    real, parsing, met = ast.parse, threading.Semaphore(1), []
+
+    def alone(code: str, **named: Any) -> ast.Module:
+        met.append(parsing.acquire(blocking=False))
+        time.sleep(0.001)  # the others would come meanwhile
+        parsing.release()
+        return real(code, **named)  # type: ignore[no-any-return]
+
+    monkeypatch.setattr(ast, "parse", alone)
+    with ThreadPoolExecutor(8) as pool:
+        made = set(pool.map(lambda _: fingerprint({}, ["a = 1"]), range(40)))
+    assert met == [True] * 40
+    assert len(made) == 1
