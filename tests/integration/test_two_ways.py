@@ -88,15 +88,15 @@ def test_a_row_that_the_engine_refuses_is_refused_alone_both_ways(
         assert len(outcome.written) == 29
 
 
-def found_by(reader: Reader, binary: str) -> Any:
-    """Ask in pages of 7, with a start and a value in it; count; and read rows by their keys."""
+def found_by(reader: Reader) -> Any:
+    """Ask in pages of 7 from a start on; count; and read rows by their keys."""
     view, meter, until = ViewReader(reader, VIEW_TABLE), Meter(), Deadline.after(60)
     asked = KeyCondition(None, "#p = :p", {"#p": "PK"}, {":p": {"S": "P"}})
     pages: dict[str, Any] = {"page_size": 7, "descending": False, "consistent": True}
     after = {"PK": {"S": "P"}, "SK": {"S": "10"}}
     rows = [*view.rows(asked, after=after, **pages, until=until, meter=meter)]
     number = view.count(asked, consistent=True, until=until, meter=meter)
-    keys = [("P", "1"), ("P", "2"), ("P", "not there"), ("Q", binary)]
+    keys = [("P", "1"), ("P", "2"), ("P", "not there")]
     got = view.get(keys, until=until)
     assert meter.units > 0
     return (
@@ -109,7 +109,7 @@ def found_by(reader: Reader, binary: str) -> Any:
 def test_both_ways_find_the_same(cloud: LocalCloud, engine: Engine) -> None:
     write(writer_to(engine), writes())
     readers = (PlainReader(cloud.clients.dynamodb), DirectReader(straight_to(engine)))
-    plain, direct = (found_by(one, BLOB) for one in readers)
+    plain, direct = (found_by(one) for one in readers)
     assert plain == direct
     rows, got, (number, calls, _) = direct
     assert len(rows) == 49

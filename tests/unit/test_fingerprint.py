@@ -77,8 +77,8 @@ def test_two_threads_never_parse_at_once(monkeypatch: pytest.MonkeyPatch) -> Non
         parsing.release()
         return real(code, **named)  # type: ignore[no-any-return]
 
-    monkeypatch.setattr(ast, "parse", alone)
-    with ThreadPoolExecutor(8) as pool:
+    with monkeypatch.context() as patch, ThreadPoolExecutor(8) as pool:
+        patch.setattr(ast, "parse", alone)
         made = set(pool.map(lambda _: fingerprint({}, ["a = 1"]), range(40)))
     assert met == [True] * 40
     assert len(made) == 1

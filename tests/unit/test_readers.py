@@ -1,0 +1,63 @@
+"""What is asked and answered has one form, whichever way it goes; what is left is asked again."""
+
+import json
+from base64 import b64encode
+from typing import Any, cast
+
+from lambdas.aws.deadline import Deadline
+from lambdas.aws.direct import Direct
+from lambdas.aws.readers import DirectReader, PlainReader
+from lambdas.aws.view_reader import ViewReader
+from tests.fakes import NO_WAIT, TABLE
+
+BLOB = b"\x00\xff"
+TEXT = b64encode(BLOB).decode()
+
+
+class Client:
+    """A boto3 client, which has binary as bytes."""
+
+    def __init__(self) -> None:
+        self.asked: dict[str, Any] = {}
+
+    def query(self, **asked: Any) -> Any:
+        self.asked = asked
+        return {"Items": [{"data": {"B": BLOB}}], "LastEvaluatedKey": {"k": {"B": BLOB}}}
+
+
+def test_a_boto3_client_is_given_bytes_and_what_it_gives_is_text_again() -> None:
+    client = Client()
+    asked = {
+        "ExpressionAttributeValues": {":k": {"B": TEXT}},
+        "ExclusiveStartKey": {"k": {"B": TEXT}},
+    }
+    page = PlainReader(cast("Any", client)).query(TableName=TABLE, **asked)
+    assert client.asked == {
+        "TableName": TABLE,
+        "ExpressionAttributeValues": {":k": {"B": BLOB}},
+        "ExclusiveStartKey": {"k": {"B": BLOB}},
+    }
+    assert page == {"Items": [{"data": {"B": TEXT}}], "LastEvaluatedKey": {"k": {"B": TEXT}}}
+
+
+class Halving(Direct):
+    """A straight way to a table that leaves half of the keys unprocessed."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def call(self, operation: str, body: bytes) -> dict[str, Any]:
+        assert operation == "BatchGetItem"
+        self.calls += 1
+        keys = json.loads(body)["RequestItems"][TABLE]["Keys"]
+        half = len(keys) // 2
+        left = {TABLE: {"Keys": keys[:half]}} if half else {}
+        return {"Responses": {TABLE: keys[half:]}, "UnprocessedKeys": left}
+
+
+def test_rows_that_are_left_unprocessed_are_read_again_until_all_are_there() -> None:
+    way = Halving()
+    keys = [("P", str(number)) for number in range(120)]
+    found = ViewReader(DirectReader(way), TABLE, NO_WAIT).get(keys, until=Deadline.after(60))
+    assert sorted(found) == sorted(keys)
+    assert way.calls == 7 + 5  # a hundred and twenty, each halved to the last
