@@ -17,7 +17,10 @@ from bench.picture import picture
 from bench.report import headline
 from cli.catalogue import markdown
 from cli.main import app
+from lambdas.asking.asker import Asker
+from lambdas.aws.readers import PlainReader
 from lambdas.aws.settings import NAMESPACE
+from lambdas.aws.view_reader import ViewReader
 from lambdas.pipeline.tally import Tally
 from lambdas.repair.replay.replayer import Fate
 from tests.shop import registry
@@ -70,6 +73,22 @@ def test_every_command_in_the_readme_exists() -> None:
     used = set(re.findall(r"adminview\s+([a-z]+)", README))
     assert used
     assert used <= set(commands)
+
+
+class Client:
+    """A boto3 client, which has binary as bytes."""
+
+    def query(self, **_: object) -> dict[str, Any]:
+        row = {"PK": {"S": "p"}, "SK": {"S": "s"}, "data": {"B": b"x"}}
+        return {"Items": [row | {"GSI1_PK": {"S": "a"}, "GSI1_SK": {"S": "b"}}]}
+
+
+def test_the_readmes_python_asks_a_question_of_a_boto3_client() -> None:
+    (code,) = re.findall(r"In Python: `([^`]+)`", README)
+    known = {"Asker": Asker, "ViewReader": ViewReader, "PlainReader": PlainReader}
+    answer = eval(code, {**known, "registry": registry, "client": Client()})  # noqa: S307 - our own
+    assert [one.row["data"] for one in answer.rows] == [{"B": "eA=="}]
+    assert answer.cursor is None
 
 
 def test_the_readme_says_what_was_measured() -> None:
