@@ -28,7 +28,7 @@ def order(item: Item) -> Iterator[Row]:
         yield Row(
             f"ORDER#{item['orderId']}",
             f"PRODUCT#{line['productId']}",
-            data={"status": item.raw("status"), **line.pick("quantity", "price")},
+            data=item.pick("status") | line.pick("quantity", "price"),
             indexes=[by_product(f"PRODUCT#{line['productId']}", f"USER#{item['userId']}")],
         )
 

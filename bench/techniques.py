@@ -8,7 +8,7 @@ machine that is busy.
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from statistics import median
@@ -39,17 +39,11 @@ class Technique:
     latency: int = 0
 
 
-def spelled_again() -> AbstractContextManager[Any]:
-    """Let every row be turned into JSON once for its size and once more to be sent."""
-    from lambdas.pipeline import prepare  # noqa: PLC0415 - only where it is measured, like the next
+def spelled_by_python() -> AbstractContextManager[Any]:
+    """Let Python's own module write and read JSON."""
+    from lambdas.model import spelling  # noqa: PLC0415 - only where it is measured, like the next
 
-    stamp = prepare._stamp  # noqa: SLF001 - what is taken back is inside
-
-    def spell_for_its_size_alone(*given: Any) -> Any:
-        stamped, _ = stamp(*given)
-        return stamped, {}
-
-    return patch.object(prepare, "_stamp", spell_for_its_size_alone)
+    return patch.object(spelling, "orjson", None)
 
 
 def derived_again() -> AbstractContextManager[Any]:
@@ -92,18 +86,39 @@ def signed_by_botocore() -> AbstractContextManager[Any]:
     return patch.object(direct, "signed_headers", sign)
 
 
-def threads_anew() -> AbstractContextManager[Any]:
-    """Let threads be started for each batch."""
-    from lambdas.aws import view_table  # noqa: PLC0415
+def by_threads() -> AbstractContextManager[Any]:
+    """Let each call have a thread, eight at once, as those of a boto3 client have."""
+    from lambdas.aws.direct import Direct  # noqa: PLC0415
+    from lambdas.aws.together import crew, together  # noqa: PLC0415
 
-    return patch.object(view_table, "crew", lambda: None)
+    threads = crew()
+
+    def calls(direct: Direct, operation: str, bodies: Iterable[bytes], _: object) -> list[Any]:
+        return together(lambda body: direct.call(operation, body), [*bodies], threads)
+
+    return patch.object(Direct, "calls", calls)
 
 
 def one_call_at_a_time() -> AbstractContextManager[Any]:
     """Let each call wait for the one before it."""
-    from lambdas.aws import together  # noqa: PLC0415
+    from lambdas.aws import direct  # noqa: PLC0415
 
-    return patch.object(together, "AT_ONCE", 1)
+    return patch.object(direct, "AT_ONCE", 1)
+
+
+def read_by_http_client() -> AbstractContextManager[Any]:
+    """Let Python's own module read answers."""
+    from http.client import HTTPResponse  # noqa: PLC0415
+
+    from lambdas.aws.connection import Answer, Connection  # noqa: PLC0415
+
+    def receive(connection: Connection) -> Answer:
+        response = HTTPResponse(connection._socket, method="POST")  # noqa: SLF001
+        response.begin()
+        headers = {name.lower(): value for name, value in response.getheaders()}
+        return Answer(response.status, headers, response.read())
+
+    return patch.object(Connection, "receive", receive)
 
 
 def through_boto3() -> AbstractContextManager[Any]:
@@ -116,9 +131,11 @@ def through_boto3() -> AbstractContextManager[Any]:
 TECHNIQUES: Final = {
     "boto3": Technique("calls made straight, not through boto3", through_boto3),
     "signer": Technique("a signer of 40 lines, not botocore's", signed_by_botocore),
-    "spelled": Technique("a row's JSON kept from its size to its call", spelled_again),
-    "threads": Technique("threads kept between batches", threads_anew),
-    "at-once": Technique("eight calls at once, at 8 ms", one_call_at_a_time, latency=8),
+    "orjson": Technique("JSON by orjson, not Python's own", spelled_by_python),
+    "http": Technique("answers read by 40 lines, not http.client", read_by_http_client),
+    "threads": Technique("calls at once without threads", by_threads),
+    "at-once": Technique("24 calls at once, at 8 ms", one_call_at_a_time, latency=8),
+    "by-eight": Technique("the same, not eight threads", by_threads, latency=8),
     "derived": Technique("an image derived once, ordinary stream", derived_again, ORDINARY),
     "unchanged": Technique("only rows that differ, ordinary stream", written_unchanged, ORDINARY),
 }

@@ -38,14 +38,14 @@ def api() -> Api:
     pulse: Pulse = NoPulse()
     if watched:
         pulse = CloudWatchPulse(_cloudwatch, settings.sources, watched)
-    view = ViewReader(reader_of(settings), settings.view_table)
+    view = ViewReader(reader(), settings.view_table)
     asker = Asker(registry(), view, _building(os.environ, registry()))
     return Api(asker, pulse, settings.model, Logger(service=settings.service))
 
 
-def reader_of(settings: Settings) -> Reader:
+def reader() -> Reader:
     """Read straight, where that is no different: boto3 takes longer to load than all else."""
-    way = straight(os.environ, tracing=settings.tracing)
+    way = straight(os.environ)
     return DirectReader(direct_to(way)) if way else PlainReader(Clients().dynamodb)
 
 

@@ -92,7 +92,7 @@ def _set_refused_aside(batch: Batch, outcome: Outcome, routes: Mapping[str, Rout
 
 
 def _tally(batch: Batch, outcome: Outcome, checkpoint: int, letters: int, now: float) -> Tally:
-    deleted = sum(write.attributes is None for write in outcome.written)
+    deleted = sum(write.row is None for write in outcome.written)
     return Tally.of(
         batch.fates,
         checkpoint,

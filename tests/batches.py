@@ -16,7 +16,7 @@ def prepared(*records: dict[str, Any], model: Registry | None = None) -> Batch:
 
 def written(batch: Batch) -> dict[tuple[str, str], bool]:
     """Say which rows are put (True) and which deleted (False)."""
-    return {write.key: write.attributes is not None for write in batch.writes}
+    return {write.key: write.row is not None for write in batch.writes}
 
 
 def letters(batch: Batch) -> list[dict[str, Any]]:

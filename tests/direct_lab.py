@@ -6,17 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import boto3
-import pytest
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from lambdas.aws.clients import CLIENT
+from lambdas.aws.deadline import Deadline
 from lambdas.aws.direct import Direct
 from lambdas.aws.way import Keys
 from lambdas.aws.writers import DirectWriter, PlainWriter, Writer
 from lambdas.pipeline.fold import Write
 from tests.e2e.certificate import write_certificate
-from tests.fakes import TABLE
+from tests.fakes import TABLE, a_put
 from tests.faulty import Faulty
 
 REGION = "eu-west-1"
@@ -53,18 +53,15 @@ def both(url: str, timeouts: tuple[float, float] = PATIENT) -> list[Writer]:
 
 
 def writes(count: int = 4) -> list[Write]:
-    made = [
-        Write(("P", f"{n}"), "o", {"PK": {"S": "P"}, "SK": {"S": f"{n}"}}, n, n)
-        for n in range(count)
-    ]
-    made[-1].attributes = None
+    made = [a_put(n) for n in range(count)]
+    made[-1].row = None
     return made
 
 
 def error_of(writer: Writer) -> Any:
-    with pytest.raises((ClientError, BotoCoreError)) as caught:
-        writer.send(TABLE, writes())
-    return caught.value
+    (result,) = writer.send(TABLE, [writes()], Deadline.after(60))
+    assert isinstance(result, (ClientError, BotoCoreError))
+    return result
 
 
 def over_tls(folder: Path) -> Faulty:

@@ -13,7 +13,9 @@ from lambdas.aws.runtime import Runtime
 from lambdas.aws.view_table import ViewTable
 from lambdas.aws.writers import PlainWriter
 from lambdas.model import Registry
+from lambdas.model.spelling import spell
 from lambdas.pipeline.decode import routes
+from lambdas.pipeline.fold import Write
 from lambdas.pipeline.letter import Letter
 from lambdas.pipeline.tally import Tally
 
@@ -30,6 +32,17 @@ def refusal(code: str, operation: str = "BatchWriteItem", status: int = 400) -> 
         "ResponseMetadata": {"HTTPStatusCode": status},
     }
     return ClientError(response, operation)  # type: ignore[arg-type]  # boto3 adds more of it
+
+
+def a_write(key: tuple[str, str], attributes: Any, place: int = 0) -> Write:
+    """Make a write of one row, or, of None, its deletion."""
+    return Write(key, "o", None if attributes is None else spell(attributes), place, place)
+
+
+def a_put(place: int, **more: Any) -> Write:
+    """Make a write of a small row, and perhaps of a large one."""
+    sk = f"{place}"
+    return a_write(("P", sk), {"PK": {"S": "P"}, "SK": {"S": sk}, **more}, place)
 
 
 NETWORK_DOWN = ConnectTimeoutError(endpoint_url="http://127.0.0.1")

@@ -13,10 +13,9 @@ from typing import Any
 from bench.asking.model import QUESTIONS, ROWS, registry
 from bench.asking.plain import plain_questions
 from bench.ways import TABLE
-from lambdas.api import reader_of
+from lambdas.api import reader
 from lambdas.asking.asker import AnsweredRow, Asker
 from lambdas.aws.clients import dynamodb_client
-from lambdas.aws.runtime import read_settings
 from lambdas.aws.view_reader import ViewReader
 
 WARM_UP = 5
@@ -25,7 +24,7 @@ WARM_UP = 5
 def ask_in_turn(times: int) -> dict[str, dict[str, list[list[float]]]]:
     """Ask each question both ways, one after the other, so that noise meets both."""
     client = dynamodb_client()
-    asker = Asker(registry(), ViewReader(reader_of(read_settings()), TABLE))
+    asker = Asker(registry(), ViewReader(reader(), TABLE))
     plain = plain_questions(client)
     took: dict[str, dict[str, list[list[float]]]] = {}
     for name, parameters in QUESTIONS.items():

@@ -1,4 +1,4 @@
-"""DynamoDB over a plain HTTP connection, for bodies that are JSON text already.
+"""DynamoDB over plain connections, for bodies that are JSON already.
 
 A boto3 client takes a call apart, checks it, spells it and reads the answer in ten times the time.
 What it does besides is here, and each fault is held by a test against a socket that has it:
@@ -8,25 +8,24 @@ What it does besides is here, and each fault is held by a test against a socket 
 - an answer that is not whole, not JSON or not what its checksum says counts as none;
 - every fault is raised as the error that a boto3 client raises for it, and quotes nothing.
 
-There is no retry: whoever calls knows how much time is left.
+Several calls can be under way at once without a thread: each is sent on a connection of its own,
+and answers are read in the order of the calls. There is no retry: whoever calls knows how much time
+is left.
 """
 
 import ssl
 from collections import deque
-from collections.abc import Callable, Iterable
-from contextlib import suppress
-from http.client import HTTPConnection, HTTPException, HTTPMessage, HTTPSConnection, IncompleteRead
-from json import loads
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from select import select
-from socket import SO_KEEPALIVE, SOL_SOCKET
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 from weakref import finalize
 from zlib import crc32
 
 import botocore
 from botocore.exceptions import (
+    BotoCoreError,
     ChecksumError,
     ClientError,
     ConnectionClosedError,
@@ -38,11 +37,17 @@ from botocore.exceptions import (
     SSLError,
 )
 
+from lambdas.aws.connection import Answer, BrokenAnswerError, Connection, CutShortError
+from lambdas.aws.deadline import Deadline
 from lambdas.aws.signature import Credentials, Service, signed_headers
+from lambdas.model.spelling import parse
 
 VERSION = "DynamoDB_20120810"
-AGENT = {"User-Agent": "AdminView"}
+HEAD = "POST / HTTP/1.1\r\nUser-Agent: AdminView\r\nAccept-Encoding: identity\r\n"
 OK = 200
+AT_ONCE = 24  # calls under way; each has a connection, made when no other is free
+
+Told: TypeAlias = dict[str, Any] | ClientError | BotoCoreError
 
 
 class Direct:
@@ -66,35 +71,81 @@ class Direct:
         self._credentials = credentials
         self._timeouts = timeouts
         self._tls = _trusting() if place.scheme == "https" else None
-        self._idle: deque[HTTPConnection] = deque()  # never more than there were callers at once
+        self._idle: deque[Connection] = deque()  # never more than there were calls at once
         finalize(self, _close, self._idle)
 
     def call(self, operation: str, body: bytes) -> dict[str, Any]:
         """Make one call, and give its answer."""
+        return self._hear(self._say(operation, body), operation)
+
+    def calls(
+        self, operation: str, bodies: Iterable[bytes], until: Deadline
+    ) -> Iterator[Told | None]:
+        """Make calls, some at once: the answer or the error of each in turn; None if it was late.
+
+        Who cannot be reached is not asked again. However it ends, no call is under way then.
+        """
+        under_way: deque[Connection | BotoCoreError | None] = deque()
+        lost: BotoCoreError | None = None
+        try:
+            for body in bodies:
+                while under_way and (len(under_way) == AT_ONCE or _is_ready(under_way[0])):
+                    yield self._heard(under_way.popleft(), operation)
+                if lost is None and not until.passed:
+                    try:
+                        under_way.append(self._say(operation, body))
+                    except BotoCoreError as error:
+                        lost = error
+                        under_way.append(error)
+                else:
+                    under_way.append(lost)
+            while under_way:
+                yield self._heard(under_way.popleft(), operation)
+        finally:
+            for one in under_way:
+                self._heard(one, operation)
+
+    def _heard(self, one: Connection | BotoCoreError | None, operation: str) -> Told | None:
+        if not isinstance(one, Connection):
+            return one
+        try:
+            return self._hear(one, operation)
+        except (ClientError, BotoCoreError) as error:
+            return error
+
+    def _say(self, operation: str, body: bytes) -> Connection:
+        """Send a request; give the connection on which its answer will come."""
         target = f"{VERSION}.{operation}"
         headers = signed_headers(self._service, target, body, self._credentials())
-        status, told, content = self._exchange(body, headers | AGENT)
-        _check_sum(told, content)
-        answer = _parse(content)
-        if status != OK:
-            raise _refusal(status, answer, operation, told)
-        if answer is None:
-            raise ResponseStreamingError(error="the answer is not a JSON object")
-        return answer
-
-    def _exchange(self, body: bytes, headers: dict[str, str]) -> tuple[int, HTTPMessage, bytes]:
-        """Send a request and read its answer; a connection that failed is not used again."""
+        lines = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
+        head = f"{HEAD}{lines}Content-Length: {len(body)}\r\n\r\n"
         connection = self._kept() or self._connect()
-        reusable = True
+        with self._watched(connection):
+            connection.send(head.encode() + body, self._timeouts[1])
+        return connection
+
+    def _hear(self, connection: Connection, operation: str) -> dict[str, Any]:
+        """Read an answer, and see whether it is sound."""
+        with self._watched(connection):
+            answer = connection.receive()
+        if connection.reusable:
+            self._idle.append(connection)
+        else:
+            connection.close()
+        _check_sum(answer)
+        told = _parse(answer.content)
+        if answer.status != OK:
+            raise _refusal(answer, told, operation)
+        if told is None:
+            raise ResponseStreamingError(error="the answer is not a JSON object")
+        return told
+
+    @contextmanager
+    def _watched(self, connection: Connection) -> Iterator[None]:
+        """Close a connection that fails, and raise what boto3 would."""
         try:
-            try:
-                connection.request("POST", "/", body, headers)
-            except (BrokenPipeError, ConnectionResetError):
-                reusable = False  # it may have said why, before it stopped to listen
-            response = connection.getresponse()
-            content = response.read()
-            reusable = reusable and not response.will_close
-        except (OSError, HTTPException) as error:
+            yield
+        except (OSError, BrokenAnswerError, CutShortError) as error:
             connection.close()
             if isinstance(error, TimeoutError):
                 self._drop_idle()
@@ -102,18 +153,13 @@ class Direct:
         except BaseException:
             connection.close()
             raise
-        if reusable:
-            self._idle.append(connection)
-        else:
-            connection.close()
-        return response.status, response.headers, content
 
-    def _kept(self) -> HTTPConnection | None:
+    def _kept(self) -> Connection | None:
         """Take a connection that is still open: the one used last, for it is the likeliest."""
         with suppress(IndexError):
             while True:
                 connection = self._idle.pop()
-                if not _has_news(connection):
+                if not connection.has_news:
                     return connection
                 connection.close()
         return None
@@ -124,42 +170,32 @@ class Direct:
             while True:
                 self._idle.pop().close()
 
-    def _connect(self) -> HTTPConnection:
-        to_connect, to_read = self._timeouts
-        host, port = self._address
-        connection = (
-            HTTPSConnection(host, port, timeout=to_connect, context=self._tls)
-            if self._tls
-            else HTTPConnection(host, port, timeout=to_connect)
-        )
+    def _connect(self) -> Connection:
         try:
-            connection.connect()
-            connection.sock.setsockopt(SOL_SOCKET, SO_KEEPALIVE, 1)
-            connection.sock.settimeout(to_read)
+            return Connection.to(self._address, self._timeouts[0], self._tls)
         except OSError as error:
-            connection.close()
             raise self._unreachable(error) from error
-        return connection
 
-    def _unreachable(self, error: OSError) -> Exception:
+    def _unreachable(self, error: OSError) -> BotoCoreError:
         if isinstance(error, TimeoutError):
             return ConnectTimeoutError(endpoint_url=self._url)
         if isinstance(error, ssl.SSLError):
             return SSLError(endpoint_url=self._url, error=error)
         return EndpointConnectionError(endpoint_url=self._url)
 
-    def _broken(self, error: Exception) -> Exception:
+    def _broken(self, error: Exception) -> BotoCoreError:
         if isinstance(error, TimeoutError):
             return ReadTimeoutError(endpoint_url=self._url)
-        if isinstance(error, IncompleteRead):
-            read = len(error.partial)
-            return IncompleteReadError(
-                actual_bytes=read, expected_bytes=read + (error.expected or 0)
-            )
+        if isinstance(error, CutShortError):
+            return IncompleteReadError(actual_bytes=error.came, expected_bytes=error.announced)
         return ConnectionClosedError(endpoint_url=self._url)
 
 
-def _close(connections: Iterable[HTTPConnection]) -> None:
+def _is_ready(one: Connection | BotoCoreError | None) -> bool:
+    return not isinstance(one, Connection) or one.has_news
+
+
+def _close(connections: Iterable[Connection]) -> None:
     for connection in connections:
         connection.close()
 
@@ -178,17 +214,9 @@ def _trusting() -> ssl.SSLContext:
     return context
 
 
-def _has_news(connection: HTTPConnection) -> bool:
-    """Tell whether something came while nothing was asked: the other side has closed it."""
-    try:
-        return bool(select([connection.sock], [], [], 0)[0])
-    except (OSError, ValueError):
-        return True
-
-
-def _check_sum(told: HTTPMessage, content: bytes) -> None:
-    expected = told.get("x-amz-crc32")
-    if expected is not None and expected != (actual := str(crc32(content))):
+def _check_sum(answer: Answer) -> None:
+    expected = answer.headers.get("x-amz-crc32")
+    if expected is not None and expected != (actual := str(crc32(answer.content))):
         raise ChecksumError(
             checksum_type="crc32", expected_checksum=expected, actual_checksum=actual
         )
@@ -196,23 +224,21 @@ def _check_sum(told: HTTPMessage, content: bytes) -> None:
 
 def _parse(content: bytes) -> dict[str, Any] | None:
     try:
-        answer = loads(content)
+        told = parse(content)
     except ValueError:
         return None
-    return answer if isinstance(answer, dict) else None
+    return told if isinstance(told, dict) else None
 
 
-def _refusal(
-    status: int, answer: dict[str, Any] | None, operation: str, told: HTTPMessage
-) -> ClientError:
+def _refusal(answer: Answer, told: dict[str, Any] | None, operation: str) -> ClientError:
     """Make the error that DynamoDB named, or one named by its status; its text may quote data."""
-    named = str((answer or {}).get("__type", "")).partition(":")[0].rpartition("#")[2]
+    named = str((told or {}).get("__type", "")).partition(":")[0].rpartition("#")[2]
     return ClientError(
         {
-            "Error": {"Code": named if named.isidentifier() else str(status), "Message": ""},
+            "Error": {"Code": named if named.isidentifier() else str(answer.status), "Message": ""},
             "ResponseMetadata": {
-                "HTTPStatusCode": status,
-                "RequestId": told.get("x-amzn-requestid", ""),
+                "HTTPStatusCode": answer.status,
+                "RequestId": answer.headers.get("x-amzn-requestid", ""),
                 "HTTPHeaders": {},
                 "RetryAttempts": 0,
                 "HostId": "",

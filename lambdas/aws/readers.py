@@ -8,7 +8,7 @@ straight way hands on what DynamoDB sent. `way` says when it is taken.
 from typing import TYPE_CHECKING, Any, Protocol
 
 from lambdas.aws.wire import for_boto3, from_boto3
-from lambdas.model.size import spell
+from lambdas.model.spelling import spell
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -60,8 +60,8 @@ class DirectReader:
 
     def query(self, **asked: Any) -> dict[str, Any]:
         """Ask for a page of rows."""
-        return self._direct.call("Query", spell(asked).encode())
+        return self._direct.call("Query", spell(asked))
 
     def batch_get_item(self, **asked: Any) -> dict[str, Any]:
         """Ask for rows by their keys."""
-        return self._direct.call("BatchGetItem", spell(asked).encode())
+        return self._direct.call("BatchGetItem", spell(asked))

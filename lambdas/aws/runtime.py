@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from time import time
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 from lambdas.aws.dead_letters import DeadLetters
 from lambdas.aws.deadline import Deadline
@@ -75,7 +75,7 @@ def runtime() -> Runtime:
     """Make the runtime of this container from its environment."""
     settings = read_settings()
     observer = Observability(service=settings.service)
-    way = straight(os.environ, tracing=settings.tracing)
+    way = straight(os.environ)
     writer = DirectWriter(direct_to(way)) if way else None
     return make_runtime(registry(), settings, Clients(), observer, writer)
 
@@ -96,7 +96,7 @@ class Clients:
     """How AWS is reached: as the environment says, unless told otherwise.
 
     A client is made when it is first used, and only then is boto3 loaded: that takes longer than
-    all else at a cold start, and a batch without letters needs none.
+    all else at a cold start, and who moves items straight, without a letter, needs none.
     """
 
     def __init__(
@@ -109,10 +109,9 @@ class Clients:
 
     @cached_property
     def dynamodb(self) -> "DynamoDBClient":
-        """Reach the tables."""
-        from lambdas.aws.clients import dynamodb_client  # noqa: PLC0415 - see above
-
-        return dynamodb_client()
+        """Reach the tables: straight, where that is no different."""
+        way = straight(os.environ)
+        return straight_client(direct_to(way)) if way else plain_client()
 
     @cached_property
     def sqs(self) -> "SQSClient":
@@ -120,6 +119,20 @@ class Clients:
         from lambdas.aws.clients import sqs_client  # noqa: PLC0415 - see above
 
         return sqs_client()
+
+
+def plain_client() -> "DynamoDBClient":
+    """Reach the tables through boto3."""
+    from lambdas.aws.clients import dynamodb_client  # noqa: PLC0415 - see above
+
+    return dynamodb_client()
+
+
+def straight_client(direct: "Direct") -> "DynamoDBClient":
+    """Reach the tables straight, and through boto3 for what does not move items."""
+    from lambdas.aws.direct_client import DirectClient  # noqa: PLC0415 - see above
+
+    return cast("DynamoDBClient", DirectClient(direct, plain_client))
 
 
 def direct_to(way: Way, read_seconds: float = READ_SECONDS) -> "Direct":

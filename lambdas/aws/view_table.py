@@ -1,15 +1,12 @@
 """The AdminViewTable, written in batches. Only `owned_rows` writes to it besides."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
-
-from botocore.exceptions import BotoCoreError, ClientError
 
 from lambdas.aws.deadline import Deadline
 from lambdas.aws.retry import Backoff, code_of, passes
-from lambdas.aws.together import chunks, crew, together
-from lambdas.aws.writers import UnsendableRowError, Writer
+from lambdas.aws.together import chunks
+from lambdas.aws.writers import Call, Failure, Unprocessed, UnsendableRowError, Writer
 from lambdas.model.errors import kind_of
 from lambdas.model.row import RowKey, key_of
 from lambdas.pipeline.fold import Write
@@ -19,7 +16,7 @@ REFUSALS = {
     "ValidationException",
     "ItemCollectionSizeLimitExceededException",
     "SerializationException",
-    "413",  # over 16 MB: botocore escapes text, so 25 rows can come to more
+    "413",  # over 16 MB: JSON is longer than what DynamoDB counts, so 25 rows can come to more
     "RequestEntityTooLarge",
     "ParamValidationError",  # botocore's own check, before anything is sent
 }
@@ -34,12 +31,13 @@ class Outcome:
     refused: list[tuple[Write, str]] = field(default_factory=list)  # for good, with the code
     trouble: set[str] = field(default_factory=set)  # codes of what stood in the way
 
-    def add(self, other: "Outcome") -> None:
-        """Take another outcome's writes in."""
-        self.written += other.written
-        self.unwritten += other.unwritten
-        self.refused += other.refused
-        self.trouble |= other.trouble
+
+@dataclass(slots=True)
+class Again:
+    """What is to be sent once more: refused calls in halves, and writes that were left."""
+
+    halves: list[Call] = field(default_factory=list)
+    later: list[Write] = field(default_factory=list)
 
 
 class ViewTable:
@@ -49,7 +47,6 @@ class ViewTable:
         self._writer = writer
         self._name = name
         self._backoff = backoff or Backoff()
-        self._crew = crew()
 
     def write(self, writes: Iterable[Write], *, until: Deadline) -> Outcome:
         """Apply *writes*, in any order, and tell which DynamoDB would not take, in time or at all.
@@ -57,57 +54,62 @@ class ViewTable:
         Returns only when no call is under way any more: a write that landed after the next batch's
         could undo it.
         """
-        calls = list(chunks(list(writes), BATCH_LIMIT))
         outcome = Outcome()
-        for result in together(lambda call: self._write_call(call, until), calls, self._crew):
-            outcome.add(result)
-        return outcome
-
-    def _write_call(self, writes: Sequence[Write], until: Deadline) -> Outcome:
-        """Write what fits one call, again and again until it is in or the time is over."""
-        outcome = Outcome()
+        calls: list[Call] = list(chunks(list(writes), BATCH_LIMIT))
         attempt = 0
-        while writes and not until.passed:
-            try:
-                left = self._send(writes)
-            except (UnsendableRowError, RecursionError) as error:  # values are recursed into
-                outcome.add(self._divide(writes, kind_of(error), until))
-                return outcome
-            except (ClientError, BotoCoreError) as error:
-                code = code_of(error)
-                if code in REFUSALS:
-                    outcome.add(self._divide(writes, code, until))
-                    return outcome
-                outcome.trouble.add(code)
-                if not passes(error):
-                    break
-                left = writes
-            remaining = {write.key for write in left}
-            outcome.written += [write for write in writes if write.key not in remaining]
-            writes = left
-            if writes:
+        while calls and not until.passed:
+            again = Again()
+            results = self._writer.send(self._name, calls, until)
+            for call, result in zip(calls, results, strict=True):
+                if result is None:
+                    outcome.unwritten += call
+                elif isinstance(result, Exception):
+                    _fail(call, result, outcome, again)
+                else:
+                    _succeed(call, result, outcome, again)
+            calls = [*again.halves, *chunks(again.later, BATCH_LIMIT)]
+            if again.later:
                 self._backoff.pause(attempt, until)
                 attempt += 1
-        outcome.unwritten += writes
+        outcome.unwritten += (write for call in calls for write in call)
         return outcome
 
-    def _divide(self, writes: Sequence[Write], code: str, until: Deadline) -> Outcome:
-        """Halve a call that was refused for one of its rows, until that row stands alone."""
-        if len(writes) == 1:
-            return Outcome(refused=[(writes[0], code)])
-        middle = len(writes) // 2
-        outcome = self._write_call(writes[:middle], until)
-        outcome.add(self._write_call(writes[middle:], until))
-        return outcome
 
-    def _send(self, writes: Sequence[Write]) -> Sequence[Write]:
-        """Make one call, and return the writes that DynamoDB left unprocessed."""
-        unprocessed = self._writer.send(self._name, writes)
-        left = {_key_of(request) for request in unprocessed}
-        return [write for write in writes if write.key in left] if left else ()
+def _succeed(call: Call, unprocessed: Unprocessed, outcome: Outcome, again: Again) -> None:
+    """Take note of what is written, and of what DynamoDB left."""
+    if not unprocessed:
+        outcome.written += call
+        return
+    left = {_key_of(request) for request in unprocessed}
+    outcome.written += (write for write in call if write.key not in left)
+    again.later += (write for write in call if write.key in left)
 
 
-def _key_of(request: Any) -> RowKey:
+def _fail(call: Call, error: Failure, outcome: Outcome, again: Again) -> None:
+    """Tell a row's fault from what passes, and that from what does not."""
+    if isinstance(error, UnsendableRowError | RecursionError):
+        again.halves += _divide(call, kind_of(error), outcome)
+    elif (code := code_of(error)) in REFUSALS:
+        again.halves += _divide(call, code, outcome)
+    else:
+        outcome.trouble.add(code)
+        if passes(error):
+            again.later += call
+        else:
+            outcome.unwritten += call
+
+
+def _divide(call: Call, code: str, outcome: Outcome) -> Iterator[Call]:
+    """Halve a call that was refused for one of its rows; a row that stands alone is the one."""
+    if len(call) == 1:
+        outcome.refused.append((call[0], code))
+        return
+    middle = len(call) // 2
+    yield call[:middle]
+    yield call[middle:]
+
+
+def _key_of(request: dict[str, dict[str, dict[str, dict[str, str]]]]) -> RowKey:
     """Find the row that an unprocessed request is about."""
     if "PutRequest" in request:
         return key_of(request["PutRequest"]["Item"])

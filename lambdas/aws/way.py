@@ -1,4 +1,4 @@
-"""Which way the sync writes: straight to DynamoDB, unless that could differ from what boto3 does.
+"""Which way items go: straight to DynamoDB, unless that could differ from what boto3 does.
 
 Straight is the way in Lambda, as it is deployed. Whatever else the environment says to the SDK (a
 proxy, certificates, FIPS, a profile, another partition of AWS, somebody's wrapper that watches
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from lambdas.aws.settings import PLAIN_CLIENT
+from lambdas.aws.settings import PLAIN_CLIENT, TRACING
 
 IN_LAMBDA = "AWS_LAMBDA_FUNCTION_NAME"
 WRAPPER = "AWS_LAMBDA_EXEC_WRAPPER"
@@ -53,10 +53,11 @@ class Way(NamedTuple):
     keys: Keys
 
 
-def straight(environ: Mapping[str, str], *, tracing: bool) -> Way | None:
+def straight(environ: Mapping[str, str]) -> Way | None:
     """Find the straight way that the environment leads to; None where boto3 must be used."""
     told = {name: value for name, value in environ.items() if value}
-    if tracing or told.get(PLAIN_CLIENT) == "true" or not _is_plain_lambda(told):
+    seen = TRACING, PLAIN_CLIENT  # by X-Ray, which looks at botocore; by an operator's wish
+    if any(told.get(name) == "true" for name in seen) or not _is_plain_lambda(told):
         return None
     if not (ACCESS_KEY in told and SECRET_KEY in told and REGIONS.fullmatch(told.get(REGION, ""))):
         return None

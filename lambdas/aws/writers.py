@@ -1,15 +1,20 @@
-"""Two ways to put a call of BatchWriteItem: through a boto3 client, or straight.
+"""Two ways to put calls of BatchWriteItem: through a boto3 client, or straight.
 
-They send the same and understand the answer alike. The straight way is several times quicker,
+They send the same and understand the answers alike. The straight way is several times quicker,
 since a row's JSON is sent as it is; `way` says when it is taken.
 """
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
+from botocore.exceptions import BotoCoreError, ClientError
+
+from lambdas.aws.deadline import Deadline
+from lambdas.aws.together import crew, together
 from lambdas.aws.wire import for_boto3
 from lambdas.model.row import key_image
-from lambdas.model.size import spell
+from lambdas.model.spelling import parse, spell
 from lambdas.pipeline.fold import Write
 
 if TYPE_CHECKING:
@@ -24,11 +29,20 @@ class UnsendableRowError(Exception):
     """A row cannot be put into a request at all."""
 
 
-class Writer(Protocol):
-    """Where a call goes."""
+Call: TypeAlias = Sequence[Write]
+Unprocessed: TypeAlias = Sequence[Any]  # requests
+Failure: TypeAlias = ClientError | BotoCoreError | UnsendableRowError | RecursionError
+Result: TypeAlias = Unprocessed | Failure | None
 
-    def send(self, table: str, writes: Sequence[Write]) -> Sequence[Any]:
-        """Make one call, and return the requests that DynamoDB left unprocessed."""
+
+class Writer(Protocol):
+    """Where calls go."""
+
+    def send(self, table: str, calls: Sequence[Call], until: Deadline) -> Sequence[Result]:
+        """Make calls, some at once, and tell of each what DynamoDB left unprocessed, or its error.
+
+        None stands for a call that was not begun in time. When this returns, none is under way.
+        """
 
 
 class PlainWriter:
@@ -36,12 +50,20 @@ class PlainWriter:
 
     def __init__(self, client: "DynamoDBClient") -> None:
         self._client = client
+        self._crew = crew()
 
-    def send(self, table: str, writes: Sequence[Write]) -> Sequence[Any]:
-        """Make one call, and return the requests that DynamoDB left unprocessed."""
-        response = self._client.batch_write_item(
-            RequestItems={table: [_request(write) for write in writes]}
-        )
+    def send(self, table: str, calls: Sequence[Call], until: Deadline) -> Sequence[Result]:
+        """Make calls, each in a thread."""
+        return together(partial(self._send, table, until), calls, self._crew)
+
+    def _send(self, table: str, until: Deadline, call: Call) -> Result:
+        if until.passed:
+            return None
+        try:
+            requests = [_request(write) for write in call]
+            response = self._client.batch_write_item(RequestItems={table: requests})
+        except (ClientError, BotoCoreError, UnsendableRowError, RecursionError) as error:
+            return error  # the last, for values are recursed into
         return response.get("UnprocessedItems", {}).get(table, [])
 
 
@@ -51,34 +73,35 @@ class DirectWriter:
     def __init__(self, direct: "Direct") -> None:
         self._direct = direct
 
-    def send(self, table: str, writes: Sequence[Write]) -> Sequence[Any]:
-        """Make one call, and return the requests that DynamoDB left unprocessed."""
-        answer = self._direct.call(OPERATION, body(table, writes))
-        left: Sequence[Any] = (answer.get("UnprocessedItems") or {}).get(table, [])
-        return left
+    def send(self, table: str, calls: Sequence[Call], until: Deadline) -> Sequence[Result]:
+        """Make calls, without threads."""
+        bodies = (body(table, call) for call in calls)
+        return [*self._results(table, self._direct.calls(OPERATION, bodies, until))]
+
+    def _results(self, table: str, answers: Iterator[Any]) -> Iterator[Result]:
+        for answer in answers:
+            if isinstance(answer, dict):
+                yield (answer.get("UnprocessedItems") or {}).get(table, [])
+            else:
+                yield answer
 
 
-def body(table: str, writes: Sequence[Write]) -> bytes:
-    """Spell a call; what is spelled already is not looked at again."""
-    requests = ",".join(map(_text, writes))
-    return f'{{"RequestItems":{{{spell(table)}:[{requests}]}}}}'.encode()
+def body(table: str, call: Call) -> bytes:
+    """Spell a call; its rows are spelled already."""
+    return b'{"RequestItems":{%b:[%b]}}' % (spell(table), b",".join(map(_text, call)))
 
 
-def _text(write: Write) -> str:
-    if write.attributes is None:
-        return f'{{"DeleteRequest":{{"Key":{spell(key_image(write.key))}}}}}'
-    try:
-        item = write.text or spell(write.attributes)
-    except (TypeError, ValueError) as error:
-        raise UnsendableRowError from error
-    return f'{{"PutRequest":{{"Item":{item}}}}}'
+def _text(write: Write) -> bytes:
+    if write.row is None:
+        return b'{"DeleteRequest":{"Key":%b}}' % spell(key_image(write.key))
+    return b'{"PutRequest":{"Item":%b}}' % write.row
 
 
 def _request(write: Write) -> Any:
     """Put a write into a client's words."""
-    if write.attributes is None:
+    if write.row is None:
         return {"DeleteRequest": {"Key": key_image(write.key)}}
     try:
-        return {"PutRequest": {"Item": for_boto3(write.attributes)}}
+        return {"PutRequest": {"Item": for_boto3(parse(write.row))}}
     except (TypeError, ValueError) as error:
         raise UnsendableRowError from error

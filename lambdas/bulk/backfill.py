@@ -21,6 +21,7 @@ from lambdas.bulk.segment import Segment
 from lambdas.model.errors import OwnershipError, RefusedRowError, ServiceError
 from lambdas.model.item import AttributeValue, Image
 from lambdas.model.row import OWNER, Attributes, RowKey, key_image, key_of
+from lambdas.model.spelling import spell
 from lambdas.pipeline.decode import Route
 from lambdas.pipeline.fold import Fold
 from lambdas.repair.compare import same, same_row
@@ -129,8 +130,8 @@ class PageOfItems:
         with self.failures.of(target):
             if any(found[key].get(OWNER, owner) != owner for key in rows.keys() & found.keys()):
                 raise OwnershipError(CLAIMED_TWICE)
-            puts: Any = {
-                key: row
+            puts = {
+                key: spell(row)
                 for key, row in rows.items()
                 if key not in found or not same_row(found[key], row)
             }

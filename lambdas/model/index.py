@@ -9,7 +9,7 @@ from zlib import crc32
 from lambdas.model.attribute import PK, Attribute, Spec, attributes, number
 from lambdas.model.errors import DeclarationError, RowError
 from lambdas.model.item import AttributeValue, encode
-from lambdas.model.size import PARTITION_LIMIT, SORT_LIMIT, check_key, fits
+from lambdas.model.size import PARTITION_LIMIT, SORT_LIMIT, check_key
 
 # All set by DynamoDB.
 INDEX_NAME = re.compile(r"[A-Za-z0-9_.-]{3,255}")
@@ -41,8 +41,8 @@ class Index:
     shards_were: int
     # What follows from the above, kept because every row asks for it.
     shard: Attribute | None = field(repr=False, compare=False)
-    # Name, type and greatest size of each key attribute that a view gives a row.
-    _places: tuple[tuple[str, str, int], ...] = field(repr=False, compare=False)
+    # Each key attribute that a view gives a row, and how long it may be if it is text.
+    _places: tuple[tuple[str, int], ...] = field(repr=False, compare=False)
 
     local: ClassVar[bool] = False
 
@@ -60,23 +60,15 @@ class Index:
         if isinstance(include, str):
             msg = f"index {name!r}: include is a list, as in include=[{include!r}]"
             raise DeclarationError(msg)
-        for one, value in {
-            "name": name,
-            "partition": attributes(partition),
-            "sort": attributes(sort),
-            "include": tuple(include),
-            "all_because": all_because,
-            "shards": shards,
-            "shards_were": shards_were,
-        }.items():
-            object.__setattr__(self, one, value)
-        object.__setattr__(self, "shard", self._shard())
+        self._set(name=name, partition=attributes(partition), sort=attributes(sort))
+        self._set(include=tuple(include), all_because=all_because)
+        self._set(shards=shards, shards_were=shards_were)
+        self._set(shard=self._shard())
         for problem in self._problems():
             msg = f"index {name!r}: {problem}"
             raise DeclarationError(msg)
-        limits = (PARTITION_LIMIT, SORT_LIMIT)
-        places = [(one.name, one.type, limits[one in self.sort]) for one in self.entry_key]
-        object.__setattr__(self, "_places", tuple(places))
+        texts = ((one.name, self._limit(one) * (one.type == "S")) for one in self.entry_key)
+        self._set(_places=tuple(texts))
 
     @staticmethod
     def from_shape(shape: Mapping[str, Any]) -> "Index":
@@ -153,9 +145,12 @@ class Index:
             msg = f"index {self.name!r} is keyed by ({names}); {len(values)} values were given"
             raise RowError(msg)
         keys: dict[str, AttributeValue] = {}
-        for (name, type_, limit), value in zip(self._places, values, strict=True):
-            plain = type_ == "S" and fits(value, limit)
-            keys[name] = {"S": value} if plain else self._key_value(name, type_, limit, value)
+        # Most need no closer look: text of a byte per character. Every row comes by here.
+        for (name, text_limit), value in zip(self._places, values):  # noqa: B905 - see above
+            if type(value) is str and 0 < len(value) <= text_limit and value.isascii():
+                keys[name] = {"S": value}
+            else:
+                keys[name] = self._key_value(name, value)
         return IndexEntry(self, keys)
 
     def shape(self) -> dict[str, Any]:
@@ -171,15 +166,20 @@ class Index:
             **({"local": True} if self.local else {}),
         }
 
-    def _key_value(self, name: str, type_: str, limit: int, value: object) -> AttributeValue:
-        encoded = encode(value)
-        if type_ not in encoded:
-            msg = (
-                f"index {self.name!r} declares {name!r} as {type_}; "
-                f"the view gave {next(iter(encoded))}"
-            )
+    def _set(self, **values: object) -> None:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def _limit(self, attribute: Attribute) -> int:
+        return SORT_LIMIT if attribute in self.sort else PARTITION_LIMIT
+
+    def _key_value(self, name: str, value: object) -> AttributeValue:
+        ((given, _),) = (encoded := encode(value)).items()
+        attribute = next(one for one in self.entry_key if one.name == name)
+        if (type_ := attribute.type) != given:
+            msg = f"index {self.name!r} declares {name!r} as {type_}; the view gave {given}"
             raise RowError(msg)
-        check_key(name, encoded, limit)
+        check_key(name, encoded, self._limit(attribute))
         return encoded
 
     def _shard_problems(self) -> Iterator[str]:

@@ -37,6 +37,41 @@ class Wire:
         return f"Wire(<{next(iter(self.value), 'empty')}>)"
 
 
+class Picked(Mapping[str, Wire]):
+    """Attributes of an item that pass through untouched; `|` adds others, which win."""
+
+    __slots__ = ("wire",)
+
+    def __init__(self, wire: dict[str, AttributeValue]) -> None:
+        self.wire = wire
+
+    def __getitem__(self, name: str) -> Wire:
+        """Give one of them."""
+        return Wire(self.wire[name])
+
+    def __iter__(self) -> Iterator[str]:
+        """Go over their names."""
+        return iter(self.wire)
+
+    def __len__(self) -> int:
+        """Count them."""
+        return len(self.wire)
+
+    def __or__(self, other: Mapping[str, Any]) -> "Mapping[str, Any]":
+        """Add others."""
+        if type(other) is Picked:
+            return Picked(self.wire | other.wire)
+        return {**self, **other}
+
+    def __ror__(self, other: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Be added to others."""
+        return {**other, **self}
+
+    def __repr__(self) -> str:
+        """Name the attributes and hide their values: a repr may end in a log."""
+        return f"Picked({', '.join(sorted(self.wire))})"
+
+
 class Item(Mapping[str, Any]):
     """One source item, or a map inside it, read attribute by attribute."""
 
@@ -47,9 +82,10 @@ class Item(Mapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         """Decode one attribute; an absent one sets the record aside with its name."""
-        value = self._image.get(name)
-        if value is None:
-            raise MissingAttributeError(name)
+        try:
+            value = self._image[name]
+        except KeyError:
+            raise MissingAttributeError(name) from None
         text = value.get("S")  # most are text
         return decode(value) if text is None else text
 
@@ -85,10 +121,10 @@ class Item(Mapping[str, Any]):
             raise MissingAttributeError(name)
         return Wire(value)
 
-    def pick(self, *names: str) -> dict[str, Wire]:
+    def pick(self, *names: str) -> Picked:
         """Hand the named attributes on as they are, leaving out those the item does not have."""
         image = self._image
-        return {name: Wire(image[name]) for name in names if name in image}
+        return Picked({name: image[name] for name in names if name in image})
 
     def whole(self) -> Wire:
         """Hand the whole item on as one map."""
@@ -102,7 +138,9 @@ DECODERS: dict[str, Callable[[Any], Any]] = {
     "NULL": lambda _: None,
     "B": b64decode,
     "M": Item,  # maps stay lazy
-    "L": lambda elements: [decode(element) for element in elements],
+    "L": lambda elements: [
+        Item(element["M"]) if "M" in element else decode(element) for element in elements
+    ],
     "SS": set,
     "NS": lambda elements: {Decimal(element) for element in elements},
     "BS": lambda elements: {b64decode(element) for element in elements},
@@ -172,7 +210,7 @@ def _encode_set(values: Iterable[Any]) -> AttributeValue:
     return {f"{kind}S": sorted(element[kind] for element in encoded)}
 
 
-# In this order: a bool is an int too, an Item is a Mapping too.
+# In this order: a bool is an int too, and Item and Picked are Mappings.
 ENCODERS: tuple[tuple[Any, Callable[[Any], AttributeValue]], ...] = (
     (Wire, lambda value: value.value),
     (str, lambda value: {"S": str.__str__(value)}),
@@ -181,6 +219,7 @@ ENCODERS: tuple[tuple[Any, Callable[[Any], AttributeValue]], ...] = (
     (type(None), lambda _: {"NULL": True}),
     (bytes | bytearray, lambda value: {"B": b64encode(value).decode()}),
     (Item, lambda value: value.whole().value),
+    (Picked, lambda value: {"M": value.wire}),
     (Mapping, lambda value: {"M": {str(name): encode(one) for name, one in value.items()}}),
     (list | tuple, lambda value: {"L": [encode(element) for element in value]}),
     (set | frozenset, _encode_set),
@@ -188,5 +227,5 @@ ENCODERS: tuple[tuple[Any, Callable[[Any], AttributeValue]], ...] = (
 # The same for what most values are: to look a type up is quicker than to try them in turn.
 QUICK_ENCODERS: dict[type, Callable[[Any], AttributeValue]] = {
     usual: next(encoder for kind, encoder in ENCODERS if issubclass(usual, kind))
-    for usual in (Wire, str, bool, int, Decimal, type(None), bytes, Item, dict, list, set)
+    for usual in (Wire, str, bool, int, Decimal, type(None), bytes, Item, Picked, dict, list, set)
 }

@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 from lambdas.model.attribute import PK, SK, Attribute
 from lambdas.model.errors import RowError
 from lambdas.model.index import Index, IndexEntry
-from lambdas.model.item import AttributeValue, Item, Wire, encode
-from lambdas.model.size import PARTITION_LIMIT, SORT_LIMIT, check_key, fits
+from lambdas.model.item import AttributeValue, Item, Picked, Wire, encode
+from lambdas.model.size import PARTITION_LIMIT, SORT_LIMIT, check_key
 
 VIEW_TABLE = "AdminViewTable"  # a deployment may put a prefix before it
 DATA = "data"
@@ -43,17 +43,16 @@ class Row:
 
         *owner* names its item, if it has a place in an index that is sharded by it.
         """
-        if not fits(self.pk, PARTITION_LIMIT):
-            _check_text(PK, self.pk, PARTITION_LIMIT)
-        if not fits(self.sk, SORT_LIMIT):
-            _check_text(SK, self.sk, SORT_LIMIT)
-        attributes: Attributes = {PK.name: {"S": self.pk}, SK.name: {"S": self.sk}}
+        pk, sk, data = self.pk, self.sk, self.data
+        # Most keys need no closer look: text of a byte per character. Every row comes by here.
+        if not (type(pk) is str and 0 < len(pk) <= PARTITION_LIMIT and pk.isascii()):
+            _check_text(PK, pk, PARTITION_LIMIT)
+        if not (type(sk) is str and 0 < len(sk) <= SORT_LIMIT and sk.isascii()):
+            _check_text(SK, sk, SORT_LIMIT)
+        attributes: Attributes = {"PK": {"S": pk}, "SK": {"S": sk}}
         for entry in self.indexes:
-            _place(attributes, entry)
-            if shard := entry.index.shard:
-                assert owner
-                attributes[shard.name] = {"N": str(entry.index.shard_of(owner()))}
-        attributes[DATA] = _document(self.data)
+            _place(attributes, entry, owner)
+        attributes[DATA] = {"M": data.wire} if type(data) is Picked else _document(data)
         return attributes
 
 
@@ -85,10 +84,21 @@ def _check_text(attribute: Attribute, value: object, limit: int) -> None:
     check_key(attribute.name, {"S": value}, limit)
 
 
-def _place(attributes: Attributes, entry: IndexEntry) -> None:
+def _place(attributes: Attributes, entry: IndexEntry, owner: Callable[[], str] | None) -> None:
     """Give a row its keys in one index."""
+    values = entry.values
+    if not attributes.keys().isdisjoint(values):
+        _check_shared(attributes, entry)
+    attributes.update(values)
+    if shard := entry.index.shard:
+        assert owner
+        attributes[shard.name] = {"N": str(entry.index.shard_of(owner()))}
+
+
+def _check_shared(attributes: Attributes, entry: IndexEntry) -> None:
+    """Refuse a second value for a key attribute that two indexes have in common."""
     for name, value in entry.values.items():
-        if attributes.setdefault(name, value) != value:
+        if attributes.get(name, value) != value:
             msg = (
                 f"index {entry.index.name!r} gives {name!r} a second value: "
                 "another index of this row is keyed by the same attribute"

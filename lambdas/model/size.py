@@ -2,24 +2,16 @@
 
 from base64 import b64decode
 from decimal import Decimal
-from json import JSONEncoder
 from typing import Final
 
 from lambdas.model.errors import RowError
 from lambdas.model.item import AttributeValue, Image
+from lambdas.model.spelling import spell
 
 # All in bytes.
 ROW_LIMIT: Final = 400 * 1024
 PARTITION_LIMIT: Final = 2048  # of a partition key
 SORT_LIMIT: Final = 1024  # of a sort key
-
-# A value in DynamoDB JSON -> its text, as it is sent.
-spell: Final = JSONEncoder(separators=(",", ":"), check_circular=False).encode
-
-
-def fits(value: object, limit: int) -> bool:
-    """Tell whether a key is text that needs no closer look, as most are: a byte per character."""
-    return type(value) is str and 0 < len(value) <= limit and value.isascii()
 
 
 def check_key(name: str, value: AttributeValue, limit: int) -> None:

@@ -6,7 +6,7 @@ from functools import partial
 
 from lambdas.model.errors import RowError
 from lambdas.model.item import Image, Item
-from lambdas.model.row import Attributes, RowKey
+from lambdas.model.row import Attributes, Row, RowKey
 from lambdas.model.size import check_size
 from lambdas.model.view import View
 from lambdas.pipeline.blame import blame
@@ -37,7 +37,7 @@ def derive(views: Iterable[View], image: Image | None, *, room: int | None) -> R
         try:
             if view.applies(item):
                 claimed = True
-                _add_rows(rows, view, item, partial(view.source.owner, image), room)
+                _add_rows(rows, view.derive(item), partial(view.source.owner, image), room)
         except MemoryError:
             raise  # not the record's fault
         except (Exception, SystemExit) as error:
@@ -47,15 +47,14 @@ def derive(views: Iterable[View], image: Image | None, *, room: int | None) -> R
 
 def _add_rows(
     rows: dict[RowKey, Attributes],
-    view: View,
-    item: Item,
+    derived: Iterable[Row],
     owner: Callable[[], str],
     room: int | None,
 ) -> None:
-    for row in view(item):
+    for row in derived:
         attributes = row.attributes(owner)
         if room is not None:
             check_size(attributes, room)
-        if rows.setdefault(row.key, attributes) is not attributes:
+        if rows.setdefault((row.pk, row.sk), attributes) is not attributes:
             msg = "two rows of one item have the same PK and SK"
             raise RowError(msg)

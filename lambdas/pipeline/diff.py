@@ -9,6 +9,8 @@ def diff(
     before: Mapping[RowKey, Attributes], after: Mapping[RowKey, Attributes]
 ) -> dict[RowKey, Attributes | None]:
     """Map each row that differs to its new attributes, or to None if it goes."""
+    if not before:
+        return {**after}
     changes: dict[RowKey, Attributes | None] = {
         key: attributes for key, attributes in after.items() if before.get(key) != attributes
     }

@@ -4,21 +4,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from lambdas.model.errors import OwnershipError
-from lambdas.model.row import Attributes, RowKey
-
-NO_TEXTS: Mapping[RowKey, str] = {}
+from lambdas.model.row import RowKey
 
 
 @dataclass(slots=True)
 class Write:
-    """The last word of a batch on one row: its attributes, or None to delete it."""
+    """The last word of a batch on one row."""
 
     key: RowKey
     owner: str
-    attributes: Attributes | None
+    row: bytes | None  # in JSON, as it is sent; None to delete it
     first: int  # position of the first record of the batch that has a say in this row
     last: int  # and of the last
-    text: str | None = None  # the attributes in JSON, where they have been spelled already
 
 
 class Fold:
@@ -33,21 +30,17 @@ class Fold:
     def __len__(self) -> int:
         return len(self._writes)
 
-    def add(
-        self,
-        position: int,
-        owner: str,
-        changes: Mapping[RowKey, Attributes | None],
-        texts: Mapping[RowKey, str] = NO_TEXTS,
-    ) -> None:
+    def add(self, position: int, owner: str, changes: Mapping[RowKey, bytes | None]) -> None:
         """Let one record overrule the earlier ones; all of its rows, or none."""
-        self._check_owner(owner, changes)
-        for key, attributes in changes.items():
-            write, text = self._writes.get(key), texts.get(key)
+        writes = self._writes
+        if not writes.keys().isdisjoint(changes):
+            self._check_owner(owner, changes)
+        for key, row in changes.items():
+            write = writes.get(key)
             if write is None:
-                self._writes[key] = Write(key, owner, attributes, position, position, text)
+                writes[key] = Write(key, owner, row, position, position)
             else:
-                write.attributes, write.text, write.last = attributes, text, position
+                write.row, write.last = row, position
 
     def is_anothers(self, key: RowKey, owner: str) -> bool:
         """Tell whether an item other than *owner* has a say in a row."""

@@ -7,7 +7,8 @@ from enum import Enum, auto
 from lambdas.model.errors import RecordError
 from lambdas.model.item import Image
 from lambdas.model.row import Attributes, RowKey
-from lambdas.model.size import ROW_LIMIT, row_size, spell
+from lambdas.model.size import ROW_LIMIT, row_size
+from lambdas.model.spelling import spell
 from lambdas.pipeline.decode import Change, Route, StreamRecord, decode, sequence_of, table_of
 from lambdas.pipeline.derive import NO_ROWS, Rows, derive
 from lambdas.pipeline.diff import diff
@@ -83,8 +84,8 @@ def _add(batch: Batch, position: int, change: Change) -> Fate:
     try:
         after = _derive_after(batch, change)
         changes = diff(before.rows, after.rows)
-        stamped, texts = _stamp(changes, change, batch.model) if changes else ({}, {})
-        batch.writes.add(position, change.owner, stamped, texts)
+        if changes:
+            batch.writes.add(position, change.owner, _spelled(changes, change, batch.model))
     except RecordError as error:
         # A repair may delete what a letter names: never a row that another item claims.
         touched = {*before.rows, *after.rows}
@@ -117,21 +118,22 @@ def _derive_after(batch: Batch, change: Change) -> Rows:
     return rows
 
 
-def _stamp(
+def _spelled(
     changes: dict[RowKey, Attributes | None], change: Change, model: str
-) -> tuple[dict[RowKey, Attributes | None], dict[RowKey, str]]:
-    """Give the rows to be put their provenance, and spell them, or raise a RecordError."""
+) -> dict[RowKey, bytes | None]:
+    """Spell the rows to be put, with their provenance, or raise a RecordError."""
     provenance = change.provenance(model)
-    stamped = {key: row and {**row, **provenance} for key, row in changes.items()}
-    end = f",{spell(provenance)[1:]}"  # the same for all rows of an item
+    end = b"," + spell(provenance)[1:]  # the same for all rows of an item
+    rows: dict[RowKey, bytes | None] = {}
     try:
-        texts = {key: spell(row)[:-1] + end for key, row in changes.items() if row}
-        suspect = any(len(text) > ROW_LIMIT for text in texts.values())
+        for key, row in changes.items():
+            rows[key] = spell(row)[:-1] + end if row else None
+        suspect = max(map(len, filter(None, rows.values())), default=0) > ROW_LIMIT
     except (RecursionError, TypeError, ValueError):
-        texts, suspect = {}, True
+        suspect = True
     if suspect:  # derived again, each row is looked at, and an error names its view
         derive(change.route.views, change.after, room=ROW_LIMIT - row_size(provenance))
-    return stamped, texts
+    return rows
 
 
 def sequence_at(records: Sequence[StreamRecord], position: int) -> str:

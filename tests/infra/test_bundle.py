@@ -12,7 +12,7 @@ import pytest
 from infra import bundle as bundling
 from infra.bundle import PACKAGE, BundleError
 
-CODE = {"lambdas", "aws_lambda_powertools", "jmespath", "typing_extensions.py"}
+CODE = {"lambdas", "aws_lambda_powertools", "jmespath", "orjson", "typing_extensions.py"}
 IMPORT_EVERYTHING = """
 import sys
 from importlib import import_module
@@ -61,6 +61,12 @@ def built() -> Path:
 
 def test_the_bundle_holds_our_package_and_its_dependencies_and_nothing_else(built: Path) -> None:
     assert code_in(built) == CODE
+
+
+def test_what_is_compiled_is_for_the_machine_that_lambda_has(built: Path) -> None:
+    assert {path.name for path in built.glob("**/*.so*")} == {
+        "orjson.cpython-313-aarch64-linux-gnu.so"
+    }
 
 
 def test_our_package_is_bundled_module_by_module(built: Path) -> None:

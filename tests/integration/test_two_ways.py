@@ -13,6 +13,7 @@ from lambdas.aws.writers import DirectWriter, PlainWriter, Writer
 from lambdas.model import KeyCondition
 from lambdas.model.row import VIEW_TABLE, Attributes, key_of
 from lambdas.pipeline.fold import Write
+from tests.fakes import a_put, a_write
 
 BLOB = b64encode(b"\x00\xff").decode()
 DATA: dict[str, Any] = {
@@ -37,7 +38,7 @@ def writes() -> list[Write]:
     made = []
     for n in range(60):
         row: Attributes = {"PK": {"S": "P"}, "SK": {"S": f"{n}"}, "data": {"M": DATA}}
-        made.append(Write(("P", f"{n}"), "o", None if n % 7 == 0 else row, n, n))
+        made.append(a_write(("P", f"{n}"), None if n % 7 == 0 else row, n))
     return made
 
 
@@ -59,28 +60,24 @@ def test_both_ways_leave_the_same_table(cloud: LocalCloud, engine: Engine) -> No
     assert isinstance(cloud.runtime.view._writer, DirectWriter), "as it is deployed"
     tables = []
     for writer in (PlainWriter(cloud.clients.dynamodb), writer_to(engine)):
-        every = [Write(("P", f"{n}"), "o", row("P", n), n, n) for n in range(60)]
+        every = [a_put(n, older={"S": "x"}) for n in range(60)]
         assert len(write(writer, every).written) == 60
         outcome = write(writer, writes())
         assert (len(outcome.written), outcome.trouble) == (60, set())
         tables.append({key_of(row): unordered({"M": row}) for row in cloud.rows()})
-        write(writer, [Write(("P", f"{n}"), "o", None, n, n) for n in range(60)])
+        write(writer, [a_write(("P", f"{n}"), None, n) for n in range(60)])
         assert cloud.rows() == []
     plain, direct = tables
     assert plain == direct
     assert len(direct) == 51
 
 
-def row(pk: str, n: int) -> dict[str, Any]:
-    return {"PK": {"S": pk}, "SK": {"S": f"{n}"}, "older": {"S": "x"}}
-
-
 def test_a_row_that_the_engine_refuses_is_refused_alone_both_ways(
     cloud: LocalCloud, engine: Engine
 ) -> None:
     for writer in (PlainWriter(cloud.clients.dynamodb), writer_to(engine)):
-        given = [Write(("P", f"{n}"), "o", row("P", n), n, n) for n in range(30)]
-        given[7].attributes = {**row("P", 7), "bad": {"N": "not a number"}}
+        given = [a_put(n) for n in range(30)]
+        given[7] = a_put(7, bad={"N": "not a number"})
         outcome = write(writer, given)
         assert [(one.key, code) for one, code in outcome.refused] == [
             (("P", "7"), "ValidationException")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from logging import getLogger
 from typing import Any
 
-from lambdas.aws import owned_rows, view_table
+from lambdas.aws import owned_rows, view_table, writers
 from lambdas.aws.deadline import Deadline
 from lambdas.bulk import backfill as backfilling
 from lambdas.bulk import sweep, worker
@@ -131,7 +131,7 @@ def _simulated(fibers: Fibers) -> Iterator[None]:
 
     stand_ins: list[tuple[Any, str, Any]] = [
         (Deadline, "after", after),
-        (view_table, "together", fibers.together),
+        (writers, "together", fibers.together),
         (backfilling, "together", fibers.together),
         (sweep, "together", fibers.together),
         (replayer, "together", fibers.together),

@@ -12,7 +12,7 @@ from lambdas.aws.owned_rows import OwnedRows
 from lambdas.aws.progress_table import ProgressTable
 from lambdas.aws.runtime import Runtime
 from lambdas.aws.scan import Page, owners_only
-from lambdas.aws.view_table import ViewTable
+from lambdas.aws.writers import Call, PlainWriter, Result
 from lambdas.bulk.backfill import PageOfItems
 from lambdas.bulk.segment import Record
 from lambdas.bulk.sweep import PageOfRows, Sweep
@@ -26,6 +26,7 @@ from lambdas.repair.replay.errands import Errands
 from lambdas.repair.replay.letters import RecordLetter
 from lambdas.repair.target import Target
 from lambdas.sync import sync
+from tests.fakes import key_of
 from tests.simulator.queue import Queue
 
 Plant = Callable[[pytest.MonkeyPatch], None]
@@ -213,14 +214,17 @@ def sweep_by_a_look(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def unprocessed_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Send unprocessed items a second time, and take that for done."""
-    send = ViewTable._send
+    send = PlainWriter._send
 
-    def send_twice(self: ViewTable, writes: Sequence[Write]) -> Sequence[Write]:
-        if left := send(self, writes):
-            send(self, left)
-        return ()
+    def send_twice(self: PlainWriter, table: str, until: Deadline, call: Call) -> Result:
+        left = send(self, table, until, call)
+        if isinstance(left, list) and left:
+            keys = {key_of(request) for request in left}
+            send(self, table, until, [write for write in call if write.key in keys])
+            return []
+        return left
 
-    monkeypatch.setattr(ViewTable, "_send", send_twice)
+    monkeypatch.setattr(PlainWriter, "_send", send_twice)
 
 
 def checkpoint_after(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -235,10 +239,9 @@ def checkpoint_after(monkeypatch: pytest.MonkeyPatch) -> None:
 def first_write_wins(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the first instead of the last write to a row."""
 
-    def add(self: Fold, position: int, owner: str, changes: Any, texts: Any) -> None:
-        for key, attributes in changes.items():
-            write = Write(key, owner, attributes, position, position, texts.get(key))
-            self._writes.setdefault(key, write)
+    def add(self: Fold, position: int, owner: str, changes: Any) -> None:
+        for key, row in changes.items():
+            self._writes.setdefault(key, Write(key, owner, row, position, position))
 
     monkeypatch.setattr(Fold, "add", add)
 

@@ -17,10 +17,9 @@ from bench.streams import ITEM_BYTES, NEUTRAL, ORDINARY, PAYLOAD, Load, largest_
 from bench.techniques import TECHNIQUES
 from bench.units import Table, replay, table_before
 from bench.ways import TABLE, WAYS, connect, environment, is_ambient
-from lambdas.api import reader_of
+from lambdas.api import reader
 from lambdas.asking.asker import Asker
 from lambdas.aws.clients import dynamodb_client
-from lambdas.aws.runtime import read_settings
 from lambdas.aws.view_reader import ViewReader
 from lambdas.model.item import Item
 from lambdas.model.row import PROVENANCE, key_of
@@ -135,7 +134,7 @@ def test_a_stream_takes_the_calls_that_its_rows_need(
 
 def test_asking_by_hand_finds_the_same_rows(there: Endpoint) -> None:
     assert there.url
-    asker = Asker(questions(), ViewReader(reader_of(read_settings()), TABLE))
+    asker = Asker(questions(), ViewReader(reader(), TABLE))
     for name, ask in plain_questions(dynamodb_client()).items():
         rows = [one.row for one in asker.ask(name, limit=ROWS, **QUESTIONS[name]).rows]
         assert rows == ask()

@@ -7,6 +7,7 @@ which way it went.
 import json
 import sys
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from types import FrameType
 from typing import Any
 
@@ -32,10 +33,11 @@ class Counted(Direct):
     def __init__(self) -> None:
         self.bodies: list[bytes] = []
 
-    def call(self, operation: str, body: bytes) -> dict[str, Any]:
+    def calls(self, operation: str, bodies: Iterable[bytes], _: Deadline) -> Iterator[Any]:
         assert operation == "BatchWriteItem"
-        self.bodies.append(body)
-        return {}
+        for one in bodies:
+            self.bodies.append(one)
+            yield {}
 
 
 def prepared(records: list[Any]) -> Batch:

@@ -53,7 +53,7 @@ def test_connections_are_kept_and_a_closed_one_is_not_used_again() -> None:
         direct.call("BatchWriteItem", b"{}")
         direct.call("BatchWriteItem", b"{}")
         assert server.connections == 1
-        assert select.select([direct._idle[0].sock], [], [], 20)[0], "the close has arrived"
+        assert select.select([direct._idle[0]._socket], [], [], 20)[0], "the close has arrived"
         direct.call("BatchWriteItem", b"{}")
         assert (server.connections, len(direct._idle)) == (2, 1)
 
@@ -80,10 +80,10 @@ def test_when_one_kept_connection_is_silent_none_of_them_is_used_again() -> None
         view = ViewTable(DirectWriter(direct), TABLE, NO_WAIT)
         assert len(view.write(writes(50), until=Deadline.after(60)).written) == 50
         assert len(direct._idle) == 2
-        for connection in direct._idle:
-            connection.sock.settimeout(HASTY[1])
+        direct._timeouts = HASTY
         error_of(DirectWriter(direct))
         assert len(direct._idle) == 0
+        direct._timeouts = PATIENT
         direct.call("BatchWriteItem", b"{}")
         assert server.connections == 3
 

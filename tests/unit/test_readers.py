@@ -44,11 +44,11 @@ class Halving(Direct):
     """A straight way to a table that leaves half of the keys unprocessed."""
 
     def __init__(self) -> None:
-        self.calls = 0
+        self.made = 0
 
     def call(self, operation: str, body: bytes) -> dict[str, Any]:
         assert operation == "BatchGetItem"
-        self.calls += 1
+        self.made += 1
         keys = json.loads(body)["RequestItems"][TABLE]["Keys"]
         half = len(keys) // 2
         left = {TABLE: {"Keys": keys[:half]}} if half else {}
@@ -60,4 +60,4 @@ def test_rows_that_are_left_unprocessed_are_read_again_until_all_are_there() -> 
     keys = [("P", str(number)) for number in range(120)]
     found = ViewReader(DirectReader(way), TABLE, NO_WAIT).get(keys, until=Deadline.after(60))
     assert sorted(found) == sorted(keys)
-    assert way.calls == 7 + 5  # a hundred and twenty, each halved to the last
+    assert way.made == 7 + 5  # a hundred and twenty, each halved to the last

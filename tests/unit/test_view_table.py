@@ -19,14 +19,19 @@ from lambdas.aws.view_table import BATCH_LIMIT, ViewTable
 from lambdas.aws.wire import for_boto3, from_boto3
 from lambdas.aws.writers import PlainWriter
 from lambdas.pipeline.fold import Write
-from tests.fakes import NETWORK_DOWN, NO_WAIT, TABLE, FakeDynamoDB, refusal
+from tests.fakes import (
+    NETWORK_DOWN,
+    NO_WAIT,
+    TABLE,
+    FakeDynamoDB,
+    a_put,
+    a_write,
+    refusal,
+)
 
 
 def puts(count: int, start: int = 0) -> list[Write]:
-    return [
-        Write(("P", f"{n}"), "o", {"PK": {"S": "P"}, "SK": {"S": f"{n}"}}, n, n)
-        for n in range(start, start + count)
-    ]
+    return [a_put(n) for n in range(start, start + count)]
 
 
 def table(dynamodb: Any, backoff: Backoff = NO_WAIT) -> ViewTable:
@@ -48,7 +53,7 @@ def test_writes_go_out_in_calls_of_twenty_five(count: int) -> None:
 def test_a_deletion_removes_its_row() -> None:
     dynamodb = FakeDynamoDB()
     table(dynamodb).write(puts(2), until=Deadline.after(SOON))
-    table(dynamodb).write([Write(("P", "0"), "o", None, 0, 0)], until=Deadline.after(SOON))
+    table(dynamodb).write([a_write(("P", "0"), None)], until=Deadline.after(SOON))
     assert list(dynamodb.rows) == [("P", "1")]
 
 
@@ -132,8 +137,7 @@ def test_a_row_that_botocore_itself_refuses_is_refused_alone() -> None:
     client = boto3.client(
         "dynamodb", region_name="us-east-1", aws_access_key_id="x", aws_secret_access_key="x"
     )
-    good, bad = puts(2)
-    bad.attributes = {"PK": {"S": "P"}, "SK": {"S": 5}}
+    good, bad = a_put(0), a_put(1, odd={"S": 5})
     with Stubber(client) as stub:
         stub.add_response("batch_write_item", {})
         stub.add_response("batch_write_item", {})  # never used: the bad row is not sent
@@ -146,9 +150,7 @@ def test_a_row_that_botocore_itself_refuses_is_refused_alone() -> None:
 def test_a_row_that_cannot_be_put_into_a_request_is_refused_alone(value: dict[str, Any]) -> None:
     dynamodb = FakeDynamoDB()
     writes = puts(5)
-    attributes = writes[3].attributes
-    assert attributes
-    attributes |= {"data": {"M": {"blob": {"B": BLOB}, "odd": value}}}
+    writes[3] = a_put(3, data={"M": {"blob": {"B": BLOB}, "odd": value}})
     outcome = table(dynamodb).write(writes, until=Deadline.after(SOON))
     assert [(write.key[1], code) for write, code in outcome.refused] == [
         ("3", "UnsendableRowError")

@@ -3,6 +3,7 @@
 import json
 import os
 from base64 import b64encode
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,12 +18,15 @@ from lambdas.api import api
 from lambdas.aws import runtime as runtimes
 from lambdas.aws.deadline import Deadline
 from lambdas.aws.readers import DirectReader, PlainReader
-from lambdas.aws.view_table import ViewTable
+from lambdas.aws.together import chunks
+from lambdas.aws.view_table import Again, Outcome, _succeed
 from lambdas.aws.way import Keys, Way, straight
 from lambdas.aws.writers import DirectWriter, PlainWriter, body
 from lambdas.pipeline.fold import Write
 from tests.direct_lab import session
-from tests.fakes import NO_WAIT, TABLE
+from tests.direct_lab import straight as way_to
+from tests.fakes import TABLE, a_put, a_write
+from tests.faulty import Faulty
 
 texts = st.text(st.characters(exclude_categories=()))  # lone surrogates too
 numbers = st.decimals(allow_nan=False, allow_infinity=False).map(str)
@@ -50,16 +54,15 @@ values = st.recursive(
 @st.composite
 def some_writes(draw: st.DrawFn) -> list[Write]:
     keys = draw(st.lists(st.tuples(texts, texts), min_size=1, max_size=6, unique=True))
-    return [draw(a_write(key, place)) for place, key in enumerate(keys)]
+    return [draw(some_write(key, place)) for place, key in enumerate(keys)]
 
 
 @st.composite
-def a_write(draw: st.DrawFn, key: tuple[str, str], place: int) -> Write:
+def some_write(draw: st.DrawFn, key: tuple[str, str], place: int) -> Write:
     more = draw(st.none() | st.dictionaries(texts, values, max_size=4))
     pk, sk = key
     row = None if more is None else {**more, "PK": {"S": pk}, "SK": {"S": sk}}
-    spelled = json.dumps(row) if row and draw(st.booleans()) else None
-    return Write(key, "o", row, place, place, spelled)
+    return a_write(key, row, place)
 
 
 class Recorded:
@@ -84,19 +87,20 @@ class Answering:
         self.left = left
         self.bodies: list[Any] = []
 
-    def call(self, operation: str, text: bytes) -> Any:
+    def calls(self, operation: str, bodies: Iterable[bytes], _: Deadline) -> Iterator[Any]:
         assert operation == "BatchWriteItem"
-        self.bodies.append(json.loads(text))
-        return {"UnprocessedItems": self.left} if self.left is not None else {}
+        for text in bodies:
+            self.bodies.append(json.loads(text))
+            yield {"UnprocessedItems": self.left} if self.left is not None else {}
 
 
 @given(some_writes())
 def test_both_ways_send_the_same(writes: list[Write]) -> None:
     plain, direct = Recorded(), Answering()
-    assert not PlainWriter(cast("Any", plain)).send(TABLE, writes)
-    assert not DirectWriter(cast("Any", direct)).send(TABLE, writes)
-    assert plain.bodies == direct.bodies
-    assert body(TABLE, writes).isascii()
+    calls, until = [*chunks(writes, 2)], Deadline.after(60)
+    assert PlainWriter(cast("Any", plain)).send(TABLE, calls, until) == [[]] * len(calls)
+    assert DirectWriter(cast("Any", direct)).send(TABLE, calls, until) == [[]] * len(calls)
+    assert sorted(map(repr, plain.bodies)) == sorted(map(repr, direct.bodies))
 
 
 @given(some_writes(), st.data())
@@ -109,31 +113,26 @@ def test_both_ways_understand_what_is_left(writes: list[Write], data: st.DataObj
         PlainWriter(cast("Any", Recorded(left))),
         DirectWriter(cast("Any", Answering(left))),
     ):
-        view = ViewTable(writer, TABLE, NO_WAIT)
-        assert {write.key for write in view._send(writes)} == expected
+        (unprocessed,) = writer.send(TABLE, [writes], Deadline.after(60))
+        outcome, again = Outcome(), Again()
+        _succeed(writes, cast("Any", unprocessed), outcome, again)
+        assert {write.key for write in again.later} == expected
+        assert {write.key for write in (*again.later, *outcome.written)} == {w.key for w in writes}
 
 
 def test_what_is_spelled_already_is_sent_as_it_is() -> None:
-    spelled = '{"PK": {"S": "P"},  "SK": {"S": "\\u00e9"}}'
-    write = Write(("P", "é"), "o", json.loads(spelled), 0, 0, spelled)
-    assert spelled.encode() in body(TABLE, [write])
+    spelled = b'{"PK": {"S": "P"},  "SK": {"S": "\\u00e9"}}'
+    assert spelled in body(TABLE, [Write(("P", "é"), "o", spelled, 0, 0)])
 
 
-@pytest.mark.parametrize("value", [{"B": b"bytes"}, {"S": object()}])
-def test_a_row_that_is_no_json_is_refused_alone(value: Any) -> None:
-    writes = [
-        Write(("P", f"{n}"), "o", {"PK": {"S": "P"}, "SK": {"S": f"{n}"}}, n, n) for n in range(5)
-    ]
-    attributes = writes[3].attributes
-    assert attributes
-    attributes["odd"] = value
-    direct = Answering()
-    view = ViewTable(DirectWriter(cast("Any", direct)), TABLE, NO_WAIT)
-    outcome = view.write(writes, until=Deadline.after(30))
-    assert [(write.key[1], code) for write, code in outcome.refused] == [
-        ("3", "UnsendableRowError")
-    ]
-    assert len(outcome.written) == 4
+def test_past_its_deadline_no_call_is_begun_either_way() -> None:
+    over, calls = Deadline.after(-1), [[a_put(0)], [a_put(1)]]
+    recorded = Recorded()
+    assert PlainWriter(cast("Any", recorded)).send(TABLE, calls, over) == [None, None]
+    assert recorded.bodies == []
+    with Faulty() as server:
+        assert DirectWriter(way_to(server.url)).send(TABLE, calls, over) == [None, None]
+        assert server.connections == 0
 
 
 LAMBDA = {
@@ -152,7 +151,7 @@ LAMBDA = {
 
 
 def test_in_lambda_the_way_is_straight() -> None:
-    assert straight(LAMBDA, tracing=False) == Way(
+    assert straight(LAMBDA) == Way(
         "https://dynamodb.eu-west-1.amazonaws.com", "eu-west-1", Keys("access", "secret", "token")
     )
 
@@ -183,29 +182,29 @@ def test_in_lambda_the_way_is_straight() -> None:
     ],
 )
 def test_what_only_botocore_understands_is_left_to_it(said: dict[str, str]) -> None:
-    assert straight(LAMBDA | said, tracing=False) is None
+    assert straight(LAMBDA | said) is None
 
 
 @pytest.mark.parametrize("name", ["config", "credentials"])
 def test_profiles_that_an_image_carries_are_left_to_botocore(name: str, tmp_path: Path) -> None:
     at_home = LAMBDA | {"HOME": str(tmp_path)}
-    assert straight(at_home, tracing=False)
+    assert straight(at_home)
     (tmp_path / ".aws").mkdir()
     (tmp_path / ".aws" / name).touch()
-    assert straight(at_home, tracing=False) is None
+    assert straight(at_home) is None
 
 
 def test_what_x_ray_must_see_goes_through_boto3() -> None:
-    assert straight(LAMBDA, tracing=True) is None
+    assert straight(LAMBDA | {"ADMINVIEW_TRACING": "true"}) is None
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:8000", "https://[::1]:1/", "http://localhost"])
 def test_an_endpoint_may_be_named(url: str) -> None:
-    way = straight(LAMBDA | {"AWS_ENDPOINT_URL": url}, tracing=False)
+    way = straight(LAMBDA | {"AWS_ENDPOINT_URL": url})
     assert way
     assert way.url == url
     both = {"AWS_ENDPOINT_URL": "http://other", "AWS_ENDPOINT_URL_DYNAMODB": url}
-    assert straight(LAMBDA | both, tracing=False) == way
+    assert straight(LAMBDA | both) == way
 
 
 def test_dynamodb_is_where_botocore_finds_it_in_every_region_of_every_partition() -> None:
@@ -213,7 +212,7 @@ def test_dynamodb_is_where_botocore_finds_it_in_every_region_of_every_partition(
     straightly = 0
     for partition in session().get_available_partitions():
         for region in session().get_available_regions("dynamodb", partition):
-            way = straight(LAMBDA | {"AWS_DEFAULT_REGION": region}, tracing=False)
+            way = straight(LAMBDA | {"AWS_DEFAULT_REGION": region})
             if way:
                 straightly += 1
                 found: Any = resolver.construct_endpoint("dynamodb", region)

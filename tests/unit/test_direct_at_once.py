@@ -1,0 +1,165 @@
+"""Calls that are under way at once: each has its own answer, and none outlives the batch."""
+
+import socket
+import threading
+from collections.abc import Iterator
+from itertools import islice
+
+import pytest
+from botocore.exceptions import BotoCoreError, ReadTimeoutError
+
+from lambdas.aws.connection import AN_INSTANT, Connection
+from lambdas.aws.deadline import Deadline
+from lambdas.aws.direct import AT_ONCE, Direct
+from tests.direct_lab import HASTY, straight
+from tests.faulty import Faulty, Request, answer, healthy, refuse, refusing, reset, say, wait
+
+SOON = Deadline(1.0, lambda: 0.0)  # which never comes
+OPERATION = "BatchWriteItem"
+
+
+def numbered(count: int) -> Iterator[bytes]:
+    return (b'{"n": %d}' % n for n in range(count))
+
+
+def echo(request: Request) -> object:
+    return answer(200, request.body)(request)
+
+
+def test_each_call_gets_its_own_answer() -> None:
+    with Faulty([echo] * 100) as server:
+        told = [*straight(server.url).calls(OPERATION, numbered(100), SOON)]
+    assert told == [{"n": n} for n in range(100)]
+
+
+def test_as_many_calls_as_allowed_are_under_way_at_once_and_no_more() -> None:
+    crowd, asked = threading.Barrier(AT_ONCE, timeout=20), [0]
+
+    def meet(request: Request) -> object:
+        crowd.wait()
+        return healthy(request)
+
+    def bodies() -> Iterator[bytes]:
+        for body in numbered(2 * AT_ONCE):
+            asked[0] += 1
+            yield body
+
+    with Faulty([meet for _ in range(2 * AT_ONCE)]) as server:
+        direct = straight(server.url)
+        told = direct.calls(OPERATION, bodies(), SOON)
+        next(told)
+        assert asked[0] <= AT_ONCE + 1, "a body is made when there is a place for it"
+        assert len([*told]) == 2 * AT_ONCE - 1
+        assert server.connections == len(direct._idle) == AT_ONCE
+
+
+def test_an_answer_that_has_come_is_read_before_another_connection_is_made(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def wait_for_news(connection: Connection) -> bool:
+        # While a call is under way its answer comes; nothing comes while none is.
+        return bool(connection._poll.poll(200))
+
+    monkeypatch.setattr(Connection, "has_news", property(wait_for_news))
+    with Faulty() as server:
+        assert len([*straight(server.url).calls(OPERATION, numbered(5), SOON)]) == 5
+        assert server.connections == 1
+
+
+def test_one_that_fails_fails_alone() -> None:
+    with Faulty([healthy, refuse("ValidationException"), reset, healthy, say(b"what?")]) as server:
+        direct = straight(server.url)
+        told: list[object] = []
+        for body in numbered(5):  # one after the other, for the faults come in turn
+            told += direct.calls(OPERATION, [body], SOON)
+    kinds = [type(one).__name__ for one in told]
+    assert kinds == [
+        "dict",
+        "ClientError",
+        "ConnectionClosedError",
+        "dict",
+        "ConnectionClosedError",
+    ]
+
+
+def test_calls_that_are_silent_together_are_waited_for_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    waited: list[float] = []
+    read = Connection._read
+
+    def note(connection: Connection) -> bytes:
+        try:
+            return read(connection)
+        except TimeoutError:
+            waited.append(connection._socket.gettimeout() or 0)
+            raise
+
+    monkeypatch.setattr(Connection, "_read", note)
+    with Faulty([wait] * 8) as server:
+        told = [*straight(server.url, HASTY).calls(OPERATION, numbered(8), SOON)]
+    assert [type(one) for one in told] == [ReadTimeoutError] * 8
+    assert sum(waited) <= HASTY[1] + 8 * AN_INSTANT
+
+
+def test_who_cannot_be_reached_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[object] = []
+    connect = socket.create_connection
+
+    def note(*given: object) -> socket.socket:
+        tried.append(given)
+        return connect(*given)  # type: ignore[arg-type]  # what it was given
+
+    monkeypatch.setattr("socket.create_connection", note)
+    told = [*straight(refusing()).calls(OPERATION, numbered(50), SOON)]
+    assert len(told) == 50
+    assert all(isinstance(one, BotoCoreError) for one in told)
+    assert len(tried) == 1
+
+
+def test_what_is_not_begun_in_time_is_not_begun() -> None:
+    now = [0.0]
+    until = Deadline(3.0, lambda: now[0])
+
+    def bodies() -> Iterator[bytes]:
+        for body in numbered(5):
+            now[0] += 1.0
+            yield body
+
+    with Faulty() as server:
+        told = [*straight(server.url).calls(OPERATION, bodies(), until)]
+        assert len(server.requests) == 2
+    assert [one is None for one in told] == [False, False, True, True, True]
+
+
+@pytest.mark.parametrize("taken", [0, 1, 3])
+def test_none_is_under_way_when_whoever_asked_goes_away(taken: int) -> None:
+    answered = threading.Semaphore(0)
+
+    def slowly(request: Request) -> object:
+        request.server.over.wait(0.05)
+        going_on = echo(request)
+        answered.release()
+        return going_on
+
+    with Faulty([slowly] * 6) as server:
+        direct = straight(server.url)
+        told = direct.calls(OPERATION, numbered(5), SOON)
+        assert [*islice(told, taken)] == [{"n": n} for n in range(taken)]
+        began = len(server.requests)
+        told.close()  # type: ignore[attr-defined]  # it is a generator
+        assert all(answered.acquire(timeout=20) for _ in range(began))
+        assert direct.call(OPERATION, b'{"n": 9}') == {"n": 9}, "not an older answer"
+
+
+def test_when_a_body_cannot_be_made_what_was_begun_is_waited_for() -> None:
+    def bodies() -> Iterator[bytes]:
+        yield b'{"n": 0}'
+        raise MemoryError
+
+    with Faulty([echo]) as server:
+        direct: Direct = straight(server.url)
+        with pytest.raises(MemoryError):
+            [*direct.calls(OPERATION, bodies(), SOON)]
+        assert len(direct._idle) == len(server.requests) == 1
+        assert direct.call(OPERATION, b"{}") == {"UnprocessedItems": {}}
