@@ -14,9 +14,10 @@ from bench.report import number, table
 from bench.streams import Load
 from cli.bulk import Shift
 from cli.engines import dynamodb_local_engine
-from cli.local_cloud import LocalCloud
+from cli.local_cloud import LocalCloud, straight_to
 from cli.stopping import Stop
 from lambdas.aws.budget import Budget
+from lambdas.aws.direct_client import DirectClient
 from lambdas.aws.metered import Metered
 from lambdas.aws.runtime import Clients
 from lambdas.aws.together import chunks
@@ -84,7 +85,7 @@ def empty(client: Any) -> None:
 
 def backfill(cloud: LocalCloud) -> int:
     """Backfill all orders, as the command does."""
-    clients = Clients(cloud.engine.dynamodb(), cloud.clients.sqs)
+    clients = Clients(client_of(cloud), cloud.clients.sqs)
     metered = Metered(clients.dynamodb, Budget(), Budget())
     bulk = make_bulk(cloud.registry, cloud.settings, clients, metered)
     outcome = Shift(bulk, bulk.run(BACKFILL, orders.name), Stop(), tolerated=0).work(SEGMENTS)
@@ -92,10 +93,15 @@ def backfill(cloud: LocalCloud) -> int:
     return outcome.counts["items"]
 
 
+def client_of(cloud: LocalCloud) -> Any:
+    """Reach the tables as the deployed functions do."""
+    return DirectClient(straight_to(cloud.engine), cloud.engine.dynamodb)
+
+
 def verify(cloud: LocalCloud) -> int:
     """Verify the whole view, as the command does."""
     settings = cloud.settings
-    verifier = make_verifier(cloud.registry, settings, cloud.engine.dynamodb())
+    verifier = make_verifier(cloud.registry, settings, client_of(cloud))
     place = verifier.reader.place(settings.view_table, until=verifier.deadline())
     scope = Scope(settings.view_table, settings.model, segments=SEGMENTS, place=place)
     run = verifier.begin(scope)

@@ -3,6 +3,7 @@
 from bench.model import registry
 from bench.ways import Handle
 from bench.ways.adminview import handler_of
+from lambdas.aws.clients import dynamodb_client
 from lambdas.aws.observability import Observability
 from lambdas.aws.runtime import Clients, make_runtime, read_settings
 
@@ -11,4 +12,4 @@ def connect() -> Handle:
     """Make the handler."""
     settings = read_settings()
     observer = Observability(service=settings.service)
-    return handler_of(make_runtime(registry(), settings, Clients(), observer))
+    return handler_of(make_runtime(registry(), settings, Clients(dynamodb_client()), observer))

@@ -7,16 +7,16 @@ it is put back here.
 
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
-from json import dumps
 from typing import Any
 
 from lambdas.model.row import Attributes
+from lambdas.model.spelling import spell
 
 
 def for_boto3(attributes: Attributes) -> Attributes:
     """Turn base64 text into bytes, where there is any."""
-    text = dumps(attributes)  # far quicker than to look at every value in Python
-    if '"B": ' not in text and '"BS": ' not in text:
+    text = spell(attributes)  # far quicker than to look at every value in Python
+    if b'"B":' not in text and b'"BS":' not in text:
         return attributes
     return {name: _convert(value, _bytes) for name, value in attributes.items()}
 
@@ -31,7 +31,7 @@ def from_boto3(attributes: Mapping[str, Any]) -> Attributes:
 def _is_json(attributes: dict[str, Any]) -> bool:
     """Tell whether there are neither bytes nor empty maps, of which some have no type."""
     try:
-        return "{}" not in dumps(attributes)  # quicker than to look at every value in Python
+        return b"{}" not in spell(attributes)  # quicker than to look at every value in Python
     except TypeError:  # bytes
         return False
 
@@ -40,8 +40,9 @@ def _bytes(content: str) -> bytes:
     return b64decode(content, validate=True)
 
 
-def _text(content: bytes) -> str:
-    return b64encode(content).decode()
+def _text(content: bytes | str) -> str:
+    # It is text already in what was read straight.
+    return content if isinstance(content, str) else b64encode(content).decode()
 
 
 def _convert(value: dict[str, Any], change: Callable[[Any], Any]) -> dict[str, Any]:

@@ -1,0 +1,108 @@
+"""Who works with a boto3 client can be given the straight way instead, and finds the same."""
+
+import json
+from typing import Any, cast
+
+import pytest
+from botocore.exceptions import ClientError
+from botocore.serialize import create_serializer
+from hypothesis import given
+
+from lambdas.aws.direct_client import STRAIGHT, DirectClient
+from lambdas.aws.retry import code_of
+from lambdas.aws.wire import for_boto3, from_boto3
+from tests.direct_lab import session, straight
+from tests.fakes import TABLE
+from tests.faulty import Faulty, answer, refuse
+from tests.unit.test_writers import blobs, values
+
+
+def no_client() -> Any:
+    pytest.fail("boto3 is not needed")
+
+
+class Sent:
+    """A straight way that sends nothing."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, Any]] = []
+
+    def call(self, operation: str, body: bytes) -> Any:
+        self.asked.append((operation, json.loads(body)))
+        return {}
+
+
+def spelled_by_botocore(operation: str, asked: dict[str, Any]) -> Any:
+    model = session()._session.get_service_model("dynamodb").operation_model(operation)
+    return json.loads(create_serializer("json").serialize_to_request(asked, model)["body"])
+
+
+def arguments(item: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Say what each call is asked with, as our modules ask."""
+    one = {"TableName": TABLE}
+    values = {":v": item["v"]}
+    return {
+        "batch_get_item": {"RequestItems": {TABLE: {"Keys": [item], "ConsistentRead": True}}},
+        "batch_write_item": {"RequestItems": {TABLE: [{"PutRequest": {"Item": item}}]}},
+        "delete_item": {**one, "Key": item, "ExpressionAttributeValues": values},
+        "get_item": {**one, "Key": item, "ConsistentRead": True},
+        "put_item": {**one, "Item": item, "ExpressionAttributeValues": values},
+        "query": {**one, "ExclusiveStartKey": item, "ExpressionAttributeValues": values},
+        "scan": {**one, "Segment": 0, "TotalSegments": 1, "ExclusiveStartKey": item},
+        "update_item": {**one, "Key": item, "ExpressionAttributeValues": values},
+    }
+
+
+@given(value=values, blob=blobs)
+def test_every_call_is_spelled_as_botocore_spells_it(value: Any, blob: str) -> None:
+    item = for_boto3({"v": value, "b": {"B": blob}, "d": {"L": [{"BS": [blob]}]}})
+    sent = Sent()
+    client: Any = DirectClient(cast("Any", sent), no_client)
+    every = arguments(item)
+    assert every.keys() == STRAIGHT.keys()
+    for name, asked in every.items():
+        getattr(client, name)(**asked)
+        assert sent.asked.pop() == (STRAIGHT[name], spelled_by_botocore(STRAIGHT[name], asked))
+
+
+@given(value=values)
+def test_what_comes_back_needs_no_other_look(value: Any) -> None:
+    content = json.dumps({"Item": {"v": value}})
+    told = json.loads(content)["Item"]
+    assert from_boto3(told) == {"v": value}
+
+
+def test_answers_and_errors_are_those_of_a_client() -> None:
+    item = {"PK": {"S": "P"}, "blob": {"B": "AP8="}}
+    with Faulty([answer(200, json.dumps({"Item": item})), refuse("ThrottlingException")]) as server:
+        client: Any = DirectClient(straight(server.url), no_client)
+        assert client.get_item(TableName=TABLE, Key={}) == {"Item": item}
+        with pytest.raises(ClientError) as caught:
+            client.get_item(TableName=TABLE, Key={})
+    assert code_of(caught.value) == "ThrottlingException"
+
+
+def test_all_else_is_left_to_one_client() -> None:
+    class Client:
+        """A client that can describe."""
+
+        made = 0
+
+        def __init__(self) -> None:
+            Client.made += 1
+
+        def describe_table(self, **asked: Any) -> Any:
+            return asked
+
+    client: Any = DirectClient(cast("Any", Sent()), cast("Any", Client))
+    for _ in range(2):
+        assert client.describe_table(TableName=TABLE) == {"TableName": TABLE}
+    assert Client.made == 1
+
+
+def test_what_is_no_json_is_refused_before_anything_is_sent() -> None:
+    sent = Sent()
+    client: Any = DirectClient(cast("Any", sent), no_client)
+    with pytest.raises(TypeError):
+        client.put_item(TableName=TABLE, Item={"v": {"S": object()}})
+    assert sent.asked == []
