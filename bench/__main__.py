@@ -18,10 +18,11 @@ from bench.endpoint import Endpoint, endpoint
 from bench.figures import goals, ratios
 from bench.measure import Progress, count, machine, start_cold, time_part, weigh
 from bench.picture import picture
-from bench.plan import OURS, quick_plan, whole_plan
+from bench.plan import OURS, lean_plan, quick_plan, whole_plan
 from bench.report import report
 from bench.streams import Load
 from bench.ways import WAYS
+from bench.ways.rows import LEAN, SETTING
 
 ENOUGH: Final = 150  # seconds: what is not timed by then is timed only once, to end in five minutes
 RESULTS: Final = Path(__file__).parent / "results"
@@ -45,6 +46,13 @@ def measure(there: Endpoint, found: dict[str, Any], *, quick: bool) -> None:
         for part in quick_plan() if quick else whole_plan():
             tell(f"{part.title}, {part.rounds} rounds")
             time_part(there, workers, part, found, late=lambda: progress.seconds > ENOUGH)
+    lean = lean_plan(records=20) if quick else lean_plan()
+    with crew(there, {run.way: run for run in lean.runs}, **{SETTING: LEAN}) as workers:
+        tell(f"{lean.title}, {lean.rounds} rounds")
+        there.answer_after(0)
+        for run in () if quick else lean.runs:
+            workers[run.way].run(run.load)  # to warm up
+        time_part(there, workers, lean, found, late=lambda: False)
     tell("cold starts")
     start_cold(there, ["usual", OURS] if quick else [*WAYS, "untraced"], 1 if quick else 5, found)
     if not quick:

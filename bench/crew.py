@@ -35,15 +35,15 @@ class Worker:
         return took
 
 
-def _environment(there: Endpoint) -> dict[str, str]:
+def _environment(there: Endpoint, **more: str) -> dict[str, str]:
     """Let a way find what it would find in Lambda: no settings of whoever runs this."""
     own = {name: value for name, value in os.environ.items() if not is_ambient(name)}
-    return {**own, "HOME": os.devnull, **environment(there.url)}
+    return {**own, "HOME": os.devnull, **environment(there.url), **more}
 
 
 @contextmanager
-def crew(there: Endpoint, ways: Iterable[str]) -> Iterator[dict[str, Worker]]:
-    """Start the workers, and end them."""
+def crew(there: Endpoint, ways: Iterable[str], **more: str) -> Iterator[dict[str, Worker]]:
+    """Start the workers, with *more* in their environment, and end them."""
     with ExitStack() as stack:
         workers = {}
         for way in ways:
@@ -52,7 +52,7 @@ def crew(there: Endpoint, ways: Iterable[str]) -> Iterator[dict[str, Worker]]:
                     [sys.executable, "-m", "bench.worker", way],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
-                    env=_environment(there),
+                    env=_environment(there, **more),
                     start_new_session=True,  # whoever stops us wants to see what was measured
                     text=True,
                 )

@@ -16,8 +16,11 @@ from bench.endpoint import Endpoint
 from bench.plan import STREAMS, Part, Run
 from bench.streams import Load, largest_batch
 from bench.units import replay, table_before
+from bench.ways import pseudo_code
+from bench.ways.rows import wire_rows_of
 
 STAMPED: Final = {"plain", "adminview", "floor"}  # the ways whose rows say where they come from
+OTHER_ROWS: Final = {"pseudo_code": pseudo_code.rows_of}
 OWNER: Final = "Owner"
 
 
@@ -61,7 +64,9 @@ def count(
             there.keep()
             worker.run(wanted)
             bodies, sent = there.bodies(), there.take()
-            units = replay(bodies, table_before(wanted, stamped=way in STAMPED))
+            rows_of = OTHER_ROWS.get(way, wire_rows_of)
+            before = table_before(wanted, stamped=way in STAMPED, rows_of=rows_of)
+            units = replay(bodies, before)
             of_owner = units.indexes.get(OWNER, 0)
             raw = {**sent, "units": units.total, "units without owner": units.total - of_owner}
             counted[way] = {name: value * 1000 / records for name, value in raw.items()}

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 
+from bench.ways.rows import SHOWN, SHOWN_BESIDE, SHOWN_OF_LINE
 from lambdas.model import Index, Item, Registry, Row, Source, view
 
 OPEN = frozenset({"PENDING", "PAID", "SHIPPED"})
@@ -19,7 +20,7 @@ def order(item: Item) -> Iterator[Row]:
     yield Row(
         f"USER#{item['userId']}",
         f"ORDER#{item['orderId']}",
-        data=item.pick("orderId", "status", "total", "createdAt"),
+        data=item.pick(*SHOWN),
         indexes=[by_status(f"ORDER#STATUS#{status}", f"CREATED_AT#{item['createdAt']}")]
         if status in OPEN
         else [],
@@ -28,7 +29,7 @@ def order(item: Item) -> Iterator[Row]:
         yield Row(
             f"ORDER#{item['orderId']}",
             f"PRODUCT#{line['productId']}",
-            data=item.pick("status") | line.pick("quantity", "price"),
+            data=item.pick(*SHOWN_BESIDE) | line.pick(*SHOWN_OF_LINE),
             indexes=[by_product(f"PRODUCT#{line['productId']}", f"USER#{item['userId']}")],
         )
 

@@ -1,6 +1,6 @@
 """What DynamoDB would charge for the calls that were sent: replayed on rows kept in memory."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias
 
 from bench.model import orders, registry
@@ -11,9 +11,10 @@ from lambdas.model.write_units import Units, write_units
 
 Table: TypeAlias = dict[RowKey, Attributes]
 Body: TypeAlias = dict[str, Any]
+RowsOf: TypeAlias = Callable[[Any], Iterable[Attributes]]
 
 
-def table_before(load: Load, *, stamped: bool) -> Table:
+def table_before(load: Load, *, stamped: bool, rows_of: RowsOf = wire_rows_of) -> Table:
     """Make the view as it is when the stream begins: with the rows of all orders before it.
 
     Only AdminView's rows are *stamped* with where they come from.
@@ -26,7 +27,7 @@ def table_before(load: Load, *, stamped: bool) -> Table:
             owner = orders.owner(change["Keys"])
             if "OldImage" in change and owner not in seen:
                 stamp = provenance(owner, "0" * 12, 0, "0" * 16) if stamped else {}
-                for row in wire_rows_of(change["OldImage"]):
+                for row in rows_of(change["OldImage"]):
                     rows[key_of(row)] = {**row, **stamp}
             seen.add(owner)
     return rows

@@ -4,13 +4,12 @@ import json
 from statistics import median
 from typing import Any, Final
 
-from bench.asking.model import ROWS, SHARDS
+from bench.asking.model import BY_HAND, OURS, OVER_BOTO3, ROWS, SHARDS
 from bench.crew import run_module
 from bench.endpoint import Endpoint
 from bench.report import number, table
 
 MODULE: Final = "bench.asking.worker"
-OURS, BY_HAND = "adminview", "boto3"
 TOLD: Final = {
     "one-partition": "of one partition",
     "eight-shards": f"of {SHARDS} shards, merged",
@@ -43,7 +42,11 @@ def lines(found: dict[str, Any]) -> list[str]:
     head = [f"a page of {ROWS} rows, in ms", "p50", "p99", "CPU"]
     rows = []
     for name in found:
-        for way, which in ((OURS, "AdminView"), (BY_HAND, "a boto3 client")):
+        for way, which in (
+            (OURS, "AdminView's API"),
+            (OVER_BOTO3, "AdminView over boto3"),
+            (BY_HAND, "a boto3 client"),
+        ):
             took = [
                 number(1000 * found[name][way][what], 2) for what in ("p50", "p99", "processor")
             ]

@@ -15,6 +15,8 @@ from bench.ways.rows import SHOWN
 from lambdas.model import AccessPattern, Index, Registry
 from lambdas.model.row import Attributes, provenance
 
+# As the API asks, as a laptop does, and without us.
+OURS, OVER_BOTO3, BY_HAND = "adminview", "over boto3", "boto3"
 ROWS, SHARDS = 50, 8  # of a page, and of the sharded index
 USER, STATUS = "user-00001", "PENDING"
 SHARD: Final = re.compile(rb'"N": ?"(\d)"')  # the only number that any of the questions names

@@ -10,12 +10,13 @@ from functools import partial
 from time import perf_counter, process_time
 from typing import Any
 
-from bench.asking.model import QUESTIONS, ROWS, registry
+from bench.asking.model import BY_HAND, OURS, OVER_BOTO3, QUESTIONS, ROWS, registry
 from bench.asking.plain import plain_questions
 from bench.ways import TABLE
 from lambdas.api import reader
 from lambdas.asking.asker import AnsweredRow, Asker
 from lambdas.aws.clients import dynamodb_client
+from lambdas.aws.readers import PlainReader
 from lambdas.aws.view_reader import ViewReader
 
 WARM_UP = 5
@@ -24,13 +25,16 @@ WARM_UP = 5
 def ask_in_turn(times: int) -> dict[str, dict[str, list[list[float]]]]:
     """Ask each question both ways, one after the other, so that noise meets both."""
     client = dynamodb_client()
-    asker = Asker(registry(), ViewReader(reader(), TABLE))
+    straight, over_boto3 = (
+        Asker(registry(), ViewReader(one, TABLE)) for one in (reader(), PlainReader(client))
+    )
     plain = plain_questions(client)
     took: dict[str, dict[str, list[list[float]]]] = {}
     for name, parameters in QUESTIONS.items():
         ways: dict[str, Callable[[], Any]] = {
-            "adminview": partial(_rows, asker, name, parameters),
-            "boto3": plain[name],
+            OURS: partial(_rows, straight, name, parameters),
+            OVER_BOTO3: partial(_rows, over_boto3, name, parameters),
+            BY_HAND: plain[name],
         }
         for ask in ways.values():
             assert [len(ask()) for _ in range(WARM_UP)] == [ROWS] * WARM_UP

@@ -1,8 +1,8 @@
 """The ways to write the same program: stream records of orders in, rows of the view out.
 
 Each module has `connect()`, which gives the handler. As in Lambda, where DynamoDB is and what the
-table is called comes from the environment. The rows are those of `bench/model.py`; a test holds
-that all ways leave the same table.
+table is called comes from the environment. The rows are those of `bench/model.py`, but for the
+pseudo-code's, which are its own; a test holds that all others leave the same table.
 """
 
 from collections.abc import Callable
@@ -52,7 +52,9 @@ def environment(url: str) -> dict[str, str]:
 
 def is_ambient(name: str) -> bool:
     """Tell whether a variable of a developer's own could lead a way elsewhere."""
-    return name.upper().startswith(("AWS_", "POWERTOOLS_", "ADMINVIEW_")) or name.upper() in {
+    return name.upper().startswith(
+        ("AWS_", "POWERTOOLS_", "ADMINVIEW_", "BENCH_")
+    ) or name.upper() in {
         "HTTP_PROXY",
         "HTTPS_PROXY",
         "ALL_PROXY",

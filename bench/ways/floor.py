@@ -1,14 +1,15 @@
-"""The floor: plain Python that makes the same requests as AdminView, over one bare socket.
+"""The floor: plain Python and orjson make the same requests as AdminView, over one bare socket.
 
 It signs nothing, checks nothing, asks for nothing again and waits for each answer. No program
 could be used like that; it says what of the time belongs to Python and JSON themselves.
 """
 
-import json
 import os
 import socket
 from typing import Any
 from urllib.parse import urlsplit
+
+import orjson
 
 from bench.ways import Event, Handle
 from bench.ways.rows import wire_rows_of
@@ -20,18 +21,19 @@ MODEL = {"S": "0123456789abcdef"}  # as long as a fingerprint
 def connect() -> Handle:
     """Make the handler."""
     url = urlsplit(os.environ["AWS_ENDPOINT_URL_DYNAMODB"])
-    head = (
+    text = (
         f"POST / HTTP/1.1\r\nHost: {url.netloc}\r\nX-Amz-Target: DynamoDB_20120810.BatchWriteItem"
         "\r\nContent-Type: application/x-amz-json-1.0\r\nContent-Length: %d\r\n\r\n"
     )
+    head = text.encode()
     table = os.environ["ADMINVIEW_TABLE"]
 
     def handle(event: Event) -> None:
         requests = requests_of(event)
         with socket.create_connection((url.hostname, url.port)) as connection:
             for start in range(0, len(requests), CALL):
-                body = json.dumps({"RequestItems": {table: requests[start : start + CALL]}})
-                connection.sendall((head % len(body) + body).encode())
+                body = orjson.dumps({"RequestItems": {table: requests[start : start + CALL]}})
+                connection.sendall(head % len(body) + body)
                 answer = b""
                 while not answer.endswith(b'{"UnprocessedItems":{}}'):
                     answer += connection.recv(65536)

@@ -13,7 +13,7 @@ from pynamodb.attributes import (
 from pynamodb.models import Model
 
 from bench.ways import Event, Handle
-from bench.ways.rows import OPEN
+from bench.ways.rows import OPEN, SHOWN, SHOWN_BESIDE, SHOWN_OF_LINE
 
 
 class Address(MapAttribute[str, Any]):
@@ -106,12 +106,7 @@ def connect() -> Handle:
 
 def rows_of(order: Order) -> list[ViewRow]:
     """Derive the rows of an order."""
-    data = {
-        "orderId": order.orderId,
-        "status": order.status,
-        "total": order.total,
-        "createdAt": order.createdAt,
-    }
+    data = {name: getattr(order, name) for name in SHOWN}
     shown = ViewRow(f"USER#{order.userId}", f"ORDER#{order.orderId}", data=data)
     if order.status in OPEN:
         shown.GSI1_PK = f"ORDER#STATUS#{order.status}"
@@ -122,7 +117,8 @@ def rows_of(order: Order) -> list[ViewRow]:
             f"PRODUCT#{line.productId}",
             GSI2_PK=f"PRODUCT#{line.productId}",
             GSI2_SK=f"USER#{order.userId}",
-            data={"status": order.status, "quantity": line.quantity, "price": line.price},
+            data={name: getattr(order, name) for name in SHOWN_BESIDE}
+            | {name: getattr(line, name) for name in SHOWN_OF_LINE},
         )
         for line in order.lines
     ]

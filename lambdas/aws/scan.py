@@ -13,7 +13,7 @@ from lambdas.aws.budget import Budget
 from lambdas.aws.deadline import Deadline
 from lambdas.aws.retry import Backoff, persist
 from lambdas.aws.together import chunks
-from lambdas.aws.wire import for_boto3, from_boto3
+from lambdas.aws.wire import all_from_boto3, for_boto3, from_boto3
 from lambdas.model.attribute import PK, SK
 from lambdas.model.item import AttributeValue
 from lambdas.model.row import OWNER, Attributes
@@ -77,8 +77,8 @@ class BulkReader:
         page = persist(call, f"scan {table}", self._backoff, until())
         self.budget.spend(page.get("ConsumedCapacity", {}).get("CapacityUnits", 0))
         last = page.get("LastEvaluatedKey")
-        items = [from_boto3(item) for item in page["Items"]]
-        return Page(items, page["ScannedCount"], from_boto3(last) if last else None)
+        items: Any = page["Items"]
+        return Page(all_from_boto3(items), page["ScannedCount"], from_boto3(last) if last else None)
 
     def get(
         self,
@@ -122,7 +122,7 @@ class BulkReader:
         self.budget.spend(sum(one.get("CapacityUnits", 0) for one in spent))
         found = answer.get("Responses", {}).get(table, [])
         left = answer.get("UnprocessedKeys", {}).get(table, {}).get("Keys", [])
-        return [from_boto3(item) for item in found], left
+        return all_from_boto3(found), left
 
     def _page_limit(self) -> int:
         """Let a page take no more than about a second of the budget."""

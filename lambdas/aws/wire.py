@@ -28,7 +28,12 @@ def from_boto3(attributes: Mapping[str, Any]) -> Attributes:
     return {name: _convert(value, _text) for name, value in attributes.items()}
 
 
-def _is_json(attributes: dict[str, Any]) -> bool:
+def all_from_boto3(items: list[Any]) -> list[Attributes]:
+    """Do the same with many: most often none of them needs it, and that is seen at one look."""
+    return items if _is_json(items) else [from_boto3(item) for item in items]
+
+
+def _is_json(attributes: dict[str, Any] | list[Any]) -> bool:
     """Tell whether there are neither bytes nor empty maps, of which some have no type."""
     try:
         return b"{}" not in spell(attributes)  # quicker than to look at every value in Python

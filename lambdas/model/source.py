@@ -1,7 +1,7 @@
 """A source: a DynamoDB table whose stream is followed."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from lambdas.model.attribute import Attribute, Spec, attributes
@@ -11,6 +11,7 @@ from lambdas.model.item import AttributeValue, Image
 TABLE_NAME = re.compile(r"[A-Za-z0-9_.-]{3,255}")  # set by DynamoDB
 UNKNOWN = "unknown"  # stands for the source where none is known: in metrics, and in verifications
 OWNER_LIMIT = 2048  # bytes: the owner is a partition key of the owner index
+LONGEST_CHARACTER = 4  # bytes, in UTF-8
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -20,6 +21,8 @@ class Source:
     name: str
     partition_key: Attribute
     sort_key: Attribute | None
+    # The attributes that identify an item, kept because every record asks for them.
+    key: tuple[Attribute, ...] = field(repr=False, compare=False)
 
     def __init__(self, name: str, partition_key: Spec, sort_key: Spec | None = None) -> None:
         if not TABLE_NAME.fullmatch(name):
@@ -41,18 +44,15 @@ class Source:
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "partition_key", keys[0][0])
         object.__setattr__(self, "sort_key", keys[1][0] if keys[1:] else None)
-
-    @property
-    def key(self) -> tuple[Attribute, ...]:
-        """The attributes that identify an item."""
-        return (self.partition_key, self.sort_key) if self.sort_key else (self.partition_key,)
+        object.__setattr__(self, "key", tuple(one for key in keys for one in key))
 
     def key_of(self, image: Image) -> dict[str, AttributeValue]:
         """Take an item's key out of *image*, in the order and with the types declared."""
         key = {attribute.name: image.get(attribute.name, {}) for attribute in self.key}
         for attribute in self.key:
-            if key[attribute.name].keys() != {attribute.type}:
-                found = next(iter(key[attribute.name]), "missing")
+            value = key[attribute.name]
+            if len(value) != 1 or attribute.type not in value:
+                found = next(iter(value), "missing")
                 msg = (
                     f"source {self.name!r} declares key attribute {attribute.name!r} "
                     f"as {attribute.type}; in the record it is {found}"
@@ -66,9 +66,9 @@ class Source:
 
     def owner_of(self, key: dict[str, AttributeValue]) -> str:
         """Name the item that has a key, in the order and with the types declared."""
-        values = [value for typed in key.values() for value in typed.values()]
-        owner = "/".join([self.name, *(_escape(value) for value in values)])
-        if len(owner.encode()) > OWNER_LIMIT:
+        values = [_escape(value) for typed in key.values() for value in typed.values()]
+        owner = "/".join([self.name, *values])
+        if len(owner) > OWNER_LIMIT // LONGEST_CHARACTER and len(owner.encode()) > OWNER_LIMIT:
             msg = (
                 f"an item of source {self.name!r} has a key too long to be an owner: "
                 f"with the source's name it may take {OWNER_LIMIT} bytes"

@@ -93,15 +93,8 @@ def _read(record: StreamRecord, route: Route) -> Change:
         )
         raise UnreadableRecordError(msg)
     key = route.source.key_of(change["Keys"])
-    return Change(
-        route=route,
-        key=key,
-        owner=route.source.owner_of(key),
-        before=before,
-        after=after,
-        sequence=str(change["SequenceNumber"]),
-        at=_time(change.get("ApproximateCreationDateTime", 0)),
-    )
+    sequence, at = str(change["SequenceNumber"]), change.get("ApproximateCreationDateTime", 0)
+    return Change(route, key, route.source.owner_of(key), before, after, sequence, _time(at))
 
 
 def _time(seconds: float) -> float:

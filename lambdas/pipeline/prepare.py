@@ -34,7 +34,7 @@ class Batch:
     writes: Fold = field(default_factory=Fold)
     letters: list[Letter] = field(default_factory=list)
     fates: list[Fate] = field(default_factory=list)
-    # Owner -> the last image of its item, and the rows of that: the next change begins with it.
+    # Owner -> the last image of an item that changes again, and its rows: what that begins with.
     derived: dict[str, tuple[Image, Rows]] = field(default_factory=dict, repr=False)
     newest: float = 0.0  # when the newest change was made
     source: str = ""
@@ -54,18 +54,25 @@ class Batch:
 def prepare(records: Sequence[StreamRecord], routes: Mapping[str, Route], model: str) -> Batch:
     """Work out a batch. One bad record ends in a letter and harms no other."""
     batch = Batch(records, model)
-    for position, record in enumerate(records):
-        try:
-            change = decode(record, routes)
-        except RecordError as error:
-            batch.set_aside(position, None, error, ())
-            batch.fates.append(Fate.SET_ASIDE)
-            batch.source = batch.source or _source_of(record, routes)
+    decoded = [_decoded(record, routes) for record in records]
+    last = {one.owner: position for position, one in enumerate(decoded) if isinstance(one, Change)}
+    for position, one in enumerate(decoded):
+        if isinstance(one, Change):
+            batch.newest = max(batch.newest, one.at)
+            batch.source = one.route.source.name
+            batch.fates.append(_add(batch, position, one, again=last[one.owner] > position))
         else:
-            batch.newest = max(batch.newest, change.at)
-            batch.source = change.route.source.name
-            batch.fates.append(_add(batch, position, change))
+            batch.set_aside(position, None, one, ())
+            batch.fates.append(Fate.SET_ASIDE)
+            batch.source = batch.source or _source_of(records[position], routes)
     return batch
+
+
+def _decoded(record: StreamRecord, routes: Mapping[str, Route]) -> Change | RecordError:
+    try:
+        return decode(record, routes)
+    except RecordError as error:
+        return error
 
 
 def _source_of(record: StreamRecord, routes: Mapping[str, Route]) -> str:
@@ -77,12 +84,14 @@ def _source_of(record: StreamRecord, routes: Mapping[str, Route]) -> str:
     return route.source.name if route else ""
 
 
-def _add(batch: Batch, position: int, change: Change) -> Fate:
-    """Add one change to the batch."""
+def _add(batch: Batch, position: int, change: Change, *, again: bool) -> Fate:
+    """Add one change to the batch; its item may change *again*."""
     before, unreadable = _derive_before(batch, change)
     after = NO_ROWS
     try:
-        after = _derive_after(batch, change)
+        after = derive(change.route.views, change.after, room=None)
+        if again and change.after is not None:
+            batch.derived[change.owner] = (change.after, after)
         changes = diff(before.rows, after.rows)
         if changes:
             batch.writes.add(position, change.owner, _spelled(changes, change, batch.model))
@@ -109,13 +118,6 @@ def _derive_before(batch: Batch, change: Change) -> tuple[Rows, RecordError | No
         return derive(change.route.views, change.before, room=None), None
     except RecordError as error:
         return NO_ROWS, error
-
-
-def _derive_after(batch: Batch, change: Change) -> Rows:
-    rows = derive(change.route.views, change.after, room=None)
-    if change.after is not None:
-        batch.derived[change.owner] = (change.after, rows)
-    return rows
 
 
 def _spelled(

@@ -1,6 +1,5 @@
 """The counts of a batch. They add up."""
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -30,13 +29,13 @@ class Tally:
     @classmethod
     def of(cls, fates: Sequence[Fate], checkpoint: int, **more: Any) -> "Tally":
         """Count the records before *checkpoint* by their fate, and the others as returned."""
-        counts = Counter(fates[:checkpoint])
+        done = fates[:checkpoint]
         return cls(
             records=len(fates),
-            written=counts[Fate.WRITTEN],
-            unchanged=counts[Fate.UNCHANGED],
-            unclaimed=counts[Fate.UNCLAIMED],
-            set_aside=counts[Fate.SET_ASIDE],
+            written=done.count(Fate.WRITTEN),
+            unchanged=done.count(Fate.UNCHANGED),
+            unclaimed=done.count(Fate.UNCLAIMED),
+            set_aside=done.count(Fate.SET_ASIDE),
             returned=len(fates) - checkpoint,
             **more,
         )

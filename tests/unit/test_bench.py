@@ -11,18 +11,21 @@ import pytest
 from bench.asking.model import QUESTIONS, ROWS
 from bench.asking.model import registry as questions
 from bench.asking.plain import plain_questions
+from bench.crew import crew
 from bench.endpoint import Endpoint, endpoint
+from bench.measure import OTHER_ROWS
 from bench.model import order, orders
 from bench.streams import ITEM_BYTES, NEUTRAL, ORDINARY, PAYLOAD, Load, largest_batch, record_of
 from bench.techniques import TECHNIQUES
-from bench.units import Table, replay, table_before
+from bench.units import RowsOf, Table, replay, table_before
 from bench.ways import TABLE, WAYS, connect, environment, is_ambient
+from bench.ways.rows import LEAN, SETTING, wire_rows_of
 from lambdas.api import reader
 from lambdas.asking.asker import Asker
 from lambdas.aws.clients import dynamodb_client
 from lambdas.aws.view_reader import ViewReader
 from lambdas.model.item import Item
-from lambdas.model.row import PROVENANCE, key_of
+from lambdas.model.row import PROVENANCE, Attributes, key_of
 from lambdas.model.size import row_size
 from lambdas.repair.compare import canonical
 
@@ -62,12 +65,16 @@ def shown(table: Table) -> Table:
     }
 
 
-def table_after(events: list[Any]) -> Table:
-    """Derive the rows of all orders as the stream leaves them, with the model itself."""
+def by_the_model(image: Any) -> list[Attributes]:
+    """Derive the rows of an order with the model itself."""
+    return [row.attributes() for row in order(Item(image))]
+
+
+def table_after(events: list[Any], rows_of: RowsOf = by_the_model) -> Table:
+    """Derive the rows of all orders as the stream leaves them."""
     changes = [record["dynamodb"] for event in events for record in event["Records"]]
     last = {orders.owner(change["Keys"]): change.get("NewImage") for change in changes}
-    rows = [row for image in last.values() if image for row in order(Item(image))]
-    return shown({row.key: row.attributes() for row in rows})
+    return shown({key_of(row): row for image in last.values() if image for row in rows_of(image)})
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -75,9 +82,10 @@ def table_after(events: list[Any]) -> Table:
 def test_every_way_leaves_the_same_table(way: str, stream: str, there: Endpoint) -> None:
     load = STREAMS[stream]
     events = list(load.batches())
-    table = table_before(load, stamped=False)
+    table = table_before(load, stamped=False, rows_of=OTHER_ROWS.get(way, wire_rows_of))
     replay(sent(way, events, there), table)
-    assert shown(table) == table_after(events)
+    assert shown(table) == table_after(events, OTHER_ROWS.get(way, by_the_model))
+    assert {*OTHER_ROWS} == {"pseudo_code"}
 
 
 @pytest.mark.parametrize("way", [*WAYS, "untraced"])
@@ -93,7 +101,8 @@ def test_every_way_follows_an_order_that_comes_changes_goes_and_comes_again(
         records = [record_of(place, *step) for place, step in enumerate(steps[:length])]
         table: Table = {}
         replay(sent(way, [{"Records": records}], there), table)
-        assert shown(table) == table_after([{"Records": records}]), length
+        expected = table_after([{"Records": records}], OTHER_ROWS.get(way, by_the_model))
+        assert shown(table) == expected, length
 
 
 @pytest.mark.parametrize("name", TECHNIQUES)
@@ -139,6 +148,25 @@ def test_asking_by_hand_finds_the_same_rows(there: Endpoint) -> None:
         rows = [one.row for one in asker.ask(name, limit=ROWS, **QUESTIONS[name]).rows]
         assert rows == ask()
         assert len({key_of(row) for row in rows}) == ROWS
+
+
+def test_rows_that_show_little_are_the_same_rows_with_less_in_them(there: Endpoint) -> None:
+    (event,) = Load(30).batches()
+    rows: dict[str, Table] = {}
+    for size in ("", LEAN):
+        there.keep()
+        with crew(there, ["adminview", "batch_writer"], **{SETTING: size}) as workers:
+            for worker in workers.values():
+                worker.run(Load(30))
+        table: Table = {}
+        replay(there.bodies(), table)
+        rows[size] = shown(table)
+    assert rows[""] == shown({**rows[""], **table_after([event])}), "as they are without a word"
+    for key, row in rows[LEAN].items():
+        whole = rows[""][key]
+        assert {**row, "data": None} == {**whole, "data": None}
+        assert row["data"]["M"].items() <= whole["data"]["M"].items()
+        assert len(row["data"]["M"]) == (4 if key[0].startswith("USER#") else 3)
 
 
 def test_streams_are_what_their_description_says() -> None:
