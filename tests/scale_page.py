@@ -1,17 +1,30 @@
 """The parts of docs/scale.md that are reckoned: `python -m tests.scale_page` writes them anew."""
 
+import json
 import shlex
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from typer.testing import CliRunner
 
+from bench.figures import timed
+from bench.plan import LATENCY, OURS
+from bench.report import described, number
 from cli.costing.growth import figures, growth, limits
 from cli.costing.prices import Prices
 from cli.main import app
 from tests.shop import registry
 
-PAGE = Path(__file__).parents[1] / "docs" / "scale.md"
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "scale.md"
+KEPT = ROOT / "bench" / "results" / "latest.json"
+ROWS: Mapping[str, dict[str, Any]] = {
+    "1": {"fan_out": 1},
+    "3": {},
+    "8": {"fan_out": 8},
+    "3, with 35 % repeated changes, a quarter of the changes in no row": {"stream": "ordinary"},
+}
 PLAIN = {"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"}
 
 
@@ -25,7 +38,27 @@ def session(text: str) -> str:
     return f"{fence}\n{command}\n{printed.rstrip()}\n```"
 
 
+def measured() -> str:
+    """Show what the kept run took, as far as this page reckons with it."""
+    found = json.loads(KEPT.read_text())
+    about, at_8_ms = found["machine"], {"latency": LATENCY}
+    lines = [
+        f"On {about['date']}, on one of {described(about)}, with `python -m bench`:",
+        "",
+        f"| rows of an item | processor time | elapsed | elapsed, {LATENCY} ms a call | calls |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for told, where in ROWS.items():
+        took = [timed(found, OURS, what, **where) for what in ("processor", "seconds")]
+        took.append(timed(found, OURS, "seconds", **where, **at_8_ms))
+        calls = timed(found, OURS, "calls", **where)
+        cells = " | ".join(f"{number(one, 3)} s" for one in took)
+        lines.append(f"| {told} | {cells} | {number(calls)} |")
+    return "\n".join(lines)
+
+
 PARTS: Mapping[str, Callable[[str], str]] = {
+    "measured": lambda _: measured(),
     "figures": lambda _: figures(),
     "growth": lambda _: growth(registry(), Prices()),
     "limits": lambda _: limits(registry()),

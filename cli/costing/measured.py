@@ -7,13 +7,12 @@ from dataclasses import dataclass
 class Figures:
     """Processor time of one whole core, in seconds, and the wait for an answer."""
 
-    per_record: float = 0.00005  # to decode it, and to find what differs
-    per_row: float = 0.00006  # to derive, to send and to hear of it
+    per_record: float = 0.000011  # to decode it, and to find what differs
+    per_row: float = 0.000013  # to derive, to send and to hear of it
     per_call: float = 0.008  # seconds of waiting: DynamoDB's and the network's
 
 
 FIGURES = Figures()
-# Powertools' batch processor and data classes, and `Table.put_item` for each row: 6.5 s of a core
-# for 1,000 records with three rows each, in the same run. How that divides is from a shorter one,
-# with one, three and eight rows: rough.
-USUAL_FIGURES = Figures(per_record=0.0002, per_row=0.0021)
+# Powertools' batch processor and data classes, and `Table.put_item` for each row: 3.3 s of a core
+# for 1,000 records with three rows each, in the same run. How that divides is rough.
+USUAL_FIGURES = Figures(per_record=0.0002, per_row=0.001)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from cli.costing.measured import FIGURES, USUAL_FIGURES, Figures
-from lambdas.aws.together import AT_ONCE
+from lambdas.aws.direct import AT_ONCE
 from lambdas.aws.view_table import BATCH_LIMIT
 
 METRICS: Final = 13  # that the sync and the verification tell of a source; a test counts them

@@ -1,13 +1,15 @@
 """What a load takes is counted by the same rules as DynamoDB and Lambda bill it."""
 
+import json
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from bench.figures import per_record_and_row, timed
 from cli.costing.growth import REFERENCE, growth
 from cli.costing.load import EXAMPLE, IndexLoad, SourceLoad, read_loads
-from cli.costing.measured import FIGURES, Figures
+from cli.costing.measured import FIGURES, USUAL_FIGURES, Figures
 from cli.costing.prices import Prices
 from cli.costing.usage import MONTH
 from cli.costing.ways import OURS
@@ -16,7 +18,7 @@ from infra import sync_stack
 from lambdas.model import Index
 from lambdas.model.row import OWNER_INDEX
 from lambdas.model.write_units import write_units
-from tests.scale_page import PAGE, reckoned
+from tests.scale_page import KEPT, PAGE, reckoned
 from tests.shop import registry
 
 FREE = Figures(per_record=0.0, per_row=0.0, per_call=0.0)
@@ -71,11 +73,19 @@ def test_what_no_row_shows_and_what_is_overruled_is_not_written() -> None:
     assert counted.rows == counted.units[""] == 100 * 0.5 * 0.8 * 2
 
 
+def test_what_is_reckoned_with_is_what_the_kept_run_took() -> None:
+    kept = json.loads(KEPT.read_text())
+    record, row = per_record_and_row(kept) or (0.0, 0.0)
+    assert (FIGURES.per_record, FIGURES.per_row) == pytest.approx((record, row), rel=0.1)
+    usual = (USUAL_FIGURES.per_record + 3 * USUAL_FIGURES.per_row) * 1000
+    assert usual == pytest.approx(timed(kept, "usual"), rel=0.1)
+
+
 def test_functions_at_work_follow_from_the_share_of_a_core_they_have() -> None:
     busy = work(Figures(0.001, 0.0, 0.0), changes=1000.0).busy
     assert busy == pytest.approx(1769 / 512)
     waiting = work(Figures(0.0, 0.0, 0.008), changes=25_000.0).busy
-    assert waiting == pytest.approx(1000 * 0.008 / 8)
+    assert waiting == pytest.approx(1000 * 0.008 / 24)
 
 
 def test_batches_are_as_full_as_the_window_lets_them_become() -> None:
