@@ -21,7 +21,7 @@ from bench.ways import WAYS
 NOTHING = "-"
 HEADLINE = (
     "Measured on {on}, as ratios within one run of `make bench`: {neutral/usual:.0f} times less "
-    "processor time than Powertools' batch processor with a `put_item` for each row, "
+    "processor time than Powertools' batch processor with `put_item` for each row, "
     "{neutral/batch_writer:.1f} times less than `batch_writer` ({lean neutral/batch_writer:.1f} if "
     "rows show only four attributes), {neutral/floor:.1f} times that of a bare socket; where "
     "changes repeat, or show in no row, {ordinary/usual:.0f} and {ordinary/batch_writer:.1f} "
@@ -30,7 +30,7 @@ HEADLINE = (
     "{cold start:.0%} of the usual one's, a page of an answer {one-partition/processor:.0%} of a "
     "boto3 client's processor time, a batch of 6 MB {6 MB batch:.0f} MB of memory. Write units: "
     "{neutral/units:.2f} and {ordinary/units:.2f} of a sync that copies each order twice, "
-    "{neutral/blind units:.2f} and {ordinary/blind units:.2f} of blind puts of the same rows "
+    "{neutral/blind units:.2f} and {ordinary/blind units:.2f} of blind puts "
     "({neutral/own units:.2f} and {ordinary/own units:.2f} without the owner index)."
 )
 
