@@ -1,8 +1,10 @@
 """Both ways to write to DynamoDB, against any address."""
 
 import ssl
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from socket import socket
 from typing import Any
 
 import boto3
@@ -64,8 +66,13 @@ def error_of(writer: Writer) -> Any:
     return result
 
 
-def over_tls(folder: Path) -> Faulty:
+def tls(folder: Path) -> Callable[[socket], socket]:
+    """Make a certificate, and what speaks TLS with it."""
     certificate, key = write_certificate(folder)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
-    return Faulty(wrap=lambda plain: context.wrap_socket(plain, server_side=True), scheme="https")
+    return lambda plain: context.wrap_socket(plain, server_side=True)
+
+
+def over_tls(folder: Path) -> Faulty:
+    return Faulty(wrap=tls(folder), scheme="https")

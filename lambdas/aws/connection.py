@@ -1,8 +1,8 @@
 """One HTTP connection, on which whole requests go out and answers of a known length come in.
 
-`http.client` reads the head of an answer with a parser made for mail, which takes longer than all
-else of a call. An answer that does not say its length, or says it in chunks, is none of DynamoDB's
-and counts as broken.
+`http.client` reads the head of an answer with a parser made for mail, and its timeout is that of a
+single read: an answer that trickles would have no end. DynamoDB says how long its answers are. One
+of 200 that does not say it counts as broken; of another, whoever gave it, only the status is heard.
 """
 
 import socket
@@ -15,7 +15,12 @@ from typing import Self
 HEAD_END = b"\r\n\r\n"
 LONGEST_HEAD = 64 * 1024
 PIECE = 256 * 1024  # bytes that are read at once, at most
-AN_INSTANT = 0.001  # seconds: what has come already is still read when the time is over
+# Seconds: what has come already is still read when the time is over, and for so long at the most.
+AN_INSTANT, GRACE = 0.001, 0.25
+OK = 200
+LONGEST_LENGTH = 12  # digits: far more than DynamoDB sends
+# How it shows that the other side no longer listens; it may have said why before.
+DEAF = (BrokenPipeError, ConnectionResetError, ssl.SSLEOFError, ssl.SSLZeroReturnError)
 LEAST_STATUS = 200  # what is below is not an answer yet, and nobody asked for it
 
 
@@ -77,8 +82,8 @@ class Connection:
         self._socket.settimeout(seconds)
         try:
             self._socket.sendall(request)
-        except (BrokenPipeError, ConnectionResetError):
-            self.reusable = False  # the other side may have said why, before it stopped to listen
+        except DEAF:
+            self.reusable = False
 
     def receive(self) -> Answer:
         """Read the answer whole."""
@@ -89,6 +94,11 @@ class Connection:
             received += self._read()
         status, headers = _head(received[:end])
         content, length = received[end + len(HEAD_END) :], _length(headers)
+        if length is None:
+            if status == OK:
+                raise BrokenAnswerError
+            self.reusable = False
+            return Answer(status, headers, b"")
         if len(content) < length:
             content = self._rest(content, length)
         if len(content) > length or headers.get("connection", "").lower() == "close":
@@ -110,7 +120,10 @@ class Connection:
         return b"".join(pieces)
 
     def _read(self) -> bytes:
-        self._socket.settimeout(max(self._until - monotonic(), AN_INSTANT))
+        left = self._until - monotonic()
+        if left < -GRACE:
+            raise TimeoutError
+        self._socket.settimeout(max(left, AN_INSTANT))
         if not (piece := self._socket.recv(PIECE)):
             raise HungUpError
         return piece
@@ -127,8 +140,9 @@ def _head(text: bytes) -> tuple[int, dict[str, str]]:
     return int(status), {name.lower(): value.strip() for name, _, value in parts}
 
 
-def _length(headers: dict[str, str]) -> int:
+def _length(headers: dict[str, str]) -> int | None:
+    """Say how long the content is, if that is said in a way that is understood."""
     length = headers.get("content-length", "")
-    if not length.isdecimal() or "transfer-encoding" in headers:
-        raise BrokenAnswerError
-    return int(length)
+    if "transfer-encoding" in headers or not 0 < len(length) <= LONGEST_LENGTH:
+        return None
+    return int(length) if length.isdecimal() else None

@@ -21,33 +21,30 @@ from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 from weakref import finalize
-from zlib import crc32
 
 import botocore
 from botocore.exceptions import (
     BotoCoreError,
-    ChecksumError,
     ClientError,
     ConnectionClosedError,
     ConnectTimeoutError,
     EndpointConnectionError,
     IncompleteReadError,
     ReadTimeoutError,
-    ResponseStreamingError,
     SSLError,
 )
 
-from lambdas.aws.connection import Answer, BrokenAnswerError, Connection, CutShortError
+from lambdas.aws.answers import understood
+from lambdas.aws.connection import BrokenAnswerError, Connection, CutShortError
 from lambdas.aws.deadline import Deadline
 from lambdas.aws.signature import Credentials, Service, signed_headers
-from lambdas.model.spelling import parse
 
 VERSION = "DynamoDB_20120810"
 HEAD = "POST / HTTP/1.1\r\nUser-Agent: AdminView\r\nAccept-Encoding: identity\r\n"
-OK = 200
 AT_ONCE = 24  # calls under way; each has a connection, made when no other is free
 
 Told: TypeAlias = dict[str, Any] | ClientError | BotoCoreError
+UnderWay: TypeAlias = deque[Connection | BotoCoreError | None]  # sent, failed, or not begun in time
 
 
 class Direct:
@@ -76,7 +73,9 @@ class Direct:
 
     def call(self, operation: str, body: bytes) -> dict[str, Any]:
         """Make one call, and give its answer."""
-        return self._hear(self._say(operation, body), operation)
+        connection = self._kept() or self._connect()
+        self._say(connection, operation, body)
+        return self._hear(connection, operation)
 
     def calls(
         self, operation: str, bodies: Iterable[bytes], until: Deadline
@@ -85,25 +84,44 @@ class Direct:
 
         Who cannot be reached is not asked again. However it ends, no call is under way then.
         """
-        under_way: deque[Connection | BotoCoreError | None] = deque()
+        under_way: UnderWay = deque()
         lost: BotoCoreError | None = None
         try:
             for body in bodies:
                 while under_way and (len(under_way) == AT_ONCE or _is_ready(under_way[0])):
                     yield self._heard(under_way.popleft(), operation)
-                if lost is None and not until.passed:
-                    try:
-                        under_way.append(self._say(operation, body))
-                    except BotoCoreError as error:
-                        lost = error
-                        under_way.append(error)
-                else:
+                if lost is not None or until.passed:
                     under_way.append(lost)
+                    continue
+                try:
+                    connection = self._kept() or self._connect()
+                except BotoCoreError as error:
+                    lost = error
+                    under_way.append(error)
+                else:
+                    under_way.append(self._said(connection, operation, body))
             while under_way:
                 yield self._heard(under_way.popleft(), operation)
         finally:
-            for one in under_way:
-                self._heard(one, operation)
+            self._drain(under_way, operation)
+
+    def _drain(self, under_way: UnderWay, operation: str) -> None:
+        """Hear all that are under way, whatever happens meanwhile: want of memory comes again."""
+        while under_way:
+            try:
+                self._heard(under_way.popleft(), operation)
+            except BaseException:
+                self._drain(under_way, operation)
+                raise
+
+    def _said(
+        self, connection: Connection, operation: str, body: bytes
+    ) -> Connection | BotoCoreError:
+        try:
+            self._say(connection, operation, body)
+        except BotoCoreError as error:
+            return error
+        return connection
 
     def _heard(self, one: Connection | BotoCoreError | None, operation: str) -> Told | None:
         if not isinstance(one, Connection):
@@ -113,16 +131,14 @@ class Direct:
         except (ClientError, BotoCoreError) as error:
             return error
 
-    def _say(self, operation: str, body: bytes) -> Connection:
-        """Send a request; give the connection on which its answer will come."""
+    def _say(self, connection: Connection, operation: str, body: bytes) -> None:
+        """Send a request."""
         target = f"{VERSION}.{operation}"
         headers = signed_headers(self._service, target, body, self._credentials())
         lines = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
         head = f"{HEAD}{lines}Content-Length: {len(body)}\r\n\r\n"
-        connection = self._kept() or self._connect()
         with self._watched(connection):
             connection.send(head.encode() + body, self._timeouts[1])
-        return connection
 
     def _hear(self, connection: Connection, operation: str) -> dict[str, Any]:
         """Read an answer, and see whether it is sound."""
@@ -132,13 +148,7 @@ class Direct:
             self._idle.append(connection)
         else:
             connection.close()
-        _check_sum(answer)
-        told = _parse(answer.content)
-        if answer.status != OK:
-            raise _refusal(answer, told, operation)
-        if told is None:
-            raise ResponseStreamingError(error="the answer is not a JSON object")
-        return told
+        return understood(answer, operation)
 
     @contextmanager
     def _watched(self, connection: Connection) -> Iterator[None]:
@@ -212,37 +222,3 @@ def _trusting() -> ssl.SSLContext:
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.load_verify_locations(bundle)
     return context
-
-
-def _check_sum(answer: Answer) -> None:
-    expected = answer.headers.get("x-amz-crc32")
-    if expected is not None and expected != (actual := str(crc32(answer.content))):
-        raise ChecksumError(
-            checksum_type="crc32", expected_checksum=expected, actual_checksum=actual
-        )
-
-
-def _parse(content: bytes) -> dict[str, Any] | None:
-    try:
-        told = parse(content)
-    except ValueError:
-        return None
-    return told if isinstance(told, dict) else None
-
-
-def _refusal(answer: Answer, told: dict[str, Any] | None, operation: str) -> ClientError:
-    """Make the error that DynamoDB named, or one named by its status; its text may quote data."""
-    named = str((told or {}).get("__type", "")).partition(":")[0].rpartition("#")[2]
-    return ClientError(
-        {
-            "Error": {"Code": named if named.isidentifier() else str(answer.status), "Message": ""},
-            "ResponseMetadata": {
-                "HTTPStatusCode": answer.status,
-                "RequestId": answer.headers.get("x-amzn-requestid", ""),
-                "HTTPHeaders": {},
-                "RetryAttempts": 0,
-                "HostId": "",
-            },
-        },
-        operation,
-    )

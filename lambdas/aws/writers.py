@@ -4,7 +4,7 @@ They send the same and understand the answers alike. The straight way is several
 since a row's JSON is sent as it is; `way` says when it is taken.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -76,14 +76,13 @@ class DirectWriter:
     def send(self, table: str, calls: Sequence[Call], until: Deadline) -> Sequence[Result]:
         """Make calls, without threads."""
         bodies = (body(table, call) for call in calls)
-        return [*self._results(table, self._direct.calls(OPERATION, bodies, until))]
-
-    def _results(self, table: str, answers: Iterator[Any]) -> Iterator[Result]:
-        for answer in answers:
-            if isinstance(answer, dict):
-                yield (answer.get("UnprocessedItems") or {}).get(table, [])
-            else:
-                yield answer
+        answers = [*self._direct.calls(OPERATION, bodies, until)]
+        return [
+            (answer.get("UnprocessedItems") or {}).get(table, [])
+            if isinstance(answer, dict)
+            else answer
+            for answer in answers
+        ]
 
 
 def body(table: str, call: Call) -> bytes:

@@ -11,7 +11,6 @@ from lambdas.model.item import AttributeValue, Image
 TABLE_NAME = re.compile(r"[A-Za-z0-9_.-]{3,255}")  # set by DynamoDB
 UNKNOWN = "unknown"  # stands for the source where none is known: in metrics, and in verifications
 OWNER_LIMIT = 2048  # bytes: the owner is a partition key of the owner index
-LONGEST_CHARACTER = 4  # bytes, in UTF-8
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -68,7 +67,8 @@ class Source:
         """Name the item that has a key, in the order and with the types declared."""
         values = [_escape(value) for typed in key.values() for value in typed.values()]
         owner = "/".join([self.name, *values])
-        if len(owner) > OWNER_LIMIT // LONGEST_CHARACTER and len(owner.encode()) > OWNER_LIMIT:
+        plain = owner.isascii() and len(owner) <= OWNER_LIMIT  # as most are
+        if not plain and len(owner.encode()) > OWNER_LIMIT:
             msg = (
                 f"an item of source {self.name!r} has a key too long to be an owner: "
                 f"with the source's name it may take {OWNER_LIMIT} bytes"

@@ -1,8 +1,10 @@
 """JSON, as it goes to DynamoDB and comes from it.
 
-orjson writes a row in an eighth of the time that Python's own module takes. It is told to leave
-alone what that module does not know, and where it refuses (text that is no UTF-8, as a lone
-surrogate is) Python's own has the last word; so it has where orjson is not installed.
+orjson writes a row in an eighth of the time that Python's own module takes. Where it refuses (text
+that is no UTF-8, as a lone surrogate is) Python's own has the last word; so it has where orjson is
+not installed. For text, booleans, None, lists and maps of them, which is all that DynamoDB JSON is
+made of, they come to the same. For what a hand-made `Wire` might hold besides they may not: NaN is
+null to one of them, and a UUID text.
 """
 
 from collections.abc import Callable

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
-from lambdas.model.errors import RecordError
+from lambdas.model.errors import RecordError, RowError
 from lambdas.model.item import Image
 from lambdas.model.row import Attributes, RowKey
 from lambdas.model.size import ROW_LIMIT, row_size
@@ -130,12 +130,18 @@ def _spelled(
     try:
         for key, row in changes.items():
             rows[key] = spell(row)[:-1] + end if row else None
-        suspect = max(map(len, filter(None, rows.values())), default=0) > ROW_LIMIT
-    except (RecursionError, TypeError, ValueError):
-        suspect = True
-    if suspect:  # derived again, each row is looked at, and an error names its view
-        derive(change.route.views, change.after, room=ROW_LIMIT - row_size(provenance))
+    except (RecursionError, TypeError, ValueError) as error:
+        _look_closely(change, provenance)
+        msg = "a row cannot be written as JSON"
+        raise RowError(msg) from error
+    if max(map(len, filter(None, rows.values())), default=0) > ROW_LIMIT:
+        _look_closely(change, provenance)
     return rows
+
+
+def _look_closely(change: Change, provenance: Attributes) -> None:
+    """Derive the rows of a change again, each of them looked at: an error names its view then."""
+    derive(change.route.views, change.after, room=ROW_LIMIT - row_size(provenance))
 
 
 def sequence_at(records: Sequence[StreamRecord], position: int) -> str:

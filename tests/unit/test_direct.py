@@ -1,14 +1,17 @@
 """The straight way to DynamoDB fails as a boto3 client does, and understands no less."""
 
 import json
+import socket
 from collections.abc import Callable
 from contextlib import ExitStack
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 from botocore.exceptions import BotoCoreError, ClientError
 
+from lambdas.aws.connection import GRACE, Connection
 from lambdas.aws.deadline import Deadline
 from lambdas.aws.retry import code_of, passes
 from lambdas.aws.view_table import Outcome, ViewTable
@@ -154,6 +157,49 @@ def test_who_speaks_no_tls_is_asked_again() -> None:
         assert all(passes(error_of(writer)) for writer in both(server.url, HASTY))
 
 
+class Trickling(socket.socket):
+    """Always has one more byte, before any timeout."""
+
+    read = 0
+
+    def sendall(self, *_: Any) -> None:
+        """Take a request."""
+
+    def recv(self, *_: Any) -> bytes:
+        """Give a head, and then a byte at a time."""
+        self.read += 1
+        return b" " if self.read > 1 else b"HTTP/1.1 200 OK\r\nContent-Length: 99999\r\n\r\n"
+
+
+def test_an_answer_that_trickles_has_an_end_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = count()
+    monkeypatch.setattr("lambdas.aws.connection.monotonic", lambda: next(clock) / 1000)
+    with Trickling() as incoming:
+        connection = Connection(incoming)
+        connection.send(b"request", seconds=4)
+        with pytest.raises(TimeoutError):
+            connection.receive()
+        assert incoming.read <= 1000 * (4 + GRACE) + 1
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "413 Too Large\r\nConnection: close",
+        "413 Too Large\r\nTransfer-Encoding: chunked",
+        f"413 Too Large\r\nContent-Length: {'9' * 5000}",
+        "413 Too Large\r\nContent-Length: -1",
+    ],
+)
+def test_a_refusal_is_heard_though_its_length_is_not_said(head: str) -> None:
+    with Faulty([say(f"HTTP/1.1 {head}\r\n\r\n".encode())]) as server:
+        direct = straight(server.url)
+        with pytest.raises(ClientError) as caught:
+            direct.call("BatchWriteItem", b"{}")
+        assert not direct._idle
+    assert code_of(caught.value) == "413"
+
+
 UNSOUND = {
     "cut short": (say(HALF), "IncompleteReadError"),
     "reset within the answer": (say(HALF, reset), "ConnectionClosedError"),
@@ -167,6 +213,21 @@ UNSOUND = {
     "no object": (answer(200, "[]"), "ResponseStreamingError"),
     "not text": (answer(200, b"\xff\xfe{"), "ResponseStreamingError"),
     "empty": (answer(200, ""), "ResponseStreamingError"),
+    "too deep": (answer(200, "[" * 9000 + "]" * 9000), "ResponseStreamingError"),
+    "of no length": (say(b"HTTP/1.1 200 OK\r\n\r\n{}"), "ConnectionClosedError"),
+    "of an endless length": (
+        say(f"HTTP/1.1 200 OK\r\nContent-Length: {'9' * 5000}\r\n\r\n".encode()),
+        "ConnectionClosedError",
+    ),
+    "in chunks": (
+        say(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"),
+        "ConnectionClosedError",
+    ),
+    "a head without an end": (
+        say(b"HTTP/1.1 200 OK\r\n" + b"x: y\r\n" * 20_000),
+        "ConnectionClosedError",
+    ),
+    "not an answer yet": (say(b"HTTP/1.1 100 Continue\r\n\r\n"), "ConnectionClosedError"),
 }
 
 

@@ -4,14 +4,19 @@ import socket
 import threading
 from collections.abc import Iterator
 from itertools import islice
+from pathlib import Path
+from typing import Any
 
 import pytest
 from botocore.exceptions import BotoCoreError, ReadTimeoutError
 
-from lambdas.aws.connection import AN_INSTANT, Connection
+from lambdas.aws.connection import AN_INSTANT, Answer, Connection
 from lambdas.aws.deadline import Deadline
 from lambdas.aws.direct import AT_ONCE, Direct
-from tests.direct_lab import HASTY, straight
+from lambdas.aws.view_table import ViewTable
+from lambdas.aws.writers import DirectWriter
+from tests.direct_lab import HASTY, straight, tls
+from tests.fakes import NO_WAIT, TABLE, a_put
 from tests.faulty import Faulty, Request, answer, healthy, refuse, refusing, reset, say, wait
 
 SOON = Deadline(1.0, lambda: 0.0)  # which never comes
@@ -150,6 +155,73 @@ def test_none_is_under_way_when_whoever_asked_goes_away(taken: int) -> None:
         told.close()  # type: ignore[attr-defined]  # it is a generator
         assert all(answered.acquire(timeout=20) for _ in range(began))
         assert direct.call(OPERATION, b'{"n": 9}') == {"n": 9}, "not an older answer"
+
+
+class Hasty(Faulty):
+    """Will not read more than a megabyte: says so, and hangs up."""
+
+    def _read(self, incoming: Any, connection: socket.socket) -> Request | None:
+        ahead = incoming.peek(1)
+        length = int(ahead.lower().partition(b"content-length: ")[2].split(b"\r\n", 1)[0] or 0)
+        if length <= 2**20:
+            return super()._read(incoming, connection)
+        self.refused += 1
+        connection.sendall(b"HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n")
+        return None
+
+    refused = 0
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_call_that_is_too_large_is_halved_and_its_neighbours_are_written(
+    scheme: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Over TLS, to write to who has hung up is another error; what it said is there all the same."""
+    monkeypatch.setattr("certifi.where", lambda: str(tmp_path / "certificate.pem"))
+    large = [a_put(n, v={"S": "x" * 100_000}) for n in range(25)]
+    small = [a_put(n) for n in range(25, 75)]
+    wrap = tls(tmp_path) if scheme == "https" else lambda plain: plain
+    with Hasty(wrap=wrap, scheme=scheme) as server:
+        view = ViewTable(DirectWriter(straight(server.url)), TABLE, NO_WAIT)
+        outcome = view.write(large + small, until=Deadline.after(60))
+    assert len(outcome.written) == 75
+    assert server.refused >= 3
+
+
+def test_a_send_that_fails_is_one_calls_trouble_and_not_that_of_the_round(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    send, fail = Connection.send, iter([False, True])
+
+    def fail_once(connection: Connection, request: bytes, seconds: float) -> None:
+        if next(fail, False):
+            raise OSError
+        send(connection, request, seconds)
+
+    monkeypatch.setattr(Connection, "send", fail_once)
+    with Faulty() as server:
+        told = [*straight(server.url).calls(OPERATION, numbered(10), SOON)]
+    assert [isinstance(one, BotoCoreError) for one in told] == [False, True] + [False] * 8
+
+
+def test_what_is_under_way_is_heard_though_memory_fails_again_and_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    receive, heard = Connection.receive, [0]
+
+    def fail(connection: Connection) -> Answer:
+        heard[0] += 1
+        if heard[0] <= 3:
+            raise MemoryError
+        return receive(connection)
+
+    monkeypatch.setattr(Connection, "receive", fail)
+    monkeypatch.setattr(Connection, "has_news", False)  # so that all are under way at once
+    with Faulty() as server:
+        direct = straight(server.url)
+        with pytest.raises(MemoryError):
+            [*direct.calls(OPERATION, numbered(6), SOON)]
+        assert (heard[0], len(direct._idle)) == (6, 3)
 
 
 def test_when_a_body_cannot_be_made_what_was_begun_is_waited_for() -> None:

@@ -203,6 +203,37 @@ def test_a_row_just_within_the_limit_passes_with_its_provenance_counted() -> Non
     assert fate(limit + 1) is Fate.SET_ASIDE
 
 
+def test_rows_that_cannot_be_spelled_are_set_aside_whole_though_nobody_knows_why(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Hold that no row is left out in silence, should a closer look find nothing wrong."""
+
+    def derivation(item: Item) -> Iterator[Row]:
+        yield Row("PK", f"{item['id']}-1")
+        yield Row("PK", f"{item['id']}-2")
+
+    def refuse_the_second(value: Any) -> bytes:
+        if value.get("SK") == {"S": "bad-2"}:
+            raise TypeError
+        return json.dumps(value).encode()
+
+    monkeypatch.setattr("lambdas.pipeline.prepare.spell", refuse_the_second)
+    records = [record(things, None, {"id": id_}) for id_ in ("good", "bad")]
+    batch = prepared(*records, model=model_of(derivation))
+    assert batch.fates == [Fate.WRITTEN, Fate.SET_ASIDE]
+    assert written(batch) == {("PK", "good-1"): True, ("PK", "good-2"): True}
+    assert letters(batch)[0]["rows"] == [["PK", "bad-1"], ["PK", "bad-2"]]
+
+
+@pytest.mark.parametrize("id_", ["\ud800", "\ud800" * 600])
+def test_a_key_that_is_no_text_is_set_aside_however_short(id_: str) -> None:
+    def derivation(_: Item) -> Iterator[Row]:
+        yield Row("PK", "SK")
+
+    batch = prepared(record(things, None, {"id": id_}), model=model_of(derivation))
+    assert batch.fates == [Fate.SET_ASIDE]
+
+
 def test_one_item_with_two_rows_of_one_key_is_set_aside() -> None:
     def derivation(item: Item) -> Iterator[Row]:
         yield Row("PK", item["id"])

@@ -1,0 +1,57 @@
+"""An answer of DynamoDB -> what it says, or the error that a boto3 client raises for it.
+
+No error quotes an answer: it may hold data.
+"""
+
+from typing import Any
+from zlib import crc32
+
+from botocore.exceptions import ChecksumError, ClientError, ResponseStreamingError
+
+from lambdas.aws.connection import OK, Answer
+from lambdas.model.spelling import parse
+
+
+def understood(answer: Answer, operation: str) -> dict[str, Any]:
+    """Read an answer, if it is sound and tells of no error."""
+    _check_sum(answer)
+    told = _parse(answer.content)
+    if answer.status != OK:
+        raise _refusal(answer, told, operation)
+    if told is None:
+        raise ResponseStreamingError(error="the answer is not a JSON object")
+    return told
+
+
+def _check_sum(answer: Answer) -> None:
+    expected = answer.headers.get("x-amz-crc32")
+    if expected is not None and expected != (actual := str(crc32(answer.content))):
+        raise ChecksumError(
+            checksum_type="crc32", expected_checksum=expected, actual_checksum=actual
+        )
+
+
+def _parse(content: bytes) -> dict[str, Any] | None:
+    try:
+        told = parse(content)
+    except (ValueError, RecursionError):
+        return None
+    return told if isinstance(told, dict) else None
+
+
+def _refusal(answer: Answer, told: dict[str, Any] | None, operation: str) -> ClientError:
+    """Make the error that DynamoDB named, or one named by its status; its text may quote data."""
+    named = str((told or {}).get("__type", "")).partition(":")[0].rpartition("#")[2]
+    return ClientError(
+        {
+            "Error": {"Code": named if named.isidentifier() else str(answer.status), "Message": ""},
+            "ResponseMetadata": {
+                "HTTPStatusCode": answer.status,
+                "RequestId": answer.headers.get("x-amzn-requestid", ""),
+                "HTTPHeaders": {},
+                "RetryAttempts": 0,
+                "HostId": "",
+            },
+        },
+        operation,
+    )
