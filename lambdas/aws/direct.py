@@ -73,8 +73,9 @@ class Direct:
 
     def call(self, operation: str, body: bytes) -> dict[str, Any]:
         """Make one call, and give its answer."""
+        request = self._request(operation, body)
         connection = self._kept() or self._connect()
-        self._say(connection, operation, body)
+        self._say(connection, request)
         return self._hear(connection, operation)
 
     def calls(
@@ -94,12 +95,13 @@ class Direct:
                     under_way.append(lost)
                     continue
                 try:
+                    request = self._request(operation, body)
                     connection = self._kept() or self._connect()
                 except BotoCoreError as error:
                     lost = error
                     under_way.append(error)
                 else:
-                    under_way.append(self._said(connection, operation, body))
+                    under_way.append(self._said(connection, request))
             while under_way:
                 yield self._heard(under_way.popleft(), operation)
         finally:
@@ -114,11 +116,9 @@ class Direct:
                 self._drain(under_way, operation)
                 raise
 
-    def _said(
-        self, connection: Connection, operation: str, body: bytes
-    ) -> Connection | BotoCoreError:
+    def _said(self, connection: Connection, request: bytes) -> Connection | BotoCoreError:
         try:
-            self._say(connection, operation, body)
+            self._say(connection, request)
         except BotoCoreError as error:
             return error
         return connection
@@ -131,14 +131,16 @@ class Direct:
         except (ClientError, BotoCoreError) as error:
             return error
 
-    def _say(self, connection: Connection, operation: str, body: bytes) -> None:
-        """Send a request."""
+    def _request(self, operation: str, body: bytes) -> bytes:
+        """Write a request, signed."""
         target = f"{VERSION}.{operation}"
         headers = signed_headers(self._service, target, body, self._credentials())
         lines = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
-        head = f"{HEAD}{lines}Content-Length: {len(body)}\r\n\r\n"
+        return f"{HEAD}{lines}Content-Length: {len(body)}\r\n\r\n".encode() + body
+
+    def _say(self, connection: Connection, request: bytes) -> None:
         with self._watched(connection):
-            connection.send(head.encode() + body, self._timeouts[1])
+            connection.send(request, self._timeouts[1])
 
     def _hear(self, connection: Connection, operation: str) -> dict[str, Any]:
         """Read an answer, and see whether it is sound."""
