@@ -27,7 +27,7 @@ e2e: .venv/ready node_modules/ready .venv-cloud/ready ## Deploy with the real CD
 soak: .venv/ready ## Play random histories against the laws (MINUTES=5, SEED= to repeat)
 	@python -m tests.simulator.soak --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
-bench: .venv/ready node_modules/ready ## Measure the sync beside other ways to write it, in about five minutes
+bench: .venv/ready node_modules/ready ## Measure the sync beside other ways to write it, in about four minutes
 	@python -m bench
 
 check: .venv/ready ## Lint; check the format, the types and the stacks (cdk-nag, cfn-lint)

@@ -22,16 +22,17 @@ from bench.plan import OURS, lean_plan, quick_plan, whole_plan
 from bench.report import report
 from bench.streams import Load
 from bench.ways import WAYS
-from bench.ways.rows import LEAN, SETTING
+from bench.ways.rows import IS_LEAN, LEAN, SETTING
 
 ENOUGH: Final = 150  # seconds: what is not timed by then is timed only once, to end in five minutes
+STOPPED: Final = 130  # as a shell tells it
 RESULTS: Final = Path(__file__).parent / "results"
 
 Measure: TypeAlias = Callable[[Endpoint, bool], dict[str, Any]]
 Lines: TypeAlias = Callable[[dict[str, Any]], Iterable[str]]
 # What is measured besides the sync: its name, how it is measured (quickly or not), how it is told.
 MORE: Final[tuple[tuple[str, Measure, Lines], ...]] = (
-    ("asking", lambda there, quick: asking.measure(there, 2 if quick else 100), asking.lines),
+    ("asking", lambda there, quick: asking.measure(there, 2 if quick else 150), asking.lines),
     ("whole tables", lambda _, quick: bulk.measure(40 if quick else 1500), bulk.lines),
 )
 
@@ -62,6 +63,7 @@ def measure(there: Endpoint, found: dict[str, Any], *, quick: bool) -> None:
     for name, one, _ in MORE:
         tell(name)
         found[name] = one(there, quick)
+    found["seconds"] = round(progress.seconds)
 
 
 def lines_of(found: dict[str, Any]) -> Iterator[str]:
@@ -90,6 +92,10 @@ def main() -> None:
         "--out", type=Path, help="where results are kept (bench/results, unless it is quick)"
     )
     options = parser.parse_args()
+    if IS_LEAN:
+        parser.error(
+            f"unset {SETTING}: rows that show little are measured anyway, beside the others"
+        )
     found: dict[str, Any] = {"machine": machine()}
     stopped = False
     try:
@@ -106,6 +112,8 @@ def main() -> None:
         keep(found, folder)
     told = [json.dumps(found, indent=1)] if options.json else lines_of(found)
     sys.stdout.write("\n".join(told) + "\n")
+    if stopped:
+        sys.exit(STOPPED)
 
 
 if __name__ == "__main__":

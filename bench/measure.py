@@ -7,13 +7,14 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from statistics import median
 from time import monotonic
 from typing import Any, Final
 
 from bench.crew import Took, Worker, run_fresh
 from bench.endpoint import Endpoint
-from bench.plan import STREAMS, Part, Run
+from bench.plan import STREAMS, SUMMARY, Part, Run
 from bench.streams import Load, largest_batch
 from bench.units import replay, table_before
 from bench.ways import pseudo_code
@@ -70,6 +71,18 @@ def count(
             of_owner = units.indexes.get(OWNER, 0)
             raw = {**sent, "units": units.total, "units without owner": units.total - of_owner}
             counted[way] = {name: value * 1000 / records for name, value in raw.items()}
+        counted[SUMMARY] = {"units": _summary_units(wanted) * 1000 / records}
+
+
+def _summary_units(load: Load) -> int:
+    """Reckon what the pseudo-code's rows would take if they were summaries."""
+    rows_of = partial(pseudo_code.rows_of, summary=True)
+    records = [record for event in load.batches() for record in event["Records"]]
+    requests = [
+        one for record in records for one in pseudo_code.process_record(record, summary=True)
+    ]
+    before = table_before(load, stamped=False, rows_of=rows_of)
+    return replay([{"RequestItems": {"": requests}}], before).total
 
 
 def time_part(

@@ -3,10 +3,8 @@
 import sys
 from collections.abc import Iterator
 
-from bench.ways.rows import SHOWN, SHOWN_BESIDE, SHOWN_OF_LINE
+from bench.ways.rows import OPEN, SHOWN, SHOWN_BESIDE, SHOWN_OF_LINE
 from lambdas.model import Index, Item, Registry, Row, Source, view
-
-OPEN = frozenset({"PENDING", "PAID", "SHIPPED"})
 
 orders = Source("Orders", partition_key="orderId")
 by_status = Index("GSI1", partition="GSI1_PK", sort="GSI1_SK", include=["data"])

@@ -27,11 +27,13 @@ HEADLINE = (
     "changes repeat, or show in no row, {ordinary/usual:.0f} and {ordinary/batch_writer:.1f} "
     "({lean ordinary/batch_writer:.1f}) times less. At {latency} ms a call "
     "{8 ms/batch_writer:.0f} times `batch_writer`'s records a second. A cold start takes "
-    "{cold start:.0%} of the usual one's, a page of an answer {one-partition/processor:.0%} of a "
-    "boto3 client's processor time, a batch of 6 MB {6 MB batch:.0f} MB of memory. Write units: "
-    "{neutral/units:.2f} and {ordinary/units:.2f} of a sync that copies each order twice, "
-    "{neutral/blind units:.2f} and {ordinary/blind units:.2f} of blind puts "
-    "({neutral/own units:.2f} and {ordinary/own units:.2f} without the owner index)."
+    "{cold start:.0%} of the usual one's ({cold start/untraced:.0%} if that is not traced), a page "
+    "of an answer {one-partition/processor:.0%} of a boto3 client's processor time, a batch of 6 "
+    "MB {6 MB batch:.0f} MB of memory. Write units: {neutral/units:.2f} and {ordinary/units:.2f} "
+    "of a sync that copies each order twice, {neutral/summary units:.2f} and "
+    "{ordinary/summary units:.2f} if the copies are summaries, {neutral/blind units:.2f} and "
+    "{ordinary/blind units:.2f} of blind puts ({neutral/own units:.2f} and "
+    "{ordinary/own units:.2f} without the owner index)."
 )
 
 

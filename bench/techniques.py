@@ -1,10 +1,11 @@
 """`python -m bench.techniques`: what each technique gives, by doing without it.
 
 One at a time is taken back, in a process of its own, and the sync is measured beside itself as it
-is: the same stream, round by round in turn. It takes about two minutes, and means little on a
-machine that is busy.
+is: the same stream, round by round in turn. It takes about a minute, and means little on a machine
+that is busy.
 """
 
+import argparse
 import json
 import os
 import sys
@@ -18,6 +19,7 @@ from urllib.parse import urlsplit
 
 from bench.crew import run_module
 from bench.endpoint import Endpoint, endpoint
+from bench.measure import Progress
 from bench.quiet import apart
 from bench.report import number, table
 from bench.streams import NEUTRAL, ORDINARY, Load
@@ -25,6 +27,7 @@ from bench.ways import Handle, connect
 from bench.worker import events, run
 
 ROUNDS: Final = 5
+LARGE: Final = Load(10_000, batch=10_000)  # more than Lambda hands to a function
 MODULE: Final = "bench.techniques"
 ENDPOINT: Final = "AWS_ENDPOINT_URL_DYNAMODB"
 
@@ -56,6 +59,42 @@ def derived_again() -> AbstractContextManager[Any]:
 
     before = prepare._derive_before  # noqa: SLF001
     return patch.object(prepare, "_derive_before", derive_before)
+
+
+def kept_to_the_end() -> AbstractContextManager[Any]:
+    """Let the rows of every item be kept, as if each changed again in the batch."""
+    from lambdas.pipeline import prepare  # noqa: PLC0415
+
+    add = prepare._add  # noqa: SLF001
+
+    def add_and_keep(batch: Any, position: int, change: Any, **_: bool) -> Any:
+        return add(batch, position, change, again=True)
+
+    return patch.object(prepare, "_add", add_and_keep)
+
+
+def decoded() -> AbstractContextManager[Any]:
+    """Let every value that a row shows be turned into Python's and back."""
+    from lambdas.model.item import Item  # noqa: PLC0415
+
+    def pick(item: Item, *names: str) -> dict[str, Any]:
+        return {name: _python(item[name]) for name in names if name in item}
+
+    return patch.object(Item, "pick", pick)
+
+
+def _python(value: Any) -> Any:
+    """Decode a value to its end."""
+    if isinstance(value, Mapping):
+        return {name: _python(value[name]) for name in value}
+    return [_python(one) for one in value] if isinstance(value, list) else value
+
+
+def one_row_a_call() -> AbstractContextManager[Any]:
+    """Let each row have a call of its own."""
+    from lambdas.aws import view_table  # noqa: PLC0415
+
+    return patch.object(view_table, "BATCH_LIMIT", 1)
 
 
 def written_unchanged() -> AbstractContextManager[Any]:
@@ -129,13 +168,16 @@ def through_boto3() -> AbstractContextManager[Any]:
 
 
 TECHNIQUES: Final = {
+    "batches": Technique("25 rows to a call", one_row_a_call),
     "boto3": Technique("calls made straight, not through boto3", through_boto3),
     "signer": Technique("a signer of 40 lines, not botocore's", signed_by_botocore),
     "orjson": Technique("JSON by orjson, not Python's own", spelled_by_python),
+    "wire": Technique("values left as they come", decoded),
     "http": Technique("answers read by 40 lines, not http.client", read_by_http_client),
     "threads": Technique("calls at once without threads", by_threads),
     "at-once": Technique("24 calls at once, at 8 ms", one_call_at_a_time, latency=8),
     "by-eight": Technique("the same, not eight threads", by_threads, latency=8),
+    "kept": Technique("rows forgotten at once, 10,000 in a batch", kept_to_the_end, LARGE),
     "derived": Technique("an image derived once, ordinary stream", derived_again, ORDINARY),
     "unchanged": Technique("only rows that differ, ordinary stream", written_unchanged, ORDINARY),
 }
@@ -180,13 +222,19 @@ def measured(there: Endpoint, name: str) -> list[str]:
 
 
 def main() -> None:
-    """Measure all of them, or, in a process of its own, one."""
-    if sys.argv[1:]:
-        without(sys.argv[1])
+    """Measure all of them; or, where a measurement asks for it, one."""
+    parser = argparse.ArgumentParser(prog=f"python -m {MODULE}", description=__doc__)
+    parser.add_argument("one", nargs="?", choices=TECHNIQUES, help=argparse.SUPPRESS)
+    if one := parser.parse_args().one:
+        without(one)
         return
     head = ["without it, times as it is", "CPU", "seconds", "calls"]
+    rows = []
+    progress = Progress()
     with endpoint() as there:
-        rows = [measured(there, name) for name in TECHNIQUES]
+        for name, technique in TECHNIQUES.items():
+            progress.tell(technique.what)
+            rows.append(measured(there, name))
     sys.stdout.write("\n".join(table(head, rows)) + "\n")
 
 

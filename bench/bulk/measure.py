@@ -30,12 +30,15 @@ SEGMENTS: Final = 4
 PUTS: Final = 25
 
 SCAN, COPY, FILL, AGAIN, VERIFY = "scan", "copy", "backfill", "again", "verify"
+FILL_BOTO3, VERIFY_BOTO3 = "backfill over boto3", "verify over boto3"
 WENT: Final = {
     SCAN: "a plain parallel scan, which writes nothing",
     COPY: "the same, and every row put by batches, unchecked",
-    FILL: "adminview backfill, into an empty view",
+    FILL: "a backfill as deployed, into an empty view",
     AGAIN: "the same again: nothing is to be written",
-    VERIFY: "adminview verify, both ways",
+    VERIFY: "a verification as deployed, both ways",
+    FILL_BOTO3: "a backfill as from a laptop, over boto3",
+    VERIFY_BOTO3: "a verification as from a laptop, over boto3",
 }
 
 
@@ -48,13 +51,15 @@ def measure(items: int) -> dict[str, Any]:
         went: dict[str, Callable[[], int]] = {
             SCAN: lambda: plain.scan(client, orders.name, SEGMENTS),
             COPY: lambda: plain.copy(client, orders.name, VIEW_TABLE, SEGMENTS),
-            FILL: lambda: backfill(cloud),
-            AGAIN: lambda: backfill(cloud),
-            VERIFY: lambda: verify(cloud),
+            FILL: lambda: backfill(cloud, as_deployed(cloud)),
+            AGAIN: lambda: backfill(cloud, as_deployed(cloud)),
+            VERIFY: lambda: verify(cloud, as_deployed(cloud)),
+            FILL_BOTO3: lambda: backfill(cloud, client),
+            VERIFY_BOTO3: lambda: verify(cloud, client),
         }
         found = {}
         for name, go in went.items():
-            if name == FILL:
+            if name in (FILL, FILL_BOTO3):
                 empty(client)
             found[name] = timed(go, items)
         return found
@@ -83,9 +88,9 @@ def empty(client: Any) -> None:
             )
 
 
-def backfill(cloud: LocalCloud) -> int:
-    """Backfill all orders, as the command does."""
-    clients = Clients(client_of(cloud), cloud.clients.sqs)
+def backfill(cloud: LocalCloud, client: Any) -> int:
+    """Backfill all orders."""
+    clients = Clients(client, cloud.clients.sqs)
     metered = Metered(clients.dynamodb, Budget(), Budget())
     bulk = make_bulk(cloud.registry, cloud.settings, clients, metered)
     outcome = Shift(bulk, bulk.run(BACKFILL, orders.name), Stop(), tolerated=0).work(SEGMENTS)
@@ -93,15 +98,15 @@ def backfill(cloud: LocalCloud) -> int:
     return outcome.counts["items"]
 
 
-def client_of(cloud: LocalCloud) -> Any:
+def as_deployed(cloud: LocalCloud) -> Any:
     """Reach the tables as the deployed functions do."""
     return DirectClient(straight_to(cloud.engine), cloud.engine.dynamodb)
 
 
-def verify(cloud: LocalCloud) -> int:
-    """Verify the whole view, as the command does."""
+def verify(cloud: LocalCloud, client: Any) -> int:
+    """Verify the whole view."""
     settings = cloud.settings
-    verifier = make_verifier(cloud.registry, settings, client_of(cloud))
+    verifier = make_verifier(cloud.registry, settings, client)
     place = verifier.reader.place(settings.view_table, until=verifier.deadline())
     scope = Scope(settings.view_table, settings.model, segments=SEGMENTS, place=place)
     run = verifier.begin(scope)

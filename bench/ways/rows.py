@@ -1,7 +1,8 @@
 """The rows of an order, written by hand, for the ways that do not declare them.
 
 A panel shows of an order all but what is internal, and of what was bought its line. How much is
-shown matters to the ways that take every value apart; so with BENCH_ROWS=lean it is little.
+shown matters to the ways that take every value apart; so where `bench.crew` says BENCH_ROWS=lean to
+its workers, it is little.
 """
 
 import os

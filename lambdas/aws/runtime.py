@@ -137,7 +137,7 @@ def straight_client(direct: "Direct") -> "DynamoDBClient":
 
 def direct_to(way: Way, read_seconds: float = READ_SECONDS) -> "Direct":
     """Reach DynamoDB straight."""
-    from lambdas.aws.direct import Direct  # noqa: PLC0415 - the other functions do without
+    from lambdas.aws.direct import Direct  # noqa: PLC0415 - a laptop does without
 
     return Direct(way.url, way.region, lambda: way.keys, (CONNECT_SECONDS, read_seconds))
 

@@ -17,10 +17,7 @@ def chunks(jobs: Sequence[Job], size: int) -> Iterator[Sequence[Job]]:
 
 
 def crew() -> Executor:
-    """Keep threads for work that comes again and again; they start with the first and rest between.
-
-    To start them anew would take a third of the time of a batch's writes.
-    """
+    """Keep threads for work that comes again and again; they start with the first and rest."""
     return ThreadPoolExecutor(AT_ONCE)
 
 

@@ -67,8 +67,8 @@ class Index:
         for problem in self._problems():
             msg = f"index {name!r}: {problem}"
             raise DeclarationError(msg)
-        texts = ((one.name, self._limit(one) * (one.type == "S")) for one in self.entry_key)
-        self._set(_places=tuple(texts))
+        texts = {one.name: self._limit(one) if one.type == "S" else 0 for one in self.entry_key}
+        self._set(_places=tuple(texts.items()))
 
     @staticmethod
     def from_shape(shape: Mapping[str, Any]) -> "Index":

@@ -1,6 +1,6 @@
 """JSON, as it goes to DynamoDB and comes from it.
 
-orjson writes a row in an eighth of the time that Python's own module takes. Where it refuses (text
+orjson writes a row in a fraction of the time that Python's own module takes. Where it refuses (text
 that is no UTF-8, as a lone surrogate is) Python's own has the last word; so it has where orjson is
 not installed. For text, booleans, None, lists and maps of them, which is all that DynamoDB JSON is
 made of, they come to the same. For what a hand-made `Wire` might hold besides they may not: NaN is

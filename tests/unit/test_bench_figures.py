@@ -15,7 +15,7 @@ from bench.bulk.measure import WENT
 from bench.figures import Goal, goals, growth, per_record_and_row, ratios, timed
 from bench.measure import spread, summary
 from bench.picture import picture
-from bench.plan import GROWTH, LEAN, Part, Run, lean_plan, quick_plan, whole_plan
+from bench.plan import GROWTH, LEAN, SUMMARY, Part, Run, lean_plan, quick_plan, whole_plan
 from bench.report import report
 from bench.streams import Load
 from bench.units import replay, table_before
@@ -57,6 +57,7 @@ def found() -> dict[str, Any]:
     sent = {
         "adminview": {"units": 3000, "units without owner": 2000},
         "pseudo_code": {"units": 5000},
+        "pseudo_code, summaries": {"units": 3750},
         "usual": {"units": 4000},
     }
     cold = {
@@ -99,6 +100,7 @@ def test_goals_are_ratios_of_what_was_measured_and_say_whether_they_are_met() ->
             "one-partition/p50": 1.2,
             "one-partition over boto3/processor": 1.2,
             "one-partition over boto3/p50": 1.1,
+            "ordinary/summary units": 0.8,
             "ordinary/blind units": 0.75,
             "ordinary/own units": 0.5,
             "lean neutral/batch_writer": 7,
@@ -106,6 +108,7 @@ def test_goals_are_ratios_of_what_was_measured_and_say_whether_they_are_met() ->
     )
     missed = {"one batch", "6 MB batch", "one-partition/p50", "one-partition over boto3/processor"}
     only_told = {"ordinary/blind units", "ordinary/own units", "lean neutral/batch_writer"}
+    only_told |= {"ordinary/summary units"}
     assert {goal.name for goal in told if goal.met is False} == missed
     assert {goal.name for goal in told if goal.met} == {*figures} - missed - only_told
 
@@ -187,7 +190,9 @@ def test_who_stops_it_is_told_what_was_measured(
 
     monkeypatch.setattr(bench.__main__, "measure", stop)
     monkeypatch.setattr(sys, "argv", ["bench", "--out", str(tmp_path)])
-    bench.__main__.main()
+    with pytest.raises(SystemExit) as ended:
+        bench.__main__.main()
+    assert ended.value.code == 130
     assert capsys.readouterr().out.splitlines()[-1].startswith("ratios: neutral/batch_writer 9.00,")
     assert list(tmp_path.iterdir()) == []
 
@@ -204,7 +209,7 @@ def test_a_quick_run_ends_with_the_ratios_and_keeps_its_results(tmp_path: Path) 
     kept = json.loads((tmp_path / "latest.json").read_text())
     assert last == kept["ratios"]
     assert last.startswith("ratios: neutral/batch_writer ")
-    assert set(kept["counted"]["ordinary"]) == {*WAYS}
+    assert set(kept["counted"]["ordinary"]) == {*WAYS, SUMMARY}
     assert set(kept["asking"]) == {*QUESTIONS}
     assert set(kept["whole tables"]) == {*WENT}
     ET.parse(tmp_path / "latest.svg")  # noqa: S314 - our own
