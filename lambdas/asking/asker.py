@@ -1,6 +1,7 @@
 """Ask the AdminViewTable its declared questions, page by page."""
 
 from collections.abc import Iterator, Mapping
+from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, islice
@@ -11,7 +12,7 @@ from lambdas.asking.cursor import Place, Positions
 from lambdas.asking.merge import merged
 from lambdas.asking.question import Question
 from lambdas.aws.deadline import Deadline
-from lambdas.aws.together import together
+from lambdas.aws.together import crew, together
 from lambdas.aws.view_reader import Meter, ViewReader
 from lambdas.model import AccessPattern, Registry
 from lambdas.model.errors import BeingBuiltError, QuestionError, ServiceError
@@ -49,6 +50,8 @@ class Asker:
     registry: Registry
     reader: ViewReader
     building: Mapping[str, str | None] = field(default_factory=dict)
+    # Who asks the shards of an index, all at once.
+    crew: Executor = field(default_factory=crew, repr=False, compare=False)
 
     def ask(
         self,
@@ -92,7 +95,7 @@ class Asker:
         count = partial(
             self.reader.count, consistent=question.pattern.consistent, until=until, meter=meter
         )
-        return sum(together(count, question.conditions))
+        return sum(together(count, question.conditions, self.crew))
 
     def question(
         self, name: str, parameters: Mapping[str, Any], order: str | None = None
@@ -152,7 +155,7 @@ class Asker:
             )
             for condition, after in zip(question.conditions, positions, strict=True)
         ]
-        firsts = together(lambda shard: list(islice(shard, 1)), shards)
+        firsts = together(lambda shard: list(islice(shard, 1)), shards, self.crew)
         runs = [chain(first, shard) for first, shard in zip(firsts, shards, strict=True)]
         return merged(runs, question.sort, descending=question.descending)
 
