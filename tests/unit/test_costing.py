@@ -187,7 +187,7 @@ def test_docs_hold_all_that_is_reckoned_as_it_is_reckoned() -> None:
 
 
 def test_what_is_reckoned_with_is_what_was_measured() -> None:
-    """Reckon the measurements again from the figures; parts of a run differ by more than a tenth."""
+    """Reckon the measurements again from the figures; parts of a run differ by over a tenth."""
     lines = PAGE.read_text().splitlines()
     measured = [line.split(" | ") for line in lines if line.startswith(("| 1 |", "| 3 |", "| 8 |"))]
     assert len(measured) == 3
