@@ -14,9 +14,9 @@ Handle: TypeAlias = Callable[[Event], None]
 
 TABLE: Final = "AdminViewTable"
 WAYS: Final = {
-    "usual": "Powertools' BatchProcessor, a put_item for each row",
+    "usual": "Powertools' BatchProcessor, put_item for a row",
     "batch_writer": "boto3's batch_writer",
-    "pseudo_code": "a batch write as pseudo-code sketches it, rows its own",
+    "pseudo_code": "a batch write as pseudo-code has it, rows its own",
     "pynamodb": "PynamoDB's batch_write",
     "plain": "AdminView over a plain boto3 client",
     "adminview": "AdminView as it is deployed",
