@@ -82,11 +82,11 @@ class Progress:
         """Let no run go on, nor count when it ends, that was begun before other code came."""
         turns = [one.segment.turn for one in self.table.records(run, until=_soon())]
         known = before.get(run, {})
-        if turns or known or said:
-            # Of no model: or a run of this turn would take the mark for its own.
-            turn = max([int(known.get(TURN, 0)), *turns])
-            facts = {**known, BY: _by(known), **said, "model": "", TURN: turn}
-            self.table.mark(run, facts, until=_soon())
+        # One more than is seen: a run may have been begun of which no worker has a record yet.
+        turn = max([int(known.get(TURN, 0)), *turns]) + 1
+        # Of no model: or a run of this turn would take the mark for its own.
+        facts = {**known, BY: _by(known), **said, "model": "", TURN: turn}
+        self.table.mark(run, facts, until=_soon())
 
 
 def markers(marks: Marks) -> dict[str, Marker]:
