@@ -21,7 +21,6 @@ OK = 200
 LONGEST_LENGTH = 12  # digits: far more than DynamoDB sends
 # How it shows that the other side no longer listens; it may have said why before.
 DEAF = (BrokenPipeError, ConnectionResetError, ssl.SSLEOFError, ssl.SSLZeroReturnError)
-LEAST_STATUS = 200  # what is below is not an answer yet, and nobody asked for it
 
 
 class BrokenAnswerError(Exception):
@@ -134,8 +133,8 @@ def _head(text: bytes) -> tuple[int, dict[str, str]]:
     first, *lines = text.decode("latin-1").split("\r\n")
     protocol, _, rest = first.partition(" ")
     status = rest[:3]
-    if protocol != "HTTP/1.1" or not status.isdecimal() or int(status) < LEAST_STATUS:
-        raise BrokenAnswerError
+    if protocol != "HTTP/1.1" or not status.isdecimal() or int(status) < OK:
+        raise BrokenAnswerError  # what is below is not an answer yet, and nobody asked for it
     parts = (line.partition(":") for line in lines)
     return int(status), {name.lower(): value.strip() for name, _, value in parts}
 

@@ -298,7 +298,7 @@ def test_a_run_that_is_under_way_when_other_code_comes_neither_goes_on_nor_count
     table.table.mark(run, {"model": "m", "turn": 3, "at": 0.5}, until=_ever())  # the one before
     table.table.save(Record(segment, "m", done=True), until=_ever(), keep=False)
     table.spoil(["Orders"], ["Orders"], [], model="m")
-    assert table.marks()[run]["turn"] >= segment.turn
+    assert table.marks()[run]["turn"] == 5
     with pytest.raises(BulkError, match="was ended, or begun again"):
         table.table.take(segment, "m", until=_ever())
 
