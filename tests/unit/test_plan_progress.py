@@ -1,0 +1,116 @@
+"""What a plan notes in the progress table, and what it reads there."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from cli.evolution.facts import Marker
+from cli.evolution.progress import Progress, markers, sweeps
+from lambdas.aws.progress_table import LEASE_SECONDS, ProgressTable
+from lambdas.bulk.segment import Record, Segment
+from lambdas.model.errors import BulkError
+from tests.plan_cloud import Cloud, ever
+
+K1 = frozenset({"k1"})
+
+
+def progress(cloud: Cloud, now: Callable[[], float]) -> Progress:
+    client: Any = cloud
+    return Progress(ProgressTable(client, "Progress"), now)
+
+
+def test_marks_are_spoiled_before_other_code_comes_and_hold_again_when_it_is_built() -> None:
+    cloud, times = Cloud(), iter(range(1, 100))
+    table = progress(cloud, lambda: float(next(times)))
+    ended = {"model": "m", "code": "a", "turn": 3}
+    table.table.mark("backfill/Orders", ended, until=ever())
+    assert markers(table.marks()) == {"Orders": Marker("m", "a")}
+    table.spoil(["Orders"], ["Orders", "Gone"], ["k1"], model="m")
+    assert markers(table.marks()) == {"Orders": Marker("", "")}
+    assert sweeps(table.marks(), ["Orders"], "m") == {"Orders": K1, "Gone": K1}
+    table.spoil(["Orders"], ["Orders"], ["k2"], model="m")  # again, before it was swept
+    assert sweeps(table.marks(), [], "m")["Orders"] == K1 | {"k2"}
+
+    assert table.marks()["backfill/Orders"]["turn"] == 5  # which says when a run is another
+
+    table.table.mark("sweep/Orders", {"model": "m", "at": table.now()}, until=ever())
+    assert sweeps(table.marks(), ["Orders", "Users"], "m") == {"Orders": None, "Gone": K1}
+    table.table.mark("sweep/*", {"model": "m", "at": table.now()}, until=ever())
+    assert sweeps(table.marks(), ["Users"], "m") == dict.fromkeys(["Orders", "Gone", "Users"])
+    table.spoil([], ["Orders"], ["k3"], model="m")
+    assert sweeps(table.marks(), [], "m")["Orders"] == frozenset({"k3"})
+
+
+@pytest.mark.parametrize("run", ["sweep/Orders", "sweep/*"])
+def test_a_sweep_by_the_old_model_while_the_new_one_is_deployed_leaves_the_new_ones_to_be_done(
+    run: str,
+) -> None:
+    times = iter(range(1, 100))
+    table = progress(Cloud(), lambda: float(next(times)))
+    table.spoil(["Orders"], ["Orders"], ["k1"], model="new")
+    table.table.mark(run, {"model": "old", "at": table.now()}, until=ever())
+    assert sweeps(table.marks(), ["Orders"], "new") == {"Orders": K1}
+    given_up = sweeps(table.marks(), ["Orders"], "old")
+    assert given_up == {"Orders": None}, "where the plan was given up, the old one's will do"
+    table.table.mark(run, {"model": "new", "at": table.now()}, until=ever())
+    assert sweeps(table.marks(), ["Orders"], "new") == {"Orders": None}
+
+
+def test_what_was_swept_stays_so_when_a_later_model_changes_other_sources() -> None:
+    times = iter(range(1, 100))
+    table = progress(Cloud(), lambda: float(next(times)))
+    table.spoil([], ["Orders", "Users"], ["k1"], model="new")
+    table.table.mark("sweep/*", {"model": "new", "at": table.now()}, until=ever())
+    for _ in range(2):  # the second time, the mark has been taken back
+        table.spoil([], ["Orders"], ["k2"], model="newer")
+        found = sweeps(table.marks(), [], "newer")
+        assert found == {"Orders": frozenset({"k2"}), "Users": None}
+
+
+@pytest.mark.parametrize("run", ["backfill/Orders", "sweep/Orders", "sweep/*"])
+def test_a_run_that_is_under_way_when_other_code_comes_neither_goes_on_nor_counts(
+    run: str,
+) -> None:
+    cloud = Cloud()
+    table = progress(cloud, lambda: 1.0)
+    segment = Segment(run, 0, 1, turn=4)
+    table.table.mark(run, {"model": "m", "turn": 3, "at": 0.5}, until=ever())  # the one before
+    table.table.save(Record(segment, "m", done=True), until=ever(), keep=False)
+    table.spoil(["Orders"], ["Orders"], [], model="m")
+    assert table.marks()[run]["turn"] == 5
+    with pytest.raises(BulkError, match="was ended, or begun again"):
+        table.table.take(segment, "m", until=ever())
+
+
+@pytest.mark.parametrize("run", ["backfill/Orders", "sweep/Orders", "sweep/*"])
+def test_a_run_of_which_no_worker_has_a_record_yet_neither_begins_nor_counts(run: str) -> None:
+    """Its segments were handed out before other code came; its model may be deployed again."""
+    table = progress(Cloud(), lambda: 1.0)
+    table.spoil(["Orders"], ["Orders"], [], model="other")
+    with pytest.raises(BulkError, match="was ended, or begun again"):
+        table.table.take(Segment(run, 0, 1, turn=1), "m", until=ever())
+
+
+@pytest.mark.parametrize("run", ["sweep/Orders", "sweep/*"])
+def test_a_sweep_of_another_model_is_seen_too(run: str) -> None:
+    client: Any = Cloud()
+    table = Progress(ProgressTable(client, "Progress", now=lambda: 10.0), lambda: 10.0)
+    table.table.save(Record(Segment(run, 0, 1), "m"), until=ever())
+    assert table.busy_until(["Orders"], "other") == 10.0 + LEASE_SECONDS
+
+
+def test_a_worker_of_another_model_is_seen_and_one_of_this_is_not() -> None:
+    client: Any = Cloud()
+    table = Progress(ProgressTable(client, "Progress", now=lambda: 10.0), lambda: 10.0)
+    table.table.save(Record(Segment("backfill/Orders", 0, 1), "m"), until=ever())
+    assert table.busy_until(["Orders"], "other") == 10.0 + LEASE_SECONDS
+    assert table.busy_until(["Orders"], "m") == table.busy_until(["Users"], "other") == 0.0
+
+
+def test_a_progress_table_that_is_not_there_yet_says_nothing() -> None:
+    cloud = Cloud(progress=None)
+    table = progress(cloud, lambda: 0.0)
+    table.spoil(["Orders"], ["Orders"], [], model="m")
+    assert table.marks() == {}
+    assert table.busy_until(["Orders"], "m") == 0.0
