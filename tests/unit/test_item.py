@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lambdas.model import Item, Wire
+from lambdas.model import Item, Row, Wire
 from lambdas.model.errors import MissingAttributeError, RowError
 from lambdas.model.item import decode, encode
 from lambdas.model.size import check_size, row_size, size_of
@@ -155,3 +155,20 @@ def test_the_size_of_a_number_is_that_of_its_pairs_of_digits(number: str, size: 
 def test_equal_wires_are_equal() -> None:
     assert Wire({"S": "x"}) == Wire({"S": "x"}) != Wire({"S": "y"})
     assert len({Wire({"S": "x"}), Wire({"S": "x"})}) == 1
+
+
+def test_what_is_picked_can_be_put_together_with_anything_and_later_ones_win() -> None:
+    item = Item({"a": {"N": "1.0"}, "b": {"S": "x"}})
+    both, one = {"a": {"N": "1.0"}, "b": {"S": "x"}}, item.pick("b")
+    inner = {"M": {"b": {"S": "x"}}}
+    for data, expected in (
+        (item.pick("a") | one, both),
+        (item.pick("a", "b"), both),
+        ({"c": 2, **one}, {"c": {"N": "2"}, "b": {"S": "x"}}),
+        (one | {"b": "y"}, {"b": {"S": "y"}}),
+        ({"b": "y", "c": True} | one, {"b": {"S": "x"}, "c": {"BOOL": True}}),
+        ({"inner": one, "list": [one]}, {"inner": inner, "list": {"L": [inner]}}),
+        (dict(one), {"b": {"S": "x"}}),
+    ):
+        assert Row("P", "S", data=data).attributes()["data"] == {"M": expected}
+    assert repr(one) == "Picked(b)", "no value: a repr may end in a log"
