@@ -23,13 +23,13 @@ MOST_SHARDS = 32  # ours: a question asks them all, and a cursor has a place in 
 class Index:
     """A sparse index: it holds the rows that a view gives an entry in it, and no others.
 
-    Several partition or sort attributes make a multi-attribute key. *include* is what the index
+    It needs a key attribute of its own. Several make a multi-attribute key. *include* is what it
     carries besides keys; *all_because* makes it carry everything, and says why that is worth it.
 
     A partition takes about 1,000 writes a second, and one that is hotter holds up the whole sync.
     *shards* spreads each partition over so many, by the rows' owners; a question asks all of them.
     When their number changes, *shards_were* keeps the rows of the older one readable until they
-    have been written anew. An index that had none needs a new one beside it: its key is another.
+    have been written anew. An index that had none needs a new one beside it, with its own key.
     """
 
     name: str
@@ -189,7 +189,7 @@ class Index:
             elif not least <= count <= MOST_SHARDS:
                 yield f"{count} shards: {least} to {MOST_SHARDS}"
         if self.shards_were == 1 < self.shards:
-            yield "an index without shards has another key: make a new one beside it"
+            yield "an index without shards has another key: make a new one of other attributes"
 
     def _problems(self) -> Iterator[str]:
         """Find what DynamoDB would refuse when the index is created."""

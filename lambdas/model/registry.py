@@ -15,6 +15,7 @@ from lambdas.model.index import Index
 from lambdas.model.pattern import AccessPattern
 from lambdas.model.row import DATA, OWNER_INDEX, PROVENANCE, RESERVED
 from lambdas.model.source import Source
+from lambdas.model.sparseness import sparseness_problems
 from lambdas.model.view import View
 
 # Per table, set by DynamoDB.
@@ -119,6 +120,7 @@ class Registry:
         yield from self._reference_problems()
         yield from self._limit_problems()
         yield from self._attribute_problems()
+        yield from sparseness_problems(self.indexes)
 
     def _reference_problems(self) -> Iterator[str]:
         """Find what speaks of something that nobody declares."""

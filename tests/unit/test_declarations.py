@@ -13,6 +13,7 @@ from lambdas.model import (
     Attribute,
     Index,
     Item,
+    LocalIndex,
     Registry,
     Row,
     Source,
@@ -241,3 +242,76 @@ def test_key_attributes_are_listed_once_with_their_types() -> None:
             ("_owner", "S"),
         ]
     )
+
+
+ENTERED = [
+    pytest.param("day", {"day"}, ["day"], id="the same key"),
+    pytest.param("day", {"day"}, ["day", "shift"], id="a part of the key"),
+    pytest.param(["shift", "day"], {"day", "shift"}, ["day", "shift"], id="in another order"),
+    pytest.param(["day"], {"day"}, ["room", "shift", "day"], id="a sort attribute"),
+]
+
+
+@pytest.mark.parametrize(("partition", "shared", "other"), ENTERED)
+@pytest.mark.parametrize("order", [1, -1])
+def test_an_index_that_every_row_of_another_would_enter_is_refused(
+    partition: Any, shared: set[str], other: list[str], order: int
+) -> None:
+    some = Index("Some", partition=partition)
+    more = Index("More", partition=other[:1], sort=other[1:])
+    a, b = (some, more)[::order]
+    with pytest.raises(DeclarationError) as refused:
+        declare(a=a, b=b)
+    said = str(refused.value)
+    for part in ("'Some'", "'More'", ", ".join(sorted(shared)), "a key attribute that", "or query"):
+        assert part in said
+    if len(other) > len(shared):
+        assert "every row in 'More' would also appear in 'Some'" in said
+
+
+def test_a_local_index_and_a_global_one_of_its_sort_attribute_are_refused() -> None:
+    """Every row has the PK that a local index is keyed by."""
+    local, over_all = LocalIndex("Local", sort="day"), Index("Over", partition="day", sort="at")
+    with pytest.raises(DeclarationError, match="every row in 'Over' would also appear in 'Local'"):
+        declare(a=local, b=over_all)
+    with pytest.raises(DeclarationError, match=r"'Local' would not be sparse: .* of index 'Day'"):
+        declare(a=local, b=Index("Day", partition="day"))
+    with pytest.raises(DeclarationError, match=r"'Local' would not be sparse: .* of index 'Again'"):
+        declare(a=local, b=LocalIndex("Again", sort="day"))
+
+
+def test_an_index_is_not_entered_by_the_rows_of_a_sharded_one_or_is_refused() -> None:
+    """The shard is a key attribute too, of the sharded index alone."""
+    sharded = Index("Sharded", partition="day", shards=4)
+    with pytest.raises(DeclarationError, match=r"'Plain' would not be sparse: .* index 'Sharded'"):
+        declare(a=Index("Plain", partition="day"), b=sharded)
+    taken = Index("Taken", partition=number("_Sharded_shard"))
+    with pytest.raises(DeclarationError, match=r"'Taken' would not be sparse: .* index 'Sharded'"):
+        declare(a=taken, b=sharded)
+
+
+def test_an_index_that_two_others_fill_together_is_refused() -> None:
+    """A row in both of the others has all of its key attributes."""
+    indexes = [Index(name, partition=name[0], sort=name[1]) for name in ("ab1", "bc1", "ac1")]
+    with pytest.raises(DeclarationError, match=r"'ab1' .* of 'bc1' and 'ac1' taken together"):
+        declare(**{index.name: index for index in indexes})
+
+
+def test_indexes_may_share_an_attribute_while_each_has_one_of_its_own() -> None:
+    declared = declare(
+        a=Index("ByRoom", partition="room", sort="day"),
+        b=Index("ByShift", partition="shift", sort="day"),
+        c=LocalIndex("Local", sort="at"),
+    )
+    assert len(declared.indexes) == 4
+
+
+def test_an_index_of_the_tables_own_key_is_refused() -> None:
+    """Every row has these attributes, so every row would be in it."""
+    for name in ("PK", "SK", "_owner", "data"):
+        with pytest.raises(DeclarationError, match=f"is keyed by {name}, which every row"):
+            declare(mine=Index("Mine", partition=name))
+    with pytest.raises(DeclarationError, match="is keyed by SK, which every row"):
+        declare(mine=LocalIndex("Mine", sort="SK"))
+    with pytest.raises(DeclarationError, match="is keyed by PK, which every row"):
+        declare(mine=Index("Mine", partition="day", sort="PK"))

@@ -141,7 +141,7 @@ def test_the_deletion_of_an_unreadable_item_is_set_aside() -> None:
 
 
 things = Source("Things", partition_key="id")
-by_size = Index("BySize", partition=number("size"), include=["data"])
+by_size = Index("BySize", partition=number("size"), sort="colour", include=["data"])
 by_size_and_name = Index("BySizeAndName", partition=number("size"), sort="name")
 
 
@@ -163,12 +163,12 @@ def model_of(derivation: Any, **kind: Any) -> Registry:
             lambda: Row(5, "x"),  # type: ignore[arg-type]  # on purpose
             "PK of a row is text; the view gave int",
         ),
-        (lambda: Row("x", "x", indexes=[by_size("5")]), "'size' as N; the view gave S"),
-        (lambda: Row("x", "x", indexes=[by_size(True)]), "'size' as N; the view gave BOOL"),
-        (lambda: Row("x", "x", indexes=[by_size()]), r"keyed by \(size\); 0 values"),
+        (lambda: Row("x", "x", indexes=[by_size("5", "red")]), "'size' as N; the view gave S"),
+        (lambda: Row("x", "x", indexes=[by_size(True, "red")]), "'size' as N; the view gave BOOL"),
+        (lambda: Row("x", "x", indexes=[by_size()]), r"keyed by \(size, colour\); 0 values"),
         (lambda: Row("x", "x", indexes=[by_size_and_name(1, "")]), "'name' takes 0 bytes"),
         (
-            lambda: Row("x", "x", indexes=[by_size(1), by_size_and_name(2, "n")]),
+            lambda: Row("x", "x", indexes=[by_size(1, "red"), by_size_and_name(2, "n")]),
             "'BySizeAndName' gives 'size' a second value",
         ),
         (lambda: Row("x", "x", data={"v": "y" * 410_000}), "takes 41.... bytes, and there is room"),

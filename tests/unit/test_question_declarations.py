@@ -154,7 +154,7 @@ def test_a_range_may_include_its_bound_or_not(range_: str, operator: str) -> Non
         ({"partition": "a", "shards_were": -1}, "0 to 32"),
         ({"partition": "a", "shards": 2.5}, "a whole number"),
         ({"partition": "a", "shards": True}, "a whole number"),
-        ({"partition": "a", "shards": 4, "shards_were": 1}, "make a new one beside it"),
+        ({"partition": "a", "shards": 4, "shards_were": 1}, "make a new one of other attributes"),
     ],
 )
 def test_shards_that_cannot_be_are_refused(declared: dict[str, Any], why: str) -> None:

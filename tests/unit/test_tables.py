@@ -30,7 +30,9 @@ def model() -> Registry:
         sort=[number("year"), "kind", number("rank")],
         include=["data"],
     )
-    whole = Index("Whole", partition="site", all_because="the export reads all of it")
+    whole = Index(
+        "Whole", partition="site", sort="exported", all_because="the export reads all of it"
+    )
 
     @view(readings)
     def reading(item: Item) -> Iterator[Row]:
@@ -115,6 +117,7 @@ def test_only_key_attributes_are_defined_each_once_and_with_its_type(model: Regi
         ("PK", "S"),
         ("SK", "S"),
         ("_owner", "S"),
+        ("exported", "S"),
         ("floor", "N"),
         ("kind", "S"),
         ("rank", "N"),
