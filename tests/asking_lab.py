@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import count
+from operator import eq, ge
 from types import ModuleType
 from typing import Any, cast
 
@@ -36,7 +37,7 @@ class FakeTable:
     calls: Iterator[int] = field(default_factory=count)
 
     def query(self, **asked: Any) -> dict[str, Any]:
-        """Answer one page of a key condition made of equalities, and of one >= at most."""
+        """Answer one page of a key condition made of equalities, and of one range at most."""
         next(self.calls)
         index = next((i for i in self.registry.indexes if i.name == asked.get("IndexName")), None)
         order = [*(index.sort if index else [])]
@@ -76,15 +77,26 @@ class FakeTable:
         return {"Responses": {table: [self.rows[key] for key in keys if key in self.rows]}}
 
 
+COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+    "=": eq,
+    ">=": ge,
+    "begins_with": bytes.startswith,
+}
+
+
 def matches(row: Any, asked: Any, names: Any, values: Any) -> bool:
     """Hold a row against a key condition."""
     for part in asked["KeyConditionExpression"].split(" AND "):
-        name, operator, mark = part.split(" ")
+        if part.startswith("begins_with"):
+            name, mark = part.removeprefix("begins_with(").removesuffix(")").split(", ")
+            operator = "begins_with"
+        else:
+            name, operator, mark = part.split(" ")
         mine = row.get(names[name])
         if mine is None:
             return False
         one, other = value_of(mine), value_of(values[mark])
-        if not (one == other if operator == "=" else one >= other):
+        if not COMPARE[operator](one, other):
             return False
     return True
 

@@ -4,6 +4,7 @@ from lambdas.model.attribute import Attribute, binary, number, text
 from lambdas.model.index import Index, IndexEntry, LocalIndex
 from lambdas.model.item import Item, Wire
 from lambdas.model.join import Join
+from lambdas.model.key import key
 from lambdas.model.migration import Migration, migration
 from lambdas.model.pattern import AccessPattern, KeyCondition
 from lambdas.model.registry import Registry
@@ -27,6 +28,7 @@ __all__ = [
     "View",
     "Wire",
     "binary",
+    "key",
     "migration",
     "number",
     "text",

@@ -8,7 +8,7 @@ from lambdas.model.attribute import PK, SK
 from lambdas.model.index import Index
 from lambdas.model.row import RESERVED, RowKey
 from lambdas.model.size import PARTITION_LIMIT, SORT_LIMIT
-from lambdas.model.template import Template, parameters
+from lambdas.model.template import Template, parameters, render
 from lambdas.model.template import problems as template_problems
 
 
@@ -17,7 +17,8 @@ class Join:
     """Another row for each row of an answer: all of them are read together, each once.
 
     Templates are filled from the key attributes of the answer's rows:
-    ``Join("profile", partition="{GSI2_SK}", sort="PROFILE")``.
+    ``Join("profile", partition="{GSI2_SK}", sort="PROFILE")``. They escape as those of an access
+    pattern do: ``{GSI2_SK}`` alone is a key already, and ``USER#{customerId}`` holds a plain value.
     """
 
     name: str
@@ -29,7 +30,7 @@ class Join:
         values = {name: value["S"] for name, value in row.items() if "S" in value}
         if not values.keys() >= self._names():
             return None
-        pk, sk = self.partition.format(**values), self.sort.format(**values)
+        pk, sk = render(self.partition, values), render(self.sort, values)
         possible = len(pk.encode()) <= PARTITION_LIMIT and len(sk.encode()) <= SORT_LIMIT
         return (pk, sk) if possible else None
 

@@ -49,6 +49,11 @@ class AccessPattern:
     *sort_after* (>), *sort_until* (<=) or *sort_before* (<). The parameters that *optional* names,
     of the last conditions, may be left out.
 
+    A template escapes its parameters as `key` escapes its parts, so rows keyed with
+    ``key("USER", user_id)`` are found by ``USER#{user_id}`` for every user id. A parameter that is
+    the whole template (``{status}``) is compared as it is. ``{name:raw}`` stays unescaped too, for
+    keys that are copied from the source or made with ``key(..., raw=...)``.
+
     *shows* is what the answer promises of each row, besides its key; *joins* are rows to show
     beside it. *consistent* reads what was just written, which a global index cannot.
     """

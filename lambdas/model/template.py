@@ -1,16 +1,26 @@
-"""Templates of key values: ``USER#{user_id}``."""
+"""Templates of key values: ``USER#{user_id}``.
+
+A template writes its parameters as `key` writes its parts: it escapes them. Two kinds of parameter
+stay as they are: one that is the whole template, because the attribute then holds that one value,
+and one that is declared ``{name:raw}``.
+"""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from string import Formatter
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from lambdas.model.attribute import Attribute
 from lambdas.model.errors import RowError
 from lambdas.model.item import AttributeValue, encode, spelled
+from lambdas.model.key import SEPARATOR, escape
 
 Template: TypeAlias = str
+
+RAW = "raw"
+ANY_TEXT = ".+"
+ANY_PART = "(?:[^#%]|%23|%25)+"  # what `escape` can return
 
 
 def several(templates: Template | Sequence[Template]) -> tuple[Template, ...]:
@@ -25,8 +35,25 @@ def parameters(template: Template) -> list[str]:
 
 def any_value(template: Template) -> str:
     """Write a template as a regular expression that its values match."""
-    pieces = [(text, name) for text, name, _, _ in Formatter().parse(template)]
-    return "".join(re.escape(text) + (".+" if name is not None else "") for text, name in pieces)
+    return "".join(
+        re.escape(text) + ("" if name is None else ANY_TEXT if raw else ANY_PART)
+        for text, name, raw in _pieces(template)
+    )
+
+
+def render(template: Template, values: Mapping[str, str]) -> str:
+    """Put *values* into a template, escaped unless the parameter is raw."""
+    return "".join(
+        text + ("" if name is None else values[name] if raw else escape(values[name]))
+        for text, name, raw in _pieces(template)
+    )
+
+
+def _pieces(template: Template) -> list[tuple[str, str | None, bool]]:
+    """Split a template: the text before each parameter, its name, and whether it stays raw."""
+    pieces = list(Formatter().parse(template))
+    whole = len(pieces) == 1 and not pieces[0][0]
+    return [(text, name, whole or spec == RAW) for text, name, spec, _ in pieces]
 
 
 def fill(template: Template, attribute: Attribute, given: Mapping[str, object]) -> AttributeValue:
@@ -34,7 +61,9 @@ def fill(template: Template, attribute: Attribute, given: Mapping[str, object]) 
     names = parameters(template)
     for name in names:
         _check(name, given[name], attribute.type)
-    value = encode(template.format(**given) if attribute.type == "S" else given[names[0]])
+    # _check has found every parameter of a text attribute to be text.
+    text = attribute.type == "S"
+    value = encode(render(template, cast("Mapping[str, str]", given)) if text else given[names[0]])
     # As DynamoDB spells it, or the key of a row would not be that of its question.
     return {"N": spelled(Decimal(value["N"]))} if "N" in value else value
 
@@ -66,7 +95,7 @@ def problems(attribute: Attribute, template: Template) -> Iterator[str]:
         return
     names = [name for _, name, _, _ in pieces if name is not None]
     # A format could make two values look alike.
-    formatted = any(spec or conversion for _, _, spec, conversion in pieces)
+    formatted = any(spec not in {None, "", RAW} or conversion for _, _, spec, conversion in pieces)
     if not template:
         yield f"the template for {attribute.name!r} is empty, and no key is"
     elif formatted or not all(name.isidentifier() for name in names):
@@ -76,3 +105,25 @@ def problems(attribute: Attribute, template: Template) -> Iterator[str]:
             f"template {template!r} is for {attribute.name!r}, which is {attribute.type}: "
             "it can only be one parameter, as in '{day}'"
         )
+    else:
+        yield from _ambiguities(template)
+
+
+def _ambiguities(template: Template) -> Iterator[str]:
+    """Find what would let different parameters make the same key."""
+    previous, previous_raw, between = "", False, ""
+    for text, name, raw in _pieces(template):
+        between += text
+        if name is None:
+            continue
+        if previous_raw:
+            yield (
+                f"template {template!r} has {name!r} after the raw {previous!r}; only the last "
+                "parameter can be raw, or different values could make the same key"
+            )
+        elif previous and SEPARATOR not in between:
+            yield (
+                f"template {template!r} needs {SEPARATOR!r} between {previous!r} and {name!r}, "
+                "or different values could make the same key"
+            )
+        previous, previous_raw, between = name, raw, ""

@@ -6,7 +6,7 @@ An order's sort key is its date and number (``2025-03-01#2121195``), a favourite
 
 from collections.abc import Iterator
 
-from lambdas.model import AccessPattern, Index, Item, Join, Row, Source, view
+from lambdas.model import AccessPattern, Index, Item, Join, Row, Source, key, view
 
 orders = Source("Orders", partition_key="CustomerId", sort_key="SK")
 
@@ -94,11 +94,11 @@ def is_order(item: Item) -> bool:
 @view(orders, when=is_order)
 def order(item: Item) -> Iterator[Row]:
     """List an order under its user and by status while it is open, and what was bought with it."""
-    user = f"USER#{item['CustomerId']}"
+    user = key("USER", item["CustomerId"])
     status = item["Status"]
     yield Row(
         user,
-        f"ORDER#{item['SK']}",
+        key("ORDER", raw=item["SK"]),
         data=item.pick(
             "OrderId", "Status", "OrderDate", "CreatedAt", "DeliveryDate", "Total", "Items"
         ),
@@ -107,11 +107,11 @@ def order(item: Item) -> Iterator[Row]:
             # Sparse: a closed order is in no status list, an unpaid one behind no payment, an old
             # one on no day.
             *(
-                [by_status(f"ORDER#STATUS#{status}", f"CREATED_AT#{item['CreatedAt']}")]
+                [by_status(key("ORDER", "STATUS", status), key("CREATED_AT", item["CreatedAt"]))]
                 if status in OPEN
                 else []
             ),
-            *([by_payment(f"PAYMENT#{item['TransactionId']}")] if "TransactionId" in item else []),
+            *([by_payment(key("PAYMENT", paid))] if (paid := item.get("TransactionId")) else []),
             *([by_delivery_date(item["DeliveryDate"])] if "DeliveryDate" in item else []),
         ],
     )
@@ -121,14 +121,14 @@ def order(item: Item) -> Iterator[Row]:
 
 def purchases(item: Item, user: str) -> Iterator[Row]:
     """Say once for each product of an order that its user bought it."""
-    for product_id, line in {line["Id"]: line for line in item["Items"]}.items():
+    for product, line in {key("PRODUCT", line["Id"]): line for line in item["Items"]}.items():
         yield Row(
-            f"ORDER#{item['OrderId']}",
-            # With the key of its item, so that no other item can make this row: an order whose date
-            # or customer is corrected is another item.
-            f"PRODUCT#{product_id}#{item['CustomerId']}#{item['SK']}",
+            key("ORDER", item["OrderId"]),
+            # The item's whole key makes the row its own: an order whose date or customer is
+            # corrected is another item.
+            key("PRODUCT", line["Id"], item["CustomerId"], raw=item["SK"]),
             data=item.pick("OrderId", "OrderDate") | line.pick("Id", "Name", "Price"),
-            indexes=[by_product(f"PRODUCT#{product_id}", user)],
+            indexes=[by_product(product, user)],
         )
 
 
@@ -136,7 +136,7 @@ def purchases(item: Item, user: str) -> Iterator[Row]:
 def favourite(item: Item) -> Iterator[Row]:
     """List a favourite under its user."""
     yield Row(
-        f"USER#{item['CustomerId']}",
+        key("USER", item["CustomerId"]),
         item["SK"],
         data=item.pick("ItemId", "ItemName", "ItemPrice", "ItemDescription", "ItemCategory"),
     )

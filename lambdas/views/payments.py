@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from lambdas.model import AccessPattern, Item, Row, Source, view
+from lambdas.model import AccessPattern, Item, Row, Source, key, view
 from lambdas.views.orders import by_status
 
 payments = Source("Payments", partition_key="transactionId")
@@ -28,10 +28,10 @@ def payment(item: Item) -> Iterator[Row]:
     """Show a payment under its order; index it by status while it is in trouble."""
     status = item["status"]
     yield Row(
-        f"ORDER#{item['orderId']}",
-        f"PAYMENT#{item['transactionId']}",
+        key("ORDER", item["orderId"]),
+        key("PAYMENT", item["transactionId"]),
         data=item.pick("transactionId", "orderId", "amount", "currency", "status", "createdAt"),
-        indexes=[by_status(f"PAYMENT#STATUS#{status}", f"CREATED_AT#{item['createdAt']}")]
+        indexes=[by_status(key("PAYMENT", "STATUS", status), key("CREATED_AT", item["createdAt"]))]
         if status in TROUBLED
         else [],
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from lambdas.model import AccessPattern, Index, Item, Row, Source, view
+from lambdas.model import AccessPattern, Index, Item, Row, Source, key, view
 
 products = Source("Products", partition_key="productId")
 
@@ -26,10 +26,10 @@ featured_products = AccessPattern(
 @view(products)
 def product(item: Item) -> Iterator[Row]:
     """Show a product; index it while it is featured."""
-    key = f"PRODUCT#{item['productId']}"
+    product_key = key("PRODUCT", item["productId"])
     yield Row(
-        key,
+        product_key,
         "DETAILS",
         data=item.pick("productId", "name", "category", "price", "stock"),
-        indexes=[featured("PRODUCT#FEATURED", key)] if item.get("featured") else [],
+        indexes=[featured("PRODUCT#FEATURED", product_key)] if item.get("featured") else [],
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from lambdas.model import AccessPattern, Item, Row, Source, view
+from lambdas.model import AccessPattern, Item, Row, Source, key, view
 
 users = Source("Users", partition_key="userId")
 
@@ -23,7 +23,7 @@ addresses_of_user = AccessPattern(
 @view(users)
 def profile(item: Item) -> Iterator[Row]:
     """Show a user's profile, and each of the user's addresses beside it."""
-    user = f"USER#{item['userId']}"
+    user = key("USER", item["userId"])
     yield Row(user, "PROFILE", data=item.pick("userId", "name", "email", "createdAt", "isActive"))
     for address in item.get("addresses", []):
-        yield Row(user, f"ADDRESS#{address['id']}", data=address)
+        yield Row(user, key("ADDRESS", address["id"]), data=address)

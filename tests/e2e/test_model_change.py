@@ -88,7 +88,7 @@ def test_a_new_view_is_followed_asked_and_verified(checkout: Checkout) -> None:
 
 def test_a_row_that_a_question_shows_keeps_its_key(checkout: Checkout) -> None:
     # Old and new ones would stand side by side.
-    checkout.edit(ORDERS, ("f\"ORDER#{item['SK']}\"", "f\"ORDER#{item['SK']}#\""))
+    checkout.edit(ORDERS, ('key("ORDER", raw=item["SK"])', 'key("ORDER", "OF", raw=item["SK"])'))
     refused, agreed = at_once(
         lambda: checkout.refused("plan"),
         lambda: checkout.adminview("plan", "--stale-until-swept"),

@@ -215,6 +215,33 @@ def test_an_attribute_that_is_no_longer_an_index_key_leaves_the_index(
     assert len(first_day.ask("featured-products")) == 1
 
 
+def test_an_order_of_a_customer_with_a_separator_in_the_id_leaves_other_orders_alone(
+    first_day: LocalCloud,
+) -> None:
+    """Glued together, the product, the customer and the number of both orders read the same."""
+    (bought, *_) = first_day.ask("products-of-order", order_id="2121195")
+    product, number = bought["data"]["M"]["Id"]["S"], "2025-03-01#2121195"
+    forged = {
+        "CustomerId": f"{shop.ADA}#2025-03-01",
+        "SK": "2121195",
+        "OrderId": "2121195",
+        "Status": "PAID",
+        "OrderDate": "2025-03-01",
+        "Items": [{"Id": product}],
+        "CreatedAt": "2025-03-01T09:00:00Z",
+    }
+    before = actual_rows(first_day)
+    assert ("ORDER#2121195", f"PRODUCT#{product}#{shop.ADA}#{number}") in before
+    apply(first_day, [shop.Put("Orders", forged)])
+    assert len(first_day.ask("orders-of-user", user_id=forged["CustomerId"])) == 1
+    buyers = first_day.ask("buyers-of-product", product_id=product)
+    assert len({row["GSI2_SK"]["S"] for row in buyers}) == len(buyers)
+    assert len(actual_rows(first_day)) == len(before) + 2
+    key = {name: forged[name] for name in ("CustomerId", "SK")}
+    apply(first_day, [shop.Delete("Orders", key)])
+    assert actual_rows(first_day) == before
+
+
 def test_numbers_binary_and_sets_reach_the_view_untouched(cloud: LocalCloud) -> None:
     digits = "1234567890123456789012345678901234567.8"
     address = {
