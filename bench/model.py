@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterator
 
 from bench.ways.rows import OPEN, SHOWN, SHOWN_BESIDE, SHOWN_OF_LINE
-from lambdas.model import Index, Item, Registry, Row, Source, view
+from lambdas.model import Index, Item, Registry, Row, Source, key, view
 
 orders = Source("Orders", partition_key="orderId")
 by_status = Index("GSI1", partition="GSI1_PK", sort="GSI1_SK", include=["data"])
@@ -15,20 +15,22 @@ by_product = Index("GSI2", partition="GSI2_PK", sort="GSI2_SK")
 def order(item: Item) -> Iterator[Row]:
     """Show an order under its user, by status while it is open, and under each product."""
     status = item["status"]
+    user, number = key("USER", item["userId"]), key("ORDER", item["orderId"])
     yield Row(
-        f"USER#{item['userId']}",
-        f"ORDER#{item['orderId']}",
+        user,
+        number,
         data=item.pick(*SHOWN),
-        indexes=[by_status(f"ORDER#STATUS#{status}", f"CREATED_AT#{item['createdAt']}")]
+        indexes=[by_status(key("ORDER", "STATUS", status), key("CREATED_AT", item["createdAt"]))]
         if status in OPEN
         else [],
     )
     for line in item["lines"]:
+        product = key("PRODUCT", line["productId"])
         yield Row(
-            f"ORDER#{item['orderId']}",
-            f"PRODUCT#{line['productId']}",
+            number,
+            product,
             data=item.pick(*SHOWN_BESIDE) | line.pick(*SHOWN_OF_LINE),
-            indexes=[by_product(f"PRODUCT#{line['productId']}", f"USER#{item['userId']}")],
+            indexes=[by_product(product, user)],
         )
 
 

@@ -6,7 +6,7 @@ text, and a time is compared as a number. A template is given for each of its at
 
 from collections.abc import Iterator
 
-from lambdas.model import AccessPattern, Index, Item, Row, Source, number, view
+from lambdas.model import AccessPattern, Index, Item, Row, Source, key, number, view
 
 customers = Source("crm", partition_key="customerId")
 
@@ -57,7 +57,7 @@ customers_active_between = AccessPattern(
 def customer(item: Item) -> Iterator[Row]:
     """Show a customer; list it by segment once somebody was in touch."""
     yield Row(
-        f"CUSTOMER#{item['customerId']}",
+        key("CUSTOMER", item["customerId"]),
         "DETAILS",
         data=item.pick("customerId", "name", "segment", "lastInteraction"),
         indexes=[

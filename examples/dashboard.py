@@ -5,7 +5,7 @@ One index answers three questions, each fixing one attribute more than the one b
 
 from collections.abc import Iterator
 
-from lambdas.model import AccessPattern, Index, Item, Row, Source, view
+from lambdas.model import AccessPattern, Index, Item, Row, Source, key, view
 
 orders = Source("Orders", partition_key="orderId", sort_key="customerId")
 
@@ -38,8 +38,8 @@ orders_of_customer_between = AccessPattern(
 def order(item: Item) -> Iterator[Row]:
     """Put an order on its customer's dashboard."""
     yield Row(
-        f"ORDER#{item['orderId']}",
-        f"CUSTOMER#{item['customerId']}",
+        key("ORDER", item["orderId"]),
+        key("CUSTOMER", item["customerId"]),
         data=item.pick("orderId", "status", "orderDate", "total"),
         indexes=[by_customer(item["customerId"], item["status"], item["orderDate"])],
     )

@@ -5,7 +5,7 @@ A time in milliseconds is compared as what it is; nothing pads it with zeros.
 
 from collections.abc import Iterator
 
-from lambdas.model import AccessPattern, Index, Item, Row, Source, number, view
+from lambdas.model import AccessPattern, Index, Item, Row, Source, key, number, view
 
 orders = Source("Orders", partition_key="orderId")
 
@@ -59,7 +59,7 @@ orders_since = AccessPattern(
 def order(item: Item) -> Iterator[Row]:
     """Show an order, and list it under its customer."""
     yield Row(
-        f"ORDER#{item['orderId']}",
+        key("ORDER", item["orderId"]),
         "DETAILS",
         data=item.pick("orderId", "customerId", "status", "orderDate", "total"),
         indexes=[by_customer(item["customerId"], item["status"], item["orderDate"])],

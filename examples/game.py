@@ -6,7 +6,7 @@ secrets are for no row, so no view is on them.
 
 from collections.abc import Iterator
 
-from lambdas.model import AccessPattern, Index, Item, Row, Source, number, view
+from lambdas.model import AccessPattern, Index, Item, Row, Source, key, number, view
 
 accounts = Source("UserAccounts", partition_key="PK", sort_key="SK")
 
@@ -42,8 +42,8 @@ def inventory(item: Item) -> Iterator[Row]:
     slot = item["SK"].removeprefix("inventory:")
     for place, piece in enumerate(item["data"][slot]):
         yield Row(
-            f"ACCOUNT#{item['PK']}",
-            f"GEAR#{slot}#{place}",
+            key("ACCOUNT", item["PK"]),
+            key("GEAR", slot, place),
             data=piece.pick("name", "type", "gear_score") | item.pick("state"),
             indexes=[by_level(item["level"], piece["gear_score"])],
         )

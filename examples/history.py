@@ -6,7 +6,7 @@ added later, and can be read consistently: an order is in its user's history at 
 
 from collections.abc import Iterator
 
-from lambdas.model import AccessPattern, Item, LocalIndex, Row, Source, view
+from lambdas.model import AccessPattern, Item, LocalIndex, Row, Source, key, view
 
 orders = Source("UserAccounts", partition_key="UserId", sort_key="OrderId")
 
@@ -39,8 +39,8 @@ history_of_user_between = AccessPattern(
 def order(item: Item) -> Iterator[Row]:
     """List an order under its user, by number and by date."""
     yield Row(
-        f"USER#{item['UserId']}",
-        f"ORDER#{item['OrderId']}",
+        key("USER", item["UserId"]),
+        key("ORDER", item["OrderId"]),
         data=item.pick("OrderId", "OrderDate", "Total"),
         indexes=[by_date(item["OrderDate"])],
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from lambdas.model import AccessPattern, Index, Item, Row, Source, number, view
+from lambdas.model import AccessPattern, Index, Item, Row, Source, key, number, view
 
 scores = Source("Scores", partition_key="playerId", sort_key="tournament")
 
@@ -34,8 +34,8 @@ players_from_score = AccessPattern(
 def score(item: Item) -> Iterator[Row]:
     """Rank a player in the region played in."""
     yield Row(
-        f"PLAYER#{item['playerId']}",
-        f"TOURNAMENT#{item['tournament']}",
+        key("PLAYER", item["playerId"]),
+        key("TOURNAMENT", item["tournament"]),
         data=item.pick("playerId", "region", "score"),
         indexes=[by_score(item["tournament"], item["region"], item["score"])],
     )

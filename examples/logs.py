@@ -6,7 +6,7 @@ and asked as if it were one.
 
 from collections.abc import Iterator
 
-from lambdas.model import AccessPattern, Index, Item, Row, Source, view
+from lambdas.model import AccessPattern, Index, Item, Row, Source, key, view
 
 events = Source("LogEvents", partition_key="service", sort_key="eventId")
 
@@ -37,8 +37,8 @@ critical_logs_since = AccessPattern(
 def event(item: Item) -> Iterator[Row]:
     """List an event under its service; index it if it is critical."""
     yield Row(
-        f"SERVICE#{item['service']}",
-        f"EVENT#{item['eventId']}",
+        key("SERVICE", item["service"]),
+        key("EVENT", item["eventId"]),
         data=item.pick("level", "at", "message"),
         indexes=[critical("CriticalLogs", item["at"])] if item["level"] == "CRITICAL" else [],
     )

@@ -6,7 +6,7 @@ as it needs, and may ask for a range of the next one.
 
 from collections.abc import Iterator
 
-from lambdas.model import AccessPattern, Index, Item, Row, Source, view
+from lambdas.model import AccessPattern, Index, Item, Row, Source, key, view
 
 teams = Source("Teams", partition_key="orgId", sort_key="teamId")
 
@@ -103,8 +103,8 @@ teams_named_like = AccessPattern(
 def team(item: Item) -> Iterator[Row]:
     """Hang a team into its organisation's tree."""
     yield Row(
-        f"ORG#{item['orgId']}",
-        f"TEAM#{item['teamId']}",
+        key("ORG", item["orgId"]),
+        key("TEAM", item["teamId"]),
         data=item.pick("region", "country", "businessUnit", "team", "size"),
         indexes=[
             by_place(

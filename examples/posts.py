@@ -5,7 +5,7 @@ Everybody's public posts are one list, which is spread over four shards.
 
 from collections.abc import Iterator
 
-from lambdas.model import AccessPattern, Index, Item, Row, Source, view
+from lambdas.model import AccessPattern, Index, Item, Row, Source, key, view
 
 posts = Source("Posts", partition_key="author", sort_key="postId")
 
@@ -29,8 +29,8 @@ public_posts = AccessPattern(
 def post(item: Item) -> Iterator[Row]:
     """List a post under its author; index it if it is public."""
     yield Row(
-        f"AUTHOR#{item['author']}",
-        f"POST#{item['postId']}",
+        key("AUTHOR", item["author"]),
+        key("POST", item["postId"]),
         data=item.pick("title", "public", "postedAt"),
         indexes=[public("PublicPosts", item["postedAt"])] if item.get("public") else [],
     )

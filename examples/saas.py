@@ -7,7 +7,7 @@ application, and that costs no further index.
 
 from collections.abc import Iterator
 
-from lambdas.model import AccessPattern, Index, Item, Row, Source, number, view
+from lambdas.model import AccessPattern, Index, Item, Row, Source, key, number, view
 
 resources = Source("Resources", partition_key="resourceId")
 
@@ -56,8 +56,8 @@ resources_created_between = AccessPattern(
 def resource(item: Item) -> Iterator[Row]:
     """List a resource under its tenant, and in its environment by type and age."""
     yield Row(
-        f"TENANT#{item['tenantId']}",
-        f"APP#{item['appId']}#RESOURCE#{item['resourceId']}",
+        key("TENANT", item["tenantId"]),
+        key("APP", item["appId"], "RESOURCE", item["resourceId"]),
         data=item.pick("resourceId", "environment", "resourceType", "createdAt"),
         indexes=[
             by_environment(

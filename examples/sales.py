@@ -6,7 +6,7 @@ An order may hold products of several categories; it is listed once in each.
 from collections.abc import Iterator
 from decimal import Decimal
 
-from lambdas.model import AccessPattern, Index, Item, Row, Source, view
+from lambdas.model import AccessPattern, Index, Item, Row, Source, key, view
 
 orders = Source("Orders", partition_key="orderId")
 
@@ -42,8 +42,8 @@ def order(item: Item) -> Iterator[Row]:
         spent[line["category"]] = spent.get(line["category"], Decimal()) + line["price"]
     for category, total in spent.items():
         yield Row(
-            f"ORDER#{item['orderId']}",
-            f"CATEGORY#{category}",
+            key("ORDER", item["orderId"]),
+            key("CATEGORY", category),
             data=item.pick("orderId", "customerId", "orderDate") | {"spent": total},
             indexes=[by_category(category, item["orderDate"])],
         )

@@ -5,7 +5,7 @@ The time is a number with as many digits as the device sends, and keeps them all
 
 from collections.abc import Iterator
 
-from lambdas.model import AccessPattern, Index, Item, Row, Source, number, view
+from lambdas.model import AccessPattern, Index, Item, Row, Source, key, number, view
 
 readings = Source("Readings", partition_key="readingId")
 
@@ -70,7 +70,7 @@ readings_before = AccessPattern(
 def reading(item: Item) -> Iterator[Row]:
     """Place a reading in its sensor's series."""
     yield Row(
-        f"READING#{item['readingId']}",
+        key("READING", item["readingId"]),
         "DETAILS",
         data=item.pick("deviceId", "sensorType", "timestamp", "value", "unit"),
         indexes=[by_sensor(item["deviceId"], item["sensorType"], item["timestamp"])],

@@ -6,9 +6,11 @@ so its row has the same; the indexes add the questions that the keys cannot answ
 
 from collections.abc import Iterator
 
-from lambdas.model import AccessPattern, Index, Item, Row, Source, view
+from lambdas.model import AccessPattern, Index, Item, Row, Source, key, view
 
 table = Source("MyTable", partition_key="PK", sort_key="SK")
+
+# The rows take over the keys of the items, which escape nothing: the templates below are raw.
 
 # Overloaded: an order with its lines in one partition, the featured products in another.
 collections = Index("GSI1", partition="GSI1PK", sort="GSI1SK", include=["data"])
@@ -16,44 +18,44 @@ by_status = Index("GSI2", partition="GSI2PK", sort="GSI2SK", include=["data"])
 
 user_profile = AccessPattern(
     "user-profile",
-    partition="USER#{user_id}",
+    partition="USER#{user_id:raw}",
     sort="PROFILE",
     about="The profile of one user",
 )
 addresses_of_user = AccessPattern(
     "addresses-of-user",
-    partition="USER#{user_id}",
+    partition="USER#{user_id:raw}",
     sort_begins="ADDRESS#",
     about="Every address of one user",
 )
 orders_of_user = AccessPattern(
     "orders-of-user",
-    partition="USER#{user_id}",
+    partition="USER#{user_id:raw}",
     sort_begins="ORDER#",
     descending=True,
     about="Every order of one user, newest first",
 )
 everything_of_user = AccessPattern(
     "everything-of-user",
-    partition="USER#{user_id}",
+    partition="USER#{user_id:raw}",
     about="All that lies under one user",
 )
 order_by_id = AccessPattern(
     "order-by-id",
     index=collections,
-    partition="ORDER#{order_id}",
+    partition="ORDER#{order_id:raw}",
     sort="ORDER",
     about="One order, whoever made it",
 )
 order_with_items = AccessPattern(
     "order-with-items",
     index=collections,
-    partition="ORDER#{order_id}",
+    partition="ORDER#{order_id:raw}",
     about="One order together with its lines",
 )
 product_details = AccessPattern(
     "product-details",
-    partition="PROD#{product_id}",
+    partition="PROD#{product_id:raw}",
     sort="PRODUCT",
     about="One product",
 )
@@ -91,8 +93,8 @@ def order(item: Item) -> Iterator[Row]:
         item["SK"],
         data=item.pick("orderId", "total", "status"),
         indexes=[
-            collections(f"ORDER#{item['orderId']}", "ORDER"),
-            by_status(f"STATUS#{item['status']}", item["SK"]),
+            collections(key("ORDER", raw=item["orderId"]), "ORDER"),
+            by_status(key("STATUS", item["status"]), item["SK"]),
         ],
     )
 

@@ -6,7 +6,7 @@ another one as well. A match is in the history of the player it names first.
 
 from collections.abc import Iterator
 
-from lambdas.model import AccessPattern, Index, Item, Row, Source, view
+from lambdas.model import AccessPattern, Index, Item, Row, Source, key, view
 
 matches = Source("TournamentMatches", partition_key="matchId")
 
@@ -84,7 +84,7 @@ matches_of_player_on_day = AccessPattern(
 def match(item: Item) -> Iterator[Row]:
     """Place a match in its tournament, and in its first player's history."""
     yield Row(
-        f"MATCH#{item['matchId']}",
+        key("MATCH", item["matchId"]),
         "DETAILS",
         data=item.pick("matchId", "round", "bracket", "player1Id", "player2Id", "matchDate"),
         indexes=[

@@ -7,7 +7,7 @@ the type with the number behind it: rows with equal sort keys come in no order t
 
 from collections.abc import Iterator
 
-from lambdas.model import AccessPattern, Item, LocalIndex, Row, Source, view
+from lambdas.model import AccessPattern, Item, LocalIndex, Row, Source, key, view
 
 transactions = Source("Transactions", partition_key="CustomerId", sort_key="TransactionId")
 
@@ -38,8 +38,8 @@ transactions_of_type = AccessPattern(
 def transaction(item: Item) -> Iterator[Row]:
     """List a transaction under its customer."""
     yield Row(
-        f"CUSTOMER#{item['CustomerId']}",
-        f"TRANSACTION#{item['TransactionId']}",
+        key("CUSTOMER", item["CustomerId"]),
+        key("TRANSACTION", item["TransactionId"]),
         data=item.pick("TransactionId", "TransactionType", "Amount"),
-        indexes=[by_type(f"{item['TransactionType']}#{item['TransactionId']}")],
+        indexes=[by_type(key(item["TransactionType"], item["TransactionId"]))],
     )

@@ -5,7 +5,7 @@ Whoever has just booked goods in sees them in the list: only a local index can p
 
 from collections.abc import Iterator
 
-from lambdas.model import AccessPattern, Item, LocalIndex, Row, Source, view
+from lambdas.model import AccessPattern, Item, LocalIndex, Row, Source, key, view
 
 stock = Source("Stock", partition_key="WarehouseId", sort_key="ProductId")
 
@@ -34,8 +34,8 @@ stock_of_warehouse = AccessPattern(
 def level(item: Item) -> Iterator[Row]:
     """List a product's stock under its warehouse."""
     yield Row(
-        f"WAREHOUSE#{item['WarehouseId']}",
-        f"STOCK#{item['ProductId']}",
+        key("WAREHOUSE", item["WarehouseId"]),
+        key("STOCK", item["ProductId"]),
         data=item.pick("ProductId", "Quantity", "LastUpdated"),
         indexes=[by_change(item["LastUpdated"])],
     )

@@ -98,6 +98,27 @@ def test_nothing_reads_the_environment_or_makes_a_client_when_it_is_imported() -
     assert at_import == []
 
 
+VIEW_FILES = [
+    *modules("lambdas/views"),
+    *(ROOT / "examples").glob("*.py"),
+    *(ROOT / "examples/evolution").glob("crm_*.py"),
+    ROOT / "bench/model.py",
+]
+
+
+def test_view_files_join_the_parts_of_a_key_with_key_and_not_with_f_strings() -> None:
+    """A part with a separator in it could make an f-string the key of another row."""
+    glued = [
+        f"{path.relative_to(ROOT)}: {ast.unparse(node)}"
+        for path in VIEW_FILES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.JoinedStr)
+        and any(isinstance(part, ast.Constant) and "#" in str(part.value) for part in node.values)
+    ]
+    assert len(VIEW_FILES) > 20
+    assert glued == []
+
+
 @pytest.mark.parametrize("folder", ["lambdas", "cli", "infra", "examples", "tests"])
 def test_modules_stay_short(folder: str) -> None:
     limit = 350 if folder == "tests" else 250

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from lambdas.model import AccessPattern, Index, Item, Row, Source, number, view
+from lambdas.model import AccessPattern, Index, Item, Row, Source, key, number, view
 
 customers = Source("Customers", partition_key="customerId")
 
@@ -26,7 +26,7 @@ customers_active_between = AccessPattern(
 def customer(item: Item) -> Iterator[Row]:
     """Show a customer, and list it by segment and last activity."""
     yield Row(
-        f"CUSTOMER#{item['customerId']}",
+        key("CUSTOMER", item["customerId"]),
         "DETAILS",
         data=item.pick("customerId", "name", "lastInteraction"),
         indexes=[

@@ -6,7 +6,7 @@ such only while all have as many digits.
 
 from collections.abc import Iterator
 
-from lambdas.model import AccessPattern, Index, Item, Row, Source, view
+from lambdas.model import AccessPattern, Index, Item, Row, Source, key, view
 
 customers = Source("Customers", partition_key="customerId")
 
@@ -25,13 +25,13 @@ active_customers = AccessPattern(
 def customer(item: Item) -> Iterator[Row]:
     """Show a customer, and list it by segment and last activity."""
     yield Row(
-        f"CUSTOMER#{item['customerId']}",
+        key("CUSTOMER", item["customerId"]),
         "DETAILS",
         data=item.pick("customerId", "name", "lastInteraction"),
         indexes=[
             by_segment(
-                f"ORG#{item['orgId']}#TEAM#{item['teamId']}",
-                f"SEG#{item['segment']}#TS#{item['lastInteraction']}",
+                key("ORG", item["orgId"], "TEAM", item["teamId"]),
+                key("SEG", item["segment"], "TS", item["lastInteraction"]),
             )
         ],
     )

@@ -6,7 +6,7 @@ own time.
 
 from collections.abc import Iterator
 
-from lambdas.model import AccessPattern, Index, Item, Row, Source, number, view
+from lambdas.model import AccessPattern, Index, Item, Row, Source, key, number, view
 
 customers = Source("Customers", partition_key="customerId")
 
@@ -38,13 +38,13 @@ customers_active_between = AccessPattern(
 def customer(item: Item) -> Iterator[Row]:
     """Show a customer, and list it by segment and last activity, twice."""
     yield Row(
-        f"CUSTOMER#{item['customerId']}",
+        key("CUSTOMER", item["customerId"]),
         "DETAILS",
         data=item.pick("customerId", "name", "lastInteraction"),
         indexes=[
             by_segment(
-                f"ORG#{item['orgId']}#TEAM#{item['teamId']}",
-                f"SEG#{item['segment']}#TS#{item['lastInteraction']}",
+                key("ORG", item["orgId"], "TEAM", item["teamId"]),
+                key("SEG", item["segment"], "TS", item["lastInteraction"]),
             ),
             by_team_and_segment(
                 item["orgId"], item["teamId"], item["segment"], item["lastInteraction"]
