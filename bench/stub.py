@@ -8,6 +8,7 @@ import asyncio
 import json
 import sys
 from collections.abc import Callable
+from itertools import count
 from typing import Final
 
 from bench.asking.model import answer as answer_to_query
@@ -18,6 +19,7 @@ ANSWERS: Final[dict[bytes, Callable[[bytes], bytes]]] = {
 }
 HEADERS_END: Final = b"\r\n\r\n"
 LENGTH, TARGET = b"content-length:", b"x-amz-target:"
+REQUEST_IDS: Final = count(1)
 CONTROL: Final = b"GET "  # no call of DynamoDB's is one
 
 
@@ -88,7 +90,8 @@ class Connection(asyncio.Protocol):
         assert self._transport
         self._transport.write(
             b"HTTP/1.1 200 OK\r\nContent-Type: application/x-amz-json-1.0\r\n"
-            b"x-amzn-RequestId: 1\r\nContent-Length: %d\r\n\r\n%b" % (len(answer), answer)
+            b"x-amzn-RequestId: %d\r\nContent-Length: %d\r\n\r\n%b"
+            % (next(REQUEST_IDS), len(answer), answer)
         )
 
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from threading import Event, Thread
 from typing import Any, Self
+from uuid import uuid4
 from zlib import crc32
 
 TYPE = "com.amazonaws.dynamodb.v20120810#"
@@ -37,9 +38,10 @@ def answer(status: int, content: bytes | str, **headers: str) -> Fault:
     body = content.encode() if isinstance(content, str) else content
     told = {"content-length": str(len(body)), "x-amz-crc32": str(crc32(body))}
     told |= {name.replace("_", "-"): value for name, value in headers.items()}
-    lines = "".join(f"{name}: {value}\r\n" for name, value in told.items() if value)
 
     def act(request: Request) -> bool:
+        sent = {"x-amzn-requestid": str(uuid4())} | told
+        lines = "".join(f"{name}: {value}\r\n" for name, value in sent.items() if value)
         request.connection.sendall(f"HTTP/1.1 {status} Said\r\n{lines}\r\n".encode() + body)
         return True
 
@@ -148,7 +150,9 @@ class Faulty:
                 return None
             head += line
         told = dict(line.split(": ", 1) for line in head.decode().lower().splitlines()[1:])
-        return Request(connection, head.decode(), incoming.read(int(told["content-length"])), self)
+        length = int(told["content-length"])
+        body = incoming.read(length)
+        return Request(connection, head.decode(), body, self) if len(body) == length else None
 
     def __enter__(self) -> Self:
         return self

@@ -1,12 +1,25 @@
-"""One HTTP connection, on which whole requests go out and answers of a known length come in.
+"""One HTTP connection, on which whole requests go out and responses of a known length come in.
 
-`http.client` reads the head of an answer with a parser made for mail, and its timeout is that of a
-single read: an answer that trickles would have no end. DynamoDB says how long its answers are. One
-of 200 that does not say it counts as broken; of another, whoever gave it, only the status is heard.
+`http.client` parses the head of a response with a mail parser, and its timeout covers a single
+read: a response that trickles in would never end. DynamoDB states the length of its responses. A
+200 without a length counts as broken; of any other status, only the status is used.
+
+HTTP/1.1 does not say which request a response belongs to. Four rules keep a response that nobody
+asked for (a duplicate, a proxy's message) from being taken for the response to the next request:
+
+- a connection on which bytes or the end of the stream arrived while it was idle is not used again;
+- the last byte of a request is sent only if nothing has arrived before it;
+- a response that is followed by more bytes is accepted only if it is the first on its connection;
+- a connection is kept only if its responses carry a request id, and a known id is rejected.
+
+What remains: a response with a request id of its own that arrives after the last byte of a request
+and before the response to it.
 """
 
 import socket
 import ssl
+from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass
 from select import POLLIN, poll
 from time import monotonic
@@ -19,6 +32,8 @@ PIECE = 256 * 1024  # bytes that are read at once, at most
 AN_INSTANT, GRACE = 0.001, 0.25
 OK = 200
 LONGEST_LENGTH = 12  # digits: far more than DynamoDB sends
+REQUEST_ID = "x-amzn-requestid"  # DynamoDB gives each response its own
+REMEMBERED_IDS = 16
 # How it shows that the other side no longer listens; it may have said why before.
 DEAF = (BrokenPipeError, ConnectionResetError, ssl.SSLEOFError, ssl.SSLZeroReturnError)
 
@@ -29,6 +44,10 @@ class BrokenAnswerError(Exception):
 
 class HungUpError(BrokenAnswerError):
     """Nothing came any more."""
+
+
+class UnsolicitedError(BrokenAnswerError):
+    """Bytes arrived that cannot be attributed to the request."""
 
 
 class CutShortError(Exception):
@@ -56,15 +75,20 @@ class Connection:
         self._poll = poll()
         self._poll.register(open_socket, POLLIN)
         self._until = 0.0
+        self._arrived = b""  # read from the socket, but not yet part of a response
+        self._sent_whole = False
+        self._request_ids: deque[str] = deque(maxlen=REMEMBERED_IDS)
         self.reusable = True
 
     @classmethod
     def to(cls, address: tuple[str, int], seconds: float, tls: ssl.SSLContext | None) -> Self:
-        """Connect, or raise an OSError."""
-        opened = socket.create_connection(address, seconds)
+        """Connect, or raise an OSError; *seconds* cover all addresses and the TLS handshake."""
+        until = monotonic() + seconds
+        opened = _open(address, until)
         try:
             opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             opened.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            opened.settimeout(_time_left(until))
             return cls(tls.wrap_socket(opened, server_hostname=address[0]) if tls else opened)
         except BaseException:
             opened.close()
@@ -72,21 +96,36 @@ class Connection:
 
     @property
     def has_news(self) -> bool:
-        """Tell whether something has come: an answer, or the end of the connection."""
-        return bool(self._poll.poll(0))
+        """Tell whether bytes or the end of the stream have arrived; never blocks.
+
+        Over TLS a readable socket is not enough: it may hold a session ticket and no data.
+        """
+        return bool(self._arrived) or (self._is_readable() and self._read_ahead())
 
     def send(self, request: bytes, seconds: float) -> None:
-        """Send a request, whose answer may take until so many *seconds* from now."""
+        """Send a request whose response must arrive within *seconds* from now.
+
+        The last byte is sent only if nothing has arrived: no response to this request can be
+        earlier. A server may refuse a request before its end, so a first request stops there and
+        `receive` reads the refusal. On a used connection it may be anything: UnsolicitedError.
+        """
         self._until = monotonic() + seconds
         self._socket.settimeout(seconds)
-        try:
-            self._socket.sendall(request)
-        except DEAF:
+        text = memoryview(request)
+        self._sent_whole = False
+        with suppress(*DEAF):
+            self._socket.sendall(text[:-1])
+            if not self.has_news:
+                self._socket.sendall(text[-1:])
+                self._sent_whole = True
+        if not self._sent_whole:
             self.reusable = False
+            if self._is_used:
+                raise UnsolicitedError if self.has_news and self._arrived else HungUpError
 
     def receive(self) -> Answer:
-        """Read the answer whole."""
-        received = b""
+        """Read the whole response."""
+        received, self._arrived = self._arrived, b""
         while (end := received.find(HEAD_END)) < 0:
             if len(received) > LONGEST_HEAD:
                 raise BrokenAnswerError
@@ -94,15 +133,51 @@ class Connection:
         status, headers = _head(received[:end])
         content, length = received[end + len(HEAD_END) :], _length(headers)
         if length is None:
+            if self._is_used:
+                raise UnsolicitedError
             if status == OK:
                 raise BrokenAnswerError
             self.reusable = False
             return Answer(status, headers, b"")
         if len(content) < length:
             content = self._rest(content, length)
-        if len(content) > length or headers.get("connection", "").lower() == "close":
-            self.reusable = False
+        self._arrived = content[length:]
+        self._attribute(status, headers)
         return Answer(status, headers, content[:length])
+
+    @property
+    def _is_used(self) -> bool:
+        """Tell whether this connection has carried a response before."""
+        return bool(self._request_ids)
+
+    def _attribute(self, status: int, headers: dict[str, str]) -> None:
+        """Raise an UnsolicitedError if the response may not belong to the current request."""
+        request_id = headers.get(REQUEST_ID, "")
+        ended = self.has_news and not self._arrived
+        attributable = request_id and request_id not in self._request_ids and not self._arrived
+        if (self._is_used and not attributable) or (status == OK and not self._sent_whole):
+            raise UnsolicitedError
+        if ended or not attributable or headers.get("connection", "").lower() == "close":
+            self.reusable = False
+        self._request_ids.append(request_id)
+
+    def _is_readable(self) -> bool:
+        decrypted = self._socket.pending() if isinstance(self._socket, ssl.SSLSocket) else 0
+        return bool(decrypted or self._poll.poll(0))
+
+    def _read_ahead(self) -> bool:
+        """Read what has arrived without blocking; tell whether that was data or the end."""
+        timeout = self._socket.gettimeout()
+        self._socket.settimeout(0)
+        try:
+            self._arrived = self._socket.recv(PIECE)
+        except (BlockingIOError, ssl.SSLWantReadError):
+            return False
+        except OSError:
+            return True  # the next read raises it, or finds the end
+        finally:
+            self._socket.settimeout(timeout)
+        return True
 
     def close(self) -> None:
         """Use it no more."""
@@ -126,6 +201,32 @@ class Connection:
         if not (piece := self._socket.recv(PIECE)):
             raise HungUpError
         return piece
+
+
+def _open(address: tuple[str, int], until: float) -> socket.socket:
+    """Connect to the first address of a host that answers; each gets a share of the time left."""
+    found = socket.getaddrinfo(*address, type=socket.SOCK_STREAM)
+    failure: OSError = TimeoutError()
+    for place, (family, kind, protocol, _, where) in enumerate(found):
+        opened = socket.socket(family, kind, protocol)
+        try:
+            opened.settimeout(_time_left(until) / (len(found) - place))
+            opened.connect(where)
+        except BaseException as error:
+            opened.close()
+            if not isinstance(error, OSError):
+                raise
+            failure = error
+        else:
+            return opened
+    raise failure
+
+
+def _time_left(until: float) -> float:
+    """Return the seconds left, or raise a TimeoutError."""
+    if (left := until - monotonic()) <= 0:
+        raise TimeoutError
+    return left
 
 
 def _head(text: bytes) -> tuple[int, dict[str, str]]:

@@ -4,7 +4,7 @@ A boto3 client takes a call apart, checks it, spells it and reads the answer in 
 What it does besides is here, and each fault is held by a test against a socket that has it:
 
 - credentials are asked for with every call, so that those that expire are renewed by their owner;
-- connections are kept, and one that was closed meanwhile is not used again;
+- connections are kept, but one that was closed or that sent anything unasked is not used again;
 - an answer that is not whole, not JSON or not what its checksum says counts as none;
 - every fault is raised as the error that a boto3 client raises for it, and quotes nothing.
 
@@ -35,7 +35,12 @@ from botocore.exceptions import (
 )
 
 from lambdas.aws.answers import understood
-from lambdas.aws.connection import BrokenAnswerError, Connection, CutShortError
+from lambdas.aws.connection import (
+    BrokenAnswerError,
+    Connection,
+    CutShortError,
+    UnsolicitedError,
+)
 from lambdas.aws.deadline import Deadline
 from lambdas.aws.signature import Credentials, Service, signed_headers
 
@@ -159,7 +164,7 @@ class Direct:
             yield
         except (OSError, BrokenAnswerError, CutShortError) as error:
             connection.close()
-            if isinstance(error, TimeoutError):
+            if isinstance(error, TimeoutError | UnsolicitedError):
                 self._drop_idle()
             raise self._broken(error) from error
         except BaseException:
@@ -167,17 +172,20 @@ class Direct:
             raise
 
     def _kept(self) -> Connection | None:
-        """Take a connection that is still open: the one used last, for it is the likeliest."""
+        """Take the connection that has been idle longest, if nothing has arrived on it.
+
+        A late response that nobody asked for is most likely to have shown itself there.
+        """
         with suppress(IndexError):
             while True:
-                connection = self._idle.pop()
+                connection = self._idle.popleft()
                 if not connection.has_news:
                     return connection
                 connection.close()
         return None
 
     def _drop_idle(self) -> None:
-        """Use none of the kept connections again: what silenced one has silenced all."""
+        """Use none of the kept connections again: what broke one may have broken all."""
         with suppress(IndexError):
             while True:
                 self._idle.pop().close()

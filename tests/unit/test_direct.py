@@ -174,6 +174,7 @@ class Trickling(socket.socket):
 def test_an_answer_that_trickles_has_an_end_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = count()
     monkeypatch.setattr("lambdas.aws.connection.monotonic", lambda: next(clock) / 1000)
+    monkeypatch.setattr(Connection, "has_news", False)  # the socket is not connected
     with Trickling() as incoming:
         connection = Connection(incoming)
         connection.send(b"request", seconds=4)

@@ -109,13 +109,13 @@ def test_calls_that_are_silent_together_are_waited_for_once(
 
 def test_who_cannot_be_reached_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[object] = []
-    connect = socket.create_connection
+    connect = Connection.to
 
-    def note(*given: object) -> socket.socket:
+    def note(*given: Any) -> Connection:
         tried.append(given)
-        return connect(*given)  # type: ignore[arg-type]  # what it was given
+        return connect(*given)
 
-    monkeypatch.setattr("socket.create_connection", note)
+    monkeypatch.setattr(Connection, "to", note)
     told = [*straight(refusing()).calls(OPERATION, numbered(50), SOON)]
     assert len(told) == 50
     assert all(isinstance(one, BotoCoreError) for one in told)
