@@ -1,21 +1,24 @@
 """Connections are kept, trusted and given up as boto3 does."""
 
 import select
+import socket
 import ssl
 import sys
 import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import pytest
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import ReadOnlyCredentials, RefreshableCredentials
-from botocore.exceptions import ClientError
+from botocore.exceptions import ClientError, ConnectTimeoutError
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lambdas.aws.connection import Connection
 from lambdas.aws.deadline import Deadline
 from lambdas.aws.direct import Direct
 from lambdas.aws.retry import code_of
@@ -24,7 +27,7 @@ from lambdas.aws.view_table import ViewTable
 from lambdas.aws.writers import DirectWriter
 from tests.direct_lab import HASTY, PATIENT, REGION, error_of, over_tls, straight, writes
 from tests.fakes import NO_WAIT, TABLE
-from tests.faulty import HALF, Faulty, Request, close_when_idle, healthy, say, wait
+from tests.faulty import HALF, Faulty, Request, close_when_idle, deaf, healthy, refusing, say, wait
 
 
 def test_tls_is_spoken_with_whom_botocore_trusts(
@@ -158,3 +161,47 @@ def test_a_request_is_signed_as_botocore_signs_it(
         patch.setattr("botocore.auth.get_current_datetime", lambda: at)
         SigV4Auth(who, "dynamodb", REGION).add_auth(request)
     assert made == dict(request.headers.items())
+
+
+def resolving(monkeypatch: pytest.MonkeyPatch, *urls: str) -> None:
+    """Resolve every host to these addresses, in this order."""
+    ports = [int(url.rpartition(":")[2]) for url in urls]
+    found = [(socket.AF_INET, socket.SOCK_STREAM, 0, "", ("127.0.0.1", port)) for port in ports]
+    monkeypatch.setattr("socket.getaddrinfo", lambda *_, **__: found)
+
+
+def test_the_connect_timeout_covers_all_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
+    with deaf() as url:
+        resolving(monkeypatch, *[url] * 8)
+        began = monotonic()
+        with pytest.raises(ConnectTimeoutError):
+            straight("http://dynamodb.test", (0.4, 20)).call("BatchWriteItem", b"{}")
+        assert 0.3 < monotonic() - began < 1.2
+
+
+def test_an_address_that_answers_is_found_behind_those_that_do_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with deaf() as url, Faulty() as server:
+        resolving(monkeypatch, url, url, refusing(), server.url)
+        direct = straight("http://dynamodb.test", (0.8, 20))
+        assert direct.call("BatchWriteItem", b"{}") == {"UnprocessedItems": {}}
+
+
+def test_the_connect_timeout_covers_the_tls_handshake(monkeypatch: pytest.MonkeyPatch) -> None:
+    with deaf() as url, socket.create_server(("127.0.0.1", 0)) as silent:
+        resolving(monkeypatch, url, f"https://127.0.0.1:{silent.getsockname()[1]}")
+        began = monotonic()
+        with pytest.raises(ConnectTimeoutError):
+            straight("https://dynamodb.test", (1, 20)).call("BatchWriteItem", b"{}")
+        assert 0.9 < monotonic() - began < 1.4, "half of it to connect, the rest to shake hands"
+
+
+def test_no_time_is_left_to_connect_when_the_resolver_took_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with Faulty() as server:
+        resolving(monkeypatch, server.url)
+        with pytest.raises(TimeoutError):
+            Connection.to(("dynamodb.test", 80), 0, None)
+        assert server.connections == 0
