@@ -23,12 +23,13 @@ from lambdas.model.errors import ServiceError
 Answer = TypeVar("Answer")
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 5.0  # seconds
-SERVER_ERROR = 500
+TOO_MANY_REQUESTS, SERVER_ERROR = 429, 500
 OUT_OF_TIME = "OutOfTime"  # where AWS was not even asked
 THROTTLED = {
     "ProvisionedThroughputExceededException",
     "RequestLimitExceeded",
     "RequestThrottled",
+    "ThrottledException",
     "Throttling",
     "ThrottlingException",
     "TooManyRequestsException",
@@ -37,6 +38,8 @@ THROTTLED = {
     "InternalServerError",
     "ServiceUnavailable",
 }
+# Another transaction, or another region of a global table, is writing the item at this moment.
+CONFLICTS = {"ReplicatedWriteConflictException", "TransactionConflictException"}
 PASSING = (HTTPClientError, NoConnectionError, IncompleteReadError, ChecksumError)  # on the way
 
 
@@ -48,10 +51,11 @@ def code_of(error: ClientError | BotoCoreError) -> str:
 
 
 def passes(error: ClientError | BotoCoreError) -> bool:
-    """Tell whether an error is one that passes: throttling, the network, the service's own."""
+    """Tell whether an error is transient: throttling, a conflict, the network, a server error."""
     if isinstance(error, ClientError):
         status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-        return code_of(error) in THROTTLED or status >= SERVER_ERROR
+        is_transient = status == TOO_MANY_REQUESTS or status >= SERVER_ERROR
+        return is_transient or code_of(error) in THROTTLED | CONFLICTS
     return isinstance(error, PASSING)
 
 

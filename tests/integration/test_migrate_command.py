@@ -21,13 +21,15 @@ from cli.main import app
 from cli.preview import Previewer
 from cli.stopping import Stop
 from lambdas.aws.scan import BulkReader
+from lambdas.aws.updates import SourceUpdates
 from lambdas.migrating.lazy import Lazy
 from lambdas.migrations.orders_delivery_date import delivery_date
 from lambdas.model.row import VIEW_TABLE
 from lambdas.pipeline.decode import routes
 from lambdas.views import registry
+from tests.fakes import refusal
 from tests.meter import Meter, let_it_be_heard
-from tests.migration_lab import ORDERS, as_read, old_order, orders_of, put
+from tests.migration_lab import ORDERS, Interrupted, as_read, old_order, orders_of, put
 
 NAME = "orders-delivery-date"
 
@@ -154,6 +156,34 @@ def test_a_run_that_is_stopped_goes_on_where_it_was(cloud: LocalCloud) -> None:
     assert 0 < len(migrated) < 60
     told = parsed("--yes")
     assert (told["finished"], told["counts"]["items"], told["counts"]["updated"]) == (True, 60, 60)
+    assert all("DeliveryDate" in one for one in orders_of(cloud).values())
+
+
+def test_a_run_finishes_though_updates_meet_conflicts_and_throttling(
+    cloud: LocalCloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(cloud, *(old_order(number, f"user-{number}") for number in range(12)))
+    errors = [
+        refusal("TransactionConflictException", "UpdateItem"),
+        refusal("ReplicatedWriteConflictException", "UpdateItem"),
+        refusal("ThrottledException", "UpdateItem"),
+        refusal("429", "UpdateItem", status=429),
+    ]
+    write = SourceUpdates.write
+
+    def meet(updates: SourceUpdates, *given: Any, **named: Any) -> bool:
+        def fail_first(_: object) -> None:
+            if errors:
+                raise errors.pop()
+
+        updates._client = Interrupted(updates._client, fail_first)  # type: ignore[assignment]  # stands in
+        return write(updates, *given, **named)
+
+    monkeypatch.setattr(SourceUpdates, "write", meet)
+    told = parsed("--yes")
+    assert errors == []
+    assert (told["status"], told["finished"], told["trouble"]) == (0, True, "")
+    assert told["counts"] == {"items": 12, "updated": 12}
     assert all("DeliveryDate" in one for one in orders_of(cloud).values())
 
 

@@ -1,0 +1,44 @@
+"""A failed call is retried if the same call can succeed later."""
+
+import pytest
+
+from lambdas.aws.deadline import Deadline
+from lambdas.aws.retry import passes, persist
+from lambdas.model.errors import ServiceError
+from tests.fakes import NO_WAIT, refusal
+
+TRANSIENT = [
+    refusal("TransactionConflictException"),
+    refusal("ReplicatedWriteConflictException"),
+    refusal("ThrottledException"),
+    refusal("ProvisionedThroughputExceededException"),
+    refusal("429", status=429),
+    refusal("NewException", status=503),
+]
+PERMANENT = ["ValidationException", "ConditionalCheckFailedException", "AccessDeniedException"]
+
+
+@pytest.mark.parametrize("error", TRANSIENT, ids=str)
+def test_a_transient_error_is_retried(error: Exception) -> None:
+    results = iter([error, "done"])
+
+    def call() -> str:
+        if isinstance(result := next(results), Exception):
+            raise result
+        return result
+
+    assert persist(call, "call", NO_WAIT, Deadline.after(60)) == "done"
+
+
+@pytest.mark.parametrize("code", PERMANENT)
+def test_a_permanent_error_is_not_retried(code: str) -> None:
+    calls = []
+
+    def call() -> None:
+        calls.append(code)
+        raise refusal(code)
+
+    assert not passes(refusal(code))
+    with pytest.raises(ServiceError):
+        persist(call, "call", NO_WAIT, Deadline.after(60))
+    assert calls == [code]
