@@ -28,7 +28,7 @@ HASTY = (0.3, 0.3)  # for faults that only a timeout ends
 
 
 def straight(url: str, timeouts: tuple[float, float] = PATIENT) -> Direct:
-    return Direct(url, REGION, lambda: KEYS, timeouts)
+    return Direct(url, REGION, KEYS, timeouts)
 
 
 @cache

@@ -3,7 +3,8 @@
 A boto3 client takes a call apart, checks it, spells it and reads the answer in ten times the time.
 What it does besides is here, and each fault is held by a test against a socket that has it:
 
-- credentials are asked for with every call, so that those that expire are renewed by their owner;
+- requests are signed with static credentials: Lambda sets them when it starts an execution
+  environment and replaces the environment before they expire (see `way` for all other cases);
 - connections are kept, but one that was closed or that sent anything unasked is not used again;
 - an answer that is not whole, not JSON or not what its checksum says counts as none;
 - every fault is raised as the error that a boto3 client raises for it, and quotes nothing.
@@ -15,7 +16,7 @@ is left.
 
 import ssl
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -59,7 +60,7 @@ class Direct:
         self,
         url: str,
         region: str,
-        credentials: Callable[[], Credentials],
+        credentials: Credentials,
         timeouts: tuple[float, float],  # seconds to connect, and for an answer
     ) -> None:
         place = urlsplit(url)
@@ -139,7 +140,7 @@ class Direct:
     def _request(self, operation: str, body: bytes) -> bytes:
         """Write a request, signed."""
         target = f"{VERSION}.{operation}"
-        headers = signed_headers(self._service, target, body, self._credentials())
+        headers = signed_headers(self._service, target, body, self._credentials)
         lines = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
         return f"{HEAD}{lines}Content-Length: {len(body)}\r\n\r\n".encode() + body
 

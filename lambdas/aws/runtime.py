@@ -139,7 +139,7 @@ def direct_to(way: Way, read_seconds: float = READ_SECONDS) -> "Direct":
     """Reach DynamoDB straight."""
     from lambdas.aws.direct import Direct  # noqa: PLC0415 - a laptop does without
 
-    return Direct(way.url, way.region, lambda: way.keys, (CONNECT_SECONDS, read_seconds))
+    return Direct(way.url, way.region, way.keys, (CONNECT_SECONDS, read_seconds))
 
 
 def make_runtime(

@@ -38,7 +38,12 @@ REGIONS = re.compile(r"(us|eu|ap|sa|ca|me|af|il|mx)-(gov-)?[a-z]+-\d+")
 
 
 class Keys(NamedTuple):
-    """Credentials that do not change: Lambda gives a container its own, and ends it before them."""
+    """Static credentials, as Lambda puts them into the environment of a function.
+
+    They stay the same while the execution environment lives, and Lambda replaces it before they
+    expire. Credentials that are fetched or renewed (a profile, SnapStart's or a container's
+    credentials endpoint) are left to botocore: `straight` returns None for them.
+    """
 
     access_key: str
     secret_key: str

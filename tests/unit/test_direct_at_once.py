@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from botocore.exceptions import BotoCoreError, NoCredentialsError, ReadTimeoutError
+from botocore.exceptions import BotoCoreError, ReadTimeoutError
 
 from lambdas.aws.connection import AN_INSTANT, Answer, Connection
 from lambdas.aws.deadline import Deadline
 from lambdas.aws.direct import AT_ONCE, Direct
 from lambdas.aws.view_table import ViewTable
 from lambdas.aws.writers import DirectWriter
-from tests.direct_lab import HASTY, REGION, straight, tls
+from tests.direct_lab import HASTY, straight, tls
 from tests.fakes import NO_WAIT, TABLE, a_put
 from tests.faulty import Faulty, Request, answer, healthy, refuse, refusing, reset, say, wait
 
@@ -186,17 +186,6 @@ def test_a_call_that_is_too_large_is_halved_and_its_neighbours_are_written(
         outcome = view.write(large + small, until=Deadline.after(60))
     assert len(outcome.written) == 75
     assert server.refused >= 3
-
-
-def test_who_has_no_credentials_asks_nobody() -> None:
-    def nobody() -> Any:
-        raise NoCredentialsError
-
-    with Faulty() as server:
-        direct = Direct(server.url, REGION, nobody, HASTY)
-        told = [*direct.calls(OPERATION, numbered(3), SOON)]
-        assert server.connections == 0
-    assert [type(one) for one in told] == [NoCredentialsError] * 3
 
 
 def test_a_send_that_fails_is_one_calls_trouble_and_not_that_of_the_round(

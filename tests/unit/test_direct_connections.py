@@ -5,7 +5,7 @@ import socket
 import ssl
 import sys
 import threading
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
-from botocore.credentials import ReadOnlyCredentials, RefreshableCredentials
+from botocore.credentials import ReadOnlyCredentials
 from botocore.exceptions import ClientError, ConnectTimeoutError
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,6 +24,7 @@ from lambdas.aws.direct import Direct
 from lambdas.aws.retry import code_of
 from lambdas.aws.signature import CONTENT_TYPE, Service, signed_headers
 from lambdas.aws.view_table import ViewTable
+from lambdas.aws.way import Keys
 from lambdas.aws.writers import DirectWriter
 from tests.direct_lab import HASTY, PATIENT, REGION, error_of, over_tls, straight, writes
 from tests.fakes import NO_WAIT, TABLE
@@ -118,27 +119,14 @@ def test_an_answer_that_comes_before_the_request_is_read_is_heard() -> None:
     assert code_of(caught.value) == "413"
 
 
-def test_credentials_that_expire_are_renewed_by_their_owner() -> None:
-    now = datetime.now(UTC)
-    fresh = iter(["second", "third"])
-
-    def renewed() -> dict[str, str]:
-        soon = now + timedelta(hours=1)
-        return {
-            "access_key": next(fresh),
-            "secret_key": "s",
-            "token": "t",
-            "expiry_time": soon.isoformat(),
-        }
-
-    owner: Any = RefreshableCredentials("first", "s", "t", now, renewed, "test")
+def test_every_request_is_signed_with_the_credentials_of_the_client() -> None:
     with Faulty() as server:
-        direct = Direct(server.url, REGION, owner.get_frozen_credentials, PATIENT)
-        direct.call("BatchWriteItem", b"{}")
-        owner._expiry_time = now
-        direct.call("BatchWriteItem", b"{}")
-    assert ["second" in one.head for one in server.requests] == [True, False]
-    assert "third" in server.requests[1].head
+        direct = Direct(server.url, REGION, Keys("key-id", "secret", "session"), PATIENT)
+        for _ in range(2):
+            direct.call("BatchWriteItem", b"{}")
+    for request in server.requests:
+        assert "Credential=key-id/" in request.head
+        assert "X-Amz-Security-Token: session" in request.head
 
 
 names = st.text("abcXYZ09.-", min_size=1)

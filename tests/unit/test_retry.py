@@ -18,14 +18,14 @@ TRANSIENT = [
 PERMANENT = ["ValidationException", "ConditionalCheckFailedException", "AccessDeniedException"]
 
 
-@pytest.mark.parametrize("error", TRANSIENT, ids=str)
+@pytest.mark.parametrize("error", TRANSIENT, ids=lambda error: error.response["Error"]["Code"])
 def test_a_transient_error_is_retried(error: Exception) -> None:
-    results = iter([error, "done"])
+    errors = [error]
 
     def call() -> str:
-        if isinstance(result := next(results), Exception):
-            raise result
-        return result
+        if errors:
+            raise errors.pop()
+        return "done"
 
     assert persist(call, "call", NO_WAIT, Deadline.after(60)) == "done"
 

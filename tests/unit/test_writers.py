@@ -185,6 +185,20 @@ def test_what_only_botocore_understands_is_left_to_it(said: dict[str, str]) -> N
     assert straight(LAMBDA | said) is None
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "AWS_CONTAINER_CREDENTIALS_FULL_URI",  # SnapStart
+        "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+        "AWS_WEB_IDENTITY_TOKEN_FILE",
+        "AWS_CREDENTIAL_EXPIRATION",
+    ],
+)
+def test_credentials_that_must_be_renewed_are_left_to_botocore(name: str) -> None:
+    """The direct client signs with the credentials it was created with."""
+    assert straight(LAMBDA | {name: "x"}) is None
+
+
 @pytest.mark.parametrize("name", ["config", "credentials"])
 def test_profiles_that_an_image_carries_are_left_to_botocore(name: str, tmp_path: Path) -> None:
     at_home = LAMBDA | {"HOME": str(tmp_path)}
