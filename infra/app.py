@@ -1,11 +1,13 @@
 """From declarations to stacks."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import aws_cdk as cdk
 
 from infra.api_stack import ApiStack
 from infra.context import Deployment
+from infra.lambda_code import LambdaCode, bundled_code
 from infra.recovery_stack import RecoveryStack
 from infra.sources_stack import FollowedTable, SourcesStack, label_of
 from infra.sync_stack import SyncStack
@@ -14,9 +16,19 @@ from infra.watch_stack import WatchStack
 from lambdas.model import Migration, Registry
 
 
-def build(app: cdk.App, registry: Registry, migrations: Iterable[Migration] = ()) -> None:
-    """Add the stacks of one deployment, as the context describes it. What holds data is apart."""
-    deployment = Deployment.read(app.node.get_all_context(), registry)
+def build(
+    app: cdk.App,
+    registry: Registry,
+    migrations: Iterable[Migration] = (),
+    code: LambdaCode | None = None,
+) -> None:
+    """Add the stacks of one deployment, as the context describes it. What holds data is apart.
+
+    Raises a BundleError if *code*, by default this checkout's, has another model than *registry*.
+    """
+    code = code or bundled_code()
+    code.check(registry)
+    deployment = replace(Deployment.read(app.node.get_all_context(), registry), code=code)
     followed = tuple(_follow(app, registry, deployment))
     view = ViewStack(app, deployment.stack("View"), registry=registry, deployment=deployment)
     sync = SyncStack(
@@ -59,11 +71,17 @@ def build(app: cdk.App, registry: Registry, migrations: Iterable[Migration] = ()
         followed=followed,
     )
     for stack in app.node.find_all():
+        if isinstance(stack, cdk.Stack) and stack is not watch:
+            watch.add_stack_dependency(stack)
+    _protect_and_tag(app, deployment)
+
+
+def _protect_and_tag(app: cdk.App, deployment: Deployment) -> None:
+    """Apply to every stack what the stage and the context ask for."""
+    for stack in app.node.find_all():
         if isinstance(stack, cdk.Stack):
             # Those without data too: without a subscription, streams forget within a day.
             stack.termination_protection = deployment.stage.protect
-            if stack is not watch:
-                watch.add_stack_dependency(stack)
     for name, value in deployment.tags.items():
         cdk.Tags.of(app).add(name, value)
 

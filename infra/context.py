@@ -14,6 +14,7 @@ from infra.budgets import within_budgets
 from infra.customer_key import CustomerKey
 from infra.entry import given_or, is_nothing, read_object
 from infra.imported_table import ImportedTable
+from infra.lambda_code import LambdaCode, bundled_code
 from infra.network import Network
 from infra.stages import Stage, stage_named
 from infra.strange_keys import check_keys
@@ -60,6 +61,7 @@ class Deployment:
     customer_key: CustomerKey | None = None  # None: AWS-managed ones
     network: Network | None = None  # None: functions run in no VPC of ours
     tags: Mapping[str, str] = field(default_factory=dict)
+    code: LambdaCode = field(default_factory=bundled_code)
 
     @property
     def view_table(self) -> str:

@@ -9,7 +9,6 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
-from infra.bundle import bundle
 from infra.constructs.acknowledge import acknowledge
 from infra.constructs.log_group import LogGroup
 from infra.context import Deployment
@@ -74,7 +73,7 @@ class PythonFunction(Construct):
         self.function = _Function(
             self,
             "Function",
-            code=lambda_.Code.from_asset(str(bundle(tracing=tracing))),
+            code=lambda_.Code.from_asset(str(deployment.code.build(tracing=tracing))),
             handler=handler,
             description=description,
             runtime=lambda_.Runtime.PYTHON_3_13,
