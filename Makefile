@@ -27,8 +27,9 @@ e2e: .venv/ready node_modules/ready .venv-cloud/ready ## Deploy with the real CD
 soak: .venv/ready ## Play random histories against the laws (MINUTES=5, SEED= to repeat)
 	@python -m tests.simulator.soak --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
-bench: .venv/ready node_modules/ready ## Measure the sync beside other ways to write it, in about four minutes
-	@python -m bench
+bench: .venv/ready node_modules/ready ## Measure the sync and the baselines in four minutes, into build/bench (KEEP=1: into the docs)
+	@python -m bench $(if $(KEEP),--keep)
+	$(if $(KEEP),@python -m tests.scale_page)
 
 check: .venv/ready ## Lint; check the format, the types and the stacks (cdk-nag, cfn-lint)
 	ruff check .

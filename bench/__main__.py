@@ -2,6 +2,9 @@
 
 It takes about four minutes, and can be stopped at any time: what was measured until then is told.
 The figures that docs/scale.md reckons with are in the table "AdminView, per 1,000 records".
+
+Results go to build/bench, which git ignores. With --keep they replace the tracked results in
+bench/results and the README's summary of them; `make bench KEEP=1` updates docs/scale.md as well.
 """
 
 import argparse
@@ -15,18 +18,20 @@ from bench.asking import measure as asking
 from bench.bulk import measure as bulk
 from bench.crew import crew
 from bench.endpoint import Endpoint, endpoint
-from bench.figures import goals, ratios
+from bench.figures import goals, ratios, stale_estimates
 from bench.measure import Progress, count, machine, start_cold, time_part, weigh
 from bench.picture import picture
 from bench.plan import OURS, lean_plan, quick_plan, whole_plan
-from bench.report import report
+from bench.report import report, with_headline
 from bench.streams import Load
 from bench.ways import WAYS
 from bench.ways.rows import IS_LEAN, LEAN, SETTING
 
 ENOUGH: Final = 150  # seconds: what is not timed by then is timed only once, to end in five minutes
 STOPPED: Final = 130  # as a shell tells it
-RESULTS: Final = Path(__file__).parent / "results"
+ROOT: Final = Path(__file__).parents[1]
+RESULTS: Final = ROOT / "build" / "bench"
+KEPT: Final = ROOT / "bench" / "results"  # tracked: the README and docs/scale.md quote it
 
 Measure: TypeAlias = Callable[[Endpoint, bool], dict[str, Any]]
 Lines: TypeAlias = Callable[[dict[str, Any]], Iterable[str]]
@@ -76,22 +81,32 @@ def lines_of(found: dict[str, Any]) -> Iterator[str]:
     yield last
 
 
-def keep(found: dict[str, Any], folder: Path) -> None:
-    """Keep the results as data and as a picture."""
+def write(found: dict[str, Any], folder: Path) -> None:
+    """Write the results as data and as a picture."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "latest.json").write_text(json.dumps(found, indent=1) + "\n")
     (folder / "latest.svg").write_text(picture(found))
 
 
+def keep(found: dict[str, Any], root: Path) -> None:
+    """Replace the tracked results and the README's summary of them."""
+    write(found, root / KEPT.relative_to(ROOT))
+    readme = root / "README.md"
+    readme.write_text(with_headline(readme.read_text(), found))
+
+
 def main() -> None:
-    """Measure, tell, and keep the results."""
+    """Measure, print, and write the results."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--json", action="store_true", help="print the results as JSON")
     parser.add_argument("--quick", action="store_true", help="try everything, and measure nothing")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the results")
     parser.add_argument(
-        "--out", type=Path, help="where results are kept (bench/results, unless it is quick)"
+        "--keep", action="store_true", help="also replace bench/results and the README's figures"
     )
     options = parser.parse_args()
+    if options.keep and options.quick:
+        parser.error("--quick measures nothing that could be kept")
     if IS_LEAN:
         parser.error(
             f"unset {SETTING}: rows that show little are measured anyway, beside the others"
@@ -103,13 +118,15 @@ def main() -> None:
             measure(there, found, quick=options.quick)
     except KeyboardInterrupt:
         stopped = True
-        sys.stderr.write("stopped; this was measured until then, and is not kept:\n")
+        sys.stderr.write("stopped; this was measured until then, and is not written:\n")
     found["ratios"] = ratios(found)
     found["quick"] = options.quick
     found["goals"] = {goal.name: {"figure": goal.figure, "met": goal.met} for goal in goals(found)}
-    folder = options.out or (None if options.quick else RESULTS)
-    if folder and not stopped:
-        keep(found, folder)
+    if not stopped:
+        write(found, options.out)
+        if options.keep:
+            keep(found, ROOT)
+            sys.stderr.writelines(f"{line}\n" for line in stale_estimates(found))
     told = [json.dumps(found, indent=1)] if options.json else lines_of(found)
     sys.stdout.write("\n".join(told) + "\n")
     if stopped:

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 from bench.asking.model import BY_HAND, OVER_BOTO3
 from bench.plan import GROWTH, LATENCY, LEAN, OURS, STREAMS, SUMMARY
+from cli.costing.measured import FIGURES, USUAL_FIGURES
 
 Found: TypeAlias = Mapping[str, Any]
 Figure: TypeAlias = float | None
@@ -63,6 +64,19 @@ def per_record_and_row(found: Found) -> tuple[float, float] | None:
         return None
     row = (eight - one) / 7 / 1000
     return one / 1000 - row, row
+
+
+def stale_estimates(found: Found) -> Iterator[str]:
+    """Name each estimate of `adminview cost` that is more than a tenth off the measurement."""
+    runs = [("usual", 3, USUAL_FIGURES), *((OURS, rows, FIGURES) for rows in (1, 3, 8))]
+    for way, rows, figures in runs:
+        measured = timed(found, way, fan_out=rows)
+        estimate = 1000 * (figures.per_record + rows * figures.per_row)
+        if measured and abs(estimate - measured) > measured / 10:
+            yield (
+                f"{way}, {rows} rows: cli/costing/measured.py estimates {estimate:.3f} s of a core "
+                f"for 1,000 records, this run measured {measured:.3f} s"
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """The measurements as tables that one can read."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from textwrap import fill
 from typing import Any
 
 from bench.figures import (
@@ -19,6 +20,7 @@ from bench.plan import LATENCY, OURS, STREAMS
 from bench.ways import WAYS
 
 NOTHING = "-"
+README_WIDTH = 118  # characters
 HEADLINE = (
     "Measured on {on}, as ratios within one run of `make bench`: {neutral/usual:.0f} times less "
     "processor time than Powertools' batch processor with `put_item` for each row, "
@@ -66,6 +68,15 @@ def headline(found: Found) -> str:
     about = found["machine"]
     on = f"{about['date']} ({described(about)})"
     return HEADLINE.format_map({"on": on, "latency": LATENCY, **figure})
+
+
+def with_headline(readme: str, found: Found) -> str:
+    """Put the ratios in words into the README's text, between their marks."""
+    before, mark, rest = readme.partition("<!-- bench -->\n")
+    _, end, after = rest.partition("\n<!-- end -->")
+    assert mark, "the README has no mark for the figures"
+    assert end, "the README has no end of the figures"
+    return before + mark + fill(headline(found), README_WIDTH, break_on_hyphens=False) + end + after
 
 
 def report(found: Found) -> list[str]:

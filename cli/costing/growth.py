@@ -96,7 +96,7 @@ def figures() -> str:
         f"or {_rounded_down(three):,} records a second with three rows each. The usual way "
         "(Powertools' batch processor, and `put_item`\n"
         f"for each row) is reckoned with {USUAL_FIGURES.per_record * 1000:.2g} ms and "
-        f"{USUAL_FIGURES.per_row * 1000:.2g} ms, which add up to what the same run took."
+        f"{USUAL_FIGURES.per_row * 1000:.2g} ms, about what a run of the benchmark took."
     )
 
 

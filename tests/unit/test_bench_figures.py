@@ -12,15 +12,24 @@ import pytest
 import bench.__main__
 from bench.asking.model import QUESTIONS
 from bench.bulk.measure import WENT
-from bench.figures import Goal, goals, growth, per_record_and_row, ratios, timed
+from bench.figures import (
+    Goal,
+    goals,
+    growth,
+    per_record_and_row,
+    ratios,
+    stale_estimates,
+    timed,
+)
 from bench.measure import spread, summary
 from bench.picture import picture
 from bench.plan import GROWTH, LEAN, SUMMARY, Part, Run, lean_plan, quick_plan, whole_plan
-from bench.report import report
+from bench.report import headline, report, with_headline
 from bench.streams import Load
 from bench.units import replay, table_before
 from bench.ways import WAYS
 from bench.ways.rows import key_of, wire_rows_of
+from cli.costing.measured import FIGURES
 
 ROOT = Path(__file__).parents[2]
 MACHINE = {"date": "2026-11-16", "cores": 2, "python": "3.11.7", "system": "Linux x86_64"}
@@ -197,7 +206,65 @@ def test_who_stops_it_is_told_what_was_measured(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_quick_run_ends_with_the_ratios_and_keeps_its_results(tmp_path: Path) -> None:
+def finish(monkeypatch: pytest.MonkeyPatch, root: Path, *words: str) -> None:
+    """Run the command as if it had measured what is made up here, in a checkout at *root*."""
+    monkeypatch.setattr(bench.__main__, "measure", lambda _, into, **__: into.update(found()))
+    monkeypatch.setattr(bench.__main__, "ROOT", root)
+    monkeypatch.setattr(bench.__main__, "KEPT", root / "bench" / "results")
+    monkeypatch.setattr(sys, "argv", ["bench", "--out", str(root / "build" / "bench"), *words])
+    bench.__main__.main()
+
+
+README = "# Title\n\n<!-- bench -->\nold\n<!-- end -->\n\nThe rest.\n"
+
+
+def test_results_replace_the_tracked_ones_only_if_asked(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "README.md").write_text(README)
+    finish(monkeypatch, tmp_path)
+    assert json.loads((tmp_path / "build/bench/latest.json").read_text())["timed"]
+    assert not (tmp_path / "bench").exists()
+    assert (tmp_path / "README.md").read_text() == README
+
+    finish(monkeypatch, tmp_path, "--keep")
+    kept = json.loads((tmp_path / "bench/results/latest.json").read_text())
+    readme = (tmp_path / "README.md").read_text()
+    assert readme == with_headline(README, kept)
+    assert " ".join(readme.split()).count(headline(kept)) == 1
+    assert readme.endswith("\n<!-- end -->\n\nThe rest.\n")
+    assert (tmp_path / "bench/results/latest.svg").read_text() == picture(kept)
+    assert "usual, 3 rows: cli/costing/measured.py estimates" in capsys.readouterr().err
+
+
+def test_by_default_results_go_where_git_ignores_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[Path] = []
+    monkeypatch.setattr(bench.__main__, "measure", lambda _, into, **__: into.update(found()))
+    monkeypatch.setattr(bench.__main__, "write", lambda _, folder: written.append(folder))
+    monkeypatch.setattr(sys, "argv", ["bench"])
+    bench.__main__.main()
+    assert written == [ROOT / "build" / "bench"]
+    assert "build/" in (ROOT / ".gitignore").read_text().splitlines()
+
+
+def test_a_quick_run_cannot_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["bench", "--quick", "--keep"])
+    with pytest.raises(SystemExit):
+        bench.__main__.main()
+
+
+def test_estimates_that_a_run_contradicts_are_named() -> None:
+    exact = [
+        line("adminview", 1000 * (FIGURES.per_record + rows * FIGURES.per_row), fan_out=rows)
+        for rows in (1, 3, 8)
+    ]
+    assert [*stale_estimates({"timed": exact})] == []
+    (told,) = stale_estimates({"timed": [*exact, line("usual", 5.0)]})
+    assert told.startswith("usual, 3 rows: ")
+    assert told.endswith("estimates 3.200 s of a core for 1,000 records, this run measured 5.000 s")
+
+
+def test_a_quick_run_ends_with_the_ratios_and_writes_its_results(tmp_path: Path) -> None:
     run = subprocess.run(
         [sys.executable, "-m", "bench", "--quick", "--out", str(tmp_path)],
         capture_output=True,

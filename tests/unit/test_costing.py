@@ -1,15 +1,13 @@
 """What a load takes is counted by the same rules as DynamoDB and Lambda bill it."""
 
-import json
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from bench.figures import timed
 from cli.costing.growth import REFERENCE, growth
 from cli.costing.load import EXAMPLE, IndexLoad, SourceLoad, read_loads
-from cli.costing.measured import FIGURES, USUAL_FIGURES, Figures
+from cli.costing.measured import Figures
 from cli.costing.prices import Prices
 from cli.costing.usage import MONTH
 from cli.costing.ways import OURS
@@ -18,7 +16,7 @@ from infra import sync_stack
 from lambdas.model import Index
 from lambdas.model.row import OWNER_INDEX
 from lambdas.model.write_units import write_units
-from tests.scale_page import KEPT, PAGE, reckoned
+from tests.scale_page import PAGE, reckoned
 from tests.shop import registry
 
 FREE = Figures(per_record=0.0, per_row=0.0, per_call=0.0)
@@ -184,15 +182,3 @@ def test_docs_hold_all_that_is_reckoned_as_it_is_reckoned() -> None:
     page = PAGE.read_text()
     assert reckoned(page) == page, "python -m tests.scale_page writes it anew"
     assert EXAMPLE in page
-
-
-def test_what_is_reckoned_with_is_what_was_measured() -> None:
-    """Reckon the table of measurements again from the two figures, within a tenth."""
-    lines = PAGE.read_text().splitlines()
-    measured = [line.split(" | ") for line in lines if line.startswith(("| 1 |", "| 3 |", "| 8 |"))]
-    assert len(measured) == 3
-    for rows, processor, *_ in measured:
-        reckoned = FIGURES.per_record + int(rows.strip("| ")) * FIGURES.per_row
-        assert reckoned * 1000 == pytest.approx(float(processor.removesuffix(" s")), rel=0.1)
-    usual = (USUAL_FIGURES.per_record + 3 * USUAL_FIGURES.per_row) * 1000
-    assert usual == pytest.approx(timed(json.loads(KEPT.read_text()), "usual"), rel=0.1)
