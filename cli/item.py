@@ -19,7 +19,7 @@ from cli.show import facts, plain
 from lambdas.aws.deadline import Deadline
 from lambdas.aws.runtime import Clients
 from lambdas.model import Source
-from lambdas.model.errors import QuestionError
+from lambdas.model.errors import QuestionError, RowError
 from lambdas.model.item import AttributeValue, decode, spelled
 from lambdas.model.row import DATA, RECONCILED
 from lambdas.pipeline.decode import routes
@@ -162,6 +162,6 @@ def _number(typed: str) -> str:
     """Spell a number as DynamoDB does: an item's name is made of it."""
     try:
         return spelled(Decimal(typed))
-    except ArithmeticError as error:
-        msg = f"{typed!r} is not a number"
+    except (ArithmeticError, RowError) as error:
+        msg = f"{typed!r} is not a number that DynamoDB can store"
         raise QuestionError(msg) from error

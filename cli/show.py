@@ -10,7 +10,8 @@ from rich.table import Table
 
 from lambdas.model import Item
 from lambdas.model.attribute import PK, SK
-from lambdas.model.item import decode
+from lambdas.model.errors import RowError
+from lambdas.model.item import check_range, decode
 from lambdas.model.row import DATA, Attributes
 
 PALE = "dim"
@@ -25,7 +26,16 @@ def plain(value: Any) -> Any:
         return sorted(map(plain, value))
     if isinstance(value, list):
         return [plain(element) for element in value]
-    return int(value) if isinstance(value, Decimal) and value == int(value) else value
+    return _number(value) if isinstance(value, Decimal) else value
+
+
+def _number(value: Decimal) -> int | Decimal:
+    """Show a whole number as one, unless only an exponent keeps it short."""
+    try:
+        check_range(value)
+    except RowError:  # a local engine may keep it
+        return value
+    return int(value) if value == int(value) else value
 
 
 def cell(value: Any) -> str:

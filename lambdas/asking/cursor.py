@@ -16,7 +16,7 @@ from zlib import compress, decompressobj
 
 from lambdas.model.attribute import PK, Attribute
 from lambdas.model.errors import QuestionError
-from lambdas.model.item import AttributeValue
+from lambdas.model.item import AttributeValue, number_text
 from lambdas.model.row import Attributes
 from lambdas.model.size import PARTITION_LIMIT, SORT_LIMIT
 
@@ -91,10 +91,10 @@ def read(binding: Binding, cursor: str) -> Place:
         positions, last = loads(decompressobj().decompress(whole[MARK + 1 :], SIZE_LIMIT))
         return Place(
             [
-                one and {**fixed, **_key(binding.open, one)}
-                for one, fixed in zip(positions, binding.partition, strict=True)
+                _position(binding.open, values, fixed)
+                for values, fixed in zip(positions, binding.partition, strict=True)
             ],
-            last and {**binding.partition[0], **_key(binding.open, last)},
+            _position(binding.open, last, binding.partition[0]),
         )
     except Exception as error:  # whatever a forged cursor can raise
         raise refusal(binding, "does not fit the question") from error
@@ -119,15 +119,28 @@ def _unpack(binding: Binding, cursor: object) -> bytes:
     return whole
 
 
-def _key(attributes: Sequence[Attribute], values: Sequence[str]) -> Attributes:
+def _position(
+    attributes: Sequence[Attribute], values: Any, fixed: Mapping[str, AttributeValue]
+) -> Attributes | None:
+    """Read one position: null before the first row, and otherwise a list of key values."""
+    if values is None:
+        return None
+    if not isinstance(values, list):
+        raise TypeError
+    return {**fixed, **_key(attributes, values)}
+
+
+def _key(attributes: Sequence[Attribute], values: Sequence[Any]) -> Attributes:
     """Give values their names and types back, if they can be values of a key."""
     key = {}
-    for attribute, value in zip(attributes, values, strict=True):
-        if not isinstance(value, str):
+    for attribute, given in zip(attributes, values, strict=True):
+        if not isinstance(given, str):
             raise TypeError
+        value = given
         match attribute.type:
             case "N":
-                size = len(str(Decimal(value).as_integer_ratio()))  # raises if it is not finite
+                value = number_text(Decimal(value))  # raises if DynamoDB has no such number
+                size = len(value)
             case "B":
                 size = len(b64decode(value, validate=True))
             case _:

@@ -27,16 +27,21 @@ def _read(pattern: AccessPattern, name: str, text: str, type_: str) -> Any:
         raise QuestionError(msg) from error
 
 
+def _text(text: str) -> str:
+    text.encode()  # raises if it holds a lone surrogate
+    return text
+
+
 def _number(text: str) -> Decimal:
     number = Decimal(text)
     if not number.is_finite():
         msg = "not a number"
         raise ValueError(msg)
-    return number
+    return number  # its range is checked when the pattern is filled in
 
 
 READERS: dict[str, Callable[[str], Any]] = {
-    "S": str,
+    "S": _text,
     "N": _number,
     "B": lambda text: b64decode(text, validate=True),
 }

@@ -160,11 +160,28 @@ def order(value: AttributeValue) -> Any:
 
 
 EXACT = Context(prec=60)  # DynamoDB keeps 38 digits
+DIGITS = 38  # that DynamoDB keeps
+SMALLEST, LARGEST = -130, 125  # powers of ten of the numbers it keeps
 
 
 def spelled(number: Decimal) -> str:
-    """Spell a number without needless zeros, and without an exponent."""
+    """Spell a number without needless zeros, and without an exponent.
+
+    Raises a RowError if DynamoDB has no such number. The check comes first: 1E+999999999 takes nine
+    characters with an exponent, and a gigabyte without one.
+    """
+    check_range(number)
     return f"{number.normalize(EXACT):f}" if number else "0"
+
+
+def check_range(number: Decimal) -> None:
+    """Raise a RowError if a number is not finite, or is outside DynamoDB's range."""
+    if not number.is_finite():
+        msg = "DynamoDB has no NaN and no Infinity"
+        raise RowError(msg)
+    if number and not SMALLEST <= number.adjusted() <= LARGEST:
+        msg = f"a number is outside DynamoDB's range, 1E{SMALLEST} to 9.9E+{LARGEST}"
+        raise RowError(msg)
 
 
 def encode(value: object) -> AttributeValue:
@@ -179,24 +196,15 @@ def encode(value: object) -> AttributeValue:
     raise RowError(msg)
 
 
-DIGITS = 38  # that DynamoDB keeps
-SMALLEST, LARGEST = -130, 125  # powers of ten of the numbers it keeps
-
-
 def number_text(value: int | Decimal) -> str:
     """Write a number as DynamoDB takes it, or refuse one it would round or reject."""
     exact = Decimal(value)
-    if not exact.is_finite():
-        msg = "DynamoDB has no NaN and no Infinity"
-        raise RowError(msg)
+    check_range(exact)
     significant = len("".join(map(str, exact.as_tuple().digits)).strip("0"))
     if significant > DIGITS:
         msg = f"a number has {significant} significant digits; DynamoDB keeps {DIGITS}"
         raise RowError(msg)
-    if significant and not SMALLEST <= exact.adjusted() <= LARGEST:
-        msg = f"a number is outside DynamoDB's range, 1E{SMALLEST} to 9.9E+{LARGEST}"
-        raise RowError(msg)
-    return str(exact)
+    return str(exact) if significant else "0"  # a zero can have any exponent
 
 
 def _encode_set(values: Iterable[Any]) -> AttributeValue:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
+from lambdas.model.errors import RowError
 from lambdas.model.item import AttributeValue, spelled
 from lambdas.model.row import CHANGED_AT, MODEL, SEQUENCE, Attributes
 
@@ -62,5 +63,5 @@ def _content(kind: str, content: Any) -> Any:
 def _number(digits: str) -> str:
     try:
         return spelled(Decimal(digits))
-    except ArithmeticError:
+    except (ArithmeticError, RowError):
         return digits  # a local engine may keep what is none

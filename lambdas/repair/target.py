@@ -31,7 +31,7 @@ def target_by_key(
 ) -> Target:
     """Name an item by its key, or raise an UnreadableRecordError if none can have it."""
     target = Target(route, route.source.key_of(key), frozenset(rows))
-    if not target.owner or not all(map(_can_be_key, target.key.values(), LIMITS)):
+    if not all(map(_can_be_key, target.key.values(), LIMITS)) or not target.owner:
         msg = f"no item of source {route.source.name!r} can have this key"
         raise UnreadableRecordError(msg)
     return target

@@ -5,6 +5,7 @@ numbers into (2.99 does, 9007199254740993 does not), and text otherwise. Bytes a
 are lists; they and maps are sorted, so that the same row always reads the same.
 """
 
+import re
 from collections.abc import Collection
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -26,6 +27,7 @@ from lambdas.model.row import (
     Attributes,
 )
 
+SURROGATES: Final = re.compile("[\ud800-\udfff]")
 WHOLE: Final = 2**53  # up to here a double is exact for every whole number
 
 
@@ -59,8 +61,9 @@ def number(digits: str) -> int | float | str:
 
 
 def text(value: Any) -> str:
-    """Write JSON, as short as it gets."""
-    return dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    """Write JSON, as short as it gets; a lone surrogate, which UTF-8 cannot hold, as an escape."""
+    written = dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return SURROGATES.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
 
 
 class Renderer:

@@ -22,10 +22,11 @@ LIMIT, CURSOR, ORDER = "limit", "cursor", "order"
 def read_query(text: str, known: Sequence[str] | None) -> dict[str, str]:
     """Read a query string; *known* names the parameters, unless the question itself checks them."""
     try:
+        text.encode()  # raises if it holds a lone surrogate
         pairs = parse_qsl(
             text, keep_blank_values=True, errors="strict", max_num_fields=MOST_PARAMETERS
         )
-    except UnicodeDecodeError as error:
+    except UnicodeError as error:
         raise _refusal(NOT_TEXT) from error
     except ValueError as error:
         raise _refusal(TOO_MANY) from error

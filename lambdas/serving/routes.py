@@ -158,7 +158,7 @@ class Api:
 
     @property
     def _query(self) -> str:
-        return self.resolver.current_event.raw_query_string
+        return self.resolver.current_event.get("rawQueryString") or ""
 
     def _pattern(self) -> AccessPattern:
         name = self.resolver.current_event.path.split("/")[2]
@@ -191,7 +191,10 @@ def _readings(path: str) -> Iterator[RowKey]:
 
 def _possible(key: RowKey) -> bool:
     """Tell whether a row may have this key; DynamoDB would refuse to look for another."""
-    pk, sk = (len(part.encode(errors="surrogatepass")) for part in key)
+    try:
+        pk, sk = (len(part.encode()) for part in key)
+    except UnicodeEncodeError:  # a lone surrogate, which no row holds
+        return False
     return 0 < pk <= PARTITION_LIMIT and 0 < sk <= SORT_LIMIT
 
 

@@ -41,7 +41,8 @@ def test_what_no_item_is_called_leads_nowhere(owner: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "key", [{}, {"id": {"N": "1"}}, {"id": {"S": ""}}, {"id": {"S": "x" * 3000}}]
+    "key",
+    [{}, {"id": {"N": "1"}}, {"id": {"S": ""}}, {"id": {"S": "x" * 3000}}, {"id": {"S": "\ud800"}}],
 )
 def test_a_key_that_no_item_can_have_is_refused(key: dict[str, Any]) -> None:
     with pytest.raises(UnreadableRecordError):
