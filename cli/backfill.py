@@ -12,6 +12,7 @@ from cli.bulk_report import UNFINISHED, progress, report
 from cli.deployment import check_deployed, check_model, check_streams, find_settings
 from cli.machine import Order, as_event, deployed_machine, on_aws
 from cli.options import Json, Prefix, Stage
+from cli.output import echo
 from cli.stopping import Stop, stoppable
 from cli.trouble import trouble_is
 from lambdas.aws.deadline import Deadline
@@ -121,7 +122,7 @@ def go_through(
 ) -> Outcome:
     """Go through one run, and show how far it is."""
     with progress(run, _expected(bulk, run)) as watch:
-        say = partial(typer.echo, err=True)
+        say = partial(echo, err=True)
         shift = Shift(bulk, run, stop, asked.tolerate, watch, say, worker)
         return shift.work(asked.segments, restart=asked.restart)
 

@@ -10,10 +10,10 @@ from time import monotonic
 from typing import Any, NoReturn
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn
+from rich.progress import BarColumn, Progress
 
 from cli.bulk import Outcome, Watch
+from cli.output import Console, printable, progress_text
 from cli.show import facts
 
 DONE, FAILURES, UNFINISHED = 0, 1, 2  # exit statuses
@@ -61,7 +61,7 @@ def show(outcome: Outcome, console: Console, letters: str = "adminview dlq list"
         words = "done, but for items whose views raise: fix those, backfill, and sweep again"
     else:
         words = "done"
-    console.print(words, markup=False, highlight=False, soft_wrap=True)
+    console.print(words, soft_wrap=True)
 
 
 def report(
@@ -70,7 +70,7 @@ def report(
     """Show what runs came to, and exit with the status."""
     console = Console()
     if as_json:
-        console.file.write(json.dumps([as_data(one) for one in outcomes], indent=2) + "\n")
+        console.write_json(json.dumps([as_data(one) for one in outcomes], indent=2))
     else:
         for one in outcomes:
             show(one, console, letters)
@@ -83,11 +83,12 @@ def progress(title: str, expected: int | None) -> Iterator[Watch]:
     console = Console(stderr=True)
     pace = Pace(expected or None)
     if not console.is_terminal:
-        yield lines(title, pace, lambda line: console.print(line, markup=False, highlight=False))
+        yield lines(title, pace, console.print)
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[words]}"))
+    names = ("{task.description}", "{task.fields[words]}")
+    columns = (progress_text(names[0]), BarColumn(), progress_text(names[1]))
     with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task(title, total=pace.expected, words="")
+        task = bar.add_task(printable(title), total=pace.expected, words="")
 
         def watch(counts: Counter[str]) -> None:
             items, words = counts["items"], pace.words(counts)

@@ -2,9 +2,7 @@
 
 from collections.abc import Iterator
 
-from rich.markup import escape
-from rich.table import Table
-
+from cli.output import Table
 from cli.show import table
 from lambdas.model import AccessPattern, Registry
 
@@ -24,7 +22,7 @@ def catalogue(registry: Registry) -> Table:
     for column in COLUMNS:
         shown.add_column(column, overflow="fold", no_wrap=column == COLUMNS[0])
     for row in rows(registry):
-        shown.add_row(*map(escape, row))
+        shown.add_row(*row)
     return shown
 
 

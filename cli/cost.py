@@ -10,7 +10,6 @@ from typing import Annotated, Any, Final
 
 import boto3
 import typer
-from rich.console import Console
 
 from cli.cost_report import as_data, show
 from cli.costing.compared import Compared, compare_load, compare_observed
@@ -21,6 +20,7 @@ from cli.costing.sampled import describe, items_of
 from cli.deployment import STAGE, find_settings, known_source, output
 from cli.doctoring.asking import Aws
 from cli.options import Json, Prefix, Stage
+from cli.output import Console, print_json
 from lambdas.aws.settings import SYNC_FUNCTION_OUTPUT, stack_name
 from lambdas.model.errors import SettingsError
 from lambdas.views import registry
@@ -121,7 +121,7 @@ def cost(  # noqa: PLR0913 - the command's options
         given = _read(load, "load") if load is not None else {source: told}
         compared = [compare_load(one, registry()) for one in read_loads(given, registry())]
     if as_json:
-        typer.echo(json.dumps(as_data(compared, asked, notes), indent=2))
+        print_json(json.dumps(as_data(compared, asked, notes), indent=2))
     else:
         show(compared, asked, notes, Console())
 

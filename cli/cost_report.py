@@ -4,11 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
-from rich.console import Console
-
 from cli.costing.compared import Compared
 from cli.costing.prices import Prices
 from cli.costing.usage import Bill, added, per_million
+from cli.output import Console
 from cli.show import table
 
 WAYS: Final = ("AdminView", "the usual way")
@@ -52,14 +51,12 @@ def show(
         _show_bill("all sources", _added(compared, prices), changes, console)
     for one in compared:
         if one.notes:
-            console.print(f"Assumed of {one.name}: {'; '.join(one.notes)}.", highlight=False)
+            console.print(f"Assumed of {one.name}: {'; '.join(one.notes)}.")
     for note in notes:
-        console.print(f"{note}.", highlight=False)
-    console.print(
-        f"Prices: {prices.region}, {prices.as_of}, on demand; others by --prices.", highlight=False
-    )
-    console.print(USUAL, highlight=False)
-    console.print(NOT_COUNTED, highlight=False)
+        console.print(f"{note}.")
+    console.print(f"Prices: {prices.region}, {prices.as_of}, on demand; others by --prices.")
+    console.print(USUAL)
+    console.print(NOT_COUNTED)
 
 
 def _show_bill(name: str, bills: tuple[Bill, Bill], changes: float, console: Console) -> None:

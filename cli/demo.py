@@ -3,11 +3,10 @@
 from collections.abc import Iterable
 from typing import Any
 
-from rich.console import Console
-
 from cli import shop
 from cli.engines import ENGINES, EngineName
 from cli.local_cloud import LocalCloud
+from cli.output import Console
 from cli.show import answer, facts
 from cli.stopping import stoppable
 from lambdas.model import AccessPattern, Registry
@@ -43,7 +42,7 @@ def _keep(cloud: LocalCloud, console: Console) -> None:
     """Go on following the streams until Ctrl-C, and say how to ask."""
     variables = " ".join(f"{name}={value}" for name, value in cloud.environment.items())
     console.print("Running until Ctrl-C. In another terminal:\n")
-    console.print(f"export {variables}", markup=False, highlight=False, soft_wrap=True)
+    console.print(f"export {variables}", soft_wrap=True)
     with stoppable() as stop:
         while not stop.until.passed:
             cloud.settle()
@@ -67,7 +66,7 @@ def _show_answer(cloud: LocalCloud, pattern: AccessPattern, console: Console) ->
     try:
         rows = cloud.ask(pattern.name, **given)
     except QuestionError as error:
-        console.print(f"{pattern.name}: not asked. {error}\n", markup=False)
+        console.print(f"{pattern.name}: not asked. {error}\n")
         return
     console.print(answer(_question(pattern, given), rows))
 

@@ -6,7 +6,6 @@ from time import time
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from cli import letters
 from cli.audit import Audit
@@ -23,6 +22,7 @@ from cli.mailroom import (
     tell_replayed,
 )
 from cli.options import Error, Json, Key, NewerThan, OlderThan, Prefix, Source, Stage
+from cli.output import Console, echo, print_json
 from lambdas.aws.deadline import Deadline
 from lambdas.model.errors import QuestionError
 from lambdas.repair.replay.choice import Choice
@@ -59,12 +59,12 @@ def list_(  # noqa: PLR0913 - the command's options
     replayer = replayer_for(stage, prefix)
     with look_through(replayer, choice, limit) as pile:
         if json:
-            typer.echo(dumps([*letters.plain(pile)]))
+            print_json(dumps([*letters.plain(pile)]))
         else:
             Console().print(letters.table_of(pile, time()))
     if not json:
         waiting = replayer.mailbox.count(until=Deadline.after(SECONDS))
-        typer.echo(letters.footer(pile, waiting))
+        echo(letters.footer(pile, waiting))
 
 
 @app.command()
@@ -76,7 +76,7 @@ def show(id_: Id, *, json: Json = False, stage: Stage = None, prefix: Prefix = "
         check_found(bodies, id_)
         for body in bodies:
             if json:
-                typer.echo(dumps(letters.whole(body)))
+                print_json(dumps(letters.whole(body)))
             else:
                 Console().print(letters.letter(body))
 
@@ -159,4 +159,4 @@ def discard(  # noqa: PLR0913 - the command's options
     with look_through(replayer, choice) as pile:
         count = discard_pile(replayer, pile, Audit(audit), reason, yes=yes)
     rest = letters.resting(replayer.mailbox.count(until=Deadline.after(SECONDS)))
-    typer.echo(f"{letters.many(count)} discarded{f'; see {audit}' if count else ''}{rest}")
+    echo(f"{letters.many(count)} discarded{f'; see {audit}' if count else ''}{rest}")

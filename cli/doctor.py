@@ -8,7 +8,6 @@ from functools import partial
 from typing import Final
 
 import typer
-from rich.console import Console
 
 from cli.deployment import STAGE
 from cli.doctor_report import as_data, show
@@ -30,6 +29,7 @@ from cli.doctoring.finding import Check, Finding, Verdict
 from cli.doctoring.site import Site
 from cli.evolution.step import SYNC
 from cli.options import Json, Prefix, Stage
+from cli.output import Console, print_json
 from lambdas.aws.together import together
 from lambdas.migrations import migrations
 from lambdas.model import Registry
@@ -58,7 +58,7 @@ def doctor(*, as_json: Json = False, stage: Stage = None, prefix: Prefix = "") -
     findings = examine(aws, Site.read(aws, named, prefix), registry(), tuple(migrations()))
     status = UNSOUND if any(one.fails for one in findings) else SOUND
     if as_json:
-        typer.echo(json.dumps(as_data(findings, status), indent=2))
+        print_json(json.dumps(as_data(findings, status), indent=2))
     else:
         show(f"Deployment {prefix}{named}", findings, Console())
     raise typer.Exit(status)

@@ -5,10 +5,8 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any, Final
 
-from rich.console import Console
-from rich.markup import escape
-
 from cli.doctoring.finding import Finding, State
+from cli.output import Console, joined, styled
 from cli.show import table
 
 STYLES: Final = {
@@ -34,8 +32,8 @@ def show(title: str, findings: Sequence[Finding], console: Console) -> None:
     for name in ("check", "state", "seen"):
         shown.add_column(name, overflow="fold", no_wrap=name == "state")
     for one in findings:
-        state = f"[{STYLES[one.state]}]{one.state}[/]"
-        shown.add_row(escape(one.name), state, escape(one.seen))
+        state = styled(one.state, STYLES[one.state])
+        shown.add_row(one.name, state, one.seen)
     console.print(shown)
     advised: dict[str, list[Finding]] = {}
     for one in findings:
@@ -44,11 +42,11 @@ def show(title: str, findings: Sequence[Finding], console: Console) -> None:
     if advised:
         console.print("What to do", style="bold")
     for those, advices in groupby(advised, key=advised.__getitem__):
-        names = (f"[{STYLES[one.state]}]{escape(one.name)}[/]" for one in those)
-        console.print(", ".join(names), highlight=False)
+        names = joined(", ", (styled(one.name, STYLES[one.state]) for one in those))
+        console.print(names)
         for advice in advices:  # whole, so that a command can be copied
-            console.print(f"  {escape(advice)}", highlight=False, soft_wrap=True)
-    console.print(verdict(findings), highlight=False)
+            console.print(f"  {advice}", soft_wrap=True)
+    console.print(verdict(findings))
 
 
 def verdict(findings: Sequence[Finding]) -> str:

@@ -10,11 +10,10 @@ from time import time
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 
 from cli.deployment import check_model, find_settings, known_source
 from cli.options import Json, Prefix, Stage
+from cli.output import Console, print_json
 from cli.show import facts, plain
 from lambdas.aws.deadline import Deadline
 from lambdas.aws.runtime import Clients
@@ -59,7 +58,7 @@ def reconcile(  # noqa: PLR0913 - the command's options
         if done.unchanged:
             told["note"] = "all its rows were right, or there is no such item and no row of it"
     if json:
-        typer.echo(dumps(told))
+        print_json(dumps(told))
     else:
         shown = {
             name.replace("_", " "): one if one != [] else "nothing" for name, one in told.items()
@@ -89,12 +88,12 @@ def explain(
         raise QuestionError(msg)
     told = explanation(found, time(), registry().fingerprint)
     if json:
-        typer.echo(dumps(told | {"difference": list(found.difference)}, default=str))
+        print_json(dumps(told | {"difference": list(found.difference)}, default=str))
     else:
         console = Console()
         console.print(facts(f"{pk}  {sk}", told))
         for line in found.difference:
-            console.print(escape(line), style=COLOURS.get(line[0]), highlight=False)
+            console.print(line, style=COLOURS.get(line[0]))
     if found.verdict is not Verdict.EQUAL:
         raise typer.Exit(1)
 

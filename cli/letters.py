@@ -5,9 +5,7 @@ from datetime import UTC, datetime, timedelta
 from json import loads
 from typing import Any
 
-from rich.markup import escape
-from rich.table import Table
-
+from cli.output import Table
 from cli.show import facts, table
 from lambdas.aws.mailbox import Waiting
 from lambdas.model.delivery import NEXT_TRY_SECONDS
@@ -30,13 +28,13 @@ def table_of(pile: Pile, now: float) -> Table:
         letter = errand.letter
         shown.add_row(
             errand.message.id[:ID_LENGTH],
-            escape(item_of(errand)),
-            escape(f"{letter.error}: {letter.reason}"),
+            item_of(errand),
+            f"{letter.error}: {letter.reason}",
             "" if letter.at is None else f"{timedelta(seconds=int(now - letter.at))} ago",
             str(letter.attempts),
         )
     for message, why in pile.unknown:
-        shown.add_row(message.id[:ID_LENGTH], "?", escape(f"not understood: {why}"), "", "")
+        shown.add_row(message.id[:ID_LENGTH], "?", f"not understood: {why}", "", "")
     return shown
 
 
@@ -110,7 +108,7 @@ def summary(told: Mapping[str, Any]) -> Table:
         "items looked at": told["items"],
         "rows put, deleted": f"{told['rows_put']}, {told['rows_deleted']}",
     }
-    reasons = "\n".join(f"{count}: {reason}" for reason, count in told["reasons"].items())
+    reasons = "; ".join(f"{count}: {reason}" for reason, count in told["reasons"].items())
     why = {"left because": reasons} if reasons else {}
     if not told["complete"]:
         why["not complete"] = "there may be more letters: run it again"

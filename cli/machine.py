@@ -9,11 +9,11 @@ from functools import partial
 from typing import Any
 
 import boto3
-import typer
 
 from cli.bulk import Asked, Limits, Outcome, Watch
 from cli.bulk_report import progress
 from cli.deployment import STAGE, output
+from cli.output import echo
 from cli.stopping import Stop, stoppable
 from lambdas.aws.deadline import Deadline
 from lambdas.aws.progress_table import ProgressTable, progress_table
@@ -70,7 +70,7 @@ def on_aws(machine: str, settings: Settings, order: Order) -> list[Outcome]:
         reader = BulkReader(dynamodb)
         expected = sum(reader.count(one, until=Deadline.after(10)) for one in order.tables)
     with stoppable() as stop, progress(order.event["task"], expected) as watch:
-        follower = Follower(states, machine, order, table, stop, partial(typer.echo, err=True))
+        follower = Follower(states, machine, order, table, stop, partial(echo, err=True))
         return follower.follow(follower.start(), watch)
 
 

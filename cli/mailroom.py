@@ -9,7 +9,6 @@ from time import time
 from typing import Any
 
 import typer
-from rich.console import Console
 from rich.progress import Progress
 
 from cli import letters
@@ -22,6 +21,7 @@ from cli.deployment import (
     find_settings,
     known_source,
 )
+from cli.output import Console, confirm, echo, print_json
 from cli.stopping import stoppable
 from lambdas.aws.clients import streams_client
 from lambdas.aws.deadline import Deadline
@@ -45,7 +45,7 @@ def discard_pile(replayer: Replayer, pile: Pile, audit: Audit, reason: str, *, y
         return 0
     Console().print(letters.table_of(pile, time()))
     if not yes:
-        typer.confirm(f"Discard {letters.many(len(messages))} for good?", abort=True)
+        confirm(f"Discard {letters.many(len(messages))} for good?", abort=True)
     audit.write("discard", reason, messages)
     stayed = replayer.mailbox.delete(messages, until=Deadline.after(SECONDS))
     if stayed:
@@ -58,10 +58,10 @@ def tell_replayed(summary: dict[str, Any], stage: str | None, prefix: str, *, js
     """Show what a replay came to, and whether any letter is left."""
     waiting = replayer_for(stage, prefix).mailbox.count(until=Deadline.after(SECONDS))
     if json:
-        typer.echo(dumps(summary | {"resting": waiting.resting}))
+        print_json(dumps(summary | {"resting": waiting.resting}))
     else:
         Console().print(letters.summary(summary))
-        typer.echo(letters.resting(waiting).removeprefix("; ") or "no letter rests")
+        echo(letters.resting(waiting).removeprefix("; ") or "no letter rests")
     if waiting.resting or any(summary["fates"].get(fate) for fate in KEPT):
         raise typer.Exit(1)
 
@@ -118,13 +118,13 @@ def show_preview(replayer: Replayer, choice: Choice, *, json: bool) -> None:
     with look_through(replayer, choice) as pile:
         for one in preview(replayer, pile.meant):
             if json:
-                typer.echo(dumps(one.as_dict()))
+                print_json(dumps(one.as_dict()))
             else:
                 Console().print(letters.previewed(one))
         for message, why in pile.unknown:
-            typer.echo(f"letter {message.id} is not understood: {why}", err=json)
+            echo(f"letter {message.id} is not understood: {why}", err=json)
     if not json:
-        typer.echo("nothing was written or deleted: this was a dry run")
+        echo("nothing was written or deleted: this was a dry run")
 
 
 def check_found(bodies: list[str], id_: str) -> None:

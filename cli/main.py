@@ -7,7 +7,6 @@ from threading import Event
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from cli import catalogue, dlq, item, model, query
 from cli.backfill import backfill, sweep
@@ -15,16 +14,18 @@ from cli.cost import cost
 from cli.doctor import doctor
 from cli.engines import EngineName
 from cli.migrate import migrate
+from cli.output import Console, echo, print_traceback
 from cli.plan import apply, plan
 from cli.serve import serve
 from cli.sql import sql
-from cli.trouble import EXPLAINED, tell
+from cli.trouble import EXPLAINED, Commands, tell
 from cli.verify import verify
 from lambdas.aws.settings import QUEUE_URL
 from lambdas.model.row import VIEW_TABLE
 from lambdas.views import registry
 
 app = typer.Typer(
+    cls=Commands,
     help="Keep a DynamoDB read model in step with many source tables.",
     no_args_is_help=True,
     add_completion=True,
@@ -59,7 +60,7 @@ def patterns(
 ) -> None:
     """Print the questions that AdminViewTable answers."""
     if markdown:
-        typer.echo(catalogue.markdown(registry()))
+        echo(catalogue.markdown(registry()))
     else:
         Console().print(catalogue.catalogue(registry()))
 
@@ -80,12 +81,12 @@ def local(
     settings = follower.settings_for(registry(), os.environ, view_table, queue_url)
     if create:
         for name in follower.create_missing(registry(), settings):
-            typer.echo(f"created {name}")
+            echo(f"created {name}")
     stop = Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
-    follower.follow(registry(), settings, letters, typer.echo, stop)
-    typer.echo("stopped; nothing is lost: the next start begins at the oldest record")
+    follower.follow(registry(), settings, letters, echo, stop)
+    echo("stopped; nothing is lost: the next start begins at the oldest record")
 
 
 app.add_typer(query.app, name="query")
@@ -111,6 +112,9 @@ def main() -> None:
         app()
     except EXPLAINED as error:
         tell(error)
+        raise SystemExit(1) from None
+    except Exception:  # noqa: BLE001 - Python itself would print its text unescaped
+        print_traceback()
         raise SystemExit(1) from None
 
 

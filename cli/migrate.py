@@ -8,8 +8,6 @@ from threading import Lock
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 
 from cli.backfill import (
     Deployed,
@@ -26,6 +24,7 @@ from cli.deployment import check_deployed, check_model, find_settings
 from cli.machine import Order, as_event, deployed_machine, on_aws
 from cli.migrate_report import as_data, show, show_outcome, status
 from cli.options import Json, Prefix, Stage
+from cli.output import Console, confirm
 from cli.preview import Preview, Previewer
 from cli.show import table
 from cli.stopping import stoppable
@@ -85,12 +84,12 @@ def migrate(  # noqa: PLR0913 - a command's options
     if dry_run or not yes:
         found = preview(migration, settings, max_rcu, None if every else sample)
         if dry_run and as_json:
-            console.file.write(json.dumps(as_data(found), indent=2) + "\n")
+            console.write_json(json.dumps(as_data(found), indent=2))
         elif dry_run or not as_json:
             show(found, max_wcu, console)
         if dry_run:
             return
-        typer.confirm("Update them?", abort=True, err=True)
+        confirm("Update them?", abort=True, err=True)
     asked = Asked(segments, tolerate, restart, as_json)
     limits = Limits(max_rcu, max_wcu)
     if deployed:
@@ -151,7 +150,7 @@ def _list() -> None:
     for column in ("name", "source", "sets", "what it does"):
         shown.add_column(column, overflow="fold")
     for one in migrations().values():
-        shown.add_row(one.name, one.source.name, ", ".join(one.sets), escape(one.about))
+        shown.add_row(one.name, one.source.name, ", ".join(one.sets), one.about)
     Console().print(shown)
 
 

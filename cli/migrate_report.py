@@ -4,11 +4,9 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from rich.console import Console
-from rich.markup import escape
-
 from cli.bulk import Outcome
 from cli.bulk_report import DONE, FAILURES, UNFINISHED
+from cli.output import Cell, Console
 from cli.preview import Preview
 from cli.show import cell, facts, plain, table
 from lambdas.model.errors import RecordError
@@ -41,7 +39,7 @@ def show_outcome(
             "counts": dict(outcome.counts),
             "failing": [_failure(*one) for one in failing],
         }
-        console.file.write(json.dumps(told, indent=2) + "\n")
+        console.write_json(json.dumps(told, indent=2))
     else:
         _show_failing(failing, console)
         counts = {word: outcome.counts[one] for one, word in WORDS.items() if outcome.counts[one]}
@@ -50,7 +48,7 @@ def show_outcome(
         if outcome.finished and outcome.counts["failed"] and not failing:
             name = outcome.run.partition("/")[2]
             words += f"; `adminview migrate {name} --dry-run --all` shows which"
-        console.print(words, markup=False, highlight=False, soft_wrap=True)
+        console.print(words, soft_wrap=True)
 
 
 def status(outcome: Outcome) -> int:
@@ -122,7 +120,7 @@ def _show_failing(failing: Sequence[Failure], console: Console) -> None:
         for column in ("item", "why"):
             shown.add_column(column, overflow="fold")
         for key, error in failing:
-            shown.add_row(_key(key), escape(reason_of(error)))
+            shown.add_row(_key(key), reason_of(error))
         console.print(shown)
 
 
@@ -130,7 +128,7 @@ def _failure(key: Attributes, error: RecordError) -> dict[str, Any]:
     return {"key": key, "reason": reason_of(error)}
 
 
-def _key(key: Attributes) -> str:
+def _key(key: Attributes) -> Cell:
     return cell(list(_plain(key).values()))
 
 

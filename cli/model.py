@@ -5,11 +5,9 @@ import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from traceback import print_exc
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from cli.deployment import ENDPOINT, STAGE, find_settings
 from cli.evolution.change import Change, Description
@@ -19,6 +17,7 @@ from cli.evolution.lock import LOCK, Lock, read_description
 from cli.evolution.report import data, show
 from cli.evolution.sample import make_estimator
 from cli.options import Json, Prefix, Stage
+from cli.output import Console, echo, print_json, print_traceback
 from cli.trouble import EXPLAINED, explained, tell
 from lambdas.aws.runtime import Clients
 from lambdas.aws.settings import VIEW_TABLE, stack_name
@@ -58,7 +57,7 @@ def diff(
         change = Change.between(old, registry().description())
         estimate, trouble = _costs(change, registry(), os.environ, (stage, prefix), sample)
         if as_json:
-            typer.echo(json.dumps(data(change, estimate, trouble), indent=2))
+            print_json(json.dumps(data(change, estimate, trouble), indent=2))
         else:
             show(change, where, estimate, trouble, Console())
         status = SAME if change.nothing else DIFFERENT
@@ -66,7 +65,7 @@ def diff(
         tell(error)
         status = TROUBLE  # 1 would say that the model is another
     except Exception:  # noqa: BLE001 - likewise
-        print_exc()
+        print_traceback()
         status = TROUBLE
     raise typer.Exit(status)
 
@@ -78,7 +77,7 @@ def lock(
     """Agree on the declared model: write model.lock.json, and its reason into MODEL_CHANGES.md."""
     files = Lock()
     files.write(registry().description(), reason, datetime.now(UTC).date())
-    typer.echo(f"wrote {files.path.name} and {files.changes.name}: commit both with the change")
+    echo(f"wrote {files.path.name} and {files.changes.name}: commit both with the change")
 
 
 def _other(against: Path | None, stage: str | None, prefix: str) -> tuple[Description | None, str]:

@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 
 from cli.backfill import MaxRcu, MaxWcu, Segments, Tolerate, go_through
 from cli.bulk import Asked, Limits, connect
@@ -33,6 +31,7 @@ from cli.evolution.moves import left_behind
 from cli.evolution.planner import LONGEST_WRITE, make_plan
 from cli.evolution.step import Plan
 from cli.options import Json, Prefix, Stage
+from cli.output import Console, confirm, echo, joined, styled
 from cli.place import Place
 from cli.show import table
 from cli.stopping import Stop, stoppable
@@ -127,21 +126,20 @@ def apply(  # noqa: PLR0913 - a command's options
             prefix,
             place.tables,
             sleep=stop.sleep,
-            show=partial(typer.echo, err=True) if verbose else lambda _: None,
+            show=partial(echo, err=True) if verbose else lambda _: None,
         ),
         builder=builder,
         now=time.time,
         sleep=stop.sleep,
         longest=wait,
         stopped=stop.event.is_set,
-        say=typer.echo,
+        say=echo,
     )
     found = () if stale else _left_behind(place, place.reader.read(model), application.plan())
     if found:
         show(Plan((), found, ()), Console(), as_json=False)
         raise typer.Exit(REFUSED)
-    confirm = None if yes else typer.confirm
-    status = carry_out(application, Console(), confirm, partial(stoppable, stop))
+    status = carry_out(application, Console(), None if yes else confirm, partial(stoppable, stop))
     raise typer.Exit(status)
 
 
@@ -167,21 +165,21 @@ def carry_out(
         with working():
             finished = application.apply(made.destroyed)
     except PlanError as error:
-        console.print(f"[red]stopped: {escape(str(error))}[/]", highlight=False, soft_wrap=True)
+        console.print(f"stopped: {error}", style="red", soft_wrap=True)
         return REFUSED
-    console.print(NOTHING.replace("nothing to do", "done") if finished else AGAIN, highlight=False)
+    console.print(NOTHING.replace("nothing to do", "done") if finished else AGAIN)
     return DONE if finished else UNFINISHED
 
 
 def show(made: Plan, console: Console, *, as_json: bool) -> None:
     """Print a plan."""
     if as_json:
-        console.file.write(json.dumps(made.data(), indent=2) + "\n")
+        console.write_json(json.dumps(made.data(), indent=2))
         return
     for refusal in made.refusals:
-        console.print(f"[red]no way:[/] {escape(refusal)}", highlight=False, soft_wrap=True)
+        console.print(joined(" ", [styled("no way:", "red"), refusal]), soft_wrap=True)
     if not made.steps and not made.refusals:
-        console.print(NOTHING, highlight=False)
+        console.print(NOTHING)
     if made.steps:
         shown = table("The plan")
         shown.add_column("", justify="right")
@@ -189,10 +187,10 @@ def show(made: Plan, console: Console, *, as_json: bool) -> None:
         shown.add_column("because", overflow="fold", style="dim")
         for number, step in enumerate(made.steps, start=1):
             style = "bold" if step.destroys else ""
-            shown.add_row(str(number), escape(step.title), escape(step.reason), style=style)
+            shown.add_row(str(number), step.title, step.reason, style=style)
         console.print(shown)
     for note in made.notes:
-        console.print(f"note: {escape(note)}", highlight=False, soft_wrap=True)
+        console.print(f"note: {note}", soft_wrap=True)
 
 
 def _left_behind(place: Place, deployed: Deployed, made: Plan) -> tuple[str, ...]:

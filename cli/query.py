@@ -6,10 +6,10 @@ from inspect import Parameter, Signature, signature
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
 from typer.core import TyperGroup
 from typer.main import get_command
 
+from cli.output import help_text
 from cli.question import Options, run
 from lambdas.asking.parameters import WORDS
 from lambdas.model import AccessPattern
@@ -71,7 +71,7 @@ def command(pattern: AccessPattern) -> Any:
     shared = signature(Options).parameters.values()
     ask.__signature__ = Signature([*own, *shared])  # type: ignore[attr-defined]  # typer reads it
     single = typer.Typer(add_completion=False)
-    single.command(pattern.name, help=escape(f"{pattern.about}, from {pattern.place}."))(ask)
+    single.command(pattern.name, help=help_text(f"{pattern.about}, from {pattern.place}."))(ask)
     return get_command(single)
 
 
@@ -88,7 +88,7 @@ def _parameter(pattern: AccessPattern, name: str) -> Parameter:
     type_ = pattern.parameters[name]
     option = typer.Option(
         option_of(name),
-        help=escape(f"{WORDS[type_].capitalize()}, as in {' and '.join(conditions)}"),
+        help=help_text(f"{WORDS[type_].capitalize()}, as in {' and '.join(conditions)}"),
         metavar=METAVARS[type_],
     )
     kind, named = Parameter.KEYWORD_ONLY, GIVEN + name

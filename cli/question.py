@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
 from cli import rows
 from cli.deployment import find_building, find_settings
 from cli.options import Prefix, Stage
+from cli.output import Table, echo, print_csv, print_json
 from cli.show import answer, facts
 from lambdas.asking.asker import MOST, PAGE, AnsweredRow, Asker
 from lambdas.asking.parameters import typed
@@ -99,7 +99,7 @@ def run(model: Registry, pattern: AccessPattern, given: dict[str, str], options:
         _explain({"question": pattern.name} | explanation(question, settings.view_table))
     if options.count:
         number = asker.count(pattern.name, **values)
-        typer.echo(text({"pattern": pattern.name, "count": number}) if options.json else number)
+        echo(text({"pattern": pattern.name, "count": number}) if options.json else number)
     else:
         _answer(asker, question, values, options)
     if options.explain:
@@ -131,7 +131,7 @@ def _answer(asker: Asker, question: Question, values: dict[str, Any], options: O
     if options.json and options.follow:
         for page, _ in pages:
             for one in page:
-                typer.echo(text(renderer.answered(one, pattern.shows)))
+                print_json(text(renderer.answered(one, pattern.shows)))
         return
     found: list[AnsweredRow] = []
     cursor = None
@@ -140,9 +140,9 @@ def _answer(asker: Asker, question: Question, values: dict[str, Any], options: O
         cursor = following
     shown = [renderer.answered(one, pattern.shows) for one in found]
     if options.json:
-        typer.echo(text({"pattern": pattern.name, "rows": shown, "cursor": cursor}))
+        print_json(text({"pattern": pattern.name, "rows": shown, "cursor": cursor}))
     elif options.csv:
-        typer.echo(rows.to_csv([_flat(one) for one in shown]), nl=False)
+        print_csv(rows.to_csv([_flat(one) for one in shown]))
     else:
         asked = " ".join(f"{name}={value}" for name, value in values.items())
         rows.print_table(_table(f"{pattern.name} {asked}".strip(), pattern, found, shown))

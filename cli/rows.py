@@ -5,11 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from io import StringIO
 from typing import Any, TypeAlias
 
-import typer
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
-
+from cli.output import Console, Table, csv_cell, echo
 from cli.show import cell, table
 from lambdas.model.attribute import PK, SK
 from lambdas.model.row import DATA, Attributes
@@ -32,8 +28,8 @@ def to_csv(records: Sequence[Record]) -> str:
     written = StringIO()
     writer = csv.writer(written)
     if columns:
-        writer.writerow(columns)
-    writer.writerows([_csv_cell(one.get(name)) for name in columns] for one in flat)
+        writer.writerow(map(csv_cell, columns))
+    writer.writerows([csv_cell(_as_text(one.get(name))) for name in columns] for one in flat)
     return written.getvalue()
 
 
@@ -42,7 +38,7 @@ def to_table(title: str, records: Sequence[Record]) -> Table:
     made = table(title)
     columns = _in_order({name for one in records for name in one}) or list(KEY)
     for name in columns:
-        made.add_column(escape(name), overflow="fold")
+        made.add_column(name, overflow="fold")
     for one in records:
         made.add_row(*(cell(one.get(name)) for name in columns))
     if not records:
@@ -60,7 +56,7 @@ def print_table(made: Table, *, err: bool = False) -> None:
 
 def note(text: str) -> None:
     """Say something beside the answer, on standard error: a pipe takes the answer alone."""
-    typer.echo(text, err=True)
+    echo(text, err=True)
 
 
 def _flat(one: Record) -> dict[str, Any]:
@@ -74,7 +70,7 @@ def _flat(one: Record) -> dict[str, Any]:
     return flat
 
 
-def _csv_cell(value: Any) -> str:
+def _as_text(value: Any) -> str:
     if value is None:
         return ""
     return value if isinstance(value, str) else text(value)

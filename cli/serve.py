@@ -23,6 +23,7 @@ from aws_lambda_powertools import Logger
 
 from cli.deployment import find_building, find_settings
 from cli.options import Prefix, Stage
+from cli.output import echo
 from lambdas.asking.asker import Asker
 from lambdas.aws.clients import dynamodb_client
 from lambdas.aws.deadline import Deadline
@@ -179,8 +180,8 @@ def serve(  # noqa: PLR0913 - all are keywords
     api = Api(asker, NoPulse(), registry().fingerprint, Logger(service=SERVICE))
     server = Server(host, port, Desk(api, origin or [], any_host=expose))
     where = "exposed to other machines" if expose else "on loopback alone"
-    typer.echo(f"serving {settings.view_table} at {server.url}, without authorization, {where}")
-    typer.echo(f"the questions: {server.url}/patterns (Ctrl-C stops)")
+    echo(f"serving {settings.view_table} at {server.url}, without authorization, {where}")
+    echo(f"the questions: {server.url}/patterns (Ctrl-C stops)")
     stop = Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
@@ -188,7 +189,7 @@ def serve(  # noqa: PLR0913 - all are keywords
     stop.wait()
     server.shutdown()
     server.server_close()
-    typer.echo("stopped")
+    echo("stopped")
 
 
 def _is_loopback(host: str | None) -> bool:

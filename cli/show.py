@@ -4,10 +4,7 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any
 
-from rich.box import SIMPLE_HEAD
-from rich.markup import escape
-from rich.table import Table
-
+from cli.output import Cell, Table, joined, styled
 from lambdas.model import Item
 from lambdas.model.attribute import PK, SK
 from lambdas.model.errors import RowError
@@ -15,7 +12,6 @@ from lambdas.model.item import check_range, decode
 from lambdas.model.row import DATA, Attributes
 
 PALE = "dim"
-TITLE_WIDTH = 78  # columns; a longer title is folded
 
 
 def plain(value: Any) -> Any:
@@ -38,20 +34,18 @@ def _number(value: Decimal) -> int | Decimal:
     return int(value) if value == int(value) else value
 
 
-def cell(value: Any) -> str:
-    """Write a value in one line, in rich's markup: names pale, values plain."""
+def cell(value: Any) -> Cell:
+    """Write a value in one line: names pale, values plain."""
     if isinstance(value, Mapping):
-        return "  ".join(f"[{PALE}]{escape(name)}:[/] {cell(one)}" for name, one in value.items())
+        pairs = [joined(" ", [styled(f"{name}:", PALE), cell(one)]) for name, one in value.items()]
+        return joined("  ", pairs)
     if isinstance(value, list | tuple):
-        return ", ".join(
-            f"({cell(one)})" if isinstance(one, Mapping) else cell(one) for one in value
-        )
-    return "" if value is None else escape(printable(str(value)))
+        return joined(", ", map(_element, value))
+    return "" if value is None else str(value)
 
 
-def printable(text: str) -> str:
-    """Write control characters as escapes: what customers typed must not steer a terminal."""
-    return "".join(one if one.isprintable() else repr(one)[1:-1] for one in text)
+def _element(value: Any) -> Cell:
+    return joined("", ["(", cell(value), ")"]) if isinstance(value, Mapping) else cell(value)
 
 
 def answer(title: str, rows: Iterable[Attributes]) -> Table:
@@ -62,7 +56,7 @@ def answer(title: str, rows: Iterable[Attributes]) -> Table:
     shown.add_column("data", overflow="fold")
     for row in rows:
         data = plain(decode(row[DATA])) if DATA in row else {}
-        shown.add_row(escape(row[PK.name]["S"]), escape(row[SK.name]["S"]), cell(data))
+        shown.add_row(row[PK.name]["S"], row[SK.name]["S"], cell(data))
     if not shown.rows:
         shown.add_row("(no rows)", "", "")
     return shown
@@ -80,12 +74,4 @@ def facts(title: str, rows: Mapping[str, Any]) -> Table:
 
 def table(title: str, **more: Any) -> Table:
     """Begin a table in the house's style, wide enough for its title."""
-    return Table(
-        title=escape(title),
-        min_width=min(TITLE_WIDTH, max(map(len, title.splitlines() or [""]))),
-        title_justify="left",
-        title_style="bold",
-        box=SIMPLE_HEAD,
-        pad_edge=False,
-        **more,
-    )
+    return Table(title, **more)

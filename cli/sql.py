@@ -12,6 +12,7 @@ from botocore.exceptions import ClientError
 from cli import rows
 from cli.deployment import find_settings
 from cli.options import Prefix, Stage
+from cli.output import print_csv, print_json
 from cli.show import facts
 from cli.statement import Select, read
 from lambdas.aws.deadline import Deadline
@@ -93,7 +94,7 @@ def sql(  # noqa: PLR0913 - the command's options
     if json and follow:
         for page, _ in pages:
             for row in page:
-                typer.echo(text(rows.record(row)))
+                print_json(text(rows.record(row)))
         return
     found: list[dict[str, Any]] = []
     for page, following in pages:
@@ -172,10 +173,10 @@ def _call(client: "DynamoDBClient", **asked: Any) -> Any:
 
 def _show(found: list[dict[str, Any]], cursor: str | None, *, json: bool, csv: bool) -> None:
     if json:
-        typer.echo(text({"rows": found, "cursor": cursor}))
+        print_json(text({"rows": found, "cursor": cursor}))
         return
     if csv:
-        typer.echo(rows.to_csv(found), nl=False)
+        print_csv(rows.to_csv(found))
     else:
         rows.print_table(rows.to_table("", found))
     if cursor:

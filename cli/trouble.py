@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from traceback import print_exc
-from typing import Final
+from typing import Any, Final
 
 import typer
 from botocore.exceptions import BotoCoreError, ClientError, NoRegionError
 from botocore.parsers import ResponseParserError
+from typer.core import TyperGroup
 
+from cli.output import echo, print_error, print_traceback, printable
 from lambdas.model.errors import AdminViewError, ServiceError
 from lambdas.pipeline.letter import reason_of
 
@@ -29,9 +30,35 @@ HINTS: Final = {
 }
 
 
+class Commands(TyperGroup):
+    """The commands; what is wrong with their arguments is escaped before typer prints it."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments before the command's name."""
+        with _escaped():
+            return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command, which reads its own arguments."""
+        with _escaped():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _escaped() -> Iterator[None]:
+    """Escape the message of a usage error, which repeats arguments."""
+    try:
+        yield
+    except Exception as error:
+        message = vars(error).get("message")
+        if hasattr(error, "format_message") and isinstance(message, str):
+            vars(error)["message"] = printable(message, "\n")
+        raise
+
+
 def tell(error: Exception) -> None:
     """Say what is wrong, and where in a view file if it was there."""
-    typer.secho(f"adminview: {explained(error)}", fg="red", err=True)
+    print_error(f"adminview: {explained(error)}")
 
 
 @contextmanager
@@ -42,13 +69,13 @@ def trouble_is(status: int) -> Iterator[None]:
     except (typer.Exit, typer.BadParameter):
         raise
     except typer.Abort:
-        typer.echo("Aborted.", err=True)
+        echo("Aborted.", err=True)
         raise typer.Exit(status) from None
     except EXPLAINED as error:
         tell(error)
         raise typer.Exit(status) from None
     except Exception:  # noqa: BLE001 - it is told, and the status says no less
-        print_exc()
+        print_traceback()
         raise typer.Exit(status) from None
 
 

@@ -10,21 +10,19 @@ from functools import partial
 from math import inf, isfinite
 from pathlib import Path
 from random import Random
-from traceback import print_exc
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
-    TextColumn,
     TimeRemainingColumn,
 )
 
 from cli.deployment import NowAndThen, check_deployed, check_model, find_settings
 from cli.options import Json, Prefix, Stage
+from cli.output import Console, print_traceback, progress_text
 from cli.stopping import stoppable
 from cli.trouble import EXPLAINED, tell
 from cli.verify_report import STOPPED, as_data, show
@@ -119,7 +117,7 @@ def verify(  # noqa: PLR0913 - a command's options
         tell(error)
         status = UNFINISHED  # 1 would say that it had found differences
     except Exception:  # noqa: BLE001 - likewise
-        print_exc()
+        print_traceback()
         status = UNFINISHED
     raise typer.Exit(status)
 
@@ -162,11 +160,11 @@ def compare(  # noqa: PLR0913 - all that a test replaces
         if options.restart:
             file.remove()
         if file.resume(run) and not options.as_json:
-            console.print(f"going on from {options.state}", highlight=False)
+            console.print(f"going on from {options.state}")
         trouble = _run(verifier, run, file)
     status = UNFINISHED if trouble else DIFFERENT if run.total["left"] else EQUAL
     if options.as_json:
-        console.file.write(json.dumps(as_data(run, status, trouble), indent=2) + "\n")
+        console.write_json(json.dumps(as_data(run, status, trouble), indent=2))
     else:
         show(run, status, trouble, console)
     return status
@@ -199,10 +197,10 @@ def _bar(verifier: Verifier, run: Run) -> Iterator[Callable[[Run], None]]:
         yield lambda _: None
         return
     columns = (
-        TextColumn("{task.description}"),
+        progress_text("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("left"),
+        progress_text("left"),
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=console, transient=True) as progress:

@@ -2,10 +2,7 @@
 
 from typing import Any
 
-from rich.console import Console, Group, RenderableType
-from rich.markup import escape
-from rich.text import Text
-
+from cli.output import Console, Table
 from cli.show import facts, table
 from lambdas.repair.verify.differences import Difference, Kind
 from lambdas.repair.verify.run import REPAIRED, Run
@@ -42,8 +39,10 @@ def show(run: Run, status: int, trouble: str, console: Console) -> None:
     """Show the differences, the counts, and in words what they mean."""
     if run.differences:
         console.print(_table(run))
+        if more := _found(run) - min(len(run.differences), LINES):
+            console.print(f"and {more} more (--json lists {len(run.differences)})\n")
     console.print(facts("The counts add up" if run.finished else "So far", _counts(run)))
-    console.print(verdict(run, status, trouble), markup=False, highlight=False)
+    console.print(verdict(run, status, trouble))
 
 
 def verdict(run: Run, status: int, trouble: str) -> str:
@@ -66,25 +65,22 @@ def verdict(run: Run, status: int, trouble: str) -> str:
     return f"{what} is not equal to the sources: {left} left{advice}"
 
 
-def _table(run: Run) -> RenderableType:
+def _table(run: Run) -> Table:
     shown = table("Differences")
     for name in ("kind", "item", "row", "what"):
         shown.add_column(name, overflow="fold")
-    listed = list(run.differences.items())
-    for one, fate in listed[:LINES]:
+    for one, fate in [*run.differences.items()][:LINES]:
         row = " | ".join(one.row) if one.row else ""
-        shown.add_row(one.kind.value, escape(one.owner or "none"), escape(row), _what(one, fate))
-    if (more := _found(run) - min(len(listed), LINES)) <= 0:
-        return shown
-    return Group(shown, Text(f"and {more} more (--json lists {len(listed)})\n"))
+        shown.add_row(one.kind.value, one.owner or "none", row, _what(one, fate))
+    return shown
 
 
 def _what(difference: Difference, fate: str) -> str:
     """Say what differs, and what became of it if a repair was tried."""
     if fate == REPAIRED:
-        return escape(f"{difference.what}; repaired")
+        return f"{difference.what}; repaired"
     told = fate not in {"", "left", difference.what}
-    return escape(f"{difference.what}; left: {fate}" if told else difference.what)
+    return f"{difference.what}; left: {fate}" if told else difference.what
 
 
 def _counts(run: Run) -> dict[str, Any]:

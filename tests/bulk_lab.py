@@ -14,10 +14,10 @@ from threading import Event, Thread
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from cli.bulk import Outcome, Shift
 from cli.local_cloud import LocalCloud
+from cli.output import Console
 from cli.stopping import Stop
 from cli.tables import create, source_table
 from cli.verify import Options, compare

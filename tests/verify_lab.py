@@ -11,8 +11,7 @@ from types import ModuleType
 from typing import Any
 from zlib import crc32
 
-from rich.console import Console
-
+from cli.output import Console
 from cli.verify import Options, Surroundings, compare
 from lambdas.aws.budget import Budget
 from lambdas.aws.deadline import Deadline

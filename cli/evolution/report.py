@@ -2,13 +2,10 @@
 
 from typing import Any
 
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
-
 from cli.evolution.change import Change
 from cli.evolution.cost import Estimate, SourceCosts
 from cli.evolution.words import as_data, in_words
+from cli.output import Console, Table
 from cli.show import table
 
 COLUMNS = ("rebuild once", "fill once", "1M changes now", "then", "1M inserts now", "then")
@@ -37,18 +34,18 @@ def show(
     """Say what changes, and what it costs."""
     old, new = change.old["fingerprint"] if change.old else "nothing", change.new["fingerprint"]
     if change.nothing:
-        console.print(f"the model {new} is the one in {escape(against)}", highlight=False)
+        console.print(f"the model {new} is the one in {against}")
         return
-    console.print(f"from {old}, in {escape(against)}, to {new}", highlight=False)
+    console.print(f"from {old}, in {against}, to {new}")
     for heading, lines in in_words(change).items():
-        console.print(f"\n[bold]{heading}[/]")
+        console.print(f"\n{heading}", style="bold")
         for line in lines:
-            console.print(f"  {escape(line)}", highlight=False, soft_wrap=True)
+            console.print(f"  {line}", soft_wrap=True)
     if estimate is not None and estimate.sources:
         console.print()
         console.print(_costs(estimate))
     for line in _remarks(change, estimate, trouble):
-        console.print(escape(line), highlight=False, soft_wrap=True)
+        console.print(line, soft_wrap=True)
 
 
 def _costs(estimate: Estimate) -> Table:

@@ -16,12 +16,12 @@ from threading import Event, Thread
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from cli import shop
 from cli.demo import apply
 from cli.engines import ACCESS_KEY, REGION, SECRET_KEY, Engine
 from cli.local_cloud import LocalCloud
+from cli.output import Console
 from cli.verify import Options, Surroundings, compare
 from lambdas import views
 from lambdas.aws.settings import Settings

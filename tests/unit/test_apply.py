@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from cli.evolution.apply import Application, PlanError
 from cli.evolution.cdk import CdkDeployer, find_cdk
@@ -21,6 +20,7 @@ from cli.evolution.reading import Tables
 from cli.evolution.step import Step
 from cli.evolution.steps import DeployCode, DeployQuestions, DeployWatch, Sweep
 from cli.evolution.waves import Wave
+from cli.output import Console
 from cli.plan import DONE, REFUSED, UNFINISHED, carry_out, show
 from cli.stopping import Stop, stoppable
 from tests.plan_world import World, index, model, question

@@ -8,7 +8,6 @@ from typing import Any
 
 import boto3
 import pytest
-from rich.console import Console
 from typer.testing import CliRunner, Result
 
 from cli import model as command
@@ -17,6 +16,7 @@ from cli.evolution.cost import Costs, Estimate, Indexes, SourceCosts, item_costs
 from cli.evolution.lock import Lock, as_text
 from cli.evolution.report import data, short, show
 from cli.evolution.words import NEVER_ADDED, in_words
+from cli.output import Console
 from lambdas.aws.settings import MODEL_METADATA
 from lambdas.model import Index, LocalIndex
 from lambdas.model.write_units import Units

@@ -3,10 +3,9 @@
 from types import ModuleType
 from typing import Any
 
-from rich.console import Console
-
 from cli import catalogue
-from cli.show import answer, printable
+from cli.output import Console, printable
+from cli.show import answer
 from lambdas.model import AccessPattern, Registry
 
 

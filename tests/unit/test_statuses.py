@@ -5,12 +5,12 @@ from io import StringIO
 from typing import Any
 
 import pytest
-from rich.console import Console
 from typer.testing import CliRunner
 
 from cli.bulk import Outcome
 from cli.main import app
 from cli.migrate_report import show_outcome
+from cli.output import Console
 from lambdas.model.errors import RecordError
 
 NOWHERE = {
