@@ -8,9 +8,8 @@ from getpass import getuser
 from json import dumps
 from pathlib import Path
 
+from cli.private_file import open_private
 from lambdas.aws.mailbox import Message
-
-OWNER_ONLY = 0o600  # letters hold keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +21,7 @@ class Audit:
     def write(self, action: str, reason: str, messages: Iterable[Message]) -> None:
         """Write down what is about to be done to letters, and make sure that it stays."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, OWNER_ONLY)
-        os.fchmod(descriptor, OWNER_ONLY)  # it may have been there before
-        with os.fdopen(descriptor, "a", encoding="utf-8") as file:
+        with open_private(self.path, append=True) as file:
             for message in messages:
                 line = {
                     "at": now,

@@ -120,8 +120,9 @@ def follow(
     clients = Clients()
     runtime = make_runtime(registry, settings, clients, Teller(say))
     if not settings.dead_letter_queue_url:
-        letters.touch()  # now, not when the first letter is written
-        runtime = replace(runtime, dead_letters=LetterFile(letters))
+        file = LetterFile(letters)
+        file.create()  # now, not when the first letter is written
+        runtime = replace(runtime, dead_letters=file)
     streams = check_tables(registry, settings, clients.dynamodb)
     say(f"following {', '.join(settings.sources)}; Ctrl-C to stop")
     with ThreadPoolExecutor(len(streams)) as pool:

@@ -6,6 +6,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from cli.private_file import open_private
 from lambdas.aws.deadline import Deadline
 from lambdas.aws.runtime import Post
 from lambdas.pipeline.letter import Letter
@@ -14,11 +15,15 @@ SECONDS = 30.0  # to send one of Lambda's letters
 
 
 class LetterFile:
-    """Letters as lines of a file."""
+    """Letters as lines of a file, which only its owner may read."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lock = Lock()
+
+    def create(self) -> None:
+        """Create the file, or raise an OSError if it cannot be written."""
+        open_private(self._path, append=True).close()
 
     def send(
         self,
@@ -27,7 +32,7 @@ class LetterFile:
         until: Deadline,  # noqa: ARG002 - a file is quick
     ) -> tuple[list[Letter], set[str]]:
         """Write *letters* down; none comes back."""
-        with self._lock, self._path.open("a", encoding="utf-8") as file:
+        with self._lock, open_private(self._path, append=True) as file:
             file.writelines(letter.body + "\n" for letter in letters)
         return [], set()
 

@@ -43,7 +43,7 @@ def styled(text: str, style: StyleType = "") -> Text:
 
 def joined(separator: str, parts: Iterable[Cell]) -> Text:
     """Join pieces, each with its own style."""
-    return Text(separator).join(_text(part) for part in parts)
+    return _text(separator).join(_text(part) for part in parts)
 
 
 class Console(console.Console):

@@ -1,7 +1,6 @@
 """How far a verification is, in a file: after a stop, the same command goes on from there."""
 
 import json
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -11,12 +10,12 @@ from threading import Lock
 from time import monotonic
 from typing import Any
 
+from cli.private_file import open_private
 from lambdas.model.errors import SettingsError
 from lambdas.repair.verify.run import Run
 
 KIND = "adminview.verify/1"
 EVERY_SECONDS = 1.0
-FOR_THE_OWNER = 0o600  # the file names keys of customers
 
 
 @dataclass(slots=True)
@@ -67,7 +66,7 @@ class StateFile:
         # Beside the file, which is replaced each time; it goes with it.
         beside = self.path.with_name(f"{self.path.name}.lock")
         try:
-            lock = beside.open("w")
+            lock = open_private(beside)
         except OSError as error:
             msg = f"cannot write the state file {self.path}: {error.strerror}"
             raise SettingsError(msg) from error
@@ -96,7 +95,6 @@ class StateFile:
         new = self.path.with_name(f"{self.path.name}.new")
         with suppress(FileNotFoundError):
             new.unlink()  # one that is left over may have another mode
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-        with os.fdopen(os.open(new, flags, FOR_THE_OWNER), "w", encoding="utf-8") as file:
+        with open_private(new, exclusive=True) as file:
             file.write(json.dumps(state))  # far quicker than json.dump
         new.replace(self.path)

@@ -86,6 +86,23 @@ def test_nobody_imports_the_command() -> None:
     assert importers("lambdas", "cli") == importers("infra", "cli") == []
 
 
+def test_commands_print_through_one_module_which_escapes_data() -> None:
+    """Find what could print data unescaped, or as markup, anywhere else in cli/."""
+    printing = ("typer.echo", "typer.secho", "typer.confirm", "typer.prompt", "typer.style")
+    rich = ("rich.console", "rich.markup", "rich.text", "rich.table", "rich.print", "rich.panel")
+    found = [*importers("cli", *rich, "click", "traceback.print_exc")]
+    for path in modules("cli"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+            named = ast.unparse(node) if isinstance(node, ast.Attribute) else ""
+            written = called == "print" or called.endswith((".file.write", "stdout.write"))
+            markup = isinstance(node, ast.keyword) and node.arg in {"markup", "emoji"}
+            if written or markup or named in {*printing, "sys.stdout", "sys.stderr"}:
+                found.append(f"{path.relative_to(ROOT)} has {ast.unparse(node)}")
+    places = {one.partition(" ")[0] for one in found}
+    assert places == {"cli/output.py"}, found
+
+
 def test_nothing_reads_the_environment_or_makes_a_client_when_it_is_imported() -> None:
     """Look for such calls outside of functions, in everything that is deployed."""
     at_import = []

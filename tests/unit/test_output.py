@@ -1,0 +1,289 @@
+"""What others wrote is shown as text: it steers no terminal, and is no markup and no formula."""
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Callable
+from io import StringIO
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from botocore.exceptions import ClientError, EndpointConnectionError
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from cli import (
+    bulk_report,
+    cost_report,
+    doctor_report,
+    letters,
+    main,
+    migrate_report,
+    rows,
+    verify_report,
+)
+from cli import plan as plan_command
+from cli.bulk import Outcome
+from cli.costing.prices import Prices
+from cli.doctoring.finding import Finding, State
+from cli.evolution import report
+from cli.evolution.apply import PlanError
+from cli.evolution.cost import Costs, Estimate, SourceCosts
+from cli.evolution.step import Plan
+from cli.evolution.steps import Backfill
+from cli.output import Console, Table, csv_cell, echo, joined, print_json, printable, styled
+from cli.show import answer, facts
+from lambdas.aws.mailbox import Message
+from lambdas.model.errors import QuestionError, RecordError
+from lambdas.repair.replay.browse import Pile
+from lambdas.repair.verify.differences import Difference, Kind
+from lambdas.repair.verify.run import Run
+from lambdas.repair.verify.scope import Scope
+from tests.hostile import HOSTILE, MARKUP, check_inert
+
+texts = st.text(st.characters(exclude_categories=()))  # lone surrogates too
+
+
+def printed(*shown: Any) -> str:
+    console = Console(file=StringIO(), width=500)
+    for one in shown:
+        console.print(one)
+    return cast("StringIO", console.file).getvalue()
+
+
+@given(texts)
+@example(HOSTILE)
+@example("\ud800")
+def test_any_text_is_printed_without_control_characters(text: str) -> None:
+    shown = Table(text)
+    shown.add_column(text)
+    shown.add_row(text)
+    shown.add_row(styled(text, "red"))
+    shown.add_row(joined(text, [text, styled(text)]))
+    written = printed(shown, text, facts(text, {text: {text: [text, {text: text}]}}))
+    assert all(one.isprintable() or one == "\n" for one in written)
+    written.encode()
+
+
+@given(texts)
+@example("[/]")
+@example(MARKUP)
+@example("[link=https://example.com]x[/link]:smile:")
+def test_a_cell_shows_its_text_and_no_markup(text: str) -> None:
+    if printable(text).strip() and "  " not in text:
+        assert printable(text).strip() in printed(facts("", {"a": text}))
+
+
+def test_a_terminal_gets_no_styles_from_data() -> None:
+    console = Console(file=StringIO(), width=500, force_terminal=True, color_system="standard")
+    console.print("[red]danger[/] \x1b[31m")
+    console.print(facts("", {"[red]name": "[bold]value"}))
+    written = cast("StringIO", console.file).getvalue()
+    assert "[red]danger[/] \\x1b[31m" in written
+    assert "[red]name" in written
+    assert "[bold]value" in written
+    assert "\x1b[31m" not in written
+    assert "\x1b[1mvalue" not in written
+
+
+@given(texts)
+@example("\x7f\x9b\u202e\ud800\U000e0001")
+def test_json_is_printable_and_says_the_same(text: str) -> None:
+    for ascii_only in (True, False):
+        console = Console(file=StringIO())
+        console.write_json(json.dumps({text: [text]}, ensure_ascii=ascii_only, indent=2))
+        written = cast("StringIO", console.file).getvalue()
+        assert json.loads(written) == {text: [text]}
+        assert all(one.isprintable() or one == "\n" for one in written)
+        written.encode()
+
+
+def test_json_on_standard_output_is_escaped_too(capsys: pytest.CaptureFixture[str]) -> None:
+    print_json(json.dumps({"a": "\x7f\ud800"}, ensure_ascii=False))
+    assert capsys.readouterr().out == '{"a": "\\u007f\\ud800"}\n'
+
+
+def test_a_line_is_escaped_and_keeps_its_newlines(capsys: pytest.CaptureFixture[str]) -> None:
+    echo("a\x1b[2J\nb\ud800", err=True)
+    assert capsys.readouterr().err == "a\\x1b[2J\nb\\ud800\n"
+
+
+@pytest.mark.parametrize(
+    ("cell", "safe"),
+    [
+        ("=1+1", "'=1+1"),
+        ("+49 30 1234", "'+49 30 1234"),
+        ("-2+3", "'-2+3"),
+        ("@SUM(A1)", "'@SUM(A1)"),
+        ("\t=1", "'\\t=1"),
+        ("\r=1", "'\\r=1"),
+        ("\n=1", "'\n=1"),
+        ("＝1", "'＝1"),  # noqa: RUF001 - the full-width sign
+        ("-", "'-"),
+        ("-12.50", "-12.50"),
+        ("-7", "-7"),
+        ("-1.5E-7", "-1.5E-7"),
+        ("-\u0661", "'-\u0661"),  # a digit, and no number in a spreadsheet
+        ("-1\n", "'-1\n"),
+        ("a=1", "a=1"),
+        ("", ""),
+        ("two\nlines", "two\nlines"),
+        ("\x1b[31m\x9b\x7f\u202e\ud800", "\\x1b[31m\\x9b\\x7f\\u202e\\ud800"),
+        ("no\u00a0break, 👩\u200d💻", "no\u00a0break, 👩\u200d💻"),
+    ],
+)
+def test_a_csv_cell_is_no_formula_and_holds_no_control_character(cell: str, safe: str) -> None:
+    assert csv_cell(cell) == safe
+
+
+def test_csv_headers_and_values_are_neutralised() -> None:
+    record = {"PK": "=cmd|' /C calc'!A0", "=evil": -12.5, "data": {"@x": "-12.50", "y": [-1]}}
+    header, line, _ = rows.to_csv([record]).split("\r\n")
+    assert header == "PK,'=evil,data.@x,data.y"
+    assert line == "'=cmd|' /C calc'!A0,-12.5,-12.50,[-1]"
+
+
+SERVICE_ERROR = ClientError({"Error": {"Code": "X", "Message": HOSTILE}}, "Query")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        QuestionError(HOSTILE),
+        SERVICE_ERROR,
+        EndpointConnectionError(endpoint_url=HOSTILE),
+        OSError(HOSTILE),
+        ZeroDivisionError(HOSTILE),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+@pytest.mark.parametrize(
+    "words",
+    [("query", "user-profile", "--user-id", "1"), ("backfill",), ("verify",), ("dlq", "list")],
+    ids=lambda words: words[0],
+)
+def test_an_error_is_printed_without_control_characters(
+    error: Exception,
+    words: tuple[str, ...],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    for module in ("question", "backfill", "verify", "mailroom"):
+        monkeypatch.setattr(f"cli.{module}.find_settings", fail)
+    assert run(monkeypatch, *words) in {1, 2}
+    check_inert(capsys.readouterr().err)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        (HOSTILE,),
+        ("dlq", HOSTILE),
+        ("query", HOSTILE),
+        ("query", "user-profile", f"--{HOSTILE}"),
+        ("dlq", "list", "--older-than", HOSTILE),
+        ("doctor", "--stage", HOSTILE),
+        ("migrate", HOSTILE),
+    ],
+)
+def test_an_argument_is_repeated_without_control_characters(
+    words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "500")
+    assert run(monkeypatch, *words) in {1, 2}
+    told = capsys.readouterr().err
+    assert all(one.isprintable() or one == "\n" for one in told), told
+    assert "owned" in told
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
+    monkeypatch.setattr(sys, "argv", ["adminview", *words])
+    with pytest.raises(SystemExit) as ended:
+        main.main()
+    return int(ended.value.code or 0)
+
+
+def a_run() -> Run:
+    """Make a verification that found a difference."""
+    made = Run(Scope("AdminViewTable", "model", None, 1, 1.0, False, ""), {})
+    difference = Difference(Kind.STALE, "Users", HOSTILE, (HOSTILE, HOSTILE), HOSTILE)
+    made.differences[difference] = HOSTILE
+    return made
+
+
+def carry_out(console: Console) -> None:
+    def fail(_: object) -> bool:
+        raise PlanError(HOSTILE)
+
+    made = Plan((Backfill(reason=HOSTILE, source=HOSTILE),), (), ())
+    application = cast("Any", SimpleNamespace(plan=lambda: made, apply=fail))
+    plan_command.carry_out(application, console, None)
+
+
+PLAN = Plan((Backfill(reason=HOSTILE, source=HOSTILE),), (HOSTILE,), (HOSTILE,))
+LETTER = Message("id", HOSTILE, "", 0, 0)
+REPORTS: dict[str, Callable[[Console], object]] = {
+    "query": lambda c: c.print(
+        answer(
+            HOSTILE,
+            [
+                {
+                    "PK": {"S": HOSTILE},
+                    "SK": {"S": HOSTILE},
+                    "data": {"M": {HOSTILE: {"S": HOSTILE}}},
+                }
+            ],
+        )
+    ),
+    "sql": lambda c: c.print(rows.to_table(HOSTILE, [{HOSTILE: HOSTILE, "b": {HOSTILE: 1}}])),
+    "dlq show": lambda c: c.print(letters.letter(json.dumps({"[/]": 1, HOSTILE: HOSTILE}))),
+    "dlq show text": lambda c: c.print(letters.letter(HOSTILE)),
+    "dlq list": lambda c: c.print(letters.table_of(Pile([], [(LETTER, HOSTILE)]), 0.0)),
+    "dlq replay": lambda c: c.print(
+        letters.summary(
+            {
+                "fates": {HOSTILE: 1},
+                "items": 1,
+                "rows_put": 1,
+                "rows_deleted": 1,
+                "reasons": {HOSTILE: 1},
+                "complete": True,
+            }
+        )
+    ),
+    "doctor": lambda c: doctor_report.show(
+        HOSTILE, [Finding(HOSTILE, State.PROBLEM, HOSTILE, (HOSTILE,))], c
+    ),
+    "plan": lambda c: plan_command.show(PLAN, c, as_json=False),
+    "apply": carry_out,
+    "model diff": lambda c: report.show(
+        cast("Any", SimpleNamespace(nothing=True, old=None, new={"fingerprint": HOSTILE})),
+        HOSTILE,
+        None,
+        "",
+        c,
+    ),
+    "model diff costs": lambda c: c.print(
+        report._costs(Estimate([SourceCosts(HOSTILE, 1, 1, Costs())], {}))
+    ),
+    "cost": lambda c: cost_report.show([], Prices(region=HOSTILE), [HOSTILE], c),
+    "verify": lambda c: verify_report.show(a_run(), 2, HOSTILE, c),
+    "backfill": lambda c: bulk_report.show(Outcome(HOSTILE, Counter(), HOSTILE), c),
+    "migrate": lambda c: migrate_report.show_outcome(
+        Outcome(HOSTILE, Counter(), HOSTILE),
+        [({"PK": {"S": HOSTILE}}, RecordError(HOSTILE))],
+        c,
+        as_json=False,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_a_report_of_hostile_names_steers_no_terminal(name: str) -> None:
+    console = Console(file=StringIO(), width=2000)
+    REPORTS[name](console)
+    check_inert(cast("StringIO", console.file).getvalue())

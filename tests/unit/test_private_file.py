@@ -1,0 +1,99 @@
+"""Files that name customers' keys are for their owner alone."""
+
+import os
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from cli.audit import Audit
+from cli.mail import LetterFile
+from cli.private_file import open_private
+from cli.verify_state import StateFile
+from lambdas.aws.deadline import Deadline
+from lambdas.pipeline.letter import Letter
+from tests.replay_lab import message, ours
+
+LETTER = Letter(0, None, None, "ViewError", "a reason", '{"key": "user-123"}')
+
+
+@pytest.fixture(autouse=True)
+def open_umask() -> Iterator[None]:
+    """Let a file that is created without a mode be readable by all."""
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def write_letters(path: Path) -> None:
+    LetterFile(path).send([LETTER], until=Deadline.after(1))
+
+
+def write_audit(path: Path) -> None:
+    Audit(path).write("discard", "a test", [message(ours("a"), "m-1")])
+
+
+def write_state(path: Path) -> None:
+    StateFile(path)._write({"keys": ["user-123"]})
+
+
+WRITERS = [write_letters, write_audit, write_state]
+
+
+@pytest.mark.parametrize("write", WRITERS)
+def test_a_new_file_is_for_its_owner_alone(write: Callable[[Path], None], tmp_path: Path) -> None:
+    write(tmp_path / "file")
+    assert mode(tmp_path / "file") == 0o600
+
+
+@pytest.mark.parametrize("write", WRITERS)
+def test_a_file_with_a_wider_mode_is_narrowed(
+    write: Callable[[Path], None], tmp_path: Path
+) -> None:
+    path = tmp_path / "file"
+    path.touch(0o666)
+    write(path)
+    assert mode(path) == 0o600
+
+
+def test_a_narrower_mode_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.touch(0o200)
+    write_letters(path)
+    assert mode(path) == 0o200
+
+
+def test_letters_are_added_and_none_is_lost(tmp_path: Path) -> None:
+    file = LetterFile(tmp_path / "letters.jsonl")
+    file.create()
+    assert mode(tmp_path / "letters.jsonl") == 0o600
+    for _ in range(2):
+        file.send([LETTER], until=Deadline.after(1))
+    assert (tmp_path / "letters.jsonl").read_text() == f"{LETTER.body}\n" * 2
+
+
+def test_the_lock_beside_a_state_is_for_its_owner_too(tmp_path: Path) -> None:
+    with StateFile(tmp_path / "state.json").taken():
+        assert mode(tmp_path / "state.json.lock") == 0o600
+
+
+def test_a_device_keeps_its_mode() -> None:
+    before = mode(Path(os.devnull))
+    with open_private(Path(os.devnull), append=True) as file:
+        file.write("x")
+    assert mode(Path(os.devnull)) == before
+
+
+def test_a_file_of_another_user_keeps_its_mode(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "file"
+    path.touch(0o666)
+    monkeypatch.setattr(os, "geteuid", lambda: path.stat().st_uid + 1)
+    open_private(path, append=True).close()
+    assert mode(path) == 0o666
