@@ -1,5 +1,6 @@
 """Where a deployment's tables and its queue are."""
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from json import dumps, loads
@@ -10,6 +11,8 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
+from cli import endpoints
+from cli.endpoints import check_endpoints
 from lambdas.aws.deadline import Deadline
 from lambdas.aws.mappings import check_followed
 from lambdas.aws.settings import (
@@ -32,7 +35,7 @@ if TYPE_CHECKING:
     from mypy_boto3_lambda import LambdaClient
 
 # For all services at once: with one of them alone, the others would be asked on AWS.
-ENDPOINT = "AWS_ENDPOINT_URL"
+ENDPOINT = endpoints.ENDPOINT
 LONGEST_RUN = 900  # seconds that Lambda lets a function run
 PATIENCE_SECONDS = 30.0
 CHECK_SECONDS = 30.0  # between two looks at which model is deployed, while rows are written
@@ -40,13 +43,21 @@ STAGE = "dev"  # of cdk.json
 
 
 def find_settings(
-    registry: Registry, environ: Mapping[str, str], stage: str | None, prefix: str
+    registry: Registry,
+    environ: Mapping[str, str],
+    stage: str | None,
+    prefix: str,
+    *,
+    connects: bool = True,
 ) -> Settings:
     """Find the settings of a deployment.
 
     They are taken from a function's own environment if it is given, from the declarations if a
-    local engine is asked, and otherwise from the outputs of the deployed stacks.
+    local engine is asked, and otherwise from the outputs of the deployed stacks. If the caller
+    *connects* to the tables, an endpoint that the environment names must answer.
     """
+    if connects:
+        check_endpoints(environ, "DYNAMODB")
     if environ.get(VIEW_TABLE):
         return Settings.from_env(environ)
     if environ.get(ENDPOINT) and not stage and not prefix:
@@ -96,6 +107,7 @@ def declared(registry: Registry, queue_url: str, view_table: str = DECLARED_VIEW
 
 def output(stack: str, name: str) -> str:
     """Read one output of a deployed stack."""
+    check_endpoints(os.environ, "CLOUDFORMATION")
     try:
         found = boto3.client("cloudformation").describe_stacks(StackName=stack)["Stacks"][0]
     except ClientError as error:
@@ -133,13 +145,14 @@ def known_source(registry: Registry, name: str) -> Source:
 
 
 def check_queue(settings: Settings) -> None:
-    """Refuse to go on without a queue."""
+    """Refuse to go on without a queue that answers."""
     if not settings.dead_letter_queue_url:
         msg = (
             f"set {QUEUE_URL} to the URL of the dead-letter queue, and {ENDPOINT}_SQS to where "
             "queues are, if that is not where the tables are"
         )
         raise SettingsError(msg)
+    check_endpoints(os.environ, "SQS")
 
 
 def check_model(registry: Registry, settings: Settings) -> None:

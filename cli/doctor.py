@@ -1,6 +1,7 @@
 """`adminview doctor`: look at a deployment, and say what to do."""
 
 import json
+import os
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -27,6 +28,7 @@ from cli.doctoring import (
 from cli.doctoring.asking import Aws, look
 from cli.doctoring.finding import Check, Finding, Verdict
 from cli.doctoring.site import Site
+from cli.endpoints import check_endpoints
 from cli.evolution.step import SYNC
 from cli.options import Json, Prefix, Stage
 from cli.output import Console, print_json
@@ -55,6 +57,7 @@ def doctor(*, as_json: Json = False, stage: Stage = None, prefix: Prefix = "") -
     named, aws = _name(stage or STAGE, "--stage"), Aws()
     if prefix:
         _name(prefix, "--prefix")
+    check_endpoints(os.environ, "CLOUDFORMATION")
     findings = examine(aws, Site.read(aws, named, prefix), registry(), tuple(migrations()))
     status = UNSOUND if any(one.fails for one in findings) else SOUND
     if as_json:

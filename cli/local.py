@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import boto3
 
 from cli.deployment import ENDPOINT, declared
+from cli.endpoints import check_endpoints
 from cli.event_source import EventSource
 from cli.mail import LetterFile, on_failure
 from cli.tables import create, source_table, view_table
@@ -56,12 +57,13 @@ def settings_for(
     registry: Registry, environ: Mapping[str, str], view_table: str, queue_url: str
 ) -> Settings:
     """Say where everything is; refuse to follow real streams by mistake."""
-    if not environ.get(ENDPOINT, "").startswith(("http://", "https://")):
+    if not environ.get(ENDPOINT):
         msg = (
             f"set {ENDPOINT} to the endpoint to follow, such as http://127.0.0.1:8000: "
             "on AWS itself the deployed function does this"
         )
         raise SettingsError(msg)
+    check_endpoints(environ, "DYNAMODB", "DYNAMODB_STREAMS", *(["SQS"] if queue_url else []))
     return declared(registry, queue_url, view_table)
 
 

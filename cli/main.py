@@ -12,6 +12,7 @@ from cli import catalogue, dlq, item, model, query
 from cli.backfill import backfill, sweep
 from cli.cost import cost
 from cli.doctor import doctor
+from cli.endpoints import use_region
 from cli.engines import EngineName
 from cli.migrate import migrate
 from cli.output import Console, echo, print_traceback
@@ -108,6 +109,7 @@ app.command()(cost)
 
 def main() -> None:
     """Run the command; an error that can be explained is explained, not traced."""
+    use_region(os.environ)
     try:
         app()
     except EXPLAINED as error:

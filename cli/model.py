@@ -61,6 +61,8 @@ def diff(
         else:
             show(change, where, estimate, trouble, Console())
         status = SAME if change.nothing else DIFFERENT
+    except typer.BadParameter:
+        raise
     except EXPLAINED as error:
         tell(error)
         status = TROUBLE  # 1 would say that the model is another

@@ -8,6 +8,7 @@ from pathlib import Path
 import boto3
 
 from cli.deployment import ENDPOINT, STAGE
+from cli.endpoints import check_endpoints
 from cli.evolution.lock import ROOT, Lock, read_description
 from cli.evolution.reading import EngineReader, StackReader, Tables, imported_sources, view_of
 from lambdas.aws.runtime import Clients
@@ -31,6 +32,7 @@ class Place:
     @property
     def tables(self) -> Tables:
         """Find its tables."""
+        check_endpoints(os.environ, "DYNAMODB")
         name = (os.environ.get(VIEW_TABLE) if self.local else None) or view_of(self.prefix)
         return Tables(Clients().dynamodb, name, time.time)
 
@@ -40,6 +42,7 @@ class Place:
         old = read_description(self.against) if self.against else Lock().read()
         if self.local:
             return EngineReader(self.tables, old)
+        check_endpoints(os.environ, "CLOUDFORMATION")
         return StackReader(
             boto3.client("cloudformation"),
             self.tables,

@@ -82,7 +82,7 @@ def sql(  # noqa: PLR0913 - the command's options
         msg = "--json and --csv exclude each other"
         raise typer.BadParameter(msg)
     select = read(statement)
-    settings = find_settings(registry(), os.environ, stage, prefix)
+    settings = find_settings(registry(), os.environ, stage, prefix, connects=not dry_run)
     made = plan(select, registry(), settings.view_table)
     if dry_run:
         rows.print_table(facts("", explanation(made)))

@@ -113,6 +113,8 @@ def verify(  # noqa: PLR0913 - a command's options
             status = compare(
                 clients.dynamodb, registry(), settings, options, Console(), around=around
             )
+    except typer.BadParameter:
+        raise
     except EXPLAINED as error:
         tell(error)
         status = UNFINISHED  # 1 would say that it had found differences

@@ -86,6 +86,17 @@ def test_nobody_imports_the_command() -> None:
     assert importers("lambdas", "cli") == importers("infra", "cli") == []
 
 
+def test_commands_check_an_endpoint_before_they_make_a_client() -> None:
+    """Hold modules that make boto3 clients to the check, or to being called after it."""
+    after = {"cli/bulk.py", "cli/local.py", "cli/machine.py", "cli/doctoring/asking.py"}
+    makers = {
+        str(path.relative_to(ROOT))
+        for path in modules("cli")
+        if "boto3.client(" in (text := path.read_text()) and "check_endpoints(" not in text
+    }
+    assert makers <= after
+
+
 def test_commands_print_through_one_module_which_escapes_data() -> None:
     """Find what could print data unescaped, or as markup, anywhere else in cli/."""
     printing = ("typer.echo", "typer.secho", "typer.confirm", "typer.prompt", "typer.style")

@@ -1,8 +1,11 @@
 """The model that is deployed, as the template of a stack tells it."""
 
+import os
+
 import boto3
 
 from cli.deployment import STAGE
+from cli.endpoints import check_endpoints
 from cli.evolution.change import Description
 from cli.evolution.lock import checked
 from cli.evolution.stacks import read_stack
@@ -12,6 +15,7 @@ from lambdas.model.errors import SettingsError
 
 def deployed_description(stage: str | None, prefix: str) -> Description | None:
     """Read the model that the sync was deployed with; None if it is not deployed."""
+    check_endpoints(os.environ, "CLOUDFORMATION")
     stack = read_stack(boto3.client("cloudformation"), stack_name(prefix, stage or STAGE, "Sync"))
     if stack is None:
         return None

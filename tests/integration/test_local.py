@@ -201,12 +201,11 @@ def test_an_index_that_is_missing_is_named(run: Run, empty: Any) -> None:
     ("change", "why"),
     [
         ({"AWS_ENDPOINT_URL": ""}, "set AWS_ENDPOINT_URL to the endpoint to follow"),
-        ({"AWS_ENDPOINT_URL": "127.0.0.1:8000"}, "such as http://127.0.0.1:8000"),
         (
             {"AWS_ENDPOINT_URL": "", "AWS_ENDPOINT_URL_DYNAMODB": "http://127.0.0.1:9"},
             "set AWS_ENDPOINT_URL to the endpoint",
         ),
-        ({"AWS_ENDPOINT_URL": "http://127.0.0.1:9"}, "Could not connect to the endpoint URL"),
+        ({"AWS_ENDPOINT_URL": "http://127.0.0.1:9"}, "no connection to http://127.0.0.1:9"),
     ],
 )
 def test_what_is_missing_to_reach_the_endpoint_is_said_without_a_traceback(

@@ -123,6 +123,7 @@ def test_serving_says_where_and_for_whom_until_it_is_stopped(
     monkeypatch.setattr(serving, "Event", Stopped)
     monkeypatch.setattr(signal, "signal", lambda *_: None)
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    monkeypatch.setattr("cli.deployment.check_endpoints", lambda *_: None)
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     monkeypatch.delenv("ADMINVIEW_TABLE", raising=False)
     monkeypatch.setenv("ADMINVIEW_BUILDING", '{"orders-by-status": null}')

@@ -199,7 +199,7 @@ def test_whatever_is_typed_what_is_sent_is_one_select_without_comments(statement
 def test_a_refused_statement_is_not_even_a_reason_to_look_for_the_table(statement: str) -> None:
     """Nothing is configured here: whoever asked AWS would fail otherwise."""
 
-    def refuse(*_: Any) -> Any:
+    def refuse(*_: Any, **__: Any) -> Any:
         raise LookupError
 
     with pytest.MonkeyPatch.context() as patch:

@@ -37,7 +37,7 @@ def run(*asked: str) -> Any:
 def test_where_nobody_answers_nothing_was_done(command: list[str]) -> None:
     told = run(*command)
     assert (told.exit_code, told.stdout) == (2, "")
-    assert "adminview: Could not connect to the endpoint" in told.stderr
+    assert "adminview: no connection to http://127.0.0.1:9" in told.stderr
 
 
 @pytest.mark.parametrize("command", COMMANDS)
