@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from cli.sql import explanation, plan, refusal, sql
 from cli.statement import read
-from cli.tokens import tokens_of
+from cli.tokens import spelled, tokens_of
 from examples import load
 from lambdas.model.errors import QuestionError
 from tests.shop import registry
@@ -188,7 +188,7 @@ def test_whatever_is_typed_what_is_sent_is_one_select_without_comments(statement
     assert not {"INSERT", "UPDATE", "DELETE", "EXISTS", "SET", "INTO"} & {*words}
     assert not any(one.written in {";", "`", "?"} for one in tokens)
     # Told apart from text and quoted names, in which they are no comments.
-    bare = "".join(" " if one.kind in {"text", "name"} else one.written for one in tokens)
+    bare = "".join(" " if one.kind in {"text", "name"} else spelled(one) for one in tokens)
     assert "/*" not in bare
     again = read(sent)
     assert (again.table, again.index, again.fixed) == (TABLE, select.index, select.fixed)
