@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from statistics import median
-from typing import Any, Final
+from typing import Any, Final, cast
 from unittest.mock import patch
 from urllib.parse import urlsplit
 
@@ -148,11 +148,31 @@ def one_call_at_a_time() -> AbstractContextManager[Any]:
 def read_by_http_client() -> AbstractContextManager[Any]:
     """Let Python's own module read answers."""
     from http.client import HTTPResponse  # noqa: PLC0415
+    from io import BufferedReader, RawIOBase  # noqa: PLC0415
 
     from lambdas.aws.connection import Answer, Connection  # noqa: PLC0415
 
+    class Bytes(RawIOBase):
+        """What a connection has received, and what it receives yet."""
+
+        def __init__(self, connection: Connection) -> None:
+            self._connection: Any = connection
+
+        def readable(self) -> bool:
+            return True
+
+        def readinto(self, room: Any) -> int:
+            arrived = self._connection._arrived or self._connection._read()  # noqa: SLF001
+            read = arrived[: len(room)]
+            self._connection._arrived = arrived[len(read) :]  # noqa: SLF001
+            room[: len(read)] = read
+            return len(read)
+
+        def makefile(self, _: str) -> BufferedReader:
+            return BufferedReader(self)
+
     def receive(connection: Connection) -> Answer:
-        response = HTTPResponse(connection._socket, method="POST")  # noqa: SLF001
+        response = HTTPResponse(cast("Any", Bytes(connection)), method="POST")
         response.begin()
         headers = {name.lower(): value for name, value in response.getheaders()}
         return Answer(response.status, headers, response.read())

@@ -5,21 +5,19 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Event, Lock
 from typing import Any
 
-import boto3
 from botocore.config import Config
 
 from cli.deployment import ENDPOINT
-from cli.mail import LetterFile
+from cli.mail import LETTERS, LetterFile
 from cli.stopping import Stop
 from cli.tables import create, progress_table
 from cli.trouble import explained
 from lambdas.aws.budget import Budget
-from lambdas.aws.clients import CLIENT
+from lambdas.aws.clients import CLIENT, dynamodb_client
 from lambdas.aws.deadline import Deadline
 from lambdas.aws.metered import Metered
 from lambdas.aws.runtime import Clients
@@ -34,7 +32,6 @@ from lambdas.model.errors import BulkError, SegmentTakenError, ServiceError, Set
 
 MOST_THREADS = AT_ONCE
 PATIENCE_SECONDS = 60.0
-LETTERS = Path("dead-letters.jsonl")  # where there is no queue
 STOPPED = "stopped"
 OVERTAKEN = (
     "other code was deployed, or it was begun again, meanwhile: what was done does not count"
@@ -195,7 +192,7 @@ def connect(
 ) -> Bulk:
     """Connect to the tables that *settings* name, on a budget; *check* that they are still so."""
     pool = Config(max_pool_connections=MOST_THREADS * AT_ONCE)
-    clients = Clients(boto3.client("dynamodb", config=CLIENT.merge(pool)))
+    clients = Clients(dynamodb_client(CLIENT.merge(pool)))
     metered = Metered(clients.dynamodb, Budget(limits.max_rcu), Budget(limits.max_wcu))
     bulk = replace(make_bulk(model, settings, clients, metered, migrations()), check=check)
     _check_progress(clients, bulk.progress.name)

@@ -27,6 +27,7 @@ from botocore.exceptions import ConnectionError as UnreachableError
 from botocore.session import Session
 
 from cli.moto_server import HOST, moto_server
+from lambdas.aws.responses import check_responses
 from lambdas.model.errors import AdminViewError
 
 if TYPE_CHECKING:
@@ -189,7 +190,9 @@ def _client(service: str, url: str, attempts: int = 3) -> Any:
         retries={"mode": "standard", "total_max_attempts": attempts},
     )
     with ONE_AT_A_TIME:  # sessions are not for several threads
-        return _session().client(service, endpoint_url=url, config=config)
+        client = _session().client(service, endpoint_url=url, config=config)
+    check_responses(client)
+    return client
 
 
 @cache

@@ -74,7 +74,8 @@ class FakeTable:
         assert len(asked["Keys"]) <= 100
         keys = [(key["PK"]["S"], key["SK"]["S"]) for key in asked["Keys"]]
         assert len(set(keys)) == len(keys)
-        return {"Responses": {table: [self.rows[key] for key in keys if key in self.rows]}}
+        found = [self.rows[key] for key in keys if key in self.rows]
+        return {"Responses": {table: found}, "UnprocessedKeys": {}}
 
 
 COMPARE: dict[str, Callable[[Any, Any], bool]] = {

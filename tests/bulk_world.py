@@ -76,7 +76,9 @@ class Tables:
             keys = [_key(table, key) for key in asked["Keys"]]
             assert len(set(keys)) == len(keys) <= 100
             found = [self.tables[table][key] for key in keys if key in self.tables[table]]
-            return {"Responses": {table: found}, "ConsumedCapacity": [{"CapacityUnits": len(keys)}]}
+            spent = [{"CapacityUnits": len(keys)}]
+            left: Any = {"Responses": {table: found}, "UnprocessedKeys": {}}
+            return {**left, "ConsumedCapacity": spent}
 
         return self._call("batch_get_item", table, effect)
 

@@ -95,7 +95,8 @@ class MemoryDynamoDB:
             assert len(set(keys)) == len(keys) <= 100
             found = [self.tables[table][key] for key in keys if key in self.tables[table]]
             spent = self._spend(len(keys) * (1 if asked.get("ConsistentRead") else 0.5))
-            return {"Responses": {table: found}, "ConsumedCapacity": [spent]}
+            answer: Any = {"Responses": {table: found}, "UnprocessedKeys": {}}
+            return {**answer, "ConsumedCapacity": [spent]}
 
     def get_item(self, TableName: str, Key: Image, **_: Any) -> Any:  # noqa: N803 - boto3's
         with self.lock:

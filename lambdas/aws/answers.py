@@ -3,12 +3,13 @@
 No error quotes an answer: it may hold data.
 """
 
-from typing import Any
+from typing import Any, cast
 from zlib import crc32
 
 from botocore.exceptions import ChecksumError, ClientError, ResponseStreamingError
 
 from lambdas.aws.connection import OK, Answer
+from lambdas.aws.responses import REASONS, check_members
 from lambdas.model.spelling import parse
 
 
@@ -20,6 +21,8 @@ def understood(answer: Answer, operation: str) -> dict[str, Any]:
         raise _refusal(answer, told, operation)
     if told is None:
         raise ResponseStreamingError(error="the answer is not a JSON object")
+    check_members(operation, told)
+    told["ResponseMetadata"] = {"RequestId": answer.headers.get("x-amzn-requestid", "")}
     return told
 
 
@@ -42,7 +45,7 @@ def _parse(content: bytes) -> dict[str, Any] | None:
 def _refusal(answer: Answer, told: dict[str, Any] | None, operation: str) -> ClientError:
     """Make the error that DynamoDB named, or one named by its status; its text may quote data."""
     named = str((told or {}).get("__type", "")).partition(":")[0].rpartition("#")[2]
-    return ClientError(
+    error = ClientError(
         {
             "Error": {"Code": named if named.isidentifier() else str(answer.status), "Message": ""},
             "ResponseMetadata": {
@@ -55,3 +58,6 @@ def _refusal(answer: Answer, told: dict[str, Any] | None, operation: str) -> Cli
         },
         operation,
     )
+    response: dict[str, Any] = cast("dict[str, Any]", error.response)
+    response.update({name: told[name] for name in REASONS if told and name in told})
+    return error

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import boto3
 from botocore.config import Config
 
+from lambdas.aws.responses import check_responses
 from lambdas.aws.runtime import CONNECT_SECONDS, READ_SECONDS
 from lambdas.aws.together import AT_ONCE
 
@@ -25,9 +26,10 @@ CLIENT = Config(
 )
 
 
-def dynamodb_client() -> "DynamoDBClient":
+def dynamodb_client(config: Config = CLIENT) -> "DynamoDBClient":
     """Make a client of the tables."""
-    client: DynamoDBClient = boto3.client("dynamodb", config=CLIENT)
+    client: DynamoDBClient = boto3.client("dynamodb", config=config)
+    check_responses(client)
     return client
 
 
@@ -40,6 +42,7 @@ def sqs_client() -> "SQSClient":
 def streams_client() -> "DynamoDBStreamsClient":
     """Make a client of the sources' streams, which the sync itself does not need."""
     client: DynamoDBStreamsClient = boto3.client("dynamodbstreams", config=CLIENT)
+    check_responses(client)
     return client
 
 

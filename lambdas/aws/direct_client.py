@@ -11,6 +11,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from lambdas.aws.direct import Direct
+from lambdas.aws.responses import CAPACITY, SINGLE_ITEM, TOTAL
 from lambdas.model.spelling import spell
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ class DirectClient:
         return self._make()
 
     def _call(self, operation: str, **asked: Any) -> dict[str, Any]:
+        if operation in SINGLE_ITEM:
+            asked.setdefault(CAPACITY, TOTAL)
         return self._direct.call(operation, spell(asked, _base64))
 
 

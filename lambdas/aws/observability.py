@@ -3,18 +3,20 @@
 Logs and metrics name sources, sequence numbers and kinds of error; keys and data never.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.metrics import MetricUnit
 
+from lambdas.aws.call_errors import CallErrors
 from lambdas.aws.settings import NAMESPACE, SERVICE
 from lambdas.model.source import UNKNOWN
 from lambdas.pipeline.letter import Letter
 from lambdas.pipeline.tally import Tally
 
 LAG = "LagOfNewestRecord"
+IN_DOUBT = "InDoubt"  # calls that ended without a response
 OLDEST_LETTER = "AgeOfOldestLetter"
 
 
@@ -43,18 +45,18 @@ class Observability:
         """Let every line of this invocation carry its request id."""
         self._logger.append_keys(function_request_id=context.aws_request_id)
 
-    def synced(self, tally: Tally, letters: Sequence[Letter], trouble: Collection[str]) -> None:
-        """Tell what a batch came to."""
+    def synced(self, tally: Tally, letters: Sequence[Letter], errors: CallErrors) -> None:
+        """Log what a batch came to, and which calls failed."""
         for letter in letters:
             self._logger.warning(
-                "record set aside",
+                "dead letter sent",
                 source=letter.source,
                 sequence=letter.sequence,
                 error=letter.error,
                 reason=letter.reason,
             )
         level = self._logger.error if tally.returned else self._logger.info
-        level("batch synced", **tally.as_dict(), trouble=sorted(trouble))
+        level("batch synced", **tally.as_dict(), errors=errors.as_list())
         self._measure(tally)
 
     def replayed(self, summary: Mapping[str, Any]) -> None:
@@ -77,6 +79,8 @@ class Observability:
     def _measure(self, tally: Tally) -> None:
         self._metrics.add_dimension("source", tally.source or UNKNOWN)
         for name, value in tally.counts().items():
+            if name == IN_DOUBT and not value:
+                continue  # a metric is paid for only in hours that have it
             self._metrics.add_metric(name, MetricUnit.Count, value)
         if tally.lag_seconds is not None:
             self._metrics.add_metric(LAG, MetricUnit.Seconds, tally.lag_seconds)

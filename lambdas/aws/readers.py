@@ -7,6 +7,7 @@ straight way hands on what DynamoDB sent. `way` says when it is taken.
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+from lambdas.aws.responses import check_members
 from lambdas.aws.wire import all_from_boto3, for_boto3, from_boto3
 from lambdas.model.spelling import spell
 
@@ -38,6 +39,7 @@ class PlainReader:
         """Ask for a page of rows."""
         sent = {name: for_boto3(asked[name]) for name in (VALUES, START) if name in asked}
         page: dict[str, Any] = self._client.query(**{**asked, **sent})
+        check_members("Query", page)
         rows = {"Items": all_from_boto3(page["Items"])} if "Items" in page else {}
         last = page.get("LastEvaluatedKey")
         return {**page, **rows, **({"LastEvaluatedKey": from_boto3(last)} if last else {})}
@@ -45,7 +47,8 @@ class PlainReader:
     def batch_get_item(self, **asked: Any) -> dict[str, Any]:
         """Ask for rows by their keys, which are text alone."""
         answer: dict[str, Any] = self._client.batch_get_item(**asked)
-        found = {table: all_from_boto3(rows) for table, rows in answer.get("Responses", {}).items()}
+        check_members("BatchGetItem", answer)
+        found = {table: all_from_boto3(rows) for table, rows in answer["Responses"].items()}
         return {**answer, "Responses": found}
 
 

@@ -120,8 +120,8 @@ class BulkReader:
         answer: Any = persist(call, f"read items of {table}", self._backoff, until)
         spent = answer.get("ConsumedCapacity", [])
         self.budget.spend(sum(one.get("CapacityUnits", 0) for one in spent))
-        found = answer.get("Responses", {}).get(table, [])
-        left = answer.get("UnprocessedKeys", {}).get(table, {}).get("Keys", [])
+        found = answer["Responses"].get(table, [])
+        left = answer["UnprocessedKeys"].get(table, {}).get("Keys", [])
         return all_from_boto3(found), left
 
     def _page_limit(self) -> int:

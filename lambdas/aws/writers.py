@@ -4,13 +4,14 @@ They send the same and understand the answers alike. The straight way is several
 since a row's JSON is sent as it is; `way` says when it is taken.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from lambdas.aws.deadline import Deadline
+from lambdas.aws.responses import check_members
 from lambdas.aws.together import crew, together
 from lambdas.aws.wire import for_boto3
 from lambdas.model.row import key_image
@@ -30,18 +31,18 @@ class UnsendableRowError(Exception):
 
 
 Call: TypeAlias = Sequence[Write]
-Unprocessed: TypeAlias = Sequence[Any]  # requests
 Failure: TypeAlias = ClientError | BotoCoreError | UnsendableRowError | RecursionError
-Result: TypeAlias = Unprocessed | Failure | None
+Result: TypeAlias = Mapping[str, Any] | Failure | None
 
 
 class Writer(Protocol):
     """Where calls go."""
 
     def send(self, table: str, calls: Sequence[Call], until: Deadline) -> Sequence[Result]:
-        """Make calls, some at once, and tell of each what DynamoDB left unprocessed, or its error.
+        """Make calls, some at once, and return the response or the error of each.
 
-        None stands for a call that was not begun in time. When this returns, none is under way.
+        A response has its `UnprocessedItems`. None stands for a call that was not begun in time.
+        When this returns, every call has ended, with or without a response.
         """
 
 
@@ -62,9 +63,10 @@ class PlainWriter:
         try:
             requests = [_request(write) for write in call]
             response = self._client.batch_write_item(RequestItems={table: requests})
+            check_members(OPERATION, response)
         except (ClientError, BotoCoreError, UnsendableRowError, RecursionError) as error:
             return error  # the last, for values are recursed into
-        return response.get("UnprocessedItems", {}).get(table, [])
+        return response
 
 
 class DirectWriter:
@@ -76,13 +78,7 @@ class DirectWriter:
     def send(self, table: str, calls: Sequence[Call], until: Deadline) -> Sequence[Result]:
         """Make calls, without threads."""
         bodies = (body(table, call) for call in calls)
-        answers = [*self._direct.calls(OPERATION, bodies, until)]
-        return [
-            (answer.get("UnprocessedItems") or {}).get(table, [])
-            if isinstance(answer, dict)
-            else answer
-            for answer in answers
-        ]
+        return [*self._direct.calls(OPERATION, bodies, until)]
 
 
 def body(table: str, call: Call) -> bytes:

@@ -10,15 +10,29 @@ from uuid import uuid4
 import pytest
 from aws_lambda_powertools import Logger, Metrics
 
+from lambdas.aws.call_errors import CallErrors
 from lambdas.aws.clients import CLIENT
+from lambdas.aws.deadline import Deadline
 from lambdas.aws.observability import Observability
 from lambdas.aws.runtime import runtime
 from lambdas.aws.settings import NAMESPACE, SERVICE, Settings
+from lambdas.aws.view_table import ViewTable
+from lambdas.aws.writers import DirectWriter, PlainWriter
 from lambdas.model.errors import SettingsError
 from lambdas.pipeline.tally import Tally
 from lambdas.sync import sync
+from tests.direct_lab import client, straight
 from tests.events import record
-from tests.fakes import Context, FakeDynamoDB, make_runtime, refusal
+from tests.fakes import (
+    NO_WAIT,
+    TABLE,
+    Context,
+    FakeDynamoDB,
+    a_write,
+    make_runtime,
+    refusal,
+)
+from tests.faulty import Faulty, answer
 from tests.shop import USER, registry
 
 SETTINGS = Settings(
@@ -64,7 +78,7 @@ def test_the_runtime_is_made_from_the_environment(
     made = runtime.__wrapped__()
     assert "prod-Orders" in made.routes
     assert made.model == registry().fingerprint
-    made.observer.synced(Tally(source="Orders"), [], set())
+    made.observer.synced(Tally(source="Orders"), [], CallErrors())
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [line["service"] for line in lines] == ["team-a-AdminView-prod"] * 2, "log and metrics"
 
@@ -123,7 +137,7 @@ def test_metrics_of_two_batches_do_not_mix(capsys: Any) -> None:
 def test_neither_images_nor_keys_reach_a_log_line_or_a_metric(capsys: Any) -> None:
     broken = USER | {"addresses": [{"city": "Hanoi"}]}
     lines, _, told = observe([record(users, None, broken)], capsys)
-    assert lines[0]["message"] == "record set aside"
+    assert lines[0]["message"] == "dead letter sent"
     assert lines[0]["error"] == "MissingAttributeError"
     assert "view 'profile' at lambdas.views.users:" in lines[0]["reason"]
     everything = json.dumps(lines) + told
@@ -137,9 +151,58 @@ def test_a_batch_that_is_returned_is_an_error_line_that_says_what_stood_in_the_w
     dynamodb = FakeDynamoDB([refusal("AccessDeniedException")])
     lines, _, _ = observe([record(users, None, USER)], capsys, dynamodb=dynamodb)
     assert lines[0]["level"] == "ERROR"
-    assert lines[0]["trouble"] == ["AccessDeniedException"]
+    assert lines[0]["errors"] == [{"code": "AccessDeniedException", "calls": 1}]
 
 
+def test_rows_that_stay_unprocessed_are_logged_as_throttling(capsys: Any) -> None:
+    dynamodb = FakeDynamoDB(
+        [lambda requests: requests, lambda requests: requests, refusal("AccessDeniedException")]
+    )
+    lines, _, _ = observe([record(users, None, USER)], capsys, dynamodb=dynamodb)
+    assert {"code": "UnprocessedItems", "calls": 2} in lines[0]["errors"]
+
+
+@pytest.mark.parametrize(
+    ("code", "member"),
+    [
+        ("ThrottlingException", "throttlingReasons"),
+        ("ProvisionedThroughputExceededException", "ThrottlingReasons"),
+    ],
+)
+@pytest.mark.parametrize("way", ["direct", "boto3"])
+def test_the_log_keeps_request_ids_and_throttling_reasons(way: str, code: str, member: str) -> None:
+    reason = "IndexWriteKeyRangeThroughputExceeded"
+    index = "arn:aws:dynamodb:eu-west-1:111122223333:table/AdminViewTable/index/GSI1"
+    throttled = {
+        "__type": f"com.amazonaws.dynamodb.v20120810#{code}",
+        "message": "quoting customer data",
+        member: [{"reason": reason, "resource": index}],
+    }
+    left = json.dumps({"UnprocessedItems": {TABLE: [DELETION]}})
+    faults = [
+        answer(400, json.dumps(throttled), x_amzn_requestid="id-1"),
+        answer(200, left, x_amzn_requestid="id-2"),
+    ]
+    with Faulty(faults) as server:
+        writer: Any = (
+            DirectWriter(straight(server.url))
+            if way == "direct"
+            else PlainWriter(client(server.url))
+        )
+        view = ViewTable(writer, TABLE, NO_WAIT)
+        outcome = view.write([a_write(("P", "S"), None)], until=Deadline.after(60))
+    assert outcome.errors.as_list() == [
+        {
+            "code": code,
+            "calls": 1,
+            "request_ids": ["id-1"],
+            "throttling_reasons": [f"{reason} {index}"],
+        },
+        {"code": "UnprocessedItems", "calls": 1, "request_ids": ["id-2"]},
+    ]
+
+
+DELETION = {"DeleteRequest": {"Key": {"PK": {"S": "P"}, "SK": {"S": "S"}}}}
 SLOW_TO_LOAD = {"boto3", "urllib3", "s3transfer", "dateutil", "importlib.metadata", "asyncio"}
 
 

@@ -1,0 +1,125 @@
+"""A 200 that is not a response of DynamoDB counts as no response, with either client."""
+
+import json
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+
+from lambdas.aws.budget import Budget
+from lambdas.aws.deadline import Deadline
+from lambdas.aws.direct_client import STRAIGHT, DirectClient
+from lambdas.aws.metered import Metered
+from lambdas.aws.owned_rows import OwnedRows
+from lambdas.aws.responses import REQUIRED, NotFromAwsError, check_members, check_responses
+from lambdas.aws.scan import BulkReader
+from lambdas.aws.source_tables import SourceTables
+from lambdas.model.errors import ServiceError
+from tests.direct_lab import client as plain
+from tests.direct_lab import straight
+from tests.fakes import NO_WAIT, TABLE
+from tests.faulty import Fault, Faulty, answer
+
+KEY = {"PK": {"S": "P"}, "SK": {"S": "S"}}
+# What boto3 makes an empty response of, and what another call's response looks like.
+PAGES = {
+    "a page": "<html>a proxy that needs you to log in</html>",
+    "nothing": "",
+    "cut short": '{"Items": [{"PK"',
+    "an empty object": "{}",
+    "another call's": '{"Table": {}}',
+}
+CALLS: dict[str, dict[str, Any]] = {
+    "batch_get_item": {"RequestItems": {TABLE: {"Keys": [KEY]}}},
+    "batch_write_item": {"RequestItems": {TABLE: [{"DeleteRequest": {"Key": KEY}}]}},
+    "delete_item": {"TableName": TABLE, "Key": KEY},
+    "get_item": {"TableName": TABLE, "Key": KEY},
+    "put_item": {"TableName": TABLE, "Item": KEY},
+    "query": {"TableName": TABLE},
+    "scan": {"TableName": TABLE},
+    "update_item": {"TableName": TABLE, "Key": KEY},
+}
+
+
+def checked(url: str) -> Any:
+    client = plain(url)
+    check_responses(client)
+    return client
+
+
+def direct(url: str) -> Any:
+    return DirectClient(straight(url), lambda: pytest.fail("boto3 is not needed"))
+
+
+@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("connect", [checked, direct])
+def test_a_page_is_not_a_response(connect: Callable[[str], Any], name: str, page: str) -> None:
+    with Faulty([answer(200, PAGES[page])]) as server, pytest.raises(Exception) as caught:  # noqa: PT011
+        getattr(connect(server.url), name)(**CALLS[name])
+    assert type(caught.value).__name__ in {"NotFromAwsError", "ResponseStreamingError"}
+
+
+@pytest.mark.parametrize("connect", [checked, direct])
+def test_a_response_of_dynamodb_passes(connect: Callable[[str], Any]) -> None:
+    assert {STRAIGHT[name] for name in CALLS} <= REQUIRED.keys()
+    for name, asked in CALLS.items():
+        kinds = REQUIRED[STRAIGHT[name]]
+        sound = json.dumps({member: kind() for member, kind in kinds.items()})
+        with Faulty([answer(200, sound)]) as server:
+            getattr(connect(server.url), name)(**asked)
+
+
+@pytest.mark.parametrize("member", [None, [], "text", 3])
+def test_a_member_of_another_type_is_no_member(member: Any) -> None:
+    with pytest.raises(NotFromAwsError, match="BatchWriteItem has no UnprocessedItems"):
+        check_members("BatchWriteItem", {"UnprocessedItems": member})
+
+
+def soon() -> Deadline:
+    now = iter(range(100))
+    return Deadline(5.0, lambda: float(next(now)))
+
+
+def read_item(client: Any) -> object:
+    return SourceTables(client, NO_WAIT).read(TABLE, KEY, until=soon())
+
+
+def find_rows(client: Any) -> object:
+    return OwnedRows(client, TABLE, NO_WAIT).find("Things/a", until=soon())
+
+
+def read_rows(client: Any) -> object:
+    return OwnedRows(client, TABLE, NO_WAIT).read([("P", "S")], until=soon())
+
+
+def put_row(client: Any) -> object:
+    return OwnedRows(client, TABLE, NO_WAIT).put("Things/a", {**KEY}, until=soon())
+
+
+def delete_row(client: Any) -> object:
+    return OwnedRows(client, TABLE, NO_WAIT).delete("Things/a", ("P", "S"), until=soon())
+
+
+def scan_page(client: Any) -> object:
+    metered: Any = Metered(client, Budget(), Budget())
+    return BulkReader(metered, backoff=NO_WAIT).page(TABLE, (0, 1), None, until=soon)
+
+
+def read_items(client: Any) -> object:
+    return [*BulkReader(client, backoff=NO_WAIT).get(TABLE, [KEY], until=soon)]
+
+
+@pytest.mark.parametrize(
+    "use", [read_item, find_rows, read_rows, put_row, delete_row, scan_page, read_items]
+)
+@pytest.mark.parametrize("page", ["a page", "nothing"])
+@pytest.mark.parametrize("connect", [checked, direct])
+def test_nobody_takes_a_page_for_an_answer(
+    connect: Callable[[str], Any], use: Callable[[Any], object], page: str
+) -> None:
+    """An item would count as deleted, a row as written, a table as read to its end."""
+    faults: list[Fault] = [partial(answer(200, PAGES[page]))] * 20
+    with Faulty(faults) as server, pytest.raises(ServiceError, match="no answer of AWS"):
+        use(connect(server.url))
