@@ -5,13 +5,14 @@ from typing import Any
 
 from lambdas.model import Registry
 from lambdas.pipeline.decode import routes
-from lambdas.pipeline.prepare import Batch, prepare
+from lambdas.pipeline.prepare import Batch
+from tests.fakes import planned
 from tests.shop import registry
 
 
 def prepared(*records: dict[str, Any], model: Registry | None = None) -> Batch:
     """Work a batch out, for the shop if not told otherwise."""
-    return prepare(records, routes(model or registry(), {}), "model-1")
+    return planned(records, routes(model or registry(), {}), "model-1")
 
 
 def written(batch: Batch) -> dict[tuple[str, str], bool]:

@@ -3,11 +3,13 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
+from typing import NoReturn
 
-from lambdas.model.errors import RowError
+from lambdas.model.errors import RowError, TooManyRowsError
 from lambdas.model.item import Image, Item
-from lambdas.model.row import Attributes, Row, RowKey
-from lambdas.model.size import check_size
+from lambdas.model.row import Attributes, RowKey
+from lambdas.model.size import ROW_LIMIT, check_size
+from lambdas.model.spelling import spell
 from lambdas.model.view import View
 from lambdas.pipeline.blame import blame
 
@@ -21,6 +23,7 @@ class Rows:
 
 
 NO_ROWS = Rows({}, claimed=False)
+NO_JSON = "a row cannot be written as JSON"
 
 
 def derive(views: Iterable[View], image: Image | None, *, room: int | None) -> Rows:
@@ -37,7 +40,7 @@ def derive(views: Iterable[View], image: Image | None, *, room: int | None) -> R
         try:
             if view.applies(item):
                 claimed = True
-                _add_rows(rows, view.derive(item), partial(view.source.owner, image), room)
+                _add_rows(rows, view, item, partial(view.source.owner, image), room)
         except MemoryError:
             raise  # not the record's fault
         except (Exception, SystemExit) as error:
@@ -47,14 +50,40 @@ def derive(views: Iterable[View], image: Image | None, *, room: int | None) -> R
 
 def _add_rows(
     rows: dict[RowKey, Attributes],
-    derived: Iterable[Row],
+    view: View,
+    item: Item,
     owner: Callable[[], str],
     room: int | None,
 ) -> None:
-    for row in derived:
+    made: list[Attributes] = []
+    for row in view.derive(item):
+        if len(made) == view.max_rows:
+            _refuse(view, f"{view.max_rows} rows", "max_rows")
         attributes = row.attributes(owner)
         if room is not None:
             check_size(attributes, room)
         if rows.setdefault((row.pk, row.sk), attributes) is not attributes:
             msg = "two rows of one item have the same PK and SK"
             raise RowError(msg)
+        made.append(attributes)
+    if len(made) * ROW_LIMIT > view.max_bytes:  # fewer rows cannot take more
+        _check_bytes(made, view)
+
+
+def _check_bytes(made: Iterable[Attributes], view: View) -> None:
+    size = 0
+    for attributes in made:
+        try:
+            size += len(spell(attributes))
+        except (RecursionError, TypeError, ValueError) as error:
+            raise RowError(NO_JSON) from error
+        if size > view.max_bytes:
+            _refuse(view, f"{view.max_bytes} bytes of rows", "max_bytes")
+
+
+def _refuse(view: View, limit: str, name: str) -> NoReturn:
+    msg = (
+        f"view {view.name!r} makes more than {limit} of one item; "
+        f"make fewer, or declare the view with a higher {name}"
+    )
+    raise TooManyRowsError(msg)

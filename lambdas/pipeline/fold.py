@@ -19,10 +19,11 @@ class Write:
 
 
 class Fold:
-    """The writes of a batch so far. `BatchWriteItem` refuses a call with two for one row."""
+    """The writes of a part of a batch. `BatchWriteItem` refuses a call with two for one row."""
 
     def __init__(self) -> None:
         self._writes: dict[RowKey, Write] = {}
+        self.size = 0  # bytes of rows, as if none overruled another
 
     def __iter__(self) -> Iterator[Write]:
         return iter(self._writes.values())
@@ -36,6 +37,7 @@ class Fold:
         if not writes.keys().isdisjoint(changes):
             self._check_owner(owner, changes)
         for key, row in changes.items():
+            self.size += len(row) if row else 0
             write = writes.get(key)
             if write is None:
                 writes[key] = Write(key, owner, row, position, position)

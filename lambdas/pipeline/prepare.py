@@ -1,8 +1,13 @@
-"""A batch of records -> the writes, letters and counts it comes to. No I/O."""
+"""A batch of records -> the writes, letters and counts it comes to, part by part. No I/O.
 
-from collections.abc import Iterable, Mapping, Sequence
+A part ends when its rows take PART_BYTES. So a batch needs little memory, however many rows its
+items have, and what was written of it stays written when the rest is delivered again.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
+from typing import Final
 
 from lambdas.model.errors import RecordError, RowError
 from lambdas.model.item import Image
@@ -10,10 +15,10 @@ from lambdas.model.row import Attributes, RowKey
 from lambdas.model.size import ROW_LIMIT, row_size
 from lambdas.model.spelling import spell
 from lambdas.pipeline.decode import Change, Route, StreamRecord, decode, sequence_of, table_of
-from lambdas.pipeline.derive import NO_ROWS, Rows, derive
+from lambdas.pipeline.derive import NO_JSON, NO_ROWS, Rows, derive
 from lambdas.pipeline.diff import diff
 from lambdas.pipeline.fold import Fold
-from lambdas.pipeline.letter import Letter, identify, letters
+from lambdas.pipeline.letter import Letter, dead_letter, identify
 
 
 class Fate(Enum):
@@ -25,17 +30,23 @@ class Fate(Enum):
     SET_ASIDE = auto()
 
 
+PART_BYTES: Final = 8 * 1024 * 1024  # of rows in JSON
+DERIVED_BYTES: Final = 8 * 1024 * 1024  # of rows that are kept for the next change of their items
+RECORD_BYTES: Final = 4096  # of a record that does not say how large it is
+
+
 @dataclass(slots=True)
 class Batch:
-    """What a batch comes to, record by record and in sum."""
+    """What a batch comes to, as far as it is planned: record by record and in sum."""
 
     records: Sequence[StreamRecord]
     model: str
-    writes: Fold = field(default_factory=Fold)
+    writes: Fold = field(default_factory=Fold)  # of the current part
     letters: list[Letter] = field(default_factory=list)
     fates: list[Fate] = field(default_factory=list)
-    # Owner -> the last image of an item that changes again, and its rows: what that begins with.
-    derived: dict[str, tuple[Image, Rows]] = field(default_factory=dict, repr=False)
+    # Owner -> the last image of an item that changes again, its rows, and about their size.
+    derived: dict[str, tuple[Image, Rows, int]] = field(default_factory=dict, repr=False)
+    derived_bytes: int = 0
     newest: float = 0.0  # when the newest change was made
     source: str = ""
 
@@ -48,12 +59,17 @@ class Batch:
     ) -> None:
         """Write the letter of one record."""
         identity = identify(self.records[position], change, self.model)
-        self.letters += letters(position, identity, error, sorted(rows))
+        self.letters.append(dead_letter(position, identity, error, sorted(rows)))
 
 
-def prepare(records: Sequence[StreamRecord], routes: Mapping[str, Route], model: str) -> Batch:
-    """Work out a batch. One bad record ends in a letter and harms no other."""
-    batch = Batch(records, model)
+def plan_batch(
+    batch: Batch, routes: Mapping[str, Route], part_bytes: int = PART_BYTES
+) -> Iterator[Fold]:
+    """Plan a batch, and yield the writes of one part after the other.
+
+    One bad record ends in a letter and harms no other.
+    """
+    records = batch.records
     decoded = [_decoded(record, routes) for record in records]
     last = {one.owner: position for position, one in enumerate(decoded) if isinstance(one, Change)}
     for position, one in enumerate(decoded):
@@ -65,7 +81,10 @@ def prepare(records: Sequence[StreamRecord], routes: Mapping[str, Route], model:
             batch.set_aside(position, None, one, ())
             batch.fates.append(Fate.SET_ASIDE)
             batch.source = batch.source or _source_of(records[position], routes)
-    return batch
+        if batch.writes.size > part_bytes:
+            yield batch.writes
+            batch.writes = Fold()
+    yield batch.writes
 
 
 def _decoded(record: StreamRecord, routes: Mapping[str, Route]) -> Change | RecordError:
@@ -91,7 +110,7 @@ def _add(batch: Batch, position: int, change: Change, *, again: bool) -> Fate:
     try:
         after = derive(change.route.views, change.after, room=None)
         if again and change.after is not None:
-            batch.derived[change.owner] = (change.after, after)
+            _keep(batch, position, change.owner, change.after, after)
         changes = diff(before.rows, after.rows)
         if changes:
             batch.writes.add(position, change.owner, _spelled(changes, change, batch.model))
@@ -110,10 +129,21 @@ def _add(batch: Batch, position: int, change: Change, *, again: bool) -> Fate:
     return Fate.UNCHANGED if before.claimed or after.claimed else Fate.UNCLAIMED
 
 
+def _keep(batch: Batch, position: int, owner: str, image: Image, rows: Rows) -> None:
+    """Keep the rows of an item that changes again, while that does not take too much memory."""
+    record = batch.records[position]["dynamodb"].get("SizeBytes", RECORD_BYTES)
+    size = len(rows.rows) * (record if isinstance(record, int) else RECORD_BYTES)
+    if batch.derived_bytes + size <= DERIVED_BYTES:
+        batch.derived[owner] = (image, rows, size)
+        batch.derived_bytes += size
+
+
 def _derive_before(batch: Batch, change: Change) -> tuple[Rows, RecordError | None]:
-    known = batch.derived.pop(change.owner, None)
-    if known and known[0] == change.before:
-        return known[1], None
+    if known := batch.derived.pop(change.owner, None):
+        image, rows, size = known
+        batch.derived_bytes -= size
+        if image == change.before:
+            return rows, None
     try:
         return derive(change.route.views, change.before, room=None), None
     except RecordError as error:
@@ -132,8 +162,7 @@ def _spelled(
             rows[key] = spell(row)[:-1] + end if row else None
     except (RecursionError, TypeError, ValueError) as error:
         _look_closely(change, provenance)
-        msg = "a row cannot be written as JSON"
-        raise RowError(msg) from error
+        raise RowError(NO_JSON) from error
     if max(map(len, filter(None, rows.values())), default=0) > ROW_LIMIT:
         _look_closely(change, provenance)
     return rows

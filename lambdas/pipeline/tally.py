@@ -24,19 +24,20 @@ class Tally:
     rows_put: int = 0
     rows_deleted: int = 0
     letters: int = 0
+    in_doubt: int = 0  # calls that ended without a response
     lag_seconds: float | None = None  # between the newest change and its rows
 
     @classmethod
-    def of(cls, fates: Sequence[Fate], checkpoint: int, **more: Any) -> "Tally":
+    def of(cls, fates: Sequence[Fate], checkpoint: int, *, records: int, **more: Any) -> "Tally":
         """Count the records before *checkpoint* by their fate, and the others as returned."""
         done = fates[:checkpoint]
         return cls(
-            records=len(fates),
+            records=records,
             written=done.count(Fate.WRITTEN),
             unchanged=done.count(Fate.UNCHANGED),
             unclaimed=done.count(Fate.UNCLAIMED),
             set_aside=done.count(Fate.SET_ASIDE),
-            returned=len(fates) - checkpoint,
+            returned=records - checkpoint,
             **more,
         )
 

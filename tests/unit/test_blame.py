@@ -10,8 +10,9 @@ import pytest
 from lambdas.model import Item, Registry, Row, Source, view
 from lambdas.model.errors import MissingAttributeError, RowError
 from lambdas.pipeline.decode import routes
-from lambdas.pipeline.prepare import Fate, prepare
+from lambdas.pipeline.prepare import Fate
 from tests.events import record
+from tests.fakes import planned
 
 CUSTOMER = "jane" + chr(64) + "shop.example"  # a text that this file does not name
 things = Source("Things", partition_key="id")
@@ -88,7 +89,7 @@ def work_out(derivation: Any, **kind: Any) -> Any:
     module.__dict__.update(things=things, rows=view(things, **kind)(derivation))
     item = {"id": "i", "email": CUSTOMER, "discounts": {}}
     model = Registry.of([module])
-    return prepare([record(things, None, item)], routes(model, {}), "model-1")
+    return planned([record(things, None, item)], routes(model, {}), "model-1")
 
 
 def test_an_attribute_that_the_view_file_names_is_named() -> None:

@@ -7,9 +7,10 @@ import pytest
 
 from lambdas.model.errors import SettingsError
 from lambdas.pipeline.decode import routes
-from lambdas.pipeline.prepare import Fate, prepare
+from lambdas.pipeline.prepare import Fate
 from tests.batches import letters, prepared
 from tests.events import record
+from tests.fakes import planned
 from tests.shop import USER, registry
 
 users = registry().source("Users")
@@ -55,9 +56,9 @@ def test_routing_is_by_the_exact_name_of_the_table() -> None:
     followed = routes(registry(), {"Users": "prod-Users"})
     assert set(followed) == {"prod-Users", "Orders", "Products", "Payments"}
     for table in ("Users", "my-prod-Users", "prod-Users2"):
-        batch = prepare([record(users, None, USER, table=table)], followed, "m")
+        batch = planned([record(users, None, USER, table=table)], followed, "m")
         assert batch.fates == [Fate.SET_ASIDE]
-    batch = prepare([record(users, None, USER, table="prod-Users")], followed, "m")
+    batch = planned([record(users, None, USER, table="prod-Users")], followed, "m")
     assert batch.fates == [Fate.WRITTEN]
 
 

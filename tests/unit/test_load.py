@@ -9,9 +9,8 @@ import pytest
 
 from lambdas.model import item as item_module
 from lambdas.pipeline.decode import routes
-from lambdas.pipeline.prepare import prepare
 from tests.events import record
-from tests.fakes import Context, FakeDynamoDB, make_runtime
+from tests.fakes import Context, FakeDynamoDB, make_runtime, planned
 from tests.shop import order, registry
 
 orders = registry().source("Orders")
@@ -53,7 +52,7 @@ def test_the_work_grows_as_the_number_of_records_does() -> None:
         made = Counter[str]()
         records = many(count)
         sys.setprofile(lambda _, event, __: made.update([event]))
-        prepare(records, routes(registry(), {}), "m")
+        planned(records, routes(registry(), {}), "m")
         sys.setprofile(None)
         return made["call"]
 
@@ -70,5 +69,5 @@ def test_only_touched_attributes_are_decoded(monkeypatch: Any) -> None:
 
     monkeypatch.setattr(item_module, "decode", counted)
     wide = order(**{f"Extra{n}": {"deep": ["x"] * 50} for n in range(50)})
-    prepare([record(orders, None, wide)], routes(registry(), {}), "m")
+    planned([record(orders, None, wide)], routes(registry(), {}), "m")
     assert len(decoded) < 40

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from lambdas.model import Index, Item, Registry, Row, Source, number, view
+from lambdas.model.delivery import NEXT_TRY_SECONDS
 from lambdas.pipeline.letter import BODY_LIMIT
 from lambdas.pipeline.prepare import Fate, sequence_at
 from tests.batches import letters, prepared, written
@@ -303,7 +304,7 @@ def test_a_key_too_long_for_an_owner_is_set_aside() -> None:
     assert "too long to be an owner" in letters(batch)[0]["error"]["reason"]
 
 
-def test_row_keys_too_many_for_one_letter_make_several_that_name_them_all() -> None:
+def test_row_keys_too_many_for_one_letter_are_left_to_the_owner_index() -> None:
     def derivation(item: Item) -> Iterator[Row]:
         if "poison" in item:
             raise ValueError
@@ -312,9 +313,11 @@ def test_row_keys_too_many_for_one_letter_make_several_that_name_them_all() -> N
 
     before, after = {"id": "i"}, {"id": "i", "poison": 1}
     batch = prepared(record(things, before, after), model=model_of(derivation))
-    assert len(batch.letters) == 3
-    assert all(len(letter.body) < BODY_LIMIT + 2000 for letter in batch.letters)
-    assert len({tuple(row) for letter in letters(batch) for row in letter["rows"]}) == 1000
+    (letter,) = batch.letters
+    assert len(letter.body) < BODY_LIMIT
+    assert json.loads(letter.body)["rows"] == []
+    assert json.loads(letter.body)["find_rows"] == "by owner"
+    assert letter.delay_seconds == NEXT_TRY_SECONDS, "the index must have caught up"
 
 
 def test_a_record_without_a_sequence_number_is_named_by_the_nearest_before_it() -> None:
