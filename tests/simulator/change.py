@@ -5,6 +5,7 @@ from typing import Any, cast
 from cli.evolution.progress import Progress
 from lambdas.aws.progress_table import ProgressTable
 from lambdas.bulk.runs import BACKFILL, EVERYTHING, SWEEP
+from lambdas.model.delivery import REPLAY_SECONDS
 from lambdas.model.errors import ServiceError
 from lambdas.repair.wanted import wanted
 from tests.simulator.bulk import RETRY_SECONDS, Run
@@ -14,7 +15,6 @@ from tests.simulator.fibers import Killed
 from tests.simulator.laws import check_the_quiet
 from tests.simulator.model import Model, draw_model
 from tests.simulator.progress import PROGRESS
-from tests.simulator.queue import REPLAY_SECONDS
 from tests.simulator.world import World
 
 PLANNER, SPOIL_SECONDS = "a plan", 300.0

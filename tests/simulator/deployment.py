@@ -73,7 +73,8 @@ def deploy(world: "World", model: Model) -> Deployment:
     backoff, now = world.backoff, world.fibers.clock
     view = ViewTable(PlainWriter(dynamodb), TABLE, backoff)
     rows = OwnedRows(dynamodb, TABLE, backoff)
-    reconciler = Reconciler(SourceTables(dynamodb, backoff), rows, model.name, now)
+    sources = SourceTables(dynamodb, backoff)
+    reconciler = Reconciler(sources, rows, model.name, world.post, now)
     return Deployment(
         model=model,
         registry=registry,

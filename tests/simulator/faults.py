@@ -15,6 +15,8 @@ class Fault(StrEnum):
     DENIED = "access denied"
     UNREACHED = "connection lost before the call took effect"
     UNANSWERED = "connection lost after the call took effect"
+    LATE = "call took effect long after its timeout"
+    ABANDONED = "invocation killed over a call that took effect long after"
     SLOW = "call stalled"
     KILLED = "invocation killed before a call"
     KILLED_AFTER = "invocation killed after a call took effect"
@@ -48,8 +50,9 @@ COMMON = (
     Fault.KILLED,
     Fault.KILLED_AFTER,
 )
+LATE = (Fault.LATE, Fault.ABANDONED)  # of writes alone
 DELIVERY = (Fault.DUPLICATED, Fault.SHUFFLED, Fault.REDELIVERED, Fault.SPLIT)
-DRAWN = (*COMMON, Fault.UNPROCESSED, Fault.REFUSED, *DELIVERY)
+DRAWN = (*COMMON, *LATE, Fault.UNPROCESSED, Fault.REFUSED, *DELIVERY)
 
 
 class Faults:

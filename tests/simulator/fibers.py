@@ -36,6 +36,8 @@ class Fiber:
         self.when: When = AT_ONCE  # it wants to go on
         self.end = NEVER  # of the invocation, set by its timeout
         self.dead = False  # the invocation was killed
+        self.invocations = 0
+        self.killed: set[int] = set()  # which of them were
         self.holder = ""  # as whom it has a lease, if at all
         self.over = False
         self.result: Any = None
@@ -104,7 +106,9 @@ class Fibers:
 
     def kill(self) -> None:
         """End the invocation that is running now."""
-        self.current.root.dead = True
+        root = self.current.root
+        root.dead = True
+        root.killed.add(root.invocations)
         raise Killed
 
     def wait(self, when: When) -> None:
@@ -125,6 +129,7 @@ class Fibers:
         """Run what can be killed, and is at *end*."""
         me = self.current
         me.end, me.dead, me.holder = end, False, holder
+        me.invocations += 1
         try:
             yield
         finally:

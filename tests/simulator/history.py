@@ -1,7 +1,7 @@
 """One history, from the numbers it follows from to what it comes to."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from logging import getLogger
@@ -126,8 +126,8 @@ def _play(world: World) -> None:
 def _simulated(fibers: Fibers) -> Iterator[None]:
     """Run the real code on the simulated clock, in fibers, with calls that hold little."""
 
-    def after(seconds: float) -> Deadline:
-        return Deadline(fibers.now + seconds, fibers.clock)
+    def after(seconds: float, clock: Callable[[], float] = fibers.clock) -> Deadline:
+        return Deadline(clock() + seconds, clock)
 
     stand_ins: list[tuple[Any, str, Any]] = [
         (Deadline, "after", after),

@@ -1,7 +1,7 @@
 """Wrong variants of the product that look harmless. The simulation must catch each of them."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,9 +18,9 @@ from lambdas.bulk.segment import Record
 from lambdas.bulk.sweep import PageOfRows, Sweep
 from lambdas.bulk.worker import _Hand
 from lambdas.model.item import Image
-from lambdas.pipeline.decode import Route, StreamRecord
+from lambdas.pipeline.decode import Route
 from lambdas.pipeline.fold import Fold, Write
-from lambdas.pipeline.prepare import Batch, prepare, sequence_at
+from lambdas.pipeline.prepare import Batch, plan_batch, sequence_at
 from lambdas.repair.reconcile import Plan, Reconciled, Reconciler
 from lambdas.repair.replay.errands import Errands
 from lambdas.repair.replay.letters import RecordLetter
@@ -83,9 +83,15 @@ def forget(monkeypatch: pytest.MonkeyPatch) -> None:
     plan = Reconciler._plan
 
     def forgetful(
-        self: Reconciler, target: Target, item: Image | None, _: object, until: Deadline
+        self: Reconciler,
+        target: Target,
+        item: Image | None,
+        _: object,
+        until: Deadline,
+        *,
+        owners_only: bool,
     ) -> Plan:
-        return plan(self, target, item, target.rows, until)
+        return plan(self, target, item, target.rows, until, owners_only=owners_only)
 
     monkeypatch.setattr(Reconciler, "_plan", forgetful)
 
@@ -98,14 +104,14 @@ def letters_first(monkeypatch: pytest.MonkeyPatch) -> None:
         runtime[:] = [with_]
         return sync(event, context, with_)
 
-    def send(records: Sequence[StreamRecord], routes: Mapping[str, Route], model: str) -> Batch:
-        batch = prepare(records, routes, model)
-        post = runtime[0].dead_letters
-        batch.letters, _ = post.send(batch.letters, until=Deadline.after(60))
-        return batch
+    def send(batch: Batch, routes: Mapping[str, Route]) -> Iterator[Fold]:
+        for writes in plan_batch(batch, routes):
+            post = runtime[0].dead_letters
+            batch.letters, _ = post.send(batch.letters, until=Deadline.after(60))
+            yield writes
 
     monkeypatch.setattr("tests.simulator.pollers.sync", remember)
-    monkeypatch.setattr("lambdas.sync.prepare", send)
+    monkeypatch.setattr("lambdas.sync.plan_batch", send)
 
 
 def no_wait(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,12 +223,12 @@ def unprocessed_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
     send = PlainWriter._send
 
     def send_twice(self: PlainWriter, table: str, until: Deadline, call: Call) -> Result:
-        left = send(self, table, until, call)
-        if isinstance(left, list) and left:
+        result = send(self, table, until, call)
+        if isinstance(result, dict) and (left := result["UnprocessedItems"].get(table)):
             keys = {key_of(request) for request in left}
             send(self, table, until, [write for write in call if write.key in keys])
-            return []
-        return left
+            return {"UnprocessedItems": {}}
+        return result
 
     monkeypatch.setattr(PlainWriter, "_send", send_twice)
 
@@ -246,7 +252,38 @@ def first_write_wins(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Fold, "add", add)
 
 
+def no_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget a call that ended without a response once it was repeated."""
+    for module in ("view_table", "retry"):
+        monkeypatch.setattr(f"lambdas.aws.{module}.is_in_doubt", lambda _: False)
+
+
+def doubt_early(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replay an in-doubt letter while the call may still arrive."""
+    monkeypatch.setattr("lambdas.pipeline.letter.IN_DOUBT_SECONDS", 30)
+
+
+def no_doubt_after_crash(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Believe that no call of a worker that died can arrive once its page is redone."""
+    report = Reconciler.report_in_doubt
+
+    def report_some(self: Reconciler, targets: Sequence[Target], until: Deadline) -> None:
+        if any(target.rows for target in targets):
+            report(self, targets, until)
+
+    monkeypatch.setattr(Reconciler, "report_in_doubt", report_some)
+
+
+def shown_early(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Show a letter again while calls of the replay that died over it may still arrive."""
+    monkeypatch.setattr(Queue, "hidden", 60)
+
+
 PLANTS: dict[str, Plant] = {
+    "nodoubt": no_doubt,
+    "doubtearly": doubt_early,
+    "no doubt after a crash": no_doubt_after_crash,
+    "letters shown early": shown_early,
     "reapply": reapply,
     "noverify": no_second_read,
     "noowner": no_owner_index,

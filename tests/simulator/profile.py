@@ -126,6 +126,17 @@ HANGING: dict[str, Any] = {
     "backfill": False,
     "change_after": None,
 }
+# Calls that timed out take effect long after, over rows that have changed again.
+LATE: dict[str, Any] = {
+    "items": 1,
+    "pauses": (0, 20, 100),
+    "replay_pauses": (0,),
+    "fault_percent": 30,
+    "kinds": ("LATE",),
+    "poison_percent": 0,
+    "refused_percent": 0,
+    "change_after": None,
+}
 # Where several things must meet to do harm, histories are made in which they are likely to.
 SORTS: tuple[dict[str, Any], ...] = (
     {},
@@ -136,6 +147,25 @@ SORTS: tuple[dict[str, Any], ...] = (
     HANGING,
     SWEPT,
     SWEPT,
+    LATE,
+    LATE,
+    {  # workers die over calls that take effect after others have recovered their pages
+        **LATE,
+        "pauses": (0, NEXT_READ, 100),
+        "kinds": ("ABANDONED",),
+        "victims": "bulk",
+        "backfill": True,
+        "segments": 1,
+    },
+    {  # and replays
+        **LATE,
+        "pauses": (0, 100, 400),
+        "kinds": ("ABANDONED",),
+        "victims": "replay",
+        "poison_percent": 60,
+        "fix_after": 30,
+        "backfill": False,
+    },
     {  # backfills die over items that move
         "pauses": (0, NEXT_READ, 40),
         "fault_percent": 25,

@@ -6,12 +6,11 @@ from itertools import count
 from math import inf
 from typing import Any
 
-from lambdas.model.delivery import FIRST_TRY_SECONDS, NEXT_TRY_SECONDS
+from lambdas.model.delivery import FIRST_TRY_SECONDS, HIDDEN_SECONDS, NEXT_TRY_SECONDS
 from tests.fakes import refusal
 from tests.simulator.calls import Calls
 from tests.simulator.faults import Fault
 
-REPLAY_SECONDS = NEXT_TRY_SECONDS - 60  # as in infra/recovery_stack.py
 QUEUE = "queue"
 
 
@@ -32,6 +31,7 @@ class Queue:
 
     first_try: float = FIRST_TRY_SECONDS
     next_try: float = NEXT_TRY_SECONDS
+    hidden: float = HIDDEN_SECONDS
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
@@ -64,9 +64,15 @@ class Queue:
                 if entry not in refused:
                     self.add(entry["MessageBody"], entry.get("DelaySeconds"))
             failure = {"SenderFault": self._calls.choices.below(2) == 1} if refused else {}
-            return {"Failed": [{"Id": one["Id"], "Code": "Internal", **failure} for one in refused]}
+            return {
+                "Successful": [{"Id": one["Id"]} for one in Entries if one not in refused],
+                "Failed": [{"Id": one["Id"], "Code": "Internal", **failure} for one in refused],
+            }
 
-        owners = [json.loads(entry["MessageBody"]).get("owner") for entry in Entries]
+        owners = [
+            "in doubt" if "items" in (body := json.loads(entry["MessageBody"])) else body["owner"]
+            for entry in Entries
+        ]
         name = f"SendMessageBatch about {', '.join(map(str, owners))}"
         return self._calls.make(name, effect, Fault.REFUSED)
 
@@ -125,7 +131,7 @@ class Queue:
     def _take(self, letter: Letter) -> dict[str, Any]:
         letter.received += 1
         letter.receipt = f"{letter.id}#{next(self._ids)}"
-        letter.visible = self._calls.fibers.now + self.next_try
+        letter.visible = self._calls.fibers.now + self.hidden
         return {
             "MessageId": letter.id,
             "ReceiptHandle": letter.receipt,

@@ -4,12 +4,12 @@ from typing import Any, cast
 
 from cli.event_source.invocation import Context, Function
 from lambdas.aws.deadline import Deadline
+from lambdas.model.delivery import REPLAY_SECONDS
 from lambdas.model.errors import AdminViewError, ServiceError
 from lambdas.replay import replay as handle
 from tests.simulator.broken import SurpriseError
 from tests.simulator.fibers import AT_ONCE, Killed
 from tests.simulator.laws import check_the_quiet
-from tests.simulator.queue import REPLAY_SECONDS
 from tests.simulator.tables import LAG_SECONDS
 from tests.simulator.world import World
 

@@ -8,7 +8,7 @@ from lambdas.model.row import RowKey
 from tests.fakes import TABLE, refusal
 from tests.simulator.broken import BrokenLawError
 from tests.simulator.calls import Calls
-from tests.simulator.faults import Fault
+from tests.simulator.faults import LATE, Fault
 from tests.simulator.model import REFUSED, deployed
 from tests.simulator.past import Past
 from tests.simulator.profile import NEXT_LOOK, NEXT_READ
@@ -187,7 +187,7 @@ class DynamoDB:
             return {"UnprocessedItems": {TABLE: left} if left else {}}
 
         shown = " ".join(map(_request, requests))
-        return self._calls.make(f"BatchWriteItem {shown}", effect, Fault.UNPROCESSED)
+        return self._calls.make(f"BatchWriteItem {shown}", effect, Fault.UNPROCESSED, *LATE)
 
     def put_item(self, TableName: str, Item: Wire, **asked: Any) -> Wire:  # noqa: N803
         if TableName == PROGRESS:
@@ -229,7 +229,7 @@ class DynamoDB:
             effect()
             return {}
 
-        return self._calls.make(name, conditional)
+        return self._calls.make(name, conditional, *LATE)
 
 
 def is_refused(item: Wire) -> bool:

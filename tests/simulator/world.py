@@ -2,9 +2,10 @@
 
 import itertools
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+from lambdas.aws.call_errors import CallErrors
 from lambdas.aws.dead_letters import DeadLetters
 from lambdas.aws.retry import Backoff
 from lambdas.aws.streams import Streams
@@ -81,10 +82,10 @@ class World:
     def invoked(self, context: Any) -> None:
         """Hear of an invocation."""
 
-    def synced(self, tally: Tally, letters: Sequence[Letter], trouble: Collection[str]) -> None:
+    def synced(self, tally: Tally, letters: Sequence[Letter], errors: CallErrors) -> None:
         """Hear what a batch came to."""
-        del tally, trouble
-        self.faults.came[Fault.POISONED] += len(letters)
+        del tally, errors
+        self.faults.came[Fault.POISONED] += sum(one.sequence is not None for one in letters)
 
     def replayed(self, summary: Mapping[str, Any]) -> None:
         """Hear what a replay came to."""
