@@ -29,14 +29,11 @@ from lambdas.aws.settings import (
     Settings,
 )
 from lambdas.model.attribute import PK, SK
-from lambdas.model.delivery import NEXT_TRY_SECONDS
+from lambdas.model.delivery import REPLAY_SECONDS
 
 # None holds more than a few pages at once: it is for the processor time, which is in proportion.
 MEMORY_MB: Final = 512
 BULK_MEMORY_MB: Final = 1024  # all items of a table pass through it, not some
-# A minute less than a letter stays hidden, or it would come back to a second run while the first
-# still works on it.
-REPLAY_SECONDS: Final = NEXT_TRY_SECONDS - 60
 LONGEST_SECONDS: Final = 900  # all that Lambda gives
 
 

@@ -8,7 +8,7 @@ from aws_cdk.aws_logs import RetentionDays
 
 from lambdas.model.errors import SettingsError
 
-HOURLY: Final = Duration.hours(1)
+TEN_MINUTES: Final = Duration.minutes(10)
 DAILY: Final = Duration.days(1)
 
 
@@ -29,9 +29,10 @@ class Stage:
     # what others leave. A new account has 10 in all, and Lambda wants 10 (later 100) to stay
     # unreserved: there, anything reserved makes the first deployment fail.
     sync_concurrency: int | None = None
-    # By itself, so that the view heals once a corrected view function is deployed. A letter that
-    # fails again is written anew each time, so the 14 days that SQS keeps it never run out.
-    replay_every: Duration | None = HOURLY
+    # By itself, so that the view heals once a corrected view function is deployed; and soon, so
+    # that in-doubt letters are gone before the alarm on letters rings. A letter that fails again
+    # is written anew each time, so the 14 days that SQS keeps it never run out.
+    replay_every: Duration | None = TEN_MINUTES
     verify_every: Duration | None = DAILY
     verify_sample: float = 0.01  # the share of the items to compare each time
     # Requests a second that all callers of the API together may make, and so many at once.

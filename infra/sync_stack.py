@@ -23,7 +23,7 @@ from lambdas.aws.settings import (
     Settings,
 )
 from lambdas.model import Registry
-from lambdas.model.delivery import FIRST_TRY_SECONDS, NEXT_TRY_SECONDS, Delivery
+from lambdas.model.delivery import FIRST_TRY_SECONDS, HIDDEN_SECONDS, Delivery
 
 # A batch of 6 MB (all that Lambda hands over at once) is about ten times that as Python objects,
 # and is held next to its rows; processor time comes in proportion to memory.
@@ -101,7 +101,7 @@ class SyncStack(Stack):
             "DeadLetters",
             retention_period=Duration.days(LETTER_DAYS),
             delivery_delay=Duration.seconds(FIRST_TRY_SECONDS),
-            visibility_timeout=Duration.seconds(NEXT_TRY_SECONDS),
+            visibility_timeout=Duration.seconds(HIDDEN_SECONDS),
             encryption=sqs.QueueEncryption.KMS if key else sqs.QueueEncryption.SQS_MANAGED,
             encryption_master_key=key,
             enforce_ssl=True,

@@ -65,13 +65,18 @@ SILENCE: Final = Rule(
     times=3,
     of=12,
 )
-# Nothing that passes by itself makes a letter, so the first one counts.
+# An in-doubt letter is delayed for six minutes and gone with the next replay, at most ten minutes
+# later: what is still there after half an hour has failed.
 LETTERS: Final = Rule(
-    name="letters", means="Dead letters wait: their records are not in the view.", at=1
+    name="letters",
+    means="Dead letters have waited for half an hour: their records are not in the view.",
+    at=1,
+    times=6,
+    of=6,
 )
 # By the changes, not by SQS; of a letter that is not understood, since it was sent. A replay by
-# hand sees no letter that just rests, and tells an age of 0: the longest of three hours has hourly
-# replays in it.
+# hand sees no letter that just rests, and tells an age of 0: the longest of three hours has
+# scheduled replays in it.
 OLDEST_LETTER: Final = Rule(
     name="oldest-letter",
     means="A dead letter is more than a day old: its replay fails, or does not understand it.",

@@ -52,7 +52,7 @@ def test_a_source_with_other_views_is_named(tmp_path: Path) -> None:
 def test_other_indexes_alone_are_refused(tmp_path: Path) -> None:
     grown = with_view_file(
         tmp_path / "more.py",
-        "from lambdas.model import Index\nmore = Index('More', partition='GSI1_PK')\n",
+        "from lambdas.model import Index\nmore = Index('More', partition='MORE_PK')\n",
     )
     assert "index 'More': only in the stacks" in refusal(grown)
 

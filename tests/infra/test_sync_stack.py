@@ -48,7 +48,7 @@ def test_letters_are_kept_for_14_days_encrypted_and_are_not_tried_at_once(dev: A
         "MessageRetentionPeriod": 14 * 24 * 3600,
         "SqsManagedSseEnabled": True,
         "DelaySeconds": 30,
-        "VisibilityTimeout": 360,
+        "VisibilityTimeout": 660,
     }
 
 

@@ -178,9 +178,9 @@ RINGS: dict[str, tuple[list[float | None], list[float | None]]] = {
     "lag-Users": ([900] * 3, [899] * 3),
     "iterator-age": ([6 * HOUR * 1000] * 3, [6 * HOUR * 1000 - 1] * 3),
     "silence-Orders": ([1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1], [1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]),
-    "letters": ([1], [0]),
+    "letters": ([1] * 6, [1, 1, 1, 1, 0, 1]),  # in-doubt letters come and go
     "oldest-letter": ([DAY], [DAY - 1]),
-    "untouched-letter": ([6 * HOUR] * 3, [6 * HOUR - 1] * 3),
+    "untouched-letter": ([HOUR] * 3, [HOUR - 1] * 3),
     "errors-Sync": ([3], [2]),
     "errors-Backfill": ([1] * 6, [9, 9, 9, 9, 9, 0]),
     "throttles-Sync": ([1, 1, 1], [50, 50, None]),
