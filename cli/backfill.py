@@ -7,10 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
-from cli.bulk import LETTERS, Asked, Limits, Outcome, Shift, connect
+from cli.bulk import Asked, Limits, Outcome, Shift, connect
 from cli.bulk_report import UNFINISHED, progress, report
 from cli.deployment import check_deployed, check_model, check_streams, find_settings
 from cli.machine import Order, as_event, deployed_machine, on_aws
+from cli.mail import LETTERS
 from cli.options import Json, Prefix, Stage
 from cli.output import echo
 from cli.stopping import Stop, stoppable

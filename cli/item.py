@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from cli.deployment import check_model, find_settings, known_source
+from cli.mail import post_for
 from cli.options import Json, Prefix, Stage
 from cli.output import Console, print_json
 from cli.show import facts, plain
@@ -44,7 +45,8 @@ def reconcile(  # noqa: PLR0913 - the command's options
     """Make one item's rows what its source says now. If it is stopped half-way, run it again."""
     settings = find_settings(registry(), os.environ, stage, prefix)
     check_model(registry(), settings)
-    reconciler = make_reconciler(settings, Clients())
+    clients = Clients()
+    reconciler = make_reconciler(settings, clients, post_for(settings, clients))
     declared = known_source(registry(), source)
     target = target_of(registry(), settings, source, key_of(declared, key))
     until = Deadline.after(SECONDS)

@@ -1,6 +1,6 @@
 """Follow the streams of any endpoint with the real sync, until stopped."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -8,13 +8,13 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
-import boto3
-
 from cli.deployment import ENDPOINT, declared
 from cli.endpoints import check_endpoints
 from cli.event_source import EventSource
 from cli.mail import LetterFile, on_failure
 from cli.tables import create, source_table, view_table
+from lambdas.aws.call_errors import CallErrors
+from lambdas.aws.clients import streams_client
 from lambdas.aws.runtime import Clients, Invocation, Runtime, make_runtime
 from lambdas.aws.settings import Settings
 from lambdas.model import Registry
@@ -39,7 +39,7 @@ class Teller:
     def invoked(self, context: Invocation) -> None:
         """Hear of an invocation."""
 
-    def synced(self, tally: Tally, letters: Sequence[Letter], trouble: Collection[str]) -> None:
+    def synced(self, tally: Tally, letters: Sequence[Letter], errors: CallErrors) -> None:
         """Say what a batch came to."""
         skipped = tally.unchanged + tally.unclaimed
         self.say(
@@ -48,9 +48,9 @@ class Teller:
             f"{tally.rows_put} rows put, {tally.rows_deleted} deleted"
         )
         for letter in letters:
-            self.say(f"  set aside {letter.sequence}: {letter.error}: {letter.reason}")
-        if trouble:
-            self.say(f"  in the way: {', '.join(sorted(trouble))}")
+            self.say(f"  dead letter {letter.sequence}: {letter.error}: {letter.reason}")
+        if errors:
+            self.say(f"  failed calls: {', '.join(errors)}")
 
 
 def settings_for(
@@ -150,7 +150,7 @@ def create_missing(registry: Registry, settings: Settings) -> list[str]:
 
 def _event_source(stream_arn: str, runtime: Runtime) -> EventSource:
     return EventSource(
-        streams=boto3.client("dynamodbstreams"),
+        streams=streams_client(),
         stream_arn=stream_arn,
         handler=lambda event, context: sync({"Records": event["Records"]}, context, runtime),
         on_failure=on_failure(runtime.dead_letters),

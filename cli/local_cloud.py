@@ -1,7 +1,7 @@
 """A small AdminView on a local engine: tables, queue, and the real sync behind each stream."""
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -11,6 +11,7 @@ from cli.event_source import EventSource
 from cli.mail import on_failure
 from cli.tables import create, progress_table, source_table, view_table
 from lambdas.asking.asker import Asker
+from lambdas.aws.call_errors import CallErrors
 from lambdas.aws.deadline import Deadline
 from lambdas.aws.direct import Direct
 from lambdas.aws.progress_table import progress_table as progress_name
@@ -45,7 +46,7 @@ class Ledger:
     def invoked(self, context: Invocation) -> None:
         """Hear of an invocation."""
 
-    def synced(self, tally: Tally, _: Sequence[Letter], __: Collection[str]) -> None:
+    def synced(self, tally: Tally, _: Sequence[Letter], __: CallErrors) -> None:
         """Keep a batch's counts."""
         self.tallies.append(tally)
 

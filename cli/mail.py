@@ -8,9 +8,11 @@ from typing import Any
 
 from cli.private_file import open_private
 from lambdas.aws.deadline import Deadline
-from lambdas.aws.runtime import Post
+from lambdas.aws.runtime import Clients, Mail, Post
+from lambdas.aws.settings import Settings
 from lambdas.pipeline.letter import Letter
 
+LETTERS = Path("dead-letters.jsonl")  # where there is no queue
 SECONDS = 30.0  # to send one of Lambda's letters
 
 
@@ -35,6 +37,13 @@ class LetterFile:
         with self._lock, open_private(self._path, append=True) as file:
             file.writelines(letter.body + "\n" for letter in letters)
         return [], set()
+
+
+def post_for(settings: Settings, clients: Clients) -> Post:
+    """Send letters to the deployment's queue or, where there is none, into a file."""
+    if settings.dead_letter_queue_url:
+        return Mail(clients, settings.dead_letter_queue_url)
+    return LetterFile(LETTERS)
 
 
 def on_failure(post: Post) -> Callable[[dict[str, Any]], None]:

@@ -21,6 +21,7 @@ from rich.progress import (
 )
 
 from cli.deployment import NowAndThen, check_deployed, check_model, find_settings
+from cli.mail import post_for
 from cli.options import Json, Prefix, Stage
 from cli.output import Console, print_traceback, progress_text
 from cli.stopping import stoppable
@@ -140,7 +141,7 @@ def compare(  # noqa: PLR0913 - all that a test replaces
         raise SettingsError(msg)
     budget = Budget(options.max_rcu, around.clock, around.sleep)
     verifier = replace(
-        make_verifier(model, settings, dynamodb, budget),
+        make_verifier(model, settings, dynamodb, budget, post=post_for(settings, Clients())),
         grace=options.grace,
         clock=around.clock,
         sleep=around.sleep,

@@ -1,7 +1,9 @@
 """Stream records in, view rows out."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
 from typing import TypedDict
 
 from lambdas.aws.deadline import Deadline
@@ -10,8 +12,9 @@ from lambdas.aws.view_table import Outcome
 from lambdas.model.errors import RefusedRowError, UnreadableRecordError
 from lambdas.model.row import RowKey
 from lambdas.pipeline.decode import Route, StreamRecord, decode
-from lambdas.pipeline.letter import Letter
-from lambdas.pipeline.prepare import Batch, Fate, prepare, sequence_at
+from lambdas.pipeline.fold import Write
+from lambdas.pipeline.letter import Letter, TouchedItem, in_doubt_letters
+from lambdas.pipeline.prepare import Batch, Fate, plan_batch, sequence_at
 from lambdas.pipeline.tally import Tally
 
 # A call that was begun in time may take this long; then letters, log and report must still fit.
@@ -49,39 +52,82 @@ def sync(event: StreamEvent, context: Invocation, with_: Runtime) -> PartialBatc
         raise UnreadableRecordError(msg)
     with_.observer.invoked(context)
     end = Deadline.after(context.get_remaining_time_in_millis() / 1000)
-    batch = prepare(event["Records"], with_.routes, with_.model)
-    outcome = with_.view.write(batch.writes, until=end.earlier(WRITES_RESERVE))
-    _set_refused_aside(batch, outcome, with_.routes)
-    checkpoint = min((write.first for write in outcome.unwritten), default=len(batch.records))
-    sent, unsent = _send_letters(batch, checkpoint, outcome, with_, end.earlier(LETTERS_RESERVE))
+    batch = Batch(event["Records"], with_.model)
+    total = _write_parts(batch, with_, end.earlier(WRITES_RESERVE))
+    checkpoint = min((write.first for write in total.unwritten), default=len(batch.records))
+    sent, unsent = _send_letters(batch, checkpoint, total, with_, end.earlier(LETTERS_RESERVE))
     checkpoint = min((letter.position for letter in unsent), default=checkpoint)
-    tally = _tally(batch, outcome, checkpoint, len(sent), with_.now())
-    with_.observer.synced(tally, sent, outcome.trouble)
+    with_.observer.synced(_tally(batch, total, checkpoint, len(sent), with_), sent, total.errors)
     if checkpoint == len(batch.records):
         return {"batchItemFailures": []}
     return {"batchItemFailures": [{"itemIdentifier": sequence_at(batch.records, checkpoint)}]}
 
 
+def _write_parts(batch: Batch, with_: Runtime, until: Deadline) -> Outcome:
+    """Plan and write one part of a batch after the other, up to the first that is not complete."""
+    total = Outcome()
+    for writes in plan_batch(batch, with_.routes):
+        outcome = with_.view.write(writes, until=until)
+        _set_refused_aside(batch, writes, outcome, with_.routes)
+        if outcome.in_doubt:
+            with_.in_doubt.extend(_in_doubt(batch, writes, outcome, with_))
+        total += outcome
+        if total.unwritten:
+            break
+    return total
+
+
+def _in_doubt(
+    batch: Batch, writes: Iterable[Write], outcome: Outcome, with_: Runtime
+) -> Iterator[Letter]:
+    """Write the letters about the items whose rows a call without a response may still write."""
+    touched: defaultdict[str, list[Write]] = defaultdict(list)
+    for write in writes:
+        if write.key in outcome.in_doubt:
+            touched[write.owner].append(write)
+    changes = [decode(batch.records[some[0].last], with_.routes) for some in touched.values()]
+    items = [
+        TouchedItem(change.key, change.owner, [write.key for write in some])
+        for change, some in zip(changes, touched.values(), strict=True)
+    ]
+    identity = {
+        "source": changes[0].route.source.name,
+        "table": changes[0].route.table,
+        "at": with_.now(),
+        "model": with_.model,
+    }
+    first = min(write.first for write in chain(*touched.values()))
+    yield from in_doubt_letters(first, identity, items)
+
+
 def _send_letters(
-    batch: Batch, checkpoint: int, outcome: Outcome, with_: Runtime, until: Deadline
+    batch: Batch, checkpoint: int, total: Outcome, with_: Runtime, until: Deadline
 ) -> tuple[list[Letter], list[Letter]]:
     """Send the letters of the records before *checkpoint*: which were sent, and which were not.
 
     They go last, when the batch's writes are in: a replay that came before them would miss the rows
-    they write. Those behind the checkpoint are written anew when their records come again.
+    they write. Those behind the checkpoint are written anew when their records come again. Letters
+    about calls in doubt are all sent, and kept for the next invocation if the queue refuses them:
+    no redelivery makes them again.
     """
     due = [letter for letter in batch.letters if letter.position < checkpoint]
-    unsent, trouble = with_.dead_letters.send(due, until=until)
-    outcome.trouble.update(f"dead-letter queue: {code}" for code in trouble if unsent)
+    unsent, codes = with_.dead_letters.send([*due, *with_.in_doubt], until=until)
+    for code in codes if unsent else ():
+        total.errors.add_code(f"dead-letter queue: {code}")
     returned = {id(letter) for letter in unsent}
-    return [letter for letter in due if id(letter) not in returned], unsent
+    sent = [one for one in [*due, *with_.in_doubt] if id(one) not in returned]
+    # Until the queue takes them, every batch is returned whole.
+    with_.in_doubt[:] = [replace(one, position=0) for one in with_.in_doubt if id(one) in returned]
+    return sent, unsent
 
 
-def _set_refused_aside(batch: Batch, outcome: Outcome, routes: Mapping[str, Route]) -> None:
+def _set_refused_aside(
+    batch: Batch, writes: Iterable[Write], outcome: Outcome, routes: Mapping[str, Route]
+) -> None:
     """Set aside the records whose rows DynamoDB itself would not take; one letter for each."""
     refused = {write.last: code for write, code in outcome.refused}
     rows: defaultdict[str, list[RowKey]] = defaultdict(list)
-    for write in batch.writes if refused else ():
+    for write in writes if refused else ():
         rows[write.owner].append(write.key)
     for position, code in refused.items():
         error = RefusedRowError(f"DynamoDB refused a row of this item: {code}")
@@ -91,14 +137,15 @@ def _set_refused_aside(batch: Batch, outcome: Outcome, routes: Mapping[str, Rout
         batch.fates[write.first] = batch.fates[write.last] = Fate.SET_ASIDE
 
 
-def _tally(batch: Batch, outcome: Outcome, checkpoint: int, letters: int, now: float) -> Tally:
-    deleted = sum(write.row is None for write in outcome.written)
+def _tally(batch: Batch, total: Outcome, checkpoint: int, letters: int, with_: Runtime) -> Tally:
     return Tally.of(
         batch.fates,
         checkpoint,
+        records=len(batch.records),
         source=batch.source,
-        rows_put=len(outcome.written) - deleted,
-        rows_deleted=deleted,
+        rows_put=total.rows_put,
+        rows_deleted=total.rows_deleted,
         letters=letters,
-        lag_seconds=max(0.0, now - batch.newest) if batch.newest else None,
+        in_doubt=total.unanswered,
+        lag_seconds=max(0.0, with_.now() - batch.newest) if batch.newest else None,
     )

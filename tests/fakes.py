@@ -1,12 +1,13 @@
 """Stand-ins for AWS that keep its rules and fail when told to."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, cast
 
 from botocore.exceptions import ClientError, ConnectTimeoutError
 
+from lambdas.aws.call_errors import CallErrors
 from lambdas.aws.dead_letters import DeadLetters
 from lambdas.aws.retry import Backoff
 from lambdas.aws.runtime import Runtime
@@ -14,9 +15,10 @@ from lambdas.aws.view_table import ViewTable
 from lambdas.aws.writers import PlainWriter
 from lambdas.model import Registry
 from lambdas.model.spelling import spell
-from lambdas.pipeline.decode import routes
+from lambdas.pipeline.decode import Route, routes
 from lambdas.pipeline.fold import Write
 from lambdas.pipeline.letter import Letter
+from lambdas.pipeline.prepare import Batch, plan_batch
 from lambdas.pipeline.tally import Tally
 
 TABLE = "AdminViewTable"
@@ -100,6 +102,7 @@ class FakeQueue:
     def __init__(self, failures: Sequence[Exception | set[str]] = ()) -> None:
         self.bodies: list[str] = []
         self.said: set[str] = set()
+        self.delays: list[Any] = []
         self.failures = list(failures)
         self.calls = 0
 
@@ -114,12 +117,15 @@ class FakeQueue:
         failure = self.failures.pop(0) if self.failures else set()
         if isinstance(failure, Exception):
             raise failure
-        self.bodies += [entry["MessageBody"] for entry in Entries if entry["Id"] not in failure]
+        taken = [entry for entry in Entries if entry["Id"] not in failure]
+        self.bodies += [entry["MessageBody"] for entry in taken]
+        self.delays += [entry.get("DelaySeconds") for entry in taken]
         return {
+            "Successful": [{"Id": one["Id"]} for one in Entries if one["Id"] not in failure],
             "Failed": [
                 {"Id": id_, "SenderFault": False, "Code": "InternalError"}
                 for id_ in sorted(failure)
-            ]
+            ],
         }
 
 
@@ -129,16 +135,16 @@ class Heard:
 
     tallies: list[Tally] = field(default_factory=list)
     letters: list[Letter] = field(default_factory=list)
-    trouble: set[str] = field(default_factory=set)
+    errors: set[str] = field(default_factory=set)
 
     def invoked(self, context: Any) -> None:
         """Hear of an invocation."""
 
-    def synced(self, tally: Tally, letters: Sequence[Letter], trouble: Collection[str]) -> None:
+    def synced(self, tally: Tally, letters: Sequence[Letter], errors: CallErrors) -> None:
         """Remember a batch."""
         self.tallies.append(tally)
         self.letters += letters
-        self.trouble |= set(trouble)
+        self.errors |= set(errors)
 
 
 @dataclass
@@ -151,6 +157,13 @@ class Context:
     def get_remaining_time_in_millis(self) -> int:
         """Say how long the invocation may go on."""
         return self.remaining_ms
+
+
+def planned(records: Sequence[Any], routes: Mapping[str, Route], model: str) -> Batch:
+    """Plan a batch in one part."""
+    batch = Batch(records, model)
+    (_,) = plan_batch(batch, routes, part_bytes=10**9)
+    return batch
 
 
 def make_runtime(

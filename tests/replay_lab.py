@@ -153,7 +153,7 @@ class FakeSqs:
             self.log.append("send")
             self.delays.append(entry.get("DelaySeconds"))
             self.add(entry["MessageBody"], delay=entry.get("DelaySeconds", 0))
-        return {"Failed": []}
+        return {"Successful": [{"Id": one["Id"]} for one in asked["Entries"]]}
 
     def _begin(self, operation: str, asked: dict[str, Any]) -> None:
         assert asked["QueueUrl"] == "queue"

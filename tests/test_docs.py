@@ -80,7 +80,7 @@ class Client:
 
     def query(self, **_: object) -> dict[str, Any]:
         row = {"PK": {"S": "p"}, "SK": {"S": "s"}, "data": {"B": b"x"}}
-        return {"Items": [row | {"GSI1_PK": {"S": "a"}, "GSI1_SK": {"S": "b"}}]}
+        return {"Items": [row | {"GSI1_PK": {"S": "a"}, "GSI1_SK": {"S": "b"}}], "Count": 1}
 
 
 def test_the_readmes_python_asks_a_question_of_a_boto3_client() -> None:

@@ -1,7 +1,7 @@
 """The dead-letter queue: where records wait that could not be synced."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
 
 BATCH_LIMIT = 10  # messages per call, set by SQS
-Delay: TypeAlias = dict[str, int]
 CALL_LIMIT = 256 * 1024  # bytes per call, the least that SQS has ever taken
 
 
@@ -30,17 +29,17 @@ class DeadLetters:
     ) -> tuple[list[Letter], set[str]]:
         """Send *letters*; return those the queue would not take in time, and what it said.
 
-        Nobody sees them for as long as the queue says, or for *delay_seconds*.
+        Nobody sees a letter for as long as it says itself, or else for *delay_seconds*, or else
+        for as long as the queue says.
         """
-        delay = {} if delay_seconds is None else {"DelaySeconds": delay_seconds}
         unsent: list[Letter] = []
         trouble: set[str] = set()
         for call in _calls(letters):
-            unsent += self._send_call(call, delay, until, trouble)
+            unsent += self._send_call(call, delay_seconds, until, trouble)
         return unsent, trouble
 
     def _send_call(
-        self, letters: Sequence[Letter], delay: Delay, until: Deadline, trouble: set[str]
+        self, letters: Sequence[Letter], delay: int | None, until: Deadline, trouble: set[str]
     ) -> Sequence[Letter]:
         attempt = 0
         while letters and not until.passed:
@@ -57,18 +56,27 @@ class DeadLetters:
         return letters
 
     def _send_once(
-        self, letters: Sequence[Letter], delay: Delay, trouble: set[str]
+        self, letters: Sequence[Letter], delay: int | None, trouble: set[str]
     ) -> tuple[Sequence[Letter], bool]:
         """Make one call: what is left of *letters*, and whether trying again is in vain."""
         entries: list[Any] = [
-            {"Id": str(place), "MessageBody": letter.body, **delay}
+            {"Id": str(place), "MessageBody": letter.body, **_delay(letter, delay)}
             for place, letter in enumerate(letters)
         ]
         response = self._client.send_message_batch(QueueUrl=self._queue_url, Entries=entries)
-        failed = response.get("Failed", [])
-        trouble.update(failure.get("Code", "Unknown") for failure in failed)
-        left = [letters[int(failure["Id"])] for failure in failed]
-        return left, bool(failed) and all(failure["SenderFault"] for failure in failed)
+        failed = {failure["Id"]: failure for failure in response.get("Failed", [])}
+        # Not in either list: the response is not one of SQS, whoever sent it.
+        sent = {success["Id"] for success in response.get("Successful", [])}
+        left = [letter for place, letter in enumerate(letters) if str(place) not in sent]
+        trouble.update(failure.get("Code", "Unknown") for failure in failed.values())
+        if len(left) > len(failed):
+            trouble.add("NotFromAwsError")
+        return left, bool(left) and len(left) == sum(one["SenderFault"] for one in failed.values())
+
+
+def _delay(letter: Letter, otherwise: int | None) -> dict[str, int]:
+    seconds = otherwise if letter.delay_seconds is None else letter.delay_seconds
+    return {} if seconds is None else {"DelaySeconds": seconds}
 
 
 def _calls(letters: Sequence[Letter]) -> Iterator[Sequence[Letter]]:

@@ -5,14 +5,14 @@ A call per row, slower than `ViewTable`: for repairs, which must not hurt the ro
 
 from collections.abc import Callable, Collection
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lambdas.aws.deadline import Deadline
 from lambdas.aws.retry import Backoff, persist
 from lambdas.aws.together import chunks
 from lambdas.aws.view_table import REFUSALS
 from lambdas.aws.wire import for_boto3, from_boto3
-from lambdas.model.attribute import PK
+from lambdas.model.attribute import PK, SK
 from lambdas.model.errors import RefusedRowError, ServiceError
 from lambdas.model.row import OWNER, OWNER_INDEX, Attributes, RowKey, key_image, key_of
 
@@ -21,6 +21,16 @@ if TYPE_CHECKING:
 
 READ_LIMIT = 100  # keys per call, set by BatchGetItem
 ANOTHERS = "ConditionalCheckFailedException"
+OWNERS_ONLY = {
+    "ProjectionExpression": f"{PK.name}, {SK.name}, #owner",
+    "ExpressionAttributeNames": {"#owner": OWNER},
+}
+
+OnDoubt: TypeAlias = Callable[[], object]  # called if a write may still take effect
+
+
+def ignore_doubt() -> None:
+    """Accept that a write may arrive late: nobody will write that row again."""
 
 
 class OwnedRows:
@@ -51,33 +61,44 @@ class OwnedRows:
                 return found
             start = {"ExclusiveStartKey": last}
 
-    def read(self, keys: Collection[RowKey], *, until: Deadline) -> dict[RowKey, Attributes]:
-        """Read rows as they are now; those that are not there are left out."""
+    def read(
+        self, keys: Collection[RowKey], *, until: Deadline, owners_only: bool = False
+    ) -> dict[RowKey, Attributes]:
+        """Read rows as they are now; those that are not there are left out.
+
+        With *owners_only*, read the keys and the owner of each: an item may have many rows.
+        """
         rows: dict[RowKey, Attributes] = {}
+        more: dict[str, Any] = OWNERS_ONLY if owners_only else {}
         for share in chunks(sorted(keys), READ_LIMIT):
             left: list[Any] = [key_image(key) for key in share]
             attempt = 0
             while left:
-                asked: Any = {self._name: {"Keys": left, "ConsistentRead": True}}
+                asked: Any = {self._name: {"Keys": left, "ConsistentRead": True, **more}}
                 call = partial(self._client.batch_get_item, RequestItems=asked)
                 page: Any = persist(call, f"read rows of {self._name}", self._backoff, until)
-                found = page.get("Responses", {}).get(self._name, [])
+                found = page["Responses"].get(self._name, [])
                 rows.update((key_of(row), from_boto3(row)) for row in found)
-                left = page.get("UnprocessedKeys", {}).get(self._name, {}).get("Keys", [])
+                left = page["UnprocessedKeys"].get(self._name, {}).get("Keys", [])
                 if left:
                     self._give_time(attempt, until)
                     attempt += 1
         return rows
 
-    def put(self, owner: str, row: Attributes, *, until: Deadline) -> bool:
-        """Write a row unless it is another's, and tell whether it was."""
+    def put(
+        self, owner: str, row: Attributes, *, until: Deadline, on_doubt: OnDoubt = ignore_doubt
+    ) -> bool:
+        """Write a row unless another item owns it, and tell whether it was written."""
         put = partial(self._client.put_item, TableName=self._name, Item=for_boto3(row))
-        return self._if(put, "attribute_not_exists(#owner) OR #owner = :owner", owner, until)
+        condition = "attribute_not_exists(#owner) OR #owner = :owner"
+        return self._if(put, condition, owner, until, on_doubt)
 
-    def delete(self, owner: str, key: RowKey, *, until: Deadline) -> bool:
+    def delete(
+        self, owner: str, key: RowKey, *, until: Deadline, on_doubt: OnDoubt = ignore_doubt
+    ) -> bool:
         """Delete a row if it is the owner's, and tell whether it was."""
         delete = partial(self._client.delete_item, TableName=self._name, Key=key_image(key))
-        return self._if(delete, "#owner = :owner", owner, until)
+        return self._if(delete, "#owner = :owner", owner, until, on_doubt)
 
     def delete_ownerless(self, key: RowKey, *, until: Deadline) -> bool:
         """Delete a row if it names no owner, and tell whether it did."""
@@ -88,20 +109,29 @@ class OwnedRows:
             ConditionExpression="attribute_exists(#pk) AND attribute_not_exists(#owner)",
             ExpressionAttributeNames={"#pk": PK.name, "#owner": OWNER},
         )
-        return self._unless_anothers(delete, until)
+        return self._unless_anothers(delete, until, ignore_doubt)
 
-    def _if(self, write: Callable[..., Any], condition: str, owner: str, until: Deadline) -> bool:
+    def _if(
+        self,
+        write: Callable[..., Any],
+        condition: str,
+        owner: str,
+        until: Deadline,
+        on_doubt: OnDoubt,
+    ) -> bool:
         call = partial(
             write,
             ConditionExpression=condition,
             ExpressionAttributeNames={"#owner": OWNER},
             ExpressionAttributeValues={":owner": {"S": owner}},
         )
-        return self._unless_anothers(call, until)
+        return self._unless_anothers(call, until, on_doubt)
 
-    def _unless_anothers(self, call: Callable[..., Any], until: Deadline) -> bool:
+    def _unless_anothers(
+        self, call: Callable[..., Any], until: Deadline, on_doubt: OnDoubt
+    ) -> bool:
         try:
-            persist(call, f"write a row of {self._name}", self._backoff, until)
+            persist(call, f"write a row of {self._name}", self._backoff, until, on_doubt)
         except ServiceError as error:
             if error.code in REFUSALS:
                 msg = f"DynamoDB refused a row of this item: {error.code}"

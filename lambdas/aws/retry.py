@@ -18,6 +18,7 @@ from botocore.exceptions import (
 )
 
 from lambdas.aws.deadline import Deadline
+from lambdas.aws.responses import is_in_doubt
 from lambdas.model.errors import ServiceError
 
 Answer = TypeVar("Answer")
@@ -72,14 +73,25 @@ class Backoff:
         self.sleep(max(0.0, min(self.jitter(0, longest), until.remaining)))
 
 
-def persist(call: Callable[[], Answer], asked: str, backoff: Backoff, until: Deadline) -> Answer:
-    """Make a call again while its trouble passes and there is time; *asked* says what for."""
+def persist(
+    call: Callable[[], Answer],
+    asked: str,
+    backoff: Backoff,
+    until: Deadline,
+    on_doubt: Callable[[], object] = lambda: None,
+) -> Answer:
+    """Make a call again while its trouble passes and there is time; *asked* says what for.
+
+    Calls *on_doubt* for an attempt that ended without a response: it may still take effect.
+    """
     code, attempt, answered = OUT_OF_TIME, 0, False
     while not until.passed:
         try:
             return call()
         except (ClientError, BotoCoreError) as error:
             code, answered = code_of(error), isinstance(error, ClientError)
+            if is_in_doubt(error):
+                on_doubt()
             if not passes(error):
                 raise ServiceError(code, asked, answered=answered) from error
         backoff.pause(attempt, until)

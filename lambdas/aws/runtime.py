@@ -1,12 +1,13 @@
 """What an invocation works with, made once per container."""
 
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from time import time
 from typing import TYPE_CHECKING, Protocol, cast
 
+from lambdas.aws.call_errors import CallErrors
 from lambdas.aws.dead_letters import DeadLetters
 from lambdas.aws.deadline import Deadline
 from lambdas.aws.observability import Observability
@@ -54,8 +55,8 @@ class Observer(Protocol):
     def invoked(self, context: Invocation) -> None:
         """Hear of an invocation."""
 
-    def synced(self, tally: Tally, letters: Sequence[Letter], trouble: Collection[str], /) -> None:
-        """Hear what a batch came to."""
+    def synced(self, tally: Tally, letters: Sequence[Letter], errors: CallErrors, /) -> None:
+        """Hear what a batch came to, and which calls failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,8 @@ class Runtime:
     dead_letters: Post
     observer: Observer
     now: Callable[[], float] = time
+    # Letters about calls in doubt that the queue has not taken yet.
+    in_doubt: list[Letter] = field(default_factory=list)
 
 
 @cache
@@ -154,12 +157,12 @@ def make_runtime(
         routes=routes(model, settings.sources),
         model=settings.model,
         view=ViewTable(writer or PlainWriter(clients.dynamodb), settings.view_table),
-        dead_letters=_Mail(clients, settings.dead_letter_queue_url),
+        dead_letters=Mail(clients, settings.dead_letter_queue_url),
         observer=observer,
     )
 
 
-class _Mail:
+class Mail:
     """The queue, which is not even reached for while there are no letters."""
 
     def __init__(self, clients: Clients, queue_url: str) -> None:

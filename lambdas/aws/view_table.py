@@ -1,12 +1,15 @@
 """The AdminViewTable, written in batches. Only `owned_rows` writes to it besides."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, Self
 
+from lambdas.aws.call_errors import CallErrors
 from lambdas.aws.deadline import Deadline
+from lambdas.aws.responses import is_in_doubt
 from lambdas.aws.retry import Backoff, code_of, passes
 from lambdas.aws.together import chunks
-from lambdas.aws.writers import Call, Failure, Unprocessed, UnsendableRowError, Writer
+from lambdas.aws.writers import Call, Failure, UnsendableRowError, Writer
 from lambdas.model.errors import kind_of
 from lambdas.model.row import RowKey, key_of
 from lambdas.pipeline.fold import Write
@@ -26,10 +29,30 @@ REFUSALS = {
 class Outcome:
     """What became of writes."""
 
-    written: list[Write] = field(default_factory=list)
+    rows_put: int = 0
+    rows_deleted: int = 0
     unwritten: list[Write] = field(default_factory=list)  # in time; trying again may help
     refused: list[tuple[Write, str]] = field(default_factory=list)  # for good, with the code
-    trouble: set[str] = field(default_factory=set)  # codes of what stood in the way
+    errors: CallErrors = field(default_factory=CallErrors)
+    # Rows of calls that ended without a response, and their owners: such a call may still arrive.
+    in_doubt: dict[RowKey, str] = field(default_factory=dict)
+    unanswered: int = 0  # those calls
+
+    def __iadd__(self, other: "Outcome") -> Self:
+        """Add what became of another part."""
+        self.rows_put += other.rows_put
+        self.rows_deleted += other.rows_deleted
+        self.unwritten += other.unwritten
+        self.refused += other.refused
+        self.errors.update(other.errors)
+        self.in_doubt |= other.in_doubt
+        self.unanswered += other.unanswered
+        return self
+
+    @property
+    def written(self) -> int:
+        """Count the rows that were written."""
+        return self.rows_put + self.rows_deleted
 
 
 @dataclass(slots=True)
@@ -51,8 +74,8 @@ class ViewTable:
     def write(self, writes: Iterable[Write], *, until: Deadline) -> Outcome:
         """Apply *writes*, in any order, and tell which DynamoDB would not take, in time or at all.
 
-        Returns only when no call is under way any more: a write that landed after the next batch's
-        could undo it.
+        Returns when every call has ended. A call that ended without a response may still take
+        effect: `Outcome.in_doubt` names its rows.
         """
         outcome = Outcome()
         calls: list[Call] = list(chunks(list(writes), BATCH_LIMIT))
@@ -66,7 +89,7 @@ class ViewTable:
                 elif isinstance(result, Exception):
                     _fail(call, result, outcome, again)
                 else:
-                    _succeed(call, result, outcome, again)
+                    _succeed(call, self._unprocessed(result, outcome), outcome, again)
             calls = [*again.halves, *chunks(again.later, BATCH_LIMIT)]
             if again.later:
                 self._backoff.pause(attempt, until)
@@ -74,25 +97,36 @@ class ViewTable:
         outcome.unwritten += (write for call in calls for write in call)
         return outcome
 
+    def _unprocessed(self, response: Mapping[str, Any], outcome: Outcome) -> Sequence[Any]:
+        requests: Sequence[Any] = response["UnprocessedItems"].get(self._name, ())
+        if requests:
+            outcome.errors.add_unprocessed(response)
+        return requests
 
-def _succeed(call: Call, unprocessed: Unprocessed, outcome: Outcome, again: Again) -> None:
-    """Take note of what is written, and of what DynamoDB left."""
-    if not unprocessed:
-        outcome.written += call
-        return
+
+def _succeed(call: Call, unprocessed: Sequence[Any], outcome: Outcome, again: Again) -> None:
+    """Count what is written, and keep what DynamoDB left for later."""
     left = {_key_of(request) for request in unprocessed}
-    outcome.written += (write for write in call if write.key not in left)
-    again.later += (write for write in call if write.key in left)
+    for write in call:
+        if write.key in left:
+            again.later.append(write)
+        elif write.row is None:
+            outcome.rows_deleted += 1
+        else:
+            outcome.rows_put += 1
 
 
 def _fail(call: Call, error: Failure, outcome: Outcome, again: Again) -> None:
-    """Tell a row's fault from what passes, and that from what does not."""
+    """Classify a failed call: bad row, transient, or fatal."""
     if isinstance(error, UnsendableRowError | RecursionError):
         again.halves += _divide(call, kind_of(error), outcome)
     elif (code := code_of(error)) in REFUSALS:
         again.halves += _divide(call, code, outcome)
     else:
-        outcome.trouble.add(code)
+        outcome.errors.add(error)
+        if is_in_doubt(error):
+            outcome.unanswered += 1
+            outcome.in_doubt.update((write.key, write.owner) for write in call)
         if passes(error):
             again.later += call
         else:

@@ -62,9 +62,14 @@ class Backfill:
         return page
 
     def redo(self, note: Sequence[Any], until: Deadline) -> Counter[str]:
-        """Reconcile the items of a page that was not finished."""
+        """Reconcile the items of a page that was not finished.
+
+        Calls of the worker that died over it may still arrive, so the items are checked once more
+        when none can.
+        """
         failures = self.failures()
         counts = self.reconcile([(key, ()) for key in note], failures, until)
+        self.reconciler.report_in_doubt([Target(self.route, key) for key in note], until)
         counts["failed"] += failures.send(until)
         return counts
 
@@ -143,11 +148,12 @@ class PageOfItems:
     def do(self, until: Deadline) -> Counter[str]:
         """Write the rows, then put right what changed meanwhile; letters last."""
         outcome = self.task.view.write(self.writes, until=until)
+        self._report_in_doubt(outcome, until)
         if outcome.unwritten:
-            code = min(outcome.trouble, default="UnprocessedItems")
+            code = min(outcome.errors, default="OutOfTime")
             raise ServiceError(code, f"write rows of {self.task.view_table}")
         moved = self._moved(until)
-        counts = Counter(rows=len(outcome.written), right=self.right, changed=len(moved))
+        counts = Counter(rows=outcome.written, right=self.right, changed=len(moved))
         counts += self.task.reconcile(moved, self.failures, until)
         self._refuse(outcome)
         counts["failed"] += self.failures.send(until)
@@ -164,6 +170,19 @@ class PageOfItems:
             for key, owner, item in zip(keys, owners, self.items, strict=True)
             if not same(item, items.get(owner))
         ]
+
+    def _report_in_doubt(self, outcome: Outcome, until: Deadline) -> None:
+        """Let the items be checked whose rows a call without a response may still write."""
+        rows: dict[int, list[RowKey]] = {}
+        for write in self.writes:
+            if write.key in outcome.in_doubt:
+                rows.setdefault(write.first, []).append(write.key)
+        if rows:
+            targets = [
+                Target(self.task.route, self._key(self.items[place]), frozenset(keys))
+                for place, keys in rows.items()
+            ]
+            self.task.reconciler.report_in_doubt(targets, until)
 
     def _refuse(self, outcome: Outcome) -> None:
         """Set aside the items whose rows DynamoDB itself would not take."""

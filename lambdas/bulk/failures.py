@@ -8,7 +8,7 @@ from lambdas.aws.deadline import Deadline
 from lambdas.aws.runtime import Post
 from lambdas.model.errors import AdminViewError, RecordError, RepairError, ServiceError
 from lambdas.model.row import RowKey
-from lambdas.pipeline.letter import Letter, letters
+from lambdas.pipeline.letter import Letter, dead_letter
 from lambdas.repair.target import Target
 
 
@@ -19,7 +19,7 @@ class Failures:
     post: Post
     model: str
     now: Callable[[], float]
-    _letters: list[list[Letter]] = field(default_factory=list)  # by item; threads add to it
+    _letters: list[Letter] = field(default_factory=list)  # one per item; threads add to it
 
     @contextmanager
     def of(self, target: Target) -> Iterator[None]:
@@ -42,12 +42,11 @@ class Failures:
             "stream": None,
             "model": self.model,
         }
-        self._letters.append(list(letters(0, identity, error, sorted(rows))))
+        self._letters.append(dead_letter(0, identity, error, sorted(rows)))
 
     def send(self, until: Deadline) -> int:
         """Send the letters, and count the items that failed; raise if the queue refuses one."""
-        due = [letter for one in self._letters for letter in one]
-        unsent, trouble = self.post.send(due, until=until)
+        unsent, trouble = self.post.send(self._letters, until=until)
         if unsent:
             raise ServiceError(min(trouble, default="Unsent"), "send letters of items that fail")
         return len(self._letters)

@@ -196,6 +196,7 @@ class Bulk:
             sources=SourceTables(self._dynamodb, self.backoff),
             rows=OwnedRows(self._dynamodb, self.settings.view_table, self.backoff),
             model=self.model,
+            post=self.post,
             now=self.now,
         )
 

@@ -66,14 +66,30 @@ class Sweep:
         return PageOfRows(self, suspects, len(unjudged))
 
     def redo(self, note: Sequence[Any], until: Deadline) -> Counter[str]:
-        """Reconcile the items of a page that was not finished."""
+        """Reconcile the items of a page that was not finished.
+
+        Calls of the worker that died over it may still arrive, so the items are checked once more
+        when none can.
+        """
+        counts = self.reconcile(note, until)
+        by_source: dict[str, list[Target]] = {}
+        for owner, rows in note:
+            keys = [(pk, sk) for pk, sk in rows]
+            if target := target_by_owner(self.routes.values(), owner, keys):
+                by_source.setdefault(target.route.source.name, []).append(target)
+        for targets in by_source.values():
+            self.reconciler.report_in_doubt(targets, until)
+        return counts
+
+    def reconcile(self, suspects: Sequence[Any], until: Deadline) -> Counter[str]:
+        """Reconcile the items that rows name."""
         failures = Failures(self.post, self.reconciler.model, self.now)
 
         def reconcile(suspect: Any) -> Counter[str]:
             owner, rows = suspect
             return self._reconcile(owner, [(pk, sk) for pk, sk in rows], failures, until)
 
-        counts = sum(together(reconcile, note), Counter[str]())
+        counts = sum(together(reconcile, suspects), Counter[str]())
         counts["failed"] += failures.send(until)
         return counts
 
@@ -130,4 +146,4 @@ class PageOfRows:
 
     def do(self, until: Deadline) -> Counter[str]:
         """Reconcile the items."""
-        return self.task.redo(self.suspects, until) + Counter(unjudged=self.unjudged)
+        return self.task.reconcile(self.suspects, until) + Counter(unjudged=self.unjudged)

@@ -12,6 +12,12 @@ RETENTION_SECONDS: Final = 24 * 60 * 60  # of a DynamoDB stream, set by AWS
 # not again before it has caught up with the last try.
 FIRST_TRY_SECONDS: Final = 30
 NEXT_TRY_SECONDS: Final = 360
+# A call that ended without a response may still arrive: AWS accepts a signed request for five
+# minutes. A minute more, because clocks differ.
+IN_DOUBT_SECONDS: Final = 360
+REPLAY_SECONDS: Final = 300  # the timeout of the replay function
+# A letter that a replay took stays hidden until the replay has ended and no call of it can arrive.
+HIDDEN_SECONDS: Final = REPLAY_SECONDS + IN_DOUBT_SECONDS
 FOREVER: Final = -1  # Lambda's word for "no limit"
 
 

@@ -6,6 +6,7 @@ AdminViewError
 │   └── BeingBuiltError        or rightly, but before all the rows of its answer are there
 ├── SettingsError              the function was deployed or started with wrong settings
 ├── ServiceError               AWS would not do what was asked, and went on refusing
+├── UnansweredCallError        a write ended without a response, and may still take effect
 ├── BulkError                  work on a whole table cannot go on now
 │   ├── SegmentTakenError      somebody else works on this segment
 │   └── TooManyFailuresError   more items failed than were to be tolerated
@@ -18,6 +19,7 @@ AdminViewError
     ├── MissingAttributeError  a view asked for an attribute that the item does not have
     ├── ViewError              a view raised something of its own
     ├── RowError               a view made a row that DynamoDB would refuse
+    │   └── TooManyRowsError   or more rows, or larger ones, than one item may have
     ├── MigrationError         a migration asked for what cannot be set, or cannot be guarded
     ├── OwnershipError         two source items claim one row
     └── RefusedRowError        DynamoDB itself refused a row
@@ -71,6 +73,13 @@ class ServiceError(AdminViewError):
         super().__init__(f"{asked}: {'AWS answered' if answered else 'no answer of AWS:'} {code}")
         self.code = code
         self.answered = answered
+
+
+class UnansweredCallError(AdminViewError):
+    """A write ended without a response. It may still arrive, and overwrite a newer row."""
+
+    def __init__(self) -> None:
+        super().__init__("a write ended without a response and may still arrive: check these items")
 
 
 class BulkError(AdminViewError):
@@ -139,6 +148,10 @@ class ViewError(RecordError):
 
 class RowError(RecordError):
     """A view made a row that DynamoDB would refuse."""
+
+
+class TooManyRowsError(RowError):
+    """A view made more rows of one item, or larger ones, than it may."""
 
 
 class MigrationError(RecordError):

@@ -3,17 +3,25 @@
 A letter is plain ASCII: SQS refuses some characters, and a key may hold any.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from json import dumps
 from typing import Any
 
-from lambdas.model.errors import AdminViewError, UnreadableRecordError, kind_of
+from lambdas.model.delivery import IN_DOUBT_SECONDS, NEXT_TRY_SECONDS
+from lambdas.model.errors import (
+    AdminViewError,
+    UnansweredCallError,
+    UnreadableRecordError,
+    kind_of,
+)
 from lambdas.model.row import RowKey
 from lambdas.pipeline.decode import Change, StreamRecord, sequence_of, table_of
 
 KIND = "adminview.letter/1"
+IN_DOUBT = "adminview.in-doubt/1"
 BODY_LIMIT = 200 * 1024  # bytes of row keys per letter: SQS took 256 KiB for a message for years
+ITEMS_LIMIT = 25  # items per in-doubt letter: as many as a call can have rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,30 +34,81 @@ class Letter:
     error: str
     reason: str
     body: str
+    delay_seconds: int | None = None  # None: as long as the queue delays every message
 
 
-def letters(
+@dataclass(frozen=True, slots=True)
+class TouchedItem:
+    """A source item, and the keys of rows that a call in doubt may write or delete."""
+
+    key: Mapping[str, Any]
+    owner: str
+    rows: Sequence[RowKey]
+
+
+def dead_letter(
     position: int, identity: Mapping[str, Any], error: AdminViewError, rows: Sequence[RowKey]
-) -> Iterator[Letter]:
-    """Write down why a record was set aside, and the rows that a repair must look at.
+) -> Letter:
+    """Write down why a record was set aside, and the rows that a replay must check.
 
-    Row keys too many for one message make several letters: each repairs what it names.
+    If the row keys do not fit one message, the letter names none and waits until the owner index
+    can list the rows.
     """
-    reason = reason_of(error)
-    facts = {
-        "kind": KIND,
-        **identity,
-        "error": {"kind": kind_of(error), "reason": reason},
-    }
-    for share in _shares(rows):
-        yield Letter(
-            position=position,
-            source=identity["source"],
-            sequence=identity["sequence"],
-            error=kind_of(error),
-            reason=reason,
-            body=dumps(facts | {"rows": share}),
-        )
+    keys = _fitting(rows)
+    return _letter(
+        position,
+        {"kind": KIND, **identity},
+        error,
+        {"rows": keys} if keys is not None else {"rows": [], "find_rows": "by owner"},
+        None if keys is not None else NEXT_TRY_SECONDS,
+    )
+
+
+def in_doubt_letters(
+    position: int, identity: Mapping[str, Any], items: Iterable[TouchedItem]
+) -> Iterator[Letter]:
+    """Write letters about calls that ended without a response, to be replayed when none can arrive.
+
+    *identity* names the source, the table, the model and the time.
+    """
+    entries: list[dict[str, Any]] = []
+    size = 0
+    for item in items:
+        entry = {"key": item.key, "owner": item.owner, "rows": _fitting(item.rows) or []}
+        entry_size = len(dumps(entry))
+        if entries and (len(entries) == ITEMS_LIMIT or size + entry_size > BODY_LIMIT):
+            yield _in_doubt(position, identity, entries)
+            entries, size = [], 0
+        entries.append(entry)
+        size += entry_size
+    if entries:
+        yield _in_doubt(position, identity, entries)
+
+
+def _in_doubt(
+    position: int, identity: Mapping[str, Any], entries: Sequence[Mapping[str, Any]]
+) -> Letter:
+    facts = {"kind": IN_DOUBT, "sequence": None, **identity}
+    return _letter(position, facts, UnansweredCallError(), {"items": entries}, IN_DOUBT_SECONDS)
+
+
+def _letter(
+    position: int,
+    facts: Mapping[str, Any],
+    error: AdminViewError,
+    about: Mapping[str, Any],
+    delay_seconds: int | None,
+) -> Letter:
+    kind, reason = kind_of(error), reason_of(error)
+    return Letter(
+        position=position,
+        source=facts["source"],
+        sequence=facts["sequence"],
+        error=kind,
+        reason=reason,
+        body=dumps({**facts, "error": {"kind": kind, "reason": reason}, **about}),
+        delay_seconds=delay_seconds,
+    )
 
 
 def reason_of(error: AdminViewError) -> str:
@@ -94,15 +153,11 @@ def _identity_of_unreadable(record: StreamRecord) -> dict[str, Any]:
     }
 
 
-def _shares(rows: Sequence[RowKey]) -> Iterator[list[RowKey]]:
-    """Cut row keys into shares that each fit a message; no rows are one empty share."""
-    share: list[RowKey] = []
+def _fitting(rows: Sequence[RowKey]) -> Sequence[RowKey] | None:
+    """Return *rows* if they fit one message."""
     size = 0
     for row in rows:
-        row_size = len(dumps(row)) + 2
-        if share and size + row_size > BODY_LIMIT:
-            yield share
-            share, size = [], 0
-        share.append(row)
-        size += row_size
-    yield share
+        size += len(dumps(row)) + 2
+        if size > BODY_LIMIT:
+            return None
+    return rows

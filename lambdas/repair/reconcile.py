@@ -3,14 +3,19 @@
 Why it is right: when the second read of the item agrees with the first, the view was written from
 the state the source still has. Changes made later arrive later, in order; earlier ones that are
 still in the stream end, in order, in this same state. So it needs no versions and no tombstones.
+
+A write that ended without a response may still arrive after all that. The reconciler sends an
+in-doubt dead letter for it, which is replayed when it can no longer arrive.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from time import time
 
 from lambdas.aws.deadline import Deadline
 from lambdas.aws.owned_rows import OwnedRows
+from lambdas.aws.runtime import LONGEST_CALL, Post
 from lambdas.aws.source_tables import SourceTables
 from lambdas.model.errors import (
     MovingItemError,
@@ -18,14 +23,17 @@ from lambdas.model.errors import (
     RecordError,
     RefusedRowError,
     RepairError,
+    ServiceError,
 )
 from lambdas.model.item import Image
 from lambdas.model.row import OWNER, Attributes, RowKey
+from lambdas.pipeline.letter import TouchedItem, in_doubt_letters
 from lambdas.repair.compare import same, same_row
 from lambdas.repair.target import Target
 from lambdas.repair.wanted import wanted
 
 ROUNDS = 10  # while the item moves; a hotter one is tried again later
+LETTER_SECONDS = 2 * LONGEST_CALL  # to send in-doubt letters in
 CLAIMED_TWICE = (
     "a row of this item belongs to another item; "
     "its PK and SK must name the one item it is derived from"
@@ -98,34 +106,60 @@ class Reconciler:
     sources: SourceTables
     rows: OwnedRows
     model: str
+    post: Post
     now: Callable[[], float] = time
 
     def plan(self, target: Target, *, until: Deadline) -> Plan:
         """Work out what a reconcile would do, and do nothing."""
-        return self._plan(target, self._read(target, until), target.rows, until)
+        item = self._read(target, until)
+        return self._plan(target, item, target.rows, until, owners_only=False)
 
     def reconcile(self, target: Target, *, until: Deadline) -> Reconciled:
         """Make an item's rows what its source says now.
 
         Raises a RecordError if its views cannot derive them, a MovingItemError if it changes
-        faster than they can be written, and a ServiceError if AWS goes on refusing.
+        faster than they can be written, and a ServiceError if AWS goes on refusing, or if a write
+        may still arrive and the queue did not take the letter that says so.
         """
         touched = set(target.rows)
+        in_doubt: set[RowKey] = set()
         try:
-            return self._repeat(target, touched, until)
+            return self._repeat(target, touched, in_doubt, until)
         except (RecordError, RepairError) as error:
             # A letter about it must name them: the owner index may not know them when it is read.
             error.touched = frozenset(touched)
             raise
+        finally:
+            if in_doubt:
+                self.report_in_doubt([replace(target, rows=frozenset(in_doubt))], until)
 
-    def _repeat(self, target: Target, touched: set[RowKey], until: Deadline) -> Reconciled:
+    def report_in_doubt(self, targets: Sequence[Target], until: Deadline) -> None:
+        """Send in-doubt letters about items of one source; raise a ServiceError if that fails."""
+        route = targets[0].route
+        identity = {
+            "source": route.source.name,
+            "table": route.table,
+            "at": self.now(),
+            "model": self.model,
+        }
+        items = [TouchedItem(one.key, one.owner, sorted(one.rows)) for one in targets]
+        letters = [*in_doubt_letters(0, identity, items)]
+        # The writes used up their time. Whoever set it has kept some for letters.
+        later = Deadline.after(LETTER_SECONDS, until.clock)
+        unsent, codes = self.post.send(letters, until=later)
+        if unsent:
+            raise ServiceError(min(codes, default="Unsent"), "send in-doubt letters")
+
+    def _repeat(
+        self, target: Target, touched: set[RowKey], in_doubt: set[RowKey], until: Deadline
+    ) -> Reconciled:
         """Write an item's rows until it did not change meanwhile; *touched* grows by them."""
         done = Reconciled()
         item = self._read(target, until)
         for _ in range(ROUNDS):
-            plan = self._plan(target, item, touched, until)
+            plan = self._plan(target, item, touched, until, owners_only=True)
             touched.update(plan.wanted)  # the owner index may not know yet what this round writes
-            done += self._apply(plan, until)
+            done += self._apply(plan, in_doubt, until)
             again = self._read(target, until)
             if same(item, again):
                 return done
@@ -137,27 +171,38 @@ class Reconciler:
         return self.sources.read(target.route.table, dict(target.key), until=until)
 
     def _plan(
-        self, target: Target, item: Image | None, touched: Iterable[RowKey], until: Deadline
+        self,
+        target: Target,
+        item: Image | None,
+        touched: Iterable[RowKey],
+        until: Deadline,
+        *,
+        owners_only: bool,
     ) -> Plan:
+        """Compare an item's rows; with *owners_only*, read little of those that are to go."""
         # As DynamoDB itself spells the key, if there is an item to tell.
         owner = target.route.source.owner(item) if item else target.owner
         rows = wanted(target.route, owner, item, self.now(), self.model)
-        known = {*self.rows.find(owner, until=until), *touched, *rows}
-        return Plan(item, self.rows.read(known, until=until), rows, owner)
+        others = {*self.rows.find(owner, until=until), *touched} - rows.keys()
+        found = self.rows.read(rows.keys(), until=until)
+        found |= self.rows.read(others, until=until, owners_only=owners_only)
+        return Plan(item, found, rows, owner)
 
-    def _apply(self, plan: Plan, until: Deadline) -> Reconciled:
+    def _apply(self, plan: Plan, in_doubt: set[RowKey], until: Deadline) -> Reconciled:
         """Write what a plan says. A row that cannot be written keeps no other from it."""
         problems: list[RecordError] = []
         put = deleted = 0
-        for row in plan.puts.values():
+        for key, row in plan.puts.items():
+            doubt = partial(in_doubt.add, key)
             try:
-                if not self.rows.put(plan.owner, row, until=until):
+                if not self.rows.put(plan.owner, row, until=until, on_doubt=doubt):
                     problems.append(OwnershipError(CLAIMED_TWICE))
                 put += 1
             except RefusedRowError as error:
                 problems.append(error)
         for key in sorted(plan.deletes):
-            deleted += self.rows.delete(plan.owner, key, until=until)
+            doubt = partial(in_doubt.add, key)
+            deleted += self.rows.delete(plan.owner, key, until=until, on_doubt=doubt)
         for problem in problems:
             raise problem
         return Reconciled(put, deleted)

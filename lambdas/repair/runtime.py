@@ -10,7 +10,7 @@ from lambdas.aws.dead_letters import DeadLetters
 from lambdas.aws.deadline import Deadline
 from lambdas.aws.mailbox import WAIT_SECONDS, Mailbox
 from lambdas.aws.owned_rows import OwnedRows
-from lambdas.aws.runtime import Clients, read_settings
+from lambdas.aws.runtime import Clients, Mail, Post, read_settings
 from lambdas.aws.settings import Settings
 from lambdas.aws.source_tables import SourceTables
 from lambdas.aws.streams import Streams
@@ -62,12 +62,13 @@ def make_replayer(
     )
 
 
-def make_reconciler(settings: Settings, clients: Clients) -> Reconciler:
-    """Connect the sources to their rows."""
+def make_reconciler(settings: Settings, clients: Clients, post: Post | None = None) -> Reconciler:
+    """Connect the sources to their rows; in-doubt letters go to *post*, or else to the queue."""
     return Reconciler(
         sources=SourceTables(clients.dynamodb),
         rows=OwnedRows(clients.dynamodb, settings.view_table),
         model=settings.model,
+        post=post or Mail(clients, settings.dead_letter_queue_url),
     )
 
 

@@ -25,7 +25,7 @@ from lambdas.model.errors import RecordError
 from lambdas.model.item import encode
 from lambdas.model.row import VIEW_TABLE, Attributes, RowKey, key_image, key_of
 from lambdas.pipeline.decode import Route, routes
-from lambdas.pipeline.letter import letters
+from lambdas.pipeline.letter import dead_letter
 from lambdas.repair.wanted import wanted
 from lambdas.serving.health import UNREADABLE
 from tests.e2e.closed import Closed
@@ -137,7 +137,7 @@ class Lab:
             "stream": self.closed.stream_of(source),
             "model": registry().fingerprint,
         }
-        return next(letters(0, identity, RecordError("planted"), ())).body
+        return dead_letter(0, identity, RecordError("planted"), ()).body
 
     def letter_of_lambda(self, source: str) -> str:
         """Write Lambda's letter about the newest record of a stream."""

@@ -23,7 +23,6 @@ from cli.local_cloud import LocalCloud
 from cli.tables import create, view_table
 from lambdas.aws.deadline import Deadline
 from lambdas.aws.owned_rows import OwnedRows
-from lambdas.aws.source_tables import SourceTables
 from lambdas.aws.wire import for_boto3
 from lambdas.model import Registry
 from lambdas.model.item import encode
@@ -31,7 +30,7 @@ from lambdas.model.row import VIEW_TABLE, Attributes, key_image, provenance
 from lambdas.model.write_units import Units, write_units
 from lambdas.pipeline.decode import routes
 from lambdas.pipeline.derive import derive
-from lambdas.repair.reconcile import Reconciler
+from lambdas.repair.runtime import make_reconciler
 from lambdas.repair.target import Target
 from tests import shop
 from tests.meter import Meter, let_it_be_heard
@@ -162,7 +161,7 @@ def rebuild(cloud: LocalCloud, new: Registry, meter: Meter) -> Units:
     rows = OwnedRows(dynamodb, VIEW_TABLE)
     (route,) = routes(new, cloud.settings.sources).values()
     targets = [Target(route, {"id": encode(f"p{number}")}) for number in range(ITEMS)]
-    reconciler = Reconciler(SourceTables(dynamodb), rows, new.fingerprint)
+    reconciler = make_reconciler(replace(cloud.settings, model=new.fingerprint), cloud.clients)
     until = Deadline.after(300)
     for target in targets:
         for row in reconciler.plan(target, until=until).puts.values():

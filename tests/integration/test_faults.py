@@ -57,7 +57,7 @@ def unprocessed(client: Any, items: Any) -> Any:
     """Take the first request alone."""
     first, *rest = items[TABLE]
     client.batch_write_item(RequestItems={TABLE: [first]})
-    return {"UnprocessedItems": {TABLE: rest}} if rest else {}
+    return {"UnprocessedItems": {TABLE: rest} if rest else {}}
 
 
 def throttled(_: Any, __: Any) -> Any:

@@ -61,9 +61,9 @@ def test_both_ways_leave_the_same_table(cloud: LocalCloud, engine: Engine) -> No
     tables = []
     for writer in (PlainWriter(cloud.clients.dynamodb), writer_to(engine)):
         every = [a_put(n, older={"S": "x"}) for n in range(60)]
-        assert len(write(writer, every).written) == 60
+        assert write(writer, every).written == 60
         outcome = write(writer, writes())
-        assert (len(outcome.written), outcome.trouble) == (60, set())
+        assert (outcome.written, {*outcome.errors}) == (60, set())
         tables.append({key_of(row): unordered({"M": row}) for row in cloud.rows()})
         write(writer, [a_write(("P", f"{n}"), None, n) for n in range(60)])
         assert cloud.rows() == []
@@ -82,7 +82,7 @@ def test_a_row_that_the_engine_refuses_is_refused_alone_both_ways(
         assert [(one.key, code) for one, code in outcome.refused] == [
             (("P", "7"), "ValidationException")
         ]
-        assert len(outcome.written) == 29
+        assert outcome.written == 29
 
 
 def found_by(reader: Reader) -> Any:

@@ -150,9 +150,7 @@ def test_what_is_slow_to_be_noted_leaves_no_time_to_write_in() -> None:
             made.now += WORK_SECONDS + 1
 
     made.db.on(before=slow)
-    with pytest.raises(
-        ServiceError, match="write rows of AdminViewTable: AWS answered UnprocessedItems"
-    ):
+    with pytest.raises(ServiceError, match="write rows of AdminViewTable: AWS answered OutOfTime"):
         made.work()
     assert made.db.written(TABLE) == []
     assert made.records()[0].noted

@@ -232,7 +232,7 @@ def unprocessed_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def forget(*given: Any) -> Any:
         result = send(*given)
-        return [] if isinstance(result, list) else result
+        return {"UnprocessedItems": {}} if isinstance(result, dict) else result
 
     monkeypatch.setattr(PlainWriter, "_send", forget)
 

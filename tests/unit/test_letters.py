@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lambdas.model.errors import MovingItemError, UnknownLetterError, ViewError
-from lambdas.pipeline.letter import identify, letters
+from lambdas.pipeline.letter import dead_letter, identify
 from lambdas.repair.replay.letters import BatchLetter, RecordLetter, open_letter, tried_again
 from tests.events import AT, STREAM, record
 from tests.replay_lab import batch_facts, errand, facts, lambdas_own, ours, things
@@ -41,7 +41,7 @@ def test_our_letter_names_its_item_the_rows_and_the_error() -> None:
 def test_what_the_sync_writes_can_be_read() -> None:
     unreadable = record(things, None, {"id": "a", "parts": []})
     identity = identify(unreadable, None, "model-1")
-    (written,) = letters(0, identity, ViewError(LookupError()), [("PK", "SK")])
+    written = dead_letter(0, identity, ViewError(LookupError()), [("PK", "SK")])
     letter = opened(written.body)
     assert (letter.source, letter.at) == (None, None)
     assert (letter.table, letter.key) == ("Things", {"id": {"S": "a"}})
@@ -49,7 +49,7 @@ def test_what_the_sync_writes_can_be_read() -> None:
 
 
 def test_a_letter_about_a_record_that_names_no_item_is_not_understood() -> None:
-    (written,) = letters(0, identify({}, None, "model-1"), ViewError(LookupError()), ())
+    written = dead_letter(0, identify({}, None, "model-1"), ViewError(LookupError()), ())
     with pytest.raises(UnknownLetterError):
         open_letter(written.body)
 

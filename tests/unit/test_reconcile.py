@@ -1,5 +1,6 @@
 """Reconcile makes an item's rows what its source says, whatever is between them."""
 
+import json
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from math import inf
@@ -7,8 +8,10 @@ from typing import Any, cast
 
 import pytest
 
+from lambdas.aws.dead_letters import DeadLetters
 from lambdas.aws.deadline import Deadline
 from lambdas.model import Item, Row, Source, number, view
+from lambdas.model.delivery import IN_DOUBT_SECONDS
 from lambdas.model.errors import (
     MovingItemError,
     OwnershipError,
@@ -21,6 +24,7 @@ from lambdas.pipeline.decode import Route
 from lambdas.repair.reconcile import ROUNDS, Reconciler
 from lambdas.repair.target import Target
 from tests.events import image
+from tests.fakes import NO_WAIT, FakeQueue, refusal
 
 things = Source("Things", partition_key="id")
 SOON = Deadline(inf)  # a slow machine is no failure
@@ -61,17 +65,24 @@ class FakeRows:
     rows: dict[RowKey, Any] = field(default_factory=dict)
     indexed: Callable[[RowKey], bool] = lambda _: True
     refused: Collection[str] = ()
+    unanswered: Collection[str] = ()  # sort keys of rows whose first call gets no response
     calls: list[str] = field(default_factory=list)
+    read_whole: set[RowKey] = field(default_factory=set)
 
     def find(self, owner: str, *, until: Deadline) -> set[RowKey]:  # noqa: ARG002 - the real one's
         return {k for k, row in self.rows.items() if row[OWNER]["S"] == owner and self.indexed(k)}
 
-    def read(self, keys: Collection[RowKey], *, until: Deadline) -> dict[RowKey, Any]:  # noqa: ARG002
+    def read(
+        self, keys: Collection[RowKey], *, owners_only: bool = False, **_: Any
+    ) -> dict[RowKey, Any]:
+        self.read_whole |= set() if owners_only else {*keys}
         return {key: self.rows[key] for key in keys if key in self.rows}
 
-    def put(self, owner: str, row: Any, *, until: Deadline) -> bool:  # noqa: ARG002
+    def put(self, owner: str, row: Any, *, on_doubt: Callable[[], object], **_: Any) -> bool:
         key = row["PK"]["S"], row["SK"]["S"]
         self.calls.append(f"put {key[1]}")
+        if key[1] in self.unanswered:
+            on_doubt()
         if key[1] in self.refused:
             raise RefusedRowError("refused")
         if self.rows.get(key, row)[OWNER]["S"] != owner:
@@ -79,8 +90,10 @@ class FakeRows:
         self.rows[key] = row
         return True
 
-    def delete(self, owner: str, key: RowKey, *, until: Deadline) -> bool:  # noqa: ARG002
+    def delete(self, owner: str, key: RowKey, *, on_doubt: Callable[[], object], **_: Any) -> bool:
         self.calls.append(f"delete {key[1]}")
+        if key[1] in self.unanswered:
+            on_doubt()
         mine = key in self.rows and self.rows[key][OWNER]["S"] == owner
         if mine:
             del self.rows[key]
@@ -96,11 +109,16 @@ class Lab:
 
     sources: FakeSources = field(default_factory=FakeSources)
     rows: FakeRows = field(default_factory=FakeRows)
+    queue: FakeQueue = field(default_factory=FakeQueue)
+
+    @property
+    def post(self) -> DeadLetters:
+        return DeadLetters(cast("Any", self.queue), "queue", NO_WAIT)
 
     @property
     def reconciler(self) -> Reconciler:
         sources, rows = cast("Any", self.sources), cast("Any", self.rows)
-        return Reconciler(sources, rows, "model-1", lambda: 1_790_000_000.0)
+        return Reconciler(sources, rows, "model-1", self.post, lambda: 1_790_000_000.0)
 
     def item(self, **given: str) -> None:
         self.sources.items["a"] = {"id": "a", "parts": given}
@@ -268,7 +286,47 @@ def test_rows_name_the_item_as_its_source_spells_its_key() -> None:
             return {"n": {"N": "100"}}
 
     rows = FakeRows()
-    reconciler = Reconciler(cast("Any", Spelling()), cast("Any", rows), "model-1")
+    reconciler = Reconciler(cast("Any", Spelling()), cast("Any", rows), "model-1", Lab().post)
     target = Target(Route("numbers", numbers, (one,)), {"n": {"N": "1E+2"}})
     reconciler.reconcile(target, until=SOON)
     assert [row[OWNER]["S"] for row in rows.rows.values()] == ["Numbers/100"]
+
+
+def test_a_write_that_may_still_arrive_is_reported_and_checked_when_it_no_longer_can(
+    lab: Lab,
+) -> None:
+    lab.item(A="1", B="2")
+    lab.row("C", "old")
+    lab.rows.unanswered = {"A", "C"}
+    done = lab.reconcile()
+    assert (done.put, done.deleted) == (2, 1)
+    (body,) = lab.queue.bodies
+    (item,) = json.loads(body)["items"]
+    assert (item["owner"], item["key"]) == ("Things/a", {"id": {"S": "a"}})
+    assert item["rows"] == [["THING#a", "A"], ["THING#a", "C"]]
+    assert lab.queue.delays == [IN_DOUBT_SECONDS]
+
+
+def test_what_fails_after_an_unanswered_write_reports_that_too(lab: Lab) -> None:
+    lab.item(A="1", B="2")
+    lab.rows.unanswered, lab.rows.refused = {"A"}, {"B"}
+    with pytest.raises(RefusedRowError):
+        lab.reconcile()
+    assert len(lab.queue.bodies) == 1
+
+
+def test_a_reconcile_is_not_done_before_the_queue_has_taken_its_in_doubt_letter(lab: Lab) -> None:
+    lab.item(A="1")
+    lab.rows.unanswered = {"A"}
+    lab.queue.failures = [refusal("AccessDenied", "SendMessageBatch")]
+    with pytest.raises(ServiceError, match="send in-doubt letters: AWS answered AccessDenied"):
+        lab.reconcile()
+
+
+def test_of_rows_that_are_to_go_only_keys_and_owners_are_read(lab: Lab) -> None:
+    """An item may have left many, and large ones."""
+    lab.item(A="1")
+    for n in range(5):
+        lab.row(f"X{n}", "old")
+    lab.reconcile()
+    assert lab.rows.read_whole == {("THING#a", "A")}

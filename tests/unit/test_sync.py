@@ -87,7 +87,7 @@ def test_a_table_that_cannot_be_written_to_keeps_the_whole_batch_in_the_stream()
     heard = Heard()
     dynamodb = FakeDynamoDB([refusal("AccessDeniedException")])
     assert run(inserts(3), dynamodb=dynamodb, observer=heard) == at(0)
-    assert heard.trouble == {"AccessDeniedException"}
+    assert heard.errors == {"AccessDeniedException"}
 
 
 def test_a_handler_out_of_time_writes_nothing_and_reports_the_first_record() -> None:
@@ -134,7 +134,7 @@ def test_letters_behind_the_checkpoint_wait_for_their_record_to_come_again() -> 
 def test_a_record_whose_letter_the_queue_refuses_is_reported() -> None:
     queue, heard = FakeQueue([refusal("AccessDenied")]), Heard()
     assert run(inserts(5, poison=(2, 4)), queue=queue, observer=heard) == at(2)
-    assert heard.trouble == {"dead-letter queue: AccessDenied"}
+    assert heard.errors == {"dead-letter queue: AccessDenied"}
     (tally,) = heard.tallies
     assert (tally.set_aside, tally.returned, tally.letters) == (0, 3, 0)
 

@@ -6,10 +6,15 @@ from dataclasses import dataclass, field
 from lambdas.aws.deadline import Deadline
 from lambdas.model.errors import AdminViewError
 from lambdas.pipeline.letter import Letter as Mail
-from lambdas.pipeline.letter import identify, letters
+from lambdas.pipeline.letter import dead_letter, identify
 from lambdas.repair.reconcile import Reconciled
 from lambdas.repair.replay.errands import Broken, Errand, Errands
-from lambdas.repair.replay.letters import BatchLetter, tried_again
+from lambdas.repair.replay.letters import (
+    BatchLetter,
+    InDoubtLetter,
+    RecordLetter,
+    tried_again,
+)
 from lambdas.repair.target import Target
 
 
@@ -66,20 +71,22 @@ class Case:
     ) -> None:
         """Write what is to stay in the queue instead of this letter.
 
-        Of Lambda's letters that is what still fails, item by item: the stream will forget them.
+        A letter about several items is replaced by one for each that still fails: the stream
+        forgets Lambda's records, and one bad item must not keep the others in the queue.
         """
         letter = self.errand.letter
-        if isinstance(letter, BatchLetter) and (self.targets or self.broken):
+        if not isinstance(letter, RecordLetter) and (self.targets or self.broken):
             self.mail = [*self._item_letters(letter, outcomes, model)]
         else:
             body = tried_again(letter, problem, now)
             self.mail = [Mail(0, self.errand.source, None, letter.error, letter.reason, body)]
 
     def _item_letters(
-        self, letter: BatchLetter, outcomes: Iterable[Outcome], model: str
+        self, letter: BatchLetter | InDoubtLetter, outcomes: Iterable[Outcome], model: str
     ) -> Iterator[Mail]:
         for broken in self.broken:
-            yield from letters(0, identify(broken.record, None, model), broken.error, ())
+            yield dead_letter(0, identify(broken.record, None, model), broken.error, ())
+        stream = letter.stretch.stream_arn if isinstance(letter, BatchLetter) else None
         for target, problem in ((one.target, one.problem) for one in outcomes):
             if problem:
                 identity = {
@@ -90,7 +97,7 @@ class Case:
                     "event": None,
                     "sequence": None,
                     "at": letter.at,
-                    "stream": letter.stretch.stream_arn,
+                    "stream": stream,
                     "model": model,
                 }
-                yield from letters(0, identity, problem, sorted(target.rows))
+                yield dead_letter(0, identity, problem, sorted(target.rows))

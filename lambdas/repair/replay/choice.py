@@ -38,7 +38,6 @@ class Choice:
 
 def _names(errand: Errand) -> set[str]:
     """List what an item may be called by."""
-    if errand.target is None:
-        return set()
-    values = {value for typed in errand.target.key.values() for value in typed.values()}
-    return {errand.target.owner, *values}
+    keys = [value for target in errand.targets for value in target.key.values()]
+    values = {value for typed in keys for value in typed.values()}
+    return {*(target.owner for target in errand.targets), *values}

@@ -13,12 +13,19 @@ from lambdas.model.errors import (
     UnknownLetterError,
     kind_of,
 )
-from lambdas.model.item import Image
+from lambdas.model.item import AttributeValue, Image
 from lambdas.model.row import RowKey
 from lambdas.model.size import ROW_LIMIT
 from lambdas.pipeline.decode import Route, StreamRecord, decode
 from lambdas.pipeline.derive import derive
-from lambdas.repair.replay.letters import BatchLetter, Letter, RecordLetter, open_letter
+from lambdas.repair.replay.letters import (
+    AnyLetter,
+    BatchLetter,
+    InDoubtLetter,
+    Letter,
+    RecordLetter,
+    open_letter,
+)
 from lambdas.repair.target import Target, target_by_key
 
 
@@ -27,9 +34,9 @@ class Errand:
     """A letter that was taken up and understood."""
 
     message: Message
-    letter: RecordLetter | BatchLetter
+    letter: AnyLetter
     source: str
-    target: Target | None  # that the letter itself names; of Lambda's, the stream does
+    targets: tuple[Target, ...]  # that the letter itself names; of Lambda's, the stream does
 
     @property
     def since(self) -> float:
@@ -39,8 +46,9 @@ class Errand:
     @property
     def about(self) -> str:
         """Name what it is about: letters about the same share their fate."""
-        if self.target:
-            return self.target.owner
+        if self.targets:
+            more = len(self.targets) - 1
+            return self.targets[0].owner + (f" and {more} more" if more else "")
         assert isinstance(self.letter, BatchLetter)
         return f"{self.letter.stretch.shard_id}/{self.letter.stretch.first}"
 
@@ -63,14 +71,21 @@ class Errands:
     def understand(self, message: Message) -> Errand:
         """Open a letter, or raise an UnknownLetterError that says why nothing can be done."""
         letter = open_letter(message.body)
-        target = self._target(letter) if isinstance(letter, RecordLetter) else None
-        return Errand(message, letter, self._route(letter).source.name, target)
+        route = self._route(letter)
+        match letter:
+            case RecordLetter():
+                targets: tuple[Target, ...] = (self._target(letter),)
+            case InDoubtLetter():
+                targets = tuple(_target(route, key, rows) for key, rows in letter.items)
+            case _:
+                targets = ()
+        return Errand(message, letter, route.source.name, targets)
 
     def targets(self, errand: Errand, until: Deadline) -> Iterator[Target | Broken]:
         """Find the items that a letter is about; those of Lambda's are read from the stream."""
         letter, name = errand.letter, errand.source
-        if errand.target:
-            yield errand.target
+        if errand.targets:
+            yield from errand.targets
             return
         assert isinstance(letter, BatchLetter)
         try:
@@ -94,10 +109,7 @@ class Errands:
         return route
 
     def _target(self, letter: RecordLetter) -> Target:
-        try:
-            return target_by_key(self._route(letter), letter.key, letter.rows)
-        except RecordError as error:
-            raise UnknownLetterError(str(error)) from error
+        return _target(self._route(letter), letter.key, letter.rows)
 
     def _reread(self, record: StreamRecord) -> Target | Broken:
         try:
@@ -106,6 +118,13 @@ class Errands:
             return Broken(record, error)
         rows = {*_rows(change.route, change.before), *_rows(change.route, change.after)}
         return Target(change.route, change.key, frozenset(rows))
+
+
+def _target(route: Route, key: Mapping[str, AttributeValue], rows: frozenset[RowKey]) -> Target:
+    try:
+        return target_by_key(route, key, rows)
+    except RecordError as error:
+        raise UnknownLetterError(str(error)) from error
 
 
 def _rows(route: Route, image: Image | None) -> set[RowKey]:

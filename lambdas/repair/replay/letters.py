@@ -1,11 +1,11 @@
 """Dead letters, read back: ours about one record, and Lambda's about a stretch of a shard. Pure."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from json import dumps, loads
-from typing import Any
+from typing import Any, TypeAlias
 
 from lambdas.aws.streams import Stretch
 from lambdas.model.errors import AdminViewError, UnknownLetterError, kind_of
@@ -14,7 +14,7 @@ from lambdas.model.row import RowKey
 from lambdas.model.size import PARTITION_LIMIT, SORT_LIMIT
 from lambdas.model.source import TABLE_NAME
 from lambdas.pipeline.decode import FAR_FUTURE, table_of
-from lambdas.pipeline.letter import KIND, reason_of
+from lambdas.pipeline.letter import IN_DOUBT, KIND, reason_of
 
 ATTEMPTS = "attempts"  # what Lambda's letters and ours have in common once they were tried
 BATCH = "DDBStreamBatchInfo"
@@ -53,6 +53,13 @@ class RecordLetter(Letter):
 
 
 @dataclass(frozen=True, slots=True)
+class InDoubtLetter(Letter):
+    """A call that ended without a response: the keys of its items, and the rows of each."""
+
+    items: tuple[tuple[Mapping[str, AttributeValue], frozenset[RowKey]], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class BatchLetter(Letter):
     """Records that Lambda gave up on: where they were in the stream, and when they came there."""
 
@@ -62,7 +69,10 @@ class BatchLetter(Letter):
     end: str
 
 
-def open_letter(body: str) -> RecordLetter | BatchLetter:
+AnyLetter: TypeAlias = RecordLetter | InDoubtLetter | BatchLetter
+
+
+def open_letter(body: str) -> AnyLetter:
     """Read a letter, or raise an UnknownLetterError that says what it is not.
 
     Anybody who may write to the queue can put anything there: every part is checked here, so that
@@ -74,12 +84,12 @@ def open_letter(body: str) -> RecordLetter | BatchLetter:
     except (ValueError, RecursionError) as error:
         msg = "it is not JSON"
         raise UnknownLetterError(msg) from error
-    kind = facts.get("kind") if isinstance(facts, dict) else None
-    if kind != KIND and not (isinstance(facts, dict) and BATCH in facts):
+    kind = str(facts.get("kind")) if isinstance(facts, dict) else ""
+    if kind not in READERS and not (isinstance(facts, dict) and BATCH in facts):
         msg = f"it is neither {KIND!r} nor one of Lambda's letters about a stream"
         raise UnknownLetterError(msg)
     try:
-        return _record_letter(facts) if kind == KIND else _batch_letter(facts)
+        return READERS.get(kind, _batch_letter)(facts)
     except MALFORMED as error:
         msg = f"it lacks something that such a letter has: {kind_of(error)}"
         raise UnknownLetterError(msg) from error
@@ -96,18 +106,28 @@ def tried_again(letter: Letter, error: AdminViewError, now: float) -> str:
 
 
 def _record_letter(facts: dict[str, Any]) -> RecordLetter:
+    return RecordLetter(**_common(facts), key=_key(facts["key"]), rows=_rows(facts["rows"]))
+
+
+def _in_doubt_letter(facts: dict[str, Any]) -> InDoubtLetter:
+    items = tuple((_key(one["key"]), _rows(one["rows"])) for one in facts["items"])
+    if not items:
+        msg = "it names no item"
+        raise ValueError(msg)
+    return InDoubtLetter(**_common(facts), items=items)
+
+
+def _common(facts: dict[str, Any]) -> dict[str, Any]:
     newest = facts.get(ATTEMPTS, facts)["error"]
-    return RecordLetter(
-        facts=facts,
-        source=None if facts["source"] is None else _text(facts["source"]),
-        table=_table(facts["table"]),
-        error=_text(newest["kind"]),
-        reason=_text(newest["reason"]),
-        at=None if facts["at"] is None else _time(facts["at"]),
-        attempts=_attempts(facts),
-        key={name: _value(value) for name, value in facts["key"].items()},
-        rows=frozenset(_row_key(pk, sk) for pk, sk in facts["rows"]),
-    )
+    return {
+        "facts": facts,
+        "source": None if facts["source"] is None else _text(facts["source"]),
+        "table": _table(facts["table"]),
+        "error": _text(newest["kind"]),
+        "reason": _text(newest["reason"]),
+        "at": None if facts["at"] is None else _time(facts["at"]),
+        "attempts": _attempts(facts),
+    }
 
 
 def _batch_letter(facts: dict[str, Any]) -> BatchLetter:
@@ -166,6 +186,14 @@ def _time(value: Any) -> float:
     return float(value)
 
 
+def _key(key: Any) -> dict[str, AttributeValue]:
+    return {name: _value(value) for name, value in key.items()}
+
+
+def _rows(rows: Any) -> frozenset[RowKey]:
+    return frozenset(_row_key(pk, sk) for pk, sk in rows)
+
+
 def _value(value: Any) -> AttributeValue:
     ((kind, content),) = value.items()
     return {_text(kind): _text(content)}
@@ -184,3 +212,9 @@ def _attempts(facts: Mapping[str, Any]) -> int:
         msg = "not a count"
         raise ValueError(msg)
     return count
+
+
+READERS: Mapping[str, Callable[[dict[str, Any]], AnyLetter]] = {
+    KIND: _record_letter,
+    IN_DOUBT: _in_doubt_letter,
+}

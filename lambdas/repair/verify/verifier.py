@@ -17,6 +17,7 @@ from lambdas.aws.budget import Budget
 from lambdas.aws.deadline import Deadline
 from lambdas.aws.owned_rows import OwnedRows
 from lambdas.aws.retry import Backoff
+from lambdas.aws.runtime import Clients, Mail, Post
 from lambdas.aws.scan import BulkReader, Page, owners_only
 from lambdas.aws.settings import Settings
 from lambdas.aws.source_tables import SourceTables
@@ -228,14 +229,16 @@ class Verifier:
         budget.spend(cost + 1)  # the item is read once more than by a look
 
 
-def make_verifier(
+def make_verifier(  # noqa: PLR0913 - what it works with
     registry: Registry,
     settings: Settings,
     dynamodb: "DynamoDBClient",
     budget: Budget | None = None,
     backoff: Backoff | None = None,
+    *,
+    post: Post | None = None,
 ) -> Verifier:
-    """Connect a model to the tables that *settings* name."""
+    """Connect a model to the tables that *settings* name; in-doubt letters of repairs to *post*."""
     return Verifier(
         routes={route.source.name: route for route in routes(registry, settings.sources).values()},
         view_table=settings.view_table,
@@ -244,5 +247,6 @@ def make_verifier(
             sources=SourceTables(dynamodb, backoff),
             rows=OwnedRows(dynamodb, settings.view_table, backoff),
             model=settings.model,
+            post=post or Mail(Clients(), settings.dead_letter_queue_url),
         ),
     )

@@ -1,0 +1,239 @@
+"""A call that ended without a response may still arrive: a letter has its items checked later."""
+
+import json
+from typing import Any, cast
+
+import pytest
+from botocore.exceptions import (
+    BotoCoreError,
+    ChecksumError,
+    ClientError,
+    ConnectionClosedError,
+    ConnectTimeoutError,
+    EndpointConnectionError,
+    IncompleteReadError,
+    NoCredentialsError,
+    ReadTimeoutError,
+)
+
+from cli.letters import item_of
+from lambdas.aws.dead_letters import DeadLetters
+from lambdas.aws.deadline import Deadline
+from lambdas.aws.responses import NotFromAwsError, is_in_doubt
+from lambdas.aws.view_table import ViewTable
+from lambdas.aws.writers import DirectWriter, PlainWriter
+from lambdas.model.delivery import IN_DOUBT_SECONDS
+from lambdas.model.errors import RowError
+from lambdas.pipeline.letter import IN_DOUBT, TouchedItem, in_doubt_letters
+from lambdas.repair.replay.letters import InDoubtLetter, open_letter
+from lambdas.sync import sync
+from tests.direct_lab import HASTY, client, straight
+from tests.events import record
+from tests.fakes import (
+    NO_WAIT,
+    TABLE,
+    Context,
+    FakeDynamoDB,
+    FakeQueue,
+    Heard,
+    a_put,
+    make_runtime,
+    refusal,
+)
+from tests.faulty import Faulty, answer, healthy, refuse, reset, wait
+from tests.replay_lab import Lab
+from tests.shop import registry
+
+URL = "http://127.0.0.1"
+TIMEOUT = ReadTimeoutError(endpoint_url=URL)
+users = registry().source("Users")
+DONE: dict[str, Any] = {"batchItemFailures": []}
+
+
+def inserts(count: int) -> list[dict[str, Any]]:
+    return [record(users, None, {"userId": f"u{n}", "name": "x"}, n + 1) for n in range(count)]
+
+
+def in_doubt(queue: FakeQueue) -> list[list[str]]:
+    """List the owners that each in-doubt letter names."""
+    letters = [json.loads(body) for body in queue.bodies]
+    return [
+        [item["owner"] for item in letter["items"]]
+        for letter in letters
+        if letter["kind"] == IN_DOUBT
+    ]
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (TIMEOUT, True),
+        (ConnectionClosedError(endpoint_url=URL), True),
+        (IncompleteReadError(actual_bytes=1, expected_bytes=2), True),
+        (ChecksumError(checksum_type="crc32", expected_checksum="1", actual_checksum="2"), True),
+        (NotFromAwsError(operation="PutItem", member="ConsumedCapacity"), True),
+        (refusal("504", status=504), True),
+        (refusal("502", status=502), True),
+        (ConnectTimeoutError(endpoint_url=URL), False),
+        (EndpointConnectionError(endpoint_url=URL), False),
+        (NoCredentialsError(), False),
+        (refusal("InternalServerError", status=500), False),
+        (refusal("ThrottlingException"), False),
+        (refusal("413", status=413), False),
+    ],
+)
+def test_a_call_is_in_doubt_if_it_may_have_been_sent_and_dynamodb_did_not_answer(
+    error: ClientError | BotoCoreError,
+    expected: bool,  # noqa: FBT001 - a parameter of the test
+) -> None:
+    assert is_in_doubt(error) is expected
+
+
+def test_one_letter_per_call_names_its_owners_and_waits_until_it_cannot_arrive() -> None:
+    dynamodb, queue, heard = FakeDynamoDB([TIMEOUT]), FakeQueue(), Heard()
+    runtime = make_runtime(registry(), dynamodb, queue, heard)
+    assert sync({"Records": inserts(3)}, Context(), runtime) == DONE
+    assert len(dynamodb.rows) == 3, "the call was repeated"
+    assert in_doubt(queue) == [["Users/u0", "Users/u1", "Users/u2"]]
+    assert queue.delays == [IN_DOUBT_SECONDS]
+    assert IN_DOUBT_SECONDS >= 6 * 60
+    (tally,) = heard.tallies
+    assert (tally.written, tally.set_aside, tally.in_doubt) == (3, 0, 1)
+    (letter,) = (json.loads(body) for body in queue.bodies)
+    assert [item["key"] for item in letter["items"]] == [
+        {"userId": {"S": f"u{n}"}} for n in (0, 1, 2)
+    ]
+    assert [item["rows"] for item in letter["items"]] == [
+        [[f"USER#u{n}", "PROFILE"]] for n in (0, 1, 2)
+    ]
+
+
+def test_a_call_that_times_out_again_and_again_is_one_letter() -> None:
+    queue = FakeQueue()
+    runtime = make_runtime(registry(), FakeDynamoDB([TIMEOUT] * 9), queue)
+    sync({"Records": inserts(2)}, Context(), runtime)
+    assert in_doubt(queue) == [["Users/u0", "Users/u1"]]
+
+
+def test_a_call_that_was_never_sent_or_was_answered_leaves_no_letter() -> None:
+    queue = FakeQueue()
+    faults = [ConnectTimeoutError(endpoint_url=URL), refusal("ThrottlingException")]
+    sync({"Records": inserts(2)}, Context(), make_runtime(registry(), FakeDynamoDB(faults), queue))
+    assert queue.bodies == []
+
+
+def test_what_stays_unwritten_is_in_doubt_too() -> None:
+    """Its redelivery writes the rows again, and knows nothing of the call that may arrive."""
+    queue = FakeQueue()
+    denied = refusal("AccessDeniedException")
+    runtime = make_runtime(registry(), FakeDynamoDB([TIMEOUT, denied]), queue)
+    response = sync({"Records": inserts(2)}, Context(), runtime)
+    assert response["batchItemFailures"] == [{"itemIdentifier": f"{1:021d}"}]
+    assert in_doubt(queue) == [["Users/u0", "Users/u1"]]
+
+
+def test_a_letter_that_the_queue_refuses_keeps_the_batch_and_is_sent_later() -> None:
+    queue = FakeQueue([refusal("AccessDenied", "SendMessageBatch")])
+    runtime = make_runtime(registry(), FakeDynamoDB([TIMEOUT]), queue)
+    response = sync({"Records": inserts(2)}, Context(), runtime)
+    assert response["batchItemFailures"] == [{"itemIdentifier": f"{1:021d}"}]
+    assert queue.bodies == []
+    other = [record(users, None, {"userId": "other", "name": "x"}, 7)]
+    assert sync({"Records": other}, Context(), runtime) == DONE
+    assert in_doubt(queue) == [["Users/u0", "Users/u1"]]
+    assert sync({"Records": other}, Context(), runtime) == DONE
+    assert len(queue.bodies) == 1, "once"
+
+
+@pytest.mark.parametrize("fault", [wait, reset, answer(200, "<html>"), answer(502, "<html>")])
+@pytest.mark.parametrize("way", ["direct", "boto3"])
+def test_both_clients_report_a_call_without_a_response(fault: Any, way: str) -> None:
+    with Faulty([fault]) as server:
+        writer: Any = (
+            DirectWriter(straight(server.url, HASTY))
+            if way == "direct"
+            else PlainWriter(client(server.url, HASTY))
+        )
+        outcome = ViewTable(writer, TABLE, NO_WAIT).write(
+            [a_put(n) for n in range(3)], until=Deadline.after(60)
+        )
+    assert outcome.written == 3
+    assert outcome.in_doubt == {("P", str(n)): "o" for n in range(3)}
+    assert outcome.unanswered == 1
+
+
+@pytest.mark.parametrize("fault", [healthy, refuse("ThrottlingException"), refuse("X", 500)])
+def test_a_response_of_dynamodb_leaves_no_doubt(fault: Any) -> None:
+    with Faulty([fault]) as server:
+        view = ViewTable(DirectWriter(straight(server.url)), TABLE, NO_WAIT)
+        outcome = view.write([a_put(0)], until=Deadline.after(60))
+    assert (outcome.written, outcome.in_doubt) == (1, {})
+
+
+IDENTITY = {"source": "Things", "table": "Things", "at": 1.0, "model": "m"}
+
+
+def touched(name: str, rows: int = 1) -> TouchedItem:
+    return TouchedItem({"id": {"S": name}}, f"Things/{name}", [("P", str(n)) for n in range(rows)])
+
+
+def test_an_in_doubt_letter_is_read_back_as_it_was_written() -> None:
+    (written,) = in_doubt_letters(0, IDENTITY, [touched("a", 2), touched("b")])
+    letter = open_letter(written.body)
+    assert isinstance(letter, InDoubtLetter)
+    assert letter.items == (
+        ({"id": {"S": "a"}}, frozenset({("P", "0"), ("P", "1")})),
+        ({"id": {"S": "b"}}, frozenset({("P", "0")})),
+    )
+    assert letter.error == "UnansweredCallError"
+
+
+def test_letters_stay_small_whatever_a_call_held() -> None:
+    many = [touched(f"{n}", 20_000) for n in range(60)]
+    letters = [*in_doubt_letters(0, IDENTITY, many)]
+    assert all(len(letter.body) < 256 * 1024 for letter in letters)
+    named = [item["key"]["id"]["S"] for one in letters for item in json.loads(one.body)["items"]]
+    assert named == [f"{n}" for n in range(60)]
+
+
+def test_a_replay_reconciles_every_item_of_an_in_doubt_letter_and_deletes_it() -> None:
+    lab = Lab()
+    (written,) = in_doubt_letters(0, IDENTITY, [touched("a"), touched("b")])
+    lab.sqs.add(written.body)
+    summary = lab.replay()
+    assert {"reconcile Things/a", "reconcile Things/b"} <= {*lab.log}
+    assert (summary.items, lab.letters()) == (2, [])
+
+
+def test_of_an_in_doubt_letter_only_the_item_that_fails_stays_in_the_queue() -> None:
+    lab = Lab()
+    (written,) = in_doubt_letters(0, IDENTITY, [touched("a"), touched("poison")])
+    lab.sqs.add(written.body)
+    lab.fail("poison", RowError("planted"))
+    lab.replay()
+    (left,) = lab.letters()
+    assert (left["kind"], left["owner"]) == ("adminview.letter/1", "Things/poison")
+
+
+def test_the_commands_show_an_in_doubt_letter() -> None:
+    lab = Lab()
+    (written,) = in_doubt_letters(0, IDENTITY, [touched("a"), touched("b"), touched("c")])
+    lab.sqs.add(written.body)
+    (message,) = lab.replayer.mailbox.take(until=Deadline.after(60))
+    errand = lab.replayer.errands.understand(message)
+    assert item_of(errand) == "Things/a and 2 more"
+    assert errand.letter.reason.startswith("a write ended without a response")
+
+
+def test_a_send_that_nobody_confirmed_is_not_sent() -> None:
+    class Page:
+        """A proxy that answers every call with a page: boto3 makes an empty dict of it."""
+
+        def send_message_batch(self, **_: Any) -> dict[str, Any]:
+            return {}
+
+    letters = [*in_doubt_letters(0, IDENTITY, [touched("a")])]
+    now = iter(range(100))
+    until = Deadline(10.0, lambda: float(next(now)))
+    unsent, codes = DeadLetters(cast("Any", Page()), "queue", NO_WAIT).send(letters, until=until)
+    assert (unsent, codes) == (letters, {"NotFromAwsError"})
