@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from json import dumps
 from traceback import format_exc
 from typing import Any, Final, TypeAlias
+from unicodedata import category
 
 import typer
 from rich import console, markup, progress, table
@@ -21,7 +22,7 @@ Cell: TypeAlias = str | Text  # a Text comes from `styled` or `joined`, and is e
 TITLE_WIDTH: Final = 78  # columns; a longer title is folded
 NEWLINE: Final = "\n"
 # A spreadsheet reads a cell that begins with one of these as a formula (OWASP, CSV injection).
-FORMULA: Final = tuple("=+-@\t\r\n＝＋－＠")  # noqa: RUF001 - full-width forms count too
+FORMULA: Final = tuple("=+-@\t\r\n＝＋－＠﹦")  # noqa: RUF001 - full-width forms count too
 NUMBER: Final = re.compile(r"-?\d+(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
 # Fewer than `printable` escapes: a file keeps joiners and no-break spaces as they are.
 UNSAFE_IN_FILES: Final = re.compile(
@@ -113,7 +114,10 @@ def print_csv(text: str) -> None:
 def csv_cell(text: str) -> str:
     """Neutralise what a spreadsheet would run or a terminal obey; numbers stay as they are."""
     safe = UNSAFE_IN_FILES.sub(lambda found: repr(found[0])[1:-1], text)
-    return f"'{safe}" if text.startswith(FORMULA) and not NUMBER.fullmatch(text) else safe
+    # What a spreadsheet does not show, it may skip before a formula.
+    shown = text.lstrip("".join(one for one in {*text} if one.isspace() or category(one) == "Cf"))
+    starts = text.startswith(FORMULA) or shown.startswith(FORMULA)
+    return f"'{safe}" if starts and not NUMBER.fullmatch(text) else safe
 
 
 def confirm(question: str, **options: Any) -> bool:

@@ -2,8 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from itertools import chain
+from contextlib import suppress
 from typing import TypedDict
 
 from lambdas.aws.deadline import Deadline
@@ -19,7 +18,9 @@ from lambdas.pipeline.tally import Tally
 
 # A call that was begun in time may take this long; then letters, log and report must still fit.
 LETTERS_RESERVE = LONGEST_CALL + 1
-WRITES_RESERVE = LONGEST_CALL + LETTERS_RESERVE
+# To load boto3 and make the queue's client: in most invocations nobody needs them.
+CLIENT_SECONDS = 2
+WRITES_RESERVE = LONGEST_CALL + CLIENT_SECONDS + LETTERS_RESERVE
 
 
 class StreamEvent(TypedDict):
@@ -53,10 +54,15 @@ def sync(event: StreamEvent, context: Invocation, with_: Runtime) -> PartialBatc
     with_.observer.invoked(context)
     end = Deadline.after(context.get_remaining_time_in_millis() / 1000)
     batch = Batch(event["Records"], with_.model)
-    total = _write_parts(batch, with_, end.earlier(WRITES_RESERVE))
+    try:
+        total = _write_parts(batch, with_, end.earlier(WRITES_RESERVE))
+    except BaseException:
+        # The batch comes again, and knows nothing of the calls that may still arrive.
+        _send_in_doubt(with_, end.earlier(LETTERS_RESERVE))
+        raise
     checkpoint = min((write.first for write in total.unwritten), default=len(batch.records))
     sent, unsent = _send_letters(batch, checkpoint, total, with_, end.earlier(LETTERS_RESERVE))
-    checkpoint = min((letter.position for letter in unsent), default=checkpoint)
+    checkpoint = min([checkpoint, *(letter.position for letter in unsent)])
     with_.observer.synced(_tally(batch, total, checkpoint, len(sent), with_), sent, total.errors)
     if checkpoint == len(batch.records):
         return {"batchItemFailures": []}
@@ -67,10 +73,13 @@ def _write_parts(batch: Batch, with_: Runtime, until: Deadline) -> Outcome:
     """Plan and write one part of a batch after the other, up to the first that is not complete."""
     total = Outcome()
     for writes in plan_batch(batch, with_.routes):
-        outcome = with_.view.write(writes, until=until)
+        outcome = Outcome()
+        try:
+            with_.view.write(writes, until=until, into=outcome)
+        finally:
+            if outcome.in_doubt:
+                with_.in_doubt.extend(_in_doubt(batch, writes, outcome, with_))
         _set_refused_aside(batch, writes, outcome, with_.routes)
-        if outcome.in_doubt:
-            with_.in_doubt.extend(_in_doubt(batch, writes, outcome, with_))
         total += outcome
         if total.unwritten:
             break
@@ -96,8 +105,15 @@ def _in_doubt(
         "at": with_.now(),
         "model": with_.model,
     }
-    first = min(write.first for write in chain(*touched.values()))
-    yield from in_doubt_letters(first, identity, items)
+    # Of the first record: until the queue takes it, the whole batch is returned.
+    yield from in_doubt_letters(0, identity, items)
+
+
+def _send_in_doubt(with_: Runtime, until: Deadline) -> None:
+    """Send what letters about calls in doubt there are; those that are not taken are kept."""
+    with suppress(Exception):
+        unsent, _ = with_.dead_letters.send(with_.in_doubt, until=until)
+        with_.in_doubt[:] = unsent
 
 
 def _send_letters(
@@ -111,13 +127,12 @@ def _send_letters(
     no redelivery makes them again.
     """
     due = [letter for letter in batch.letters if letter.position < checkpoint]
-    unsent, codes = with_.dead_letters.send([*due, *with_.in_doubt], until=until)
+    unsent, codes = with_.dead_letters.send([*with_.in_doubt, *due], until=until)
     for code in codes if unsent else ():
         total.errors.add_code(f"dead-letter queue: {code}")
     returned = {id(letter) for letter in unsent}
-    sent = [one for one in [*due, *with_.in_doubt] if id(one) not in returned]
-    # Until the queue takes them, every batch is returned whole.
-    with_.in_doubt[:] = [replace(one, position=0) for one in with_.in_doubt if id(one) in returned]
+    sent = [one for one in [*with_.in_doubt, *due] if id(one) not in returned]
+    with_.in_doubt[:] = [one for one in with_.in_doubt if id(one) in returned]
     return sent, unsent
 
 

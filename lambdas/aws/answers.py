@@ -9,7 +9,7 @@ from zlib import crc32
 from botocore.exceptions import ChecksumError, ClientError, ResponseStreamingError
 
 from lambdas.aws.connection import OK, Answer
-from lambdas.aws.responses import REASONS, check_members
+from lambdas.aws.responses import REASONS, REDIRECTION, check_members
 from lambdas.model.spelling import parse
 
 
@@ -17,6 +17,8 @@ def understood(answer: Answer, operation: str) -> dict[str, Any]:
     """Read an answer, if it is sound and tells of no error."""
     _check_sum(answer)
     told = _parse(answer.content)
+    if OK < answer.status < REDIRECTION:
+        raise ResponseStreamingError(error="the answer is neither a response nor an error")
     if answer.status != OK:
         raise _refusal(answer, told, operation)
     if told is None:
@@ -44,7 +46,7 @@ def _parse(content: bytes) -> dict[str, Any] | None:
 
 def _refusal(answer: Answer, told: dict[str, Any] | None, operation: str) -> ClientError:
     """Make the error that DynamoDB named, or one named by its status; its text may quote data."""
-    named = str((told or {}).get("__type", "")).partition(":")[0].rpartition("#")[2]
+    named = str((told or {}).get("__type") or "").partition(":")[0].rpartition("#")[2]
     error = ClientError(
         {
             "Error": {"Code": named if named.isidentifier() else str(answer.status), "Message": ""},

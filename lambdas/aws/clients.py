@@ -36,6 +36,7 @@ def dynamodb_client(config: Config = CLIENT) -> "DynamoDBClient":
 def sqs_client() -> "SQSClient":
     """Make a client of the queue."""
     client: SQSClient = boto3.client("sqs", config=CLIENT)
+    check_responses(client)
     return client
 
 

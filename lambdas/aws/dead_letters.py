@@ -64,14 +64,15 @@ class DeadLetters:
             for place, letter in enumerate(letters)
         ]
         response = self._client.send_message_batch(QueueUrl=self._queue_url, Entries=entries)
-        failed = {failure["Id"]: failure for failure in response.get("Failed", [])}
+        failed = response.get("Failed") or []
         # Not in either list: the response is not one of SQS, whoever sent it.
-        sent = {success["Id"] for success in response.get("Successful", [])}
+        sent = {success.get("Id") for success in response.get("Successful") or []}
         left = [letter for place, letter in enumerate(letters) if str(place) not in sent]
-        trouble.update(failure.get("Code", "Unknown") for failure in failed.values())
+        trouble.update(failure.get("Code", "Unknown") for failure in failed)
         if len(left) > len(failed):
             trouble.add("NotFromAwsError")
-        return left, bool(left) and len(left) == sum(one["SenderFault"] for one in failed.values())
+        hopeless = sum(bool(failure.get("SenderFault")) for failure in failed)
+        return left, bool(left) and len(left) == hopeless
 
 
 def _delay(letter: Letter, otherwise: int | None) -> dict[str, int]:

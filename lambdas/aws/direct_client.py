@@ -48,8 +48,8 @@ class DirectClient:
         return self._make()
 
     def _call(self, operation: str, **asked: Any) -> dict[str, Any]:
-        if operation in SINGLE_ITEM:
-            asked.setdefault(CAPACITY, TOTAL)
+        if operation in SINGLE_ITEM and asked.get(CAPACITY, "NONE") == "NONE":
+            asked[CAPACITY] = TOTAL
         return self._direct.call(operation, spell(asked, _base64))
 
 

@@ -6,10 +6,10 @@ capacity, so that every genuine response has a member to check.
 """
 
 from collections.abc import Mapping
+from json import loads
 from typing import Any, Final
 
 from botocore.exceptions import (
-    BotoCoreError,
     ChecksumError,
     ClientError,
     ConnectTimeoutError,
@@ -17,6 +17,7 @@ from botocore.exceptions import (
     HTTPClientError,
     IncompleteReadError,
     ProxyConnectionError,
+    SSLError,
 )
 
 CAPACITY: Final = "ReturnConsumedCapacity"
@@ -27,6 +28,7 @@ REQUIRED: Final[Mapping[str, Mapping[str, type]]] = {
     "BatchGetItem": {"Responses": dict, "UnprocessedKeys": dict},
     "BatchWriteItem": {"UnprocessedItems": dict},
     "DescribeTable": {"Table": dict},
+    "GetQueueAttributes": {"Attributes": dict},
     "GetRecords": {"Records": list},
     "GetShardIterator": {"ShardIterator": str},
     "Query": {"Count": int},  # with Select=COUNT there are no items
@@ -36,6 +38,8 @@ REQUIRED: Final[Mapping[str, Mapping[str, type]]] = {
 REASONS: Final = ("ThrottlingReasons", "throttlingReasons")
 # botocore raises these before it sends anything.
 NOT_SENT = (ConnectTimeoutError, EndpointConnectionError, ProxyConnectionError)
+UNNAMED = ("", "None", "Unknown")  # what botocore calls an error without a name
+NOT_TRUSTED = "CERTIFICATE_VERIFY_FAILED"
 REDIRECTION = 300
 SERVER_ERROR = 500
 
@@ -51,23 +55,37 @@ def check_members(operation: str, response: Mapping[str, Any]) -> None:
     for member, kind in REQUIRED.get(operation, {}).items():
         if not isinstance(response.get(member), kind):
             raise NotFromAwsError(operation=operation, member=member)
+    for requests in response.get("UnprocessedItems", {}).values():
+        if not isinstance(requests, list) or not all(isinstance(one, dict) for one in requests):
+            raise NotFromAwsError(operation=operation, member="list of unprocessed items")
 
 
 def check_responses(client: Any) -> None:
     """Let a boto3 client check every response, and ask for what it needs to do so."""
-    events, service = client.meta.events, client.meta.service_model.service_name
+    events, model = client.meta.events, client.meta.service_model
     for operation in SINGLE_ITEM:
-        events.register(f"provide-client-params.{service}.{operation}", _ask_for_capacity)
-    events.register(f"after-call.{service}", _check)
+        name = f"provide-client-params.{model.service_name}.{operation}"
+        events.register(name, _ask_for_capacity)
+    events.register(f"before-parse.{model.service_id.hyphenize()}", _check_body)
 
 
 def _ask_for_capacity(params: dict[str, Any], **_: Any) -> dict[str, Any]:
-    return {CAPACITY: TOTAL, **params}
+    asked = params.get(CAPACITY, "NONE")
+    return {**params, CAPACITY: TOTAL if asked == "NONE" else asked}
 
 
-def _check(http_response: Any, parsed: Mapping[str, Any], model: Any, **_: Any) -> None:
-    if http_response.status_code < REDIRECTION:
-        check_members(model.name, parsed)
+def _check_body(operation_model: Any, response_dict: dict[str, Any], **_: Any) -> None:
+    """Let botocore parse nothing but JSON objects: what else it meets, it raises by accident."""
+    try:
+        content = loads(response_dict["body"])
+    except (ValueError, RecursionError):
+        content = None
+    if response_dict["status_code"] < REDIRECTION:
+        if not isinstance(content, dict):
+            raise NotFromAwsError(operation=operation_model.name, member="JSON object")
+        check_members(operation_model.name, content)
+    elif not isinstance(content, dict):
+        response_dict["body"] = b"{}"  # only its status counts then
 
 
 def is_in_doubt(error: Exception) -> bool:
@@ -79,9 +97,10 @@ def is_in_doubt(error: Exception) -> bool:
     if isinstance(error, ClientError):
         # DynamoDB names its errors. An error without a name is a proxy's.
         status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-        return status >= SERVER_ERROR and error.response["Error"]["Code"].isdecimal()
+        code = error.response["Error"]["Code"]
+        return status >= SERVER_ERROR and (code.isdecimal() or code in UNNAMED)
     if isinstance(error, NOT_SENT):
         return False
-    return isinstance(error, BotoCoreError) and isinstance(
-        error, HTTPClientError | IncompleteReadError | ChecksumError
-    )
+    if isinstance(error, SSLError):  # of the handshake, or of any read after it
+        return NOT_TRUSTED not in str(error)
+    return isinstance(error, HTTPClientError | IncompleteReadError | ChecksumError)

@@ -1,15 +1,15 @@
 """The AdminViewTable, written in batches. Only `owned_rows` writes to it besides."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 from lambdas.aws.call_errors import CallErrors
 from lambdas.aws.deadline import Deadline
-from lambdas.aws.responses import is_in_doubt
+from lambdas.aws.responses import NotFromAwsError, is_in_doubt
 from lambdas.aws.retry import Backoff, code_of, passes
 from lambdas.aws.together import chunks
-from lambdas.aws.writers import Call, Failure, UnsendableRowError, Writer
+from lambdas.aws.writers import OPERATION, Call, Failure, UnsendableRowError, Writer
 from lambdas.model.errors import kind_of
 from lambdas.model.row import RowKey, key_of
 from lambdas.pipeline.fold import Write
@@ -71,25 +71,31 @@ class ViewTable:
         self._name = name
         self._backoff = backoff or Backoff()
 
-    def write(self, writes: Iterable[Write], *, until: Deadline) -> Outcome:
+    def write(
+        self, writes: Iterable[Write], *, until: Deadline, into: Outcome | None = None
+    ) -> Outcome:
         """Apply *writes*, in any order, and tell which DynamoDB would not take, in time or at all.
 
         Returns when every call has ended. A call that ended without a response may still take
-        effect: `Outcome.in_doubt` names its rows.
+        effect: `Outcome.in_doubt` names its rows. If this raises, *into* has them.
         """
-        outcome = Outcome()
+        outcome = Outcome() if into is None else into
         calls: list[Call] = list(chunks(list(writes), BATCH_LIMIT))
         attempt = 0
         while calls and not until.passed:
             again = Again()
-            results = self._writer.send(self._name, calls, until)
+            try:
+                results = self._writer.send(self._name, calls, until)
+            except BaseException:
+                outcome.in_doubt.update((one.key, one.owner) for call in calls for one in call)
+                raise
             for call, result in zip(calls, results, strict=True):
                 if result is None:
                     outcome.unwritten += call
                 elif isinstance(result, Exception):
                     _fail(call, result, outcome, again)
                 else:
-                    _succeed(call, self._unprocessed(result, outcome), outcome, again)
+                    self._succeed(call, result, outcome, again)
             calls = [*again.halves, *chunks(again.later, BATCH_LIMIT)]
             if again.later:
                 self._backoff.pause(attempt, until)
@@ -97,16 +103,22 @@ class ViewTable:
         outcome.unwritten += (write for call in calls for write in call)
         return outcome
 
-    def _unprocessed(self, response: Mapping[str, Any], outcome: Outcome) -> Sequence[Any]:
-        requests: Sequence[Any] = response["UnprocessedItems"].get(self._name, ())
-        if requests:
+    def _succeed(
+        self, call: Call, response: Mapping[str, Any], outcome: Outcome, again: Again
+    ) -> None:
+        """Count what is written, and keep what DynamoDB left for later."""
+        try:
+            requests = response["UnprocessedItems"].get(self._name, [])
+            left = {_key_of(request) for request in requests}
+        except (AttributeError, LookupError, TypeError):
+            error = NotFromAwsError(operation=OPERATION, member="list of requests")
+            return _fail(call, error, outcome, again)
+        if left:
             outcome.errors.add_unprocessed(response)
-        return requests
+        return _count(call, left, outcome, again)
 
 
-def _succeed(call: Call, unprocessed: Sequence[Any], outcome: Outcome, again: Again) -> None:
-    """Count what is written, and keep what DynamoDB left for later."""
-    left = {_key_of(request) for request in unprocessed}
+def _count(call: Call, left: Collection[RowKey], outcome: Outcome, again: Again) -> None:
     for write in call:
         if write.key in left:
             again.later.append(write)

@@ -62,10 +62,13 @@ class PlainWriter:
             return None
         try:
             requests = [_request(write) for write in call]
+        except (UnsendableRowError, RecursionError) as error:
+            return error  # the last, for values are recursed into
+        try:
             response = self._client.batch_write_item(RequestItems={table: requests})
             check_members(OPERATION, response)
-        except (ClientError, BotoCoreError, UnsendableRowError, RecursionError) as error:
-            return error  # the last, for values are recursed into
+        except (ClientError, BotoCoreError, RecursionError) as error:
+            return error
         return response
 
 

@@ -18,6 +18,7 @@ from lambdas.aws.together import together
 from lambdas.aws.view_table import Outcome, ViewTable
 from lambdas.bulk.failures import Failures
 from lambdas.bulk.segment import Segment
+from lambdas.bulk.task import PageTooLargeError
 from lambdas.model.errors import OwnershipError, RefusedRowError, ServiceError
 from lambdas.model.item import AttributeValue, Image
 from lambdas.model.row import OWNER, Attributes, RowKey, key_image, key_of
@@ -28,6 +29,10 @@ from lambdas.repair.compare import same, same_row
 from lambdas.repair.reconcile import CLAIMED_TWICE, Reconciler
 from lambdas.repair.target import Target
 from lambdas.repair.wanted import wanted
+
+# What the rows of a page may take in memory, about: as many again are read from the view.
+PAGE_BYTES = 64 * 1024 * 1024
+ROW_BYTES = 2048  # of a row, besides what it holds of its item
 
 Key = dict[str, AttributeValue]
 Found = dict[RowKey, Attributes]
@@ -54,7 +59,14 @@ class Backfill:
     def plan(self, items: Sequence[Attributes], until: Deadline) -> "PageOfItems":
         """Compare the rows of a page's items with those that are there."""
         page = PageOfItems(self)
-        derived = [(item, rows) for item in items if (rows := page.derive(item)) is not None]
+        derived: list[tuple[Attributes, Found]] = []
+        size = 0
+        for item in items:
+            if (rows := page.derive(item)) is not None:
+                derived.append((item, rows))
+                size += len(rows) * (ROW_BYTES + len(spell(item)))
+            if size > PAGE_BYTES and len(items) > 1:
+                raise PageTooLargeError
         keys = {key for _, rows in derived for key in rows}
         found = self.rows_at(keys, until)
         for item, rows in derived:

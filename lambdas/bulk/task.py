@@ -10,6 +10,10 @@ from lambdas.bulk.segment import Segment
 from lambdas.model.row import Attributes
 
 
+class PageTooLargeError(Exception):
+    """A page would take too much memory: read a smaller one."""
+
+
 class Job(Protocol):
     """What is to be done with one page."""
 
@@ -32,7 +36,10 @@ class Task(Protocol):
         """Read a page of a segment."""
 
     def plan(self, items: Sequence[Attributes], until: Deadline) -> Job:
-        """Work out what is to be done with a page, and write nothing."""
+        """Work out what is to be done with a page, and write nothing.
+
+        Raises a PageTooLargeError if the page must be smaller; never for a single item.
+        """
 
     def redo(self, note: Sequence[Any], until: Deadline) -> Counter[str]:
         """Put right what a job that was not ended has left."""

@@ -16,7 +16,7 @@ from lambdas.aws.deadline import Deadline, awake_or_asleep
 from lambdas.aws.metered import Metered
 from lambdas.aws.progress_table import WORK_SECONDS, ProgressTable
 from lambdas.bulk.segment import Record, Segment
-from lambdas.bulk.task import Task
+from lambdas.bulk.task import PageTooLargeError, Task
 from lambdas.model.errors import SegmentTakenError, ServiceError, TooManyFailuresError
 
 NOTE_LIMIT = 300 * 1024  # bytes: DynamoDB takes 400 KB for the whole record
@@ -132,7 +132,10 @@ class _Hand:
         task, record = self.worker.task, self.record
         patience = self.end.within(WORK_SECONDS)
         page = task.read(record.segment, record.start, limit, patience)
-        job = task.plan(page.items, patience)
+        try:
+            job = task.plan(page.items, patience)
+        except PageTooLargeError:
+            return self.turn_page(max(1, len(page.items) // 2))
         if limit > 1 and len(dumps(job.note)) > NOTE_LIMIT:
             return self.turn_page(limit // 2)
         if job.note:

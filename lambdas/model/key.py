@@ -29,9 +29,10 @@ def key(first: Part, /, *parts: Part, raw: str | None = None) -> str:
     try:
         joined = SEPARATOR.join((first, *parts))  # type: ignore[arg-type]  # most are text
     except TypeError:
-        joined = ""
-    # Most keys have nothing to escape, and every row has several.
-    plain = joined.count(SEPARATOR) == len(parts) and ESCAPE not in joined
+        plain = False
+    else:
+        # Most keys have nothing to escape, and every row has several.
+        plain = joined.count(SEPARATOR) == len(parts) and ESCAPE not in joined
     if not (plain and first and all(parts)):
         joined = SEPARATOR.join(
             escape(_text(part, place)) for place, part in enumerate((first, *parts), 1)

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from lambdas.model.errors import OwnershipError
 from lambdas.model.row import RowKey
 
+WRITE_BYTES = 512  # about: what a write takes besides its row, a deletion too
+
 
 @dataclass(slots=True)
 class Write:
@@ -23,7 +25,7 @@ class Fold:
 
     def __init__(self) -> None:
         self._writes: dict[RowKey, Write] = {}
-        self.size = 0  # bytes of rows, as if none overruled another
+        self.size = 0  # bytes, as if no write overruled another
 
     def __iter__(self) -> Iterator[Write]:
         return iter(self._writes.values())
@@ -37,7 +39,7 @@ class Fold:
         if not writes.keys().isdisjoint(changes):
             self._check_owner(owner, changes)
         for key, row in changes.items():
-            self.size += len(row) if row else 0
+            self.size += WRITE_BYTES + (len(row) if row else 0)
             write = writes.get(key)
             if write is None:
                 writes[key] = Write(key, owner, row, position, position)

@@ -11,6 +11,7 @@ from typing import Any
 from lambdas.model.delivery import IN_DOUBT_SECONDS, NEXT_TRY_SECONDS
 from lambdas.model.errors import (
     AdminViewError,
+    TooManyRowsError,
     UnansweredCallError,
     UnreadableRecordError,
     kind_of,
@@ -51,10 +52,10 @@ def dead_letter(
 ) -> Letter:
     """Write down why a record was set aside, and the rows that a replay must check.
 
-    If the row keys do not fit one message, the letter names none and waits until the owner index
-    can list the rows.
+    If the row keys do not fit one message, or a view made too many, the letter names none and waits
+    until the owner index can list the rows.
     """
-    keys = _fitting(rows)
+    keys = None if isinstance(error, TooManyRowsError) else _fitting(rows)
     return _letter(
         position,
         {"kind": KIND, **identity},

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from lambdas.aws.deadline import Deadline
+from lambdas.bulk.backfill import Backfill
 from lambdas.bulk.segment import Segment
 from lambdas.model.errors import ServiceError
 from lambdas.pipeline.letter import IN_DOUBT
@@ -190,3 +191,23 @@ def test_errors_and_letters_hold_keys_and_no_data(made: World) -> None:
     made.run()
     assert "customer" not in str(made.queue.bodies)
     assert "secret" not in str(made.db.tables[PROGRESS])
+
+
+def test_a_page_whose_rows_would_fill_the_memory_is_read_in_smaller_ones(
+    made: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for n in range(40):
+        made.put(f"t{n}", x="1", y="2")
+    monkeypatch.setattr("lambdas.bulk.backfill.PAGE_BYTES", 10 * 2048)
+    sizes: list[int] = []
+    plan = Backfill.plan
+
+    def note(self: Backfill, items: Any, until: Any) -> Any:
+        job = plan(self, items, until)
+        sizes.append(len(items))
+        return job
+
+    monkeypatch.setattr(Backfill, "plan", note)
+    assert made.run()["items"] == 43
+    assert max(sizes) < 10
+    assert len(made.view) == 43 * 2

@@ -1,6 +1,7 @@
 """A call that ended without a response may still arrive: a letter has its items checked later."""
 
 import json
+from dataclasses import replace
 from typing import Any, cast
 
 import pytest
@@ -14,6 +15,7 @@ from botocore.exceptions import (
     IncompleteReadError,
     NoCredentialsError,
     ReadTimeoutError,
+    SSLError,
 )
 
 from cli.letters import item_of
@@ -37,6 +39,7 @@ from tests.fakes import (
     FakeQueue,
     Heard,
     a_put,
+    key_of,
     make_runtime,
     refusal,
 )
@@ -76,6 +79,10 @@ def in_doubt(queue: FakeQueue) -> list[list[str]]:
         (refusal("502", status=502), True),
         (ConnectTimeoutError(endpoint_url=URL), False),
         (EndpointConnectionError(endpoint_url=URL), False),
+        (SSLError(endpoint_url=URL, error=OSError("DECRYPTION_FAILED")), True),
+        (SSLError(endpoint_url=URL, error=OSError("[SSL: CERTIFICATE_VERIFY_FAILED]")), False),
+        (refusal("", status=500), True),
+        (refusal("None", status=503), True),
         (NoCredentialsError(), False),
         (refusal("InternalServerError", status=500), False),
         (refusal("ThrottlingException"), False),
@@ -143,6 +150,42 @@ def test_a_letter_that_the_queue_refuses_keeps_the_batch_and_is_sent_later() -> 
     assert in_doubt(queue) == [["Users/u0", "Users/u1"]]
     assert sync({"Records": other}, Context(), runtime) == DONE
     assert len(queue.bodies) == 1, "once"
+
+
+def test_an_unsent_in_doubt_letter_never_moves_the_checkpoint_past_an_unwritten_record() -> None:
+    """The first call is refused for good, the second is in doubt, and the queue is closed."""
+    faults: dict[int, list[Exception]] = {0: [refusal("AccessDeniedException")], 1: [TIMEOUT]}
+
+    class ByCall(FakeDynamoDB):
+        def _fail(self, requests: list[dict[str, Any]]) -> list[dict[str, Any]]:
+            first = int(key_of(requests[0])[0].removeprefix("USER#u")) // 25
+            if faults.get(first):
+                raise faults[first].pop()
+            return []
+
+    queue = FakeQueue([refusal("AccessDenied", "SendMessageBatch")])
+    runtime = make_runtime(registry(), ByCall(), queue)
+    response = sync({"Records": inserts(60)}, Context(), runtime)
+    assert response["batchItemFailures"] == [{"itemIdentifier": f"{1:021d}"}]
+
+
+@pytest.mark.parametrize("surprise", [MemoryError(), RuntimeError("a bug")])
+def test_a_call_in_doubt_is_reported_though_the_invocation_fails(surprise: Exception) -> None:
+    queue = FakeQueue()
+
+    class Failing(PlainWriter):
+        def send(self, table: str, calls: Any, until: Deadline) -> Any:
+            if sent:
+                raise surprise
+            sent.append(calls)
+            return super().send(table, calls, until)
+
+    sent: list[Any] = []
+    runtime = make_runtime(registry(), FakeDynamoDB([TIMEOUT]), queue)
+    view = ViewTable(Failing(cast("Any", FakeDynamoDB([TIMEOUT]))), TABLE, NO_WAIT)
+    with pytest.raises(type(surprise)):
+        sync({"Records": inserts(3)}, Context(), replace(runtime, view=view))
+    assert in_doubt(queue) == [["Users/u0", "Users/u1", "Users/u2"]]
 
 
 @pytest.mark.parametrize("fault", [wait, reset, answer(200, "<html>"), answer(502, "<html>")])

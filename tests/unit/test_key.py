@@ -155,3 +155,14 @@ def test_a_join_finds_the_row_of_a_value_and_of_a_key(customer: str) -> None:
     of_value = Join("user", partition="USER#{customerId}", sort="PROFILE")
     of_key = Join("user", partition="{buyer}", sort="PROFILE")
     assert of_value.key(row) == of_key.key(row) == (user, "PROFILE")
+
+
+@pytest.mark.parametrize("number", [5, Decimal(3), Decimal("-1.5")])
+def test_a_number_before_a_raw_value_is_a_part_like_any_other(number: int | Decimal) -> None:
+    assert key(number, raw="x") == f"{number}#x"
+
+
+@pytest.mark.parametrize("part", [True, ["a"], b"ab", 1.5, None])
+def test_what_is_no_part_is_refused_before_a_raw_value_too(part: Any) -> None:
+    with pytest.raises(RowError):
+        key(part, raw="x")

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from lambdas.model import Item, Registry, Row, Source, view
+from lambdas.model.delivery import NEXT_TRY_SECONDS
 from lambdas.model.errors import DeclarationError, TooManyRowsError
 from lambdas.model.view import MAX_BYTES, MAX_ROWS
 from lambdas.pipeline import prepare
@@ -63,6 +64,8 @@ def test_an_item_over_the_limit_is_one_dead_letter_and_harms_no_other() -> None:
     assert (letter["owner"], letter["error"]["kind"]) == ("Baskets/huge", "TooManyRowsError")
     assert "view 'lines' makes more than 1000 rows of one item" in letter["error"]["reason"]
     assert "max_rows" in letter["error"]["reason"]
+    assert letter["find_rows"] == "by owner"
+    assert queue.delays == [NEXT_TRY_SECONDS], "the owner index must have caught up"
 
 
 def test_no_more_rows_are_derived_than_the_limit_allows() -> None:
@@ -150,6 +153,11 @@ def test_the_last_change_of_an_item_wins_though_its_changes_are_in_different_par
         assert run(model, records, dynamodb=dynamodb) == DONE
     shown = {row["data"]["M"]["version"]["N"] for row in dynamodb.rows.values()}
     assert (shown, len(dynamodb.rows)) == ({"7"}, 10)
+
+
+def test_deletions_fill_a_part_too() -> None:
+    removed = [record(baskets, basket(f"i{n}", 900), None, n + 1) for n in range(40)]
+    assert len(planned_parts(a_model(), removed, 2**20)) > 10
 
 
 class Swallowing(FakeDynamoDB):

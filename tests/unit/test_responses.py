@@ -6,24 +6,38 @@ from functools import partial
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
 from lambdas.aws.budget import Budget
 from lambdas.aws.deadline import Deadline
 from lambdas.aws.direct_client import STRAIGHT, DirectClient
 from lambdas.aws.metered import Metered
 from lambdas.aws.owned_rows import OwnedRows
-from lambdas.aws.responses import REQUIRED, NotFromAwsError, check_members, check_responses
+from lambdas.aws.responses import (
+    REQUIRED,
+    NotFromAwsError,
+    check_members,
+    check_responses,
+    is_in_doubt,
+)
 from lambdas.aws.scan import BulkReader
 from lambdas.aws.source_tables import SourceTables
+from lambdas.aws.view_table import ViewTable
+from lambdas.aws.writers import DirectWriter, PlainWriter
 from lambdas.model.errors import ServiceError
 from tests.direct_lab import client as plain
 from tests.direct_lab import straight
-from tests.fakes import NO_WAIT, TABLE
+from tests.fakes import NO_WAIT, TABLE, a_put
 from tests.faulty import Fault, Faulty, answer
 
 KEY = {"PK": {"S": "P"}, "SK": {"S": "S"}}
 # What boto3 makes an empty response of, and what another call's response looks like.
-PAGES = {
+PAGES: dict[str, str | bytes] = {
+    "a list": "[]",
+    "null": "null",
+    "a number": "5",
+    "no UTF-8": b"<p>caf\xe9",
+    "too deep": "[" * 100_000,
     "a page": "<html>a proxy that needs you to log in</html>",
     "nothing": "",
     "cut short": '{"Items": [{"PK"',
@@ -111,10 +125,38 @@ def read_items(client: Any) -> object:
     return [*BulkReader(client, backoff=NO_WAIT).get(TABLE, [KEY], until=soon)]
 
 
+@pytest.mark.parametrize("content", ["[]", "null", b"\xff", "[" * 100_000, '{"__type": null}'])
+@pytest.mark.parametrize("connect", [checked, direct])
+def test_a_gateways_error_is_one_whatever_it_says(
+    connect: Callable[[str], Any], content: str | bytes
+) -> None:
+    with Faulty([answer(502, content)]) as server, pytest.raises(ClientError) as caught:
+        connect(server.url).batch_write_item(**CALLS["batch_write_item"])
+    assert is_in_doubt(caught.value)
+
+
+@pytest.mark.parametrize("left", [None, [{"a": 1}], [5], "text"])
+@pytest.mark.parametrize("writer", [DirectWriter, PlainWriter])
+def test_unprocessed_items_that_are_none_put_a_call_in_doubt(writer: Any, left: Any) -> None:
+    content = json.dumps({"UnprocessedItems": {TABLE: left}})
+    with Faulty([answer(200, content)]) as server:
+        way = straight(server.url) if writer is DirectWriter else checked(server.url)
+        outcome = ViewTable(writer(way), TABLE, NO_WAIT).write([a_put(0)], until=Deadline.after(60))
+    assert (outcome.written, [*outcome.in_doubt]) == (1, [("P", "0")])
+
+
+def test_a_caller_cannot_switch_the_check_off() -> None:
+    with Faulty([answer(200, '{"ConsumedCapacity": {}}')] * 2) as server:
+        for client in (checked(server.url), direct(server.url)):
+            client.put_item(TableName=TABLE, Item=KEY, ReturnConsumedCapacity="NONE")
+        sent = [json.loads(request.body) for request in server.requests]
+    assert [one["ReturnConsumedCapacity"] for one in sent] == ["TOTAL", "TOTAL"]
+
+
 @pytest.mark.parametrize(
     "use", [read_item, find_rows, read_rows, put_row, delete_row, scan_page, read_items]
 )
-@pytest.mark.parametrize("page", ["a page", "nothing"])
+@pytest.mark.parametrize("page", ["a page", "nothing", "no UTF-8", "null"])
 @pytest.mark.parametrize("connect", [checked, direct])
 def test_nobody_takes_a_page_for_an_answer(
     connect: Callable[[str], Any], use: Callable[[Any], object], page: str

@@ -19,7 +19,7 @@ from lambdas.aws import runtime as runtimes
 from lambdas.aws.deadline import Deadline
 from lambdas.aws.readers import DirectReader, PlainReader
 from lambdas.aws.together import chunks
-from lambdas.aws.view_table import Again, Outcome, _succeed
+from lambdas.aws.view_table import Again, Outcome, ViewTable
 from lambdas.aws.way import Keys, Way, straight
 from lambdas.aws.writers import DirectWriter, PlainWriter, body
 from lambdas.pipeline.fold import Write
@@ -120,8 +120,7 @@ def test_both_ways_understand_what_is_left(writes: list[Write], data: st.DataObj
     ):
         (response,) = writer.send(TABLE, [writes], Deadline.after(60))
         outcome, again = Outcome(), Again()
-        unprocessed = cast("Any", response)["UnprocessedItems"].get(TABLE, [])
-        _succeed(writes, unprocessed, outcome, again)
+        ViewTable(writer, TABLE)._succeed(writes, cast("Any", response), outcome, again)
         assert {write.key for write in again.later} == expected
         assert len(again.later) + outcome.written == len(writes)
 
