@@ -1,13 +1,16 @@
 """The services that write, and Lambda: one poller per shard, and the real sync."""
 
+from dataclasses import replace
 from typing import Any, cast
 
 from cli.event_source.invocation import Context, Function
 from cli.event_source.lane import Backoff as Rest
 from cli.event_source.lane import Lane, Subscription
 from cli.event_source.letter import Address
+from lambdas.aws.runtime import Runtime
 from lambdas.sync import sync
 from tests.simulator.broken import SurpriseError
+from tests.simulator.deployment import Deployment
 from tests.simulator.faults import Fault
 from tests.simulator.fibers import AT_ONCE, NEVER, Killed
 from tests.simulator.laws import check_the_quiet
@@ -90,6 +93,7 @@ class Poller:
             world.fibers.clock,
             Rest(),
         )
+        self._container: tuple[Deployment, Runtime] | None = None
         self._go_to(0)
 
     def run(self) -> None:
@@ -122,6 +126,13 @@ class Poller:
         self._world.calls.tell(f"the last {again} records come again")
         self._go_to(self._shard.settled)
 
+    def _runtime(self) -> Runtime:
+        """Return the runtime of this shard's container, which lasts until it is killed."""
+        live = self._world.live
+        if self._container is None or self._container[0] is not live:
+            self._container = live, replace(live.runtime, in_doubt=[])
+        return self._container[1]
+
     def _invoke(self, event: Any, context: Context) -> Any:
         """Invoke the real sync in a process that can be killed."""
         world, came = self._world, self._world.faults.came
@@ -129,9 +140,10 @@ class Poller:
         world.calls.tell(f"sync of {' '.join(sequences)}")
         try:
             with world.fibers.invocation(context.deadline):
-                answer = sync(event, context, world.live.runtime)
+                answer = sync(event, context, self._runtime())
                 world.calls.step("answer", lambda _: None)
         except Killed as killed:
+            self._container = None  # with all that it remembered
             came[Fault.BISECTED] += world.profile.delivery.bisect and len(sequences) > 1
             raise FunctionKilledError from killed
         except Exception as error:
