@@ -4,10 +4,9 @@ import sys
 
 import aws_cdk as cdk
 
+from adminview.model.errors import AdminViewError
+from adminview.views import migrations, registry
 from infra.app import build
-from lambdas.migrations import migrations
-from lambdas.model.errors import AdminViewError
-from lambdas.views import registry
 
 # `make check` validates the templates: here it would take most of the time of each synthesis.
 app = cdk.App(builtin_cloud_formation_validation=False)

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from adminview.cli.costing.measured import FIGURES, USUAL_FIGURES
 from bench.asking.model import BY_HAND, OVER_BOTO3
 from bench.plan import GROWTH, LATENCY, LEAN, OURS, STREAMS, SUMMARY
-from cli.costing.measured import FIGURES, USUAL_FIGURES
 
 Found: TypeAlias = Mapping[str, Any]
 Figure: TypeAlias = float | None
@@ -74,7 +74,8 @@ def stale_estimates(found: Found) -> Iterator[str]:
         estimate = 1000 * (figures.per_record + rows * figures.per_row)
         if measured and abs(estimate - measured) > measured / 10:
             yield (
-                f"{way}, {rows} rows: cli/costing/measured.py estimates {estimate:.3f} s of a core "
+                f"{way}, {rows} rows: adminview/cli/costing/measured.py estimates {estimate:.3f} s "
+                "of a core "
                 f"for 1,000 records, this run measured {measured:.3f} s"
             )
 

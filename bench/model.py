@@ -3,8 +3,8 @@
 import sys
 from collections.abc import Iterator
 
+from adminview.model import Index, Item, Registry, Row, Source, key, view
 from bench.ways.rows import OPEN, SHOWN, SHOWN_BESIDE, SHOWN_OF_LINE
-from lambdas.model import Index, Item, Registry, Row, Source, key, view
 
 orders = Source("Orders", partition_key="orderId")
 by_status = Index("GSI1", partition="GSI1_PK", sort="GSI1_SK", include=["data"])

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from json import dumps
 from typing import Any, Final
 
-from lambdas.model.size import row_size
+from adminview.model.limits import row_size
 
 STREAM: Final = (
     "arn:aws:dynamodb:us-east-1:000000000000:table/Orders/stream/2026-01-01T00:00:00.000"

@@ -44,14 +44,14 @@ class Technique:
 
 def spelled_by_python() -> AbstractContextManager[Any]:
     """Let Python's own module write and read JSON."""
-    from lambdas.model import spelling  # noqa: PLC0415 - only where it is measured, like the next
+    from adminview.model import json_codec as spelling  # noqa: PLC0415 - only where it is measured, like the next
 
     return patch.object(spelling, "orjson", None)
 
 
 def derived_again() -> AbstractContextManager[Any]:
     """Let the image before a change be derived, though it is the one after the last change."""
-    from lambdas.pipeline import prepare  # noqa: PLC0415
+    from adminview.sync import plan as prepare  # noqa: PLC0415
 
     def derive_before(batch: Any, change: Any) -> Any:
         batch.derived.clear()
@@ -63,7 +63,7 @@ def derived_again() -> AbstractContextManager[Any]:
 
 def kept_to_the_end() -> AbstractContextManager[Any]:
     """Let the rows of every item be kept, as if each changed again in the batch."""
-    from lambdas.pipeline import prepare  # noqa: PLC0415
+    from adminview.sync import plan as prepare  # noqa: PLC0415
 
     add = prepare._add  # noqa: SLF001
 
@@ -75,7 +75,7 @@ def kept_to_the_end() -> AbstractContextManager[Any]:
 
 def decoded() -> AbstractContextManager[Any]:
     """Let every value that a row shows be turned into Python's and back."""
-    from lambdas.model.item import Item  # noqa: PLC0415
+    from adminview.model.item import Item  # noqa: PLC0415
 
     def pick(item: Item, *names: str) -> dict[str, Any]:
         return {name: _python(item[name]) for name in names if name in item}
@@ -92,14 +92,14 @@ def _python(value: Any) -> Any:
 
 def one_row_a_call() -> AbstractContextManager[Any]:
     """Let each row have a call of its own."""
-    from lambdas.aws import view_table  # noqa: PLC0415
+    from adminview.aws import view_table  # noqa: PLC0415
 
     return patch.object(view_table, "BATCH_LIMIT", 1)
 
 
 def written_unchanged() -> AbstractContextManager[Any]:
     """Let rows be written that are what they were."""
-    from lambdas.pipeline import prepare  # noqa: PLC0415
+    from adminview.sync import plan as prepare  # noqa: PLC0415
 
     def all_of(before: Mapping[Any, Any], after: Mapping[Any, Any]) -> dict[Any, Any]:
         return {**dict.fromkeys(key for key in before if key not in after), **after}
@@ -113,7 +113,8 @@ def signed_by_botocore() -> AbstractContextManager[Any]:
     from botocore.awsrequest import AWSRequest  # noqa: PLC0415
     from botocore.credentials import Credentials  # noqa: PLC0415
 
-    from lambdas.aws import direct, signature  # noqa: PLC0415
+    from adminview.aws.transport import http_client as direct  # noqa: PLC0415
+    from adminview.aws.transport import sigv4 as signature  # noqa: PLC0415
 
     def sign(service: Any, target: str, body: bytes, keys: Any) -> dict[str, str]:
         headers = {"Content-Type": signature.CONTENT_TYPE, "X-Amz-Target": target}
@@ -127,8 +128,8 @@ def signed_by_botocore() -> AbstractContextManager[Any]:
 
 def by_threads() -> AbstractContextManager[Any]:
     """Let each call have a thread, eight at once, as those of a boto3 client have."""
-    from lambdas.aws.direct import Direct  # noqa: PLC0415
-    from lambdas.aws.together import crew, together  # noqa: PLC0415
+    from adminview.aws.concurrency import crew, together  # noqa: PLC0415
+    from adminview.aws.transport.http_client import Direct  # noqa: PLC0415
 
     threads = crew()
 
@@ -140,7 +141,7 @@ def by_threads() -> AbstractContextManager[Any]:
 
 def one_call_at_a_time() -> AbstractContextManager[Any]:
     """Let each call wait for the one before it."""
-    from lambdas.aws import direct  # noqa: PLC0415
+    from adminview.aws.transport import http_client as direct  # noqa: PLC0415
 
     return patch.object(direct, "AT_ONCE", 1)
 
@@ -150,7 +151,7 @@ def read_by_http_client() -> AbstractContextManager[Any]:
     from http.client import HTTPResponse  # noqa: PLC0415
     from io import BufferedReader, RawIOBase  # noqa: PLC0415
 
-    from lambdas.aws.connection import Answer, Connection  # noqa: PLC0415
+    from adminview.aws.transport.connection import Answer, Connection  # noqa: PLC0415
 
     class Bytes(RawIOBase):
         """What a connection has received, and what it receives yet."""
@@ -182,7 +183,7 @@ def read_by_http_client() -> AbstractContextManager[Any]:
 
 def through_boto3() -> AbstractContextManager[Any]:
     """Let a boto3 client make the calls."""
-    from lambdas.aws.settings import PLAIN_CLIENT  # noqa: PLC0415
+    from adminview.aws.settings import PLAIN_CLIENT  # noqa: PLC0415
 
     return patch.dict(os.environ, {PLAIN_CLIENT: "true"})
 

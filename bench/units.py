@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias
 
+from adminview.model.row import Attributes, RowKey, key_of, provenance
+from adminview.model.write_units import Units, write_units
 from bench.model import orders, registry
 from bench.streams import Load
 from bench.ways.rows import wire_rows_of
-from lambdas.model.row import Attributes, RowKey, key_of, provenance
-from lambdas.model.write_units import Units, write_units
 
 Table: TypeAlias = dict[RowKey, Attributes]
 Body: TypeAlias = dict[str, Any]

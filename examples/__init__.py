@@ -9,10 +9,10 @@ from importlib import import_module
 from inspect import getdoc
 from pkgutil import iter_modules
 
-from cli.shop import Put
+from adminview import Registry
+from adminview.cli.shop import Put
 from examples import data
 from examples.question import Question
-from lambdas.model import Registry
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ text, and a time is compared as a number. A template is given for each of its at
 
 from collections.abc import Iterator
 
-from lambdas.model import AccessPattern, Index, Item, Row, Source, key, number, view
+from adminview import AccessPattern, Index, Item, Row, Source, key, number, view
 
 customers = Source("crm", partition_key="customerId")
 

@@ -5,7 +5,7 @@ One index answers three questions, each fixing one attribute more than the one b
 
 from collections.abc import Iterator
 
-from lambdas.model import AccessPattern, Index, Item, Row, Source, key, view
+from adminview import AccessPattern, Index, Item, Row, Source, key, view
 
 orders = Source("Orders", partition_key="orderId", sort_key="customerId")
 

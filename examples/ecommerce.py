@@ -5,7 +5,7 @@ A time in milliseconds is compared as what it is; nothing pads it with zeros.
 
 from collections.abc import Iterator
 
-from lambdas.model import AccessPattern, Index, Item, Row, Source, key, number, view
+from adminview import AccessPattern, Index, Item, Row, Source, key, number, view
 
 orders = Source("Orders", partition_key="orderId")
 

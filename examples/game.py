@@ -6,7 +6,7 @@ secrets are for no row, so no view is on them.
 
 from collections.abc import Iterator
 
-from lambdas.model import AccessPattern, Index, Item, Row, Source, key, number, view
+from adminview import AccessPattern, Index, Item, Row, Source, key, number, view
 
 accounts = Source("UserAccounts", partition_key="PK", sort_key="SK")
 

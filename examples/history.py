@@ -6,7 +6,7 @@ added later, and can be read consistently: an order is in its user's history at 
 
 from collections.abc import Iterator
 
-from lambdas.model import AccessPattern, Item, LocalIndex, Row, Source, key, view
+from adminview import AccessPattern, Item, LocalIndex, Row, Source, key, view
 
 orders = Source("UserAccounts", partition_key="UserId", sort_key="OrderId")
 

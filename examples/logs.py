@@ -6,7 +6,7 @@ and asked as if it were one.
 
 from collections.abc import Iterator
 
-from lambdas.model import AccessPattern, Index, Item, Row, Source, key, view
+from adminview import AccessPattern, Index, Item, Row, Source, key, view
 
 events = Source("LogEvents", partition_key="service", sort_key="eventId")
 

@@ -6,7 +6,7 @@ as it needs, and may ask for a range of the next one.
 
 from collections.abc import Iterator
 
-from lambdas.model import AccessPattern, Index, Item, Row, Source, key, view
+from adminview import AccessPattern, Index, Item, Row, Source, key, view
 
 teams = Source("Teams", partition_key="orgId", sort_key="teamId")
 

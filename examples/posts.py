@@ -5,7 +5,7 @@ Everybody's public posts are one list, which is spread over four shards.
 
 from collections.abc import Iterator
 
-from lambdas.model import AccessPattern, Index, Item, Row, Source, key, view
+from adminview import AccessPattern, Index, Item, Row, Source, key, view
 
 posts = Source("Posts", partition_key="author", sort_key="postId")
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from lambdas.asking.asker import PAGE, Asker
-from lambdas.model.row import Attributes
+from adminview.model.row import Attributes
+from adminview.query.engine import PAGE, Asker
 
 Items: TypeAlias = Mapping[str, Sequence[dict[str, Any]]]
 

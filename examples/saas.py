@@ -7,7 +7,7 @@ application, and that costs no further index.
 
 from collections.abc import Iterator
 
-from lambdas.model import AccessPattern, Index, Item, Row, Source, key, number, view
+from adminview import AccessPattern, Index, Item, Row, Source, key, number, view
 
 resources = Source("Resources", partition_key="resourceId")
 

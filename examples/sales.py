@@ -6,7 +6,7 @@ An order may hold products of several categories; it is listed once in each.
 from collections.abc import Iterator
 from decimal import Decimal
 
-from lambdas.model import AccessPattern, Index, Item, Row, Source, key, view
+from adminview import AccessPattern, Index, Item, Row, Source, key, view
 
 orders = Source("Orders", partition_key="orderId")
 

@@ -5,7 +5,7 @@ The time is a number with as many digits as the device sends, and keeps them all
 
 from collections.abc import Iterator
 
-from lambdas.model import AccessPattern, Index, Item, Row, Source, key, number, view
+from adminview import AccessPattern, Index, Item, Row, Source, key, number, view
 
 readings = Source("Readings", partition_key="readingId")
 

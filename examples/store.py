@@ -6,7 +6,7 @@ so its row has the same; the indexes add the questions that the keys cannot answ
 
 from collections.abc import Iterator
 
-from lambdas.model import AccessPattern, Index, Item, Row, Source, key, view
+from adminview import AccessPattern, Index, Item, Row, Source, key, view
 
 table = Source("MyTable", partition_key="PK", sort_key="SK")
 

@@ -6,7 +6,7 @@ another one as well. A match is in the history of the player it names first.
 
 from collections.abc import Iterator
 
-from lambdas.model import AccessPattern, Index, Item, Row, Source, key, view
+from adminview import AccessPattern, Index, Item, Row, Source, key, view
 
 matches = Source("TournamentMatches", partition_key="matchId")
 

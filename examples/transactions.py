@@ -7,7 +7,7 @@ the type with the number behind it: rows with equal sort keys come in no order t
 
 from collections.abc import Iterator
 
-from lambdas.model import AccessPattern, Item, LocalIndex, Row, Source, key, view
+from adminview import AccessPattern, Item, LocalIndex, Row, Source, key, view
 
 transactions = Source("Transactions", partition_key="CustomerId", sort_key="TransactionId")
 

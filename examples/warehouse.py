@@ -5,7 +5,7 @@ Whoever has just booked goods in sees them in the list: only a local index can p
 
 from collections.abc import Iterator
 
-from lambdas.model import AccessPattern, Item, LocalIndex, Row, Source, key, view
+from adminview import AccessPattern, Item, LocalIndex, Row, Source, key, view
 
 stock = Source("Stock", partition_key="WarehouseId", sort_key="ProductId")
 

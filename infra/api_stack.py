@@ -16,13 +16,7 @@ from aws_cdk import aws_logs as logs
 from aws_cdk.aws_apigateway import AccessLogFormat
 from constructs import Construct
 
-from infra.api_access import ApiAccess
-from infra.constructs.log_group import LogGroup
-from infra.constructs.python_function import PythonFunction
-from infra.context import Deployment
-from infra.sources_stack import FollowedTable, label_of
-from infra.wave import Wave
-from lambdas.aws.settings import (
+from adminview.aws.settings import (
     API_URL_OUTPUT,
     MODEL_METADATA,
     QUESTIONS_OUTPUT,
@@ -30,8 +24,14 @@ from lambdas.aws.settings import (
     PulseSettings,
     Settings,
 )
-from lambdas.model import Registry
-from lambdas.serving.paths import CORS_EXPOSED, CORS_HEADERS, PATHS
+from adminview.cdk.api_access import ApiAccess
+from adminview.cdk.constructs.log_group import LogGroup
+from adminview.cdk.constructs.python_function import PythonFunction
+from adminview.cdk.options import Deployment
+from adminview.cdk.rollout_phase import Wave
+from adminview.http_api.paths import CORS_EXPOSED, CORS_HEADERS, PATHS
+from adminview.model import Registry
+from infra.sources_stack import FollowedTable, label_of
 
 # A page of rows is 6 MB at most, several times that as Python objects; the rest buys processor
 # time, of which a cold start takes the most.

@@ -5,15 +5,15 @@ from dataclasses import replace
 
 import aws_cdk as cdk
 
+from adminview.cdk.lambda_code import LambdaCode, bundled_code
+from adminview.cdk.options import Deployment
+from adminview.model import Migration, Registry
 from infra.api_stack import ApiStack
-from infra.context import Deployment
-from infra.lambda_code import LambdaCode, bundled_code
 from infra.recovery_stack import RecoveryStack
 from infra.sources_stack import FollowedTable, SourcesStack, label_of
 from infra.sync_stack import SyncStack
 from infra.view_stack import ViewStack
 from infra.watch_stack import WatchStack
-from lambdas.model import Migration, Registry
 
 
 def build(

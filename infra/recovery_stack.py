@@ -12,15 +12,7 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from infra.constructs.python_function import PythonFunction
-from infra.constructs.repetition import Repetition
-from infra.constructs.segment_machine import SegmentMachine
-from infra.constructs.table import Table
-from infra.context import Deployment
-from infra.recovery_access import may_backfill, may_migrate, may_replay, may_verify
-from infra.sources_stack import FollowedTable
-from lambdas.aws.progress_table import progress_table
-from lambdas.aws.settings import (
+from adminview.aws.settings import (
     BACKFILL_MACHINE_OUTPUT,
     MAPPINGS,
     MIGRATE_MACHINE_OUTPUT,
@@ -28,8 +20,16 @@ from lambdas.aws.settings import (
     VERIFY_FUNCTION_OUTPUT,
     Settings,
 )
-from lambdas.model.attribute import PK, SK
-from lambdas.model.delivery import REPLAY_SECONDS
+from adminview.bulk.lease_table import progress_table
+from adminview.cdk.constructs.python_function import PythonFunction
+from adminview.cdk.constructs.scheduled_invocation import Repetition
+from adminview.cdk.constructs.segment_machine import SegmentMachine
+from adminview.cdk.constructs.table import Table
+from adminview.cdk.options import Deployment
+from adminview.cdk.recovery_access import may_backfill, may_migrate, may_replay, may_verify
+from adminview.model.attribute import PK, SK
+from adminview.model.delivery import REPLAY_SECONDS
+from infra.sources_stack import FollowedTable
 
 # None holds more than a few pages at once: it is for the processor time, which is in proportion.
 MEMORY_MB: Final = 512
@@ -121,7 +121,7 @@ class RecoveryStack(Stack):
     ) -> None:
         backfill = self._function(
             "Backfill",
-            handler="lambdas.backfill.handler",
+            handler="lambdas.bulk.handler",
             description="Builds AdminViewTable from its source tables, and sweeps what is left",
             memory_mb=BULK_MEMORY_MB,
             timeout=Duration.seconds(LONGEST_SECONDS),
@@ -142,7 +142,7 @@ class RecoveryStack(Stack):
         """Let migrations have a role of their own: nobody else may write to a source."""
         migrate = self._function(
             "Migrate",
-            handler="lambdas.backfill.handler",
+            handler="lambdas.bulk.handler",
             description="Completes old items of the source tables that have a migration",
             memory_mb=BULK_MEMORY_MB,
             timeout=Duration.seconds(LONGEST_SECONDS),

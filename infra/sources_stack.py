@@ -8,9 +8,9 @@ from aws_cdk import CfnOutput, Fn, Stack, Token
 from aws_cdk import aws_dynamodb as dynamodb
 from constructs import Construct
 
-from infra.constructs.table import Table
-from infra.context import Deployment
-from lambdas.model import Source
+from adminview.cdk.constructs.table import Table
+from adminview.cdk.options import Deployment
+from adminview.model import Source
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from typing import Final
 from aws_cdk import Duration, RemovalPolicy
 from aws_cdk.aws_logs import RetentionDays
 
-from lambdas.model.errors import SettingsError
+from adminview.model.errors import SettingsError
 
 TEN_MINUTES: Final = Duration.minutes(10)
 DAILY: Final = Duration.days(1)

@@ -10,20 +10,20 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from infra.constructs.acknowledge import acknowledge
-from infra.constructs.python_function import PythonFunction
-from infra.constructs.stream_subscription import StreamSubscription
-from infra.context import Deployment
-from infra.sources_stack import FollowedTable
-from lambdas.aws.settings import (
+from adminview.aws.settings import (
     MAPPINGS_OUTPUT,
     MODEL_METADATA,
     SETTINGS_OUTPUT,
     SYNC_FUNCTION_OUTPUT,
     Settings,
 )
-from lambdas.model import Registry
-from lambdas.model.delivery import FIRST_TRY_SECONDS, HIDDEN_SECONDS, Delivery
+from adminview.cdk.constructs.python_function import PythonFunction
+from adminview.cdk.constructs.stream_subscription import StreamSubscription
+from adminview.cdk.constructs.suppress_nag import acknowledge
+from adminview.cdk.options import Deployment
+from adminview.model import Registry
+from adminview.model.delivery import FIRST_TRY_SECONDS, HIDDEN_SECONDS, Delivery
+from infra.sources_stack import FollowedTable
 
 # A batch of 6 MB (all that Lambda hands over at once) is about ten times that as Python objects,
 # and is held next to its rows; processor time comes in proportion to memory.

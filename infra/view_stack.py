@@ -5,10 +5,10 @@ from typing import Any
 from aws_cdk import CfnOutput, Stack
 from constructs import Construct
 
-from infra.constructs.table import Table
-from infra.context import Deployment
-from lambdas.model import Registry
-from lambdas.model.attribute import PK, SK
+from adminview.cdk.constructs.table import Table
+from adminview.cdk.options import Deployment
+from adminview.model import Registry
+from adminview.model.attribute import PK, SK
 
 
 class ViewStack(Stack):

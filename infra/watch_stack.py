@@ -14,17 +14,17 @@ from aws_cdk import aws_sns_subscriptions as subscriptions
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct, IConstruct
 
-from infra.constructs.python_function import PythonFunction
-from infra.constructs.repetition import Repetition
-from infra.constructs.segment_machine import SegmentMachine
-from infra.context import Deployment
+from adminview.aws.settings import DASHBOARD_OUTPUT, TOPIC_OUTPUT, WATCHED_METADATA
+from adminview.cdk.constructs.python_function import PythonFunction
+from adminview.cdk.constructs.scheduled_invocation import Repetition
+from adminview.cdk.constructs.segment_machine import SegmentMachine
+from adminview.cdk.monitoring import rules
+from adminview.cdk.monitoring.alarms import Alarm, Function, Scene, alarms
+from adminview.cdk.monitoring.dashboard import rows
+from adminview.cdk.options import Deployment
+from adminview.model import Registry
+from adminview.model.monitored import watched
 from infra.sources_stack import FollowedTable
-from infra.watch import rules
-from infra.watch.alarms import Alarm, Function, Scene, alarms
-from infra.watch.dashboard import rows
-from lambdas.aws.settings import DASHBOARD_OUTPUT, TOPIC_OUTPUT, WATCHED_METADATA
-from lambdas.model import Registry
-from lambdas.model.watched import watched
 
 LONGEST_DISPLAY: Final = 100  # characters that SNS takes
 

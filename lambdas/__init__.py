@@ -1,1 +1,1 @@
-"""AdminView at run time: a file here is a deployed function, a folder is library."""
+"""The deployed functions: a file here is the entry point of one of them."""

@@ -1,61 +1,12 @@
-"""Dead letters in, reconciled items out."""
+"""Lambda handler that replays dead letters."""
 
-import os
 from collections.abc import Mapping
-from dataclasses import fields
-from math import isnan
 from typing import Any
 
-from lambdas.aws.deadline import Deadline
-from lambdas.aws.observability import Observability
-from lambdas.aws.runtime import LONGEST_CALL, Invocation
-from lambdas.aws.settings import Settings
-from lambdas.model.errors import SettingsError
-from lambdas.repair.replay.choice import Choice
-from lambdas.repair.replay.replayer import Replayer
-from lambdas.repair.runtime import replayer
-
-# Letters are deleted or written anew at the end of a round, in calls that may take this long each.
-DELETES_RESERVE = 4 * LONGEST_CALL
-ROUND_RESERVE = DELETES_RESERVE + 4 * LONGEST_CALL
-SECONDS = {"older_than", "newer_than"}
-# What an event may choose letters by.
-TYPES: Mapping[str, Any] = {
-    field.name: int | float if field.name in SECONDS else str for field in fields(Choice)
-}
+from adminview.handlers import replay
+from adminview.runtime import Invocation
 
 
 def handler(event: Mapping[str, Any], context: Invocation) -> dict[str, Any]:
-    """Replay the letters that are ready, and say what became of them."""
-    service = Settings.from_env(os.environ).service
-    return replay(event, context, replayer(), Observability(service=service))
-
-
-def replay(
-    event: Mapping[str, Any], context: Invocation, with_: Replayer, observer: Observability
-) -> dict[str, Any]:
-    """Replay letters with a given replayer."""
-    observer.invoked(context)
-    end = Deadline.after(context.get_remaining_time_in_millis() / 1000)
-    summary = with_.replay(
-        _choice(event), until=end.earlier(ROUND_RESERVE), end=end.earlier(LONGEST_CALL)
-    ).as_dict()
-    observer.replayed(summary)
-    return summary
-
-
-def _choice(event: Mapping[str, Any]) -> Choice:
-    """Read which letters are meant; an empty event means all of them."""
-    unknown = sorted(event.keys() - TYPES.keys()) if isinstance(event, dict) else ["no object"]
-    if unknown:
-        msg = f"the event holds {', '.join(unknown)}; letters are chosen by {', '.join(TYPES)}"
-        raise SettingsError(msg)
-    for name, value in event.items():
-        if isinstance(value, bool) or not isinstance(value, TYPES[name] | None) or _is_nan(value):
-            msg = f"the event's {name} is a {type(value).__name__}"
-            raise SettingsError(msg)
-    return Choice(**event)
-
-
-def _is_nan(value: object) -> bool:
-    return isinstance(value, float) and isnan(value)
+    """Replay the dead letters that are ready, and return what became of them."""
+    return replay.handle(event, context)

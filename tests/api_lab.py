@@ -7,11 +7,11 @@ from typing import Any
 
 from aws_lambda_powertools import Logger
 
-from cli.serve import Desk
-from lambdas.asking.asker import Asker
-from lambdas.aws.pulse import Reading
-from lambdas.serving.health import NoPulse, Pulse
-from lambdas.serving.routes import Api
+from adminview.aws.stream_metrics import Reading
+from adminview.cli.commands.serve import Desk
+from adminview.http_api.handlers import Api
+from adminview.http_api.health import NoPulse, Pulse
+from adminview.query.engine import Asker
 
 
 @dataclass(frozen=True, slots=True)

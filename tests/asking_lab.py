@@ -9,11 +9,11 @@ from operator import eq, ge
 from types import ModuleType
 from typing import Any, cast
 
-from lambdas.asking.asker import Asker
-from lambdas.aws.readers import PlainReader
-from lambdas.aws.view_reader import ViewReader
-from lambdas.model import AccessPattern, Index, Item, Registry, Row, Source, number, view
-from lambdas.pipeline.derive import derive
+from adminview.aws.view_reader import ViewReader
+from adminview.aws.view_readers import PlainReader
+from adminview.model import AccessPattern, Index, Item, Registry, Row, Source, number, view
+from adminview.query.engine import Asker
+from adminview.sync.derive import derive
 from tests.events import image
 from tests.fakes import NO_WAIT
 

@@ -3,9 +3,9 @@
 import json
 from typing import Any
 
-from lambdas.model import Registry
-from lambdas.pipeline.decode import routes
-from lambdas.pipeline.prepare import Batch
+from adminview.model import Registry
+from adminview.sync.decode import routes
+from adminview.sync.plan import Batch
 from tests.fakes import planned
 from tests.shop import registry
 

@@ -15,20 +15,20 @@ from typing import Any
 
 import pytest
 
-from cli.bulk import Outcome, Shift
-from cli.local_cloud import LocalCloud
-from cli.output import Console
-from cli.stopping import Stop
-from cli.tables import create, source_table
-from cli.verify import Options, compare
-from lambdas.aws.budget import Budget
-from lambdas.aws.deadline import Deadline
-from lambdas.aws.metered import Metered
-from lambdas.aws.progress_table import LEASE_SECONDS
-from lambdas.aws.runtime import Clients
-from lambdas.aws.together import chunks, together
-from lambdas.bulk.runs import Bulk, make_bulk
-from lambdas.model.delivery import Delivery
+from adminview.aws.concurrency import chunks, together
+from adminview.aws.deadline import Deadline
+from adminview.aws.metered_client import Metered
+from adminview.aws.rate_limit import Budget
+from adminview.bulk.lease_table import LEASE_SECONDS
+from adminview.bulk.runs import Bulk, make_bulk
+from adminview.cli.bulk.segment_pool import Outcome, Shift
+from adminview.cli.commands.verify import Options, compare
+from adminview.cli.output.printing import Console
+from adminview.cli.shutdown import Stop
+from adminview.local.local_cloud import LocalCloud
+from adminview.local.tables import create, source_table
+from adminview.model.delivery import Delivery
+from adminview.runtime import Clients
 
 ROOT = Path(__file__).parents[1]
 SMALL_PAGE = 50
@@ -167,7 +167,7 @@ def done_by(bulk: Bulk, run: str) -> int:
 
 def begin_and_kill(cloud: LocalCloud, source: str, of: int, *, after: int) -> None:
     """Run the command in a process of its own, and kill that when some items are done."""
-    command = [sys.executable, "-m", "cli.main", "backfill", "--source", source]
+    command = [sys.executable, "-m", "adminview.cli.main", "backfill", "--source", source]
     process = subprocess.Popen(
         [*command, "--segments", str(of)], cwd=ROOT, env={"PATH": "", **cloud.environment}
     )

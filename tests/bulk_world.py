@@ -7,19 +7,19 @@ from threading import RLock
 from typing import Any
 from zlib import crc32
 
-from lambdas.aws.budget import Budget
-from lambdas.aws.dead_letters import DeadLetters
-from lambdas.aws.deadline import Deadline
-from lambdas.aws.metered import Metered
-from lambdas.aws.progress_table import LEASE_SECONDS, ProgressTable, progress_table
-from lambdas.aws.settings import Settings
-from lambdas.bulk.runs import Bulk
-from lambdas.bulk.segment import Record, Segment
-from lambdas.bulk.worker import Worker
-from lambdas.model import Registry
-from lambdas.model.row import RowKey, provenance
-from lambdas.model.size import ROW_LIMIT
-from lambdas.pipeline.derive import derive
+from adminview.aws.dead_letter_producer import DeadLetters
+from adminview.aws.deadline import Deadline
+from adminview.aws.metered_client import Metered
+from adminview.aws.rate_limit import Budget
+from adminview.aws.settings import Settings
+from adminview.bulk.lease_table import LEASE_SECONDS, ProgressTable, progress_table
+from adminview.bulk.runs import Bulk
+from adminview.bulk.segment import Record, Segment
+from adminview.bulk.worker import Worker
+from adminview.model import Registry
+from adminview.model.limits import ROW_LIMIT
+from adminview.model.row import RowKey, provenance
+from adminview.sync.derive import derive
 from tests.events import image
 from tests.fakes import NO_WAIT, TABLE, FakeQueue, refusal
 from tests.verify_lab import make_model

@@ -11,12 +11,12 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from lambdas.aws.clients import CLIENT
-from lambdas.aws.deadline import Deadline
-from lambdas.aws.direct import Direct
-from lambdas.aws.way import Keys
-from lambdas.aws.writers import DirectWriter, PlainWriter, Writer
-from lambdas.pipeline.fold import Write
+from adminview.aws.batch_writers import DirectWriter, PlainWriter, Writer
+from adminview.aws.clients import CLIENT
+from adminview.aws.deadline import Deadline
+from adminview.aws.transport.eligibility import Keys
+from adminview.aws.transport.http_client import Direct
+from adminview.sync.fold import Write
 from tests.e2e.certificate import write_certificate
 from tests.fakes import TABLE, a_put
 from tests.faulty import Faulty

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from json import dumps
 from typing import Any
 
-from cli.doctor import examine
-from cli.doctoring.asking import Aws
-from cli.doctoring.finding import Finding
-from cli.doctoring.site import Site
-from cli.tables import source_table, view_table
-from lambdas.aws.settings import Settings
+from adminview.aws.settings import Settings
+from adminview.cli.commands.doctor import examine
+from adminview.cli.deployment.resources import Site
+from adminview.cli.doctor.aws_calls import Aws
+from adminview.cli.doctor.finding import Finding
+from adminview.local.tables import source_table, view_table
 from tests.doctor_told import (
     ARN,
     GATEWAY,

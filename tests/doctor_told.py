@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any
 
-from lambdas.model.delivery import Delivery
+from adminview.model.delivery import Delivery
 
 ARN = "arn:aws:{}:eu-west-1:111122223333:{}"
 GATEWAY = "apigateway.amazonaws.com"

@@ -8,9 +8,9 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from cli.event_source import EventSource
-from cli.event_source.shards import EXPIRED, GONE, TRIMMED
-from lambdas.model.delivery import FOREVER, Delivery
+from adminview.local.event_source import EventSource
+from adminview.local.event_source.shards import EXPIRED, GONE, TRIMMED
+from adminview.model.delivery import FOREVER, Delivery
 
 ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/Things/stream/2026-01-01T00:00:00.000"
 NOW = 1_767_225_600.0

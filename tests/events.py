@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from itertools import count
 from typing import Any
 
-from lambdas.model.item import encode
-from lambdas.model.source import Source
+from adminview.model.item import encode
+from adminview.model.source import Source
 
 STREAM = "arn:aws:dynamodb:us-east-1:111122223333:table/{}/stream/2026-01-01T00:00:00.000"
 AT = 1_790_000_000

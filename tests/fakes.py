@@ -7,19 +7,19 @@ from typing import Any, cast
 
 from botocore.exceptions import ClientError, ConnectTimeoutError
 
-from lambdas.aws.call_errors import CallErrors
-from lambdas.aws.dead_letters import DeadLetters
-from lambdas.aws.retry import Backoff
-from lambdas.aws.runtime import Runtime
-from lambdas.aws.view_table import ViewTable
-from lambdas.aws.writers import PlainWriter
-from lambdas.model import Registry
-from lambdas.model.spelling import spell
-from lambdas.pipeline.decode import Route, routes
-from lambdas.pipeline.fold import Write
-from lambdas.pipeline.letter import Letter
-from lambdas.pipeline.prepare import Batch, plan_batch
-from lambdas.pipeline.tally import Tally
+from adminview.aws.batch_writers import PlainWriter
+from adminview.aws.call_errors import CallErrors
+from adminview.aws.dead_letter_producer import DeadLetters
+from adminview.aws.retry import Backoff
+from adminview.aws.view_table import ViewTable
+from adminview.model import Registry
+from adminview.model.json_codec import spell
+from adminview.runtime import Runtime
+from adminview.sync.counts import Tally
+from adminview.sync.dead_letter import Letter
+from adminview.sync.decode import Route, routes
+from adminview.sync.fold import Write
+from adminview.sync.plan import Batch, plan_batch
 
 TABLE = "AdminViewTable"
 NO_WAIT = Backoff(sleep=lambda _: None)

@@ -3,10 +3,10 @@
 from collections import Counter
 from typing import Any
 
-from cli.local_cloud import LocalCloud
-from lambdas.aws.runtime import make_runtime
-from lambdas.model.row import VIEW_TABLE
-from lambdas.model.write_units import Units
+from adminview.local.local_cloud import LocalCloud
+from adminview.model.row import VIEW_TABLE
+from adminview.model.write_units import Units
+from adminview.runtime import make_runtime
 
 
 class Meter:

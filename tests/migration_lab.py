@@ -5,10 +5,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from cli import shop
-from cli.local_cloud import LocalCloud
-from lambdas.aws.wire import for_boto3, from_boto3
-from lambdas.model.row import Attributes
+from adminview.aws.attribute_codec import for_boto3, from_boto3
+from adminview.cli import shop
+from adminview.local.local_cloud import LocalCloud
+from adminview.model.row import Attributes
 from tests.events import image
 
 ORDERS = "Orders"

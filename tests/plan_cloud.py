@@ -6,8 +6,8 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from cli.evolution.facts import TableIndex
-from lambdas.aws.deadline import Deadline
+from adminview.aws.deadline import Deadline
+from adminview.cli.planning.facts import TableIndex
 from tests.plan_world import index, model, question
 
 BY = index("ByStatus", "status", include=("data", "_at"))

@@ -4,18 +4,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from cli.deployment import declared
-from cli.event_source import EventSource
-from cli.evolution.facts import Declared
-from cli.evolution.reading import Tables
-from cli.evolution.step import API, SOURCES, SYNC, VIEW, WATCH
-from cli.evolution.waves import Wave
-from cli.local_cloud import LocalCloud
-from cli.tables import create, source_table
-from lambdas.model import Index, Registry
-from lambdas.model.delivery import Delivery
-from lambdas.model.row import VIEW_TABLE
-from lambdas.model.watched import watched
+from adminview.cli.deployment.read import Tables
+from adminview.cli.planning.facts import Declared
+from adminview.cli.planning.phases import Wave
+from adminview.cli.planning.step import API, SOURCES, SYNC, VIEW, WATCH
+from adminview.local.event_source import EventSource
+from adminview.local.local_cloud import LocalCloud
+from adminview.local.settings import declared
+from adminview.local.tables import create, source_table
+from adminview.model import Index, Registry
+from adminview.model.delivery import Delivery
+from adminview.model.monitored import watched
+from adminview.model.row import VIEW_TABLE
 
 
 @dataclass

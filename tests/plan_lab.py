@@ -14,28 +14,28 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from cli.bulk import Shift
-from cli.engines import Engine
-from cli.evolution.apply import Application
-from cli.evolution.building import BulkBuilder
-from cli.evolution.change import Description
-from cli.evolution.facts import Declared, Deployed
-from cli.evolution.step import API, SYNC
-from cli.local_cloud import LocalCloud
-from cli.stopping import Stop
-from lambdas.asking.asker import Asker
-from lambdas.aws.budget import Budget
-from lambdas.aws.metered import Metered
-from lambdas.aws.readers import PlainReader
-from lambdas.aws.runtime import Clients
-from lambdas.aws.view_reader import ViewReader
-from lambdas.bulk.runs import Bulk, make_bulk
-from lambdas.model import Registry
-from lambdas.model.errors import BeingBuiltError, QuestionError
-from lambdas.model.item import encode
-from lambdas.model.row import VIEW_TABLE, Attributes, RowKey
-from lambdas.model.size import ROW_LIMIT
-from lambdas.pipeline.derive import derive
+from adminview.aws.metered_client import Metered
+from adminview.aws.rate_limit import Budget
+from adminview.aws.view_reader import ViewReader
+from adminview.aws.view_readers import PlainReader
+from adminview.bulk.runs import Bulk, make_bulk
+from adminview.cli.bulk.segment_pool import Shift
+from adminview.cli.planning.apply import Application
+from adminview.cli.planning.bulk_steps import BulkBuilder
+from adminview.cli.planning.facts import Declared, Deployed
+from adminview.cli.planning.model_diff import Description
+from adminview.cli.planning.step import API, SYNC
+from adminview.cli.shutdown import Stop
+from adminview.local.engines import Engine
+from adminview.local.local_cloud import LocalCloud
+from adminview.model import Registry
+from adminview.model.errors import BeingBuiltError, QuestionError
+from adminview.model.item import encode
+from adminview.model.limits import ROW_LIMIT
+from adminview.model.row import VIEW_TABLE, Attributes, RowKey
+from adminview.query.engine import Asker
+from adminview.runtime import Clients
+from adminview.sync.derive import derive
 from tests.plan_deployer import LocalDeployer
 
 Answer = dict[RowKey, Any]  # the data of each row

@@ -6,11 +6,11 @@ from hashlib import sha256
 from json import dumps
 from typing import Any, NoReturn
 
-from cli.evolution.change import Description
-from cli.evolution.facts import CREATING, DELETING, Declared, Deployed, Marker, TableIndex
-from cli.evolution.planner import LONGEST_WRITE, make_plan
-from cli.evolution.step import API, RECOVERY, SOURCES, SYNC, VIEW, WATCH, Plan, Step
-from cli.evolution.steps import (
+from adminview.cli.planning.facts import CREATING, DELETING, Declared, Deployed, Marker, TableIndex
+from adminview.cli.planning.model_diff import Description
+from adminview.cli.planning.planner import LONGEST_WRITE, make_plan
+from adminview.cli.planning.step import API, RECOVERY, SOURCES, SYNC, VIEW, WATCH, Plan, Step
+from adminview.cli.planning.steps import (
     AwaitIndex,
     Backfill,
     CreateIndex,
@@ -21,9 +21,9 @@ from cli.evolution.steps import (
     Sweep,
     Wait,
 )
-from lambdas.model import Index
-from lambdas.model.row import OWNER_INDEX
-from lambdas.model.watched import watched
+from adminview.model import Index
+from adminview.model.monitored import watched
+from adminview.model.row import OWNER_INDEX
 
 
 def index(name: str, *key: str, include: tuple[str, ...] = ("data",), **more: Any) -> Any:

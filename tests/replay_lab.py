@@ -7,18 +7,18 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, cast
 
-from lambdas.aws.dead_letters import DeadLetters
-from lambdas.aws.deadline import Deadline
-from lambdas.aws.mailbox import Mailbox, Message
-from lambdas.model import Item, Row, Source, view
-from lambdas.model.errors import AdminViewError
-from lambdas.model.row import RowKey
-from lambdas.pipeline.decode import Route
-from lambdas.repair.reconcile import Reconciled
-from lambdas.repair.replay.choice import Choice
-from lambdas.repair.replay.errands import Errand, Errands
-from lambdas.repair.replay.replayer import ALL, Replayer, Summary
-from lambdas.repair.target import Target
+from adminview.aws.dead_letter_consumer import Mailbox, Message
+from adminview.aws.dead_letter_producer import DeadLetters
+from adminview.aws.deadline import Deadline
+from adminview.dead_letters.letter_filter import Choice
+from adminview.dead_letters.replay import ALL, Replayer, Summary
+from adminview.dead_letters.resolve import Errand, Errands
+from adminview.model import Item, Row, Source, view
+from adminview.model.errors import AdminViewError
+from adminview.model.row import RowKey
+from adminview.reconcile.item_ref import Target
+from adminview.reconcile.reconciler import Reconciled
+from adminview.sync.decode import Route
 from tests.events import AT, STREAM
 from tests.fakes import NO_WAIT
 

@@ -3,7 +3,7 @@
 from functools import cache
 from typing import Any
 
-from lambdas.model import Registry
+from adminview.model import Registry
 from lambdas.views import orders, payments, products, users
 
 

@@ -9,10 +9,18 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 AWS = {"boto3", "botocore", "aws_lambda_powertools", "aws_xray_sdk"}
-PURE = ("lambdas/model", "lambdas/pipeline", "lambdas/views", "lambdas/migrations")
+PURE = ("adminview/model", "adminview/sync", "lambdas/views", "lambdas/migrations")
+NOT_DEPLOYED = ("adminview/cdk", "adminview/cli", "adminview/local")
 
 
 def modules(folder: str) -> list[Path]:
+    if folder == "deployed":
+        return [
+            path
+            for folder in ("adminview", "lambdas")
+            for path in modules(folder)
+            if not str(path.relative_to(ROOT)).startswith(NOT_DEPLOYED)
+        ]
     return sorted(path for path in (ROOT / folder).rglob("*.py"))
 
 
@@ -37,61 +45,78 @@ def importers(folder: str, *forbidden: str) -> list[str]:
 
 
 def test_the_folders_are_where_these_tests_look() -> None:
-    for folder in (*PURE, "lambdas/aws", "cli", "infra"):
+    for folder in (*PURE, *NOT_DEPLOYED, "adminview/aws", "infra"):
         assert modules(folder), folder
-    assert importers("lambdas/aws", "boto3", "botocore")
-    assert importers("infra", "lambdas")
+    assert importers("adminview/aws", "boto3", "botocore")
+    assert importers("infra", "adminview")
 
 
 @pytest.mark.parametrize("folder", PURE)
 def test_the_pure_folders_know_nothing_of_aws(folder: str) -> None:
-    assert importers(folder, *AWS, "lambdas.aws") == []
+    assert importers(folder, *AWS, "adminview.aws") == []
 
 
-def test_only_lambdas_aws_talks_to_aws_in_the_deployed_code() -> None:
-    inside = importers("lambdas/aws", "boto3", "botocore")
-    assert importers("lambdas", "boto3", "botocore") == inside
+def test_only_adminview_aws_talks_to_aws_in_the_deployed_code() -> None:
+    inside = importers("adminview/aws", "boto3", "botocore")
+    assert importers("deployed", "boto3", "botocore") == inside
 
 
 def test_the_model_knows_neither_the_pipeline_nor_the_views() -> None:
-    assert importers("lambdas/model", "lambdas.pipeline", "lambdas.views") == []
-    assert importers("lambdas/pipeline", "lambdas.views") == []
+    assert importers("adminview/model", "adminview.sync", "adminview.views") == []
+    assert importers("adminview/sync", "adminview.views") == []
+
+
+def test_the_library_imports_nothing_of_the_app() -> None:
+    """What it needs of the app is named by a setting, and loaded by `adminview.views`."""
+    assert importers("adminview", "lambdas", "app", "tests") == []
 
 
 def test_a_view_file_is_written_in_the_words_of_the_model_alone() -> None:
     names = [name for path in modules("lambdas/views") for name in imports(path)]
     theirs = [name for name in names if name.partition(".")[0] not in sys.stdlib_module_names]
-    strange = [n for n in theirs if not n.startswith(("lambdas.model", "lambdas.views"))]
+    strange = [n for n in theirs if not n.startswith(("adminview.", "lambdas.views"))]
     assert strange == [], "the model's fingerprint would not move with it"
 
 
 def test_source_tables_are_written_by_migrations_alone() -> None:
-    writers = {one.partition(" imports ")[0] for one in importers("lambdas", "lambdas.aws.updates")}
-    allowed = ("lambdas/migrating/", "lambdas/bulk/migrate.py", "lambdas/bulk/runs.py")
+    writers = {
+        one.partition(" imports ")[0]
+        for one in importers("deployed", "adminview.aws.source_updates")
+    }
+    allowed = ("adminview/migrating/", "adminview/bulk/migrate.py", "adminview/bulk/runs.py")
     assert writers
     assert [one for one in writers if not one.startswith(allowed)] == []
 
 
-def test_infra_imports_from_lambdas_and_never_the_reverse() -> None:
-    assert importers("lambdas", "infra", "aws_cdk", "constructs", "cli") == []
-    assert importers("infra", "cli", "boto3", "botocore") == []
+def test_cdk_code_imports_deployed_code_and_never_the_reverse() -> None:
+    theirs = ("infra", "aws_cdk", "constructs", "adminview.cdk", "adminview.cli", "adminview.local")
+    assert importers("deployed", *theirs) == []
+    for folder in ("infra", "adminview/cdk"):
+        assert importers(folder, "adminview.cli", "boto3", "botocore") == []
 
 
 def test_what_only_developers_install_is_not_needed_to_deploy() -> None:
     assert importers("tests", "cdk_nag")
     assert importers("infra", "cdk_nag", "tests") == []
+    assert importers("adminview", "cdk_nag", "tests") == []
 
 
 def test_nobody_imports_the_command() -> None:
-    assert importers("lambdas", "cli") == importers("infra", "cli") == []
+    for folder in ("deployed", "infra", "adminview/cdk", "adminview/local"):
+        assert importers(folder, "adminview.cli") == []
 
 
 def test_commands_check_an_endpoint_before_they_make_a_client() -> None:
     """Hold modules that make boto3 clients to the check, or to being called after it."""
-    after = {"cli/bulk.py", "cli/local.py", "cli/machine.py", "cli/doctoring/asking.py"}
+    after = {
+        "adminview/cli/bulk/segment_pool.py",
+        "adminview/cli/commands/local.py",
+        "adminview/cli/bulk/state_machine.py",
+        "adminview/cli/doctor/aws_calls.py",
+    }
     makers = {
         str(path.relative_to(ROOT))
-        for path in modules("cli")
+        for path in modules("adminview/cli")
         if "boto3.client(" in (text := path.read_text()) and "check_endpoints(" not in text
     }
     assert makers <= after
@@ -101,8 +126,8 @@ def test_commands_print_through_one_module_which_escapes_data() -> None:
     """Find what could print data unescaped, or as markup, anywhere else in cli/."""
     printing = ("typer.echo", "typer.secho", "typer.confirm", "typer.prompt", "typer.style")
     rich = ("rich.console", "rich.markup", "rich.text", "rich.table", "rich.print", "rich.panel")
-    found = [*importers("cli", *rich, "click", "traceback.print_exc")]
-    for path in modules("cli"):
+    found = [*importers("adminview/cli", *rich, "click", "traceback.print_exc")]
+    for path in modules("adminview/cli"):
         for node in ast.walk(ast.parse(path.read_text())):
             called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
             named = ast.unparse(node) if isinstance(node, ast.Attribute) else ""
@@ -111,13 +136,13 @@ def test_commands_print_through_one_module_which_escapes_data() -> None:
             if written or markup or named in {*printing, "sys.stdout", "sys.stderr"}:
                 found.append(f"{path.relative_to(ROOT)} has {ast.unparse(node)}")
     places = {one.partition(" ")[0] for one in found}
-    assert places == {"cli/output.py"}, found
+    assert places == {"adminview/cli/output/printing.py"}, found
 
 
 def test_nothing_reads_the_environment_or_makes_a_client_when_it_is_imported() -> None:
     """Look for such calls outside of functions, in everything that is deployed."""
     at_import = []
-    for path in modules("lambdas"):
+    for path in modules("deployed"):
         for statement in ast.parse(path.read_text()).body:
             if isinstance(statement, ast.Assign | ast.AnnAssign | ast.Expr):
                 text = ast.unparse(statement)
@@ -147,7 +172,7 @@ def test_view_files_join_the_parts_of_a_key_with_key_and_not_with_f_strings() ->
     assert glued == []
 
 
-@pytest.mark.parametrize("folder", ["lambdas", "cli", "infra", "examples", "tests"])
+@pytest.mark.parametrize("folder", ["adminview", "lambdas", "infra", "examples", "tests"])
 def test_modules_stay_short(folder: str) -> None:
     limit = 450 if folder == "tests" else 400
     long = {
@@ -161,7 +186,7 @@ def test_modules_stay_short(folder: str) -> None:
 def test_functions_stay_short() -> None:
     """Count the lines of each function without its docstring."""
     long = {}
-    for folder in ("lambdas", "cli", "infra", "examples"):
+    for folder in ("adminview", "lambdas", "infra", "examples"):
         for path in modules(folder):
             for node in ast.walk(ast.parse(path.read_text())):
                 if isinstance(node, ast.FunctionDef) and node.end_lineno:

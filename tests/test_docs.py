@@ -13,16 +13,16 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
+from adminview.aws.settings import NAMESPACE
+from adminview.aws.view_reader import ViewReader
+from adminview.aws.view_readers import PlainReader
+from adminview.cli.main import app
+from adminview.cli.output.catalogue import markdown
+from adminview.dead_letters.replay import Fate
+from adminview.query.engine import Asker
+from adminview.sync.counts import Tally
 from bench.picture import picture
 from bench.report import headline
-from cli.catalogue import markdown
-from cli.main import app
-from lambdas.asking.asker import Asker
-from lambdas.aws.readers import PlainReader
-from lambdas.aws.settings import NAMESPACE
-from lambdas.aws.view_reader import ViewReader
-from lambdas.pipeline.tally import Tally
-from lambdas.repair.replay.replayer import Fate
 from tests.shop import registry
 from tests.view_files import with_view_file
 
@@ -44,7 +44,7 @@ def squeezed(text: str) -> list[str]:
 
 def test_the_demo_prints_what_the_readme_shows() -> None:
     """Run the real command, on the default engine."""
-    command = [sys.executable, "-m", "cli.main", "demo"]
+    command = [sys.executable, "-m", "adminview.cli.main", "demo"]
     done = subprocess.run(
         command, capture_output=True, text=True, check=True, cwd=ROOT, env=os.environ | PLAIN
     )
@@ -127,7 +127,7 @@ def test_every_command_and_every_option_explains_itself(words: tuple[str, ...]) 
 
 
 def test_the_command_itself_explains_itself() -> None:
-    asked = [sys.executable, "-m", "cli.main", "--help"]
+    asked = [sys.executable, "-m", "adminview.cli.main", "--help"]
     done = subprocess.run(asked, capture_output=True, text=True, check=True, cwd=ROOT)
     assert "Usage" in done.stdout
 

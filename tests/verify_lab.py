@@ -11,18 +11,18 @@ from types import ModuleType
 from typing import Any
 from zlib import crc32
 
-from cli.output import Console
-from cli.verify import Options, Surroundings, compare
-from lambdas.aws.budget import Budget
-from lambdas.aws.deadline import Deadline
-from lambdas.aws.settings import Settings
-from lambdas.model import Item, Registry, Row, Source, number, view
-from lambdas.model.row import RowKey, provenance
-from lambdas.model.size import ROW_LIMIT
-from lambdas.pipeline.derive import derive
-from lambdas.repair.verify.run import Run
-from lambdas.repair.verify.scope import Scope
-from lambdas.repair.verify.verifier import Verifier, make_verifier
+from adminview.aws.deadline import Deadline
+from adminview.aws.rate_limit import Budget
+from adminview.aws.settings import Settings
+from adminview.bulk.verify.run import Run
+from adminview.bulk.verify.scope import Scope
+from adminview.bulk.verify.verifier import Verifier, make_verifier
+from adminview.cli.commands.verify import Options, Surroundings, compare
+from adminview.cli.output.printing import Console
+from adminview.model import Item, Registry, Row, Source, number, view
+from adminview.model.limits import ROW_LIMIT
+from adminview.model.row import RowKey, provenance
+from adminview.sync.derive import derive
 from tests.events import image
 from tests.fakes import NO_WAIT, TABLE, refusal
 

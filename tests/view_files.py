@@ -5,7 +5,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
-from lambdas.model import Registry
+from adminview.model import Registry
 from tests.shop import registry
 
 

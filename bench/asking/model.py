@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
 
+from adminview.model import AccessPattern, Index, Registry
+from adminview.model.row import Attributes, provenance
 from bench.streams import Load
 from bench.ways.rows import SHOWN
-from lambdas.model import AccessPattern, Index, Registry
-from lambdas.model.row import Attributes, provenance
 
 # As the API asks, as a laptop does, and without us.
 OURS, OVER_BOTO3, BY_HAND = "adminview", "over boto3", "boto3"

@@ -10,14 +10,14 @@ from functools import partial
 from time import perf_counter, process_time
 from typing import Any
 
+from adminview.aws.clients import dynamodb_client
+from adminview.aws.view_reader import ViewReader
+from adminview.aws.view_readers import PlainReader
+from adminview.handlers.api import reader
+from adminview.query.engine import AnsweredRow, Asker
 from bench.asking.model import BY_HAND, OURS, OVER_BOTO3, QUESTIONS, ROWS, registry
 from bench.asking.plain import plain_questions
 from bench.ways import TABLE
-from lambdas.api import reader
-from lambdas.asking.asker import AnsweredRow, Asker
-from lambdas.aws.clients import dynamodb_client
-from lambdas.aws.readers import PlainReader
-from lambdas.aws.view_reader import ViewReader
 
 WARM_UP = 5
 

@@ -8,23 +8,23 @@ from collections.abc import Callable
 from time import perf_counter, process_time
 from typing import Any, Final
 
+from adminview.aws.concurrency import chunks
+from adminview.aws.metered_client import Metered
+from adminview.aws.rate_limit import Budget
+from adminview.aws.transport.dynamodb_client import DirectClient
+from adminview.bulk.runs import BACKFILL, make_bulk
+from adminview.bulk.verify.scope import Scope
+from adminview.bulk.verify.verifier import make_verifier
+from adminview.cli.bulk.segment_pool import Shift
+from adminview.cli.shutdown import Stop
+from adminview.local.engines import dynamodb_local_engine
+from adminview.local.local_cloud import LocalCloud, straight_to
+from adminview.model.row import VIEW_TABLE
+from adminview.runtime import Clients
 from bench.bulk import plain
 from bench.model import orders, registry
 from bench.report import number, table
 from bench.streams import Load
-from cli.bulk import Shift
-from cli.engines import dynamodb_local_engine
-from cli.local_cloud import LocalCloud, straight_to
-from cli.stopping import Stop
-from lambdas.aws.budget import Budget
-from lambdas.aws.direct_client import DirectClient
-from lambdas.aws.metered import Metered
-from lambdas.aws.runtime import Clients
-from lambdas.aws.together import chunks
-from lambdas.bulk.runs import BACKFILL, make_bulk
-from lambdas.model.row import VIEW_TABLE
-from lambdas.repair.verify.scope import Scope
-from lambdas.repair.verify.verifier import make_verifier
 
 SEGMENTS: Final = 4
 PUTS: Final = 25

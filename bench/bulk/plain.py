@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from adminview.aws.concurrency import chunks
 from bench.ways.rows import wire_rows_of
-from lambdas.aws.together import chunks
 
 CALL = 25
 

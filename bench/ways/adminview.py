@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 
+from adminview.handlers.sync import sync
+from adminview.runtime import Runtime, runtime
+from adminview.sync.decode import routes
 from bench.model import registry
 from bench.ways import Event, Handle
 from bench.ways.invocation import Invocation
-from lambdas.aws.runtime import Runtime, runtime
-from lambdas.pipeline.decode import routes
-from lambdas.sync import sync
 
 
 def connect() -> Handle:

@@ -1,11 +1,11 @@
 """AdminView's own handler, with a plain boto3 client behind the door to the view."""
 
+from adminview.aws.clients import dynamodb_client
+from adminview.aws.observability import Observability
+from adminview.runtime import Clients, make_runtime, read_settings
 from bench.model import registry
 from bench.ways import Handle
 from bench.ways.adminview import handler_of
-from lambdas.aws.clients import dynamodb_client
-from lambdas.aws.observability import Observability
-from lambdas.aws.runtime import Clients, make_runtime, read_settings
 
 
 def connect() -> Handle:

@@ -7,16 +7,16 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from cli.demo import apply
-from cli.engines import ENGINES, Engine, EngineError, EngineName
-from cli.local_cloud import LocalCloud
-from cli.shop import ADA, EGGS, MILK, Put, order
-from cli.show import answer
+from adminview import Registry
+from adminview.cli.commands.demo import apply
+from adminview.cli.output.tables import answer
+from adminview.cli.shop import ADA, EGGS, MILK, Put, order
+from adminview.local.engines import ENGINES, Engine, EngineError, EngineName
+from adminview.local.local_cloud import LocalCloud
+from adminview.model.row import Attributes
 from examples.evolution import crm_after, crm_before, crm_both
 from examples.evolution.favourites import Favourites
 from examples.evolution.moves import contract, expand
-from lambdas.model import Registry
-from lambdas.model.row import Attributes
 from lambdas.views import orders
 
 BEFORE, BOTH, AFTER = (Registry.of([one]) for one in (crm_before, crm_both, crm_after))

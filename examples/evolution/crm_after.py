@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from lambdas.model import AccessPattern, Index, Item, Row, Source, key, number, view
+from adminview import AccessPattern, Index, Item, Row, Source, key, number, view
 
 customers = Source("Customers", partition_key="customerId")
 

@@ -6,7 +6,7 @@ such only while all have as many digits.
 
 from collections.abc import Iterator
 
-from lambdas.model import AccessPattern, Index, Item, Row, Source, key, view
+from adminview import AccessPattern, Index, Item, Row, Source, key, view
 
 customers = Source("Customers", partition_key="customerId")
 

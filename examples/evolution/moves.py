@@ -8,15 +8,15 @@ import time
 from collections import Counter
 from typing import Any
 
-from cli.bulk import Shift
-from cli.local_cloud import LocalCloud
-from cli.stopping import Stop
-from cli.tables import view_table
-from lambdas.aws.budget import Budget
-from lambdas.aws.metered import Metered
-from lambdas.bulk.runs import BACKFILL, make_bulk
-from lambdas.model import Registry
-from lambdas.model.row import VIEW_TABLE
+from adminview import Registry
+from adminview.aws.metered_client import Metered
+from adminview.aws.rate_limit import Budget
+from adminview.bulk.runs import BACKFILL, make_bulk
+from adminview.cli.bulk.segment_pool import Shift
+from adminview.cli.shutdown import Stop
+from adminview.local.local_cloud import LocalCloud
+from adminview.local.tables import view_table
+from adminview.model.row import VIEW_TABLE
 
 AWHILE = 0.05  # seconds
 

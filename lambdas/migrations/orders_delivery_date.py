@@ -2,7 +2,7 @@
 
 from datetime import date, timedelta
 
-from lambdas.model import Item, migration
+from adminview import Item, migration
 from lambdas.views.orders import is_order, orders
 
 USUAL = timedelta(weeks=3)

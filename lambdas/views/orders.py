@@ -6,7 +6,7 @@ An order's sort key is its date and number (``2025-03-01#2121195``), a favourite
 
 from collections.abc import Iterator
 
-from lambdas.model import AccessPattern, Index, Item, Join, Row, Source, key, view
+from adminview import AccessPattern, Index, Item, Join, Row, Source, key, view
 
 orders = Source("Orders", partition_key="CustomerId", sort_key="SK")
 

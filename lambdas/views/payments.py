@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from lambdas.model import AccessPattern, Item, Row, Source, key, view
+from adminview import AccessPattern, Item, Row, Source, key, view
 from lambdas.views.orders import by_status
 
 payments = Source("Payments", partition_key="transactionId")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from lambdas.model import AccessPattern, Index, Item, Row, Source, key, view
+from adminview import AccessPattern, Index, Item, Row, Source, key, view
 
 products = Source("Products", partition_key="productId")
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from lambdas.model import AccessPattern, Item, Row, Source, key, view
+from adminview import AccessPattern, Item, Row, Source, key, view
 
 users = Source("Users", partition_key="userId")
 

@@ -18,9 +18,9 @@ from typing import Any
 
 import boto3
 
-from cli.event_source import Backoff, EventSource
-from lambdas.aws.settings import MAPPINGS_OUTPUT, stack_name
-from lambdas.model.delivery import Delivery
+from adminview.aws.settings import MAPPINGS_OUTPUT, stack_name
+from adminview.local.event_source import Backoff, EventSource
+from adminview.model.delivery import Delivery
 from tests.e2e.certificate import write_certificate
 from tests.e2e.cloud import REGION, Checkout, local_cloud
 from tests.e2e.grants import Role

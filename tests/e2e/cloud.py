@@ -24,7 +24,7 @@ import pytest
 from boto3.dynamodb.types import TypeSerializer
 
 ROOT = Path(__file__).parents[2]
-COPIED = ("app.py", "cdk.json", "cli", "infra", "lambdas", "model.lock.json")
+COPIED = ("adminview", "app.py", "cdk.json", "infra", "lambdas", "model.lock.json")
 REGION = "us-east-1"
 PLACE = f"aws://000000000000/{REGION}"
 START_SECONDS, END_SECONDS, SYNC_SECONDS = 60.0, 10.0, 60.0
@@ -62,11 +62,11 @@ class Checkout:
 
     def adminview(self, *words: str) -> str:
         """Run the command of this checkout, which must end well."""
-        return _well(self.run(sys.executable, "-m", "cli.main", *words, "--stage", "dev"))
+        return _well(self.run(sys.executable, "-m", "adminview.cli.main", *words, "--stage", "dev"))
 
     def refused(self, *words: str) -> str:
         """Run the command of this checkout, which must not end well."""
-        done = self.run(sys.executable, "-m", "cli.main", *words, "--stage", "dev")
+        done = self.run(sys.executable, "-m", "adminview.cli.main", *words, "--stage", "dev")
         assert done.returncode != 0, done.stdout + done.stderr
         return done.stdout + done.stderr
 

@@ -11,9 +11,8 @@ import sys
 import aws_cdk as cdk
 from aws_cdk.aws_cloudwatch import CfnAlarm
 
+from adminview.views import migrations, registry
 from infra.app import build
-from lambdas.migrations import migrations
-from lambdas.views import registry
 
 INSTEAD = {"Namespace": "AdminView", "MetricName": "None", "Period": 300, "Statistic": "Sum"}
 

@@ -14,20 +14,20 @@ from threading import Event, Thread
 from typing import Any
 from urllib.parse import urlencode
 
-from cli.event_source import EventSource, UnsettledRecordsError
-from cli.event_source.shards import Stream
-from cli.serve import event as http
-from lambdas.aws.progress_table import _item as progress_item
-from lambdas.aws.progress_table import progress_table
-from lambdas.bulk.segment import Record, Segment
-from lambdas.model.attribute import PK, SK
-from lambdas.model.errors import RecordError
-from lambdas.model.item import encode
-from lambdas.model.row import VIEW_TABLE, Attributes, RowKey, key_image, key_of
-from lambdas.pipeline.decode import Route, routes
-from lambdas.pipeline.letter import dead_letter
-from lambdas.repair.wanted import wanted
-from lambdas.serving.health import UNREADABLE
+from adminview.bulk.lease_table import _item as progress_item
+from adminview.bulk.lease_table import progress_table
+from adminview.bulk.segment import Record, Segment
+from adminview.cli.commands.serve import event as http
+from adminview.http_api.health import UNREADABLE
+from adminview.local.event_source import EventSource, UnsettledRecordsError
+from adminview.local.event_source.shards import Stream
+from adminview.model.attribute import PK, SK
+from adminview.model.errors import RecordError
+from adminview.model.item import encode
+from adminview.model.row import VIEW_TABLE, Attributes, RowKey, key_image, key_of
+from adminview.reconcile.expected_rows import wanted
+from adminview.sync.dead_letter import dead_letter
+from adminview.sync.decode import Route, routes
 from tests.e2e.closed import Closed
 from tests.shop import PAYMENT, PRODUCT, USER, order, registry
 

@@ -3,8 +3,8 @@
 The local cloud's own mapping knows nothing of partial batches, bisecting, retries and letters. So
 it is switched off, and our event-source emulator delivers the real stream to the deployed function.
 It goes by the rules that it reads from the deployed mapping, and has the rights of the function's
-role, as Lambda has; where it emulates is said in `cli.event_source`. Its clock is moved on, not
-waited for.
+role, as Lambda has; where it emulates is said in `adminview.local.event_source`. Its clock is
+moved on, not waited for.
 """
 
 import json
@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from cli.event_source import Backoff, UnsettledRecordsError
-from lambdas.aws.settings import SOURCES
-from lambdas.model.delivery import FIRST_TRY_SECONDS, Delivery
-from lambdas.model.row import key_of
+from adminview.aws.settings import SOURCES
+from adminview.local.event_source import Backoff, UnsettledRecordsError
+from adminview.model.delivery import FIRST_TRY_SECONDS, Delivery
+from adminview.model.row import key_of
 from tests.e2e.closed import Closed
 from tests.e2e.grants import losses
 from tests.e2e.roles_lab import POISON, Lab

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from lambdas.aws.settings import BACKFILL_MACHINE_OUTPUT, MIGRATE_MACHINE_OUTPUT
+from adminview.aws.settings import BACKFILL_MACHINE_OUTPUT, MIGRATE_MACHINE_OUTPUT
 from tests.e2e.closed import Closed
 from tests.e2e.grants import UNSHOWN, losses, without_unshown
 from tests.e2e.roles_lab import ITEMS, POISON, SCENARIOS, Lab

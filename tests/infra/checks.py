@@ -12,10 +12,9 @@ from typing import Any, Final
 import aws_cdk as cdk
 from cdk_nag import AwsSolutionsChecks
 
+from adminview.model import Registry
+from adminview.views import migrations, registry
 from infra.app import build
-from lambdas.migrations import migrations
-from lambdas.model import Registry
-from lambdas.views import registry
 from tests.infra.options import EVERYTHING
 from tests.infra.synthesis import CONTEXT, imported
 

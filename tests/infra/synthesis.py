@@ -9,11 +9,11 @@ from typing import Any
 
 import aws_cdk as cdk
 
+from adminview.cdk.bundle import ROOT
+from adminview.cdk.lambda_code import LambdaCode, bundled_code
+from adminview.model import Migration, Registry
 from infra.app import build
-from infra.bundle import ROOT
-from infra.lambda_code import LambdaCode, bundled_code
 from lambdas.migrations.orders_delivery_date import delivery_date
-from lambdas.model import Migration, Registry
 
 MIGRATIONS = [delivery_date]  # of orders
 STUB_BUNDLE = Path(__file__).with_name("stub_bundle")

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from infra.alarm_contact import AlarmContact
-from infra.context import Deployment
-from lambdas.model.errors import SettingsError
+from adminview.cdk.alarm_contact import AlarmContact
+from adminview.cdk.options import Deployment
+from adminview.model.errors import SettingsError
 from tests.shop import registry
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lambdas.serving.paths import PATHS
+from adminview.http_api.paths import PATHS
 from tests.infra.synthesis import Assembly, synthesize
 from tests.shop import registry
 

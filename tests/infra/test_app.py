@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from infra.bundle import ROOT
-from lambdas.aws.settings import Settings
+from adminview.aws.settings import Settings
+from adminview.cdk.bundle import ROOT
 from tests.infra.synthesis import Assembly, imported, stream, synthesize
 from tests.shop import registry
 from tests.view_files import with_view_file
@@ -20,7 +20,7 @@ NEW_FILE = '''
 
 from collections.abc import Iterator
 
-from lambdas.model import AccessPattern, Index, Item, Row, Source, number, view
+from adminview import AccessPattern, Index, Item, Row, Source, number, view
 
 parcels = Source("Parcels", partition_key="parcelId", sort_key=number("leg"))
 

@@ -9,10 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from infra import bundle as bundling
-from infra.bundle import PACKAGE, BundleError
+from adminview.cdk import bundle as bundling
+from adminview.cdk.bundle import LIBRARY, NOT_DEPLOYED, PACKAGE, BundleError
 
-CODE = {"lambdas", "aws_lambda_powertools", "jmespath", "orjson", "typing_extensions.py"}
+CODE = {
+    "adminview",
+    "lambdas",
+    "aws_lambda_powertools",
+    "jmespath",
+    "orjson",
+    "typing_extensions.py",
+}
 IMPORT_EVERYTHING = """
 import sys
 from importlib import import_module
@@ -25,11 +32,11 @@ sys.path.insert(0, str(bundle))
 boto3 = ("boto3", "boto3.dynamodb", "boto3.dynamodb.types")
 for name in (*boto3, "botocore", "botocore.config", "botocore.exceptions"):
     sys.modules[name] = MagicMock()
-for path in sorted(bundle.glob("lambdas/**/*.py")):
+for path in sorted([*bundle.glob("adminview/**/*.py"), *bundle.glob("lambdas/**/*.py")]):
     name = ".".join(path.relative_to(bundle).with_suffix("").parts)
     module = import_module(name.removesuffix(".__init__"))
     assert Path(module.__file__).is_relative_to(bundle), module
-from lambdas.views import registry
+from adminview.views import registry
 print(len(registry().sources))
 """
 
@@ -70,11 +77,17 @@ def test_what_is_compiled_is_for_the_machine_that_lambda_has(built: Path) -> Non
 
 
 def test_our_package_is_bundled_module_by_module(built: Path) -> None:
-    inside = built / "lambdas"
-    bundled = {path.relative_to(inside) for path in inside.rglob("*") if path.is_file()}
-    assert bundled == {path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py")}
-    for path in bundled:
-        assert (inside / path).read_bytes() == (PACKAGE / path).read_bytes()
+    for package in (LIBRARY, PACKAGE):
+        inside = built / package.name
+        bundled = {path.relative_to(inside) for path in inside.rglob("*") if path.is_file()}
+        ours = {path.relative_to(package) for path in package.rglob("*.py")}
+        assert bundled == {path for path in ours if path.parts[0] not in NOT_DEPLOYED}
+        for path in bundled:
+            assert (inside / path).read_bytes() == (package / path).read_bytes()
+
+
+def test_the_bundle_holds_no_command_no_construct_and_no_engine(built: Path) -> None:
+    assert not {"cdk", "cli", "local"} & {path.name for path in (built / "adminview").iterdir()}
 
 
 def test_the_bundle_needs_nothing_but_python_and_the_runtimes_boto3(built: Path) -> None:
@@ -150,7 +163,7 @@ def test_changed_pins_make_another_bundle(
     monkeypatch.setattr(bundling, "_install", lambda _, target: (target / "other.py").touch())
     other = build(tmp_path / "build")
     assert other.name != built.name
-    assert code_in(other) == {"lambdas", "other.py"}
+    assert code_in(other) == {"adminview", "lambdas", "other.py"}
 
 
 def interrupted(target: Path) -> None:

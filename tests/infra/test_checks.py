@@ -12,7 +12,7 @@ from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sqs as sqs
 from cdk_nag import AwsSolutionsChecks
 
-from infra.constructs.acknowledge import acknowledge
+from adminview.cdk.constructs.suppress_nag import acknowledge
 from tests.infra import checks
 from tests.infra.checks import TOLERATED, Finding, deployments, lint, nag
 from tests.shop import registry

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from infra.alarm_contact import KEYS as ALARM_KEYS
-from infra.bundle import ROOT
-from infra.context import KEYS, Deployment
-from infra.network import KEYS as NETWORK_KEYS
-from infra.network import LISTS
+from adminview.cdk.alarm_contact import KEYS as ALARM_KEYS
+from adminview.cdk.bundle import ROOT
+from adminview.cdk.network import KEYS as NETWORK_KEYS
+from adminview.cdk.network import LISTS
+from adminview.cdk.options import KEYS, Deployment
+from adminview.model.errors import SettingsError
 from infra.stages import PROD
-from lambdas.model.errors import SettingsError
 from tests.infra.test_options_deployed import SENDERS
 from tests.shop import registry
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from infra.api_access import ApiAccess
-from infra.context import Deployment
-from lambdas.model.errors import SettingsError
+from adminview.cdk.api_access import ApiAccess
+from adminview.cdk.options import Deployment
+from adminview.model.errors import SettingsError
 from tests.shop import registry
 
 TABLE_ARN = "arn:aws:dynamodb:eu-west-1:111122223333:table/legacy-orders"

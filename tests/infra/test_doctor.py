@@ -6,18 +6,18 @@ from typing import Any
 
 import pytest
 
-from cli.doctoring import callers
-from cli.doctoring.asking import Aws
-from cli.doctoring.callers import PERMISSION
-from cli.doctoring.grants import declared_grants
-from cli.doctoring.mappings import MAPPING, ON_FAILURE, expected_settings
-from cli.doctoring.references import resolve
-from cli.doctoring.roles import ROLE
-from cli.doctoring.schedules import RULE
-from cli.doctoring.site import PARTS, Part, Resource, Site
-from cli.evolution.stacks import FUNCTION, Stack
-from lambdas.model.delivery import Delivery
-from lambdas.model.errors import SettingsError
+from adminview.cli.deployment.resources import PARTS, Part, Resource, Site
+from adminview.cli.deployment.stacks import FUNCTION, Stack
+from adminview.cli.doctor import callers
+from adminview.cli.doctor.aws_calls import Aws
+from adminview.cli.doctor.callers import PERMISSION
+from adminview.cli.doctor.grants import declared_grants
+from adminview.cli.doctor.mappings import MAPPING, ON_FAILURE, expected_settings
+from adminview.cli.doctor.references import resolve
+from adminview.cli.doctor.roles import ROLE
+from adminview.cli.doctor.schedules import RULE
+from adminview.model.delivery import Delivery
+from adminview.model.errors import SettingsError
 from tests.infra.synthesis import Assembly
 from tests.shop import registry
 

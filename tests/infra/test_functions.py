@@ -5,7 +5,7 @@ from json import dumps
 
 import pytest
 
-from lambdas.aws.settings import Settings
+from adminview.aws.settings import Settings
 from tests.infra.roles import held
 from tests.infra.synthesis import Assembly
 from tests.shop import registry

@@ -5,11 +5,11 @@ from pathlib import Path
 import aws_cdk as cdk
 import pytest
 
-from infra import lambda_code
+from adminview.cdk import lambda_code
+from adminview.cdk.bundle import BundleError
+from adminview.cdk.lambda_code import bundled_code
+from adminview.model import Registry
 from infra.app import build
-from infra.bundle import BundleError
-from infra.lambda_code import bundled_code
-from lambdas.model import Registry
 from lambdas.views import orders, payments, products, users
 from tests.infra.test_app import NEW_FILE
 from tests.shop import registry
@@ -25,7 +25,7 @@ def refusal(model: Registry) -> str:
 @pytest.fixture(autouse=True)
 def shop(monkeypatch: pytest.MonkeyPatch) -> None:
     """Bundle the shop's view files and no others."""
-    monkeypatch.setattr("lambdas.views.registry", registry)
+    monkeypatch.setattr("adminview.views.registry", registry)
 
 
 def test_a_registry_of_its_own_is_refused_with_both_sides_named(tmp_path: Path) -> None:
@@ -52,7 +52,7 @@ def test_a_source_with_other_views_is_named(tmp_path: Path) -> None:
 def test_other_indexes_alone_are_refused(tmp_path: Path) -> None:
     grown = with_view_file(
         tmp_path / "more.py",
-        "from lambdas.model import Index\nmore = Index('More', partition='MORE_PK')\n",
+        "from adminview.model import Index\nmore = Index('More', partition='MORE_PK')\n",
     )
     assert "index 'More': only in the stacks" in refusal(grown)
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from infra.context import KEYS, Deployment
-from infra.customer_key import CustomerKey
-from infra.network import Network
+from adminview.cdk.customer_key import CustomerKey
+from adminview.cdk.network import Network
+from adminview.cdk.options import KEYS, Deployment
+from adminview.cdk.unknown_keys import WITHIN
+from adminview.model import Source
+from adminview.model.errors import SettingsError
 from infra.stages import PROD
-from infra.strange_keys import WITHIN
-from lambdas.model import Source
-from lambdas.model.errors import SettingsError
 from tests.infra.options import EVERYTHING, KEY_ARN, STREAMS_ENDPOINT, VPC
 from tests.infra.synthesis import CONTEXT, imported, synthesize
 from tests.shop import registry

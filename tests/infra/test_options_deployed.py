@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from lambdas.bulk.event import checked
-from lambdas.verify import FIELDS
+from adminview.bulk.request import checked
+from adminview.handlers.verify import FIELDS
 from tests.infra.options import BUDGETS, KEY_ARN, STREAMS_ENDPOINT, VPC
 from tests.infra.roles import held
 from tests.infra.synthesis import Assembly

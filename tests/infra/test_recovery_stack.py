@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from aws_cdk import Duration
 
+from adminview.aws.settings import MIGRATE_MACHINE_OUTPUT
+from adminview.bulk.lease_table import progress_table
+from adminview.dead_letters.letter_filter import Choice
+from adminview.handlers.replay import _choice
+from adminview.model.delivery import HIDDEN_SECONDS, IN_DOUBT_SECONDS
 from infra.stages import DEV, STAGES, Stage
-from lambdas.aws.progress_table import progress_table
-from lambdas.aws.settings import MIGRATE_MACHINE_OUTPUT
 from lambdas.migrations.orders_delivery_date import delivery_date
-from lambdas.model.delivery import HIDDEN_SECONDS, IN_DOUBT_SECONDS
-from lambdas.repair.replay.choice import Choice
-from lambdas.replay import _choice
 from tests.infra.synthesis import Assembly, imported, stream, synthesize
 from tests.shop import registry
 
@@ -27,8 +27,8 @@ RULES = {"Replay": ("rate(10 minutes)", {}), "Verify": ("rate(1 day)", {"sample"
     [
         ("Replay", "lambdas.replay.handler", 512, 300),
         ("Verify", "lambdas.verify.handler", 512, 900),
-        ("Backfill", "lambdas.backfill.handler", 1024, 900),
-        ("Migrate", "lambdas.backfill.handler", 1024, 900),
+        ("Backfill", "lambdas.bulk.handler", 1024, 900),
+        ("Migrate", "lambdas.bulk.handler", 1024, 900),
     ],
 )
 def test_each_function_runs_its_handler(

@@ -9,10 +9,10 @@ from botocore import xform_name
 from botocore.session import get_session
 from typer.main import get_command
 
-from cli.main import app
-from infra.bundle import ROOT
-from infra.context import Deployment
-from infra.watch.rules import RUNBOOK
+from adminview.cdk.bundle import ROOT
+from adminview.cdk.monitoring.rules import RUNBOOK
+from adminview.cdk.options import Deployment
+from adminview.cli.main import app
 from tests.infra.alarms import watched
 from tests.infra.synthesis import Assembly
 from tests.shop import registry

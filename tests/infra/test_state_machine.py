@@ -6,13 +6,13 @@ from unittest.mock import Mock
 
 import pytest
 
-from infra.constructs.segment_machine import LAMBDA_TROUBLE
-from lambdas.aws.observability import Observability
-from lambdas.aws.progress_table import LEASE_SECONDS
-from lambdas.backfill import Crew, answer
-from lambdas.bulk.event import checked
-from lambdas.bulk.segment import Segment
-from lambdas.model.errors import (
+from adminview.aws.observability import Observability
+from adminview.bulk.lease_table import LEASE_SECONDS
+from adminview.bulk.request import checked
+from adminview.bulk.segment import Segment
+from adminview.cdk.constructs.segment_machine import LAMBDA_TROUBLE
+from adminview.handlers.bulk import Crew, answer
+from adminview.model.errors import (
     AdminViewError,
     SettingsError,
     TooManyFailuresError,
@@ -23,7 +23,7 @@ from tests.infra.synthesis import Assembly
 from tests.shop import registry
 
 if TYPE_CHECKING:
-    from lambdas.bulk.runs import Bulk
+    from adminview.bulk.runs import Bulk
 
 MACHINES = ("Backfill", "Migrate")
 WHOLE_INVOCATION = 900  # seconds

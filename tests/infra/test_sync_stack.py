@@ -3,8 +3,8 @@
 import json
 from dataclasses import asdict
 
-from lambdas.aws.settings import SETTINGS_OUTPUT
-from lambdas.model.delivery import Delivery
+from adminview.aws.settings import SETTINGS_OUTPUT
+from adminview.model.delivery import Delivery
 from tests.infra.synthesis import Assembly
 
 STREAMS = ["Orders.StreamArn", "Payments.StreamArn", "Products.StreamArn", "Users.StreamArn"]

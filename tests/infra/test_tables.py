@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lambdas.model.row import OWNER_INDEX
+from adminview.model.row import OWNER_INDEX
 from tests.infra.synthesis import Assembly, Resource
 from tests.shop import registry
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from lambdas.aws.drift import DriftObserver
-from lambdas.aws.observability import Observability
-from lambdas.aws.settings import NAMESPACE
-from lambdas.replay import replay
-from lambdas.sync import sync
-from lambdas.verify import Verification, verify
+from adminview.aws.drift_metrics import DriftObserver
+from adminview.aws.observability import Observability
+from adminview.aws.settings import NAMESPACE
+from adminview.handlers.replay import replay
+from adminview.handlers.sync import sync
+from adminview.handlers.verify import Verification, verify
 from tests.events import record
 from tests.fakes import Context, make_runtime
 from tests.infra.alarms import Counted, Watched, dashboard, watched

@@ -126,7 +126,7 @@ def test_all_tries_of_a_scheduled_event_are_in_one_period_even_if_each_runs_out_
 LONG = """
 from collections.abc import Iterator
 
-from lambdas.model import Index, Item, Row, Source, view
+from adminview import Index, Item, Row, Source, view
 
 one = Source("S" * 252 + "One", partition_key="id")
 two = Source("S" * 252 + "Two", partition_key="id")

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from infra.context import Deployment
-from infra.wave import Wave
-from lambdas.aws.settings import Building
-from lambdas.model import Index, LocalIndex, number
-from lambdas.model.errors import SettingsError
+from adminview.aws.settings import Building
+from adminview.cdk.options import Deployment
+from adminview.cdk.rollout_phase import Wave
+from adminview.model import Index, LocalIndex, number
+from adminview.model.errors import SettingsError
 from tests.infra.synthesis import Assembly, synthesize
 from tests.shop import registry
 from tests.view_files import with_view_file
@@ -130,7 +130,7 @@ VIEW_FILE = '''
 
 from collections.abc import Iterator
 
-from lambdas.model import AccessPattern, Index, Item, Row, Source, view
+from adminview import AccessPattern, Index, Item, Row, Source, view
 
 shipments = Source("Shipments", partition_key="id")
 by_carrier = Index("ByCarrier", partition="carrier")

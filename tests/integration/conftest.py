@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from cli.engines import ACCESS_KEY, ENGINES, REGION, SECRET_KEY, Engine, EngineError
-from cli.local_cloud import LocalCloud
-from lambdas.model import Registry
+from adminview.local.engines import ACCESS_KEY, ENGINES, REGION, SECRET_KEY, Engine, EngineError
+from adminview.local.local_cloud import LocalCloud
+from adminview.model import Registry
 from tests.ci import IN_CI
 from tests.shop import registry
 

@@ -5,10 +5,10 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
-from cli.local_cloud import LocalCloud
-from cli.shop import ADA, FIRST_DAY, PARAMETERS, SPECIAL, Put, order
-from lambdas.model.errors import QuestionError
-from lambdas.model.row import key_of
+from adminview.cli.shop import ADA, FIRST_DAY, PARAMETERS, SPECIAL, Put, order
+from adminview.local.local_cloud import LocalCloud
+from adminview.model.errors import QuestionError
+from adminview.model.row import key_of
 from tests.api_lab import Client
 from tests.shop import registry
 

@@ -18,13 +18,13 @@ import pytest
 import requests
 from aws_lambda_powertools import Logger
 
-from cli.engines import moto_engine
-from cli.local_cloud import LocalCloud
-from cli.serve import LOOPBACK, Desk, Server
-from cli.shop import FIRST_DAY, PARAMETERS, SPECIAL, Put
-from lambdas.serving.health import NoPulse
-from lambdas.serving.openapi import document
-from lambdas.serving.routes import Api
+from adminview.cli.commands.serve import LOOPBACK, Desk, Server
+from adminview.cli.shop import FIRST_DAY, PARAMETERS, SPECIAL, Put
+from adminview.http_api.handlers import Api
+from adminview.http_api.health import NoPulse
+from adminview.http_api.openapi import document
+from adminview.local.engines import moto_engine
+from adminview.local.local_cloud import LocalCloud
 from tests.shop import registry
 
 # Not that all which fits the schema is accepted: no schema can say what a cursor looks like.

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from cli.local_cloud import LocalCloud
-from lambdas.model import (
+from adminview.local.local_cloud import LocalCloud
+from adminview.model import (
     AccessPattern,
     Index,
     Item,

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from cli.local_cloud import LocalCloud
-from lambdas.aws.deadline import Deadline
+from adminview.aws.deadline import Deadline
+from adminview.local.local_cloud import LocalCloud
 from tests.bulk_lab import (
     LATER,
     Traffic,

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from cli.bulk import Watch
-from cli.local_cloud import LocalCloud
-from cli.main import app
-from lambdas.aws.progress_table import progress_table
-from lambdas.model.row import VIEW_TABLE
-from lambdas.views import registry
+from adminview.bulk.lease_table import progress_table
+from adminview.cli.bulk.segment_pool import Watch
+from adminview.cli.main import app
+from adminview.local.local_cloud import LocalCloud
+from adminview.model.row import VIEW_TABLE
+from adminview.views import registry
 from tests.shop import PAYMENT, PRODUCT, USER, order
 
 BAD_ORDER = {"CustomerId": "user-123", "SK": "2025-03-02#7", "OrderId": "7"}
@@ -128,7 +128,7 @@ def test_ctrl_c_stops_it_and_the_same_command_goes_on_from_there(
 
     words = ("backfill", "--source", "Users", "--max-wcu", "20")
     with monkeypatch.context() as patch:
-        patch.setattr("cli.backfill.progress", interrupting)
+        patch.setattr("adminview.cli.commands.backfill.progress", interrupting)
         stopped = adminview(*words, "--segments", "1")
     assert stopped.exit_code == 2
     told = stopped.stdout.splitlines()[-1]

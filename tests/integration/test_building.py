@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from cli.local_cloud import LocalCloud
-from cli.query import app
-from lambdas.asking.asker import Asker
-from lambdas.model import AccessPattern, Index, Item, Registry, Row, Source, number, view
-from lambdas.model.errors import BeingBuiltError, QuestionError, ServiceError
+from adminview.cli.commands.query import app
+from adminview.local.local_cloud import LocalCloud
+from adminview.model import AccessPattern, Index, Item, Registry, Row, Source, number, view
+from adminview.model.errors import BeingBuiltError, QuestionError, ServiceError
+from adminview.query.engine import Asker
 from tests.api_lab import Client
 
 things = Source("Things", partition_key="id")
@@ -164,7 +164,7 @@ def test_the_command_is_told_by_the_environment(
     cloud.building = BUILDING
     for name, value in cloud.environment.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr("cli.query.registry", lambda: NEW)
+    monkeypatch.setattr("adminview.cli.commands.query.registry", lambda: NEW)
     explained = query("of-colour", "--colour", "red", "--count", "--explain")
     assert explained.stdout == "8\n"
     assert "index 'ByColour' of AdminViewTable" in explained.stderr

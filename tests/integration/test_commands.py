@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from cli.local_cloud import LocalCloud
-from cli.main import app
-from lambdas.model.errors import AdminViewError
-from lambdas.model.row import VIEW_TABLE
-from lambdas.repair.runtime import Patience, make_replayer
-from lambdas.views import registry
+from adminview.cli.main import app
+from adminview.local.local_cloud import LocalCloud
+from adminview.model.errors import AdminViewError
+from adminview.model.row import VIEW_TABLE
+from adminview.repair_runtime import Patience, make_replayer
+from adminview.views import registry
 from tests.shop import USER, order
 
 BAD_ORDER = {"CustomerId": "user-123", "SK": "2025-03-02#7", "OrderId": "7"}
@@ -29,7 +29,7 @@ def shop(start: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> LocalCl
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("COLUMNS", "200")
     quick = partial(make_replayer, patience=Patience(for_letters=0, before_retry=1))
-    monkeypatch.setattr("cli.mailroom.make_replayer", quick)
+    monkeypatch.setattr("adminview.cli.dead_letters.commands.make_replayer", quick)
     cloud.put("Users", USER)
     cloud.put("Orders", order())
     cloud.put("Orders", BAD_ORDER)

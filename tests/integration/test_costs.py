@@ -15,23 +15,23 @@ from typing import Any
 
 import pytest
 
-from cli.engines import EngineName
-from cli.evolution.change import Change
-from cli.evolution.cost import Estimate
-from cli.evolution.sample import make_estimator
-from cli.local_cloud import LocalCloud
-from cli.tables import create, view_table
-from lambdas.aws.deadline import Deadline
-from lambdas.aws.owned_rows import OwnedRows
-from lambdas.aws.wire import for_boto3
-from lambdas.model import Registry
-from lambdas.model.item import encode
-from lambdas.model.row import VIEW_TABLE, Attributes, key_image, provenance
-from lambdas.model.write_units import Units, write_units
-from lambdas.pipeline.decode import routes
-from lambdas.pipeline.derive import derive
-from lambdas.repair.runtime import make_reconciler
-from lambdas.repair.target import Target
+from adminview.aws.attribute_codec import for_boto3
+from adminview.aws.deadline import Deadline
+from adminview.aws.row_store import OwnedRows
+from adminview.cli.planning.cost import Estimate
+from adminview.cli.planning.model_diff import Change
+from adminview.cli.planning.sample import make_estimator
+from adminview.local.engines import EngineName
+from adminview.local.local_cloud import LocalCloud
+from adminview.local.tables import create, view_table
+from adminview.model import Registry
+from adminview.model.item import encode
+from adminview.model.row import VIEW_TABLE, Attributes, key_image, provenance
+from adminview.model.write_units import Units, write_units
+from adminview.reconcile.item_ref import Target
+from adminview.repair_runtime import make_reconciler
+from adminview.sync.decode import routes
+from adminview.sync.derive import derive
 from tests import shop
 from tests.meter import Meter, let_it_be_heard
 from tests.view_files import load_view_file
@@ -42,7 +42,7 @@ ITEMS = 240
 COPY = "Copy"  # of the view, to see what filling an index takes
 
 MODEL = """
-from lambdas.model import Index, Row, Source, view
+from adminview import Index, Row, Source, view
 
 parcels = Source("Parcels", partition_key="id")
 by_city = Index({city})

@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from cli.doctoring.asking import Aws
-from cli.doctoring.finding import State
-from cli.local_cloud import LocalCloud
-from cli.tables import source_table
-from lambdas.aws.deadline import Deadline
-from lambdas.aws.progress_table import ProgressTable
-from lambdas.aws.runtime import Clients
-from lambdas.bulk.segment import Record, Segment
+from adminview.aws.deadline import Deadline
+from adminview.bulk.lease_table import ProgressTable
+from adminview.bulk.segment import Record, Segment
+from adminview.cli.doctor.aws_calls import Aws
+from adminview.cli.doctor.finding import State
+from adminview.local.local_cloud import LocalCloud
+from adminview.local.tables import source_table
+from adminview.runtime import Clients
 from tests.doctor_lab import Deployment, sound
 from tests.shop import registry
 

@@ -10,8 +10,14 @@ from typing import Any
 import pytest
 from botocore.exceptions import ConnectionError as UnreachableError
 
-from cli import engines
-from cli.engines import Engine, EngineError, EngineName, dynamodb_local_engine, moto_engine
+from adminview.local import engines
+from adminview.local.engines import (
+    Engine,
+    EngineError,
+    EngineName,
+    dynamodb_local_engine,
+    moto_engine,
+)
 from tests.ci import IN_CI
 
 

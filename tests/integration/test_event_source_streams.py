@@ -9,11 +9,11 @@ from uuid import uuid4
 
 import pytest
 
-from cli.engines import Engine
-from cli.event_source import Backoff, EventSource
-from cli.tables import create, source_table, view_table
-from lambdas.model import Source
-from lambdas.model.delivery import FOREVER, Delivery
+from adminview.local.engines import Engine
+from adminview.local.event_source import Backoff, EventSource
+from adminview.local.tables import create, source_table, view_table
+from adminview.model import Source
+from adminview.model.delivery import FOREVER, Delivery
 from tests.shop import registry
 
 if TYPE_CHECKING:

@@ -6,10 +6,21 @@ from typing import Any
 
 import pytest
 
-from cli import shop
-from cli.demo import apply, parameters
-from cli.local_cloud import LocalCloud
-from cli.show import plain
+from adminview.aws.deadline import Deadline
+from adminview.aws.source_tables import SourceTables
+from adminview.aws.source_updates import SourceUpdates
+from adminview.aws.table_scanner import BulkReader
+from adminview.bulk.migrate import Migrate
+from adminview.bulk.segment import Segment
+from adminview.cli import shop
+from adminview.cli.commands.demo import apply, parameters
+from adminview.cli.output.tables import plain
+from adminview.local.local_cloud import LocalCloud
+from adminview.migrating.lazy import Lazy
+from adminview.model import Registry
+from adminview.model.errors import QuestionError
+from adminview.model.item import decode
+from adminview.model.row import VIEW_TABLE
 from examples.evolution.__main__ import (
     AFTER,
     BEFORE,
@@ -22,18 +33,7 @@ from examples.evolution.__main__ import (
 )
 from examples.evolution.favourites import TRIES, Fate, Favourites, transaction
 from examples.evolution.moves import contract, expand, rebuild
-from lambdas.aws.deadline import Deadline
-from lambdas.aws.scan import BulkReader
-from lambdas.aws.source_tables import SourceTables
-from lambdas.aws.updates import SourceUpdates
-from lambdas.bulk.migrate import Migrate
-from lambdas.bulk.segment import Segment
-from lambdas.migrating.lazy import Lazy
 from lambdas.migrations.orders_delivery_date import delivery_date
-from lambdas.model import Registry
-from lambdas.model.errors import QuestionError
-from lambdas.model.item import decode
-from lambdas.model.row import VIEW_TABLE
 from lambdas.views import orders as orders_file
 from tests.events import image
 from tests.migration_lab import ORDERS, Interrupted, orders_of, put

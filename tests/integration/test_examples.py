@@ -4,15 +4,15 @@ from collections.abc import Callable
 
 import pytest
 
-from cli.demo import apply
-from cli.local_cloud import LocalCloud
-from cli.show import plain
+from adminview.cli.commands.demo import apply
+from adminview.cli.output.tables import plain
+from adminview.local.local_cloud import LocalCloud
+from adminview.model import Registry
+from adminview.model.item import decode
+from adminview.model.row import key_of
 from examples import load, names
 from examples.__main__ import title
 from examples.question import Found, Question, pages
-from lambdas.model import Registry
-from lambdas.model.item import decode
-from lambdas.model.row import key_of
 
 
 def answer(cloud: LocalCloud, question: Question) -> list[Found] | int:

@@ -10,12 +10,12 @@ from botocore.exceptions import ConnectionClosedError, EndpointConnectionError
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cli.event_source import UnsettledRecordsError
-from cli.local_cloud import LocalCloud
-from lambdas.aws.retry import Backoff
-from lambdas.aws.view_table import ViewTable
-from lambdas.aws.writers import PlainWriter
-from lambdas.model import Item, Registry, Row, Source, Wire, view
+from adminview.aws.batch_writers import PlainWriter
+from adminview.aws.retry import Backoff
+from adminview.aws.view_table import ViewTable
+from adminview.local.event_source import UnsettledRecordsError
+from adminview.local.local_cloud import LocalCloud
+from adminview.model import Item, Registry, Row, Source, Wire, view
 from tests.fakes import TABLE, refusal
 
 things = Source("Things", partition_key="id")

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 import typer
 
-from cli import local as follower
-from cli.deployment import declared
-from cli.engines import moto_engine
-from cli.local_cloud import LocalCloud
-from cli.main import app, main
-from cli.output import echo
-from lambdas.model.row import VIEW_TABLE
-from lambdas.pipeline.letter import KIND
-from lambdas.views import registry
+from adminview.cli.commands import local as follower
+from adminview.cli.main import app, main
+from adminview.cli.output.printing import echo
+from adminview.local.engines import moto_engine
+from adminview.local.local_cloud import LocalCloud
+from adminview.local.settings import declared
+from adminview.model.row import VIEW_TABLE
+from adminview.sync.dead_letter import KIND
+from adminview.views import registry
 from tests.hostile import HOSTILE, check_inert
 from tests.shop import USER, order
 

@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from cli.engines import ACCESS_KEY, REGION, SECRET_KEY, Engine
-from cli.local_cloud import LocalCloud
-from cli.tables import create, source_table, view_table
-from lambdas.model import Registry, Source
-from lambdas.model.item import encode
-from lambdas.views import registry
+from adminview.local.engines import ACCESS_KEY, REGION, SECRET_KEY, Engine
+from adminview.local.local_cloud import LocalCloud
+from adminview.local.tables import create, source_table, view_table
+from adminview.model import Registry, Source
+from adminview.model.item import encode
+from adminview.views import registry
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 60  # to wait for a line, at most
@@ -28,7 +28,7 @@ class Local:
     """The command, running, and what it has said so far."""
 
     def __init__(self, environment: dict[str, str], letters: Path, *options: str) -> None:
-        command = [sys.executable, "-u", "-m", "cli.main", "local", *options]
+        command = [sys.executable, "-u", "-m", "adminview.cli.main", "local", *options]
         self.letters = letters
         self.lines: list[str] = []
         self.process = subprocess.Popen(

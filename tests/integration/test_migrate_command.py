@@ -12,21 +12,21 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from cli import shop
-from cli.bulk import STOPPED, Limits, Shift, connect
-from cli.demo import apply
-from cli.engines import EngineName
-from cli.local_cloud import LocalCloud
-from cli.main import app
-from cli.preview import Previewer
-from cli.stopping import Stop
-from lambdas.aws.scan import BulkReader
-from lambdas.aws.updates import SourceUpdates
-from lambdas.migrating.lazy import Lazy
+from adminview.aws.source_updates import SourceUpdates
+from adminview.aws.table_scanner import BulkReader
+from adminview.cli import shop
+from adminview.cli.bulk.migration_preview import Previewer
+from adminview.cli.bulk.segment_pool import STOPPED, Limits, Shift, connect
+from adminview.cli.commands.demo import apply
+from adminview.cli.main import app
+from adminview.cli.shutdown import Stop
+from adminview.local.engines import EngineName
+from adminview.local.local_cloud import LocalCloud
+from adminview.migrating.lazy import Lazy
+from adminview.model.row import VIEW_TABLE
+from adminview.sync.decode import routes
+from adminview.views import registry
 from lambdas.migrations.orders_delivery_date import delivery_date
-from lambdas.model.row import VIEW_TABLE
-from lambdas.pipeline.decode import routes
-from lambdas.views import registry
 from tests.fakes import refusal
 from tests.meter import Meter, let_it_be_heard
 from tests.migration_lab import ORDERS, Interrupted, as_read, old_order, orders_of, put

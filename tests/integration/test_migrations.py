@@ -8,19 +8,19 @@ from typing import Any
 import boto3
 import pytest
 
-from cli import shop
-from cli.local_cloud import LocalCloud
-from lambdas.aws.deadline import Deadline
-from lambdas.aws.forms import RESOURCE
-from lambdas.aws.scan import BulkReader
-from lambdas.aws.source_tables import SourceTables
-from lambdas.aws.updates import SourceUpdates
-from lambdas.bulk.migrate import Migrate
-from lambdas.bulk.segment import Segment
-from lambdas.migrating.lazy import Lazy
+from adminview.aws.deadline import Deadline
+from adminview.aws.item_forms import RESOURCE
+from adminview.aws.source_tables import SourceTables
+from adminview.aws.source_updates import SourceUpdates
+from adminview.aws.table_scanner import BulkReader
+from adminview.bulk.migrate import Migrate
+from adminview.bulk.segment import Segment
+from adminview.cli import shop
+from adminview.local.local_cloud import LocalCloud
+from adminview.migrating.lazy import Lazy
+from adminview.model import Item, Migration, Registry, migration
+from adminview.sync.complete import complete
 from lambdas.migrations.orders_delivery_date import delivery_date
-from lambdas.model import Item, Migration, Registry, migration
-from lambdas.pipeline.complete import complete
 from lambdas.views import orders as orders_file
 from lambdas.views.orders import orders
 from tests.events import image

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from cli.evolution.lock import as_text
-from cli.local_cloud import LocalCloud
-from cli.model import app
-from lambdas.model import Registry
-from lambdas.views import registry
+from adminview.cli.commands.model import app
+from adminview.cli.planning.lock import as_text
+from adminview.local.local_cloud import LocalCloud
+from adminview.model import Registry
+from adminview.views import registry
 from tests import shop
 
 

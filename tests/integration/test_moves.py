@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from cli.evolution.change import Change
-from cli.evolution.moves import moves
-from cli.evolution.sample import make_estimator
-from cli.local_cloud import LocalCloud
-from lambdas.model import Registry
-from lambdas.model.row import key_of
+from adminview.cli.planning.model_diff import Change
+from adminview.cli.planning.moved_rows import moves
+from adminview.cli.planning.sample import make_estimator
+from adminview.local.local_cloud import LocalCloud
+from adminview.model import Registry
+from adminview.model.row import key_of
 from tests.view_files import load_view_file
 
 MODEL = """
-from lambdas.model import AccessPattern, Row, Source, view
+from adminview import AccessPattern, Row, Source, view
 
 parcels = Source("Parcels", partition_key="id")
 parcel = AccessPattern("parcel", partition="PARCEL#{{id}}")

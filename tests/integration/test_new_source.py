@@ -3,16 +3,16 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from cli.demo import parameters
-from cli.local_cloud import LocalCloud
-from lambdas.model import Registry
+from adminview.cli.commands.demo import parameters
+from adminview.local.local_cloud import LocalCloud
+from adminview.model import Registry
 from tests.shop import registry
 from tests.view_files import with_view_file
 
 SHIPMENTS = '''
 """Shipments, by carrier."""
 
-from lambdas.model import AccessPattern, Index, Row, Source, number, view
+from adminview import AccessPattern, Index, Row, Source, number, view
 
 shipments = Source("Shipments", partition_key="shipmentId")
 by_carrier = Index("ByCarrier", partition="carrier", sort=number("weight"), include=["data"])

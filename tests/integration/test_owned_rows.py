@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from cli.local_cloud import LocalCloud
-from lambdas.aws.deadline import Deadline
-from lambdas.aws.owned_rows import OwnedRows
-from lambdas.aws.source_tables import SourceTables
-from lambdas.aws.wire import for_boto3
-from lambdas.model.errors import RefusedRowError, ServiceError
-from lambdas.model.item import encode
-from lambdas.model.row import VIEW_TABLE
+from adminview.aws.attribute_codec import for_boto3
+from adminview.aws.deadline import Deadline
+from adminview.aws.row_store import OwnedRows
+from adminview.aws.source_tables import SourceTables
+from adminview.local.local_cloud import LocalCloud
+from adminview.model.errors import RefusedRowError, ServiceError
+from adminview.model.item import encode
+from adminview.model.row import VIEW_TABLE
 from tests.shop import USER
 
 SOON = Deadline(inf)  # a slow machine is no failure

@@ -7,14 +7,14 @@ from random import Random
 
 import pytest
 
-from cli.engines import Engine
-from cli.evolution.apply import PlanError
+from adminview.cli.planning.apply import PlanError
+from adminview.local.engines import Engine
 from tests.plan_lab import ANSWERED, BUILDING, GONE, Lab, load
 
 ORDERS = '''
 """Orders."""
 
-from lambdas.model import AccessPattern, Index, Row, Source, view
+from adminview import AccessPattern, Index, Row, Source, view
 
 orders = Source("Orders", partition_key="id")
 by_status = Index("ByStatus", partition="status", include=["data"])
@@ -56,7 +56,7 @@ NEW_ORDERS = (
 USERS = '''
 """Users."""
 
-from lambdas.model import AccessPattern, Index, Row, Source, view
+from adminview import AccessPattern, Index, Row, Source, view
 
 users = Source("Users", partition_key="id")
 by_city = Index("ByCity", partition="city", include=["data"])
@@ -82,7 +82,7 @@ NEW_USERS = (
 PRODUCTS = '''
 """Products, which stay as they are."""
 
-from lambdas.model import AccessPattern, Row, Source, view
+from adminview import AccessPattern, Row, Source, view
 
 products = Source("Products", partition_key="id")
 product = AccessPattern("product", partition="PRODUCT#{product_id}")
@@ -96,7 +96,7 @@ def details(item):
 SHIPMENTS = '''
 """Shipments, a source that is new."""
 
-from lambdas.model import AccessPattern, Index, Row, Source, view
+from adminview import AccessPattern, Index, Row, Source, view
 
 shipments = Source("Shipments", partition_key="id")
 by_carrier = Index("ByCarrier", partition="carrier", include=["data"])
@@ -180,7 +180,7 @@ class Writer:
 def lab(engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
     """Deploy and fill the older model."""
     # The writer never rests: an item that moves ten times in a row would be left to a letter.
-    monkeypatch.setattr("lambdas.repair.reconcile.ROUNDS", 1000)
+    monkeypatch.setattr("adminview.reconcile.reconciler.ROUNDS", 1000)
     (tmp_path / "old").mkdir()
     (tmp_path / "new").mkdir()
     old = load(tmp_path / "old", orders=ORDERS, users=USERS, products=PRODUCTS)

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from cli.local_cloud import LocalCloud
-from cli.main import app
-from lambdas.model import Registry
-from lambdas.model.errors import SettingsError
-from lambdas.views import registry
+from adminview.cli.main import app
+from adminview.local.local_cloud import LocalCloud
+from adminview.model import Registry
+from adminview.model.errors import SettingsError
+from adminview.views import registry
 from tests.shop import order
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from cli.local_cloud import LocalCloud
-from cli.query import app
-from lambdas.model.errors import QuestionError
+from adminview.cli.commands.query import app
+from adminview.local.local_cloud import LocalCloud
+from adminview.model.errors import QuestionError
 from tests.shop import USER, order, registry
 
 PRODUCT = ("buyers-of-product", "--product-id", "product-def-789")
@@ -24,7 +24,7 @@ def shop(start: Any, monkeypatch: pytest.MonkeyPatch) -> LocalCloud:
     cloud: LocalCloud = start(registry())
     for name, value in cloud.environment.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr("cli.query.registry", registry)
+    monkeypatch.setattr("adminview.cli.commands.query.registry", registry)
     cloud.put("Users", USER)
     for day in range(1, 6):
         cloud.put("Orders", order(SK=f"2025-03-0{day}#{day}", OrderId=str(day)))

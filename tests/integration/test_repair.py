@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from cli.local_cloud import LocalCloud
-from lambdas.model import Item, Registry, Row, Source, view
-from lambdas.model.delivery import Delivery
-from lambdas.repair.replay.replayer import Fate
+from adminview.dead_letters.replay import Fate
+from adminview.local.local_cloud import LocalCloud
+from adminview.model import Item, Registry, Row, Source, view
+from adminview.model.delivery import Delivery
 
 things = Source("Things", partition_key="id")
 

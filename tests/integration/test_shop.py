@@ -7,15 +7,15 @@ import boto3
 import pytest
 from boto3.dynamodb.conditions import Key
 
-from cli import shop
-from cli.demo import apply, parameters
-from cli.local_cloud import LocalCloud
-from cli.show import plain
-from lambdas.model import AccessPattern
-from lambdas.model.item import decode
-from lambdas.model.row import Attributes
-from lambdas.model.size import ROW_LIMIT
-from lambdas.pipeline.derive import derive
+from adminview.cli import shop
+from adminview.cli.commands.demo import apply, parameters
+from adminview.cli.output.tables import plain
+from adminview.local.local_cloud import LocalCloud
+from adminview.model import AccessPattern
+from adminview.model.item import decode
+from adminview.model.limits import ROW_LIMIT
+from adminview.model.row import Attributes
+from adminview.sync.derive import derive
 from tests.events import image
 from tests.shop import registry
 

@@ -15,10 +15,10 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from cli.engines import EngineName
-from cli.local_cloud import LocalCloud
-from cli.sql import sql
-from lambdas.model.errors import QuestionError
+from adminview.cli.commands.sql import sql
+from adminview.local.engines import EngineName
+from adminview.local.local_cloud import LocalCloud
+from adminview.model.errors import QuestionError
 from tests.shop import USER, order, registry
 
 app = typer.Typer()
@@ -38,7 +38,7 @@ def shop(start: Any, monkeypatch: pytest.MonkeyPatch) -> LocalCloud:
     cloud: LocalCloud = start(registry())
     for name, value in cloud.environment.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr("cli.sql.registry", registry)
+    monkeypatch.setattr("adminview.cli.commands.sql.registry", registry)
     cloud.put("Users", USER)
     for day in range(1, 6):
         cloud.put("Orders", order(SK=f"2025-03-0{day}#{day}", OrderId=str(day)))

@@ -3,16 +3,16 @@
 from base64 import b64encode
 from typing import Any
 
-from cli.engines import Engine
-from cli.local_cloud import LocalCloud, straight_to, writer_to
-from lambdas.aws.deadline import Deadline
-from lambdas.aws.readers import DirectReader, PlainReader, Reader
-from lambdas.aws.view_reader import Meter, ViewReader
-from lambdas.aws.view_table import Outcome, ViewTable
-from lambdas.aws.writers import DirectWriter, PlainWriter, Writer
-from lambdas.model import KeyCondition
-from lambdas.model.row import VIEW_TABLE, Attributes, key_of
-from lambdas.pipeline.fold import Write
+from adminview.aws.batch_writers import DirectWriter, PlainWriter, Writer
+from adminview.aws.deadline import Deadline
+from adminview.aws.view_reader import Meter, ViewReader
+from adminview.aws.view_readers import DirectReader, PlainReader, Reader
+from adminview.aws.view_table import Outcome, ViewTable
+from adminview.local.engines import Engine
+from adminview.local.local_cloud import LocalCloud, straight_to, writer_to
+from adminview.model import KeyCondition
+from adminview.model.row import VIEW_TABLE, Attributes, key_of
+from adminview.sync.fold import Write
 from tests.fakes import a_put, a_write
 
 BLOB = b64encode(b"\x00\xff").decode()

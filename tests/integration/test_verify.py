@@ -17,18 +17,18 @@ from typing import Any
 
 import pytest
 
-from cli import shop
-from cli.demo import apply
-from cli.engines import ACCESS_KEY, REGION, SECRET_KEY, Engine
-from cli.local_cloud import LocalCloud
-from cli.output import Console
-from cli.verify import Options, Surroundings, compare
-from lambdas import views
-from lambdas.aws.settings import Settings
-from lambdas.model import Registry
-from lambdas.model.row import VIEW_TABLE
-from lambdas.repair.verify.verifier import make_verifier
-from lambdas.verify import Verification, handler, verification, verify
+from adminview import views
+from adminview.aws.settings import Settings
+from adminview.bulk.verify.verifier import make_verifier
+from adminview.cli import shop
+from adminview.cli.commands.demo import apply
+from adminview.cli.commands.verify import Options, Surroundings, compare
+from adminview.cli.output.printing import Console
+from adminview.handlers.verify import Verification, handle, verification, verify
+from adminview.local.engines import ACCESS_KEY, REGION, SECRET_KEY, Engine
+from adminview.local.local_cloud import LocalCloud
+from adminview.model import Registry
+from adminview.model.row import VIEW_TABLE
 from tests.fakes import Context
 from tests.shop import registry
 from tests.verify_lab import HeardDrift, make_model
@@ -273,7 +273,7 @@ def test_the_scheduled_function_counts_the_drift(shop_cloud: LocalCloud) -> None
     assert drift == {"Orders": 1, "Users": 0, "Products": 0, "Payments": 0, "unknown": 0}
 
 
-CODE = "import typer; from cli.verify import verify; typer.run(verify)"
+CODE = "import typer; from adminview.cli.commands.verify import verify; typer.run(verify)"
 
 
 @pytest.fixture
@@ -330,7 +330,7 @@ def test_the_deployed_function_finds_its_tables_in_its_environment(
         monkeypatch.setenv(name, value)
     verification.cache_clear()
     try:
-        summary = handler({"sample": 0.5, "grace": 0.1}, Context())
+        summary = handle({"sample": 0.5, "grace": 0.1}, Context())
     finally:
         verification.cache_clear()
     assert summary["finished"]

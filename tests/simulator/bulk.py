@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from lambdas.aws.deadline import Deadline
-from lambdas.bulk.runs import Bulk
-from lambdas.bulk.segment import Segment
-from lambdas.model.errors import BulkError, SegmentTakenError, ServiceError
+from adminview.aws.deadline import Deadline
+from adminview.bulk.runs import Bulk
+from adminview.bulk.segment import Segment
+from adminview.model.errors import BulkError, SegmentTakenError, ServiceError
 from tests.simulator.broken import SurpriseError
 from tests.simulator.calls import LEASED
 from tests.simulator.deployment import Deployment, make_bulk

@@ -6,7 +6,7 @@ from typing import Any, NoReturn, TypeVar
 
 from botocore.exceptions import ClientError, ConnectTimeoutError, ReadTimeoutError
 
-from lambdas.aws.runtime import LONGEST_CALL, READ_SECONDS
+from adminview.runtime import LONGEST_CALL, READ_SECONDS
 from tests.fakes import refusal
 from tests.simulator.choices import Choices
 from tests.simulator.faults import COMMON, LATE, Fault, Faults

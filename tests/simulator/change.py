@@ -2,12 +2,12 @@
 
 from typing import Any, cast
 
-from cli.evolution.progress import Progress
-from lambdas.aws.progress_table import ProgressTable
-from lambdas.bulk.runs import BACKFILL, EVERYTHING, SWEEP
-from lambdas.model.delivery import REPLAY_SECONDS
-from lambdas.model.errors import ServiceError
-from lambdas.repair.wanted import wanted
+from adminview.bulk.lease_table import ProgressTable
+from adminview.bulk.runs import BACKFILL, EVERYTHING, SWEEP
+from adminview.cli.planning.completions import Progress
+from adminview.model.delivery import REPLAY_SECONDS
+from adminview.model.errors import ServiceError
+from adminview.reconcile.expected_rows import wanted
 from tests.simulator.bulk import RETRY_SECONDS, Run
 from tests.simulator.deployment import deploy
 from tests.simulator.faults import Fault

@@ -4,24 +4,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from lambdas.aws.budget import Budget
-from lambdas.aws.mailbox import Mailbox
-from lambdas.aws.metered import Metered
-from lambdas.aws.owned_rows import OwnedRows
-from lambdas.aws.progress_table import TURN, ProgressTable
-from lambdas.aws.runtime import Runtime
-from lambdas.aws.settings import Settings
-from lambdas.aws.source_tables import SourceTables
-from lambdas.aws.view_table import ViewTable
-from lambdas.aws.writers import PlainWriter
-from lambdas.bulk.runs import Bulk
-from lambdas.bulk.worker import Worker
-from lambdas.model import Registry
-from lambdas.pipeline.decode import Route, routes
-from lambdas.repair.reconcile import Reconciler
-from lambdas.repair.replay.errands import Errands
-from lambdas.repair.replay.replayer import Replayer
-from lambdas.repair.target import Target
+from adminview.aws.batch_writers import PlainWriter
+from adminview.aws.dead_letter_consumer import Mailbox
+from adminview.aws.metered_client import Metered
+from adminview.aws.rate_limit import Budget
+from adminview.aws.row_store import OwnedRows
+from adminview.aws.settings import Settings
+from adminview.aws.source_tables import SourceTables
+from adminview.aws.view_table import ViewTable
+from adminview.bulk.lease_table import TURN, ProgressTable
+from adminview.bulk.runs import Bulk
+from adminview.bulk.worker import Worker
+from adminview.dead_letters.replay import Replayer
+from adminview.dead_letters.resolve import Errands
+from adminview.model import Registry
+from adminview.reconcile.item_ref import Target
+from adminview.reconcile.reconciler import Reconciler
+from adminview.runtime import Runtime
+from adminview.sync.decode import Route, routes
 from tests.fakes import TABLE
 from tests.simulator.model import Model, Name, make_registry
 from tests.simulator.progress import PROGRESS

@@ -138,7 +138,7 @@ class Fibers:
     def together(
         self, work: Callable[[Job], Result], jobs: Sequence[Job], _: object = None
     ) -> list[Result]:
-        """Do all *jobs* at once, as `lambdas.aws.together` does, in fibers instead of threads."""
+        """Do all *jobs* at once, as `adminview.aws.concurrency` does, in fibers."""
         if len(jobs) <= 1:
             return [work(job) for job in jobs]
         me = self.current

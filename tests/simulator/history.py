@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 from logging import getLogger
 from typing import Any
 
-from lambdas.aws import owned_rows, view_table, writers
-from lambdas.aws.deadline import Deadline
-from lambdas.bulk import backfill as backfilling
-from lambdas.bulk import sweep, worker
-from lambdas.repair import reconcile
-from lambdas.repair.replay import replayer
+from adminview.aws import batch_writers as writers
+from adminview.aws import row_store as owned_rows
+from adminview.aws import view_table
+from adminview.aws.deadline import Deadline
+from adminview.bulk import backfill as backfilling
+from adminview.bulk import sweep, worker
+from adminview.dead_letters import replay as replayer
+from adminview.reconcile import reconciler as reconcile
 from tests.simulator import repairs
 from tests.simulator.broken import BrokenLawError, SurpriseError
 from tests.simulator.change import backfill, begin_with_items, change_model, promise
@@ -139,7 +141,7 @@ def _simulated(fibers: Fibers) -> Iterator[None]:
         (owned_rows, "READ_LIMIT", 3),
         (reconcile, "ROUNDS", 2),
         (worker, "REDONE_AT_ONCE", 1),
-        (getLogger("cli.event_source.lane"), "disabled", True),
+        (getLogger("adminview.local.event_source.lane"), "disabled", True),
     ]
     real = [(owner, name, owner.__dict__[name]) for owner, name, _ in stand_ins]
     for owner, name, value in stand_ins:

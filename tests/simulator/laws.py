@@ -3,9 +3,9 @@
 import json
 from typing import Any
 
-from lambdas.aws.deadline import Deadline
-from lambdas.model.row import RowKey
-from lambdas.pipeline.letter import IN_DOUBT
+from adminview.aws.deadline import Deadline
+from adminview.model.row import RowKey
+from adminview.sync.dead_letter import IN_DOUBT
 from tests.simulator.broken import BrokenLawError
 from tests.simulator.model import SECRET, Name
 from tests.simulator.world import World

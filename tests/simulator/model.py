@@ -7,8 +7,8 @@ from enum import Enum
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
-from lambdas.model import Index, Item, Registry, Row, Source, view
-from lambdas.model.row import RowKey
+from adminview.model import Index, Item, Registry, Row, Source, view
+from adminview.model.row import RowKey
 from tests.simulator.choices import Choices
 
 SECRET = "secret-of-a-customer"  # noqa: S105 - what no letter may tell

@@ -7,25 +7,25 @@ from typing import Any
 
 import pytest
 
-from lambdas.aws.deadline import Deadline
-from lambdas.aws.owned_rows import OwnedRows
-from lambdas.aws.progress_table import ProgressTable
-from lambdas.aws.runtime import Runtime
-from lambdas.aws.scan import Page, owners_only
-from lambdas.aws.writers import Call, PlainWriter, Result
-from lambdas.bulk.backfill import PageOfItems
-from lambdas.bulk.segment import Record
-from lambdas.bulk.sweep import PageOfRows, Sweep
-from lambdas.bulk.worker import _Hand
-from lambdas.model.item import Image
-from lambdas.pipeline.decode import Route
-from lambdas.pipeline.fold import Fold, Write
-from lambdas.pipeline.prepare import Batch, plan_batch, sequence_at
-from lambdas.repair.reconcile import Plan, Reconciled, Reconciler
-from lambdas.repair.replay.errands import Errands
-from lambdas.repair.replay.letters import RecordLetter
-from lambdas.repair.target import Target
-from lambdas.sync import sync
+from adminview.aws.batch_writers import Call, PlainWriter, Result
+from adminview.aws.deadline import Deadline
+from adminview.aws.row_store import OwnedRows
+from adminview.aws.table_scanner import Page, owners_only
+from adminview.bulk.backfill import PageOfItems
+from adminview.bulk.lease_table import ProgressTable
+from adminview.bulk.segment import Record
+from adminview.bulk.sweep import PageOfRows, Sweep
+from adminview.bulk.worker import _Hand
+from adminview.dead_letters.parse import RecordLetter
+from adminview.dead_letters.resolve import Errands
+from adminview.handlers.sync import sync
+from adminview.model.item import Image
+from adminview.reconcile.item_ref import Target
+from adminview.reconcile.reconciler import Plan, Reconciled, Reconciler
+from adminview.runtime import Runtime
+from adminview.sync.decode import Route
+from adminview.sync.fold import Fold, Write
+from adminview.sync.plan import Batch, plan_batch, sequence_at
 from tests.fakes import key_of
 from tests.simulator.queue import Queue
 
@@ -60,7 +60,7 @@ def reapply(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def no_second_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """Believe that the item did not change while its rows were written."""
-    monkeypatch.setattr("lambdas.repair.reconcile.same", lambda *_: True)
+    monkeypatch.setattr("adminview.reconcile.reconciler.same", lambda *_: True)
 
 
 def no_owner_index(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,7 +111,7 @@ def letters_first(monkeypatch: pytest.MonkeyPatch) -> None:
             yield writes
 
     monkeypatch.setattr("tests.simulator.pollers.sync", remember)
-    monkeypatch.setattr("lambdas.sync.plan_batch", send)
+    monkeypatch.setattr("adminview.handlers.sync.plan_batch", send)
 
 
 def no_wait(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,7 +155,7 @@ def no_lease(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def short_lease(monkeypatch: pytest.MonkeyPatch) -> None:
     """Put right what another had in hand before the owner index has caught up with it."""
-    monkeypatch.setattr("lambdas.aws.progress_table.LEASE_SECONDS", 2.0)
+    monkeypatch.setattr("adminview.bulk.lease_table.LEASE_SECONDS", 2.0)
 
 
 def no_work_limit(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,7 +207,7 @@ def sweep_other_models(monkeypatch: pytest.MonkeyPatch) -> None:
                 "ExpressionAttributeValues": {":model": {"S": self.reconciler.model}},
             }
 
-        monkeypatch.setattr("lambdas.bulk.sweep.owners_only", older)
+        monkeypatch.setattr("adminview.bulk.sweep.owners_only", older)
         return read(self, *asked)
 
     monkeypatch.setattr(Sweep, "read", read_older)
@@ -239,7 +239,7 @@ def checkpoint_after(monkeypatch: pytest.MonkeyPatch) -> None:
     def next_sequence(records: Any, position: int) -> str:
         return sequence_at(records, min(position + 1, len(records) - 1))
 
-    monkeypatch.setattr("lambdas.sync.sequence_at", next_sequence)
+    monkeypatch.setattr("adminview.handlers.sync.sequence_at", next_sequence)
 
 
 def first_write_wins(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -255,12 +255,12 @@ def first_write_wins(monkeypatch: pytest.MonkeyPatch) -> None:
 def no_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forget a call that ended without a response once it was repeated."""
     for module in ("view_table", "retry"):
-        monkeypatch.setattr(f"lambdas.aws.{module}.is_in_doubt", lambda _: False)
+        monkeypatch.setattr(f"adminview.aws.{module}.is_in_doubt", lambda _: False)
 
 
 def doubt_early(monkeypatch: pytest.MonkeyPatch) -> None:
     """Replay an in-doubt letter while the call may still arrive."""
-    monkeypatch.setattr("lambdas.pipeline.letter.IN_DOUBT_SECONDS", 30)
+    monkeypatch.setattr("adminview.sync.dead_letter.IN_DOUBT_SECONDS", 30)
 
 
 def no_doubt_after_crash(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,12 +3,12 @@
 from dataclasses import replace
 from typing import Any, cast
 
-from cli.event_source.invocation import Context, Function
-from cli.event_source.lane import Backoff as Rest
-from cli.event_source.lane import Lane, Subscription
-from cli.event_source.letter import Address
-from lambdas.aws.runtime import Runtime
-from lambdas.sync import sync
+from adminview.handlers.sync import sync
+from adminview.local.event_source.invocation import Context, Function
+from adminview.local.event_source.lane import Backoff as Rest
+from adminview.local.event_source.lane import Lane, Subscription
+from adminview.local.event_source.letter import Address
+from adminview.runtime import Runtime
 from tests.simulator.broken import SurpriseError
 from tests.simulator.deployment import Deployment
 from tests.simulator.faults import Fault

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from lambdas.model.delivery import FOREVER, Delivery
+from adminview.model.delivery import FOREVER, Delivery
 from tests.simulator.choices import Choices
 
 FAR = 84_600  # the product's limit on a record's age, in seconds

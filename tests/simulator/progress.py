@@ -3,8 +3,8 @@
 from json import loads
 from typing import Any
 
-from lambdas.aws.progress_table import progress_table
-from lambdas.bulk.runs import BACKFILL
+from adminview.bulk.lease_table import progress_table
+from adminview.bulk.runs import BACKFILL
 from tests.fakes import TABLE, refusal
 from tests.simulator.calls import Calls
 from tests.simulator.faults import Fault

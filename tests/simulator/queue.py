@@ -6,7 +6,7 @@ from itertools import count
 from math import inf
 from typing import Any
 
-from lambdas.model.delivery import FIRST_TRY_SECONDS, HIDDEN_SECONDS, NEXT_TRY_SECONDS
+from adminview.model.delivery import FIRST_TRY_SECONDS, HIDDEN_SECONDS, NEXT_TRY_SECONDS
 from tests.fakes import refusal
 from tests.simulator.calls import Calls
 from tests.simulator.faults import Fault

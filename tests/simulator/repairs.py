@@ -2,11 +2,11 @@
 
 from typing import Any, cast
 
-from cli.event_source.invocation import Context, Function
-from lambdas.aws.deadline import Deadline
-from lambdas.model.delivery import REPLAY_SECONDS
-from lambdas.model.errors import AdminViewError, ServiceError
-from lambdas.replay import replay as handle
+from adminview.aws.deadline import Deadline
+from adminview.handlers.replay import replay as handle
+from adminview.local.event_source.invocation import Context, Function
+from adminview.model.delivery import REPLAY_SECONDS
+from adminview.model.errors import AdminViewError, ServiceError
 from tests.simulator.broken import SurpriseError
 from tests.simulator.fibers import AT_ONCE, Killed
 from tests.simulator.laws import check_the_quiet

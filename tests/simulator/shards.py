@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from itertools import count
 from typing import Any
 
-from cli.event_source.event import StreamRecord
+from adminview.local.event_source.event import StreamRecord
 from tests.events import STREAM
 from tests.fakes import refusal
 from tests.simulator.calls import Calls

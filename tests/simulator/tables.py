@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 from zlib import crc32
 
-from lambdas.model.row import RowKey
+from adminview.model.row import RowKey
 from tests.fakes import TABLE, refusal
 from tests.simulator.broken import BrokenLawError
 from tests.simulator.calls import Calls

@@ -5,13 +5,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from lambdas.aws.call_errors import CallErrors
-from lambdas.aws.dead_letters import DeadLetters
-from lambdas.aws.retry import Backoff
-from lambdas.aws.streams import Streams
-from lambdas.pipeline.letter import Letter
-from lambdas.pipeline.tally import Tally
-from lambdas.repair.replay.replayer import Fate
+from adminview.aws.call_errors import CallErrors
+from adminview.aws.dead_letter_producer import DeadLetters
+from adminview.aws.retry import Backoff
+from adminview.aws.streams import Streams
+from adminview.dead_letters.replay import Fate
+from adminview.sync.counts import Tally
+from adminview.sync.dead_letter import Letter
 from tests.simulator.calls import Calls
 from tests.simulator.choices import Choices
 from tests.simulator.deployment import Deployment, deploy

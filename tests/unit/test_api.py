@@ -6,9 +6,9 @@ from urllib.parse import quote
 import pytest
 from botocore.exceptions import ClientError
 
-from lambdas.model.errors import QuestionError
-from lambdas.serving.request import MOST_PARAMETERS
-from lambdas.serving.routes import HEADERS
+from adminview.http_api.handlers import HEADERS
+from adminview.http_api.request import MOST_PARAMETERS
+from adminview.model.errors import QuestionError
 from tests.api_lab import Client
 from tests.asking_lab import Lab, make_registry
 
@@ -268,7 +268,7 @@ def test_what_aws_refuses_is_told_without_what_it_said(code: str, status: int) -
 
 
 def test_throttling_is_answered_with_when_to_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lambdas.asking.asker.SECONDS", 0.01)
+    monkeypatch.setattr("adminview.query.engine.SECONDS", 0.01)
     asked = client()
     asked.asker.reader._reader = Refusing("ThrottlingException")
     refused = asked.ask("/patterns/of-colour?colour=red")

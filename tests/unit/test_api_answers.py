@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lambdas.model.errors import ServiceError
-from lambdas.serving import page as paging
-from lambdas.serving.page import ROOM, Page, PageMaker
-from lambdas.serving.problems import ProblemError
-from lambdas.serving.render import Renderer, number, plain, text
-from lambdas.serving.request import Asked
+from adminview.http_api import page as paging
+from adminview.http_api.page import ROOM, Page, PageMaker
+from adminview.http_api.problems import ProblemError
+from adminview.http_api.render import Renderer, number, plain, text
+from adminview.http_api.request import Asked
+from adminview.model.errors import ServiceError
 from tests.asking_lab import Lab, make_registry
 
 

@@ -5,9 +5,9 @@ from typing import Any, cast
 
 import pytest
 
-from lambdas.aws.pulse import Beat, CloudWatchPulse, Reading
-from lambdas.aws.settings import PulseSettings
-from lambdas.model.errors import ServiceError
+from adminview.aws.settings import PulseSettings
+from adminview.aws.stream_metrics import Beat, CloudWatchPulse, Reading
+from adminview.model.errors import ServiceError
 from tests.api_lab import Answered, Client, Fixed
 from tests.asking_lab import Lab, make_registry
 from tests.fakes import NO_WAIT

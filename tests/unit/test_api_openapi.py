@@ -4,9 +4,9 @@ import json
 import subprocess
 import sys
 
-from lambdas.model import AccessPattern
-from lambdas.serving.openapi import document
-from lambdas.serving.schemas import page
+from adminview.http_api.openapi import document
+from adminview.http_api.schemas import page
+from adminview.model import AccessPattern
 from tests.shop import registry
 
 
@@ -50,8 +50,9 @@ def test_operations_are_named_once_and_references_lead_somewhere() -> None:
 def test_the_function_starts_without_what_it_does_not_need() -> None:
     """Look from another process: this one has everything loaded."""
     program = (
-        "import sys, lambdas.api; "
-        "print([m for m in ('pydantic', 'jsonschema', 'aws_xray_sdk', 'cli') if m in sys.modules])"
+        "import sys, adminview.handlers.api; "
+        "absent = ('pydantic', 'jsonschema', 'aws_xray_sdk', 'adminview.cli'); "
+        "print([m for m in absent if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
     assert done.stdout.strip() == b"[]"

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from cli import serve as serving
-from cli.serve import LOOPBACK, Desk, Server, event
-from lambdas import api as function
-from lambdas.aws.runtime import read_settings
-from lambdas.aws.settings import Building, Settings
-from lambdas.model.errors import SettingsError
-from lambdas.views import registry
+from adminview.aws.settings import Building, Settings
+from adminview.cli.commands import serve as serving
+from adminview.cli.commands.serve import LOOPBACK, Desk, Server, event
+from adminview.handlers import api as function
+from adminview.model.errors import SettingsError
+from adminview.runtime import read_settings
+from adminview.views import registry
 from tests.api_lab import Client
 from tests.asking_lab import Lab, make_registry
 
@@ -119,11 +119,11 @@ def test_serving_says_where_and_for_whom_until_it_is_stopped(
         def wait(self) -> None:
             """Stop."""
 
-    monkeypatch.setattr("cli.serve.ViewReader.get", lambda *_, **__: {})
+    monkeypatch.setattr("adminview.cli.commands.serve.ViewReader.get", lambda *_, **__: {})
     monkeypatch.setattr(serving, "Event", Stopped)
     monkeypatch.setattr(signal, "signal", lambda *_: None)
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
-    monkeypatch.setattr("cli.deployment.check_endpoints", lambda *_: None)
+    monkeypatch.setattr("adminview.cli.deployment.find.check_endpoints", lambda *_: None)
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     monkeypatch.delenv("ADMINVIEW_TABLE", raising=False)
     monkeypatch.setenv("ADMINVIEW_BUILDING", '{"orders-by-status": null}')
@@ -148,7 +148,7 @@ def answer_of(
         monkeypatch.setenv(name, value)
     function.api.cache_clear()
     context: Any = SimpleNamespace(aws_request_id="1")
-    answer = function.handler(event("GET", path, {}), context)
+    answer = function.handle(event("GET", path, {}), context)
     function.api.cache_clear()
     return answer
 

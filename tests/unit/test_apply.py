@@ -12,17 +12,17 @@ from typing import Any
 
 import pytest
 
-from cli.evolution.apply import Application, PlanError
-from cli.evolution.cdk import CdkDeployer, find_cdk
-from cli.evolution.change import Description
-from cli.evolution.facts import Deployed
-from cli.evolution.reading import Tables
-from cli.evolution.step import Step
-from cli.evolution.steps import DeployCode, DeployQuestions, DeployWatch, Sweep
-from cli.evolution.waves import Wave
-from cli.output import Console
-from cli.plan import DONE, REFUSED, UNFINISHED, carry_out, show
-from cli.stopping import Stop, stoppable
+from adminview.cli.commands.plan import DONE, REFUSED, UNFINISHED, carry_out, show
+from adminview.cli.deployment.read import Tables
+from adminview.cli.output.printing import Console
+from adminview.cli.planning.apply import Application, PlanError
+from adminview.cli.planning.cdk import CdkDeployer, find_cdk
+from adminview.cli.planning.facts import Deployed
+from adminview.cli.planning.model_diff import Description
+from adminview.cli.planning.phases import Wave
+from adminview.cli.planning.step import Step
+from adminview.cli.planning.steps import DeployCode, DeployQuestions, DeployWatch, Sweep
+from adminview.cli.shutdown import Stop, stoppable
 from tests.plan_world import World, index, model, question
 
 OLDER, NEWER, CITY = index("Older", "k"), index("Newer", "k", include=()), index("City", "c")

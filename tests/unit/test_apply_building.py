@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from cli.bulk import Outcome
-from cli.evolution.building import BulkBuilder
-from cli.evolution.steps import DeployCode
+from adminview.cli.bulk.segment_pool import Outcome
+from adminview.cli.planning.bulk_steps import BulkBuilder
+from adminview.cli.planning.steps import DeployCode
 
 
 @dataclass

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lambdas.asking.asker import MOST
-from lambdas.asking.cursor import Place, write
-from lambdas.model.errors import QuestionError
+from adminview.model.errors import QuestionError
+from adminview.query.cursor import Place, write
+from adminview.query.engine import MOST
 from tests.asking_lab import Lab, make_registry
 
 weights = st.lists(st.integers(-1000, 1000), unique=True, max_size=30)

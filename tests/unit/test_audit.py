@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from cli.audit import Audit
-from lambdas.aws.mailbox import Message
+from adminview.aws.dead_letter_consumer import Message
+from adminview.cli.dead_letters.audit import Audit
 from tests.replay_lab import message, ours
 
 LETTERS = [message(ours("a"), "m-1"), message("no\nletter \u2028 \U0001f600", "m-2")]

@@ -11,12 +11,12 @@ import pytest
 import typer
 from botocore.stub import Stubber
 
-from cli.bulk import OVERTAKEN, Outcome, Shift, _check_progress
-from cli.bulk_report import Pace, lines, progress, report
-from cli.stopping import Stop
-from lambdas.aws.runtime import Clients
-from lambdas.bulk.segment import Segment
-from lambdas.model.errors import SettingsError
+from adminview.bulk.segment import Segment
+from adminview.cli.bulk.segment_pool import OVERTAKEN, Outcome, Shift, _check_progress
+from adminview.cli.output.bulk import Pace, lines, progress, report
+from adminview.cli.shutdown import Stop
+from adminview.model.errors import SettingsError
+from adminview.runtime import Clients
 from tests.bulk_world import RUN, KilledError, World, never
 from tests.fakes import TABLE, refusal
 

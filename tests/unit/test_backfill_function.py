@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from lambdas.aws.budget import Budget
-from lambdas.aws.mappings import check_followed
-from lambdas.aws.metered import Metered
-from lambdas.aws.settings import MAPPINGS
-from lambdas.backfill import RESERVE, Crew, answer, crew
-from lambdas.bulk.runs import Bulk
-from lambdas.bulk.segment import Segment
-from lambdas.bulk.worker import PAGE_RESERVE
-from lambdas.model.errors import BulkError, SettingsError, TooManyFailuresError
+from adminview.aws.event_source_mappings import check_followed
+from adminview.aws.metered_client import Metered
+from adminview.aws.rate_limit import Budget
+from adminview.aws.settings import MAPPINGS
+from adminview.bulk.runs import Bulk
+from adminview.bulk.segment import Segment
+from adminview.bulk.worker import PAGE_RESERVE
+from adminview.handlers.bulk import RESERVE, Crew, answer, crew
+from adminview.model.errors import BulkError, SettingsError, TooManyFailuresError
 from tests.bulk_world import PROGRESS, RUN, World, never
 from tests.fakes import TABLE, Context, refusal
 
@@ -278,7 +278,9 @@ def test_a_container_connects_to_what_its_environment_names(
     environ = World().bulk.settings.to_env() | {MAPPINGS: '{"Orders": "u-1"}'}
     for name, value in (environ | {"AWS_DEFAULT_REGION": "us-east-1"}).items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr("lambdas.backfill.lambda_client", lambda: Lambda(**{"u-1": "Disabled"}))
+    monkeypatch.setattr(
+        "adminview.handlers.bulk.lambda_client", lambda: Lambda(**{"u-1": "Disabled"})
+    )
     made = crew.__wrapped__()
     bulk = made.make(Budget(3), Budget(4))
     assert (bulk.client.reads.per_second, bulk.client.writes.per_second) == (3, 4)

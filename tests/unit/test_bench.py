@@ -8,6 +8,14 @@ from typing import Any
 
 import pytest
 
+from adminview.aws.clients import dynamodb_client
+from adminview.aws.view_reader import ViewReader
+from adminview.handlers.api import reader
+from adminview.model.item import Item
+from adminview.model.limits import row_size
+from adminview.model.row import PROVENANCE, Attributes, key_of
+from adminview.query.engine import Asker
+from adminview.reconcile.equality import canonical
 from bench.asking.model import QUESTIONS, ROWS
 from bench.asking.model import registry as questions
 from bench.asking.plain import plain_questions
@@ -20,14 +28,6 @@ from bench.techniques import TECHNIQUES
 from bench.units import RowsOf, Table, replay, table_before
 from bench.ways import TABLE, WAYS, connect, environment, is_ambient
 from bench.ways.rows import LEAN, SETTING, wire_rows_of
-from lambdas.api import reader
-from lambdas.asking.asker import Asker
-from lambdas.aws.clients import dynamodb_client
-from lambdas.aws.view_reader import ViewReader
-from lambdas.model.item import Item
-from lambdas.model.row import PROVENANCE, Attributes, key_of
-from lambdas.model.size import row_size
-from lambdas.repair.compare import canonical
 
 SMALL = 60  # records
 STREAMS = {

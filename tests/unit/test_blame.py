@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from lambdas.model import Item, Registry, Row, Source, view
-from lambdas.model.errors import MissingAttributeError, RowError
-from lambdas.pipeline.decode import routes
-from lambdas.pipeline.prepare import Fate
+from adminview.model import Item, Registry, Row, Source, view
+from adminview.model.errors import MissingAttributeError, RowError
+from adminview.sync.decode import routes
+from adminview.sync.plan import Fate
 from tests.events import record
 from tests.fakes import planned
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from lambdas.aws.deadline import Deadline
-from lambdas.model.errors import ServiceError
-from lambdas.repair.replay.browse import HIDE_SECONDS, browse
-from lambdas.repair.replay.choice import Choice
+from adminview.aws.deadline import Deadline
+from adminview.dead_letters.letter_filter import Choice
+from adminview.dead_letters.peek import HIDE_SECONDS, browse
+from adminview.model.errors import ServiceError
 from tests.fakes import refusal
 from tests.replay_lab import Lab, lambdas_own, ours
 

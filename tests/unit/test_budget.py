@@ -5,7 +5,7 @@ from threading import Lock
 
 import pytest
 
-from lambdas.aws.budget import Budget
+from adminview.aws.rate_limit import Budget
 
 
 class Time:

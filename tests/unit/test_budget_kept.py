@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from lambdas.aws.budget import Budget
-from lambdas.aws.deadline import Deadline
-from lambdas.aws.metered import Metered
-from lambdas.backfill import RESERVE, Crew, answer
-from lambdas.bulk.runs import Bulk
-from lambdas.bulk.segment import Segment
-from lambdas.bulk.worker import PAGE_RESERVE, Worker
+from adminview.aws.deadline import Deadline
+from adminview.aws.metered_client import Metered
+from adminview.aws.rate_limit import Budget
+from adminview.bulk.runs import Bulk
+from adminview.bulk.segment import Segment
+from adminview.bulk.worker import PAGE_RESERVE, Worker
+from adminview.handlers.bulk import RESERVE, Crew, answer
 from tests.bulk_world import RUN, KilledError, World, never
 from tests.fakes import Context
 

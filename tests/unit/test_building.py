@@ -7,11 +7,11 @@ from urllib.parse import quote
 
 import pytest
 
-from lambdas.asking.asker import Asker
-from lambdas.aws.readers import PlainReader
-from lambdas.aws.settings import Building
-from lambdas.aws.view_reader import ViewReader
-from lambdas.model.errors import BeingBuiltError, QuestionError, SettingsError
+from adminview.aws.settings import Building
+from adminview.aws.view_reader import ViewReader
+from adminview.aws.view_readers import PlainReader
+from adminview.model.errors import BeingBuiltError, QuestionError, SettingsError
+from adminview.query.engine import Asker
 from tests.api_lab import Client
 from tests.asking_lab import FakeTable, Lab, make_registry
 from tests.fakes import NO_WAIT

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from lambdas.aws.deadline import Deadline
-from lambdas.bulk.backfill import Backfill
-from lambdas.bulk.segment import Segment
-from lambdas.model.errors import ServiceError
-from lambdas.pipeline.letter import IN_DOUBT
+from adminview.aws.deadline import Deadline
+from adminview.bulk.backfill import Backfill
+from adminview.bulk.segment import Segment
+from adminview.model.errors import ServiceError
+from adminview.sync.dead_letter import IN_DOUBT
 from tests.bulk_world import PROGRESS, RUN, World
 from tests.events import image
 from tests.fakes import TABLE, refusal
@@ -198,7 +198,7 @@ def test_a_page_whose_rows_would_fill_the_memory_is_read_in_smaller_ones(
 ) -> None:
     for n in range(40):
         made.put(f"t{n}", x="1", y="2")
-    monkeypatch.setattr("lambdas.bulk.backfill.PAGE_BYTES", 10 * 2048)
+    monkeypatch.setattr("adminview.bulk.backfill.PAGE_BYTES", 10 * 2048)
     sizes: list[int] = []
     plan = Backfill.plan
 

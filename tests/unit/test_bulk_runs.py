@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from lambdas.bulk.segment import Segment
-from lambdas.migrations.orders_delivery_date import delivery_date
-from lambdas.model.errors import (
+from adminview.bulk.segment import Segment
+from adminview.model.errors import (
     BulkError,
     SegmentTakenError,
     SettingsError,
     TooManyFailuresError,
 )
+from lambdas.migrations.orders_delivery_date import delivery_date
 from tests.bulk_world import RUN, KilledError, World, dies_from, never
 from tests.fakes import TABLE
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from lambdas.aws.progress_table import LEASE_SECONDS
+from adminview.bulk.lease_table import LEASE_SECONDS
 from tests.bulk_world import OLD, KilledError, World, dies_from
 from tests.fakes import TABLE
 

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from lambdas.aws.budget import Budget
-from lambdas.aws.deadline import Deadline
-from lambdas.aws.progress_table import LEASE_SECONDS, WORK_SECONDS
-from lambdas.bulk import worker as worker_module
-from lambdas.bulk.segment import Segment
-from lambdas.bulk.worker import ALIVE_SECONDS, PAGE_RESERVE
-from lambdas.model.errors import SegmentTakenError, ServiceError, TooManyFailuresError
+from adminview.aws.deadline import Deadline
+from adminview.aws.rate_limit import Budget
+from adminview.bulk import worker as worker_module
+from adminview.bulk.lease_table import LEASE_SECONDS, WORK_SECONDS
+from adminview.bulk.segment import Segment
+from adminview.bulk.worker import ALIVE_SECONDS, PAGE_RESERVE
+from adminview.model.errors import SegmentTakenError, ServiceError, TooManyFailuresError
 from tests.bulk_world import (
     PROGRESS,
     RUN,

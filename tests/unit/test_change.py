@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from cli.evolution.change import Change
-from lambdas.model import Index, LocalIndex, Registry, number
-from lambdas.model.fingerprint import imports
+from adminview.cli.planning.model_diff import Change
+from adminview.model import Index, LocalIndex, Registry, number
+from adminview.model.fingerprint import imports
 from tests.shop import registry
 from tests.view_files import load_view_file
 
@@ -160,7 +160,7 @@ def test_an_index_can_be_made_from_its_description(index: Index) -> None:
 
 
 A = """
-from lambdas.model import Index, Row, Source, view
+from adminview import Index, Row, Source, view
 things = Source("Things", partition_key="id")
 shared = Index("Shared", partition="shelf"{shards})
 @view(things)
@@ -168,7 +168,7 @@ def thing(item):
     yield Row("A", item["id"])
 """
 B = """
-from lambdas.model import Row, Source, view
+from adminview import Row, Source, view
 {how}
 others = Source("Others", partition_key="id")
 @view(others)

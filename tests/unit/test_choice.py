@@ -2,7 +2,7 @@
 
 import pytest
 
-from lambdas.repair.replay.choice import Choice
+from adminview.dead_letters.letter_filter import Choice
 from tests.events import AT
 from tests.replay_lab import errand, lambdas_own, message, ours
 

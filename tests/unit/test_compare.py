@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lambdas.model.item import encode
-from lambdas.repair.compare import canonical, same, same_row
+from adminview.model.item import encode
+from adminview.reconcile.equality import canonical, same, same_row
 
 texts = st.text(max_size=5)
 numbers = st.decimals(-(10**30), 10**30, allow_nan=False, allow_infinity=False, places=3)

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from cli.costing.load import EXAMPLE
-from cli.costing.prices import Prices
-from cli.costing.sampled import describe, items_of
-from cli.main import app
-from lambdas.model.errors import SettingsError
-from lambdas.model.item import encode
+from adminview.cli.costing.load import EXAMPLE
+from adminview.cli.costing.prices import Prices
+from adminview.cli.costing.sampled import describe, items_of
+from adminview.cli.main import app
+from adminview.model.errors import SettingsError
+from adminview.model.item import encode
 from tests.shop import FAVOURITE, order, registry
 
 ORDERS = ("--source", "Orders", "--changes", "100")

@@ -7,17 +7,17 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from cli.costing.growth import RESERVED, limits
-from cli.costing.load import ASSUMED, IndexLoad, SourceLoad, read_loads
-from cli.costing.prices import Prices
-from cli.costing.usage import TABLE, Bill, added, per_million
-from cli.costing.ways import METRICS, OURS, USUAL, Way
-from cli.costing.work import Work
+from adminview.aws.drift_metrics import CHECKED, DRIFT, UNFINISHED
+from adminview.aws.observability import IN_DOUBT, LAG
+from adminview.cli.costing.baseline import METRICS, OURS, USUAL, Way
+from adminview.cli.costing.growth import RESERVED, limits
+from adminview.cli.costing.load import ASSUMED, IndexLoad, SourceLoad, read_loads
+from adminview.cli.costing.prices import Prices
+from adminview.cli.costing.usage import TABLE, Bill, added, per_million
+from adminview.cli.costing.work import Work
+from adminview.model.row import OWNER_INDEX
+from adminview.sync.counts import Tally
 from infra.stages import PROD
-from lambdas.aws.drift import CHECKED, DRIFT, UNFINISHED
-from lambdas.aws.observability import IN_DOUBT, LAG
-from lambdas.model.row import OWNER_INDEX
-from lambdas.pipeline.tally import Tally
 from tests.shop import registry
 
 NAMES = [one.name for one in registry().indexes if one != OWNER_INDEX]

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from cli.costing.compared import compare_observed
-from cli.costing.observed import COUNTS, Observed, observe
-from cli.costing.prices import Prices
-from cli.costing.usage import MONTH, TABLE
-from cli.main import app
-from lambdas.aws.settings import NAMESPACE, SYNC_FUNCTION_OUTPUT
+from adminview.aws.settings import NAMESPACE, SYNC_FUNCTION_OUTPUT
+from adminview.cli.costing.comparison import compare_observed
+from adminview.cli.costing.observed import COUNTS, Observed, observe
+from adminview.cli.costing.prices import Prices
+from adminview.cli.costing.usage import MONTH, TABLE
+from adminview.cli.main import app
 from tests.doctor_lab import SYNC, Client, Deployment, sound
 from tests.fakes import refusal
 
@@ -168,8 +168,8 @@ def test_where_nothing_was_counted_at_all_there_is_no_bill(here: Counting) -> No
 def run(here: Counting, monkeypatch: pytest.MonkeyPatch, *words: str) -> Any:
     monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
     monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
-    monkeypatch.setattr("cli.deployment.boto3.client", here.client)
-    monkeypatch.setattr("cli.cost.Aws", here.aws)
+    monkeypatch.setattr("adminview.cli.deployment.find.boto3.client", here.client)
+    monkeypatch.setattr("adminview.cli.commands.cost.Aws", here.aws)
     return CliRunner().invoke(app, ["cost", "--measured", *words], env={"COLUMNS": "100"})
 
 

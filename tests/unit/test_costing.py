@@ -5,17 +5,17 @@ from typing import Any
 
 import pytest
 
-from cli.costing.growth import REFERENCE, growth
-from cli.costing.load import EXAMPLE, IndexLoad, SourceLoad, read_loads
-from cli.costing.measured import Figures
-from cli.costing.prices import Prices
-from cli.costing.usage import MONTH
-from cli.costing.ways import OURS
-from cli.costing.work import MEMORY_MB, Work, index_shards
+from adminview.cli.costing.baseline import OURS
+from adminview.cli.costing.growth import REFERENCE, growth
+from adminview.cli.costing.load import EXAMPLE, IndexLoad, SourceLoad, read_loads
+from adminview.cli.costing.measured import Figures
+from adminview.cli.costing.prices import Prices
+from adminview.cli.costing.usage import MONTH
+from adminview.cli.costing.work import MEMORY_MB, Work, index_shards
+from adminview.model import Index
+from adminview.model.row import OWNER_INDEX
+from adminview.model.write_units import write_units
 from infra import sync_stack
-from lambdas.model import Index
-from lambdas.model.row import OWNER_INDEX
-from lambdas.model.write_units import write_units
 from tests.scale_page import PAGE, reckoned
 from tests.shop import registry
 

@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
+from adminview.aws.batch_writers import DirectWriter
+from adminview.aws.deadline import Deadline
+from adminview.aws.transport.http_client import Direct
+from adminview.aws.view_table import ViewTable
+from adminview.sync.decode import routes
+from adminview.sync.plan import Batch
 from bench.model import registry
 from bench.streams import NEUTRAL, ORDINARY, Load
 from bench.units import replay, table_before
-from lambdas.aws.deadline import Deadline
-from lambdas.aws.direct import Direct
-from lambdas.aws.view_table import ViewTable
-from lambdas.aws.writers import DirectWriter
-from lambdas.pipeline.decode import routes
-from lambdas.pipeline.prepare import Batch
 from tests.fakes import NO_WAIT, TABLE, planned
 
 MODEL = "0" * 16

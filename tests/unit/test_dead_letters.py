@@ -4,9 +4,9 @@ from typing import Any, cast
 
 import pytest
 
-from lambdas.aws.dead_letters import CALL_LIMIT, DeadLetters
-from lambdas.aws.deadline import Deadline
-from lambdas.pipeline.letter import Letter
+from adminview.aws.dead_letter_producer import CALL_LIMIT, DeadLetters
+from adminview.aws.deadline import Deadline
+from adminview.sync.dead_letter import Letter
 from tests.fakes import NETWORK_DOWN, NO_WAIT, FakeQueue, refusal
 
 

@@ -4,10 +4,10 @@ import time
 
 import pytest
 
-from lambdas.aws import deadline
-from lambdas.aws.deadline import Deadline, awake_or_asleep
-from lambdas.aws.progress_table import WORK_SECONDS
-from lambdas.bulk.worker import Worker, _Hand
+from adminview.aws import deadline
+from adminview.aws.deadline import Deadline, awake_or_asleep
+from adminview.bulk.lease_table import WORK_SECONDS
+from adminview.bulk.worker import Worker, _Hand
 
 
 def test_of_two_deadlines_the_sooner_counts_each_by_its_own_clock() -> None:

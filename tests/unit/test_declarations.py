@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from lambdas import views
-from lambdas.model import (
+from adminview.model import (
     AccessPattern,
     Attribute,
     Index,
@@ -22,7 +21,9 @@ from lambdas.model import (
     text,
     view,
 )
-from lambdas.model.errors import DeclarationError
+from adminview.model.errors import DeclarationError
+from adminview.views import registry as declared
+from lambdas import views
 from tests.shop import registry
 
 orders = Source("Orders", partition_key="id")
@@ -206,7 +207,7 @@ def test_an_index_need_not_include_the_keys_of_the_table() -> None:
 
 def test_the_registry_finds_every_file_of_the_views_folder() -> None:
     files = {path.stem for path in Path(views.__file__).parent.glob("*.py")} - {"__init__"}
-    assert {module.__name__.rpartition(".")[2] for module in views.registry().modules} == files
+    assert {module.__name__.rpartition(".")[2] for module in declared().modules} == files
 
 
 def test_a_view_file_that_cannot_be_loaded_is_named(
@@ -215,7 +216,7 @@ def test_a_view_file_that_cannot_be_loaded_is_named(
     (tmp_path / "broken.py").write_text("def oops(:\n")
     monkeypatch.setattr(views, "__path__", [*views.__path__, str(tmp_path)])
     with pytest.raises(DeclarationError, match=r"lambdas.views.broken cannot be .* SyntaxError"):
-        views.registry.__wrapped__()
+        declared.__wrapped__()
 
 
 def test_the_shop_fits_together() -> None:

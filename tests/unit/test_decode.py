@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from lambdas.model.errors import SettingsError
-from lambdas.pipeline.decode import routes
-from lambdas.pipeline.prepare import Fate
+from adminview.model.errors import SettingsError
+from adminview.sync.decode import routes
+from adminview.sync.plan import Fate
 from tests.batches import letters, prepared
 from tests.events import record
 from tests.fakes import planned

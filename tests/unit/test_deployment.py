@@ -9,19 +9,19 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError
 
-from cli.deployment import (
+from adminview.aws.settings import Settings
+from adminview.cli.deployment.find import (
     check_model,
     check_queue,
-    declared,
     deployed_function,
     find_building,
     find_settings,
     invoke,
     known_source,
 )
-from lambdas.aws.settings import Settings
-from lambdas.model.errors import QuestionError, SettingsError
-from lambdas.repair.replay.choice import Choice
+from adminview.dead_letters.letter_filter import Choice
+from adminview.local.settings import declared
+from adminview.model.errors import QuestionError, SettingsError
 from tests.fakes import refusal
 from tests.shop import registry
 
@@ -32,7 +32,7 @@ ENDPOINT = {"AWS_ENDPOINT_URL": "http://127.0.0.1:1"}
 @pytest.fixture(autouse=True)
 def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every endpoint count as one that answers."""
-    monkeypatch.setattr("cli.deployment.check_endpoints", lambda *_: None)
+    monkeypatch.setattr("adminview.cli.deployment.find.check_endpoints", lambda *_: None)
 
 
 class FakeAws:

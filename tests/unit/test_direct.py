@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from botocore.exceptions import BotoCoreError, ClientError
 
-from lambdas.aws.connection import GRACE, Connection
-from lambdas.aws.deadline import Deadline
-from lambdas.aws.retry import code_of, passes
-from lambdas.aws.view_table import Outcome, ViewTable
-from lambdas.aws.writers import DirectWriter, Writer
+from adminview.aws.batch_writers import DirectWriter, Writer
+from adminview.aws.deadline import Deadline
+from adminview.aws.retry import code_of, passes
+from adminview.aws.transport.connection import GRACE, Connection
+from adminview.aws.view_table import Outcome, ViewTable
 from tests.direct_lab import HASTY, PATIENT, both, error_of, over_tls, straight, writes
 from tests.fakes import NO_WAIT, TABLE
 from tests.faulty import (
@@ -173,7 +173,7 @@ class Trickling(socket.socket):
 
 def test_an_answer_that_trickles_has_an_end_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = count()
-    monkeypatch.setattr("lambdas.aws.connection.monotonic", lambda: next(clock) / 1000)
+    monkeypatch.setattr("adminview.aws.transport.connection.monotonic", lambda: next(clock) / 1000)
     monkeypatch.setattr(Connection, "has_news", False)  # the socket is not connected
     with Trickling() as incoming:
         connection = Connection(incoming)

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from botocore.exceptions import BotoCoreError, ReadTimeoutError
 
-from lambdas.aws.connection import AN_INSTANT, Answer, Connection
-from lambdas.aws.deadline import Deadline
-from lambdas.aws.direct import AT_ONCE, Direct
-from lambdas.aws.view_table import ViewTable
-from lambdas.aws.writers import DirectWriter
+from adminview.aws.batch_writers import DirectWriter
+from adminview.aws.deadline import Deadline
+from adminview.aws.transport.connection import AN_INSTANT, Answer, Connection
+from adminview.aws.transport.http_client import AT_ONCE, Direct
+from adminview.aws.view_table import ViewTable
 from tests.direct_lab import HASTY, straight, tls
 from tests.fakes import NO_WAIT, TABLE, a_put
 from tests.faulty import Faulty, Request, answer, healthy, refuse, refusing, reset, say, wait

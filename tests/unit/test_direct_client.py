@@ -8,10 +8,10 @@ from botocore.exceptions import ClientError
 from botocore.serialize import create_serializer
 from hypothesis import given
 
-from lambdas.aws.direct_client import STRAIGHT, DirectClient
-from lambdas.aws.responses import SINGLE_ITEM
-from lambdas.aws.retry import code_of
-from lambdas.aws.wire import for_boto3, from_boto3
+from adminview.aws.attribute_codec import for_boto3, from_boto3
+from adminview.aws.responses import SINGLE_ITEM
+from adminview.aws.retry import code_of
+from adminview.aws.transport.dynamodb_client import STRAIGHT, DirectClient
 from tests.direct_lab import session, straight
 from tests.fakes import TABLE
 from tests.faulty import Faulty, answer, refuse

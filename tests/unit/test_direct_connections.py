@@ -18,14 +18,14 @@ from botocore.exceptions import ClientError, ConnectTimeoutError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lambdas.aws.connection import Connection
-from lambdas.aws.deadline import Deadline
-from lambdas.aws.direct import Direct
-from lambdas.aws.retry import code_of
-from lambdas.aws.signature import CONTENT_TYPE, Service, signed_headers
-from lambdas.aws.view_table import ViewTable
-from lambdas.aws.way import Keys
-from lambdas.aws.writers import DirectWriter
+from adminview.aws.batch_writers import DirectWriter
+from adminview.aws.deadline import Deadline
+from adminview.aws.retry import code_of
+from adminview.aws.transport.connection import Connection
+from adminview.aws.transport.eligibility import Keys
+from adminview.aws.transport.http_client import Direct
+from adminview.aws.transport.sigv4 import CONTENT_TYPE, Service, signed_headers
+from adminview.aws.view_table import ViewTable
 from tests.direct_lab import HASTY, PATIENT, REGION, error_of, over_tls, straight, writes
 from tests.fakes import NO_WAIT, TABLE
 from tests.faulty import HALF, Faulty, Request, close_when_idle, deaf, healthy, refusing, say, wait

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from botocore.exceptions import ConnectionClosedError
 
-from lambdas.aws.connection import Connection, UnsolicitedError
-from lambdas.aws.deadline import Deadline
-from lambdas.aws.retry import passes
-from lambdas.aws.view_table import ViewTable
-from lambdas.aws.writers import DirectWriter
+from adminview.aws.batch_writers import DirectWriter
+from adminview.aws.deadline import Deadline
+from adminview.aws.retry import passes
+from adminview.aws.transport.connection import Connection, UnsolicitedError
+from adminview.aws.view_table import ViewTable
 from tests.direct_lab import straight, tls
 from tests.fakes import NO_WAIT, TABLE, a_put
 from tests.faulty import Fault, Faulty, Request, answer, healthy

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cli.doctoring.finding import Finding, State
+from adminview.cli.doctor.finding import Finding, State
 from tests.doctor_lab import (
     API,
     MACHINE,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cli.doctoring.finding import Finding, State
+from adminview.cli.doctor.finding import Finding, State
 from tests.doctor_lab import API, RECOVERY, SYNC, TOPIC, WATCH, Deployment, sound
 from tests.doctor_told import caller
 from tests.fakes import refusal

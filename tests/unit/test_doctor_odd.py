@@ -9,8 +9,8 @@ from botocore.exceptions import NoCredentialsError
 from botocore.parsers import ResponseParserError
 from typer.testing import CliRunner
 
-from cli.doctoring.asking import SIGN_IN
-from cli.main import app
+from adminview.cli.doctor.aws_calls import SIGN_IN
+from adminview.cli.main import app
 from tests.doctor_lab import SYNC, Client, Deployment, sound
 from tests.fakes import refusal
 from tests.shop import registry
@@ -23,7 +23,7 @@ def here(monkeypatch: pytest.MonkeyPatch) -> Deployment:
     """Begin with nothing wrong, and let the command find it."""
     deployment = sound()
     monkeypatch.setattr(boto3, "client", lambda service, **_: deployment.client(service))
-    monkeypatch.setattr("cli.doctor.registry", registry)
+    monkeypatch.setattr("adminview.cli.commands.doctor.registry", registry)
     monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
     monkeypatch.setenv("COLUMNS", "200")
     return deployment
@@ -95,7 +95,7 @@ def test_a_local_engine_is_only_spoken_of_to_who_names_one(
 ) -> None:
     here.refused["describe_stacks"] = NoCredentialsError()
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://localhost:1")
-    monkeypatch.setattr("cli.doctor.check_endpoints", lambda *_: None)
+    monkeypatch.setattr("adminview.cli.commands.doctor.check_endpoints", lambda *_: None)
     assert {("a local engine" in one["seen"], *one["do"]) for one in findings()} == {(True,)}
 
 

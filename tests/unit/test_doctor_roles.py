@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from cli.doctoring.finding import Finding, State
-from cli.doctoring.references import resolve
-from lambdas.model.errors import SettingsError
+from adminview.cli.doctor.finding import Finding, State
+from adminview.cli.doctor.references import resolve
+from adminview.model.errors import SettingsError
 from tests.doctor_lab import QUEUE, ROLE, SYNC, VIEW, Deployment, sound
 from tests.fakes import refusal
 

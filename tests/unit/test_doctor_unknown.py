@@ -8,9 +8,9 @@ import pytest
 from botocore.exceptions import EndpointConnectionError
 from typer.testing import CliRunner, Result
 
-from cli.doctoring.asking import look
-from cli.doctoring.finding import Check, Fault, Finding, State
-from cli.main import app
+from adminview.cli.doctor.aws_calls import look
+from adminview.cli.doctor.finding import Check, Fault, Finding, State
+from adminview.cli.main import app
 from tests.doctor_lab import SYNC, Deployment, sound
 from tests.doctor_told import stream
 from tests.fakes import refusal
@@ -22,7 +22,7 @@ def here(monkeypatch: pytest.MonkeyPatch) -> Deployment:
     """Begin with nothing wrong, and let the command find it."""
     deployment = sound()
     monkeypatch.setattr(boto3, "client", lambda service, **_: deployment.client(service))
-    monkeypatch.setattr("cli.doctor.registry", registry)
+    monkeypatch.setattr("adminview.cli.commands.doctor.registry", registry)
     monkeypatch.setenv("COLUMNS", "200")
     return deployment
 

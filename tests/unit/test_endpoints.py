@@ -11,9 +11,9 @@ from time import perf_counter, sleep
 import boto3
 import pytest
 
-from cli import endpoints, main
-from cli.endpoints import check_endpoints, use_region
-from lambdas.model.errors import SettingsError
+from adminview.cli import endpoints, main
+from adminview.cli.endpoints import check_endpoints, use_region
+from adminview.model.errors import SettingsError
 
 SURROUNDINGS = ("ADMINVIEW_TABLE", "ADMINVIEW_STAGE", "ADMINVIEW_PREFIX", "AWS_PROFILE")
 COMMANDS = [

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from cli.event_source.batch import Answer, Batch, Failure
-from cli.event_source.event import StreamRecord
-from cli.event_source.letter import Address, Condition, letter
-from lambdas.model.delivery import FOREVER, Delivery
+from adminview.local.event_source.batch import Answer, Batch, Failure
+from adminview.local.event_source.event import StreamRecord
+from adminview.local.event_source.letter import Address, Condition, letter
+from adminview.model.delivery import FOREVER, Delivery
 
 ERROR = Answer(0, Failure.FUNCTION_ERROR)
 WHOLE = Delivery(bisect=False, retries=2)

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from cli.event_source.event import PAYLOAD_LIMIT, StreamRecord, event, fitting
+from adminview.local.event_source.event import PAYLOAD_LIMIT, StreamRecord, event, fitting
 
 ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/Things/stream/2026-01-01T00:00:00.000"
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from cli.event_source import Backoff
+from adminview.local.event_source import Backoff
 from tests.event_source_lab import ARN, NOW, Lab, failed, fails_with, rules
 
 

@@ -11,8 +11,8 @@ from botocore.exceptions import ClientError, EndpointConnectionError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.event_source import Backoff, UnsettledRecordsError
-from lambdas.model.delivery import FOREVER, Delivery
+from adminview.local.event_source import Backoff, UnsettledRecordsError
+from adminview.model.delivery import FOREVER, Delivery
 from tests.event_source_lab import FakeShard, Lab, failed, fails_with, refusal, rules
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cli.event_source import Backoff
+from adminview.local.event_source import Backoff
 from tests.event_source_lab import FakeShard, Lab, rules
 
 

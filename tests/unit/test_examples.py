@@ -12,13 +12,13 @@ import pytest
 from typer.testing import CliRunner
 
 import examples
+from adminview.model import AccessPattern, Index
+from adminview.model.errors import DeclarationError, QuestionError
+from adminview.model.limits import ROW_LIMIT
+from adminview.model.row import OWNER_INDEX, Attributes, key_of
+from adminview.sync.derive import derive
 from examples import Example, load, names
 from examples.__main__ import app
-from lambdas.model import AccessPattern, Index
-from lambdas.model.errors import DeclarationError, QuestionError
-from lambdas.model.row import OWNER_INDEX, Attributes, key_of
-from lambdas.model.size import ROW_LIMIT
-from lambdas.pipeline.derive import derive
 from tests.events import image
 
 FOLDER = Path(examples.__file__).parent
@@ -74,7 +74,7 @@ def test_an_example_is_written_in_the_words_of_the_model_alone(example: Example)
         n.name for node in ast.walk(tree) if isinstance(node, ast.Import) for n in node.names
     }
     theirs = {name for name in modules if name.partition(".")[0] not in sys.stdlib_module_names}
-    assert theirs == {"lambdas.model"}
+    assert theirs == {"adminview"}
 
 
 def test_every_pattern_of_an_example_is_asked(example: Example) -> None:

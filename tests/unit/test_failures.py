@@ -3,13 +3,13 @@
 import json
 from typing import Any, cast
 
-from lambdas.aws.deadline import Deadline
-from lambdas.bulk.failures import Failures
-from lambdas.model import Source
-from lambdas.model.errors import MovingItemError
-from lambdas.pipeline.decode import Route
-from lambdas.pipeline.letter import Letter
-from lambdas.repair.target import Target
+from adminview.aws.deadline import Deadline
+from adminview.bulk.failures import Failures
+from adminview.model import Source
+from adminview.model.errors import MovingItemError
+from adminview.reconcile.item_ref import Target
+from adminview.sync.dead_letter import Letter
+from adminview.sync.decode import Route
 
 ROUTE = Route("things-table", Source("Things", partition_key="id"), ())
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lambdas.model.fingerprint import fingerprint
+from adminview.model.fingerprint import fingerprint
 
 VIEW = '''
 """Things."""

@@ -11,12 +11,12 @@ from typing import Any, cast
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lambdas.asking.asker import Asker
-from lambdas.aws.readers import PlainReader
-from lambdas.aws.view_reader import ViewReader
-from lambdas.model import key
-from lambdas.model.row import RowKey
-from lambdas.pipeline.derive import derive
+from adminview.aws.view_reader import ViewReader
+from adminview.aws.view_readers import PlainReader
+from adminview.model import key
+from adminview.model.row import RowKey
+from adminview.query.engine import Asker
+from adminview.sync.derive import derive
 from tests.asking_lab import FakeTable
 from tests.events import image
 from tests.fakes import NO_WAIT

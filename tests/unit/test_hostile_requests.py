@@ -13,15 +13,15 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from cli.item import key_of
-from cli.serve import event
-from cli.show import plain
-from lambdas.asking.cursor import VERSION, _checksum
-from lambdas.model import Item, Source, number
-from lambdas.model.errors import QuestionError, RowError
-from lambdas.model.item import number_text, spelled
-from lambdas.repair.compare import same
-from lambdas.serving.render import plain as rendered
+from adminview.cli.commands.item import key_of
+from adminview.cli.commands.serve import event
+from adminview.cli.output.tables import plain
+from adminview.http_api.render import plain as rendered
+from adminview.model import Item, Source, number
+from adminview.model.errors import QuestionError, RowError
+from adminview.model.item import number_text, spelled
+from adminview.query.cursor import VERSION, _checksum
+from adminview.reconcile.equality import same
 from tests.api_lab import Client
 from tests.asking_lab import Lab, make_registry
 

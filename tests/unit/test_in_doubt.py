@@ -18,17 +18,17 @@ from botocore.exceptions import (
     SSLError,
 )
 
-from cli.letters import item_of
-from lambdas.aws.dead_letters import DeadLetters
-from lambdas.aws.deadline import Deadline
-from lambdas.aws.responses import NotFromAwsError, is_in_doubt
-from lambdas.aws.view_table import ViewTable
-from lambdas.aws.writers import DirectWriter, PlainWriter
-from lambdas.model.delivery import IN_DOUBT_SECONDS
-from lambdas.model.errors import RowError
-from lambdas.pipeline.letter import IN_DOUBT, TouchedItem, in_doubt_letters
-from lambdas.repair.replay.letters import InDoubtLetter, open_letter
-from lambdas.sync import sync
+from adminview.aws.batch_writers import DirectWriter, PlainWriter
+from adminview.aws.dead_letter_producer import DeadLetters
+from adminview.aws.deadline import Deadline
+from adminview.aws.responses import NotFromAwsError, is_in_doubt
+from adminview.aws.view_table import ViewTable
+from adminview.cli.output.dead_letters import item_of
+from adminview.dead_letters.parse import InDoubtLetter, open_letter
+from adminview.handlers.sync import sync
+from adminview.model.delivery import IN_DOUBT_SECONDS
+from adminview.model.errors import RowError
+from adminview.sync.dead_letter import IN_DOUBT, TouchedItem, in_doubt_letters
 from tests.direct_lab import HASTY, client, straight
 from tests.events import record
 from tests.fakes import (

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lambdas.model import Item, Row, Wire
-from lambdas.model.errors import MissingAttributeError, RowError
-from lambdas.model.item import decode, encode
-from lambdas.model.size import check_size, row_size, size_of
+from adminview.model import Item, Row, Wire
+from adminview.model.errors import MissingAttributeError, RowError
+from adminview.model.item import decode, encode
+from adminview.model.limits import check_size, row_size, size_of
 
 BIG = "12345678901234567890123456789012345678"
 

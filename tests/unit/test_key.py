@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lambdas.model import AccessPattern, Index, Join, key
-from lambdas.model.errors import RowError
+from adminview.model import AccessPattern, Index, Join, key
+from adminview.model.errors import RowError
 
 # Few characters, so that different parts often look alike when they are joined.
 hostile = st.text("ab#%235\\/é☃", min_size=1, max_size=6)

@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from lambdas.model import Item, Registry, Row, Source, view
-from lambdas.model.delivery import NEXT_TRY_SECONDS
-from lambdas.model.errors import DeclarationError, TooManyRowsError
-from lambdas.model.view import MAX_BYTES, MAX_ROWS
-from lambdas.pipeline import prepare
-from lambdas.pipeline.decode import routes
-from lambdas.pipeline.derive import derive
-from lambdas.pipeline.prepare import Batch, plan_batch
-from lambdas.sync import sync
+from adminview.handlers.sync import sync
+from adminview.model import Item, Registry, Row, Source, view
+from adminview.model.delivery import NEXT_TRY_SECONDS
+from adminview.model.errors import DeclarationError, TooManyRowsError
+from adminview.model.view import MAX_BYTES, MAX_ROWS
+from adminview.sync import plan as prepare
+from adminview.sync.decode import routes
+from adminview.sync.derive import derive
+from adminview.sync.plan import Batch, plan_batch
 from tests.events import image, record
 from tests.fakes import Context, FakeDynamoDB, FakeQueue, Heard, make_runtime, refusal
 

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from lambdas.aws.writers import PlainWriter
-from lambdas.model import Item, Registry, Row, Source, view
-from lambdas.pipeline.fold import Fold, Write
-from lambdas.pipeline.prepare import sequence_at
-from lambdas.sync import WRITES_RESERVE, sync
+from adminview.aws.batch_writers import PlainWriter
+from adminview.handlers.sync import WRITES_RESERVE, sync
+from adminview.model import Item, Registry, Row, Source, view
+from adminview.sync.fold import Fold, Write
+from adminview.sync.plan import sequence_at
 from tests.events import SourceTable
 from tests.fakes import NETWORK_DOWN, Context, FakeDynamoDB, FakeQueue, Heard, make_runtime, refusal
 
@@ -220,11 +220,11 @@ def checkpoint_after(monkeypatch: pytest.MonkeyPatch) -> None:
     def next_sequence(records: Any, position: int) -> str:
         return sequence_at(records, min(position + 1, len(records) - 1))
 
-    monkeypatch.setattr("lambdas.sync.sequence_at", next_sequence)
+    monkeypatch.setattr("adminview.handlers.sync.sequence_at", next_sequence)
 
 
 def no_deletes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lambdas.pipeline.prepare.diff", lambda _, after: dict(after))
+    monkeypatch.setattr("adminview.sync.plan.diff", lambda _, after: dict(after))
 
 
 def unprocessed_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:

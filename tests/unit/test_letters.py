@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lambdas.model.errors import MovingItemError, UnknownLetterError, ViewError
-from lambdas.pipeline.letter import dead_letter, identify
-from lambdas.repair.replay.letters import BatchLetter, RecordLetter, open_letter, tried_again
+from adminview.dead_letters.parse import BatchLetter, RecordLetter, open_letter, tried_again
+from adminview.model.errors import MovingItemError, UnknownLetterError, ViewError
+from adminview.sync.dead_letter import dead_letter, identify
 from tests.events import AT, STREAM, record
 from tests.replay_lab import batch_facts, errand, facts, lambdas_own, ours, things
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from lambdas.model import item as item_module
-from lambdas.pipeline.decode import routes
+from adminview.model import item as item_module
+from adminview.sync.decode import routes
 from tests.events import record
 from tests.fakes import Context, FakeDynamoDB, make_runtime, planned
 from tests.shop import order, registry
@@ -31,7 +31,7 @@ def many(count: int) -> list[dict[str, Any]]:
 
 @pytest.mark.slow
 def test_six_megabytes_of_ten_thousand_records_fit_in_half_a_gigabyte() -> None:
-    from lambdas.sync import sync  # noqa: PLC0415 - after the records are made
+    from adminview.handlers.sync import sync  # noqa: PLC0415 - after the records are made
 
     records = many(10_000)
     dynamodb = FakeDynamoDB()

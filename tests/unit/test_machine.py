@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from cli import machine as machine_module
-from cli.bulk import Outcome
-from cli.machine import Follower, Order, deployed_machine, on_aws
-from cli.stopping import Stop
-from lambdas.model.errors import ServiceError, SettingsError
+from adminview.cli.bulk import state_machine as machine_module
+from adminview.cli.bulk.segment_pool import Outcome
+from adminview.cli.bulk.state_machine import Follower, Order, deployed_machine, on_aws
+from adminview.cli.shutdown import Stop
+from adminview.model.errors import ServiceError, SettingsError
 from tests.bulk_world import World, never
 from tests.fakes import NO_WAIT, TABLE, refusal
 from tests.unit.test_deployment import FakeAws
@@ -195,7 +195,7 @@ def test_the_clients_are_those_of_the_environment(
 
     services = {"dynamodb": world.db, "sqs": None, "stepfunctions": States([ended])}
     monkeypatch.setattr("boto3.client", lambda service, **_: services[service])
-    monkeypatch.setattr("lambdas.aws.clients.check_responses", lambda _: None)
+    monkeypatch.setattr("adminview.aws.clients.check_responses", lambda _: None)
     outcomes = on_aws(MACHINE, world.bulk.settings, ORDER)
     assert [one.counts["items"] for one in outcomes] == [6, 1]
     assert world.bulk.settings.view_table == TABLE

@@ -4,9 +4,9 @@ from typing import Any, cast
 
 import pytest
 
-from lambdas.aws.deadline import Deadline
-from lambdas.aws.mailbox import Mailbox, Message, Waiting
-from lambdas.model.errors import ServiceError
+from adminview.aws.dead_letter_consumer import Mailbox, Message, Waiting
+from adminview.aws.deadline import Deadline
+from adminview.model.errors import ServiceError
 from tests.events import AT
 from tests.fakes import NETWORK_DOWN, NO_WAIT, refusal
 from tests.replay_lab import FakeSqs, message

@@ -12,10 +12,10 @@ from botocore.exceptions import ClientError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.bulk import Shift
-from lambdas.aws.budget import LONGEST_PAUSE, Budget
-from lambdas.aws.metered import REFUSED, Metered
-from lambdas.aws.pace import Pace
+from adminview.aws.metered_client import REFUSED, Metered
+from adminview.aws.page_sizer import Pace
+from adminview.aws.rate_limit import LONGEST_PAUSE, Budget
+from adminview.cli.bulk.segment_pool import Shift
 from tests.bulk_world import World, never
 from tests.fakes import refusal
 

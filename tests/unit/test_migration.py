@@ -8,14 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lambdas.migrations import collect, migrations
+from adminview.model import Item, Migration, Source, migration
+from adminview.model.errors import (
+    DeclarationError,
+    MigrationError,
+    MissingAttributeError,
+    ViewError,
+)
+from adminview.model.limits import ROW_LIMIT
+from adminview.model.update import EXPRESSION_LIMIT, Update
+from adminview.sync.complete import complete
+from adminview.sync.dead_letter import reason_of
+from adminview.views import collect, migrations
 from lambdas.migrations.orders_delivery_date import delivery_date
-from lambdas.model import Item, Migration, Source, migration
-from lambdas.model.errors import DeclarationError, MigrationError, MissingAttributeError, ViewError
-from lambdas.model.size import ROW_LIMIT
-from lambdas.model.update import EXPRESSION_LIMIT, Update
-from lambdas.pipeline.complete import complete
-from lambdas.pipeline.letter import reason_of
 from tests.events import image
 from tests.shop import FAVOURITE, order
 

@@ -10,17 +10,17 @@ import boto3
 import pytest
 from typer.testing import CliRunner, Result
 
-from cli import model as command
-from cli.evolution.change import Change
-from cli.evolution.cost import Costs, Estimate, Indexes, SourceCosts, item_costs
-from cli.evolution.lock import Lock, as_text
-from cli.evolution.report import data, short, show
-from cli.evolution.words import NEVER_ADDED, in_words
-from cli.output import Console
-from lambdas.aws.settings import MODEL_METADATA
-from lambdas.model import Index, LocalIndex
-from lambdas.model.write_units import Units
-from lambdas.views import registry
+from adminview.aws.settings import MODEL_METADATA
+from adminview.cli.commands import model as command
+from adminview.cli.output.printing import Console
+from adminview.cli.planning.cost import Costs, Estimate, Indexes, SourceCosts, item_costs
+from adminview.cli.planning.lock import Lock, as_text
+from adminview.cli.planning.model_diff import Change
+from adminview.cli.planning.report import data, short, show
+from adminview.cli.planning.wording import NEVER_ADDED, in_words
+from adminview.model import Index, LocalIndex
+from adminview.model.write_units import Units
+from adminview.views import registry
 from tests.fakes import refusal
 
 SURROUNDINGS = ("AWS_ENDPOINT_URL", "ADMINVIEW_TABLE", "ADMINVIEW_STAGE", "ADMINVIEW_PREFIX")

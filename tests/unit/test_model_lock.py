@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from cli import model as command
-from cli.evolution import lock as files
-from cli.evolution.lock import Lock
-from lambdas.model.errors import SettingsError
-from lambdas.views import registry
+from adminview.cli.commands import model as command
+from adminview.cli.planning import lock as files
+from adminview.cli.planning.lock import Lock
+from adminview.model.errors import SettingsError
+from adminview.views import registry
 
 TODAY = date(2026, 11, 16)
 REASON = "The panel lists orders by their day"

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cli.engines import moto_engine
-from cli.moto_server import ONE_AT_A_TIME, in_turn
+from adminview.local.engines import moto_engine
+from adminview.local.moto_server import ONE_AT_A_TIME, in_turn
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment

@@ -2,8 +2,8 @@
 
 import pytest
 
-from cli.evolution.moves import moves
-from lambdas.model import AccessPattern, Index
+from adminview.cli.planning.moved_rows import moves
+from adminview.model import AccessPattern, Index
 from tests.events import image
 
 by_state = Index("ByState", partition="state", sort="day", include=["data"])

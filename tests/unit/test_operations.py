@@ -10,17 +10,17 @@ from uuid import uuid4
 import pytest
 from aws_lambda_powertools import Logger, Metrics
 
-from lambdas.aws.call_errors import CallErrors
-from lambdas.aws.clients import CLIENT
-from lambdas.aws.deadline import Deadline
-from lambdas.aws.observability import Observability
-from lambdas.aws.runtime import runtime
-from lambdas.aws.settings import NAMESPACE, SERVICE, Settings
-from lambdas.aws.view_table import ViewTable
-from lambdas.aws.writers import DirectWriter, PlainWriter
-from lambdas.model.errors import SettingsError
-from lambdas.pipeline.tally import Tally
-from lambdas.sync import sync
+from adminview.aws.batch_writers import DirectWriter, PlainWriter
+from adminview.aws.call_errors import CallErrors
+from adminview.aws.clients import CLIENT
+from adminview.aws.deadline import Deadline
+from adminview.aws.observability import Observability
+from adminview.aws.settings import NAMESPACE, SERVICE, Settings
+from adminview.aws.view_table import ViewTable
+from adminview.handlers.sync import sync
+from adminview.model.errors import SettingsError
+from adminview.runtime import runtime
+from adminview.sync.counts import Tally
 from tests.direct_lab import client, straight
 from tests.events import record
 from tests.fakes import (
@@ -208,10 +208,10 @@ SLOW_TO_LOAD = {"boto3", "urllib3", "s3transfer", "dateutil", "importlib.metadat
 
 def test_what_a_first_write_does_without_is_not_imported() -> None:
     """Each of these takes longer to load than the sync itself."""
-    code = "import sys, lambdas.sync, lambdas.aws.direct; print(*sys.modules)"
+    code = "import sys, lambdas.sync, adminview.aws.transport.http_client; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
-    assert "lambdas.sync" in loaded
+    assert "adminview.handlers.sync" in loaded
     assert loaded & SLOW_TO_LOAD == set()
     theirs = {name for name in loaded if name.startswith("botocore.")}
     assert {name for name in theirs if not name.startswith("botocore.vendored")} == {

@@ -13,33 +13,40 @@ from botocore.exceptions import ClientError, EndpointConnectionError
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from cli import (
-    bulk_report,
-    cost_report,
-    doctor_report,
-    letters,
-    main,
-    migrate_report,
-    rows,
-    verify_report,
+from adminview.aws.dead_letter_consumer import Message
+from adminview.bulk.verify.differences import Difference, Kind
+from adminview.bulk.verify.run import Run
+from adminview.bulk.verify.scope import Scope
+from adminview.cli import main
+from adminview.cli.bulk.segment_pool import Outcome
+from adminview.cli.commands import plan as plan_command
+from adminview.cli.costing.prices import Prices
+from adminview.cli.doctor.finding import Finding, State
+from adminview.cli.output import bulk as bulk_report
+from adminview.cli.output import cost as cost_report
+from adminview.cli.output import dead_letters as letters
+from adminview.cli.output import doctor as doctor_report
+from adminview.cli.output import migrate as migrate_report
+from adminview.cli.output import rows
+from adminview.cli.output import verify as verify_report
+from adminview.cli.output.printing import (
+    Console,
+    Table,
+    csv_cell,
+    echo,
+    joined,
+    print_json,
+    printable,
+    styled,
 )
-from cli import plan as plan_command
-from cli.bulk import Outcome
-from cli.costing.prices import Prices
-from cli.doctoring.finding import Finding, State
-from cli.evolution import report
-from cli.evolution.apply import PlanError
-from cli.evolution.cost import Costs, Estimate, SourceCosts
-from cli.evolution.step import Plan
-from cli.evolution.steps import Backfill
-from cli.output import Console, Table, csv_cell, echo, joined, print_json, printable, styled
-from cli.show import answer, facts
-from lambdas.aws.mailbox import Message
-from lambdas.model.errors import QuestionError, RecordError
-from lambdas.repair.replay.browse import Pile
-from lambdas.repair.verify.differences import Difference, Kind
-from lambdas.repair.verify.run import Run
-from lambdas.repair.verify.scope import Scope
+from adminview.cli.output.tables import answer, facts
+from adminview.cli.planning import report
+from adminview.cli.planning.apply import PlanError
+from adminview.cli.planning.cost import Costs, Estimate, SourceCosts
+from adminview.cli.planning.step import Plan
+from adminview.cli.planning.steps import Backfill
+from adminview.dead_letters.peek import Pile
+from adminview.model.errors import QuestionError, RecordError
 from tests.hostile import HOSTILE, MARKUP, check_inert
 
 texts = st.text(st.characters(exclude_categories=()))  # lone surrogates too
@@ -172,8 +179,13 @@ def test_an_error_is_printed_without_control_characters(
     def fail(*_: object) -> None:
         raise error
 
-    for module in ("question", "backfill", "verify", "mailroom"):
-        monkeypatch.setattr(f"cli.{module}.find_settings", fail)
+    for module in (
+        "querying.answer",
+        "commands.backfill",
+        "commands.verify",
+        "dead_letters.commands",
+    ):
+        monkeypatch.setattr(f"adminview.cli.{module}.find_settings", fail)
     assert run(monkeypatch, *words) in {1, 2}
     check_inert(capsys.readouterr().err)
 

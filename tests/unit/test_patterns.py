@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from lambdas.model import AccessPattern, Index, KeyCondition, number
-from lambdas.model.errors import DeclarationError, QuestionError
+from adminview.model import AccessPattern, Index, KeyCondition, number
+from adminview.model.errors import DeclarationError, QuestionError
 from tests.shop import registry
 
 matches = Index(

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from cli.evolution.change import Description
-from cli.evolution.facts import Deployed, Marker, Rows, TableIndex
-from cli.evolution.planner import make_plan
-from cli.evolution.refusals import in_use
-from cli.evolution.waves import Wave, wave_of
-from infra.wave import Wave as ReadWave
-from lambdas.model import LocalIndex
+from adminview.cdk.rollout_phase import Wave as ReadWave
+from adminview.cli.planning.facts import Deployed, Marker, Rows, TableIndex
+from adminview.cli.planning.model_diff import Description
+from adminview.cli.planning.phases import Wave, wave_of
+from adminview.cli.planning.planner import make_plan
+from adminview.cli.planning.refusals import in_use
+from adminview.model import LocalIndex
 from tests.plan_world import World, index, model, question
 from tests.shop import registry
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from cli.evolution.facts import Marker
-from cli.evolution.progress import Progress, markers, sweeps
-from lambdas.aws.progress_table import LEASE_SECONDS, ProgressTable
-from lambdas.bulk.segment import Record, Segment
-from lambdas.model.errors import BulkError
+from adminview.bulk.lease_table import LEASE_SECONDS, ProgressTable
+from adminview.bulk.segment import Record, Segment
+from adminview.cli.planning.completions import Progress, markers, sweeps
+from adminview.cli.planning.facts import Marker
+from adminview.model.errors import BulkError
 from tests.plan_cloud import Cloud, ever
 
 K1 = frozenset({"k1"})

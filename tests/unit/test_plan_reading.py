@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from cli.evolution.facts import Deployed, Marker
-from cli.evolution.planner import make_plan
-from cli.evolution.reading import EngineReader, StackReader, Tables, imported_sources
-from lambdas.aws.progress_table import ProgressTable
-from lambdas.model.errors import SettingsError
-from lambdas.model.watched import watched
+from adminview.bulk.lease_table import ProgressTable
+from adminview.cli.deployment.read import EngineReader, StackReader, Tables, imported_sources
+from adminview.cli.planning.facts import Deployed, Marker
+from adminview.cli.planning.planner import make_plan
+from adminview.model.errors import SettingsError
+from adminview.model.monitored import watched
 from tests.plan_cloud import OLD, THEN, Cloud, described, ever, function
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from lambdas.model import Index, Item, Registry, Row, Source, number, view
-from lambdas.model.delivery import NEXT_TRY_SECONDS
-from lambdas.pipeline.letter import BODY_LIMIT
-from lambdas.pipeline.prepare import Fate, sequence_at
+from adminview.model import Index, Item, Registry, Row, Source, number, view
+from adminview.model.delivery import NEXT_TRY_SECONDS
+from adminview.sync.dead_letter import BODY_LIMIT
+from adminview.sync.plan import Fate, sequence_at
 from tests.batches import letters, prepared, written
 from tests.events import record, ttl_deletion
 from tests.shop import FAVOURITE, USER, order, registry
@@ -218,7 +218,7 @@ def test_rows_that_cannot_be_spelled_are_set_aside_whole_though_nobody_knows_why
             raise TypeError
         return json.dumps(value).encode()
 
-    monkeypatch.setattr("lambdas.pipeline.prepare.spell", refuse_the_second)
+    monkeypatch.setattr("adminview.sync.plan.spell", refuse_the_second)
     records = [record(things, None, {"id": id_}) for id_ in ("good", "bad")]
     batch = prepared(*records, model=model_of(derivation))
     assert batch.fates == [Fate.WRITTEN, Fate.SET_ASIDE]

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from cli.audit import Audit
-from cli.mail import LetterFile
-from cli.private_file import open_private
-from cli.verify_state import StateFile
-from lambdas.aws.deadline import Deadline
-from lambdas.pipeline.letter import Letter
+from adminview.aws.deadline import Deadline
+from adminview.cli.bulk.verify_state import StateFile
+from adminview.cli.dead_letters.audit import Audit
+from adminview.cli.dead_letters.post import LetterFile
+from adminview.cli.private_file import open_private
+from adminview.sync.dead_letter import Letter
 from tests.replay_lab import message, ours
 
 LETTER = Letter(0, None, None, "ViewError", "a reason", '{"key": "user-123"}')

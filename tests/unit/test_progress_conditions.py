@@ -5,10 +5,10 @@ from typing import Any, cast
 
 import pytest
 
-from lambdas.aws.deadline import Deadline
-from lambdas.aws.progress_table import LEASE_SECONDS, ProgressTable
-from lambdas.bulk.segment import Record, Segment
-from lambdas.model.errors import SegmentTakenError
+from adminview.aws.deadline import Deadline
+from adminview.bulk.lease_table import LEASE_SECONDS, ProgressTable
+from adminview.bulk.segment import Record, Segment
+from adminview.model.errors import SegmentTakenError
 from tests.simulator.choices import Choices
 from tests.simulator.progress import PROGRESS
 from tests.simulator.world import World

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from lambdas.aws.progress_table import LEASE_SECONDS, ProgressTable
-from lambdas.bulk.segment import Record, Segment
-from lambdas.model.errors import BulkError, SegmentTakenError, ServiceError
+from adminview.bulk.lease_table import LEASE_SECONDS, ProgressTable
+from adminview.bulk.segment import Record, Segment
+from adminview.model.errors import BulkError, SegmentTakenError, ServiceError
 from tests.bulk_world import PROGRESS, RUN, World, never
 from tests.fakes import refusal
 

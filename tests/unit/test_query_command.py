@@ -12,13 +12,13 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from cli import query
-from cli.question import explanation
-from cli.rows import print_table, record, to_csv, to_table
+from adminview.cli.commands import query
+from adminview.cli.output.rows import print_table, record, to_csv, to_table
+from adminview.cli.querying.answer import explanation
+from adminview.model import AccessPattern, Index, Registry, number
+from adminview.model.errors import DeclarationError, QuestionError
+from adminview.query.query import Question
 from examples import load
-from lambdas.asking.question import Question
-from lambdas.model import AccessPattern, Index, Registry, number
-from lambdas.model.errors import DeclarationError, QuestionError
 from tests.shop import registry
 
 ROOT = Path(__file__).parents[2]
@@ -31,15 +31,21 @@ def run(*words: str, app: typer.Typer = query.app) -> Result:
 @pytest.fixture(autouse=True)
 def shop(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ask the shop's questions, of nobody."""
-    monkeypatch.setattr("cli.query.registry", registry)
-    monkeypatch.setattr("cli.question.find_settings", lambda *_: pytest.fail("AWS was asked"))
+    monkeypatch.setattr("adminview.cli.commands.query.registry", registry)
+    monkeypatch.setattr(
+        "adminview.cli.querying.answer.find_settings", lambda *_: pytest.fail("AWS was asked")
+    )
 
 
 def asked(monkeypatch: pytest.MonkeyPatch, *patterns: AccessPattern) -> list[dict[str, str]]:
     """Declare questions, and note what they are asked with."""
     notes: list[dict[str, str]] = []
-    monkeypatch.setattr("cli.query.registry", lambda: replace(registry(), patterns=patterns))
-    monkeypatch.setattr("cli.query.run", lambda _, __, given, ___: notes.append(given))
+    monkeypatch.setattr(
+        "adminview.cli.commands.query.registry", lambda: replace(registry(), patterns=patterns)
+    )
+    monkeypatch.setattr(
+        "adminview.cli.commands.query.run", lambda _, __, given, ___: notes.append(given)
+    )
     return notes
 
 
@@ -88,7 +94,7 @@ def test_a_missing_parameter_is_named_as_it_is_typed() -> None:
 def test_a_shell_completes_questions_options_and_orders(typed: str, completions: set[str]) -> None:
     """Ask as a shell does, of a command that has these among others."""
     script = (
-        "import typer\nfrom cli import query\napp = typer.Typer()\n"
+        "import typer\nfrom adminview.cli.commands import query\napp = typer.Typer()\n"
         "app.callback()(lambda: None)\napp.add_typer(query.app, name='query')\n"
         "app(prog_name='adminview')"
     )
@@ -115,7 +121,7 @@ def test_a_view_file_with_an_error_breaks_no_other_command(
     def broken() -> Registry:
         raise DeclarationError
 
-    monkeypatch.setattr("cli.query.registry", broken)
+    monkeypatch.setattr("adminview.cli.commands.query.registry", broken)
     app = typer.Typer()
     app.add_typer(query.app, name="query")
     app.command()(lambda: None)
@@ -155,7 +161,7 @@ def test_the_names_of_shared_options_are_not_taken_by_parameters() -> None:
 
 def test_what_is_wrong_is_said_in_the_librarys_words(monkeypatch: pytest.MonkeyPatch) -> None:
     gear = load("game").registry
-    monkeypatch.setattr("cli.query.registry", lambda: gear)
+    monkeypatch.setattr("adminview.cli.commands.query.registry", lambda: gear)
     result = run("gear-of-level", "--level", "high")
     assert isinstance(result.exception, QuestionError)
     assert str(result.exception) == "access pattern 'gear-of-level': level must be a number"

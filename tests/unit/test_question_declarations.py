@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from cli.tables import view_table
-from lambdas.model import (
+from adminview.local.tables import view_table
+from adminview.model import (
     AccessPattern,
     Index,
     Item,
@@ -19,8 +19,8 @@ from lambdas.model import (
     number,
     view,
 )
-from lambdas.model.errors import DeclarationError, QuestionError, RowError
-from lambdas.pipeline.derive import derive
+from adminview.model.errors import DeclarationError, QuestionError, RowError
+from adminview.sync.derive import derive
 from tests.events import image
 
 teams = Index(

@@ -4,10 +4,10 @@ import json
 from base64 import b64encode
 from typing import Any, cast
 
-from lambdas.aws.deadline import Deadline
-from lambdas.aws.direct import Direct
-from lambdas.aws.readers import DirectReader, PlainReader
-from lambdas.aws.view_reader import ViewReader
+from adminview.aws.deadline import Deadline
+from adminview.aws.transport.http_client import Direct
+from adminview.aws.view_reader import ViewReader
+from adminview.aws.view_readers import DirectReader, PlainReader
 from tests.fakes import NO_WAIT, TABLE
 
 BLOB = b"\x00\xff"

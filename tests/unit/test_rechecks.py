@@ -6,13 +6,14 @@ from typing import Any
 import pytest
 import typer
 
-from cli import mailroom, verify
-from cli.deployment import CHECK_SECONDS, NowAndThen
-from lambdas.aws.deadline import Deadline
-from lambdas.aws.settings import Settings
-from lambdas.model.errors import SettingsError
-from lambdas.repair.replay.replayer import ROUND
-from lambdas.views import registry
+from adminview.aws.deadline import Deadline
+from adminview.aws.settings import Settings
+from adminview.cli.commands import verify
+from adminview.cli.dead_letters import commands as mailroom
+from adminview.cli.deployment.find import CHECK_SECONDS, NowAndThen
+from adminview.dead_letters.replay import ROUND
+from adminview.model.errors import SettingsError
+from adminview.views import registry
 from tests import replay_lab, verify_lab
 
 

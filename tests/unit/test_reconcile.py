@@ -8,21 +8,21 @@ from typing import Any, cast
 
 import pytest
 
-from lambdas.aws.dead_letters import DeadLetters
-from lambdas.aws.deadline import Deadline
-from lambdas.model import Item, Row, Source, number, view
-from lambdas.model.delivery import IN_DOUBT_SECONDS
-from lambdas.model.errors import (
+from adminview.aws.dead_letter_producer import DeadLetters
+from adminview.aws.deadline import Deadline
+from adminview.model import Item, Row, Source, number, view
+from adminview.model.delivery import IN_DOUBT_SECONDS
+from adminview.model.errors import (
     MovingItemError,
     OwnershipError,
     RefusedRowError,
     ServiceError,
     ViewError,
 )
-from lambdas.model.row import OWNER, RowKey
-from lambdas.pipeline.decode import Route
-from lambdas.repair.reconcile import ROUNDS, Reconciler
-from lambdas.repair.target import Target
+from adminview.model.row import OWNER, RowKey
+from adminview.reconcile.item_ref import Target
+from adminview.reconcile.reconciler import ROUNDS, Reconciler
+from adminview.sync.decode import Route
 from tests.events import image
 from tests.fakes import NO_WAIT, FakeQueue, refusal
 

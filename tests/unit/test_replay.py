@@ -4,16 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from lambdas.aws.deadline import Deadline
-from lambdas.model.errors import (
+from adminview.aws.deadline import Deadline
+from adminview.dead_letters.letter_filter import Choice
+from adminview.dead_letters.replay import ROUND, Fate, Summary
+from adminview.model.errors import (
     ExpiredRecordsError,
     MovingItemError,
     ServiceError,
     ViewError,
 )
-from lambdas.repair.reconcile import Reconciled
-from lambdas.repair.replay.choice import Choice
-from lambdas.repair.replay.replayer import ROUND, Fate, Summary
+from adminview.reconcile.reconciler import Reconciled
 from tests.events import record
 from tests.fakes import refusal
 from tests.replay_lab import HIDDEN_SECONDS, Lab, lambdas_own, ours, things

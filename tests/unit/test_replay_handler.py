@@ -8,12 +8,12 @@ from uuid import uuid4
 import pytest
 from aws_lambda_powertools import Logger, Metrics
 
-from lambdas.aws.observability import Observability
-from lambdas.aws.settings import NAMESPACE, SERVICE, Settings
-from lambdas.model.errors import ServiceError, SettingsError, ViewError
-from lambdas.repair.runtime import replayer
-from lambdas.replay import ROUND_RESERVE, replay
-from lambdas.views import registry
+from adminview.aws.observability import Observability
+from adminview.aws.settings import NAMESPACE, SERVICE, Settings
+from adminview.handlers.replay import ROUND_RESERVE, replay
+from adminview.model.errors import ServiceError, SettingsError, ViewError
+from adminview.repair_runtime import replayer
+from adminview.views import registry
 from tests.events import AT
 from tests.fakes import Context
 from tests.replay_lab import NOW, Lab, ours

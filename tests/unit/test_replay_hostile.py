@@ -8,19 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli import letters as shown
-from lambdas.aws.deadline import Deadline
-from lambdas.aws.streams import Streams
-from lambdas.model.errors import (
+from adminview.aws.deadline import Deadline
+from adminview.aws.streams import Streams
+from adminview.cli.output import dead_letters as shown
+from adminview.dead_letters.letter_filter import Choice
+from adminview.dead_letters.parse import open_letter, tried_again
+from adminview.dead_letters.replay import Fate
+from adminview.dead_letters.resolve import Errands
+from adminview.model.errors import (
     ExpiredRecordsError,
     ServiceError,
     UnknownLetterError,
     ViewError,
 )
-from lambdas.repair.replay.choice import Choice
-from lambdas.repair.replay.errands import Errands
-from lambdas.repair.replay.letters import open_letter, tried_again
-from lambdas.repair.replay.replayer import Fate
 from tests.fakes import NO_WAIT, refusal
 from tests.replay_lab import (
     ROUTES,

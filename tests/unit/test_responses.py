@@ -8,23 +8,23 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from lambdas.aws.budget import Budget
-from lambdas.aws.deadline import Deadline
-from lambdas.aws.direct_client import STRAIGHT, DirectClient
-from lambdas.aws.metered import Metered
-from lambdas.aws.owned_rows import OwnedRows
-from lambdas.aws.responses import (
+from adminview.aws.batch_writers import DirectWriter, PlainWriter
+from adminview.aws.deadline import Deadline
+from adminview.aws.metered_client import Metered
+from adminview.aws.rate_limit import Budget
+from adminview.aws.responses import (
     REQUIRED,
     NotFromAwsError,
     check_members,
     check_responses,
     is_in_doubt,
 )
-from lambdas.aws.scan import BulkReader
-from lambdas.aws.source_tables import SourceTables
-from lambdas.aws.view_table import ViewTable
-from lambdas.aws.writers import DirectWriter, PlainWriter
-from lambdas.model.errors import ServiceError
+from adminview.aws.row_store import OwnedRows
+from adminview.aws.source_tables import SourceTables
+from adminview.aws.table_scanner import BulkReader
+from adminview.aws.transport.dynamodb_client import STRAIGHT, DirectClient
+from adminview.aws.view_table import ViewTable
+from adminview.model.errors import ServiceError
 from tests.direct_lab import client as plain
 from tests.direct_lab import straight
 from tests.fakes import NO_WAIT, TABLE, a_put

@@ -2,9 +2,9 @@
 
 import pytest
 
-from lambdas.aws.deadline import Deadline
-from lambdas.aws.retry import passes, persist
-from lambdas.model.errors import ServiceError
+from adminview.aws.deadline import Deadline
+from adminview.aws.retry import passes, persist
+from adminview.model.errors import ServiceError
 from tests.fakes import NO_WAIT, refusal
 
 TRANSIENT = [

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from lambdas.model.size import ROW_LIMIT
-from lambdas.pipeline.derive import derive
+from adminview.model.limits import ROW_LIMIT
+from adminview.sync.derive import derive
 from tests.events import image
 from tests.shop import FAVOURITE, PAYMENT, PRODUCT, USER, order, registry
 

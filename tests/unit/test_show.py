@@ -3,10 +3,10 @@
 from types import ModuleType
 from typing import Any
 
-from cli import catalogue
-from cli.output import Console, printable
-from cli.show import answer
-from lambdas.model import AccessPattern, Registry
+from adminview.cli.output import catalogue
+from adminview.cli.output.printing import Console, printable
+from adminview.cli.output.tables import answer
+from adminview.model import AccessPattern, Registry
 
 
 def test_control_characters_are_written_out() -> None:

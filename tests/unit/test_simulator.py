@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from cli.evolution.progress import Progress
+from adminview.cli.planning.completions import Progress
 from tests.simulator.choices import Choices
 from tests.simulator.deployment import deploy
 from tests.simulator.faults import Fault

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lambdas.aws.deadline import Deadline
+from adminview.aws.deadline import Deadline
 from tests.simulator.calls import Calls
 from tests.simulator.history import Result, check, explain, play, repeat, shrunk
 from tests.simulator.laws import check_the_end

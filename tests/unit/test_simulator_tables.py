@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
 
-from lambdas.aws.runtime import LONGEST_CALL
+from adminview.runtime import LONGEST_CALL
 from tests.fakes import TABLE
 from tests.simulator.choices import Choices
 from tests.simulator.model import NAMES, State

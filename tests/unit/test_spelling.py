@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lambdas.model import spelling
-from lambdas.model.spelling import parse, spell
+from adminview.model import json_codec as spelling
+from adminview.model.json_codec import parse, spell
 
 texts = st.text(st.characters(exclude_categories=()))  # lone surrogates too
 scalars = (

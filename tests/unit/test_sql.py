@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from cli.sql import explanation, plan, refusal, sql
-from cli.statement import read
-from cli.tokens import spelled, tokens_of
+from adminview.cli.commands.sql import explanation, plan, refusal, sql
+from adminview.cli.querying.statement import read
+from adminview.cli.querying.tokens import spelled, tokens_of
+from adminview.model.errors import QuestionError
 from examples import load
-from lambdas.model.errors import QuestionError
 from tests.shop import registry
 
 app = typer.Typer()
@@ -203,7 +203,7 @@ def test_a_refused_statement_is_not_even_a_reason_to_look_for_the_table(statemen
         raise LookupError
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("cli.sql.find_settings", refuse)
+        patch.setattr("adminview.cli.commands.sql.find_settings", refuse)
         result = CliRunner().invoke(app, ["--", statement])
     assert type(result.exception) is (LookupError if readable(statement) else QuestionError)
 

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from cli.bulk import Outcome
-from cli.main import app
-from cli.migrate_report import show_outcome
-from cli.output import Console
-from lambdas.model.errors import RecordError
+from adminview.cli.bulk.segment_pool import Outcome
+from adminview.cli.main import app
+from adminview.cli.output.migrate import show_outcome
+from adminview.cli.output.printing import Console
+from adminview.model.errors import RecordError
 
 NOWHERE = {
     "AWS_ENDPOINT_URL": "http://127.0.0.1:9",
@@ -57,7 +57,7 @@ def test_a_surprise_is_traced_and_is_no_success_either(monkeypatch: pytest.Monke
     def surprise(*_: Any) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("cli.backfill.find_settings", surprise)
+    monkeypatch.setattr("adminview.cli.commands.backfill.find_settings", surprise)
     told = run("backfill")
     assert told.exit_code == 2
     assert "ZeroDivisionError" in told.stderr

@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from cli.stopping import stoppable
+from adminview.cli.shutdown import stoppable
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

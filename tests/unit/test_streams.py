@@ -7,10 +7,10 @@ from typing import Any, cast
 
 import pytest
 
-from lambdas.aws.deadline import Deadline
-from lambdas.aws.streams import Streams, Stretch, delivered
-from lambdas.model.errors import ExpiredRecordsError, ServiceError
-from lambdas.pipeline.decode import decode
+from adminview.aws.deadline import Deadline
+from adminview.aws.streams import Streams, Stretch, delivered
+from adminview.model.errors import ExpiredRecordsError, ServiceError
+from adminview.sync.decode import decode
 from tests.events import AT, STREAM
 from tests.fakes import NETWORK_DOWN, NO_WAIT, refusal
 from tests.replay_lab import ROUTES

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from lambdas import sync as function
-from lambdas.aws.retry import Backoff
-from lambdas.aws.runtime import LONGEST_CALL
-from lambdas.model.errors import UnreadableRecordError
-from lambdas.sync import LETTERS_RESERVE, WRITES_RESERVE, sync
+from adminview.aws.retry import Backoff
+from adminview.handlers import sync as function
+from adminview.handlers.sync import LETTERS_RESERVE, WRITES_RESERVE, sync
+from adminview.model.errors import UnreadableRecordError
+from adminview.runtime import LONGEST_CALL
 from tests.events import record
 from tests.fakes import TABLE, Context, FakeDynamoDB, FakeQueue, Heard, make_runtime, refusal
 from tests.shop import USER, registry
@@ -152,7 +152,7 @@ def test_an_event_that_is_none_of_a_stream_is_refused_in_words() -> None:
 def test_the_deployed_handler_makes_its_runtime_once(monkeypatch: pytest.MonkeyPatch) -> None:
     dynamodb = FakeDynamoDB()
     monkeypatch.setattr(function, "runtime", lambda: make_runtime(registry(), dynamodb))
-    assert function.handler({"Records": inserts(1)}, Context()) == DONE
+    assert function.handle({"Records": inserts(1)}, Context()) == DONE
     assert len(dynamodb.rows) == 1
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from cli.tables import source_table, view_table
-from lambdas.model import Index, Item, Registry, Row, Source, number, view
+from adminview.local.tables import source_table, view_table
+from adminview.model import Index, Item, Registry, Row, Source, number, view
 from tests.shop import registry
 
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from lambdas.model import Source, number
-from lambdas.model.errors import UnreadableRecordError
-from lambdas.model.item import spelled
-from lambdas.pipeline.decode import Route
-from lambdas.repair.target import target_by_key, target_by_owner
+from adminview.model import Source, number
+from adminview.model.errors import UnreadableRecordError
+from adminview.model.item import spelled
+from adminview.reconcile.item_ref import target_by_key, target_by_owner
+from adminview.sync.decode import Route
 
 things = Source("Things", partition_key="id")
 readings = Source("Readings", partition_key="device", sort_key=number("at"))

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from lambdas.aws.deadline import Deadline
-from lambdas.aws.updates import SourceUpdates
-from lambdas.model.errors import MigrationError, ServiceError
-from lambdas.model.update import Update
+from adminview.aws.deadline import Deadline
+from adminview.aws.source_updates import SourceUpdates
+from adminview.model.errors import MigrationError, ServiceError
+from adminview.model.update import Update
 from tests.fakes import NETWORK_DOWN, NO_WAIT, refusal
 
 UPDATE = Update({"id": {"B": "AP8="}}, {"photo": {"B": "AQ=="}}, {})

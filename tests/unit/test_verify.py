@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lambdas.model.row import RowKey
-from lambdas.repair.verify.differences import Kind
+from adminview.bulk.verify.differences import Kind
+from adminview.model.row import RowKey
 from tests.fakes import refusal
 from tests.verify_lab import Image, Lab, adds_up, found
 

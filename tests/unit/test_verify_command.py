@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from cli.verify_state import StateFile
-from lambdas.model.errors import SettingsError
-from lambdas.repair.verify.run import Run
+from adminview.bulk.verify.run import Run
+from adminview.cli.bulk.verify_state import StateFile
+from adminview.model.errors import SettingsError
 from tests.fakes import refusal
 from tests.verify_lab import Lab, adds_up, found
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from lambdas.aws.budget import Budget
-from lambdas.aws.drift import DriftObserver
-from lambdas.model.errors import SettingsError
-from lambdas.repair.verify.verifier import Verifier
-from lambdas.verify import PAGES_RESERVE, Verification, verify
+from adminview.aws.drift_metrics import DriftObserver
+from adminview.aws.rate_limit import Budget
+from adminview.bulk.verify.verifier import Verifier
+from adminview.handlers.verify import PAGES_RESERVE, Verification, verify
+from adminview.model.errors import SettingsError
 from tests.fakes import Context, refusal
 from tests.verify_lab import HeardDrift, Lab
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from lambdas.model.errors import ServiceError, SettingsError
-from lambdas.repair.verify.run import Glance, Run
-from lambdas.repair.verify.scope import Segment, Stage
-from lambdas.repair.verify.verifier import MOST_LOOKS
+from adminview.bulk.verify.run import Glance, Run
+from adminview.bulk.verify.scope import Segment, Stage
+from adminview.bulk.verify.verifier import MOST_LOOKS
+from adminview.model.errors import ServiceError, SettingsError
 from tests.fakes import refusal
 from tests.verify_lab import Lab, adds_up, found
 
@@ -113,7 +113,7 @@ def test_suspects_are_few_however_much_differs(lab: Lab) -> None:
 def test_differences_beyond_what_is_kept_are_counted(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lambdas.repair.verify.run.KEPT", 10)
+    monkeypatch.setattr("adminview.bulk.verify.run.KEPT", 10)
     for number in range(30):
         lab.put(f"t{number}", x="1", synced=False)
     run = lab.verify()

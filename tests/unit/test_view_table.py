@@ -12,13 +12,13 @@ import pytest
 from botocore.exceptions import EndpointConnectionError, NoCredentialsError
 from botocore.stub import Stubber
 
-from lambdas.aws.deadline import Deadline
-from lambdas.aws.retry import LONGEST_PAUSE, Backoff, passes
-from lambdas.aws.together import AT_ONCE
-from lambdas.aws.view_table import BATCH_LIMIT, ViewTable
-from lambdas.aws.wire import for_boto3, from_boto3
-from lambdas.aws.writers import PlainWriter
-from lambdas.pipeline.fold import Write
+from adminview.aws.attribute_codec import for_boto3, from_boto3
+from adminview.aws.batch_writers import PlainWriter
+from adminview.aws.concurrency import AT_ONCE
+from adminview.aws.deadline import Deadline
+from adminview.aws.retry import LONGEST_PAUSE, Backoff, passes
+from adminview.aws.view_table import BATCH_LIMIT, ViewTable
+from adminview.sync.fold import Write
 from tests.fakes import (
     NETWORK_DOWN,
     NO_WAIT,

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from lambdas.model import Index, LocalIndex, number
-from lambdas.model.row import Attributes
-from lambdas.model.size import row_size
-from lambdas.model.write_units import Units, entry, write_units
+from adminview.model import Index, LocalIndex, number
+from adminview.model.limits import row_size
+from adminview.model.row import Attributes
+from adminview.model.write_units import Units, entry, write_units
 
 BY_SHELF = Index("ByShelf", partition="shelf", sort=number("place"), include=["data"])
 KEYS = Index("KeysOnly", partition="shelf")

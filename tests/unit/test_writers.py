@@ -14,15 +14,15 @@ from botocore.serialize import create_serializer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lambdas.api import api
-from lambdas.aws import runtime as runtimes
-from lambdas.aws.deadline import Deadline
-from lambdas.aws.readers import DirectReader, PlainReader
-from lambdas.aws.together import chunks
-from lambdas.aws.view_table import Again, Outcome, ViewTable
-from lambdas.aws.way import Keys, Way, straight
-from lambdas.aws.writers import DirectWriter, PlainWriter, body
-from lambdas.pipeline.fold import Write
+from adminview import runtime as runtimes
+from adminview.aws.batch_writers import DirectWriter, PlainWriter, body
+from adminview.aws.concurrency import chunks
+from adminview.aws.deadline import Deadline
+from adminview.aws.transport.eligibility import Keys, Way, straight
+from adminview.aws.view_readers import DirectReader, PlainReader
+from adminview.aws.view_table import Again, Outcome, ViewTable
+from adminview.handlers.api import api
+from adminview.sync.fold import Write
 from tests.direct_lab import session
 from tests.direct_lab import straight as way_to
 from tests.fakes import TABLE, a_put, a_write
@@ -250,7 +250,7 @@ def test_functions_take_the_way_that_their_environment_says(
     }
     monkeypatch.setattr(os, "environ", {**LAMBDA, **told})  # and nothing of this machine's
     makers: list[Any] = []
-    monkeypatch.setattr("lambdas.aws.clients.dynamodb_client", lambda: makers.append("boto3"))
+    monkeypatch.setattr("adminview.aws.clients.dynamodb_client", lambda: makers.append("boto3"))
     for plain, writer, reader in (
         ("false", DirectWriter, DirectReader),
         ("true", PlainWriter, PlainReader),

@@ -1,0 +1,105 @@
+"""Two ways to put calls of BatchWriteItem: through a boto3 client, or straight.
+
+They send the same and understand the answers alike. The straight way is several times quicker,
+since a row's JSON is sent as it is; `way` says when it is taken.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from adminview.aws.attribute_codec import for_boto3
+from adminview.aws.concurrency import crew, together
+from adminview.aws.deadline import Deadline
+from adminview.aws.responses import check_members
+from adminview.model.json_codec import parse, spell
+from adminview.model.row import key_image
+from adminview.sync.fold import Write
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+    from adminview.aws.transport.http_client import Direct
+
+OPERATION = "BatchWriteItem"
+
+
+class UnsendableRowError(Exception):
+    """A row cannot be put into a request at all."""
+
+
+Call: TypeAlias = Sequence[Write]
+Failure: TypeAlias = ClientError | BotoCoreError | UnsendableRowError | RecursionError
+Result: TypeAlias = Mapping[str, Any] | Failure | None
+
+
+class Writer(Protocol):
+    """Where calls go."""
+
+    def send(self, table: str, calls: Sequence[Call], until: Deadline) -> Sequence[Result]:
+        """Make calls, some at once, and return the response or the error of each.
+
+        A response has its `UnprocessedItems`. None stands for a call that was not begun in time.
+        When this returns, every call has ended, with or without a response.
+        """
+
+
+class PlainWriter:
+    """Through a boto3 client."""
+
+    def __init__(self, client: "DynamoDBClient") -> None:
+        self._client = client
+        self._crew = crew()
+
+    def send(self, table: str, calls: Sequence[Call], until: Deadline) -> Sequence[Result]:
+        """Make calls, each in a thread."""
+        return together(partial(self._send, table, until), calls, self._crew)
+
+    def _send(self, table: str, until: Deadline, call: Call) -> Result:
+        if until.passed:
+            return None
+        try:
+            requests = [_request(write) for write in call]
+        except (UnsendableRowError, RecursionError) as error:
+            return error  # the last, for values are recursed into
+        try:
+            response = self._client.batch_write_item(RequestItems={table: requests})
+            check_members(OPERATION, response)
+        except (ClientError, BotoCoreError, RecursionError) as error:
+            return error
+        return response
+
+
+class DirectWriter:
+    """Straight to DynamoDB."""
+
+    def __init__(self, direct: "Direct") -> None:
+        self._direct = direct
+
+    def send(self, table: str, calls: Sequence[Call], until: Deadline) -> Sequence[Result]:
+        """Make calls, without threads."""
+        bodies = (body(table, call) for call in calls)
+        return [*self._direct.calls(OPERATION, bodies, until)]
+
+
+def body(table: str, call: Call) -> bytes:
+    """Spell a call; its rows are spelled already."""
+    return b'{"RequestItems":{%b:[%b]}}' % (spell(table), b",".join(map(_text, call)))
+
+
+def _text(write: Write) -> bytes:
+    if write.row is None:
+        return b'{"DeleteRequest":{"Key":%b}}' % spell(key_image(write.key))
+    return b'{"PutRequest":{"Item":%b}}' % write.row
+
+
+def _request(write: Write) -> Any:
+    """Put a write into a client's words."""
+    if write.row is None:
+        return {"DeleteRequest": {"Key": key_image(write.key)}}
+    try:
+        return {"PutRequest": {"Item": for_boto3(parse(write.row))}}
+    except (TypeError, ValueError) as error:
+        raise UnsendableRowError from error

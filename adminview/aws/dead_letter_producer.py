@@ -1,0 +1,95 @@
+"""The dead-letter queue: where records wait that could not be synced."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from adminview.aws.deadline import Deadline
+from adminview.aws.retry import Backoff, code_of, passes
+from adminview.sync.dead_letter import Letter
+
+if TYPE_CHECKING:
+    from mypy_boto3_sqs import SQSClient
+
+BATCH_LIMIT = 10  # messages per call, set by SQS
+CALL_LIMIT = 256 * 1024  # bytes per call, the least that SQS has ever taken
+
+
+class DeadLetters:
+    """Letters to one SQS queue."""
+
+    def __init__(self, client: "SQSClient", queue_url: str, backoff: Backoff | None = None) -> None:
+        self._client = client
+        self._queue_url = queue_url
+        self._backoff = backoff or Backoff()
+
+    def send(
+        self, letters: Sequence[Letter], *, until: Deadline, delay_seconds: int | None = None
+    ) -> tuple[list[Letter], set[str]]:
+        """Send *letters*; return those the queue would not take in time, and what it said.
+
+        Nobody sees a letter for as long as it says itself, or else for *delay_seconds*, or else
+        for as long as the queue says.
+        """
+        unsent: list[Letter] = []
+        trouble: set[str] = set()
+        for call in _calls(letters):
+            unsent += self._send_call(call, delay_seconds, until, trouble)
+        return unsent, trouble
+
+    def _send_call(
+        self, letters: Sequence[Letter], delay: int | None, until: Deadline, trouble: set[str]
+    ) -> Sequence[Letter]:
+        attempt = 0
+        while letters and not until.passed:
+            try:
+                letters, hopeless = self._send_once(letters, delay, trouble)
+            except (ClientError, BotoCoreError) as error:
+                trouble.add(code_of(error))
+                hopeless = not passes(error)
+            if hopeless:
+                break
+            if letters:
+                self._backoff.pause(attempt, until)
+                attempt += 1
+        return letters
+
+    def _send_once(
+        self, letters: Sequence[Letter], delay: int | None, trouble: set[str]
+    ) -> tuple[Sequence[Letter], bool]:
+        """Make one call: what is left of *letters*, and whether trying again is in vain."""
+        entries: list[Any] = [
+            {"Id": str(place), "MessageBody": letter.body, **_delay(letter, delay)}
+            for place, letter in enumerate(letters)
+        ]
+        response = self._client.send_message_batch(QueueUrl=self._queue_url, Entries=entries)
+        failed = response.get("Failed") or []
+        # Not in either list: the response is not one of SQS, whoever sent it.
+        sent = {success.get("Id") for success in response.get("Successful") or []}
+        left = [letter for place, letter in enumerate(letters) if str(place) not in sent]
+        trouble.update(failure.get("Code", "Unknown") for failure in failed)
+        if len(left) > len(failed):
+            trouble.add("NotFromAwsError")
+        hopeless = sum(bool(failure.get("SenderFault")) for failure in failed)
+        return left, bool(left) and len(left) == hopeless
+
+
+def _delay(letter: Letter, otherwise: int | None) -> dict[str, int]:
+    seconds = otherwise if letter.delay_seconds is None else letter.delay_seconds
+    return {} if seconds is None else {"DelaySeconds": seconds}
+
+
+def _calls(letters: Sequence[Letter]) -> Iterator[Sequence[Letter]]:
+    """Cut letters into calls that SQS takes."""
+    call: list[Letter] = []
+    size = 0
+    for letter in letters:
+        letter_size = len(letter.body.encode())
+        if call and (len(call) == BATCH_LIMIT or size + letter_size > CALL_LIMIT):
+            yield call
+            call, size = [], 0
+        call.append(letter)
+        size += letter_size
+    if call:
+        yield call

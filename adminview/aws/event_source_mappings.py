@@ -1,0 +1,62 @@
+"""Whether the sources' streams are followed: nothing may be filled from a source that is not.
+
+What changed while its stream was not read would be overlooked for good.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+import boto3
+
+from adminview.aws.clients import CLIENT
+from adminview.aws.deadline import Deadline
+from adminview.aws.retry import Backoff, persist
+from adminview.model.errors import ServiceError, SettingsError
+
+if TYPE_CHECKING:
+    from mypy_boto3_lambda import LambdaClient
+
+ENABLED = "Enabled"
+ABSENT = UNKNOWN, GONE = "not known: deploy the sync first", "gone: deploy the sync again"
+
+
+def lambda_client() -> "LambdaClient":
+    """Make a client of Lambda itself."""
+    client: LambdaClient = boto3.client("lambda", config=CLIENT)
+    return client
+
+
+def check_followed(
+    client: "LambdaClient",
+    mappings: Mapping[str, str],  # source name -> UUID of the mapping of its stream
+    sources: Iterable[str],
+    until: Callable[[], Deadline],
+) -> None:
+    """Refuse to go on unless the mapping of each source's stream is enabled, and say why."""
+    for source in sources:
+        uuid = mappings.get(source)
+        state = _state(client, uuid, until())
+        if state not in (ENABLED, *ABSENT):
+            state += (
+                f": enable it (aws lambda update-event-source-mapping --enabled --uuid {uuid}), "
+                "and begin when its state is Enabled"
+            )
+        if state != ENABLED:
+            msg = (
+                f"the stream of {source!r} is not followed, and what changes during a backfill "
+                f"would be lost; its event source mapping is {state}"
+            )
+            raise SettingsError(msg)
+
+
+def _state(client: "LambdaClient", uuid: str | None, until: Deadline) -> str:
+    if uuid is None:
+        return UNKNOWN
+    call = partial(client.get_event_source_mapping, UUID=uuid)
+    try:
+        return str(persist(call, "look at an event source mapping", Backoff(), until)["State"])
+    except ServiceError as error:
+        if error.code != "ResourceNotFoundException":
+            raise
+        return GONE

@@ -1,0 +1,99 @@
+"""When to try an AWS call again, and how long to wait before."""
+
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from botocore.exceptions import (
+    BotoCoreError,
+    ChecksumError,
+    ClientError,
+    HTTPClientError,
+    IncompleteReadError,
+)
+from botocore.exceptions import (
+    ConnectionError as NoConnectionError,
+)
+
+from adminview.aws.deadline import Deadline
+from adminview.aws.responses import is_in_doubt
+from adminview.model.errors import ServiceError
+
+Answer = TypeVar("Answer")
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.05, 5.0  # seconds
+TOO_MANY_REQUESTS, SERVER_ERROR = 429, 500
+OUT_OF_TIME = "OutOfTime"  # where AWS was not even asked
+THROTTLED = {
+    "ProvisionedThroughputExceededException",
+    "RequestLimitExceeded",
+    "RequestThrottled",
+    "ThrottledException",
+    "Throttling",
+    "ThrottlingException",
+    "TooManyRequestsException",
+    "LimitExceededException",
+    "KmsThrottled",
+    "InternalServerError",
+    "ServiceUnavailable",
+}
+# Another transaction, or another region of a global table, is writing the item at this moment.
+CONFLICTS = {"ReplicatedWriteConflictException", "TransactionConflictException"}
+PASSING = (HTTPClientError, NoConnectionError, IncompleteReadError, ChecksumError)  # on the way
+
+
+def code_of(error: ClientError | BotoCoreError) -> str:
+    """Name an error of AWS or of the way there; its text may quote data."""
+    if isinstance(error, ClientError):
+        return error.response["Error"]["Code"]
+    return type(error).__name__
+
+
+def passes(error: ClientError | BotoCoreError) -> bool:
+    """Tell whether an error is transient: throttling, a conflict, the network, a server error."""
+    if isinstance(error, ClientError):
+        status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+        is_transient = status == TOO_MANY_REQUESTS or status >= SERVER_ERROR
+        return is_transient or code_of(error) in THROTTLED | CONFLICTS
+    return isinstance(error, PASSING)
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """Exponential backoff with full jitter, as AWS recommends it, within a deadline."""
+
+    sleep: Callable[[float], None] = time.sleep
+    jitter: Callable[[float, float], float] = random.uniform
+
+    def pause(self, attempt: int, until: Deadline) -> None:
+        """Wait after the given failed attempt (counted from 0), but not past *until*."""
+        longest = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(attempt, 16))
+        self.sleep(max(0.0, min(self.jitter(0, longest), until.remaining)))
+
+
+def persist(
+    call: Callable[[], Answer],
+    asked: str,
+    backoff: Backoff,
+    until: Deadline,
+    on_doubt: Callable[[], object] = lambda: None,
+) -> Answer:
+    """Make a call again while its trouble passes and there is time; *asked* says what for.
+
+    Calls *on_doubt* for an attempt that ended without a response: it may still take effect.
+    """
+    code, attempt, answered = OUT_OF_TIME, 0, False
+    while not until.passed:
+        try:
+            return call()
+        except (ClientError, BotoCoreError) as error:
+            code, answered = code_of(error), isinstance(error, ClientError)
+            if is_in_doubt(error):
+                on_doubt()
+            if not passes(error):
+                raise ServiceError(code, asked, answered=answered) from error
+        backoff.pause(attempt, until)
+        attempt += 1
+    raise ServiceError(code, asked, answered=answered)

@@ -1,0 +1,147 @@
+"""The rows of one owner in the AdminViewTable: found, read, written only while they are its own.
+
+A call per row, slower than `ViewTable`: for repairs, which must not hurt the rows of another item.
+"""
+
+from collections.abc import Callable, Collection
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from adminview.aws.attribute_codec import for_boto3, from_boto3
+from adminview.aws.concurrency import chunks
+from adminview.aws.deadline import Deadline
+from adminview.aws.retry import Backoff, persist
+from adminview.aws.view_table import REFUSALS
+from adminview.model.attribute import PK, SK
+from adminview.model.errors import RefusedRowError, ServiceError
+from adminview.model.row import OWNER, OWNER_INDEX, Attributes, RowKey, key_image, key_of
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+READ_LIMIT = 100  # keys per call, set by BatchGetItem
+ANOTHERS = "ConditionalCheckFailedException"
+OWNERS_ONLY = {
+    "ProjectionExpression": f"{PK.name}, {SK.name}, #owner",
+    "ExpressionAttributeNames": {"#owner": OWNER},
+}
+
+OnDoubt: TypeAlias = Callable[[], object]  # called if a write may still take effect
+
+
+def ignore_doubt() -> None:
+    """Accept that a write may arrive late: nobody will write that row again."""
+
+
+class OwnedRows:
+    """Rows, each with one owner, of one table."""
+
+    def __init__(self, client: "DynamoDBClient", name: str, backoff: Backoff | None = None) -> None:
+        self._client = client
+        self._name = name
+        self._backoff = backoff or Backoff()
+
+    def find(self, owner: str, *, until: Deadline) -> set[RowKey]:
+        """Find the rows of an owner in the owner index, which lags the table like every index."""
+        found: set[RowKey] = set()
+        start: dict[str, Any] = {}
+        while True:
+            call = partial(
+                self._client.query,
+                TableName=self._name,
+                IndexName=OWNER_INDEX.name,
+                KeyConditionExpression="#owner = :owner",
+                ExpressionAttributeNames={"#owner": OWNER},
+                ExpressionAttributeValues={":owner": {"S": owner}},
+                **start,
+            )
+            page = persist(call, f"find rows of {self._name} by their owner", self._backoff, until)
+            found.update(key_of(row) for row in page["Items"])
+            if not (last := page.get("LastEvaluatedKey")):
+                return found
+            start = {"ExclusiveStartKey": last}
+
+    def read(
+        self, keys: Collection[RowKey], *, until: Deadline, owners_only: bool = False
+    ) -> dict[RowKey, Attributes]:
+        """Read rows as they are now; those that are not there are left out.
+
+        With *owners_only*, read the keys and the owner of each: an item may have many rows.
+        """
+        rows: dict[RowKey, Attributes] = {}
+        more: dict[str, Any] = OWNERS_ONLY if owners_only else {}
+        for share in chunks(sorted(keys), READ_LIMIT):
+            left: list[Any] = [key_image(key) for key in share]
+            attempt = 0
+            while left:
+                asked: Any = {self._name: {"Keys": left, "ConsistentRead": True, **more}}
+                call = partial(self._client.batch_get_item, RequestItems=asked)
+                page: Any = persist(call, f"read rows of {self._name}", self._backoff, until)
+                found = page["Responses"].get(self._name, [])
+                rows.update((key_of(row), from_boto3(row)) for row in found)
+                left = page["UnprocessedKeys"].get(self._name, {}).get("Keys", [])
+                if left:
+                    self._give_time(attempt, until)
+                    attempt += 1
+        return rows
+
+    def put(
+        self, owner: str, row: Attributes, *, until: Deadline, on_doubt: OnDoubt = ignore_doubt
+    ) -> bool:
+        """Write a row unless another item owns it, and tell whether it was written."""
+        put = partial(self._client.put_item, TableName=self._name, Item=for_boto3(row))
+        condition = "attribute_not_exists(#owner) OR #owner = :owner"
+        return self._if(put, condition, owner, until, on_doubt)
+
+    def delete(
+        self, owner: str, key: RowKey, *, until: Deadline, on_doubt: OnDoubt = ignore_doubt
+    ) -> bool:
+        """Delete a row if it is the owner's, and tell whether it was."""
+        delete = partial(self._client.delete_item, TableName=self._name, Key=key_image(key))
+        return self._if(delete, "#owner = :owner", owner, until, on_doubt)
+
+    def delete_ownerless(self, key: RowKey, *, until: Deadline) -> bool:
+        """Delete a row if it names no owner, and tell whether it did."""
+        delete = partial(
+            self._client.delete_item,
+            TableName=self._name,
+            Key=key_image(key),
+            ConditionExpression="attribute_exists(#pk) AND attribute_not_exists(#owner)",
+            ExpressionAttributeNames={"#pk": PK.name, "#owner": OWNER},
+        )
+        return self._unless_anothers(delete, until, ignore_doubt)
+
+    def _if(
+        self,
+        write: Callable[..., Any],
+        condition: str,
+        owner: str,
+        until: Deadline,
+        on_doubt: OnDoubt,
+    ) -> bool:
+        call = partial(
+            write,
+            ConditionExpression=condition,
+            ExpressionAttributeNames={"#owner": OWNER},
+            ExpressionAttributeValues={":owner": {"S": owner}},
+        )
+        return self._unless_anothers(call, until, on_doubt)
+
+    def _unless_anothers(
+        self, call: Callable[..., Any], until: Deadline, on_doubt: OnDoubt
+    ) -> bool:
+        try:
+            persist(call, f"write a row of {self._name}", self._backoff, until, on_doubt)
+        except ServiceError as error:
+            if error.code in REFUSALS:
+                msg = f"DynamoDB refused a row of this item: {error.code}"
+                raise RefusedRowError(msg) from error
+            if error.code != ANOTHERS:
+                raise
+            return False
+        return True
+
+    def _give_time(self, attempt: int, until: Deadline) -> None:
+        if until.passed:
+            raise ServiceError("UnprocessedKeys", f"read rows of {self._name}")  # noqa: EM101 - a code
+        self._backoff.pause(attempt, until)

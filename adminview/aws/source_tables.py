@@ -1,0 +1,28 @@
+"""The source tables, read. Only `updates` writes to them, and only for a migration."""
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from adminview.aws.attribute_codec import for_boto3, from_boto3
+from adminview.aws.deadline import Deadline
+from adminview.aws.retry import Backoff, persist
+from adminview.model.item import AttributeValue, Image
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+
+class SourceTables:
+    """Items as their services wrote them."""
+
+    def __init__(self, client: "DynamoDBClient", backoff: Backoff | None = None) -> None:
+        self._client = client
+        self._backoff = backoff or Backoff()
+
+    def read(self, table: str, key: dict[str, AttributeValue], *, until: Deadline) -> Image | None:
+        """Read one item as it is now, or None if it is not there."""
+        call = partial(
+            self._client.get_item, TableName=table, Key=for_boto3(key), ConsistentRead=True
+        )
+        item = persist(call, f"read an item of {table}", self._backoff, until).get("Item")
+        return from_boto3(item) if item else None

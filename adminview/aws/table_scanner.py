@@ -1,0 +1,167 @@
+"""Reads in bulk, each paid from a budget: a table's segments page by page, items by the hundred.
+
+They are eventually consistent unless asked otherwise, which costs half: for a first look, never for
+the last word.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from adminview.aws.attribute_codec import all_from_boto3, for_boto3, from_boto3
+from adminview.aws.concurrency import chunks
+from adminview.aws.deadline import Deadline
+from adminview.aws.rate_limit import Budget
+from adminview.aws.retry import Backoff, persist
+from adminview.model.attribute import PK, SK
+from adminview.model.item import AttributeValue
+from adminview.model.row import OWNER, Attributes
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+READ_LIMIT = 100  # keys per call, set by BatchGetItem
+PAGE_LIMIT = 1000  # items per page, so that little is done again after a stop
+ITEMS_PER_UNIT = 2  # of 4 KB each, read without consistency
+
+Found: TypeAlias = tuple[list[Attributes], list[Any]]  # and the keys left unprocessed
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of a segment, and where the next one begins, if there is one."""
+
+    items: list[Attributes]
+    scanned: int  # with those that a filter left out
+    last: Attributes | None
+
+
+class BulkReader:
+    """Any table, read a page or a hundred keys at a time."""
+
+    def __init__(
+        self, client: "DynamoDBClient", budget: Budget | None = None, backoff: Backoff | None = None
+    ) -> None:
+        self.budget = budget or Budget()
+        self._client = client
+        self._backoff = backoff or Backoff()
+
+    def page(
+        self,
+        table: str,
+        segment: tuple[int, int],  # which one, of how many
+        start: Attributes | None,
+        *,
+        until: Callable[[], Deadline],
+        limit: int | None = None,
+        **only: Any,
+    ) -> Page:
+        """Read one page of a segment; *only* says which items and attributes of it.
+
+        Here as below *until* is asked when a call begins: to wait for the budget is not to lose
+        patience.
+        """
+        begin: Any = {"ExclusiveStartKey": for_boto3(start)} if start else {}
+        call = partial(
+            self._client.scan,
+            TableName=table,
+            Segment=segment[0],
+            TotalSegments=segment[1],
+            Limit=limit or self._page_limit(),
+            ReturnConsumedCapacity="TOTAL",
+            **only,
+            **begin,
+        )
+        self.budget.wait()
+        page = persist(call, f"scan {table}", self._backoff, until())
+        self.budget.spend(page.get("ConsumedCapacity", {}).get("CapacityUnits", 0))
+        last = page.get("LastEvaluatedKey")
+        items: Any = page["Items"]
+        return Page(all_from_boto3(items), page["ScannedCount"], from_boto3(last) if last else None)
+
+    def get(
+        self,
+        table: str,
+        keys: Sequence[Mapping[str, AttributeValue]],
+        *,
+        until: Callable[[], Deadline],
+        consistent: bool = False,
+    ) -> Iterator[Attributes]:
+        """Read the items of different *keys*; those that are not there are left out."""
+
+        def get(left: list[Any], end: Deadline) -> Found:
+            return self._get(table, left, end, consistent=consistent)
+
+        images = [for_boto3(dict(key)) for key in keys]
+        yield from get_all(get, images, until, self._backoff, self.budget.wait)
+
+    def count(self, table: str, *, until: Deadline) -> int:
+        """Say about how many items a table has: DynamoDB counts them every few hours."""
+        return int(self.describe(table, until).get("ItemCount", 0))
+
+    def place(self, table: str, *, until: Deadline) -> str:
+        """Tell a table apart from all that have its name, elsewhere or before it."""
+        found = self.describe(table, until)
+        return f"{found['TableArn']} of {found['CreationDateTime'].timestamp():.0f}"
+
+    def describe(self, table: str, until: Deadline) -> Any:
+        """Give what DynamoDB knows of a table."""
+        call = partial(self._client.describe_table, TableName=table)
+        return persist(call, f"describe {table}", self._backoff, until)["Table"]
+
+    def _get(self, table: str, keys: list[Any], until: Deadline, *, consistent: bool) -> Found:
+        """Make one call."""
+        call = partial(
+            self._client.batch_get_item,
+            RequestItems={table: {"Keys": keys, "ConsistentRead": consistent}},
+            ReturnConsumedCapacity="TOTAL",
+        )
+        answer: Any = persist(call, f"read items of {table}", self._backoff, until)
+        spent = answer.get("ConsumedCapacity", [])
+        self.budget.spend(sum(one.get("CapacityUnits", 0) for one in spent))
+        found = answer["Responses"].get(table, [])
+        left = answer["UnprocessedKeys"].get(table, {}).get("Keys", [])
+        return all_from_boto3(found), left
+
+    def _page_limit(self) -> int:
+        """Let a page take no more than about a second of the budget."""
+        rate = self.budget.per_second
+        return PAGE_LIMIT if rate is None else max(1, min(PAGE_LIMIT, int(rate * ITEMS_PER_UNIT)))
+
+
+def get_all(
+    get: Callable[[list[Any], Deadline], Found],
+    keys: Sequence[Any],
+    until: Callable[[], Deadline],
+    backoff: Backoff,
+    wait: Callable[[], object] = lambda: None,
+) -> Iterator[Attributes]:
+    """Read *keys* in hundreds, and again what was left of each, while that brings something."""
+    for share in chunks(keys, READ_LIMIT):
+        left = list(share)
+        fruitless = 0
+        while left:
+            wait()
+            if not fruitless:
+                end = until()
+            items, unprocessed = get(left, end)
+            fruitless = fruitless + 1 if len(unprocessed) == len(left) else 0
+            left = unprocessed
+            yield from items
+            if left:
+                backoff.pause(fruitless, end)
+
+
+def owners_only(source: str | None) -> dict[str, Any]:
+    """Ask a scan of the view for keys and owners: of one source, or of all rows."""
+    asked: dict[str, Any] = {
+        "ProjectionExpression": f"{PK.name}, {SK.name}, #owner",
+        "ExpressionAttributeNames": {"#owner": OWNER},
+    }
+    if source is not None:
+        asked |= {
+            "FilterExpression": "begins_with(#owner, :source)",
+            "ExpressionAttributeValues": {":source": {"S": f"{source}/"}},
+        }
+    return asked

@@ -1,0 +1,1 @@
+"""The direct HTTP client of DynamoDB."""

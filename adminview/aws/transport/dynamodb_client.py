@@ -1,0 +1,61 @@
+"""The calls of a boto3 client that move items, made straight.
+
+Whoever reads or writes items one by one, or whole tables, can be given this in a client's place: it
+takes what a client takes, bytes among it, and what it gives needs no other look (`wire`). All else
+that a client can do is left to one.
+"""
+
+from base64 import b64encode
+from collections.abc import Callable
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+from adminview.aws.responses import CAPACITY, SINGLE_ITEM, TOTAL
+from adminview.aws.transport.http_client import Direct
+from adminview.model.json_codec import spell
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+STRAIGHT = {
+    "batch_get_item": "BatchGetItem",
+    "batch_write_item": "BatchWriteItem",
+    "delete_item": "DeleteItem",
+    "get_item": "GetItem",
+    "put_item": "PutItem",
+    "query": "Query",
+    "scan": "Scan",
+    "update_item": "UpdateItem",
+}
+
+
+class DirectClient:
+    """A boto3 client's stand-in; any number of threads may use it."""
+
+    def __init__(self, direct: Direct, client: "Callable[[], DynamoDBClient]") -> None:
+        self._direct = direct
+        self._make = client
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        """Make a call straight if it moves items; leave any other to a client."""
+        if name in STRAIGHT:
+            return partial(self._call, STRAIGHT[name])
+        call: Callable[..., Any] = getattr(self._client, name)
+        return call
+
+    @cached_property
+    def _client(self) -> "DynamoDBClient":
+        return self._make()
+
+    def _call(self, operation: str, **asked: Any) -> dict[str, Any]:
+        if operation in SINGLE_ITEM and asked.get(CAPACITY, "NONE") == "NONE":
+            asked[CAPACITY] = TOTAL
+        return self._direct.call(operation, spell(asked, _base64))
+
+
+def _base64(value: object) -> str:
+    """Spell bytes as DynamoDB wants them."""
+    if isinstance(value, bytes | bytearray):
+        return b64encode(value).decode()
+    msg = f"a {type(value).__name__} is no JSON"
+    raise TypeError(msg)

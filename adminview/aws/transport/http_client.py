@@ -1,0 +1,235 @@
+"""DynamoDB over plain connections, for bodies that are JSON already.
+
+A boto3 client takes a call apart, checks it, spells it and reads the answer in ten times the time.
+What it does besides is here, and each fault is held by a test against a socket that has it:
+
+- requests are signed with static credentials: Lambda sets them when it starts an execution
+  environment and replaces the environment before they expire (see `way` for all other cases);
+- connections are kept, but one that was closed or that sent anything unasked is not used again;
+- an answer that is not whole, not JSON or not what its checksum says counts as none;
+- every fault is raised as the error that a boto3 client raises for it, and quotes nothing.
+
+Several calls can be under way at once without a thread: each is sent on a connection of its own,
+and answers are read in the order of the calls. There is no retry: whoever calls knows how much time
+is left.
+"""
+
+import ssl
+from collections import deque
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, TypeAlias
+from urllib.parse import urlsplit
+from weakref import finalize
+
+import botocore
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    ConnectionClosedError,
+    ConnectTimeoutError,
+    EndpointConnectionError,
+    IncompleteReadError,
+    ReadTimeoutError,
+    SSLError,
+)
+
+from adminview.aws.deadline import Deadline
+from adminview.aws.transport.connection import (
+    BrokenAnswerError,
+    Connection,
+    CutShortError,
+    UnsolicitedError,
+)
+from adminview.aws.transport.response import understood
+from adminview.aws.transport.sigv4 import Credentials, Service, signed_headers
+
+VERSION = "DynamoDB_20120810"
+HEAD = "POST / HTTP/1.1\r\nUser-Agent: AdminView\r\nAccept-Encoding: identity\r\n"
+AT_ONCE = 24  # calls under way; each has a connection, made when no other is free
+
+Told: TypeAlias = dict[str, Any] | ClientError | BotoCoreError
+UnderWay: TypeAlias = deque[Connection | BotoCoreError | None]  # sent, failed, or not begun in time
+
+
+class Direct:
+    """Calls to DynamoDB at one address; any number of threads may make them."""
+
+    def __init__(
+        self,
+        url: str,
+        region: str,
+        credentials: Credentials,
+        timeouts: tuple[float, float],  # seconds to connect, and for an answer
+    ) -> None:
+        place = urlsplit(url)
+        assert place.hostname
+        host = f"[{place.hostname}]" if ":" in place.hostname else place.hostname
+        usual = {"https": 443, "http": 80}[place.scheme]
+        port = place.port or usual
+        self._url = url
+        self._address = (place.hostname, port)
+        self._service = Service("dynamodb", region, host if port == usual else f"{host}:{port}")
+        self._credentials = credentials
+        self._timeouts = timeouts
+        self._tls = _trusting() if place.scheme == "https" else None
+        self._idle: deque[Connection] = deque()  # never more than there were calls at once
+        finalize(self, _close, self._idle)
+
+    def call(self, operation: str, body: bytes) -> dict[str, Any]:
+        """Make one call, and give its answer."""
+        request = self._request(operation, body)
+        connection = self._kept() or self._connect()
+        self._say(connection, request)
+        return self._hear(connection, operation)
+
+    def calls(
+        self, operation: str, bodies: Iterable[bytes], until: Deadline
+    ) -> Iterator[Told | None]:
+        """Make calls, some at once: the answer or the error of each in turn; None if it was late.
+
+        Who cannot be reached is not asked again. However it ends, no call is under way then.
+        """
+        under_way: UnderWay = deque()
+        lost: BotoCoreError | None = None
+        try:
+            for body in bodies:
+                while under_way and (len(under_way) == AT_ONCE or _is_ready(under_way[0])):
+                    yield self._heard(under_way.popleft(), operation)
+                if lost is not None or until.passed:
+                    under_way.append(lost)
+                    continue
+                try:
+                    request = self._request(operation, body)
+                    connection = self._kept() or self._connect()
+                except BotoCoreError as error:
+                    lost = error
+                    under_way.append(error)
+                else:
+                    under_way.append(self._said(connection, request))
+            while under_way:
+                yield self._heard(under_way.popleft(), operation)
+        finally:
+            self._drain(under_way, operation)
+
+    def _drain(self, under_way: UnderWay, operation: str) -> None:
+        """Hear all that are under way, whatever happens meanwhile: want of memory comes again."""
+        while under_way:
+            try:
+                self._heard(under_way.popleft(), operation)
+            except BaseException:
+                self._drain(under_way, operation)
+                raise
+
+    def _said(self, connection: Connection, request: bytes) -> Connection | BotoCoreError:
+        try:
+            self._say(connection, request)
+        except BotoCoreError as error:
+            return error
+        return connection
+
+    def _heard(self, one: Connection | BotoCoreError | None, operation: str) -> Told | None:
+        if not isinstance(one, Connection):
+            return one
+        try:
+            return self._hear(one, operation)
+        except (ClientError, BotoCoreError) as error:
+            return error
+
+    def _request(self, operation: str, body: bytes) -> bytes:
+        """Write a request, signed."""
+        target = f"{VERSION}.{operation}"
+        headers = signed_headers(self._service, target, body, self._credentials)
+        lines = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
+        return f"{HEAD}{lines}Content-Length: {len(body)}\r\n\r\n".encode() + body
+
+    def _say(self, connection: Connection, request: bytes) -> None:
+        with self._watched(connection):
+            connection.send(request, self._timeouts[1])
+
+    def _hear(self, connection: Connection, operation: str) -> dict[str, Any]:
+        """Read an answer, and see whether it is sound."""
+        with self._watched(connection):
+            answer = connection.receive()
+        if connection.reusable:
+            self._idle.append(connection)
+        else:
+            connection.close()
+        return understood(answer, operation)
+
+    @contextmanager
+    def _watched(self, connection: Connection) -> Iterator[None]:
+        """Close a connection that fails, and raise what boto3 would."""
+        try:
+            yield
+        except (OSError, BrokenAnswerError, CutShortError) as error:
+            connection.close()
+            if isinstance(error, TimeoutError | UnsolicitedError):
+                self._drop_idle()
+            raise self._broken(error) from error
+        except BaseException:
+            connection.close()
+            raise
+
+    def _kept(self) -> Connection | None:
+        """Take the connection that has been idle longest, if nothing has arrived on it.
+
+        A late response that nobody asked for is most likely to have shown itself there.
+        """
+        with suppress(IndexError):
+            while True:
+                connection = self._idle.popleft()
+                if not connection.has_news:
+                    return connection
+                connection.close()
+        return None
+
+    def _drop_idle(self) -> None:
+        """Use none of the kept connections again: what broke one may have broken all."""
+        with suppress(IndexError):
+            while True:
+                self._idle.pop().close()
+
+    def _connect(self) -> Connection:
+        try:
+            return Connection.to(self._address, self._timeouts[0], self._tls)
+        except OSError as error:
+            raise self._unreachable(error) from error
+
+    def _unreachable(self, error: OSError) -> BotoCoreError:
+        if isinstance(error, TimeoutError):
+            return ConnectTimeoutError(endpoint_url=self._url)
+        if isinstance(error, ssl.SSLError):
+            return SSLError(endpoint_url=self._url, error=error)
+        return EndpointConnectionError(endpoint_url=self._url)
+
+    def _broken(self, error: Exception) -> BotoCoreError:
+        if isinstance(error, TimeoutError):
+            return ReadTimeoutError(endpoint_url=self._url)
+        if isinstance(error, CutShortError):
+            return IncompleteReadError(actual_bytes=error.came, expected_bytes=error.announced)
+        return ConnectionClosedError(endpoint_url=self._url)
+
+
+def _is_ready(one: Connection | BotoCoreError | None) -> bool:
+    return not isinstance(one, Connection) or one.has_news
+
+
+def _close(connections: Iterable[Connection]) -> None:
+    for connection in connections:
+        connection.close()
+
+
+def _trusting() -> ssl.SSLContext:
+    """Trust whom botocore trusts."""
+    try:
+        from certifi import where  # noqa: PLC0415 - botocore takes it where it is installed
+    except ImportError:
+        bundle = str(Path(botocore.__file__).with_name("cacert.pem"))
+    else:
+        bundle = where()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.load_verify_locations(bundle)
+    return context

@@ -1,0 +1,162 @@
+"""The AdminViewTable, written in batches. Only `owned_rows` writes to it besides."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from adminview.aws.batch_writers import OPERATION, Call, Failure, UnsendableRowError, Writer
+from adminview.aws.call_errors import CallErrors
+from adminview.aws.concurrency import chunks
+from adminview.aws.deadline import Deadline
+from adminview.aws.responses import NotFromAwsError, is_in_doubt
+from adminview.aws.retry import Backoff, code_of, passes
+from adminview.model.errors import kind_of
+from adminview.model.row import RowKey, key_of
+from adminview.sync.fold import Write
+
+BATCH_LIMIT = 25  # writes per call, set by BatchWriteItem
+REFUSALS = {
+    "ValidationException",
+    "ItemCollectionSizeLimitExceededException",
+    "SerializationException",
+    "413",  # over 16 MB: JSON is longer than what DynamoDB counts, so 25 rows can come to more
+    "RequestEntityTooLarge",
+    "ParamValidationError",  # botocore's own check, before anything is sent
+}
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What became of writes."""
+
+    rows_put: int = 0
+    rows_deleted: int = 0
+    unwritten: list[Write] = field(default_factory=list)  # in time; trying again may help
+    refused: list[tuple[Write, str]] = field(default_factory=list)  # for good, with the code
+    errors: CallErrors = field(default_factory=CallErrors)
+    # Rows of calls that ended without a response, and their owners: such a call may still arrive.
+    in_doubt: dict[RowKey, str] = field(default_factory=dict)
+    unanswered: int = 0  # those calls
+
+    def __iadd__(self, other: "Outcome") -> Self:
+        """Add what became of another part."""
+        self.rows_put += other.rows_put
+        self.rows_deleted += other.rows_deleted
+        self.unwritten += other.unwritten
+        self.refused += other.refused
+        self.errors.update(other.errors)
+        self.in_doubt |= other.in_doubt
+        self.unanswered += other.unanswered
+        return self
+
+    @property
+    def written(self) -> int:
+        """Count the rows that were written."""
+        return self.rows_put + self.rows_deleted
+
+
+@dataclass(slots=True)
+class Again:
+    """What is to be sent once more: refused calls in halves, and writes that were left."""
+
+    halves: list[Call] = field(default_factory=list)
+    later: list[Write] = field(default_factory=list)
+
+
+class ViewTable:
+    """Repeatable, batched writes to one table."""
+
+    def __init__(self, writer: Writer, name: str, backoff: Backoff | None = None) -> None:
+        self._writer = writer
+        self._name = name
+        self._backoff = backoff or Backoff()
+
+    def write(
+        self, writes: Iterable[Write], *, until: Deadline, into: Outcome | None = None
+    ) -> Outcome:
+        """Apply *writes*, in any order, and tell which DynamoDB would not take, in time or at all.
+
+        Returns when every call has ended. A call that ended without a response may still take
+        effect: `Outcome.in_doubt` names its rows. If this raises, *into* has them.
+        """
+        outcome = Outcome() if into is None else into
+        calls: list[Call] = list(chunks(list(writes), BATCH_LIMIT))
+        attempt = 0
+        while calls and not until.passed:
+            again = Again()
+            try:
+                results = self._writer.send(self._name, calls, until)
+            except BaseException:
+                outcome.in_doubt.update((one.key, one.owner) for call in calls for one in call)
+                raise
+            for call, result in zip(calls, results, strict=True):
+                if result is None:
+                    outcome.unwritten += call
+                elif isinstance(result, Exception):
+                    _fail(call, result, outcome, again)
+                else:
+                    self._succeed(call, result, outcome, again)
+            calls = [*again.halves, *chunks(again.later, BATCH_LIMIT)]
+            if again.later:
+                self._backoff.pause(attempt, until)
+                attempt += 1
+        outcome.unwritten += (write for call in calls for write in call)
+        return outcome
+
+    def _succeed(
+        self, call: Call, response: Mapping[str, Any], outcome: Outcome, again: Again
+    ) -> None:
+        """Count what is written, and keep what DynamoDB left for later."""
+        try:
+            requests = response["UnprocessedItems"].get(self._name, [])
+            left = {_key_of(request) for request in requests}
+        except (AttributeError, LookupError, TypeError):
+            error = NotFromAwsError(operation=OPERATION, member="list of requests")
+            return _fail(call, error, outcome, again)
+        if left:
+            outcome.errors.add_unprocessed(response)
+        return _count(call, left, outcome, again)
+
+
+def _count(call: Call, left: Collection[RowKey], outcome: Outcome, again: Again) -> None:
+    for write in call:
+        if write.key in left:
+            again.later.append(write)
+        elif write.row is None:
+            outcome.rows_deleted += 1
+        else:
+            outcome.rows_put += 1
+
+
+def _fail(call: Call, error: Failure, outcome: Outcome, again: Again) -> None:
+    """Classify a failed call: bad row, transient, or fatal."""
+    if isinstance(error, UnsendableRowError | RecursionError):
+        again.halves += _divide(call, kind_of(error), outcome)
+    elif (code := code_of(error)) in REFUSALS:
+        again.halves += _divide(call, code, outcome)
+    else:
+        outcome.errors.add(error)
+        if is_in_doubt(error):
+            outcome.unanswered += 1
+            outcome.in_doubt.update((write.key, write.owner) for write in call)
+        if passes(error):
+            again.later += call
+        else:
+            outcome.unwritten += call
+
+
+def _divide(call: Call, code: str, outcome: Outcome) -> Iterator[Call]:
+    """Halve a call that was refused for one of its rows; a row that stands alone is the one."""
+    if len(call) == 1:
+        outcome.refused.append((call[0], code))
+        return
+    middle = len(call) // 2
+    yield call[:middle]
+    yield call[middle:]
+
+
+def _key_of(request: dict[str, dict[str, dict[str, dict[str, str]]]]) -> RowKey:
+    """Find the row that an unprocessed request is about."""
+    if "PutRequest" in request:
+        return key_of(request["PutRequest"]["Item"])
+    return key_of(request["DeleteRequest"]["Key"])

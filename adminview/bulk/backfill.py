@@ -1,0 +1,208 @@
+"""Fill the view from a source: the rows of a page, then whatever changed while they were written.
+
+Rows are written in batches, without conditions and from what a scan saw, which may be old by then.
+So the items are read again, consistently, and those that are not what they were are reconciled. A
+row that is there already, as it should be, is not written: a second run changes nothing.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from adminview.aws.concurrency import together
+from adminview.aws.deadline import Deadline
+from adminview.aws.table_scanner import BulkReader, Page
+from adminview.aws.view_table import Outcome, ViewTable
+from adminview.bulk.failures import Failures
+from adminview.bulk.segment import Segment
+from adminview.bulk.task import PageTooLargeError
+from adminview.model.errors import OwnershipError, RefusedRowError, ServiceError
+from adminview.model.item import AttributeValue, Image
+from adminview.model.json_codec import spell
+from adminview.model.row import OWNER, Attributes, RowKey, key_image, key_of
+from adminview.reconcile.equality import same, same_row
+from adminview.reconcile.expected_rows import wanted
+from adminview.reconcile.item_ref import Target
+from adminview.reconcile.reconciler import CLAIMED_TWICE, Reconciler
+from adminview.runtime import Post
+from adminview.sync.decode import Route
+from adminview.sync.fold import Fold
+
+# What the rows of a page may take in memory, about: as many again are read from the view.
+PAGE_BYTES = 64 * 1024 * 1024
+ROW_BYTES = 2048  # of a row, besides what it holds of its item
+
+Key = dict[str, AttributeValue]
+Found = dict[RowKey, Attributes]
+
+
+@dataclass(frozen=True, slots=True)
+class Backfill:
+    """A source, and the view that its items' rows belong in."""
+
+    route: Route
+    reader: BulkReader
+    view: ViewTable
+    view_table: str
+    reconciler: Reconciler
+    post: Post
+    now: Callable[[], float] = time.time
+    most: int = 250
+
+    def read(self, segment: Segment, start: Attributes | None, limit: int, until: Deadline) -> Page:
+        """Read a page of the source."""
+        table = self.route.table
+        return self.reader.page(table, segment.part, start, until=lambda: until, limit=limit)
+
+    def plan(self, items: Sequence[Attributes], until: Deadline) -> "PageOfItems":
+        """Compare the rows of a page's items with those that are there."""
+        page = PageOfItems(self)
+        derived: list[tuple[Attributes, Found]] = []
+        size = 0
+        for item in items:
+            if (rows := page.derive(item)) is not None:
+                derived.append((item, rows))
+                size += len(rows) * (ROW_BYTES + len(spell(item)))
+            if size > PAGE_BYTES and len(items) > 1:
+                raise PageTooLargeError
+        keys = {key for _, rows in derived for key in rows}
+        found = self.rows_at(keys, until)
+        for item, rows in derived:
+            page.add(item, rows, found)
+        return page
+
+    def redo(self, note: Sequence[Any], until: Deadline) -> Counter[str]:
+        """Reconcile the items of a page that was not finished.
+
+        Calls of the worker that died over it may still arrive, so the items are checked once more
+        when none can.
+        """
+        failures = self.failures()
+        counts = self.reconcile([(key, ()) for key in note], failures, until)
+        self.reconciler.report_in_doubt([Target(self.route, key) for key in note], until)
+        counts["failed"] += failures.send(until)
+        return counts
+
+    def rows_at(self, keys: Iterable[RowKey], until: Deadline) -> Found:
+        """Read rows as they are now."""
+        images = [key_image(key) for key in sorted(keys)]
+        rows = self.reader.get(self.view_table, images, until=lambda: until, consistent=True)
+        return {key_of(row): row for row in rows}
+
+    def reconcile(
+        self,
+        items: Iterable[tuple[Key, Iterable[RowKey]]],
+        failures: Failures,
+        until: Deadline,
+    ) -> Counter[str]:
+        """Reconcile items, some at once, each with the rows it may have left."""
+
+        def reconcile(target: Target) -> Counter[str]:
+            with failures.of(target):
+                done = self.reconciler.reconcile(target, until=until)
+                return Counter(rows=done.put, deleted=done.deleted)
+            return Counter()
+
+        targets = [Target(self.route, key, frozenset(rows)) for key, rows in items]
+        return sum(together(reconcile, targets), Counter[str]())
+
+    def failures(self) -> Failures:
+        """Collect what goes wrong with single items."""
+        return Failures(self.post, self.reconciler.model, self.now)
+
+
+@dataclass(slots=True)
+class PageOfItems:
+    """The items of a page whose rows are to be written."""
+
+    task: Backfill
+    items: list[Image] = field(default_factory=list)
+    writes: Fold = field(default_factory=Fold)
+    right: int = 0  # rows that are as they should be
+    failures: Failures = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Begin without a failure."""
+        self.failures = self.task.failures()
+
+    @property
+    def note(self) -> list[Any]:
+        """The keys of the items that are to be written."""
+        return [self._key(item) for item in self.items]
+
+    def derive(self, item: Image) -> Found | None:
+        """Derive the rows of one item; None if that fails."""
+        task = self.task
+        target = Target(task.route, self._key(item))
+        with self.failures.of(target):
+            return wanted(task.route, target.owner, item, task.now(), task.reconciler.model)
+        return None
+
+    def add(self, item: Image, rows: Found, found: Found) -> None:
+        """Add the rows of an item that are missing or wrong."""
+        target = Target(self.task.route, self._key(item))
+        owner = {"S": target.owner}
+        with self.failures.of(target):
+            if any(found[key].get(OWNER, owner) != owner for key in rows.keys() & found.keys()):
+                raise OwnershipError(CLAIMED_TWICE)
+            puts = {
+                key: spell(row)
+                for key, row in rows.items()
+                if key not in found or not same_row(found[key], row)
+            }
+            self.writes.add(len(self.items), target.owner, puts)
+            self.right += len(rows) - len(puts)
+            if puts:
+                self.items.append(item)
+
+    def do(self, until: Deadline) -> Counter[str]:
+        """Write the rows, then put right what changed meanwhile; letters last."""
+        outcome = self.task.view.write(self.writes, until=until)
+        self._report_in_doubt(outcome, until)
+        if outcome.unwritten:
+            code = min(outcome.errors, default="OutOfTime")
+            raise ServiceError(code, f"write rows of {self.task.view_table}")
+        moved = self._moved(until)
+        counts = Counter(rows=outcome.written, right=self.right, changed=len(moved))
+        counts += self.task.reconcile(moved, self.failures, until)
+        self._refuse(outcome)
+        counts["failed"] += self.failures.send(until)
+        return counts
+
+    def _moved(self, until: Deadline) -> list[tuple[Key, list[RowKey]]]:
+        """Find the items that are not what they were when they were scanned, and their rows."""
+        task, keys = self.task, self.note
+        now = task.reader.get(task.route.table, keys, until=lambda: until, consistent=True)
+        items = {task.route.source.owner(item): item for item in now}
+        owners = [task.route.source.owner(item) for item in self.items]
+        return [
+            (key, [write.key for write in self.writes if write.owner == owner])
+            for key, owner, item in zip(keys, owners, self.items, strict=True)
+            if not same(item, items.get(owner))
+        ]
+
+    def _report_in_doubt(self, outcome: Outcome, until: Deadline) -> None:
+        """Let the items be checked whose rows a call without a response may still write."""
+        rows: dict[int, list[RowKey]] = {}
+        for write in self.writes:
+            if write.key in outcome.in_doubt:
+                rows.setdefault(write.first, []).append(write.key)
+        if rows:
+            targets = [
+                Target(self.task.route, self._key(self.items[place]), frozenset(keys))
+                for place, keys in rows.items()
+            ]
+            self.task.reconciler.report_in_doubt(targets, until)
+
+    def _refuse(self, outcome: Outcome) -> None:
+        """Set aside the items whose rows DynamoDB itself would not take."""
+        for position, code in {write.first: code for write, code in outcome.refused}.items():
+            target = Target(self.task.route, self._key(self.items[position]))
+            rows = [write.key for write in self.writes if write.owner == target.owner]
+            msg = f"DynamoDB refused a row of this item: {code}"
+            self.failures.add(target, RefusedRowError(msg), rows)
+
+    def _key(self, item: Image) -> Key:
+        return self.task.route.source.key_of(item)

@@ -1,0 +1,60 @@
+"""Items that cannot be brought in step now: each gets a letter, and harms no other."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from adminview.aws.deadline import Deadline
+from adminview.model.errors import AdminViewError, RecordError, RepairError, ServiceError
+from adminview.model.row import RowKey
+from adminview.reconcile.item_ref import Target
+from adminview.runtime import Post
+from adminview.sync.dead_letter import Letter, dead_letter
+
+
+@dataclass(slots=True)
+class Failures:
+    """The letters of a page. They are sent last, when its rows are written."""
+
+    post: Post
+    model: str
+    now: Callable[[], float]
+    _letters: list[Letter] = field(default_factory=list)  # one per item; threads add to it
+
+    @contextmanager
+    def of(self, target: Target) -> Iterator[None]:
+        """Set an item aside if its views raise or it moves too fast, and go on."""
+        try:
+            yield
+        except (RecordError, RepairError) as error:
+            self.add(target, error, target.rows | error.touched)
+
+    def add(self, target: Target, error: AdminViewError, rows: Iterable[RowKey]) -> None:
+        """Write the letter of one item."""
+        identity = {
+            "source": target.route.source.name,
+            "table": target.route.table,
+            "key": dict(target.key),
+            "owner": _owner(target),
+            "event": None,  # no record of a stream: the item itself
+            "sequence": None,
+            "at": self.now(),
+            "stream": None,
+            "model": self.model,
+        }
+        self._letters.append(dead_letter(0, identity, error, sorted(rows)))
+
+    def send(self, until: Deadline) -> int:
+        """Send the letters, and count the items that failed; raise if the queue refuses one."""
+        unsent, trouble = self.post.send(self._letters, until=until)
+        if unsent:
+            raise ServiceError(min(trouble, default="Unsent"), "send letters of items that fail")
+        return len(self._letters)
+
+
+def _owner(target: Target) -> str | None:
+    """Name an item, unless its key is too long to be a name: that may be what failed."""
+    try:
+        return target.owner
+    except RecordError:
+        return None

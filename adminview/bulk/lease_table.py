@@ -1,0 +1,204 @@
+"""How far bulk work is, in a small table: after a crash anybody goes on, and never two at once."""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
+from json import dumps, loads
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from adminview.aws.deadline import Deadline
+from adminview.aws.retry import Backoff, persist
+from adminview.aws.row_store import ANOTHERS
+from adminview.bulk.segment import Record, Segment
+from adminview.model.attribute import PK, SK
+from adminview.model.errors import BulkError, SegmentTakenError, ServiceError
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+# Since its last sign of life a worker may write for so long; then it has to say it is alive.
+WORK_SECONDS = 60.0
+# And so long it may not be replaced: its last call ends, and the owner index catches up with it.
+LEASE_SECONDS = WORK_SECONDS + 120.0
+BUILT = "built"  # the partition of what has been done
+TURN = "turn"  # in a mark: runs up to this one are over
+
+
+def progress_table(view_table: str) -> str:
+    """Name the progress table of a view."""
+    return f"{view_table}Progress"
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressTable:
+    """Records of segments, by run and number, and marks of runs that have ended."""
+
+    client: "DynamoDBClient"
+    name: str
+    backoff: Backoff = field(default_factory=Backoff)
+    now: Callable[[], float] = time.time
+    holder: str = field(default_factory=lambda: uuid4().hex)
+
+    def take(self, segment: Segment, model: str, *, until: Deadline) -> Record:
+        """Take a segment where it was left, or raise a SegmentTakenError if somebody is at it."""
+        found = self.read(segment, until=until) or Record(segment, model)
+        if (found.segment, found.model) != (segment, model):
+            msg = (
+                f"{segment.run} was begun again meanwhile, in {found.segment.of} segments and by "
+                f"model {found.model}: let that one end, or begin again"
+            )
+            raise BulkError(msg)
+        ended = self.marks(until=until).get(segment.run, {})
+        if (ended.get(TURN), ended.get("model")) == (segment.turn, model):
+            return replace(found, done=True)  # by others; or the answer that it was done is lost
+        turns = [one.segment.turn for one in self.records(segment.run, until=until)]
+        if segment.turn <= ended.get(TURN, 0) or segment.turn < max(turns, default=0):
+            msg = f"{segment.run} was ended, or begun again by others, meanwhile: begin again"
+            raise BulkError(msg)
+        return found if found.done else self.take_over(found, until=until)
+
+    def take_over(self, found: Record, *, until: Deadline) -> Record:
+        """Take a segment as it was found, whichever run it is of."""
+        if (left := found.until - self.now()) > 0:
+            raise SegmentTakenError(found.segment.run, found.segment.number, left)
+        return self.save(found, until=until)
+
+    def save(self, record: Record, *, until: Deadline, keep: bool = True) -> Record:
+        """Write a record down, and keep the segment or leave it to others.
+
+        Raises a SegmentTakenError if somebody else has taken it meanwhile.
+        """
+        lease = self.now() + LEASE_SECONDS if keep else 0.0
+        new = replace(record, holder=self.holder, until=lease, version=record.version + 1)
+        call = partial(
+            self.client.put_item,
+            TableName=self.name,
+            Item=_item(new),
+            **_unchanged(record),
+        )
+        try:
+            persist(call, f"note in {self.name}", self.backoff, until)
+        except ServiceError as error:
+            if error.code != ANOTHERS or not self._is_mine(new, until):
+                raise self._explained(error, record) from error
+        return new
+
+    def read(self, segment: Segment, *, until: Deadline) -> Record | None:
+        """Read the record of a segment as it is now."""
+        call = partial(
+            self.client.get_item,
+            TableName=self.name,
+            Key=_key(segment.run, _place(segment.number)),
+            ConsistentRead=True,
+        )
+        item = persist(call, f"read {self.name}", self.backoff, until).get("Item")
+        return _record(item) if item else None
+
+    def records(self, run: str, *, until: Deadline) -> list[Record]:
+        """List the records of a run."""
+        return [_record(item) for item in self._query(run, until)]
+
+    def forget(self, record: Record, *, until: Deadline) -> None:
+        """Delete the record of a segment, unless somebody has taken it meanwhile."""
+        call = partial(
+            self.client.delete_item,
+            TableName=self.name,
+            Key=_key(record.segment.run, _place(record.segment.number)),
+            **_unchanged(record),
+        )
+        try:
+            persist(call, f"note in {self.name}", self.backoff, until)
+        except ServiceError as error:
+            if error.code != ANOTHERS:
+                raise
+
+    def mark(self, subject: str, facts: dict[str, Any], *, until: Deadline) -> None:
+        """Write down that something has been done."""
+        item: Any = {**_key(BUILT, subject), "facts": {"S": dumps(facts)}}
+        call = partial(self.client.put_item, TableName=self.name, Item=item)
+        persist(call, f"note in {self.name}", self.backoff, until)
+
+    def marks(self, *, until: Deadline) -> dict[str, dict[str, Any]]:
+        """List what has been done, by subject."""
+        return {item[SK.name]["S"]: loads(item["facts"]["S"]) for item in self._query(BUILT, until)}
+
+    def _query(self, partition: str, until: Deadline) -> Iterator[Any]:
+        start: dict[str, Any] = {}
+        while True:
+            call = partial(
+                self.client.query,
+                TableName=self.name,
+                KeyConditionExpression="#pk = :pk",
+                ExpressionAttributeNames={"#pk": PK.name},
+                ExpressionAttributeValues={":pk": {"S": partition}},
+                ConsistentRead=True,
+                **start,
+            )
+            page = persist(call, f"read {self.name}", self.backoff, until)
+            yield from page["Items"]
+            if not (last := page.get("LastEvaluatedKey")):
+                return
+            start = {"ExclusiveStartKey": last}
+
+    def _is_mine(self, new: Record, until: Deadline) -> bool:
+        """Tell whether a write that seems to have failed took effect: its answer was lost."""
+        found = self.read(new.segment, until=until)
+        return found is not None and (found.holder, found.version) == (new.holder, new.version)
+
+    def _explained(self, error: ServiceError, record: Record) -> Exception:
+        if error.code != ANOTHERS:
+            return error
+        return SegmentTakenError(record.segment.run, record.segment.number, LEASE_SECONDS)
+
+
+def _key(partition: str, sort: str) -> dict[str, Any]:
+    return {PK.name: {"S": partition}, SK.name: {"S": sort}}
+
+
+def _unchanged(record: Record) -> Any:
+    """Ask that a record is still what it was when it was read, or still absent."""
+    if not record.version:
+        return {
+            "ConditionExpression": "attribute_not_exists(#pk)",
+            "ExpressionAttributeNames": {"#pk": PK.name},
+        }
+    # The holder too: a record that was deleted and made anew counts its versions from 1 again.
+    return {
+        "ConditionExpression": "#version = :version AND #holder = :holder",
+        "ExpressionAttributeNames": {"#version": "version", "#holder": "holder"},
+        "ExpressionAttributeValues": {
+            ":version": {"N": str(record.version)},
+            ":holder": {"S": record.holder},
+        },
+    }
+
+
+def _place(number: int) -> str:
+    return f"{number:06}"  # so that they are listed in order
+
+
+def _item(record: Record) -> Any:
+    return {
+        **_key(record.segment.run, _place(record.segment.number)),
+        "of": {"N": str(record.segment.of)},
+        "turn": {"N": str(record.segment.turn)},
+        "state": {"S": record.to_json()},
+        "holder": {"S": record.holder},
+        "until": {"N": repr(record.until)},
+        "version": {"N": str(record.version)},
+        "paid_at": {"N": repr(record.paid_at)},
+    }
+
+
+def _record(item: Any) -> Record:
+    number, of, turn = int(item[SK.name]["S"]), int(item["of"]["N"]), int(item["turn"]["N"])
+    return Record.read(
+        Segment(item[PK.name]["S"], number, of, turn),
+        item["state"]["S"],
+        holder=item["holder"]["S"],
+        until=float(item["until"]["N"]),
+        version=int(item["version"]["N"]),
+        paid_at=float(item.get("paid_at", {}).get("N", 0)),  # older versions did not write it
+    )

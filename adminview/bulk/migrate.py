@@ -1,0 +1,125 @@
+"""Migrate a source table: complete the items of a page, each only if it is still what was read.
+
+Nothing is noted before a page is done: its updates are conditional, so a page that is done twice is
+done once, and an item that is gone stays gone.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from adminview.aws.concurrency import together
+from adminview.aws.deadline import Deadline
+from adminview.aws.retry import Backoff
+from adminview.aws.source_tables import SourceTables
+from adminview.aws.source_updates import SourceUpdates
+from adminview.aws.table_scanner import BulkReader, Page
+from adminview.bulk.segment import Segment
+from adminview.model.errors import RecordError
+from adminview.model.migration import Migration
+from adminview.model.row import Attributes
+from adminview.model.update import Update
+from adminview.sync.complete import complete
+
+ROUNDS = 10  # while others write the item; a hotter one is left to the next run
+
+# What became of an item.
+UPDATED = "updated"
+RIGHT = "right"  # it has all it needs, or the migration is not for it
+GONE = "gone"  # deleted before it could be updated
+MOVED = "moved"  # it changed each time: still to be migrated
+FAILED = "failed"  # the migration raises, or DynamoDB refuses what it sets
+
+
+@dataclass(frozen=True, slots=True)
+class Migrate:
+    """A migration, and the table that it is of."""
+
+    migration: Migration
+    table: str
+    reader: BulkReader
+    sources: SourceTables
+    updates: SourceUpdates
+    tell: Callable[[Attributes, RecordError], object] = lambda *_: None  # of an item that fails
+    backoff: Backoff = field(default_factory=Backoff)
+    most: int = 250
+
+    def read(self, segment: Segment, start: Attributes | None, limit: int, until: Deadline) -> Page:
+        """Read a page of the source."""
+        return self.reader.page(self.table, segment.part, start, until=lambda: until, limit=limit)
+
+    def plan(self, items: Sequence[Attributes], until: Deadline) -> "PageOfUpdates":  # noqa: ARG002 - nothing is asked
+        """Work out the updates of a page's items."""
+        page = PageOfUpdates(self)
+        for item in items:
+            page.add(item)
+        return page
+
+    def redo(self, note: Sequence[Any], until: Deadline) -> Counter[str]:  # noqa: ARG002 - see above
+        """Do nothing: a page leaves nothing half done."""
+        return Counter()
+
+    def update(self, update: Update, until: Deadline) -> str:
+        """Write an update; if the item is another by now, work it out again."""
+        for attempt in range(ROUNDS):
+            if self.updates.write(self.table, update, until=until):
+                return UPDATED
+            if attempt:
+                self.backoff.pause(attempt, until)
+            now = self.sources.read(self.table, update.key, until=until)
+            if now is None:
+                return GONE
+            again = complete(self.migration, now)
+            if again is None:
+                return RIGHT
+            update = again
+        return MOVED
+
+
+@dataclass(slots=True)
+class PageOfUpdates:
+    """The updates of a page."""
+
+    task: Migrate
+    updates: list[Update] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def note(self) -> list[Any]:
+        """Nothing: see above."""
+        return []
+
+    def add(self, item: Attributes) -> None:
+        """Add what one item lacks."""
+        try:
+            update = complete(self.task.migration, item)
+        except RecordError as error:
+            self._fail(item, error)
+        else:
+            if update:
+                self.updates.append(update)
+            else:
+                self.counts[RIGHT] += 1
+
+    def do(self, until: Deadline) -> Counter[str]:
+        """Write the updates, some at once."""
+
+        def write(update: Update) -> str | RecordError:
+            try:
+                return self.task.update(update, until)
+            except RecordError as error:
+                return error
+
+        outcomes = together(write, self.updates)
+        for update, outcome in zip(self.updates, outcomes, strict=True):
+            if isinstance(outcome, str):
+                self.counts[outcome] += 1
+            else:
+                self._fail(update.key, outcome)
+        return self.counts
+
+    def _fail(self, item: Attributes, error: RecordError) -> None:
+        key = {attribute.name: item[attribute.name] for attribute in self.task.migration.source.key}
+        self.counts[FAILED] += 1
+        self.task.tell(key, error)

@@ -1,0 +1,149 @@
+"""Remove the rows that nothing derives any more, which a change of the model has left.
+
+Neither a row's age nor its fingerprint says so. One whose content did not change keeps the
+fingerprint it was written with; and one of the very same model is left behind where another model
+was deployed for a while and taken back. So the items of all rows are read, and only a row that its
+item does not derive is suspect; then its item is reconciled, which deletes the row if that is still
+so.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from time import time
+from typing import Any
+
+from adminview.aws.concurrency import together
+from adminview.aws.deadline import Deadline
+from adminview.aws.table_scanner import BulkReader, Page, owners_only
+from adminview.bulk.failures import Failures
+from adminview.bulk.segment import Segment
+from adminview.bulk.verify.compare_page import by_owner
+from adminview.model.errors import RecordError
+from adminview.model.limits import ROW_LIMIT
+from adminview.model.row import Attributes, RowKey
+from adminview.reconcile.item_ref import Target, target_by_owner
+from adminview.reconcile.reconciler import Reconciler
+from adminview.runtime import Post
+from adminview.sync.decode import Route
+from adminview.sync.derive import derive
+
+Suspect = tuple[str, list[RowKey]]  # an owner, and rows of it
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """The view, and the sources that its rows name."""
+
+    routes: Mapping[str, Route]  # by the names of their sources
+    view_table: str
+    reader: BulkReader
+    reconciler: Reconciler
+    post: Post
+    source: str | None = None  # only rows of this one
+    now: Callable[[], float] = time
+    most: int = 250  # all of a page may be suspect, and are reconciled while the lease lasts
+
+    def read(self, segment: Segment, start: Attributes | None, limit: int, until: Deadline) -> Page:
+        """Read a page of the view."""
+        only = owners_only(self.source)
+        return self.reader.page(
+            self.view_table, segment.part, start, until=lambda: until, limit=limit, **only
+        )
+
+    def plan(self, items: Sequence[Attributes], until: Deadline) -> "PageOfRows":
+        """Find the rows that their items do not derive."""
+        suspects: list[Suspect] = []
+        targets: dict[str, list[Target]] = {}
+        for owner, rows in by_owner(items).items():
+            if target := target_by_owner(self.routes.values(), owner, rows):
+                targets.setdefault(target.route.source.name, []).append(target)
+            elif owner and self._is_undeclared(owner):
+                suspects.append((owner, sorted(rows)))
+        unjudged: list[Target] = []
+        for some in targets.values():
+            suspects += self._underived(some, unjudged, until)
+        return PageOfRows(self, suspects, len(unjudged))
+
+    def redo(self, note: Sequence[Any], until: Deadline) -> Counter[str]:
+        """Reconcile the items of a page that was not finished.
+
+        Calls of the worker that died over it may still arrive, so the items are checked once more
+        when none can.
+        """
+        counts = self.reconcile(note, until)
+        by_source: dict[str, list[Target]] = {}
+        for owner, rows in note:
+            keys = [(pk, sk) for pk, sk in rows]
+            if target := target_by_owner(self.routes.values(), owner, keys):
+                by_source.setdefault(target.route.source.name, []).append(target)
+        for targets in by_source.values():
+            self.reconciler.report_in_doubt(targets, until)
+        return counts
+
+    def reconcile(self, suspects: Sequence[Any], until: Deadline) -> Counter[str]:
+        """Reconcile the items that rows name."""
+        failures = Failures(self.post, self.reconciler.model, self.now)
+
+        def reconcile(suspect: Any) -> Counter[str]:
+            owner, rows = suspect
+            return self._reconcile(owner, [(pk, sk) for pk, sk in rows], failures, until)
+
+        counts = sum(together(reconcile, suspects), Counter[str]())
+        counts["failed"] += failures.send(until)
+        return counts
+
+    def _is_undeclared(self, owner: str) -> bool:
+        """Tell whether an owner is of a source that is declared no more."""
+        return owner.partition("/")[0] not in self.routes
+
+    def _underived(
+        self, targets: Sequence[Target], unjudged: list[Target], until: Deadline
+    ) -> list[Suspect]:
+        """Find the rows of some items of one source that their views do not make."""
+        route = targets[0].route
+        keys = [one.key for one in targets]
+        items = self.reader.get(route.table, keys, until=lambda: until)
+        found = {route.source.owner(item): item for item in items}
+        suspects = []
+        for one in targets:
+            try:
+                derived = derive(route.views, found.get(one.owner), room=ROW_LIMIT).rows
+            except RecordError:
+                unjudged.append(one)  # what it derives cannot be told: its rows stay
+                continue
+            if left := sorted(one.rows - derived.keys()):
+                suspects.append((one.owner, left))
+        return suspects
+
+    def _reconcile(
+        self, owner: str, rows: Sequence[RowKey], failures: Failures, until: Deadline
+    ) -> Counter[str]:
+        if self._is_undeclared(owner):
+            deleted = [self.reconciler.rows.delete(owner, row, until=until) for row in rows]
+            return Counter(deleted=sum(deleted))
+        target = target_by_owner(self.routes.values(), owner, rows)
+        if target is None:
+            return Counter()
+        with failures.of(target):
+            done = self.reconciler.reconcile(target, until=until)
+            return Counter(rows=done.put, deleted=done.deleted)
+        return Counter()
+
+
+@dataclass(frozen=True, slots=True)
+class PageOfRows:
+    """The rows of a page that nothing seems to derive."""
+
+    task: Sweep
+    suspects: Sequence[Suspect]
+    unjudged: int = 0  # items whose views raise
+
+    @property
+    def note(self) -> list[Any]:
+        """The owners, and their rows."""
+        return list(self.suspects)
+
+    def do(self, until: Deadline) -> Counter[str]:
+        """Reconcile the items."""
+        return self.task.reconcile(self.suspects, until) + Counter(unjudged=self.unjudged)

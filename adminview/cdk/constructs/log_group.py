@@ -1,0 +1,23 @@
+"""A log that is kept and encrypted as the deployment says."""
+
+from aws_cdk import aws_logs as logs
+from constructs import Construct
+
+from adminview.cdk.options import Deployment
+
+
+class LogGroup(logs.LogGroup):
+    """The log of one function, machine or API.
+
+    Who writes to it needs nothing of the customer's key: CloudWatch Logs encrypts by a leave of its
+    own, in the key's policy.
+    """
+
+    def __init__(self, scope: Construct, id_: str, *, deployment: Deployment) -> None:
+        super().__init__(
+            scope,
+            id_,
+            retention=deployment.stage.log_retention,
+            removal_policy=deployment.stage.removal_policy,
+            encryption_key=deployment.key_in(scope),
+        )

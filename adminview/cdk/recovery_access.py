@@ -1,0 +1,130 @@
+"""What each function of the recovery stack may do, and to what."""
+
+from collections.abc import Mapping, Sequence
+
+from aws_cdk import ArnFormat, Stack
+from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_sqs as sqs
+
+from adminview.model.row import OWNER_INDEX
+from infra.sources_stack import FollowedTable
+
+
+def may_replay(
+    view_table: dynamodb.ITableV2, queue: sqs.IQueue, followed: Sequence[FollowedTable]
+) -> list[iam.PolicyStatement]:
+    """List all that a replay may do: it writes row by row, for batches take no conditions."""
+    return [
+        iam.PolicyStatement(
+            actions=[
+                "sqs:ChangeMessageVisibility",
+                "sqs:DeleteMessage",
+                "sqs:ReceiveMessage",
+                "sqs:SendMessage",
+            ],
+            resources=[queue.queue_arn],
+        ),
+        iam.PolicyStatement(actions=["dynamodb:GetItem"], resources=_tables(followed)),
+        iam.PolicyStatement(
+            actions=["dynamodb:BatchGetItem", "dynamodb:DeleteItem", "dynamodb:PutItem"],
+            resources=[view_table.table_arn],
+        ),
+        _find_by_owner(view_table),
+        # A letter of Lambda's own names a stretch of a shard: its records are read again.
+        iam.PolicyStatement(
+            actions=["dynamodb:GetRecords", "dynamodb:GetShardIterator"],
+            resources=[table.stream_arn for table in followed],
+        ),
+    ]
+
+
+def may_verify(
+    view_table: dynamodb.ITableV2, followed: Sequence[FollowedTable]
+) -> list[iam.PolicyStatement]:
+    """List all that a verification may do: it writes nothing."""
+    return [
+        iam.PolicyStatement(
+            actions=["dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:Scan"],
+            resources=_tables(followed),
+        ),
+        iam.PolicyStatement(
+            actions=["dynamodb:BatchGetItem", "dynamodb:Scan"], resources=[view_table.table_arn]
+        ),
+        _find_by_owner(view_table),
+    ]
+
+
+def may_backfill(
+    view_table: dynamodb.ITableV2,
+    queue: sqs.IQueue,
+    followed: Sequence[FollowedTable],
+    mappings: Mapping[str, lambda_.CfnEventSourceMapping],
+    progress: dynamodb.ITableV2,
+) -> list[iam.PolicyStatement]:
+    """List all that a backfill and a sweep may do: they write the view, and never a source."""
+    return [
+        iam.PolicyStatement(
+            actions=["dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:Scan"],
+            resources=_tables(followed),
+        ),
+        iam.PolicyStatement(
+            actions=[
+                "dynamodb:BatchGetItem",
+                "dynamodb:BatchWriteItem",
+                "dynamodb:DeleteItem",
+                "dynamodb:PutItem",
+                "dynamodb:Scan",
+            ],
+            resources=[view_table.table_arn],
+        ),
+        _find_by_owner(view_table),
+        iam.PolicyStatement(actions=["sqs:SendMessage"], resources=[queue.queue_arn]),
+        iam.PolicyStatement(
+            actions=["lambda:GetEventSourceMapping"],
+            resources=[_arn_of(mapping, progress) for mapping in mappings.values()],
+        ),
+        _keep_progress(progress),
+    ]
+
+
+def may_migrate(
+    migrated: Sequence[FollowedTable], progress: dynamodb.ITableV2
+) -> list[iam.PolicyStatement]:
+    """List all that a migration may do: it alone writes to a source, and only to its own."""
+    return [
+        iam.PolicyStatement(
+            actions=["dynamodb:GetItem", "dynamodb:Scan", "dynamodb:UpdateItem"],
+            resources=_tables(migrated),
+        ),
+        _keep_progress(progress),
+    ]
+
+
+def _tables(followed: Sequence[FollowedTable]) -> list[str]:
+    return [table.table_arn for table in followed]
+
+
+def _find_by_owner(view_table: dynamodb.ITableV2) -> iam.PolicyStatement:
+    return iam.PolicyStatement(
+        actions=["dynamodb:Query"],
+        resources=[f"{view_table.table_arn}/index/{OWNER_INDEX.name}"],
+    )
+
+
+def _keep_progress(progress: dynamodb.ITableV2) -> iam.PolicyStatement:
+    return iam.PolicyStatement(
+        actions=["dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"],
+        resources=[progress.table_arn],
+    )
+
+
+def _arn_of(mapping: lambda_.CfnEventSourceMapping, near: dynamodb.ITableV2) -> str:
+    """Name a mapping by the one reference to it that there is: its id."""
+    return Stack.of(near).format_arn(
+        service="lambda",
+        resource="event-source-mapping",
+        resource_name=mapping.ref,
+        arn_format=ArnFormat.COLON_RESOURCE_NAME,
+    )

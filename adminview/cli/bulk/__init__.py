@@ -1,0 +1,1 @@
+"""Bulk work from this machine, or in the state machine."""

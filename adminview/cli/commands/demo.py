@@ -1,0 +1,137 @@
+"""The product at work on an embedded engine: a small shop, the real streams, the real sync."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from adminview.cli import shop
+from adminview.cli.output.printing import Console
+from adminview.cli.output.tables import answer, facts
+from adminview.cli.shutdown import stoppable
+from adminview.local.engines import ENGINES, EngineName
+from adminview.local.local_cloud import LocalCloud
+from adminview.model import AccessPattern, Registry
+from adminview.model.errors import QuestionError
+from adminview.sync.counts import Tally
+
+
+def demo(
+    engine_name: EngineName, registry: Registry, console: Console, *, keep: bool = False
+) -> Tally:
+    """Play the shop's two days through, and show what the view makes of them."""
+    with ENGINES[engine_name]() as engine:
+        cloud = LocalCloud.start(engine, registry)
+        console.rule(f"AdminView on {engine.name} (a local engine, not AWS)")
+        _tables(cloud, console)
+        apply(cloud, shop.FIRST_DAY)
+        before = _status_lists(cloud)
+        apply(cloud, shop.SECOND_DAY)
+        apply(cloud, (shop.POISON,))
+        for pattern in registry.patterns:
+            _show_answer(cloud, pattern, console)
+        console.print(facts("How a change of status moved an order", _moves(before, cloud)))
+        for letter in cloud.look_at_letters() if keep else cloud.letters():
+            console.print(facts("A dead letter: keys and the reason, no data", _letter(letter)))
+        total = cloud.ledger.total()
+        console.print(facts("The counts add up", counts(total)))
+        if keep:
+            _keep(cloud, console)
+        return total
+
+
+def _keep(cloud: LocalCloud, console: Console) -> None:
+    """Go on following the streams until Ctrl-C, and say how to ask."""
+    variables = " ".join(f"{name}={value}" for name, value in cloud.environment.items())
+    console.print("Running until Ctrl-C. In another terminal:\n")
+    console.print(f"export {variables}", soft_wrap=True)
+    with stoppable() as stop:
+        while not stop.until.passed:
+            cloud.settle()
+            stop.sleep(1.0)
+
+
+def parameters(pattern: AccessPattern) -> dict[str, str] | None:
+    """Choose what to ask the shop with; None for a question that the shop knows nothing of."""
+    known = shop.PARAMETERS | shop.SPECIAL.get(pattern.name, {})
+    if not pattern.parameters.keys() <= known.keys():
+        return None
+    return {name: known[name] for name in pattern.parameters}
+
+
+def _show_answer(cloud: LocalCloud, pattern: AccessPattern, console: Console) -> None:
+    given = parameters(pattern)
+    if given is None:
+        asked = ", ".join(pattern.parameters)
+        console.print(
+            f"{pattern.name}: not asked, adminview/cli/shop.py has no example of ({asked})\n"
+        )
+        return
+    try:
+        rows = cloud.ask(pattern.name, **given)
+    except QuestionError as error:
+        console.print(f"{pattern.name}: not asked. {error}\n")
+        return
+    console.print(answer(_question(pattern, given), rows))
+
+
+def counts(total: Tally) -> dict[str, Any]:
+    """Say what became of every record."""
+    skipped = total.unchanged + total.unclaimed
+    return {
+        "records read": total.records,
+        "= written": total.written,
+        "+ skipped": f"{skipped} ({total.unchanged} unchanged, {total.unclaimed} for no view)",
+        "+ set aside": total.set_aside,
+        "rows put, deleted": f"{total.rows_put}, {total.rows_deleted}",
+    }
+
+
+def _tables(cloud: LocalCloud, console: Console) -> None:
+    sources = ", ".join(source.name for source in cloud.registry.sources)
+    indexes = ", ".join(index.name for index in cloud.registry.indexes)
+    made = {"sources with a stream": sources, "AdminViewTable with": indexes}
+    console.print(facts("Made from the declarations in lambdas/views", made))
+
+
+def apply(cloud: LocalCloud, steps: Iterable[shop.Put | shop.Delete]) -> None:
+    """Let the services write, and the sync catch up."""
+    for step in steps:
+        if isinstance(step, shop.Put):
+            cloud.put(step.source, step.item)
+        else:
+            cloud.delete(step.source, step.key)
+    cloud.settle()
+
+
+def _question(pattern: AccessPattern, given: dict[str, str]) -> str:
+    asked = " ".join(f"{name}={value}" for name, value in given.items())
+    return f"{pattern.name} {asked}\n{pattern.about}, from {pattern.place}"
+
+
+def _status_lists(cloud: LocalCloud) -> dict[str, list[str]]:
+    """List the orders of each status."""
+    return {
+        status: [row["SK"]["S"] for row in cloud.ask("orders-by-status", status=status)]
+        for status in ("PENDING", "PAID")
+    }
+
+
+def _moves(before: dict[str, list[str]], cloud: LocalCloud) -> dict[str, Any]:
+    after = _status_lists(cloud)
+    moved = f"ORDER#{shop.MOVED.item['SK']}"
+    return {"order": f"{moved}, set from PENDING to PAID"} | {
+        f"GSI1_PK ORDER#STATUS#{status} {when}": lists[status] or "(empty)"
+        for when, lists in (("before", before), ("after", after))
+        for status in lists
+    }
+
+
+def _letter(letter: dict[str, Any]) -> dict[str, Any]:
+    error = letter["error"]
+    return {
+        "source": letter["source"],
+        "item": letter["owner"],
+        "sequence": letter["sequence"],
+        "error": error["kind"],
+        "reason": error["reason"],
+        "rows it might have touched": letter["rows"] or "none",
+    }

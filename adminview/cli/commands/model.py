@@ -1,0 +1,114 @@
+"""The model: how it differs from another, and the lock that says which one was agreed on."""
+
+import json
+import os
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from adminview.aws.settings import VIEW_TABLE, stack_name
+from adminview.cli.deployment.find import STAGE, find_settings
+from adminview.cli.deployment.model import deployed_description
+from adminview.cli.errors import EXPLAINED, explained, tell
+from adminview.cli.options import Json, Prefix, Stage
+from adminview.cli.output.printing import Console, echo, print_json, print_traceback
+from adminview.cli.planning.cost import Estimate
+from adminview.cli.planning.lock import LOCK, Lock, read_description
+from adminview.cli.planning.model_diff import Change, Description
+from adminview.cli.planning.report import data, show
+from adminview.cli.planning.sample import make_estimator
+from adminview.local.settings import ENDPOINT
+from adminview.model import Registry
+from adminview.runtime import Clients
+from adminview.views import registry
+
+SAME, DIFFERENT, TROUBLE = 0, 1, 2  # exit statuses, as of `diff`
+NO_TABLES = (
+    f"no tables were named: name a deployment with --stage and --prefix, or set {ENDPOINT} for a "
+    "local engine"
+)
+
+app = typer.Typer(help="Compare the declared model with another, and lock it.")
+
+
+@app.command()
+def diff(
+    *,
+    against: Annotated[
+        Path | None, typer.Option(help=f"A description such as {LOCK}, to compare with.")
+    ] = None,
+    sample: Annotated[
+        int, typer.Option(min=1, help="Items of each source to reckon the costs from.")
+    ] = 200,
+    as_json: Json = False,
+    stage: Stage = None,
+    prefix: Prefix = "",
+) -> None:
+    """Say how the declared model differs, and what the change costs in write units.
+
+    The other model is that of model.lock.json, or of a file, or what a named
+    deployment has. The costs are reckoned from the deployment's own items, or
+    from those of a local engine. Exit status: 0 the same, 1 another, 2 trouble.
+    """
+    try:
+        old, where = _other(against, stage, prefix)
+        change = Change.between(old, registry().description())
+        estimate, trouble = _costs(change, registry(), os.environ, (stage, prefix), sample)
+        if as_json:
+            print_json(json.dumps(data(change, estimate, trouble), indent=2))
+        else:
+            show(change, where, estimate, trouble, Console())
+        status = SAME if change.nothing else DIFFERENT
+    except typer.BadParameter:
+        raise
+    except EXPLAINED as error:
+        tell(error)
+        status = TROUBLE  # 1 would say that the model is another
+    except Exception:  # noqa: BLE001 - likewise
+        print_traceback()
+        status = TROUBLE
+    raise typer.Exit(status)
+
+
+@app.command()
+def lock(
+    *, reason: Annotated[str, typer.Option(help="Why the model changes, in some words.")]
+) -> None:
+    """Agree on the declared model: write model.lock.json, and its reason into MODEL_CHANGES.md."""
+    files = Lock()
+    files.write(registry().description(), reason, datetime.now(UTC).date())
+    echo(f"wrote {files.path.name} and {files.changes.name}: commit both with the change")
+
+
+def _other(against: Path | None, stage: str | None, prefix: str) -> tuple[Description | None, str]:
+    """Find the model to compare with, and say where it is."""
+    if against is not None:
+        return read_description(against), str(against)
+    if stage or prefix:
+        where = f"stack {stack_name(prefix, stage or STAGE, 'Sync')}"
+        return deployed_description(stage, prefix), where
+    files = Lock()
+    return files.read(), files.path.name
+
+
+def _costs(
+    change: Change,
+    model: Registry,
+    environ: Mapping[str, str],
+    deployment: tuple[str | None, str],
+    sample: int,
+) -> tuple[Estimate | None, str]:
+    """Reckon the costs, or say why that cannot be done: the rest is worth showing."""
+    if change.nothing:
+        return None, ""
+    if not any((*deployment, environ.get(ENDPOINT), environ.get(VIEW_TABLE))):
+        return None, NO_TABLES
+    try:
+        settings = find_settings(model, environ, *deployment)
+        estimator = make_estimator(change, model, settings, Clients().dynamodb, sample)
+        return estimator.estimate(), ""
+    except EXPLAINED as error:
+        return None, explained(error)

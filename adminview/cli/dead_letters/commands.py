@@ -1,0 +1,137 @@
+"""What the `dlq` commands do."""
+
+import os
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from functools import partial
+from json import dumps
+from time import time
+from typing import Any
+
+import typer
+from rich.progress import Progress
+
+from adminview.aws.clients import streams_client
+from adminview.aws.deadline import Deadline
+from adminview.cli.dead_letters.audit import Audit
+from adminview.cli.deployment.find import (
+    NowAndThen,
+    check_deployed,
+    check_model,
+    check_queue,
+    find_settings,
+    known_source,
+)
+from adminview.cli.output import dead_letters as letters
+from adminview.cli.output.printing import Console, confirm, echo, print_json
+from adminview.cli.shutdown import stoppable
+from adminview.dead_letters.letter_filter import Choice
+from adminview.dead_letters.peek import Pile, browse
+from adminview.dead_letters.preview import preview
+from adminview.dead_letters.replay import KEPT, Replayer
+from adminview.model.errors import QuestionError
+from adminview.repair_runtime import make_replayer
+from adminview.runtime import Clients
+from adminview.views import registry
+
+SECONDS = 60.0  # to look through the queue, or to put letters back
+
+
+def discard_pile(replayer: Replayer, pile: Pile, audit: Audit, reason: str, *, yes: bool) -> int:
+    """Delete letters, after asking and after writing them down."""
+    messages = [errand.message for errand in pile.meant]
+    messages += [message for message, _ in pile.unknown]
+    if not messages:
+        return 0
+    Console().print(letters.table_of(pile, time()))
+    if not yes:
+        confirm(f"Discard {letters.many(len(messages))} for good?", abort=True)
+    audit.write("discard", reason, messages)
+    stayed = replayer.mailbox.delete(messages, until=Deadline.after(SECONDS))
+    if stayed:
+        msg = f"{letters.many(len(stayed))} could not be deleted, and are still in the queue"
+        raise QuestionError(msg)
+    return len(messages)
+
+
+def tell_replayed(summary: dict[str, Any], stage: str | None, prefix: str, *, json: bool) -> None:
+    """Show what a replay came to, and whether any letter is left."""
+    waiting = replayer_for(stage, prefix).mailbox.count(until=Deadline.after(SECONDS))
+    if json:
+        print_json(dumps(summary | {"resting": waiting.resting}))
+    else:
+        Console().print(letters.summary(summary))
+        echo(letters.resting(waiting).removeprefix("; ") or "no letter rests")
+    if waiting.resting or any(summary["fates"].get(fate) for fate in KEPT):
+        raise typer.Exit(1)
+
+
+def choose(**chosen: Any) -> Choice:
+    """Say which letters are meant, of a source that there is."""
+    if chosen["source"] is not None:
+        known_source(registry(), chosen["source"])
+    return Choice(**chosen)
+
+
+def replayer_for(stage: str | None, prefix: str, *, writes: bool = False) -> Replayer:
+    """Find a deployment's queue; to write, it must have the view files that are here."""
+    settings = find_settings(registry(), os.environ, stage, prefix)
+    check_queue(settings)
+    made = make_replayer(registry(), settings, Clients(), streams_client())
+    if not writes:
+        return made
+    check_model(registry(), settings)
+    again = partial(check_deployed, registry(), os.environ, stage, prefix)
+    return replace(made, check=NowAndThen(again))
+
+
+def look_through(
+    replayer: Replayer, choice: Choice, limit: int | None = None
+) -> AbstractContextManager[Pile]:
+    """Take up the letters that are meant, to be put back."""
+    return browse(
+        replayer.mailbox,
+        replayer.errands,
+        choice=choice,
+        now=time,
+        until=Deadline.after(SECONDS),
+        limit=limit,
+    )
+
+
+def replay_all(replayer: Replayer, choice: Choice) -> dict[str, Any]:
+    """Replay letters until none is ready, or until stopped."""
+    ready = replayer.mailbox.count(until=Deadline.after(SECONDS)).ready
+    with stoppable() as stop, Progress(console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("replaying letters", total=ready)
+        summary = replayer.replay(
+            choice,
+            until=stop.until,
+            end=stop.end,
+            tell=lambda *_: progress.advance(task),
+        )
+    return summary.as_dict()
+
+
+def show_preview(replayer: Replayer, choice: Choice, *, json: bool) -> None:
+    """Say what a replay would do."""
+    with look_through(replayer, choice) as pile:
+        for one in preview(replayer, pile.meant):
+            if json:
+                print_json(dumps(one.as_dict()))
+            else:
+                Console().print(letters.previewed(one))
+        for message, why in pile.unknown:
+            echo(f"letter {message.id} is not understood: {why}", err=json)
+    if not json:
+        echo("nothing was written or deleted: this was a dry run")
+
+
+def check_found(bodies: list[str], id_: str) -> None:
+    """Refuse an id that is not one letter's."""
+    if len(bodies) != 1:
+        msg = (
+            f"{len(bodies) or 'no'} letters have an id that begins with {id_!r}; "
+            "`adminview dlq list` shows those that are not resting"
+        )
+        raise QuestionError(msg)

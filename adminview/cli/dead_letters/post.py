@@ -1,0 +1,43 @@
+"""Where letters go on a laptop: to a queue or, where there is none, into a file."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from threading import Lock
+
+from adminview.aws.deadline import Deadline
+from adminview.aws.settings import Settings
+from adminview.cli.private_file import open_private
+from adminview.runtime import Clients, Mail, Post
+from adminview.sync.dead_letter import Letter
+
+LETTERS = Path("dead-letters.jsonl")  # where there is no queue
+
+
+class LetterFile:
+    """Letters as lines of a file, which only its owner may read."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = Lock()
+
+    def create(self) -> None:
+        """Create the file, or raise an OSError if it cannot be written."""
+        open_private(self._path, append=True).close()
+
+    def send(
+        self,
+        letters: Sequence[Letter],
+        *,
+        until: Deadline,  # noqa: ARG002 - a file is quick
+    ) -> tuple[list[Letter], set[str]]:
+        """Write *letters* down; none comes back."""
+        with self._lock, open_private(self._path, append=True) as file:
+            file.writelines(letter.body + "\n" for letter in letters)
+        return [], set()
+
+
+def post_for(settings: Settings, clients: Clients) -> Post:
+    """Send letters to the deployment's queue or, where there is none, into a file."""
+    if settings.dead_letter_queue_url:
+        return Mail(clients, settings.dead_letter_queue_url)
+    return LetterFile(LETTERS)

@@ -1,0 +1,1 @@
+"""What is deployed, found and read."""

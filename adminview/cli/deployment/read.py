@@ -1,0 +1,221 @@
+"""Read what is deployed: from stacks, or from the tables of a local engine that has none."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from json import loads
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from adminview.aws.deadline import Deadline
+from adminview.aws.retry import Backoff, persist
+from adminview.aws.settings import QUESTIONS_OUTPUT, stack_name
+from adminview.aws.table_scanner import BulkReader
+from adminview.bulk.lease_table import ProgressTable, progress_table
+from adminview.cli.deployment.stacks import Stack, indexes_of, read_stack
+from adminview.cli.planning.completions import Progress, markers, sweeps
+from adminview.cli.planning.facts import Declared, Deployed, Rows, TableIndex
+from adminview.cli.planning.lock import checked
+from adminview.cli.planning.model_diff import Description
+from adminview.cli.planning.step import API, PARTS, RECOVERY, SOURCES, SYNC, VIEW, WATCH
+from adminview.model.errors import ServiceError, SettingsError
+from adminview.model.monitored import watched
+from adminview.model.row import MODEL, OWNER, VIEW_TABLE
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+ROWS_READ: Final = 2000  # of the view at most, for a look at which models wrote them
+PATIENCE_SECONDS: Final = 60.0
+CONTEXT: Final = "cdk.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """The view's table and the progress table: what they say of themselves."""
+
+    client: "DynamoDBClient"
+    view: str
+    now: Callable[[], float]
+
+    @property
+    def progress(self) -> Progress:
+        """Read and write the progress table."""
+        return Progress(ProgressTable(self.client, progress_table(self.view)), self.now)
+
+    def indexes(self) -> list[TableIndex] | None:
+        """List the indexes of the view's table; None if there is no table."""
+        call = partial(self.client.describe_table, TableName=self.view)
+        try:
+            found = persist(call, f"describe {self.view}", Backoff(), _soon())["Table"]
+        except ServiceError as error:
+            if error.code != "ResourceNotFoundException":
+                raise
+            return None
+        return [*indexes_of(found)]
+
+    def rows(self) -> Rows:
+        """Look at some rows: whose they are, and which models wrote them."""
+        reader, counts, seen, start = BulkReader(self.client), Counter[tuple[str, str]](), 0, None
+        only: dict[str, Any] = {
+            "ProjectionExpression": "#owner, #model",
+            "ExpressionAttributeNames": {"#owner": OWNER, "#model": MODEL},
+        }
+        while seen < ROWS_READ:
+            page = reader.page(self.view, (0, 1), start, until=_soon, **only)
+            for row in page.items:
+                owner, by = (row.get(name, {}).get("S", "") for name in (OWNER, MODEL))
+                if owner:
+                    counts[owner.partition("/")[0], by] += 1
+            seen, start = seen + page.scanned, page.last
+            if start is None:
+                break
+        return Rows(counts)
+
+    def facts(self, declared: Declared, older: Iterable[str]) -> dict[str, Any]:
+        """Read what the tables say, as facts of a deployment."""
+        sources = [*declared.sources, *(one for one in older if one not in declared.sources)]
+        marks = self.progress.marks()
+        return {
+            "markers": markers(marks),
+            "sweeps": sweeps(marks, sources, declared.fingerprint),
+            "busy_until": self.progress.busy_until(sources, declared.fingerprint),
+            "rows": self.rows(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class StackReader:
+    """A deployment that CloudFormation knows."""
+
+    cloudformation: Any  # a client
+    tables: Tables
+    stage: str
+    prefix: str
+    imported: frozenset[str] = frozenset()
+    against: Description | None = None  # the deployed model, where stacks do not say
+
+    def read(self, model: Description) -> Deployed:
+        """Read the facts; *model* is the declared one."""
+        stacks = {part: self._stack(part) for part in PARTS}
+        sync, recovery, api = stacks[SYNC], stacks[RECOVERY], stacks[API]
+        watch = stacks[WATCH]
+        old = self._description(sync)
+        facts = Deployed(
+            sync=old,
+            recovery=recovery.fingerprint() if recovery else None,
+            api=self._description(api),
+            building=_building(api),
+            watch=watch.watched() if watch else None,
+            indexes=self._indexes(stacks[VIEW]),
+            tables=frozenset(self._sources(stacks[SOURCES])),
+            imported=self.imported,
+            code_at=_latest(sync, recovery),
+            api_at=_latest(api),
+        )
+        if facts.indexes is None:
+            return facts
+        return replace(facts, **self.tables.facts(Declared(model), old["code"] if old else ()))
+
+    def _stack(self, part: str) -> Stack | None:
+        return read_stack(self.cloudformation, stack_name(self.prefix, self.stage, part))
+
+    def _description(self, stack: Stack | None) -> Description | None:
+        """Read the model a stack was deployed with; one of an older release cannot say it."""
+        if stack is None:
+            return None
+        found = stack.description()
+        if found is not None:
+            return checked(found, f"the template of stack {stack.name!r}")
+        if self.against and self.against["fingerprint"] == stack.fingerprint():
+            return self.against
+        msg = (
+            f"stack {stack.name!r} does not say which model it was deployed with, only that it is "
+            f"{stack.fingerprint()}: name a file that describes it with --against, such as the "
+            "model.lock.json of that time, or deploy that model once with this version"
+        )
+        raise SettingsError(msg)
+
+    def _indexes(self, view: Stack | None) -> tuple[TableIndex, ...] | None:
+        """List the table's indexes; those of the stack in its own words, which say their order."""
+        there = self.tables.indexes()
+        if view is None:
+            if there is None:
+                return None
+            msg = (
+                f"there is a table {self.tables.view!r}, but no stack it belongs to: "
+                "name the deployment with --stage and --prefix, or remove the table"
+            )
+            raise SettingsError(msg)
+        if there is None:
+            msg = f"stack {view.name!r} has lost its table {self.tables.view!r}: restore it first"
+            raise SettingsError(msg)
+        own = {index.name: index for index in view.indexes()}
+        return tuple(
+            replace(own[index.name], status=index.status)
+            if index.name in own
+            else replace(index, ours=False)
+            for index in there
+        )
+
+    def _sources(self, stack: Stack | None) -> list[str]:
+        return [name.removeprefix(self.prefix) for name in stack.tables()] if stack else []
+
+
+@dataclass(frozen=True, slots=True)
+class EngineReader:
+    """A local engine without stacks: whoever follows and asks it does so with *against*."""
+
+    tables: Tables
+    against: Description | None
+
+    def read(self, model: Description) -> Deployed:
+        """Read the facts; *model* is the declared one."""
+        indexes, old = self.tables.indexes(), self.against
+        if indexes is None or old is None:
+            return Deployed()
+        facts = self.tables.facts(Declared(model), old["code"])
+        there = self.tables.client.get_paginator("list_tables").paginate()
+        names = {name for page in there for name in page["TableNames"]}
+        known = {*Declared(model).sources, *old["code"]}
+        return Deployed(
+            sync=old,
+            recovery=old["fingerprint"],
+            api=old,
+            watch=watched(old),
+            indexes=tuple(indexes),
+            tables=frozenset(known & names),
+            **facts,
+        )
+
+
+def imported_sources(folder: Path) -> frozenset[str]:
+    """Read which sources' tables are somebody else's."""
+    try:
+        context = loads((folder / CONTEXT).read_text(encoding="utf-8"))["context"]
+        return frozenset(context.get("sources") or {})
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        msg = f"{CONTEXT} in {folder} cannot be read: run this in a checkout of AdminView"
+        raise SettingsError(msg) from error
+
+
+def view_of(prefix: str) -> str:
+    """Name the view's table of a deployment."""
+    return f"{prefix}{VIEW_TABLE}"
+
+
+def _building(api: Stack | None) -> Mapping[str, str | None]:
+    """Read which questions the API takes as being built."""
+    told = loads(api.outputs.get(QUESTIONS_OUTPUT, "{}")) if api else {}
+    building: Mapping[str, str | None] = told.get("building", {})
+    return building
+
+
+def _latest(*stacks: Stack | None) -> float | None:
+    times = [stack.replaced_at for stack in stacks if stack and stack.replaced_at is not None]
+    return max(times, default=None)
+
+
+def _soon() -> Deadline:
+    return Deadline.after(PATIENCE_SECONDS)

@@ -1,0 +1,120 @@
+"""The stacks of a deployment, as CloudFormation tells them."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from json import loads
+from typing import Any, Final
+
+from botocore.exceptions import ClientError
+
+from adminview.aws.settings import MODEL, MODEL_METADATA, WATCHED_METADATA
+from adminview.cli.planning.facts import TableIndex
+from adminview.model.errors import SettingsError
+
+NO_STACK: Final = "ValidationError"
+# Of a stack that was never made, though it has a name: CDK makes it anew.
+NOTHING: Final = ("REVIEW_IN_PROGRESS", "ROLLBACK_COMPLETE", "DELETE_COMPLETE")
+CREATED: Final = "CREATE_COMPLETE"
+TABLE, FUNCTION = "AWS::DynamoDB::GlobalTable", "AWS::Lambda::Function"
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """One stack that is deployed."""
+
+    name: str
+    status: str
+    updated: float | None  # when it last was, if ever
+    outputs: Mapping[str, str]
+    template: Mapping[str, Any]
+
+    @property
+    def replaced_at(self) -> float | None:
+        """Say when older code may last have begun to run; None if there never was any."""
+        return None if self.status == CREATED else self.updated
+
+    def description(self) -> Any:
+        """Read the model it was deployed with, or None if it does not say."""
+        found = self.template.get("Metadata", {}).get(MODEL_METADATA)
+        return loads(found) if isinstance(found, str) else found
+
+    def watched(self) -> str | None:
+        """Read what its alarms look at, or None if there are none."""
+        found = self.template.get("Metadata", {}).get(WATCHED_METADATA)
+        return None if found is None else str(found)
+
+    def fingerprint(self) -> str | None:
+        """Read the fingerprint of the model that its functions are told."""
+        found = {
+            resource["Properties"].get("Environment", {}).get("Variables", {}).get(MODEL)
+            for resource in self._resources(FUNCTION)
+        } - {None}
+        return found.pop() if len(found) == 1 else None
+
+    def tables(self) -> list[str]:
+        """List the names of its tables."""
+        return [resource["Properties"]["TableName"] for resource in self._resources(TABLE)]
+
+    def indexes(self) -> list[TableIndex]:
+        """List the indexes of its one table, as they were asked for."""
+        (table,) = (resource["Properties"] for resource in self._resources(TABLE))
+        return [*indexes_of(table)]
+
+    def _resources(self, kind: str) -> Iterator[Any]:
+        resources = self.template.get("Resources", {}).values()
+        return (resource for resource in resources if resource["Type"] == kind)
+
+
+def read_stack(client: Any, name: str) -> Stack | None:
+    """Read a stack; None if it is not there."""
+    try:
+        found: Any = client.describe_stacks(StackName=name)["Stacks"][0]
+        if found["StackStatus"] in NOTHING:
+            return None
+        template: Any = client.get_template(StackName=name)["TemplateBody"]
+    except ClientError as error:
+        if error.response["Error"]["Code"] != NO_STACK:
+            raise
+        return None
+    if isinstance(template, str):
+        try:
+            template = loads(template)
+        except ValueError as error:
+            msg = f"the template of stack {name!r} is not JSON: it was not deployed from here"
+            raise SettingsError(msg) from error
+    updated = found.get("LastUpdatedTime")
+    return Stack(
+        name,
+        found["StackStatus"],
+        updated.timestamp() if updated else None,
+        {one["OutputKey"]: one["OutputValue"] for one in found.get("Outputs", [])},
+        template,
+    )
+
+
+def indexes_of(table: Mapping[str, Any]) -> Iterator[TableIndex]:
+    """Read the indexes of a table from how it was asked for, or how DynamoDB describes it."""
+    types = {one["AttributeName"]: one["AttributeType"] for one in table["AttributeDefinitions"]}
+    for kind in ("GlobalSecondaryIndexes", "LocalSecondaryIndexes"):
+        for one in table.get(kind) or ():
+            sides: dict[str, list[tuple[str, str]]] = {"HASH": [], "RANGE": []}
+            for key in one["KeySchema"]:
+                name = key["AttributeName"]
+                # While an index is deleted, its attributes may be described no more.
+                sides[key["KeyType"]].append((name, types.get(name, "")))
+            yield TableIndex(
+                name=one["IndexName"],
+                partition=tuple(sides["HASH"]),
+                sort=tuple(sides["RANGE"]),
+                projection=one["Projection"]["ProjectionType"],
+                include=tuple(one["Projection"].get("NonKeyAttributes") or ()),
+                local=kind == "LocalSecondaryIndexes",
+                status=_status(one),
+            )
+
+
+def _status(index: Mapping[str, Any]) -> str:
+    """Read how far an index is; a template does not say, and DynamoDB not of local ones."""
+    if index.get("Backfilling"):
+        return "CREATING"
+    return str(index.get("IndexStatus") or "ACTIVE")

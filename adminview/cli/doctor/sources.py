@@ -1,0 +1,68 @@
+"""Whether each source's table is there, with the key and the stream that are declared."""
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any, Final
+
+from adminview.cli.deployment.resources import Site
+from adminview.cli.doctor.aws_calls import Aws
+from adminview.cli.doctor.finding import Check, Fault, Verdict
+from adminview.cli.planning.step import SYNC
+from adminview.model.stream import VIEW_TYPE, replace, turn_on
+
+ACTIVE: Final = ("ACTIVE", "UPDATING")  # either way it is read and written
+AGAIN: Final = "Then ask again: a stream that is turned on is a new one, and must be followed anew"
+
+
+def checks(aws: Aws, site: Site) -> Iterator[Check]:
+    """List what is to be looked at."""
+    for source in site.settings.sources:
+        yield Check(f"source {source}", partial(look_at_table, aws, site, source))
+
+
+def look_at_table(aws: Aws, site: Site, source: str) -> Verdict:
+    """Look at the table behind a source, and at its stream."""
+    name = site.settings.sources[source]
+    found = aws.find("dynamodb", "DescribeTable", TableName=name)
+    table = found["Table"] if found else None
+    model = site.part(SYNC).description()
+    keys = {one["name"]: one["key"] for one in model["sources"]} if model else {}
+    faults = judge_table(name, table, keys.get(source))
+    return faults, f"table {name} is active, its stream {VIEW_TYPE}"
+
+
+def judge_table(
+    name: str, table: Mapping[str, Any] | None, declared: list[list[str]] | None
+) -> Iterator[Fault]:
+    """Find what is wrong with a source's table; *declared* are names and types of its key."""
+    if table is None:
+        yield Fault(f"there is no table {name}", f"restore table {name} from a backup")
+        return
+    if (status := table["TableStatus"]) not in ACTIVE:
+        yield Fault(f"table {name} is {status}", "wait until it is active, and ask again")
+    if declared is not None and (key := key_of(table)) != declared:
+        seen = f"table {name} has the key {_words(key)}, and declared is {_words(declared)}"
+        yield Fault(seen, "declare the source with the key that its table has, and deploy that")
+    if (kind := view_type(table)) is None:
+        seen = f"table {name} has no stream: no change of it is seen"
+        yield Fault(seen, f"{turn_on(name)}. {AGAIN}")
+    elif kind != VIEW_TYPE:
+        seen = f"the stream of {name} carries {kind}, not {VIEW_TYPE}"
+        yield Fault(seen, f"{replace(name)}. {AGAIN}")
+
+
+def view_type(table: Mapping[str, Any]) -> str | None:
+    """Say what a table's stream carries; None if it has none."""
+    stream = table.get("StreamSpecification") or {}
+    return stream.get("StreamViewType") if stream.get("StreamEnabled") else None
+
+
+def key_of(table: Mapping[str, Any]) -> list[list[str]]:
+    """List the names and types of a table's key, as a source is described."""
+    types = {one["AttributeName"]: one["AttributeType"] for one in table["AttributeDefinitions"]}
+    ordered = sorted(table["KeySchema"], key=lambda one: str(one["KeyType"]))  # HASH, then RANGE
+    return [[one["AttributeName"], types.get(one["AttributeName"], "")] for one in ordered]
+
+
+def _words(key: list[list[str]]) -> str:
+    return ", ".join(f"{name} ({kind})" for name, kind in key)

@@ -1,0 +1,128 @@
+"""Where AWS is, by the environment: the region, and endpoints other than AWS's own.
+
+The SDK retries a connection for as long as a command has time, up to a minute and without a word.
+An endpoint that the environment names is therefore checked once, before the first call.
+"""
+
+import ssl
+from collections.abc import Callable, Mapping, MutableMapping
+from contextlib import closing
+from functools import cache
+from queue import Empty, SimpleQueue
+from socket import create_connection, socket
+from threading import Thread
+from typing import Final
+from urllib.parse import SplitResult, urlsplit
+
+import typer
+from botocore.utils import get_environ_proxies
+
+from adminview.model.errors import SettingsError
+
+ENDPOINT: Final = "AWS_ENDPOINT_URL"  # and AWS_ENDPOINT_URL_DYNAMODB for one service alone
+IGNORED: Final = "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"
+REGION, SDK_REGION = "AWS_REGION", "AWS_DEFAULT_REGION"
+PORTS: Final = {"http": 80, "https": 443}
+CONNECT_SECONDS: Final = 2.0  # the lookup of the name included
+ANSWER_SECONDS: Final = 5.0  # an engine may be busy: far longer than it ever takes
+
+
+def use_region(environ: MutableMapping[str, str]) -> None:
+    """Let AWS_REGION come first, as for other AWS tools: boto3 reads AWS_DEFAULT_REGION alone."""
+    if region := environ.get(REGION):
+        environ[SDK_REGION] = region
+
+
+def check_endpoints(environ: Mapping[str, str], *services: str) -> None:
+    """Check the endpoints of *services*, if the environment names any.
+
+    Raises a usage error if one is no URL, and a SettingsError if nothing answers there. Services
+    are spelled as in the variables, such as DYNAMODB.
+    """
+    if environ.get(IGNORED, "").lower() == "true":
+        return
+    for service in services:
+        for variable in (f"{ENDPOINT}_{service}", ENDPOINT):
+            if text := environ.get(variable):
+                _check_answers(_read(variable, text), variable)
+                break
+
+
+def _read(variable: str, text: str) -> str:
+    """Read a URL, and leave out all but where it leads."""
+    try:
+        url = urlsplit(text)
+        port = url.port
+    except ValueError:
+        url, port = SplitResult("", "", "", "", ""), None
+    if url.scheme not in PORTS or not url.hostname:
+        shown = _without_secrets(text)
+        msg = f"{shown!r} is not a URL with a scheme and a host, such as http://127.0.0.1:8000"
+        raise typer.BadParameter(msg, param_hint=variable)
+    host = f"[{url.hostname}]" if ":" in url.hostname else url.hostname
+    return f"{url.scheme}://{host}:{port or PORTS[url.scheme]}"
+
+
+@cache  # of those that answered: an error is not kept
+def _check_answers(url: str, variable: str) -> None:
+    scheme = urlsplit(url).scheme
+    proxy = get_environ_proxies(f"{url}/").get(scheme)
+    place = f"{url}, which {variable} names"
+    if proxy:
+        place = f"the proxy {_without_secrets(proxy)} on the way to {place}"
+    target = urlsplit(proxy if proxy and "//" in proxy else f"//{proxy}" if proxy else url)
+    address = (target.hostname or "", target.port or PORTS.get(target.scheme, PORTS["http"]))
+    advice = f"start the engine there, or correct or unset {variable}"
+    try:
+        connection = _within(CONNECT_SECONDS, lambda: create_connection(address, CONNECT_SECONDS))
+    except TimeoutError as error:
+        msg = f"no connection to {place}, within {CONNECT_SECONDS:g} s: {advice}"
+        raise SettingsError(msg) from error
+    except OSError as error:
+        msg = f"no connection to {place} ({error.strerror or error}): {advice}"
+        raise SettingsError(msg) from error
+    with closing(connection):
+        if not proxy and not _answers(connection, scheme, address[0]):
+            msg = f"no answer from {place}, within {ANSWER_SECONDS:g} s: {advice}"
+            raise SettingsError(msg)
+
+
+def _answers(connection: socket, scheme: str, host: str) -> bool:
+    """Tell whether somebody who speaks HTTP is there: what the answer says does not matter."""
+    connection.settimeout(ANSWER_SECONDS)
+    try:
+        if scheme == "https":
+            context = ssl.create_default_context()
+            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # the SDK verifies
+            context.wrap_socket(connection, server_hostname=host).close()
+            return True
+        connection.sendall(f"GET / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
+        return bool(connection.recv(1))
+    except ssl.SSLError:
+        return True  # the SDK says more about it
+    except OSError:
+        return False
+
+
+def _within(seconds: float, connect: Callable[[], socket]) -> socket:
+    """Connect in so many seconds, the lookup of the name and all its addresses included."""
+    done: SimpleQueue[socket | OSError] = SimpleQueue()
+
+    def run() -> None:
+        try:
+            done.put(connect())
+        except OSError as error:
+            done.put(error)
+
+    Thread(target=run, daemon=True).start()
+    try:
+        result = done.get(timeout=seconds)
+    except Empty as error:
+        raise TimeoutError from error
+    if isinstance(result, OSError):
+        raise result
+    return result
+
+
+def _without_secrets(url: str) -> str:
+    return url.rpartition("@")[2]

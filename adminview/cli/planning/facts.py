@@ -1,0 +1,188 @@
+"""What is deployed, as far as a plan has to know it. Plain facts: who reads them is elsewhere."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeAlias
+
+from adminview.cli.planning.model_diff import Description, Shape
+from adminview.model import Index
+
+Key: TypeAlias = tuple[tuple[str, str], ...]  # names and types of attributes
+Building: TypeAlias = Mapping[str, str | None]  # by question, as the API takes it
+
+CREATING, DELETING = "CREATING", "DELETING"
+READY = ("ACTIVE", "UPDATING")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableIndex:
+    """An index as DynamoDB has it: a shard is an attribute like any other."""
+
+    name: str
+    partition: Key
+    sort: Key = ()
+    projection: str
+    include: tuple[str, ...] = ()
+    local: bool = False
+    status: str = "ACTIVE"
+    ours: bool = True  # made by the View stack, and not by hand
+
+    @classmethod
+    def of(cls, shape: Shape) -> "TableIndex":
+        """Make a declared index what it is to DynamoDB."""
+        index = Index.from_shape(shape)
+        return cls(
+            name=index.name,
+            partition=tuple((key.name, key.type) for key in index.stored_partition),
+            sort=tuple((key.name, key.type) for key in index.sort),
+            projection=index.projection,
+            include=index.include,
+            local=index.local,
+        )
+
+    @property
+    def key(self) -> tuple[Key, Key]:
+        """What decides which rows are in it, and in what order."""
+        return self.partition, self.sort
+
+    @property
+    def attributes(self) -> dict[str, str]:
+        """The attributes of its key, with their types."""
+        return dict(self.partition + self.sort)
+
+    @property
+    def ready(self) -> bool:
+        """Tell whether every row that belongs in it is there."""
+        return self.status in READY
+
+    def same(self, other: "TableIndex") -> bool:
+        """Tell whether DynamoDB need change nothing to make one the other."""
+        return (self.key, self.projection, set(self.include), self.local) == (
+            other.key,
+            other.projection,
+            set(other.include),
+            other.local,
+        )
+
+    def shape(self) -> Shape:
+        """Describe it as a wave does that keeps it; what it includes in the order it has."""
+        return {
+            "name": self.name,
+            "partition": [list(key) for key in self.partition],
+            "sort": [list(key) for key in self.sort],
+            "projection": self.projection,
+            "include": list(self.include),
+            **({"local": True} if self.local else {}),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """Which model's backfill has gone through a source, and the digest of the code it ran."""
+
+    model: str
+    code: str  # "" once other code may have written rows of the source
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows of the view that were looked at, by source and by the model that wrote them."""
+
+    counts: Mapping[tuple[str, str], int] = field(default_factory=dict)
+
+    def sources(self) -> set[str]:
+        """List the sources that rows name."""
+        return {source for source, _ in self.counts}
+
+    def older(self, source: str, model: str) -> int:
+        """Count the rows of a source that another model wrote."""
+        return sum(
+            count for (one, by), count in self.counts.items() if one == source and by != model
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deployed:
+    """A deployment. None is for a part that is not there."""
+
+    sync: Description | None = None  # the model behind the sync function
+    recovery: str | None = None  # the fingerprint behind the functions that repair
+    api: Description | None = None  # the model behind the API
+    building: Building = field(default_factory=dict)
+    watch: str | None = None  # what the alarms look at
+    indexes: tuple[TableIndex, ...] | None = None  # of the view's table
+    tables: frozenset[str] = frozenset()  # sources whose tables are in the Sources stack
+    imported: frozenset[str] = frozenset()  # sources whose tables are somebody else's
+    markers: Mapping[str, Marker] = field(default_factory=dict)
+    # By source: the attributes that rows may have which nobody derives any more; None if it was
+    # swept since.
+    sweeps: Mapping[str, frozenset[str] | None] = field(default_factory=dict)
+    rows: Rows = field(default_factory=Rows)
+    code_at: float | None = None  # when older code of functions that write was replaced
+    busy_until: float = 0.0  # so long a bulk worker of another model may be at work
+    api_at: float | None = None  # when older code of the API was replaced
+
+    def index(self, name: str | None) -> TableIndex | None:
+        """Find an index of the table."""
+        return next((one for one in self.indexes or () if one.name == name), None)
+
+    def live(self) -> Iterator[tuple[str, Shape, str | None]]:
+        """List the questions that the API answers now: name, shape, and the index that it asks."""
+        for shape in self.api["patterns"] if self.api else ():
+            name = shape["name"]
+            stand_in = self.building.get(name)
+            asked = stand_in or shape["index"]
+            lost = asked and self.indexes is not None and not self.index(asked)
+            if (name not in self.building or stand_in) and not lost:
+                yield name, shape, asked
+
+
+@dataclass(frozen=True)
+class Declared:
+    """The model of the view files here, as a plan looks at it."""
+
+    model: Description
+
+    @property
+    def fingerprint(self) -> str:
+        """Identify it."""
+        return str(self.model["fingerprint"])
+
+    @property
+    def code(self) -> dict[str, str]:
+        """The digest of the code of each source."""
+        code: dict[str, str] = self.model["code"]
+        return code
+
+    @property
+    def sources(self) -> list[str]:
+        """Name the sources."""
+        return [shape["name"] for shape in self.model["sources"]]
+
+    @cached_property
+    def indexes(self) -> dict[str, TableIndex]:
+        """The indexes, as DynamoDB is to have them."""
+        return {shape["name"]: TableIndex.of(shape) for shape in self.model["indexes"]}
+
+    @property
+    def questions(self) -> list[Shape]:
+        """The questions."""
+        return list(self.model["patterns"])
+
+    def unbuilt(self, deployed: Deployed) -> list[str]:
+        """List the sources whose rows may be others than this model derives."""
+        return [name for name in self.sources if not self._is_built(name, deployed)]
+
+    def _is_built(self, source: str, deployed: Deployed) -> bool:
+        marker, sync = deployed.markers.get(source), deployed.sync
+        if marker is None or marker.code != self.code[source]:
+            return False
+        # Somebody may have deployed other code since, and that writes other rows.
+        return sync is None or sync["code"].get(source) == marker.code
+
+
+def shards_of(shape: Mapping[str, Any]) -> tuple[int, int]:
+    """Say into how many shards an index is written, and how many a question asks."""
+    now, before = shape.get("shards", (1, 0))
+    return now, max(now, before)

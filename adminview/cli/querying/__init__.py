@@ -1,0 +1,1 @@
+"""Queries and statements that were typed."""

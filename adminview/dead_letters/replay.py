@@ -1,0 +1,246 @@
+"""Replay dead letters: reconcile what they name, and delete them only when that is confirmed."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
+from enum import StrEnum
+from time import time
+from typing import Any
+
+from adminview.aws.concurrency import together
+from adminview.aws.dead_letter_consumer import Mailbox, Message
+from adminview.aws.dead_letter_producer import DeadLetters
+from adminview.aws.deadline import Deadline
+from adminview.dead_letters.letter_filter import Choice
+from adminview.dead_letters.replay_item import Case, Outcome
+from adminview.dead_letters.resolve import Errands
+from adminview.model.errors import (
+    AdminViewError,
+    ExpiredRecordsError,
+    ServiceError,
+    UnknownLetterError,
+    kind_of,
+)
+from adminview.reconcile.item_ref import Target
+from adminview.reconcile.reconciler import Reconciled, Reconciler
+from adminview.sync.dead_letter import reason_of
+
+ROUND = 100  # letters that are taken up together: those for one item are one reconcile
+VAIN_ROUNDS = 2  # in a row that bring nothing new
+PATIENCE = 60.0  # seconds for one letter, or one item
+MOST_REASONS = 50  # that a summary lists
+ALL = Choice()
+
+
+class Fate(StrEnum):
+    """What became of a letter."""
+
+    RECONCILED = "reconciled"  # its item's rows were wrong, and are right now: deleted
+    UNCHANGED = "unchanged"  # they were right already: deleted
+    FAILING = "still_failing"  # written anew with the newest error
+    EXPIRED = "expired"  # the stream has forgotten its records: written anew, saying so
+    UNKNOWN = "not_understood"  # left in the queue
+    LEFT = "left_for_later"  # there was no time, or AWS refused: left in the queue
+
+
+KEPT = (Fate.FAILING, Fate.EXPIRED, Fate.UNKNOWN, Fate.LEFT)  # a letter is still there
+
+
+@dataclass(slots=True)
+class Summary:
+    """What a replay came to."""
+
+    fates: Counter[Fate] = field(default_factory=Counter)
+    reasons: Counter[str] = field(default_factory=Counter)  # why letters are still there
+    items: int = 0
+    rows_put: int = 0
+    rows_deleted: int = 0
+    oldest_seconds: float = 0.0  # since the oldest change whose letter stays
+    complete: bool = True  # False: there was no time for all, and there may be more
+
+    def as_dict(self) -> dict[str, Any]:
+        """Show everything as plain data."""
+        return asdict(self) | {
+            "fates": {fate.value: self.fates[fate] for fate in Fate},
+            "reasons": dict(self.reasons.most_common(MOST_REASONS)),
+        }
+
+
+Tell = Callable[[Message, Fate, str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replayer:
+    """The queue's two sides, and the way back to the sources."""
+
+    errands: Errands
+    reconciler: Reconciler
+    mailbox: Mailbox
+    post: DeadLetters
+    # Not again before the owner index has caught up with a try that failed.
+    retry_seconds: int
+    now: Callable[[], float] = time
+    check: Callable[[], object] = lambda: None  # raises if nothing may be written
+
+    def replay(
+        self, choice: Choice = ALL, *, until: Deadline, end: Deadline, tell: Tell | None = None
+    ) -> Summary:
+        """Replay the letters that are meant: begin none after *until*, and be done at *end*.
+
+        Two replays at once are harmless, and so is one that is killed.
+        """
+        run = _Run(self, choice, until, end, tell or (lambda *_: None))
+        vain = 0
+        try:
+            while vain < run.patience:
+                self.check()
+                if not (taken := self.take_round(until)):
+                    break
+                vain = 0 if run.handle(taken) else vain + 1
+            run.summary.complete = vain < run.patience and not until.passed
+        finally:
+            with suppress(ServiceError):  # a courtesy: the queue shows them again by itself
+                self.mailbox.put_back(run.untouched, until=end)
+        return run.summary
+
+    def take_round(self, until: Deadline) -> list[Message]:
+        """Take up letters until there are enough for a round, or no more."""
+        taken: list[Message] = []
+        try:
+            while len(taken) < ROUND and not until.passed:
+                if not (some := self.mailbox.take(until=until)):
+                    break
+                taken += some
+        except ServiceError:
+            if not taken and not until.passed:
+                raise
+        return taken
+
+
+class _Run:
+    """One replay under way."""
+
+    def __init__(
+        self, by: Replayer, choice: Choice, until: Deadline, end: Deadline, tell: Tell
+    ) -> None:
+        self._by = by
+        self._choice = choice
+        self._until = until
+        self._end = end
+        self._tell = tell
+        self._seen: set[str] = set()
+        self._sent: set[str] = set()
+        self._failed: dict[str, AdminViewError] = {}  # what letters were about that failed
+        self.untouched: list[Message] = []
+        self.summary = Summary()
+
+    def handle(self, taken: Sequence[Message]) -> bool:
+        """See to one round of letters, and tell whether any was new."""
+        fresh = {message.id: message for message in taken if message.id not in self._seen}
+        self._seen |= fresh.keys()
+        cases = [case for message in fresh.values() if (case := self._open(message))]
+        outcomes = self._reconcile_all(cases)
+        answered = [case for case in cases if self._settle(case, outcomes)]
+        # First those that are done: if letters cannot be deleted, none may be written anew.
+        done = [case.errand.message for case in answered if not case.mail]
+        self._by.mailbox.delete(done, until=self._end)
+        for case in answered:
+            if case.mail:
+                self._replace(case)
+        return bool(fresh)
+
+    @property
+    def patience(self) -> int:
+        """Count the rounds in a row that may bring nothing new.
+
+        In a long run letters that were put aside come back before those that nobody has seen.
+        """
+        return VAIN_ROUNDS + len(self._seen) // ROUND
+
+    def _open(self, message: Message) -> Case | None:
+        """Find out what a letter asks for, if it can be understood and is meant."""
+        try:
+            errand = self._by.errands.understand(message)
+        except UnknownLetterError as error:
+            self._leave(message, message.sent)
+            if self._choice.takes_unknown(message):
+                self._note(message, Fate.UNKNOWN, error)
+            return None
+        if not self._choice.takes(errand, self._by.now()):
+            self._leave(message, errand.since)
+            return None
+        if message.body in self._sent:
+            return None  # this very run wrote it
+        if failed := self._failed.get(errand.about):
+            self._stays(errand.since)
+            self._note(message, Fate.FAILING, failed)
+            return None  # it rests until the queue shows it again
+        return Case.of(errand, self._by.errands, self._until.within(PATIENCE))
+
+    def _reconcile_all(self, cases: Iterable[Case]) -> dict[str, Outcome]:
+        """Reconcile each item once, however many letters there are for it."""
+        work: dict[str, Target] = {}
+        for target in (target for case in cases for target in case.targets):
+            known = work.get(target.owner, target)
+            work[target.owner] = replace(known, rows=known.rows | target.rows)
+        results = together(self._reconcile, [*work.values()])
+        for result in results:
+            if isinstance(result, Reconciled):
+                self.summary.items += 1
+                self.summary.rows_put += result.put
+                self.summary.rows_deleted += result.deleted
+        return {
+            owner: Outcome(target, result)
+            for (owner, target), result in zip(work.items(), results, strict=True)
+        }
+
+    def _reconcile(self, target: Target) -> Reconciled | AdminViewError:
+        try:
+            return self._by.reconciler.reconcile(target, until=self._until.within(PATIENCE))
+        except AdminViewError as error:
+            return error
+
+    def _settle(self, case: Case, all_outcomes: Mapping[str, Outcome]) -> bool:
+        """Decide what becomes of a letter, and tell whether it is answered: done, or to be anew."""
+        outcomes = [all_outcomes[owner] for owner in dict.fromkeys(case.owners)]
+        problems = [*case.problems, *(one.problem for one in outcomes if one.problem)]
+        message = case.errand.message
+        if problems:
+            self._stays(case.errand.since)
+        if refused := [one for one in problems if isinstance(one, ServiceError)]:
+            self._note(message, Fate.LEFT, refused[0])
+            return False
+        if problems:
+            self._failed[case.errand.about] = problems[0]
+            expired = isinstance(problems[0], ExpiredRecordsError)
+            self._note(message, Fate.EXPIRED if expired else Fate.FAILING, problems[0])
+            case.write_anew(problems[0], outcomes, self._by.reconciler.model, self._by.now())
+            return True
+        changed = any(not outcome.unchanged for outcome in outcomes)
+        self._note(message, Fate.RECONCILED if changed else Fate.UNCHANGED)
+        return True
+
+    def _replace(self, case: Case) -> None:
+        """Send a letter anew, and only then delete the old one."""
+        by = self._by
+        self._sent.update(mail.body for mail in case.mail)
+        unsent, _ = by.post.send(case.mail, until=self._end, delay_seconds=by.retry_seconds)
+        if not unsent:
+            by.mailbox.delete([case.errand.message], until=self._end)
+
+    def _leave(self, message: Message, since: float) -> None:
+        """Let others have a letter that is not for this run."""
+        self.untouched.append(message)
+        self._stays(since)
+
+    def _stays(self, since: float) -> None:
+        """Remember how old the oldest change is whose letter stays in the queue."""
+        self.summary.oldest_seconds = max(self.summary.oldest_seconds, self._by.now() - since)
+
+    def _note(self, message: Message, fate: Fate, error: AdminViewError | None = None) -> None:
+        self.summary.fates[fate] += 1
+        reason = f"{kind_of(error)}: {reason_of(error)}" if error else ""
+        if reason:
+            self.summary.reasons[reason] += 1
+        self._tell(message, fate, reason)

@@ -1,0 +1,135 @@
+"""What a letter asks for: the items to reconcile, with the rows they may have left behind."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from adminview.aws.dead_letter_consumer import Message
+from adminview.aws.deadline import Deadline
+from adminview.aws.streams import Streams
+from adminview.dead_letters.parse import (
+    AnyLetter,
+    BatchLetter,
+    InDoubtLetter,
+    Letter,
+    RecordLetter,
+    open_letter,
+)
+from adminview.model.errors import (
+    AdminViewError,
+    ExpiredRecordsError,
+    RecordError,
+    UnknownLetterError,
+    kind_of,
+)
+from adminview.model.item import AttributeValue, Image
+from adminview.model.limits import ROW_LIMIT
+from adminview.model.row import RowKey
+from adminview.reconcile.item_ref import Target, target_by_key
+from adminview.sync.decode import Route, StreamRecord, decode
+from adminview.sync.derive import derive
+
+
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """A letter that was taken up and understood."""
+
+    message: Message
+    letter: AnyLetter
+    source: str
+    targets: tuple[Target, ...]  # that the letter itself names; of Lambda's, the stream does
+
+    @property
+    def since(self) -> float:
+        """Say when its change was made, however often the letter was written anew since."""
+        return self.message.sent if self.letter.at is None else self.letter.at
+
+    @property
+    def about(self) -> str:
+        """Name what it is about: letters about the same share their fate."""
+        if self.targets:
+            more = len(self.targets) - 1
+            return self.targets[0].owner + (f" and {more} more" if more else "")
+        assert isinstance(self.letter, BatchLetter)
+        return f"{self.letter.stretch.shard_id}/{self.letter.stretch.first}"
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A record of the stream that names no item of ours."""
+
+    record: StreamRecord
+    error: AdminViewError
+
+
+@dataclass(frozen=True, slots=True)
+class Errands:
+    """The way from letters to items."""
+
+    routes: Mapping[str, Route]
+    streams: Streams
+
+    def understand(self, message: Message) -> Errand:
+        """Open a letter, or raise an UnknownLetterError that says why nothing can be done."""
+        letter = open_letter(message.body)
+        route = self._route(letter)
+        match letter:
+            case RecordLetter():
+                targets: tuple[Target, ...] = (self._target(letter),)
+            case InDoubtLetter():
+                targets = tuple(_target(route, key, rows) for key, rows in letter.items)
+            case _:
+                targets = ()
+        return Errand(message, letter, route.source.name, targets)
+
+    def targets(self, errand: Errand, until: Deadline) -> Iterator[Target | Broken]:
+        """Find the items that a letter is about; those of Lambda's are read from the stream."""
+        letter, name = errand.letter, errand.source
+        if errand.targets:
+            yield from errand.targets
+            return
+        assert isinstance(letter, BatchLetter)
+        try:
+            for record in self.streams.read(letter.stretch, until=until):
+                yield self._reread(record)
+        except ExpiredRecordsError as error:
+            msg = (
+                f"the stream no longer has these records, changed from {letter.begin} to "
+                f"{letter.end}. Run: adminview verify --source {name} --repair; and then: "
+                f"adminview dlq discard --source {name} --error {kind_of(error)} --reason …"
+            )
+            raise ExpiredRecordsError(msg) from error
+
+    def _route(self, letter: Letter) -> Route:
+        """Find the source of a letter, even if it stands behind another table by now."""
+        by_source = {route.source.name: route for route in self.routes.values()}
+        route = by_source.get(letter.source or "") or self.routes.get(letter.table)
+        if route is None:
+            msg = f"no view file declares a source for table {letter.table!r}"
+            raise UnknownLetterError(msg)
+        return route
+
+    def _target(self, letter: RecordLetter) -> Target:
+        return _target(self._route(letter), letter.key, letter.rows)
+
+    def _reread(self, record: StreamRecord) -> Target | Broken:
+        try:
+            change = decode(record, self.routes)
+        except RecordError as error:
+            return Broken(record, error)
+        rows = {*_rows(change.route, change.before), *_rows(change.route, change.after)}
+        return Target(change.route, change.key, frozenset(rows))
+
+
+def _target(route: Route, key: Mapping[str, AttributeValue], rows: frozenset[RowKey]) -> Target:
+    try:
+        return target_by_key(route, key, rows)
+    except RecordError as error:
+        raise UnknownLetterError(str(error)) from error
+
+
+def _rows(route: Route, image: Image | None) -> set[RowKey]:
+    """List the rows that an image maps to, if it can be read."""
+    try:
+        return set(derive(route.views, image, room=ROW_LIMIT).rows)
+    except RecordError:
+        return set()

@@ -1,0 +1,62 @@
+"""Questions in over HTTP, rows out. Nothing is written."""
+
+import os
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from aws_lambda_powertools import Logger
+
+from adminview.aws.settings import Building, PulseSettings, Settings
+from adminview.aws.stream_metrics import CloudWatchPulse
+from adminview.aws.transport.eligibility import straight
+from adminview.aws.view_reader import ViewReader
+from adminview.aws.view_readers import DirectReader, PlainReader, Reader
+from adminview.http_api.handlers import Api
+from adminview.http_api.health import NoPulse, Pulse
+from adminview.model import Registry
+from adminview.query.engine import Asker
+from adminview.runtime import Clients, Invocation, direct_to, read_settings
+from adminview.views import registry
+
+if TYPE_CHECKING:
+    from mypy_boto3_cloudwatch import CloudWatchClient
+
+
+def handle(event: Mapping[str, Any], context: Invocation) -> dict[str, Any]:
+    """Answer one request of the gateway."""
+    answer = api()
+    answer.logger.append_keys(function_request_id=context.aws_request_id)
+    return answer(event, context)
+
+
+@cache
+def api() -> Api:
+    """Connect this container to the view that its environment names."""
+    settings = read_settings()
+    watched = PulseSettings.from_env(os.environ)
+    pulse: Pulse = NoPulse()
+    if watched:
+        pulse = CloudWatchPulse(_cloudwatch, settings.sources, watched)
+    view = ViewReader(reader(), settings.view_table)
+    asker = Asker(registry(), view, _building(os.environ, registry()))
+    return Api(asker, pulse, settings.model, Logger(service=settings.service))
+
+
+def reader() -> Reader:
+    """Read straight, where that is no different: boto3 takes longer to load than all else."""
+    way = straight(os.environ)
+    return DirectReader(direct_to(way)) if way else PlainReader(Clients().dynamodb)
+
+
+def _cloudwatch() -> "CloudWatchClient":
+    from adminview.aws.clients import cloudwatch_client  # noqa: PLC0415 - see above
+
+    return cloudwatch_client()
+
+
+def _building(environ: Mapping[str, str], model: Registry) -> Mapping[str, str | None]:
+    """Say which questions are being built; all of them, for a moment, if code alone was updated."""
+    if Settings.from_env(environ).model != model.fingerprint:
+        return dict.fromkeys(pattern.name for pattern in model.patterns)
+    return Building.from_env(environ).questions

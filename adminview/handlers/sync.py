@@ -1,0 +1,166 @@
+"""Stream records in, view rows out."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import TypedDict
+
+from adminview.aws.deadline import Deadline
+from adminview.aws.view_table import Outcome
+from adminview.model.errors import RefusedRowError, UnreadableRecordError
+from adminview.model.row import RowKey
+from adminview.runtime import LONGEST_CALL, Invocation, Runtime, runtime
+from adminview.sync.counts import Tally
+from adminview.sync.dead_letter import Letter, TouchedItem, in_doubt_letters
+from adminview.sync.decode import Route, StreamRecord, decode
+from adminview.sync.fold import Write
+from adminview.sync.plan import Batch, Fate, plan_batch, sequence_at
+
+# A call that was begun in time may take this long; then letters, log and report must still fit.
+LETTERS_RESERVE = LONGEST_CALL + 1
+# To load boto3 and make the queue's client: in most invocations nobody needs them.
+CLIENT_SECONDS = 2
+WRITES_RESERVE = LONGEST_CALL + CLIENT_SECONDS + LETTERS_RESERVE
+
+
+class StreamEvent(TypedDict):
+    """What Lambda delivers."""
+
+    Records: Sequence[StreamRecord]
+
+
+class BatchItemFailure(TypedDict):
+    """A record that must be delivered again, with all that follow it."""
+
+    itemIdentifier: str
+
+
+class PartialBatchResponse(TypedDict):
+    """What Lambda wants to hear; no failures means that all is done."""
+
+    batchItemFailures: list[BatchItemFailure]
+
+
+def handle(event: StreamEvent, context: Invocation) -> PartialBatchResponse:
+    """Sync one batch, and name the records the stream must deliver again."""
+    return sync(event, context, runtime())
+
+
+def sync(event: StreamEvent, context: Invocation, with_: Runtime) -> PartialBatchResponse:
+    """Sync one batch with a given runtime."""
+    if "Records" not in event:
+        msg = "the event has no Records: this function takes the events of DynamoDB streams"
+        raise UnreadableRecordError(msg)
+    with_.observer.invoked(context)
+    end = Deadline.after(context.get_remaining_time_in_millis() / 1000)
+    batch = Batch(event["Records"], with_.model)
+    try:
+        total = _write_parts(batch, with_, end.earlier(WRITES_RESERVE))
+    except BaseException:
+        # The batch comes again, and knows nothing of the calls that may still arrive.
+        _send_in_doubt(with_, end.earlier(LETTERS_RESERVE))
+        raise
+    checkpoint = min((write.first for write in total.unwritten), default=len(batch.records))
+    sent, unsent = _send_letters(batch, checkpoint, total, with_, end.earlier(LETTERS_RESERVE))
+    checkpoint = min([checkpoint, *(letter.position for letter in unsent)])
+    with_.observer.synced(_tally(batch, total, checkpoint, len(sent), with_), sent, total.errors)
+    if checkpoint == len(batch.records):
+        return {"batchItemFailures": []}
+    return {"batchItemFailures": [{"itemIdentifier": sequence_at(batch.records, checkpoint)}]}
+
+
+def _write_parts(batch: Batch, with_: Runtime, until: Deadline) -> Outcome:
+    """Plan and write one part of a batch after the other, up to the first that is not complete."""
+    total = Outcome()
+    for writes in plan_batch(batch, with_.routes):
+        outcome = Outcome()
+        try:
+            with_.view.write(writes, until=until, into=outcome)
+        finally:
+            if outcome.in_doubt:
+                with_.in_doubt.extend(_in_doubt(batch, writes, outcome, with_))
+        _set_refused_aside(batch, writes, outcome, with_.routes)
+        total += outcome
+        if total.unwritten:
+            break
+    return total
+
+
+def _in_doubt(
+    batch: Batch, writes: Iterable[Write], outcome: Outcome, with_: Runtime
+) -> Iterator[Letter]:
+    """Write the letters about the items whose rows a call without a response may still write."""
+    touched: defaultdict[str, list[Write]] = defaultdict(list)
+    for write in writes:
+        if write.key in outcome.in_doubt:
+            touched[write.owner].append(write)
+    changes = [decode(batch.records[some[0].last], with_.routes) for some in touched.values()]
+    items = [
+        TouchedItem(change.key, change.owner, [write.key for write in some])
+        for change, some in zip(changes, touched.values(), strict=True)
+    ]
+    identity = {
+        "source": changes[0].route.source.name,
+        "table": changes[0].route.table,
+        "at": with_.now(),
+        "model": with_.model,
+    }
+    # Of the first record: until the queue takes it, the whole batch is returned.
+    yield from in_doubt_letters(0, identity, items)
+
+
+def _send_in_doubt(with_: Runtime, until: Deadline) -> None:
+    """Send what letters about calls in doubt there are; those that are not taken are kept."""
+    with suppress(Exception):
+        unsent, _ = with_.dead_letters.send(with_.in_doubt, until=until)
+        with_.in_doubt[:] = unsent
+
+
+def _send_letters(
+    batch: Batch, checkpoint: int, total: Outcome, with_: Runtime, until: Deadline
+) -> tuple[list[Letter], list[Letter]]:
+    """Send the letters of the records before *checkpoint*: which were sent, and which were not.
+
+    They go last, when the batch's writes are in: a replay that came before them would miss the rows
+    they write. Those behind the checkpoint are written anew when their records come again. Letters
+    about calls in doubt are all sent, and kept for the next invocation if the queue refuses them:
+    no redelivery makes them again.
+    """
+    due = [letter for letter in batch.letters if letter.position < checkpoint]
+    unsent, codes = with_.dead_letters.send([*with_.in_doubt, *due], until=until)
+    for code in codes if unsent else ():
+        total.errors.add_code(f"dead-letter queue: {code}")
+    returned = {id(letter) for letter in unsent}
+    sent = [one for one in [*with_.in_doubt, *due] if id(one) not in returned]
+    with_.in_doubt[:] = [one for one in with_.in_doubt if id(one) in returned]
+    return sent, unsent
+
+
+def _set_refused_aside(
+    batch: Batch, writes: Iterable[Write], outcome: Outcome, routes: Mapping[str, Route]
+) -> None:
+    """Set aside the records whose rows DynamoDB itself would not take; one letter for each."""
+    refused = {write.last: code for write, code in outcome.refused}
+    rows: defaultdict[str, list[RowKey]] = defaultdict(list)
+    for write in writes if refused else ():
+        rows[write.owner].append(write.key)
+    for position, code in refused.items():
+        error = RefusedRowError(f"DynamoDB refused a row of this item: {code}")
+        change = decode(batch.records[position], routes)
+        batch.set_aside(position, change, error, rows[change.owner])
+    for write, _ in outcome.refused:
+        batch.fates[write.first] = batch.fates[write.last] = Fate.SET_ASIDE
+
+
+def _tally(batch: Batch, total: Outcome, checkpoint: int, letters: int, with_: Runtime) -> Tally:
+    return Tally.of(
+        batch.fates,
+        checkpoint,
+        records=len(batch.records),
+        source=batch.source,
+        rows_put=total.rows_put,
+        rows_deleted=total.rows_deleted,
+        letters=letters,
+        in_doubt=total.unanswered,
+        lag_seconds=max(0.0, with_.now() - batch.newest) if batch.newest else None,
+    )

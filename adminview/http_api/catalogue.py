@@ -1,0 +1,34 @@
+"""The questions, described for whoever asks them."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from adminview.model import AccessPattern, Registry
+
+TYPES: Final = {"S": "string", "N": "number", "B": "base64"}
+
+
+def catalogue(registry: Registry, model: str, building: Mapping[str, str | None]) -> dict[str, Any]:
+    """List the questions with their parameters, and the model that they belong to."""
+    found = sorted(registry.patterns, key=lambda one: one.name)
+    return {"model": model, "patterns": [describe(one, building) for one in found]}
+
+
+def describe(pattern: AccessPattern, building: Mapping[str, str | None]) -> dict[str, Any]:
+    """Describe one question, with the index that it is asked of now."""
+    declared = pattern.index.name if pattern.index else None
+    older = building.get(pattern.name)
+    return {
+        "name": pattern.name,
+        "about": pattern.about,
+        "parameters": [
+            {"name": name, "type": TYPES[type_], "required": name in pattern.required}
+            for name, type_ in pattern.parameters.items()
+        ],
+        "shows": list(pattern.shows),
+        "joins": [join.name for join in pattern.joins],
+        "index": older or declared,
+        "order": "desc" if pattern.descending else "asc",
+        "consistent": pattern.consistent,
+        "beingBuilt": pattern.name in building and older is None,
+    }

@@ -1,0 +1,130 @@
+"""The shapes of the API's answers, as JSON Schema."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from adminview.http_api.catalogue import TYPES
+from adminview.model import AccessPattern
+from adminview.model.attribute import PK, SK
+from adminview.model.row import PROVENANCE
+from adminview.query.cursor import LENGTH_LIMIT as CURSOR_LIMIT
+
+Schema = dict[str, Any]
+
+TEXT: Final[Schema] = {"type": "string"}
+MAYBE_TEXT: Final[Schema] = {"type": ["string", "null"]}
+NEXT_CURSOR: Final[Schema] = {"type": ["string", "null"], "maxLength": CURSOR_LIMIT}
+DATA: Final[Schema] = {
+    "type": ["object", "null"],
+    "description": "What the view shows. A number is text if a double would lose digits of it; "
+    "bytes are base64; sets are sorted lists. Null if the index does not carry it.",
+}
+
+
+def reference(name: str) -> Schema:
+    """Refer to a shape that is named."""
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def shape(required: dict[str, Schema], optional: dict[str, Schema] | None = None) -> Schema:
+    """Make an object of exactly these members."""
+    return {
+        "type": "object",
+        "properties": required | (optional or {}),
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+def page(pattern: AccessPattern) -> Schema:
+    """Make the answer of one question, with the rows that it shows beside each row."""
+    beside = [reference("Row"), {"type": "null"}]
+    members = {
+        **ROW["properties"],
+        "joined": shape({join.name: {"anyOf": beside} for join in pattern.joins}),
+    }
+    if set(pattern.shows) & set(PROVENANCE):
+        members["provenance"] = reference("Provenance")
+    rows = {"type": "array", "items": shape(members)}
+    return shape({"pattern": {"const": pattern.name}, "rows": rows, "cursor": NEXT_CURSOR})
+
+
+def count(pattern: AccessPattern) -> Schema:
+    """Make the answer to how many rows answer one question."""
+    return shape({"pattern": {"const": pattern.name}, "count": {"type": "integer", "minimum": 0}})
+
+
+def _list(items: Schema) -> Schema:
+    return {"type": "array", "items": items}
+
+
+def _one_of(values: Sequence[str]) -> Schema:
+    return {"type": "string", "enum": list(values)}
+
+
+ROW: Final = shape(
+    {
+        "key": shape({PK.name: TEXT, SK.name: TEXT}),
+        "data": DATA,
+        "index": {"type": "object", "description": "Its keys in the indexes."},
+    }
+)
+SOURCES: Final[Schema] = {
+    "type": "object",
+    "additionalProperties": _one_of(["quiet", "read", "unread"]),
+}
+AGE: Final[Schema] = {"type": ["number", "null"]}
+COMPONENTS: Final[dict[str, Schema]] = {
+    "Row": ROW,
+    "Provenance": shape(
+        {
+            "owner": {**MAYBE_TEXT, "description": "The source item that it is derived from."},
+            "sequence": {**MAYBE_TEXT, "description": "The change that wrote it."},
+            "time": {**MAYBE_TEXT, "description": "When that change was made."},
+            "model": {**MAYBE_TEXT, "description": "The model that wrote it."},
+        }
+    ),
+    "RowWithProvenance": shape({**ROW["properties"], "provenance": reference("Provenance")}),
+    "Pattern": shape(
+        {
+            "name": TEXT,
+            "about": TEXT,
+            "parameters": _list(
+                shape(
+                    {
+                        "name": TEXT,
+                        "type": _one_of([*TYPES.values()]),
+                        "required": {"type": "boolean"},
+                    }
+                )
+            ),
+            "shows": _list(TEXT),
+            "joins": _list(TEXT),
+            "index": MAYBE_TEXT,
+            "order": _one_of(["asc", "desc"]),
+            "consistent": {"type": "boolean"},
+            "beingBuilt": {
+                "type": "boolean",
+                "description": "It is refused for now, for its rows are not all there yet.",
+            },
+        }
+    ),
+    "Catalogue": shape({"model": TEXT, "patterns": _list(reference("Pattern"))}),
+    "Health": shape(
+        {
+            "status": _one_of(["healthy", "unknown"]),
+            "detail": TEXT,
+            "sources": SOURCES,
+            "ageSeconds": AGE,
+        }
+    ),
+    "Problem": shape(
+        {
+            "type": {"const": "about:blank"},
+            "title": TEXT,
+            "status": {"type": "integer", "minimum": 400, "maximum": 599},
+            "detail": TEXT,
+        },
+        {"sources": SOURCES, "ageSeconds": AGE},
+    ),
+}

@@ -1,0 +1,1 @@
+"""Local engines, and the event-source emulator."""

@@ -1,0 +1,53 @@
+"""Stream records, as Lambda delivers them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from json import dumps, loads
+from typing import TYPE_CHECKING, Any
+
+from adminview.aws.streams import delivered
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodbstreams.type_defs import RecordTypeDef
+
+PAYLOAD_LIMIT = 6 * 1024 * 1024  # bytes of one event, set by Lambda
+_HEAD, _BETWEEN, _TAIL = '{"Records":[', ",", "]}"
+
+
+@dataclass(frozen=True, slots=True)
+class StreamRecord:
+    """One record: its place in the shard, its time, and the JSON that Lambda makes of it."""
+
+    sequence: str
+    created: float  # seconds since the epoch
+    body: str
+    size: int  # bytes of the body
+
+    @classmethod
+    def of(cls, record: "RecordTypeDef", stream_arn: str) -> "StreamRecord":
+        """Rewrite a record of GetRecords as Lambda does."""
+        body = dumps(delivered(record, stream_arn), ensure_ascii=False, separators=(",", ":"))
+        return cls(
+            sequence=record["dynamodb"]["SequenceNumber"],
+            created=record["dynamodb"]["ApproximateCreationDateTime"].timestamp(),
+            body=body,
+            size=len(body.encode()),
+        )
+
+
+def event(records: Iterable[StreamRecord]) -> dict[str, Any]:
+    """Make the event of one invocation, sharing nothing with any other."""
+    made: dict[str, Any] = loads(_HEAD + _BETWEEN.join(record.body for record in records) + _TAIL)
+    return made
+
+
+def fitting(records: Iterable[StreamRecord], count: int) -> int:
+    """Count how many records, at most *count*, fit in one event; the first always does."""
+    size = len(_HEAD + _TAIL) - len(_BETWEEN)
+    taken = 0
+    for record in records:
+        size += record.size + len(_BETWEEN)
+        if taken == count or (taken and size > PAYLOAD_LIMIT):
+            break
+        taken += 1
+    return taken

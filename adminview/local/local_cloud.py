@@ -1,0 +1,216 @@
+"""A small AdminView on a local engine: tables, queue, and the real sync behind each stream."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from adminview.aws.attribute_codec import for_boto3, from_boto3
+from adminview.aws.batch_writers import DirectWriter, Writer
+from adminview.aws.call_errors import CallErrors
+from adminview.aws.deadline import Deadline
+from adminview.aws.settings import QUEUE_URL, Building, Settings
+from adminview.aws.transport.eligibility import Keys, Way
+from adminview.aws.transport.http_client import Direct
+from adminview.aws.view_reader import ViewReader
+from adminview.aws.view_readers import DirectReader
+from adminview.bulk.lease_table import progress_table as progress_name
+from adminview.dead_letters.replay import Replayer, Summary
+from adminview.handlers.sync import PartialBatchResponse, sync
+from adminview.local.engines import ACCESS_KEY, REGION, SECRET_KEY, Engine
+from adminview.local.event_source import EventSource
+from adminview.local.on_failure import on_failure
+from adminview.local.settings import ENDPOINT, declared
+from adminview.local.tables import create, progress_table, source_table, view_table
+from adminview.model import Registry
+from adminview.model.delivery import Delivery
+from adminview.model.item import encode
+from adminview.model.row import VIEW_TABLE, Attributes
+from adminview.query.engine import Asker
+from adminview.repair_runtime import Patience, make_replayer
+from adminview.runtime import Clients, Invocation, Runtime, direct_to, make_runtime
+from adminview.sync.counts import Tally
+from adminview.sync.dead_letter import Letter
+
+QUEUE = "AdminViewDeadLetters"
+REPLAY_SECONDS = 60.0
+ANSWER_SECONDS = 30.0
+
+
+@dataclass
+class Ledger:
+    """An observer that adds the batches up."""
+
+    tallies: list[Tally] = field(default_factory=list)
+
+    def invoked(self, context: Invocation) -> None:
+        """Hear of an invocation."""
+
+    def synced(self, tally: Tally, _: Sequence[Letter], __: CallErrors) -> None:
+        """Keep a batch's counts."""
+        self.tallies.append(tally)
+
+    def total(self) -> Tally:
+        """Add all batches up."""
+        names = [name for name, zero in asdict(Tally()).items() if isinstance(zero, int)]
+        sums = {name: sum(getattr(tally, name) for tally in self.tallies) for name in names}
+        return Tally(**sums)
+
+
+def straight_to(engine: Engine) -> Direct:
+    """Reach the engine as the deployed functions reach DynamoDB; it may take its time."""
+    way = Way(engine.dynamodb_url, REGION, Keys(ACCESS_KEY, SECRET_KEY))
+    return direct_to(way, ANSWER_SECONDS)
+
+
+def writer_to(engine: Engine) -> Writer:
+    """Write as the deployed sync does."""
+    return DirectWriter(straight_to(engine))
+
+
+@dataclass
+class LocalCloud:
+    """Source tables, AdminViewTable, a dead-letter queue, and a follower per stream."""
+
+    engine: Engine
+    registry: Registry
+    clients: Clients
+    runtime: Runtime
+    ledger: Ledger
+    settings: Settings
+    sources: list[EventSource]
+    building: Mapping[str, str | None] = field(default_factory=dict)  # as an Asker takes it
+
+    @classmethod
+    def start(
+        cls, engine: Engine, registry: Registry, delivery: Delivery | None = None
+    ) -> "LocalCloud":
+        """Create everything that *registry* declares, empty."""
+        clients = Clients(engine.dynamodb(), engine.sqs())
+        queue_url = clients.sqs.create_queue(QueueName=QUEUE)["QueueUrl"]
+        settings = declared(registry, queue_url)
+        ledger = Ledger()
+        create(clients.dynamodb, view_table(registry, VIEW_TABLE))
+        create(clients.dynamodb, progress_table(progress_name(VIEW_TABLE)))
+        made = make_runtime(registry, settings, clients, ledger, writer_to(engine))
+        cloud = cls(engine, registry, clients, made, ledger, settings, [])
+        # No window: nobody wants to wait for a fuller batch here.
+        rules = delivery or replace(Delivery(), window_seconds=0)
+        for source in registry.sources:
+            stream = create(clients.dynamodb, source_table(source, source.name))
+            assert stream is not None
+            cloud.sources.append(cloud.follow(stream, rules))
+        return cloud
+
+    def follow(self, stream_arn: str, delivery: Delivery) -> EventSource:
+        """Put the real sync behind a stream."""
+        return EventSource(
+            streams=self.engine.streams(),
+            stream_arn=stream_arn,
+            handler=self.handle,
+            on_failure=on_failure(self.runtime.dead_letters),
+            delivery=delivery,
+        )
+
+    def handle(self, event: Any, context: Any) -> PartialBatchResponse:
+        """Be the deployed function."""
+        return sync(event, context, self.runtime)
+
+    @property
+    def queue_url(self) -> str:
+        """Say where dead letters are."""
+        return self.settings.dead_letter_queue_url
+
+    def replayer(self, registry: Registry | None = None) -> Replayer:
+        """Be the deployed replay function; with another model, after another deployment."""
+        model = registry or self.registry
+        settings = replace(self.settings, model=model.fingerprint)
+        # Nobody wants to wait here either; the local engines' indexes do not lag.
+        patience = Patience(for_letters=0, before_retry=1)
+        return make_replayer(model, settings, self.clients, self.engine.streams(), patience)
+
+    def replay(self, registry: Registry | None = None) -> Summary:
+        """Replay the letters that are ready."""
+        until = Deadline.after(REPLAY_SECONDS)
+        return self.replayer(registry).replay(until=until, end=until)
+
+    def deploy(self, registry: Registry) -> None:
+        """Put other views behind the streams, from now on."""
+        self.registry = registry
+        self.settings = replace(self.settings, model=registry.fingerprint)
+        writer = writer_to(self.engine)
+        self.runtime = make_runtime(registry, self.settings, self.clients, self.ledger, writer)
+
+    def stop(self) -> None:
+        """Remove what was created."""
+        for table in (
+            VIEW_TABLE,
+            progress_name(VIEW_TABLE),
+            *(source.name for source in self.registry.sources),
+        ):
+            self.clients.dynamodb.delete_table(TableName=table)
+        self.clients.sqs.delete_queue(QueueUrl=self.queue_url)
+
+    def put(self, source: str, item: dict[str, Any]) -> None:
+        """Write an item into a source table, as its service would."""
+        image = {name: encode(value) for name, value in item.items()}
+        self.clients.dynamodb.put_item(TableName=source, Item=for_boto3(image))
+
+    def delete(self, source: str, key: dict[str, Any]) -> None:
+        """Delete an item from a source table."""
+        image = {name: encode(value) for name, value in key.items()}
+        self.clients.dynamodb.delete_item(TableName=source, Key=for_boto3(image))
+
+    def settle(self) -> int:
+        """Let the sync catch up with every stream, and count the records it took."""
+        return sum(source.drain() for source in self.sources)
+
+    def ask(self, pattern: str, /, **parameters: object) -> list[Attributes]:
+        """Ask AdminViewTable a declared question."""
+        return [answered.row for answered in self.asker.rows(pattern, **parameters)]
+
+    @property
+    def asker(self) -> Asker:
+        """Ask this cloud's view."""
+        reader = DirectReader(straight_to(self.engine))
+        return Asker(self.registry, ViewReader(reader, VIEW_TABLE), self.building)
+
+    def rows(self) -> list[Attributes]:
+        """Read the whole view."""
+        pages = self.clients.dynamodb.get_paginator("scan").paginate(TableName=VIEW_TABLE)
+        return [from_boto3(row) for page in pages for row in page["Items"]]
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Say what the commands must be told to find all this."""
+        return {
+            ENDPOINT: self.engine.dynamodb_url,
+            f"{ENDPOINT}_SQS": self.engine.sqs_url,
+            QUEUE_URL: self.queue_url,
+            **Building(self.building).to_env(),
+            "AWS_ACCESS_KEY_ID": ACCESS_KEY,
+            "AWS_SECRET_ACCESS_KEY": SECRET_KEY,
+            "AWS_DEFAULT_REGION": REGION,
+        }
+
+    def look_at_letters(self) -> list[dict[str, Any]]:
+        """Read the letters, and leave them in the queue."""
+        answer = self.clients.sqs.receive_message(
+            QueueUrl=self.queue_url, MaxNumberOfMessages=10, VisibilityTimeout=0
+        )
+        return [json.loads(message["Body"]) for message in answer.get("Messages", [])]
+
+    def letters(self) -> list[dict[str, Any]]:
+        """Take the letters out of the queue."""
+        taken: list[dict[str, Any]] = []
+        while messages := self._receive():
+            taken += (json.loads(message["Body"]) for message in messages)
+        return taken
+
+    def _receive(self) -> list[Any]:
+        sqs = self.clients.sqs
+        answer = sqs.receive_message(QueueUrl=self.queue_url, MaxNumberOfMessages=10)
+        messages = list(answer.get("Messages", []))
+        for message in messages:
+            sqs.delete_message(QueueUrl=self.queue_url, ReceiptHandle=message["ReceiptHandle"])
+        return messages

@@ -1,0 +1,77 @@
+"""Tables, as the registry declares them: what CreateTable is to be told."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from adminview.model import Attribute, Index, Registry, Source
+from adminview.model.attribute import PK, SK
+from adminview.model.stream import VIEW_TYPE
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+
+def source_table(source: Source, name: str) -> dict[str, Any]:
+    """Describe the table behind *source*, with the stream that the sync function follows."""
+    return {
+        **_table(name, source.key),
+        "KeySchema": _key_schema([source.partition_key], source.key[1:]),
+        "StreamSpecification": {"StreamEnabled": True, "StreamViewType": VIEW_TYPE},
+    }
+
+
+def view_table(registry: Registry, name: str) -> dict[str, Any]:
+    """Describe AdminViewTable, with every index that the registry declares."""
+    local = [_index(index) for index in registry.local_indexes]
+    return {
+        **_table(name, registry.key_attributes),
+        "KeySchema": _key_schema([PK], [SK]),
+        "GlobalSecondaryIndexes": [_index(index) for index in registry.global_indexes],
+        # CreateTable takes no empty list of these.
+        **({"LocalSecondaryIndexes": local} if local else {}),
+    }
+
+
+def progress_table(name: str) -> dict[str, Any]:
+    """Describe the table that says how far bulk work is."""
+    return {**_table(name, (PK, SK)), "KeySchema": _key_schema([PK], [SK])}
+
+
+def create(client: "DynamoDBClient", arguments: dict[str, Any]) -> str | None:
+    """Create a table, wait until it is active, and give the ARN of its stream if it has one."""
+    client.create_table(**arguments)
+    # Local engines are quick; a table on AWS takes about ten seconds.
+    client.get_waiter("table_exists").wait(
+        TableName=arguments["TableName"], WaiterConfig={"Delay": 1, "MaxAttempts": 120}
+    )
+    table = client.describe_table(TableName=arguments["TableName"])["Table"]
+    return table.get("LatestStreamArn")
+
+
+def _table(name: str, attributes: Iterable[Attribute]) -> dict[str, Any]:
+    return {
+        "TableName": name,
+        "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [
+            {"AttributeName": attribute.name, "AttributeType": attribute.type}
+            for attribute in attributes
+        ],
+    }
+
+
+def _index(index: Index) -> dict[str, Any]:
+    projection: dict[str, Any] = {"ProjectionType": index.projection}
+    if index.projection == "INCLUDE":
+        projection["NonKeyAttributes"] = list(index.include)
+    return {
+        "IndexName": index.name,
+        "KeySchema": _key_schema(index.stored_partition, index.sort),
+        "Projection": projection,
+    }
+
+
+def _key_schema(partition: Iterable[Attribute], sort: Iterable[Attribute]) -> list[dict[str, str]]:
+    return [
+        *({"AttributeName": attribute.name, "KeyType": "HASH"} for attribute in partition),
+        *({"AttributeName": attribute.name, "KeyType": "RANGE"} for attribute in sort),
+    ]

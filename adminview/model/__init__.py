@@ -1,0 +1,36 @@
+"""The words a view file is written in. Pure: nothing here knows of AWS."""
+
+from adminview.model.access_pattern import AccessPattern, KeyCondition
+from adminview.model.attribute import Attribute, binary, number, text
+from adminview.model.index import Index, IndexEntry, LocalIndex
+from adminview.model.item import Item, Wire
+from adminview.model.join import Join
+from adminview.model.key import key
+from adminview.model.migration import Migration, migration
+from adminview.model.registry import Registry
+from adminview.model.row import Row
+from adminview.model.source import Source
+from adminview.model.view import View, view
+
+__all__ = [
+    "AccessPattern",
+    "Attribute",
+    "Index",
+    "IndexEntry",
+    "Item",
+    "Join",
+    "KeyCondition",
+    "LocalIndex",
+    "Migration",
+    "Registry",
+    "Row",
+    "Source",
+    "View",
+    "Wire",
+    "binary",
+    "key",
+    "migration",
+    "number",
+    "text",
+    "view",
+]

@@ -1,0 +1,239 @@
+"""A source item, decoded no further than a view looks.
+
+Values stay in DynamoDB JSON (``{"S": "PENDING"}``), as Lambda delivers them: binary as base64
+text, numbers as digits. `Item` decodes an attribute when it is touched; what a view merely hands
+on (`pick`, `raw`) is never decoded, so numbers keep their 38 digits, and sets and bytes survive.
+"""
+
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from decimal import Context, Decimal
+from typing import Any, TypeAlias
+
+from adminview.model.errors import MissingAttributeError, RowError
+
+AttributeValue: TypeAlias = dict[str, Any]
+Image: TypeAlias = Mapping[str, AttributeValue]
+
+
+class Wire:
+    """A value in DynamoDB JSON that passes through untouched."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: AttributeValue) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        """Compare what would be written."""
+        return isinstance(other, Wire) and self.value == other.value
+
+    def __hash__(self) -> int:
+        """Hash by type alone: values are dicts."""
+        return hash(Wire)
+
+    def __repr__(self) -> str:
+        """Name the type and hide the value: a repr may end in a log."""
+        return f"Wire(<{next(iter(self.value), 'empty')}>)"
+
+
+class Picked(Mapping[str, Wire]):
+    """Attributes of an item that pass through untouched; `|` adds others, which win."""
+
+    __slots__ = ("wire",)
+
+    def __init__(self, wire: dict[str, AttributeValue]) -> None:
+        self.wire = wire
+
+    def __getitem__(self, name: str) -> Wire:
+        """Give one of them."""
+        return Wire(self.wire[name])
+
+    def __iter__(self) -> Iterator[str]:
+        """Go over their names."""
+        return iter(self.wire)
+
+    def __len__(self) -> int:
+        """Count them."""
+        return len(self.wire)
+
+    def __or__(self, other: Mapping[str, Any]) -> "Mapping[str, Any]":
+        """Add others."""
+        if type(other) is Picked:
+            return Picked(self.wire | other.wire)
+        return {**self, **other}
+
+    def __ror__(self, other: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Be added to others."""
+        return {**other, **self}
+
+    def __repr__(self) -> str:
+        """Name the attributes and hide their values: a repr may end in a log."""
+        return f"Picked({', '.join(sorted(self.wire))})"
+
+
+class Item(Mapping[str, Any]):
+    """One source item, or a map inside it, read attribute by attribute."""
+
+    __slots__ = ("_image",)
+
+    def __init__(self, image: Image) -> None:
+        self._image = image
+
+    def __getitem__(self, name: str) -> Any:
+        """Decode one attribute; an absent one sets the record aside with its name."""
+        try:
+            value = self._image[name]
+        except KeyError:
+            raise MissingAttributeError(name) from None
+        text = value.get("S")  # most are text
+        return decode(value) if text is None else text
+
+    def __iter__(self) -> Iterator[str]:
+        """Go over the attribute names."""
+        return iter(self._image)
+
+    def __len__(self) -> int:
+        """Count the attributes."""
+        return len(self._image)
+
+    def __contains__(self, name: object) -> bool:
+        """Tell whether an attribute is there, without decoding it."""
+        return name in self._image
+
+    def __repr__(self) -> str:
+        """Name the attributes and hide their values: a repr may end in a log."""
+        return f"Item({', '.join(sorted(self._image))})"
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Decode one attribute, or give *default* if the item does not have it."""
+        value = self._image.get(name)
+        return default if value is None else decode(value)
+
+    def has(self, name: str, value: AttributeValue) -> bool:
+        """Tell whether an attribute is exactly *value*, type included."""
+        return self._image.get(name) == value
+
+    def raw(self, name: str) -> Wire:
+        """Hand one attribute on as it is."""
+        value = self._image.get(name)
+        if value is None:
+            raise MissingAttributeError(name)
+        return Wire(value)
+
+    def pick(self, *names: str) -> Picked:
+        """Hand the named attributes on as they are, leaving out those the item does not have."""
+        image = self._image
+        return Picked({name: image[name] for name in names if name in image})
+
+    def whole(self) -> Wire:
+        """Hand the whole item on as one map."""
+        return Wire({"M": dict(self._image)})
+
+
+DECODERS: dict[str, Callable[[Any], Any]] = {
+    "S": str,
+    "N": Decimal,
+    "BOOL": bool,
+    "NULL": lambda _: None,
+    "B": b64decode,
+    "M": Item,  # maps stay lazy
+    "L": lambda elements: [
+        Item(element["M"]) if "M" in element else decode(element) for element in elements
+    ],
+    "SS": set,
+    "NS": lambda elements: {Decimal(element) for element in elements},
+    "BS": lambda elements: {b64decode(element) for element in elements},
+}
+
+
+def decode(value: AttributeValue) -> Any:
+    """Turn one attribute value into Python."""
+    ((kind, content),) = value.items()
+    return DECODERS[kind](content)
+
+
+def order(value: AttributeValue) -> Any:
+    """Compare key values as DynamoDB does: text by its bytes, numbers by their value."""
+    ((kind, content),) = value.items()
+    return content.encode() if kind == "S" else DECODERS[kind](content)
+
+
+EXACT = Context(prec=60)  # DynamoDB keeps 38 digits
+DIGITS = 38  # that DynamoDB keeps
+SMALLEST, LARGEST = -130, 125  # powers of ten of the numbers it keeps
+
+
+def spelled(number: Decimal) -> str:
+    """Spell a number without needless zeros, and without an exponent.
+
+    Raises a RowError if DynamoDB has no such number. The check comes first: 1E+999999999 takes nine
+    characters with an exponent, and a gigabyte without one.
+    """
+    check_range(number)
+    return f"{number.normalize(EXACT):f}" if number else "0"
+
+
+def check_range(number: Decimal) -> None:
+    """Raise a RowError if a number is not finite, or is outside DynamoDB's range."""
+    if not number.is_finite():
+        msg = "DynamoDB has no NaN and no Infinity"
+        raise RowError(msg)
+    if number and not SMALLEST <= number.adjusted() <= LARGEST:
+        msg = f"a number is outside DynamoDB's range, 1E{SMALLEST} to 9.9E+{LARGEST}"
+        raise RowError(msg)
+
+
+def encode(value: object) -> AttributeValue:
+    """Turn a Python value into DynamoDB JSON."""
+    if quick := QUICK_ENCODERS.get(type(value)):
+        return quick(value)
+    for kind, encoder in ENCODERS:
+        if isinstance(value, kind):
+            return encoder(value)
+    hint = " (make it a Decimal: floats lose digits)" if isinstance(value, float) else ""
+    msg = f"a {type(value).__name__} cannot be stored in DynamoDB{hint}"
+    raise RowError(msg)
+
+
+def number_text(value: int | Decimal) -> str:
+    """Write a number as DynamoDB takes it, or refuse one it would round or reject."""
+    exact = Decimal(value)
+    check_range(exact)
+    significant = len("".join(map(str, exact.as_tuple().digits)).strip("0"))
+    if significant > DIGITS:
+        msg = f"a number has {significant} significant digits; DynamoDB keeps {DIGITS}"
+        raise RowError(msg)
+    return str(exact) if significant else "0"  # a zero can have any exponent
+
+
+def _encode_set(values: Iterable[Any]) -> AttributeValue:
+    """Encode a set whose elements are all of one type; sorted, so that equal sets are equal."""
+    encoded = [encode(element) for element in values]
+    kinds = {kind for element in encoded for kind in element}
+    if not encoded or len(kinds) != 1 or not kinds <= {"S", "N", "B"}:
+        msg = "a DynamoDB set is not empty and holds only text, only numbers or only bytes"
+        raise RowError(msg)
+    (kind,) = kinds
+    return {f"{kind}S": sorted(element[kind] for element in encoded)}
+
+
+# In this order: a bool is an int too, and Item and Picked are Mappings.
+ENCODERS: tuple[tuple[Any, Callable[[Any], AttributeValue]], ...] = (
+    (Wire, lambda value: value.value),
+    (str, lambda value: {"S": str.__str__(value)}),
+    (bool, lambda value: {"BOOL": value}),
+    (int | Decimal, lambda value: {"N": number_text(value)}),
+    (type(None), lambda _: {"NULL": True}),
+    (bytes | bytearray, lambda value: {"B": b64encode(value).decode()}),
+    (Item, lambda value: value.whole().value),
+    (Picked, lambda value: {"M": value.wire}),
+    (Mapping, lambda value: {"M": {str(name): encode(one) for name, one in value.items()}}),
+    (list | tuple, lambda value: {"L": [encode(element) for element in value]}),
+    (set | frozenset, _encode_set),
+)
+# The same for what most values are: to look a type up is quicker than to try them in turn.
+QUICK_ENCODERS: dict[type, Callable[[Any], AttributeValue]] = {
+    usual: next(encoder for kind, encoder in ENCODERS if issubclass(usual, kind))
+    for usual in (Wire, str, bool, int, Decimal, type(None), bytes, Item, Picked, dict, list, set)
+}

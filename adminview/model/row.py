@@ -1,0 +1,125 @@
+"""A row of AdminViewTable, and the checks it must pass before it is sent."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from adminview.model.attribute import PK, SK, Attribute
+from adminview.model.errors import RowError
+from adminview.model.index import Index, IndexEntry
+from adminview.model.item import AttributeValue, Item, Picked, Wire, encode
+from adminview.model.limits import PARTITION_LIMIT, SORT_LIMIT, check_key
+
+VIEW_TABLE = "AdminViewTable"  # a deployment may put a prefix before it
+DATA = "data"
+OWNER, SEQUENCE, CHANGED_AT, MODEL = "_owner", "_seq", "_at", "_model"
+PROVENANCE = (OWNER, SEQUENCE, CHANGED_AT, MODEL)
+RECONCILED = "reconciled"  # in place of a sequence number: the row was written from the item itself
+RESERVED = frozenset({PK.name, SK.name, DATA, *PROVENANCE})
+
+# Every row is in it once, and its keys never change: it finds all rows of one source item.
+OWNER_INDEX = Index("Owner", partition=OWNER)
+
+RowKey: TypeAlias = tuple[str, str]
+Attributes: TypeAlias = dict[str, AttributeValue]
+
+
+@dataclass(slots=True)  # not frozen: to make one would take three times as long
+class Row:
+    """What a view yields: the row's key, what the panel shows, and its places in the indexes."""
+
+    pk: str
+    sk: str
+    data: Mapping[str, Any] | Wire = field(default_factory=dict)
+    indexes: Sequence[IndexEntry] = ()
+
+    @property
+    def key(self) -> RowKey:
+        """The row's identity in the table."""
+        return self.pk, self.sk
+
+    def attributes(self, owner: Callable[[], str] | None = None) -> Attributes:
+        """Write the row in DynamoDB JSON, without provenance, or say why it cannot be a row.
+
+        *owner* names its item, if it has a place in an index that is sharded by it.
+        """
+        pk, sk, data = self.pk, self.sk, self.data
+        # Most keys need no closer look: text of a byte per character. Every row comes by here.
+        if not (type(pk) is str and 0 < len(pk) <= PARTITION_LIMIT and pk.isascii()):
+            _check_text(PK, pk, PARTITION_LIMIT)
+        if not (type(sk) is str and 0 < len(sk) <= SORT_LIMIT and sk.isascii()):
+            _check_text(SK, sk, SORT_LIMIT)
+        attributes: Attributes = {"PK": {"S": pk}, "SK": {"S": sk}}
+        for entry in self.indexes:
+            _place(attributes, entry, owner)
+        attributes[DATA] = {"M": data.wire} if type(data) is Picked else _document(data)
+        return attributes
+
+
+def key_of(row: Mapping[str, Any]) -> RowKey:
+    """Read the key of a row."""
+    return row[PK.name]["S"], row[SK.name]["S"]
+
+
+def key_image(key: RowKey) -> dict[str, Any]:
+    """Write a row's key in DynamoDB JSON."""
+    pk, sk = key
+    return {PK.name: {"S": pk}, SK.name: {"S": sk}}
+
+
+def provenance(owner: str, sequence: str, at: float, model: str) -> Attributes:
+    """Say on a row where it comes from."""
+    return {
+        OWNER: {"S": owner},
+        SEQUENCE: {"S": sequence},
+        CHANGED_AT: {"N": f"{at:.0f}"},
+        MODEL: {"S": model},
+    }
+
+
+def _check_text(attribute: Attribute, value: object, limit: int) -> None:
+    if not isinstance(value, str):
+        msg = f"{attribute.name} of a row is text; the view gave {type(value).__name__}"
+        raise RowError(msg)
+    check_key(attribute.name, {"S": value}, limit)
+
+
+def _place(attributes: Attributes, entry: IndexEntry, owner: Callable[[], str] | None) -> None:
+    """Give a row its keys in one index."""
+    values = entry.values
+    if not attributes.keys().isdisjoint(values):
+        _check_shared(attributes, entry)
+    attributes.update(values)
+    if shard := entry.index.shard:
+        assert owner
+        attributes[shard.name] = {"N": str(entry.index.shard_of(owner()))}
+
+
+def _check_shared(attributes: Attributes, entry: IndexEntry) -> None:
+    """Refuse a second value for a key attribute that two indexes have in common."""
+    for name, value in entry.values.items():
+        if attributes.get(name, value) != value:
+            msg = (
+                f"index {entry.index.name!r} gives {name!r} a second value: "
+                "another index of this row is keyed by the same attribute"
+            )
+            raise RowError(msg)
+
+
+def _document(data: Mapping[str, Any] | Wire) -> AttributeValue:
+    """Encode what the panel shows; it is a map, whoever made it."""
+    if isinstance(data, Wire):
+        document = data.value
+    elif isinstance(data, Item):
+        document = data.whole().value
+    else:
+        document = {
+            "M": {
+                name: value.value if type(value) is Wire else encode(value)
+                for name, value in data.items()
+            }
+        }
+    if document.keys() != {"M"}:
+        msg = f"a row's data is a map; the view gave {next(iter(document))}"
+        raise RowError(msg)
+    return document

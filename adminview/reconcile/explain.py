@@ -1,0 +1,126 @@
+"""Why a row looks as it does: whose it is, which change wrote it, and what its source says now."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from difflib import unified_diff
+from enum import StrEnum
+from json import dumps
+
+from adminview.aws.deadline import Deadline
+from adminview.model.errors import RecordError
+from adminview.model.item import Image
+from adminview.model.limits import ROW_LIMIT
+from adminview.model.row import CHANGED_AT, MODEL, OWNER, SEQUENCE, Attributes, RowKey
+from adminview.model.view import View
+from adminview.reconcile.equality import canonical, essence
+from adminview.reconcile.item_ref import Target, target_by_owner
+from adminview.reconcile.reconciler import Plan, Reconciler
+from adminview.sync.dead_letter import reason_of
+from adminview.sync.decode import FAR_FUTURE, Route
+from adminview.sync.derive import derive
+
+
+class Verdict(StrEnum):
+    """How a row stands to its source."""
+
+    EQUAL = "equal to what the source says now"
+    DIFFERENT = "different from what the source says now"
+    ORPHANED = "orphaned: the item it names does not make it"
+    FAILING = "unknown: the view of its item raises"
+    UNOWNED = "orphaned: it names no item of a declared source"
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What is known of a row."""
+
+    row: Attributes
+    verdict: Verdict
+    target: Target | None = None  # the item it is derived from
+    view: View | None = None  # that derives it now
+    others: tuple[RowKey, ...] = ()  # rows of the same item
+    difference: tuple[str, ...] = ()  # line by line
+    problem: str = ""
+
+    @property
+    def owner(self) -> str:
+        """Name the item it is derived from."""
+        return _text(self.row, OWNER)
+
+    @property
+    def sequence(self) -> str:
+        """Name the change that wrote it."""
+        return _text(self.row, SEQUENCE)
+
+    @property
+    def model(self) -> str:
+        """Name the model that wrote it."""
+        return _text(self.row, MODEL)
+
+    @property
+    def changed_at(self) -> float | None:
+        """Say when the change was made that wrote it, in seconds since 1970, if it is known."""
+        try:
+            at = float(self.row[CHANGED_AT]["N"])
+        except (KeyError, ValueError):
+            return None
+        return at if 0 <= at < FAR_FUTURE else None
+
+
+def explain(
+    key: RowKey, routes: Mapping[str, Route], reconciler: Reconciler, *, until: Deadline
+) -> Explanation | None:
+    """Find out why a row looks as it does; None if there is no such row."""
+    row = reconciler.rows.read([key], until=until).get(key)
+    if row is None:
+        return None
+    target = target_by_owner(routes.values(), _text(row, OWNER), [key])
+    if target is None:
+        return Explanation(row, Verdict.UNOWNED)
+    others = tuple(sorted(reconciler.rows.find(target.owner, until=until) - {key}))
+    try:
+        plan = reconciler.plan(target, until=until)
+    except RecordError as error:
+        return Explanation(
+            row, Verdict.FAILING, target, others=others, problem=f"{reason_of(error)}"
+        )
+    return Explanation(
+        row=plan.found.get(key, row),
+        verdict=_verdict(plan, key),
+        target=target,
+        view=_view(target.route, plan.item, key),
+        others=others,
+        difference=tuple(_difference(plan, key)),
+    )
+
+
+def _verdict(plan: Plan, key: RowKey) -> Verdict:
+    if key not in plan.wanted:
+        return Verdict.ORPHANED
+    return Verdict.DIFFERENT if key in plan.puts else Verdict.EQUAL
+
+
+def _view(route: Route, item: Image | None, key: RowKey) -> View | None:
+    """Find the view that derives a row."""
+    for view in route.views:
+        if key in derive([view], item, room=ROW_LIMIT).rows:
+            return view
+    return None
+
+
+def _difference(plan: Plan, key: RowKey) -> Iterator[str]:
+    """Compare the row with what it should be, line by line."""
+    if key not in plan.wanted or key in plan.puts:
+        found, wanted = _lines(plan.found.get(key)), _lines(plan.wanted.get(key))
+        yield from unified_diff(found, wanted, "the row", "what the source says", lineterm="", n=1)
+
+
+def _lines(row: Attributes | None) -> list[str]:
+    if row is None:
+        return []
+    text = dumps(canonical(essence(row)), indent=1, sort_keys=True, ensure_ascii=False)
+    return text.splitlines()
+
+
+def _text(row: Attributes, name: str) -> str:
+    return str(row.get(name, {}).get("S", ""))

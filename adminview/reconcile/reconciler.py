@@ -1,0 +1,208 @@
+"""Reconcile: the one way to write out of order. It reads the source again, and never re-applies.
+
+Why it is right: when the second read of the item agrees with the first, the view was written from
+the state the source still has. Changes made later arrive later, in order; earlier ones that are
+still in the stream end, in order, in this same state. So it needs no versions and no tombstones.
+
+A write that ended without a response may still arrive after all that. The reconciler sends an
+in-doubt dead letter for it, which is replayed when it can no longer arrive.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from time import time
+
+from adminview.aws.deadline import Deadline
+from adminview.aws.row_store import OwnedRows
+from adminview.aws.source_tables import SourceTables
+from adminview.model.errors import (
+    MovingItemError,
+    OwnershipError,
+    RecordError,
+    RefusedRowError,
+    RepairError,
+    ServiceError,
+)
+from adminview.model.item import Image
+from adminview.model.row import OWNER, Attributes, RowKey
+from adminview.reconcile.equality import same, same_row
+from adminview.reconcile.expected_rows import wanted
+from adminview.reconcile.item_ref import Target
+from adminview.runtime import LONGEST_CALL, Post
+from adminview.sync.dead_letter import TouchedItem, in_doubt_letters
+
+ROUNDS = 10  # while the item moves; a hotter one is tried again later
+LETTER_SECONDS = 2 * LONGEST_CALL  # to send in-doubt letters in
+CLAIMED_TWICE = (
+    "a row of this item belongs to another item; "
+    "its PK and SK must name the one item it is derived from"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What an item's rows are, what they should be, and so what is to be written and deleted."""
+
+    item: Image | None
+    found: Mapping[RowKey, Attributes]
+    wanted: Mapping[RowKey, Attributes]
+    owner: str
+
+    @property
+    def puts(self) -> dict[RowKey, Attributes]:
+        """The rows to be written: those that are missing or wrong."""
+        return {
+            key: row
+            for key, row in self.wanted.items()
+            if key not in self.found or not same_row(self.found[key], row)
+        }
+
+    @property
+    def deletes(self) -> set[RowKey]:
+        """The rows to be deleted: its own, that it should not have."""
+        return {key for key in self.found.keys() - self.wanted if not self.is_anothers(key)}
+
+    @property
+    def claimed_twice(self) -> dict[RowKey, str]:
+        """The rows it should have that are another's, and whose they are."""
+        return {
+            key: self.found[key][OWNER]["S"]
+            for key in self.wanted.keys() & self.found.keys()
+            if self.is_anothers(key)
+        }
+
+    @property
+    def changes_nothing(self) -> bool:
+        """Tell whether all rows are as they should be."""
+        return not self.puts and not self.deletes
+
+    def is_anothers(self, key: RowKey) -> bool:
+        """Tell whether a row that was found belongs to another item."""
+        return self.found[key].get(OWNER, {"S": self.owner}) != {"S": self.owner}
+
+
+@dataclass(frozen=True, slots=True)
+class Reconciled:
+    """What a reconcile came to."""
+
+    put: int = 0
+    deleted: int = 0
+
+    def __add__(self, other: "Reconciled") -> "Reconciled":
+        """Count the writes of several rounds."""
+        return Reconciled(self.put + other.put, self.deleted + other.deleted)
+
+    @property
+    def unchanged(self) -> bool:
+        """Tell whether all rows were right before."""
+        return not self.put and not self.deleted
+
+
+@dataclass(frozen=True, slots=True)
+class Reconciler:
+    """The sources, the rows, and the model that derives one from the other."""
+
+    sources: SourceTables
+    rows: OwnedRows
+    model: str
+    post: Post
+    now: Callable[[], float] = time
+
+    def plan(self, target: Target, *, until: Deadline) -> Plan:
+        """Work out what a reconcile would do, and do nothing."""
+        item = self._read(target, until)
+        return self._plan(target, item, target.rows, until, owners_only=False)
+
+    def reconcile(self, target: Target, *, until: Deadline) -> Reconciled:
+        """Make an item's rows what its source says now.
+
+        Raises a RecordError if its views cannot derive them, a MovingItemError if it changes
+        faster than they can be written, and a ServiceError if AWS goes on refusing, or if a write
+        may still arrive and the queue did not take the letter that says so.
+        """
+        touched = set(target.rows)
+        in_doubt: set[RowKey] = set()
+        try:
+            return self._repeat(target, touched, in_doubt, until)
+        except (RecordError, RepairError) as error:
+            # A letter about it must name them: the owner index may not know them when it is read.
+            error.touched = frozenset(touched)
+            raise
+        finally:
+            if in_doubt:
+                self.report_in_doubt([replace(target, rows=frozenset(in_doubt))], until)
+
+    def report_in_doubt(self, targets: Sequence[Target], until: Deadline) -> None:
+        """Send in-doubt letters about items of one source; raise a ServiceError if that fails."""
+        route = targets[0].route
+        identity = {
+            "source": route.source.name,
+            "table": route.table,
+            "at": self.now(),
+            "model": self.model,
+        }
+        items = [TouchedItem(one.key, one.owner, sorted(one.rows)) for one in targets]
+        letters = [*in_doubt_letters(0, identity, items)]
+        # The writes used up their time. Whoever set it has kept some for letters.
+        later = Deadline.after(LETTER_SECONDS, until.clock)
+        unsent, codes = self.post.send(letters, until=later)
+        if unsent:
+            raise ServiceError(min(codes, default="Unsent"), "send in-doubt letters")
+
+    def _repeat(
+        self, target: Target, touched: set[RowKey], in_doubt: set[RowKey], until: Deadline
+    ) -> Reconciled:
+        """Write an item's rows until it did not change meanwhile; *touched* grows by them."""
+        done = Reconciled()
+        item = self._read(target, until)
+        for _ in range(ROUNDS):
+            plan = self._plan(target, item, touched, until, owners_only=True)
+            touched.update(plan.wanted)  # the owner index may not know yet what this round writes
+            done += self._apply(plan, in_doubt, until)
+            again = self._read(target, until)
+            if same(item, again):
+                return done
+            item = again
+        msg = f"the item changed {ROUNDS} times while its rows were written"
+        raise MovingItemError(msg)
+
+    def _read(self, target: Target, until: Deadline) -> Image | None:
+        return self.sources.read(target.route.table, dict(target.key), until=until)
+
+    def _plan(
+        self,
+        target: Target,
+        item: Image | None,
+        touched: Iterable[RowKey],
+        until: Deadline,
+        *,
+        owners_only: bool,
+    ) -> Plan:
+        """Compare an item's rows; with *owners_only*, read little of those that are to go."""
+        # As DynamoDB itself spells the key, if there is an item to tell.
+        owner = target.route.source.owner(item) if item else target.owner
+        rows = wanted(target.route, owner, item, self.now(), self.model)
+        others = {*self.rows.find(owner, until=until), *touched} - rows.keys()
+        found = self.rows.read(rows.keys(), until=until)
+        found |= self.rows.read(others, until=until, owners_only=owners_only)
+        return Plan(item, found, rows, owner)
+
+    def _apply(self, plan: Plan, in_doubt: set[RowKey], until: Deadline) -> Reconciled:
+        """Write what a plan says. A row that cannot be written keeps no other from it."""
+        problems: list[RecordError] = []
+        put = deleted = 0
+        for key, row in plan.puts.items():
+            doubt = partial(in_doubt.add, key)
+            try:
+                if not self.rows.put(plan.owner, row, until=until, on_doubt=doubt):
+                    problems.append(OwnershipError(CLAIMED_TWICE))
+                put += 1
+            except RefusedRowError as error:
+                problems.append(error)
+        for key in sorted(plan.deletes):
+            doubt = partial(in_doubt.add, key)
+            deleted += self.rows.delete(plan.owner, key, until=until, on_doubt=doubt)
+        for problem in problems:
+            raise problem
+        return Reconciled(put, deleted)

@@ -1,0 +1,54 @@
+"""The counts of a batch. They add up."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from adminview.sync.plan import Fate
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What became of the records of a batch, and how many rows that took.
+
+    records = written + unchanged + unclaimed + set_aside + returned
+    """
+
+    source: str = ""
+    records: int = 0
+    written: int = 0
+    unchanged: int = 0
+    unclaimed: int = 0
+    set_aside: int = 0
+    returned: int = 0  # left in the stream, to be delivered again
+    rows_put: int = 0
+    rows_deleted: int = 0
+    letters: int = 0
+    in_doubt: int = 0  # calls that ended without a response
+    lag_seconds: float | None = None  # between the newest change and its rows
+
+    @classmethod
+    def of(cls, fates: Sequence[Fate], checkpoint: int, *, records: int, **more: Any) -> "Tally":
+        """Count the records before *checkpoint* by their fate, and the others as returned."""
+        done = fates[:checkpoint]
+        return cls(
+            records=records,
+            written=done.count(Fate.WRITTEN),
+            unchanged=done.count(Fate.UNCHANGED),
+            unclaimed=done.count(Fate.UNCLAIMED),
+            set_aside=done.count(Fate.SET_ASIDE),
+            returned=records - checkpoint,
+            **more,
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Show everything, for a log line."""
+        return asdict(self)
+
+    def counts(self) -> dict[str, int]:
+        """Show the counts under the names of their metrics."""
+        return {
+            "".join(word.capitalize() for word in name.split("_")): value
+            for name, value in asdict(self).items()
+            if isinstance(value, int)
+        }

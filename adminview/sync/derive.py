@@ -1,0 +1,89 @@
+"""Item -> rows: every view that is for the item says its rows, and each row is checked."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import NoReturn
+
+from adminview.model.errors import RowError, TooManyRowsError
+from adminview.model.item import Image, Item
+from adminview.model.json_codec import spell
+from adminview.model.limits import ROW_LIMIT, check_size
+from adminview.model.row import Attributes, RowKey
+from adminview.model.view import View
+from adminview.sync.redact import blame
+
+
+@dataclass(slots=True)
+class Rows:
+    """The rows of one item, and whether any view was for it."""
+
+    rows: dict[RowKey, Attributes]
+    claimed: bool
+
+
+NO_ROWS = Rows({}, claimed=False)
+NO_JSON = "a row cannot be written as JSON"
+
+
+def derive(views: Iterable[View], image: Image | None, *, room: int | None) -> Rows:
+    """Derive the rows of one item, each of at most *room* bytes, or raise a RecordError.
+
+    Without *room*, whoever asks looks at the sizes, or does not need to.
+    """
+    if image is None:
+        return NO_ROWS
+    item = Item(image)
+    rows: dict[RowKey, Attributes] = {}
+    claimed = False
+    for view in views:
+        try:
+            if view.applies(item):
+                claimed = True
+                _add_rows(rows, view, item, partial(view.source.owner, image), room)
+        except MemoryError:
+            raise  # not the record's fault
+        except (Exception, SystemExit) as error:
+            raise blame(error, view) from error
+    return Rows(rows, claimed)
+
+
+def _add_rows(
+    rows: dict[RowKey, Attributes],
+    view: View,
+    item: Item,
+    owner: Callable[[], str],
+    room: int | None,
+) -> None:
+    made: list[Attributes] = []
+    for row in view.derive(item):
+        if len(made) == view.max_rows:
+            _refuse(view, f"{view.max_rows} rows", "max_rows")
+        attributes = row.attributes(owner)
+        if room is not None:
+            check_size(attributes, room)
+        if rows.setdefault((row.pk, row.sk), attributes) is not attributes:
+            msg = "two rows of one item have the same PK and SK"
+            raise RowError(msg)
+        made.append(attributes)
+    if len(made) * ROW_LIMIT > view.max_bytes:  # fewer rows cannot take more
+        _check_bytes(made, view)
+
+
+def _check_bytes(made: Iterable[Attributes], view: View) -> None:
+    size = 0
+    for attributes in made:
+        try:
+            size += len(spell(attributes))
+        except (RecursionError, TypeError, ValueError) as error:
+            raise RowError(NO_JSON) from error
+        if size > view.max_bytes:
+            _refuse(view, f"{view.max_bytes} bytes of rows", "max_bytes")
+
+
+def _refuse(view: View, limit: str, name: str) -> NoReturn:
+    msg = (
+        f"view {view.name!r} makes more than {limit} of one item; "
+        f"make fewer, or declare the view with a higher {name}"
+    )
+    raise TooManyRowsError(msg)

@@ -1,0 +1,61 @@
+"""The changes of a batch -> one write per row: the last."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from adminview.model.errors import OwnershipError
+from adminview.model.row import RowKey
+
+WRITE_BYTES = 512  # about: what a write takes besides its row, a deletion too
+
+
+@dataclass(slots=True)
+class Write:
+    """The last word of a batch on one row."""
+
+    key: RowKey
+    owner: str
+    row: bytes | None  # in JSON, as it is sent; None to delete it
+    first: int  # position of the first record of the batch that has a say in this row
+    last: int  # and of the last
+
+
+class Fold:
+    """The writes of a part of a batch. `BatchWriteItem` refuses a call with two for one row."""
+
+    def __init__(self) -> None:
+        self._writes: dict[RowKey, Write] = {}
+        self.size = 0  # bytes, as if no write overruled another
+
+    def __iter__(self) -> Iterator[Write]:
+        return iter(self._writes.values())
+
+    def __len__(self) -> int:
+        return len(self._writes)
+
+    def add(self, position: int, owner: str, changes: Mapping[RowKey, bytes | None]) -> None:
+        """Let one record overrule the earlier ones; all of its rows, or none."""
+        writes = self._writes
+        if not writes.keys().isdisjoint(changes):
+            self._check_owner(owner, changes)
+        for key, row in changes.items():
+            self.size += WRITE_BYTES + (len(row) if row else 0)
+            write = writes.get(key)
+            if write is None:
+                writes[key] = Write(key, owner, row, position, position)
+            else:
+                write.row, write.last = row, position
+
+    def is_anothers(self, key: RowKey, owner: str) -> bool:
+        """Tell whether an item other than *owner* has a say in a row."""
+        write = self._writes.get(key)
+        return write is not None and write.owner != owner
+
+    def _check_owner(self, owner: str, keys: Iterable[RowKey]) -> None:
+        for key in keys:
+            if self.is_anothers(key, owner):
+                msg = (
+                    "two source items of one batch claim the same row; "
+                    "its PK and SK must name the one item it is derived from"
+                )
+                raise OwnershipError(msg)

@@ -1,0 +1,182 @@
+"""A batch of records -> the writes, letters and counts it comes to, part by part. No I/O.
+
+A part ends when its rows take PART_BYTES. So a batch needs little memory, however many rows its
+items have, and what was written of it stays written when the rest is delivered again.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import Final
+
+from adminview.model.errors import RecordError, RowError
+from adminview.model.item import Image
+from adminview.model.json_codec import spell
+from adminview.model.limits import ROW_LIMIT, row_size
+from adminview.model.row import Attributes, RowKey
+from adminview.sync.dead_letter import Letter, dead_letter, identify
+from adminview.sync.decode import Change, Route, StreamRecord, decode, sequence_of, table_of
+from adminview.sync.derive import NO_JSON, NO_ROWS, Rows, derive
+from adminview.sync.diff import diff
+from adminview.sync.fold import Fold
+
+
+class Fate(Enum):
+    """What became of a record."""
+
+    WRITTEN = auto()
+    UNCHANGED = auto()  # its rows are the same before and after
+    UNCLAIMED = auto()  # no view is for its item
+    SET_ASIDE = auto()
+
+
+PART_BYTES: Final = 8 * 1024 * 1024  # of rows in JSON
+DERIVED_BYTES: Final = 8 * 1024 * 1024  # of rows that are kept for the next change of their items
+RECORD_BYTES: Final = 4096  # of a record that does not say how large it is
+
+
+@dataclass(slots=True)
+class Batch:
+    """What a batch comes to, as far as it is planned: record by record and in sum."""
+
+    records: Sequence[StreamRecord]
+    model: str
+    writes: Fold = field(default_factory=Fold)  # of the current part
+    letters: list[Letter] = field(default_factory=list)
+    fates: list[Fate] = field(default_factory=list)
+    # Owner -> the last image of an item that changes again, its rows, and about their size.
+    derived: dict[str, tuple[Image, Rows, int]] = field(default_factory=dict, repr=False)
+    derived_bytes: int = 0
+    newest: float = 0.0  # when the newest change was made
+    source: str = ""
+
+    def set_aside(
+        self,
+        position: int,
+        change: Change | None,
+        error: RecordError,
+        rows: Iterable[RowKey],
+    ) -> None:
+        """Write the letter of one record."""
+        identity = identify(self.records[position], change, self.model)
+        self.letters.append(dead_letter(position, identity, error, sorted(rows)))
+
+
+def plan_batch(
+    batch: Batch, routes: Mapping[str, Route], part_bytes: int = PART_BYTES
+) -> Iterator[Fold]:
+    """Plan a batch, and yield the writes of one part after the other.
+
+    One bad record ends in a letter and harms no other.
+    """
+    records = batch.records
+    decoded = [_decoded(record, routes) for record in records]
+    last = {one.owner: position for position, one in enumerate(decoded) if isinstance(one, Change)}
+    for position, one in enumerate(decoded):
+        if isinstance(one, Change):
+            batch.newest = max(batch.newest, one.at)
+            batch.source = one.route.source.name
+            batch.fates.append(_add(batch, position, one, again=last[one.owner] > position))
+        else:
+            batch.set_aside(position, None, one, ())
+            batch.fates.append(Fate.SET_ASIDE)
+            batch.source = batch.source or _source_of(records[position], routes)
+        if batch.writes.size > part_bytes:
+            yield batch.writes
+            batch.writes = Fold()
+    yield batch.writes
+
+
+def _decoded(record: StreamRecord, routes: Mapping[str, Route]) -> Change | RecordError:
+    try:
+        return decode(record, routes)
+    except RecordError as error:
+        return error
+
+
+def _source_of(record: StreamRecord, routes: Mapping[str, Route]) -> str:
+    """Name the source of a record that cannot be read, if its table can."""
+    try:
+        route = routes.get(table_of(record))
+    except RecordError:
+        return ""
+    return route.source.name if route else ""
+
+
+def _add(batch: Batch, position: int, change: Change, *, again: bool) -> Fate:
+    """Add one change to the batch; its item may change *again*."""
+    before, unreadable = _derive_before(batch, change)
+    after = NO_ROWS
+    try:
+        after = derive(change.route.views, change.after, room=None)
+        if again and change.after is not None:
+            _keep(batch, position, change.owner, change.after, after)
+        changes = diff(before.rows, after.rows)
+        if changes:
+            batch.writes.add(position, change.owner, _spelled(changes, change, batch.model))
+    except RecordError as error:
+        # A repair may delete what a letter names: never a row that another item claims.
+        touched = {*before.rows, *after.rows}
+        own = [key for key in touched if not batch.writes.is_anothers(key, change.owner)]
+        batch.set_aside(position, change, error, own)
+        return Fate.SET_ASIDE
+    if unreadable:
+        # What the image before may have left in the view cannot be told from here.
+        batch.set_aside(position, change, unreadable, after.rows)
+        return Fate.WRITTEN if changes else Fate.SET_ASIDE
+    if changes:
+        return Fate.WRITTEN
+    return Fate.UNCHANGED if before.claimed or after.claimed else Fate.UNCLAIMED
+
+
+def _keep(batch: Batch, position: int, owner: str, image: Image, rows: Rows) -> None:
+    """Keep the rows of an item that changes again, while that does not take too much memory."""
+    record = batch.records[position]["dynamodb"].get("SizeBytes", RECORD_BYTES)
+    size = len(rows.rows) * (record if isinstance(record, int) else RECORD_BYTES)
+    if batch.derived_bytes + size <= DERIVED_BYTES:
+        batch.derived[owner] = (image, rows, size)
+        batch.derived_bytes += size
+
+
+def _derive_before(batch: Batch, change: Change) -> tuple[Rows, RecordError | None]:
+    if known := batch.derived.pop(change.owner, None):
+        image, rows, size = known
+        batch.derived_bytes -= size
+        if image == change.before:
+            return rows, None
+    try:
+        return derive(change.route.views, change.before, room=None), None
+    except RecordError as error:
+        return NO_ROWS, error
+
+
+def _spelled(
+    changes: dict[RowKey, Attributes | None], change: Change, model: str
+) -> dict[RowKey, bytes | None]:
+    """Spell the rows to be put, with their provenance, or raise a RecordError."""
+    provenance = change.provenance(model)
+    end = b"," + spell(provenance)[1:]  # the same for all rows of an item
+    rows: dict[RowKey, bytes | None] = {}
+    try:
+        for key, row in changes.items():
+            rows[key] = spell(row)[:-1] + end if row else None
+    except (RecursionError, TypeError, ValueError) as error:
+        _look_closely(change, provenance)
+        raise RowError(NO_JSON) from error
+    if max(map(len, filter(None, rows.values())), default=0) > ROW_LIMIT:
+        _look_closely(change, provenance)
+    return rows
+
+
+def _look_closely(change: Change, provenance: Attributes) -> None:
+    """Derive the rows of a change again, each of them looked at: an error names its view then."""
+    derive(change.route.views, change.after, room=ROW_LIMIT - row_size(provenance))
+
+
+def sequence_at(records: Sequence[StreamRecord], position: int) -> str:
+    """Name the record at *position* for Lambda, or the nearest before it that can be named."""
+    for record in reversed(records[: position + 1]):
+        if sequence := sequence_of(record):
+            return sequence
+    msg = "the batch begins with a record that has no sequence number: it must come again whole"
+    raise ValueError(msg)

@@ -1,0 +1,81 @@
+"""The app's view files and migrations: where they are, and how they are loaded.
+
+A view file or a migration is found by itself; nothing else lists them.
+"""
+
+import os
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from types import ModuleType
+
+from adminview.aws.settings import (
+    DEFAULT_MIGRATIONS,
+    DEFAULT_VIEWS,
+    MIGRATIONS_PACKAGE,
+    VIEWS_PACKAGE,
+)
+from adminview.model import Migration, Registry, Source
+from adminview.model.errors import DeclarationError
+
+
+@cache
+def registry() -> Registry:
+    """Load and check what the app's view files declare."""
+    package = os.environ.get(VIEWS_PACKAGE) or DEFAULT_VIEWS
+    return Registry.of(load_modules(package, "view", VIEWS_PACKAGE))
+
+
+@cache
+def migrations() -> Mapping[str, Migration]:
+    """Load and check the app's migrations, by name."""
+    package = os.environ.get(MIGRATIONS_PACKAGE) or DEFAULT_MIGRATIONS
+    return collect(load_modules(package, "migration", MIGRATIONS_PACKAGE), registry().sources)
+
+
+def load_modules(package: str, kind: str, setting: str) -> list[ModuleType]:
+    """Load the modules of a package, or say which one cannot be loaded and why."""
+    try:
+        folder = import_module(package).__path__
+    except ModuleNotFoundError as error:
+        msg = (
+            f"there is no package {package} for {kind} files: run this in your app's folder, "
+            f"or name the package in {setting}"
+        )
+        raise DeclarationError(msg) from error
+    names = sorted(module.name for module in iter_modules(folder))
+    return [_load(f"{package}.{name}", kind) for name in names]
+
+
+def collect(modules: Iterable[ModuleType], sources: Iterable[Source]) -> dict[str, Migration]:
+    """List the migrations of *modules*, each of one of *sources*, by name and in its order."""
+    known = tuple(sources)
+    found: dict[str, Migration] = {}
+    for module in modules:
+        for one in vars(module).values():
+            if not isinstance(one, Migration):
+                continue
+            first = found.setdefault(one.name, one)
+            if first is not one:
+                msg = (
+                    f"two migrations have one name, {one.name!r}: "
+                    f"declared in {first.module} and in {one.module}"
+                )
+                raise DeclarationError(msg)
+            if one.source not in known:
+                msg = (
+                    f"migration {one.name!r} in {one.module} is of source {one.source.name!r}, "
+                    f"which no view file declares; declared are "
+                    f"{', '.join(sorted(source.name for source in known)) or 'none'}"
+                )
+                raise DeclarationError(msg)
+    return dict(sorted(found.items()))
+
+
+def _load(name: str, kind: str) -> ModuleType:
+    try:
+        return import_module(name)
+    except Exception as error:
+        msg = f"{kind} file {name} cannot be loaded: {type(error).__name__}: {error}"
+        raise DeclarationError(msg) from error

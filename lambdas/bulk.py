@@ -1,0 +1,12 @@
+"""Lambda handler of backfills, sweeps and migrations."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from adminview.handlers import bulk
+from adminview.runtime import Invocation
+
+
+def handler(event: Mapping[str, Any], context: Invocation) -> dict[str, Any]:
+    """Begin a run, or work on one segment of it."""
+    return bulk.handle(event, context)
