@@ -6,20 +6,20 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from adminview.aws.clients import streams_client
-from adminview.aws.dead_letter_consumer import WAIT_SECONDS, Mailbox
-from adminview.aws.dead_letter_producer import DeadLetters
+from adminview.aws.dead_letter_consumer import WAIT_SECONDS, DeadLetterConsumer
+from adminview.aws.dead_letter_producer import DeadLetterProducer
 from adminview.aws.deadline import Deadline
-from adminview.aws.row_store import OwnedRows
+from adminview.aws.row_store import RowStore
 from adminview.aws.settings import Settings
 from adminview.aws.source_tables import SourceTables
 from adminview.aws.streams import Streams
 from adminview.dead_letters.replay import Replayer
-from adminview.dead_letters.resolve import Errands
+from adminview.dead_letters.resolve import LetterResolver
 from adminview.model import Registry
 from adminview.model.delivery import NEXT_TRY_SECONDS
 from adminview.model.item import AttributeValue, encode
 from adminview.reconcile.equality import canonical
-from adminview.reconcile.item_ref import Target, target_by_key
+from adminview.reconcile.item_ref import ItemRef, target_by_key
 from adminview.reconcile.reconciler import Reconciled, Reconciler
 from adminview.runtime import Clients, Mail, Post, read_settings
 from adminview.sync.decode import routes
@@ -54,10 +54,10 @@ def make_replayer(
     patience = patience or Patience()
     queue = settings.dead_letter_queue_url
     return Replayer(
-        errands=Errands(routes(model, settings.sources), Streams(streams)),
+        errands=LetterResolver(routes(model, settings.sources), Streams(streams)),
         reconciler=make_reconciler(settings, clients),
-        mailbox=Mailbox(clients.sqs, queue, wait_seconds=patience.for_letters),
-        post=DeadLetters(clients.sqs, queue),
+        mailbox=DeadLetterConsumer(clients.sqs, queue, wait_seconds=patience.for_letters),
+        post=DeadLetterProducer(clients.sqs, queue),
         retry_seconds=patience.before_retry,
     )
 
@@ -66,7 +66,7 @@ def make_reconciler(settings: Settings, clients: Clients, post: Post | None = No
     """Connect the sources to their rows; in-doubt letters go to *post*, or else to the queue."""
     return Reconciler(
         sources=SourceTables(clients.dynamodb),
-        rows=OwnedRows(clients.dynamodb, settings.view_table),
+        rows=RowStore(clients.dynamodb, settings.view_table),
         model=settings.model,
         post=post or Mail(clients, settings.dead_letter_queue_url),
     )
@@ -74,7 +74,7 @@ def make_reconciler(settings: Settings, clients: Clients, post: Post | None = No
 
 def target_of(
     model: Registry, settings: Settings, source: str, key: Mapping[str, AttributeValue]
-) -> Target:
+) -> ItemRef:
     """Name an item of a source, by its key in DynamoDB JSON."""
     found = model.source(source)
     by_source = {route.source: route for route in routes(model, settings.sources).values()}

@@ -7,16 +7,16 @@ from functools import cache, cached_property
 from time import time
 from typing import TYPE_CHECKING, Protocol, cast
 
-from adminview.aws.batch_writers import DirectWriter, PlainWriter, Writer
+from adminview.aws.batch_writers import Boto3BatchWriter, HttpBatchWriter, Writer
 from adminview.aws.call_errors import CallErrors
-from adminview.aws.dead_letter_producer import DeadLetters
+from adminview.aws.dead_letter_producer import DeadLetterProducer
 from adminview.aws.deadline import Deadline
 from adminview.aws.observability import Observability
 from adminview.aws.settings import Settings
 from adminview.aws.transport.eligibility import Way, straight
 from adminview.aws.view_table import ViewTable
 from adminview.model import Registry
-from adminview.sync.counts import Tally
+from adminview.sync.counts import BatchCounts
 from adminview.sync.dead_letter import Letter
 from adminview.sync.decode import Route, routes
 from adminview.views import registry
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_sqs import SQSClient
 
-    from adminview.aws.transport.http_client import Direct
+    from adminview.aws.transport.http_client import HttpClient
+
 
 CONNECT_SECONDS, READ_SECONDS = 1, 4
 LONGEST_CALL = CONNECT_SECONDS + READ_SECONDS
@@ -55,7 +56,7 @@ class Observer(Protocol):
     def invoked(self, context: Invocation) -> None:
         """Hear of an invocation."""
 
-    def synced(self, tally: Tally, letters: Sequence[Letter], errors: CallErrors, /) -> None:
+    def synced(self, tally: BatchCounts, letters: Sequence[Letter], errors: CallErrors, /) -> None:
         """Hear what a batch came to, and which calls failed."""
 
 
@@ -79,7 +80,7 @@ def runtime() -> Runtime:
     settings = read_settings()
     observer = Observability(service=settings.service)
     way = straight(os.environ)
-    writer = DirectWriter(direct_to(way)) if way else None
+    writer = HttpBatchWriter(direct_to(way)) if way else None
     return make_runtime(registry(), settings, Clients(), observer, writer)
 
 
@@ -131,18 +132,18 @@ def plain_client() -> "DynamoDBClient":
     return dynamodb_client()
 
 
-def straight_client(direct: "Direct") -> "DynamoDBClient":
+def straight_client(direct: "HttpClient") -> "DynamoDBClient":
     """Reach the tables straight, and through boto3 for what does not move items."""
-    from adminview.aws.transport.dynamodb_client import DirectClient  # noqa: PLC0415 - see above
+    from adminview.aws.transport.dynamodb_client import DynamoDbHttpClient  # noqa: PLC0415 - see above
 
-    return cast("DynamoDBClient", DirectClient(direct, plain_client))
+    return cast("DynamoDBClient", DynamoDbHttpClient(direct, plain_client))
 
 
-def direct_to(way: Way, read_seconds: float = READ_SECONDS) -> "Direct":
+def direct_to(way: Way, read_seconds: float = READ_SECONDS) -> "HttpClient":
     """Reach DynamoDB straight."""
-    from adminview.aws.transport.http_client import Direct  # noqa: PLC0415 - a laptop does without
+    from adminview.aws.transport.http_client import HttpClient  # noqa: PLC0415 - a laptop does without
 
-    return Direct(way.url, way.region, way.keys, (CONNECT_SECONDS, read_seconds))
+    return HttpClient(way.url, way.region, way.keys, (CONNECT_SECONDS, read_seconds))
 
 
 def make_runtime(
@@ -156,7 +157,7 @@ def make_runtime(
     return Runtime(
         routes=routes(model, settings.sources),
         model=settings.model,
-        view=ViewTable(writer or PlainWriter(clients.dynamodb), settings.view_table),
+        view=ViewTable(writer or Boto3BatchWriter(clients.dynamodb), settings.view_table),
         dead_letters=Mail(clients, settings.dead_letter_queue_url),
         observer=observer,
     )
@@ -173,7 +174,7 @@ class Mail:
         """Send *letters*; return those that were not taken, and what stood in the way."""
         if not letters:
             return [], set()
-        return DeadLetters(self._clients.sqs, self._queue_url).send(letters, until=until)
+        return DeadLetterProducer(self._clients.sqs, self._queue_url).send(letters, until=until)
 
 
 def _trace() -> None:

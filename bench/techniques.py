@@ -129,14 +129,14 @@ def signed_by_botocore() -> AbstractContextManager[Any]:
 def by_threads() -> AbstractContextManager[Any]:
     """Let each call have a thread, eight at once, as those of a boto3 client have."""
     from adminview.aws.concurrency import crew, together  # noqa: PLC0415
-    from adminview.aws.transport.http_client import Direct  # noqa: PLC0415
+    from adminview.aws.transport.http_client import HttpClient  # noqa: PLC0415
 
     threads = crew()
 
-    def calls(direct: Direct, operation: str, bodies: Iterable[bytes], _: object) -> list[Any]:
+    def calls(direct: HttpClient, operation: str, bodies: Iterable[bytes], _: object) -> list[Any]:
         return together(lambda body: direct.call(operation, body), [*bodies], threads)
 
-    return patch.object(Direct, "calls", calls)
+    return patch.object(HttpClient, "calls", calls)
 
 
 def one_call_at_a_time() -> AbstractContextManager[Any]:

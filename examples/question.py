@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from adminview.model.row import Attributes
-from adminview.query.engine import PAGE, Asker
+from adminview.query.engine import PAGE, QueryEngine
 
 Items: TypeAlias = Mapping[str, Sequence[dict[str, Any]]]
 
@@ -44,7 +44,7 @@ class Question:
         return "" if self.counted is None else "counted"
 
 
-def pages(asker: Asker, question: Question) -> Iterator[list[Attributes]]:
+def pages(asker: QueryEngine, question: Question) -> Iterator[list[Attributes]]:
     """Ask for one page, or page after page."""
     size = question.limit or question.pages_of or PAGE
     cursor: str | None = None

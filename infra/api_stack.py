@@ -20,7 +20,7 @@ from adminview.aws.settings import (
     API_URL_OUTPUT,
     MODEL_METADATA,
     QUESTIONS_OUTPUT,
-    Building,
+    PendingPatterns,
     PulseSettings,
     Settings,
 )
@@ -31,7 +31,7 @@ from adminview.cdk.options import Deployment
 from adminview.cdk.rollout_phase import Wave
 from adminview.http_api.paths import CORS_EXPOSED, CORS_HEADERS, PATHS
 from adminview.model import Registry
-from infra.sources_stack import FollowedTable, label_of
+from infra.sources_stack import SourceStream, label_of
 
 # A page of rows is 6 MB at most, several times that as Python objects; the rest buys processor
 # time, of which a cold start takes the most.
@@ -70,7 +70,7 @@ class ApiStack(Stack):
         settings: Settings,
         sync: lambda_.IFunction,
         view_table: dynamodb.ITableV2,
-        followed: Sequence[FollowedTable],
+        followed: Sequence[SourceStream],
         **kwargs: Any,
     ) -> None:
         super().__init__(scope, id_, **kwargs)
@@ -84,7 +84,7 @@ class ApiStack(Stack):
             description="Answers questions to AdminViewTable, and writes nothing",
             memory_mb=MEMORY_MB,
             timeout=Duration.seconds(TIMEOUT_SECONDS),
-            environment=settings.to_env() | pulse.to_env() | Building(building).to_env(),
+            environment=settings.to_env() | pulse.to_env() | PendingPatterns(building).to_env(),
             statements=_may_read(view_table, registry, deployment.wave),
             unscoped=METRICS_ARE_UNSCOPED,
             deployment=deployment,

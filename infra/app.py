@@ -10,7 +10,7 @@ from adminview.cdk.options import Deployment
 from adminview.model import Migration, Registry
 from infra.api_stack import ApiStack
 from infra.recovery_stack import RecoveryStack
-from infra.sources_stack import FollowedTable, SourcesStack, label_of
+from infra.sources_stack import SourcesStack, SourceStream, label_of
 from infra.sync_stack import SyncStack
 from infra.view_stack import ViewStack
 from infra.watch_stack import WatchStack
@@ -86,7 +86,7 @@ def _protect_and_tag(app: cdk.App, deployment: Deployment) -> None:
         cdk.Tags.of(app).add(name, value)
 
 
-def _follow(app: cdk.App, registry: Registry, deployment: Deployment) -> Iterator[FollowedTable]:
+def _follow(app: cdk.App, registry: Registry, deployment: Deployment) -> Iterator[SourceStream]:
     """Create the sources we own, take the others as the context names them; in declared order."""
     owned = [source for source in registry.sources if source.name not in deployment.imported]
     # CloudFormation takes no stack without resources.
@@ -96,7 +96,7 @@ def _follow(app: cdk.App, registry: Registry, deployment: Deployment) -> Iterato
     created = stack.followed if stack else {}
     for source in registry.sources:
         if table := deployment.imported.get(source.name):
-            yield FollowedTable(
+            yield SourceStream(
                 source,
                 table.table_name,
                 table.table_arn,
@@ -108,8 +108,8 @@ def _follow(app: cdk.App, registry: Registry, deployment: Deployment) -> Iterato
 
 
 def _migrated(
-    followed: Sequence[FollowedTable], migrations: Iterable[Migration]
-) -> list[FollowedTable]:
+    followed: Sequence[SourceStream], migrations: Iterable[Migration]
+) -> list[SourceStream]:
     """List the tables that migrations write to."""
     sources = {migration.source.name for migration in migrations}
     return [table for table in followed if table.source.name in sources]

@@ -22,14 +22,14 @@ from adminview.aws.settings import (
 )
 from adminview.bulk.lease_table import progress_table
 from adminview.cdk.constructs.python_function import PythonFunction
-from adminview.cdk.constructs.scheduled_invocation import Repetition
+from adminview.cdk.constructs.scheduled_invocation import ScheduledInvocation
 from adminview.cdk.constructs.segment_machine import SegmentMachine
 from adminview.cdk.constructs.table import Table
 from adminview.cdk.options import Deployment
 from adminview.cdk.recovery_access import may_backfill, may_migrate, may_replay, may_verify
 from adminview.model.attribute import PK, SK
 from adminview.model.delivery import REPLAY_SECONDS
-from infra.sources_stack import FollowedTable
+from infra.sources_stack import SourceStream
 
 # None holds more than a few pages at once: it is for the processor time, which is in proportion.
 MEMORY_MB: Final = 512
@@ -53,9 +53,9 @@ class RecoveryStack(Stack):
         settings: Settings,
         dead_letters: sqs.IQueue,
         view_table: dynamodb.ITableV2,
-        followed: Sequence[FollowedTable],
+        followed: Sequence[SourceStream],
         mappings: Mapping[str, lambda_.CfnEventSourceMapping],
-        migrated: Sequence[FollowedTable] = (),
+        migrated: Sequence[SourceStream] = (),
         **kwargs: Any,
     ) -> None:
         stage = deployment.stage
@@ -98,10 +98,10 @@ class RecoveryStack(Stack):
             statements=statements,
         ).function
         if (every := self._stage.replay_every) is not None:
-            Repetition(self, "RepeatReplay", function=replay, every=every, event={})
+            ScheduledInvocation(self, "RepeatReplay", function=replay, every=every, event={})
         CfnOutput(self, REPLAY_FUNCTION_OUTPUT, value=replay.function_name)
 
-    def _add_verify(self, view_table: dynamodb.ITableV2, followed: Sequence[FollowedTable]) -> None:
+    def _add_verify(self, view_table: dynamodb.ITableV2, followed: Sequence[SourceStream]) -> None:
         verify = self._function(
             "Verify",
             handler="lambdas.verify.handler",
@@ -113,7 +113,7 @@ class RecoveryStack(Stack):
         ).function
         if (every := self._stage.verify_every) is not None:
             event = {"sample": self._stage.verify_sample, **_said(max_rcu=self._stage.read_units)}
-            Repetition(self, "RepeatVerify", function=verify, every=every, event=event)
+            ScheduledInvocation(self, "RepeatVerify", function=verify, every=every, event=event)
         CfnOutput(self, VERIFY_FUNCTION_OUTPUT, value=verify.function_name)
 
     def _add_backfill(
@@ -138,7 +138,7 @@ class RecoveryStack(Stack):
         CfnOutput(self, BACKFILL_MACHINE_OUTPUT, value=machine.state_machine_arn)
         CfnOutput(self, "BackfillFunctionName", value=backfill.function_name)
 
-    def _add_migrate(self, migrated: Sequence[FollowedTable]) -> None:
+    def _add_migrate(self, migrated: Sequence[SourceStream]) -> None:
         """Let migrations have a role of their own: nobody else may write to a source."""
         migrate = self._function(
             "Migrate",

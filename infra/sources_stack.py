@@ -14,7 +14,7 @@ from adminview.model import Source
 
 
 @dataclass(frozen=True, slots=True)
-class FollowedTable:
+class SourceStream:
     """The table behind a source, ours or imported, and its stream."""
 
     source: Source
@@ -40,7 +40,7 @@ class SourcesStack(Stack):
         super().__init__(scope, id_, **kwargs)
         self.followed = {source.name: self._create(source, deployment) for source in owned}
 
-    def _create(self, source: Source, deployment: Deployment) -> FollowedTable:
+    def _create(self, source: Source, deployment: Deployment) -> SourceStream:
         name = deployment.table_of(source)
         table = Table(
             self,
@@ -55,7 +55,7 @@ class SourcesStack(Stack):
         told = Token.as_string(
             Fn.get_stack_output(self.stack_name, str(self.resolve(label.logical_id)))
         )
-        return FollowedTable(source, name, table.table_arn, table.table_stream_arn, told)
+        return SourceStream(source, name, table.table_arn, table.table_stream_arn, told)
 
 
 def label_of(stream_arn: str) -> str:

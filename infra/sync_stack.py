@@ -23,7 +23,7 @@ from adminview.cdk.constructs.suppress_nag import acknowledge
 from adminview.cdk.options import Deployment
 from adminview.model import Registry
 from adminview.model.delivery import FIRST_TRY_SECONDS, HIDDEN_SECONDS, Delivery
-from infra.sources_stack import FollowedTable
+from infra.sources_stack import SourceStream
 
 # A batch of 6 MB (all that Lambda hands over at once) is about ten times that as Python objects,
 # and is held next to its rows; processor time comes in proportion to memory.
@@ -47,7 +47,7 @@ class SyncStack(Stack):
         registry: Registry,
         deployment: Deployment,
         view_table: dynamodb.ITableV2,
-        followed: Sequence[FollowedTable],
+        followed: Sequence[SourceStream],
         delivery: Delivery | None = None,
         **kwargs: Any,
     ) -> None:
@@ -112,7 +112,7 @@ class SyncStack(Stack):
 
 
 def _statements(
-    view_table: dynamodb.ITableV2, queue: sqs.IQueue, followed: Sequence[FollowedTable]
+    view_table: dynamodb.ITableV2, queue: sqs.IQueue, followed: Sequence[SourceStream]
 ) -> list[iam.PolicyStatement]:
     """List all that the sync may do: it writes the view without reading it."""
     return [

@@ -16,15 +16,15 @@ from constructs import Construct, IConstruct
 
 from adminview.aws.settings import DASHBOARD_OUTPUT, TOPIC_OUTPUT, WATCHED_METADATA
 from adminview.cdk.constructs.python_function import PythonFunction
-from adminview.cdk.constructs.scheduled_invocation import Repetition
+from adminview.cdk.constructs.scheduled_invocation import ScheduledInvocation
 from adminview.cdk.constructs.segment_machine import SegmentMachine
 from adminview.cdk.monitoring import rules
-from adminview.cdk.monitoring.alarms import Alarm, Function, Scene, alarms
+from adminview.cdk.monitoring.alarms import Alarm, Function, MonitoredResources, alarms
 from adminview.cdk.monitoring.dashboard import rows
 from adminview.cdk.options import Deployment
 from adminview.model import Registry
 from adminview.model.monitored import watched
-from infra.sources_stack import FollowedTable
+from infra.sources_stack import SourceStream
 
 LONGEST_DISPLAY: Final = 100  # characters that SNS takes
 
@@ -45,7 +45,7 @@ class WatchStack(Stack):
         dead_letters: sqs.IQueue,
         sync: lambda_.IFunction,
         api: gateway.IHttpApi,
-        followed: Sequence[FollowedTable],
+        followed: Sequence[SourceStream],
         **kwargs: Any,
     ) -> None:
         super().__init__(scope, id_, **kwargs)
@@ -54,7 +54,7 @@ class WatchStack(Stack):
         CrossStackReferences.of(self).consume(ReferenceStrength.WEAK)
         everything = scope.node.find_all()
         machines = [one for one in everything if isinstance(one, SegmentMachine)]
-        scene = Scene(
+        scene = MonitoredResources(
             service=deployment.name,
             stage=deployment.stage,
             followed=followed,
@@ -139,10 +139,10 @@ def _functions(everything: Sequence[IConstruct]) -> dict[str, Function]:
     """Find the functions; when an error is no accident depends on who calls, and calls again."""
     rule = {
         one.function.node.path: (
-            rules.SCHEDULED_ERRORS if isinstance(one, Repetition) else rules.BULK_ERRORS
+            rules.SCHEDULED_ERRORS if isinstance(one, ScheduledInvocation) else rules.BULK_ERRORS
         )
         for one in everything
-        if isinstance(one, Repetition | SegmentMachine)
+        if isinstance(one, ScheduledInvocation | SegmentMachine)
     }
     return {
         one.node.id: Function(

@@ -8,10 +8,10 @@ from typing import Any
 from aws_lambda_powertools import Logger
 
 from adminview.aws.stream_metrics import Reading
-from adminview.cli.commands.serve import Desk
+from adminview.cli.commands.serve import LocalGateway
 from adminview.http_api.handlers import Api
 from adminview.http_api.health import NoPulse, Pulse
-from adminview.query.engine import Asker
+from adminview.query.engine import QueryEngine
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +48,14 @@ class Fixed:
 class Client:
     """Asks an API as a front end would."""
 
-    asker: Asker
+    asker: QueryEngine
     pulse: Pulse = field(default_factory=NoPulse)
     log: StringIO = field(default_factory=StringIO)
 
     def __post_init__(self) -> None:
         # A name of its own: Powertools keeps a logger's stream by its name.
         logger = Logger(service=f"api-{id(self)}", stream=self.log)
-        self.desk = Desk(Api(self.asker, self.pulse, "model-1", logger))
+        self.desk = LocalGateway(Api(self.asker, self.pulse, "model-1", logger))
 
     def ask(self, target: str, method: str = "GET", **headers: str) -> Answered:
         """Make one request; *target* is percent-encoded."""

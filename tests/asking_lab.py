@@ -10,9 +10,9 @@ from types import ModuleType
 from typing import Any, cast
 
 from adminview.aws.view_reader import ViewReader
-from adminview.aws.view_readers import PlainReader
+from adminview.aws.view_readers import Boto3Reader
 from adminview.model import AccessPattern, Index, Item, Registry, Row, Source, number, view
-from adminview.query.engine import Asker
+from adminview.query.engine import QueryEngine
 from adminview.sync.derive import derive
 from tests.events import image
 from tests.fakes import NO_WAIT
@@ -145,9 +145,9 @@ class Lab:
         self.table = FakeTable(self.registry)
 
     @property
-    def asker(self) -> Asker:
-        return Asker(
-            self.registry, ViewReader(PlainReader(cast("Any", self.table)), "Table", NO_WAIT)
+    def asker(self) -> QueryEngine:
+        return QueryEngine(
+            self.registry, ViewReader(Boto3Reader(cast("Any", self.table)), "Table", NO_WAIT)
         )
 
     def put(self, id_: str, colour: str, weight: int) -> None:

@@ -18,10 +18,10 @@ import pytest
 from adminview.aws.concurrency import chunks, together
 from adminview.aws.deadline import Deadline
 from adminview.aws.metered_client import Metered
-from adminview.aws.rate_limit import Budget
+from adminview.aws.rate_limit import RateLimiter
 from adminview.bulk.lease_table import LEASE_SECONDS
 from adminview.bulk.runs import Bulk, make_bulk
-from adminview.cli.bulk.segment_pool import Outcome, Shift
+from adminview.cli.bulk.segment_pool import Outcome, SegmentPool
 from adminview.cli.commands.verify import Options, compare
 from adminview.cli.output.printing import Console
 from adminview.cli.shutdown import Stop
@@ -133,14 +133,14 @@ def bulk_of(cloud: LocalCloud, dynamodb: Any = None, *, later: float = 0.0) -> B
     """Connect bulk work to a cloud, *later* seconds from now."""
     dynamodb = dynamodb or cloud.clients.dynamodb
     clients = Clients(dynamodb, cloud.clients.sqs)
-    metered = Metered(dynamodb, Budget(), Budget())
+    metered = Metered(dynamodb, RateLimiter(), RateLimiter())
     bulk = make_bulk(cloud.registry, cloud.settings, clients, metered)
     return replace(bulk, progress=replace(bulk.progress, now=lambda: time.time() + later))
 
 
 def work(bulk: Bulk, run: str, of: int | None = None) -> Outcome:
     """Go through a run on this machine."""
-    return Shift(bulk, run, Stop(), tolerated=0).work(of)
+    return SegmentPool(bulk, run, Stop(), tolerated=0).work(of)
 
 
 def work_and_die(cloud: LocalCloud, run: str, *, after: int, later: float) -> None:
@@ -156,7 +156,7 @@ def work_and_die(cloud: LocalCloud, run: str, *, after: int, later: float) -> No
     worker = bulk.worker(run)
     worker = replace(worker, task=replace(worker.task, most=SMALL_PAGE))  # type: ignore[type-var]
     with pytest.raises(KilledError):
-        Shift(bulk, run, Stop(), 0, watch, worker=worker).work()
+        SegmentPool(bulk, run, Stop(), 0, watch, worker=worker).work()
 
 
 def done_by(bulk: Bulk, run: str) -> int:

@@ -7,12 +7,12 @@ from threading import RLock
 from typing import Any
 from zlib import crc32
 
-from adminview.aws.dead_letter_producer import DeadLetters
+from adminview.aws.dead_letter_producer import DeadLetterProducer
 from adminview.aws.deadline import Deadline
 from adminview.aws.metered_client import Metered
-from adminview.aws.rate_limit import Budget
+from adminview.aws.rate_limit import RateLimiter
 from adminview.aws.settings import Settings
-from adminview.bulk.lease_table import LEASE_SECONDS, ProgressTable, progress_table
+from adminview.bulk.lease_table import LEASE_SECONDS, LeaseTable, progress_table
 from adminview.bulk.runs import Bulk
 from adminview.bulk.segment import Record, Segment
 from adminview.bulk.worker import Worker
@@ -200,8 +200,8 @@ class World:
     model: Registry = field(default_factory=make_model)
     fingerprint: str = "model-1"
     now: float = 1_790_000_000.0
-    reads: Budget = field(default_factory=Budget)
-    writes: Budget = field(default_factory=Budget)
+    reads: RateLimiter = field(default_factory=RateLimiter)
+    writes: RateLimiter = field(default_factory=RateLimiter)
     most: int = 250  # items of a page
 
     @property
@@ -209,9 +209,9 @@ class World:
         return self.db.tables[TABLE]
 
     @property
-    def progress(self) -> ProgressTable:
+    def progress(self) -> LeaseTable:
         client: Any = self.db
-        return ProgressTable(client, PROGRESS, NO_WAIT, lambda: self.now)
+        return LeaseTable(client, PROGRESS, NO_WAIT, lambda: self.now)
 
     @property
     def bulk(self) -> Bulk:
@@ -223,7 +223,7 @@ class World:
             settings=Settings(TABLE, "queue", names, self.fingerprint),
             client=Metered(client, self.reads, self.writes),
             progress=self.progress,
-            post=DeadLetters(queue, "queue", NO_WAIT),
+            post=DeadLetterProducer(queue, "queue", NO_WAIT),
             backoff=NO_WAIT,
             now=lambda: self.now,
         )

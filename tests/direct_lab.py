@@ -11,24 +11,24 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from adminview.aws.batch_writers import DirectWriter, PlainWriter, Writer
+from adminview.aws.batch_writers import Boto3BatchWriter, HttpBatchWriter, Writer
 from adminview.aws.clients import CLIENT
 from adminview.aws.deadline import Deadline
-from adminview.aws.transport.eligibility import Keys
-from adminview.aws.transport.http_client import Direct
+from adminview.aws.transport.eligibility import StaticCredentials
+from adminview.aws.transport.http_client import HttpClient
 from adminview.sync.fold import Write
 from tests.e2e.certificate import write_certificate
 from tests.fakes import TABLE, a_put
 from tests.faulty import Faulty
 
 REGION = "eu-west-1"
-KEYS = Keys("access", "secret", "token")
+KEYS = StaticCredentials("access", "secret", "token")
 PATIENT = (20.0, 20.0)
 HASTY = (0.3, 0.3)  # for faults that only a timeout ends
 
 
-def straight(url: str, timeouts: tuple[float, float] = PATIENT) -> Direct:
-    return Direct(url, REGION, KEYS, timeouts)
+def straight(url: str, timeouts: tuple[float, float] = PATIENT) -> HttpClient:
+    return HttpClient(url, REGION, KEYS, timeouts)
 
 
 @cache
@@ -51,7 +51,7 @@ def client(url: str, timeouts: tuple[float, float] = PATIENT) -> Any:
 
 
 def both(url: str, timeouts: tuple[float, float] = PATIENT) -> list[Writer]:
-    return [PlainWriter(client(url, timeouts)), DirectWriter(straight(url, timeouts))]
+    return [Boto3BatchWriter(client(url, timeouts)), HttpBatchWriter(straight(url, timeouts))]
 
 
 def writes(count: int = 4) -> list[Write]:

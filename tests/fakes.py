@@ -7,15 +7,15 @@ from typing import Any, cast
 
 from botocore.exceptions import ClientError, ConnectTimeoutError
 
-from adminview.aws.batch_writers import PlainWriter
+from adminview.aws.batch_writers import Boto3BatchWriter
 from adminview.aws.call_errors import CallErrors
-from adminview.aws.dead_letter_producer import DeadLetters
+from adminview.aws.dead_letter_producer import DeadLetterProducer
 from adminview.aws.retry import Backoff
 from adminview.aws.view_table import ViewTable
 from adminview.model import Registry
 from adminview.model.json_codec import spell
 from adminview.runtime import Runtime
-from adminview.sync.counts import Tally
+from adminview.sync.counts import BatchCounts
 from adminview.sync.dead_letter import Letter
 from adminview.sync.decode import Route, routes
 from adminview.sync.fold import Write
@@ -133,14 +133,14 @@ class FakeQueue:
 class Heard:
     """An observer that remembers."""
 
-    tallies: list[Tally] = field(default_factory=list)
+    tallies: list[BatchCounts] = field(default_factory=list)
     letters: list[Letter] = field(default_factory=list)
     errors: set[str] = field(default_factory=set)
 
     def invoked(self, context: Any) -> None:
         """Hear of an invocation."""
 
-    def synced(self, tally: Tally, letters: Sequence[Letter], errors: CallErrors) -> None:
+    def synced(self, tally: BatchCounts, letters: Sequence[Letter], errors: CallErrors) -> None:
         """Remember a batch."""
         self.tallies.append(tally)
         self.letters += letters
@@ -177,8 +177,8 @@ def make_runtime(
     return Runtime(
         routes=routes(registry, {}),
         model="model-1",
-        view=ViewTable(PlainWriter(cast("Any", dynamodb or FakeDynamoDB())), TABLE, backoff),
-        dead_letters=DeadLetters(cast("Any", queue or FakeQueue()), "queue", backoff),
+        view=ViewTable(Boto3BatchWriter(cast("Any", dynamodb or FakeDynamoDB())), TABLE, backoff),
+        dead_letters=DeadLetterProducer(cast("Any", queue or FakeQueue()), "queue", backoff),
         observer=observer or Heard(),
         now=lambda: 1_790_000_010.0,
     )

@@ -15,11 +15,11 @@ from threading import Lock
 from typing import Any
 
 from adminview.aws.metered_client import Metered
-from adminview.aws.rate_limit import Budget
+from adminview.aws.rate_limit import RateLimiter
 from adminview.aws.view_reader import ViewReader
-from adminview.aws.view_readers import PlainReader
+from adminview.aws.view_readers import Boto3Reader
 from adminview.bulk.runs import Bulk, make_bulk
-from adminview.cli.bulk.segment_pool import Shift
+from adminview.cli.bulk.segment_pool import SegmentPool
 from adminview.cli.planning.apply import Application
 from adminview.cli.planning.bulk_steps import BulkBuilder
 from adminview.cli.planning.facts import Declared, Deployed
@@ -33,7 +33,7 @@ from adminview.model.errors import BeingBuiltError, QuestionError
 from adminview.model.item import encode
 from adminview.model.limits import ROW_LIMIT
 from adminview.model.row import VIEW_TABLE, Attributes, RowKey
-from adminview.query.engine import Asker
+from adminview.query.engine import QueryEngine
 from adminview.runtime import Clients
 from adminview.sync.derive import derive
 from tests.plan_deployer import LocalDeployer
@@ -155,7 +155,7 @@ class Lab:
         progress = replace(self.deployer.tables.progress, now=self.now)
 
         def go(bulk: Bulk, run: str) -> Any:
-            return Shift(bulk, run, stop, 0, lambda _: self.page_done()).work(1)
+            return SegmentPool(bulk, run, stop, 0, lambda _: self.page_done()).work(1)
 
         builder = BulkBuilder(self.bulk, progress, model.fingerprint, go)
         given: dict[str, Any] = {
@@ -177,7 +177,7 @@ class Lab:
             self.cloud.registry,
             self.cloud.settings,
             Clients(real, self.cloud.clients.sqs),
-            Metered(between, Budget(), Budget()),
+            Metered(between, RateLimiter(), RateLimiter()),
         )
         # Everything is asked between two calls: by a real clock, a page would outlast its lease.
         return replace(made, now=self.now, clock=self.now)
@@ -265,8 +265,8 @@ class Lab:
     def ask(self, name: str, but: set[RowKey]) -> str:
         """Ask one question; say whether there is one, and that it was answered rightly."""
         there = self.deployer
-        reader = ViewReader(PlainReader(self.cloud.clients.dynamodb), VIEW_TABLE)
-        asker = Asker(there.api, reader, there.building)
+        reader = ViewReader(Boto3Reader(self.cloud.clients.dynamodb), VIEW_TABLE)
+        asker = QueryEngine(there.api, reader, there.building)
         try:
             found = {
                 (one.row["PK"]["S"], one.row["SK"]["S"]): one.row["data"]

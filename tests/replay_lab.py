@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, cast
 
-from adminview.aws.dead_letter_consumer import Mailbox, Message
-from adminview.aws.dead_letter_producer import DeadLetters
+from adminview.aws.dead_letter_consumer import DeadLetterConsumer, Message
+from adminview.aws.dead_letter_producer import DeadLetterProducer
 from adminview.aws.deadline import Deadline
-from adminview.dead_letters.letter_filter import Choice
+from adminview.dead_letters.letter_filter import LetterFilter
 from adminview.dead_letters.replay import ALL, Replayer, Summary
-from adminview.dead_letters.resolve import Errand, Errands
+from adminview.dead_letters.resolve import LetterResolver, ResolvedLetter
 from adminview.model import Item, Row, Source, view
 from adminview.model.errors import AdminViewError
 from adminview.model.row import RowKey
-from adminview.reconcile.item_ref import Target
+from adminview.reconcile.item_ref import ItemRef
 from adminview.reconcile.reconciler import Reconciled
 from adminview.sync.decode import Route
 from tests.events import AT, STREAM
@@ -95,9 +95,9 @@ def message(body: str, id_: str = "m-1", sent: float = AT) -> Message:
     return Message(id_, f"{id_}/1", body, sent, 1)
 
 
-def errand(body: str, id_: str = "m-1", sent: float = AT) -> Errand:
+def errand(body: str, id_: str = "m-1", sent: float = AT) -> ResolvedLetter:
     """Take up a letter and understand it."""
-    return Errands(ROUTES, cast("Any", None)).understand(message(body, id_, sent))
+    return LetterResolver(ROUTES, cast("Any", None)).understand(message(body, id_, sent))
 
 
 class FakeSqs:
@@ -186,7 +186,7 @@ class FakeReconciler:
     deadlines: list[Deadline] = field(default_factory=list)
     model: str = "model-1"
 
-    def reconcile(self, target: Target, *, until: Deadline) -> Reconciled:
+    def reconcile(self, target: ItemRef, *, until: Deadline) -> Reconciled:
         self.deadlines.append(until)
         self.log.append(f"reconcile {target.owner}")
         self.rows[target.owner] = target.rows
@@ -223,10 +223,10 @@ class Lab:
     def replayer(self) -> Replayer:
         sqs = cast("Any", self.sqs)
         return Replayer(
-            errands=Errands(ROUTES, cast("Any", self.streams)),
+            errands=LetterResolver(ROUTES, cast("Any", self.streams)),
             reconciler=cast("Any", self.reconciler),
-            mailbox=Mailbox(sqs, "queue", NO_WAIT),
-            post=DeadLetters(sqs, "queue", NO_WAIT),
+            mailbox=DeadLetterConsumer(sqs, "queue", NO_WAIT),
+            post=DeadLetterProducer(sqs, "queue", NO_WAIT),
             retry_seconds=self.retry_seconds,
             now=lambda: self.sqs.now,
         )
@@ -235,7 +235,7 @@ class Lab:
         """Let the reconcile of an item fail."""
         self.reconciler.results[f"Things/{id_}"] = error
 
-    def replay(self, choice: Choice = ALL, **more: Any) -> Summary:
+    def replay(self, choice: LetterFilter = ALL, **more: Any) -> Summary:
         soon = Deadline.after(60)
         return self.replayer.replay(choice, **{"until": soon, "end": soon} | more)
 

@@ -15,12 +15,12 @@ from typer.testing import CliRunner
 
 from adminview.aws.settings import NAMESPACE
 from adminview.aws.view_reader import ViewReader
-from adminview.aws.view_readers import PlainReader
+from adminview.aws.view_readers import Boto3Reader
 from adminview.cli.main import app
 from adminview.cli.output.catalogue import markdown
 from adminview.dead_letters.replay import Fate
-from adminview.query.engine import Asker
-from adminview.sync.counts import Tally
+from adminview.query.engine import QueryEngine
+from adminview.sync.counts import BatchCounts
 from bench.picture import picture
 from bench.report import headline
 from tests.shop import registry
@@ -85,7 +85,7 @@ class Client:
 
 def test_the_readmes_python_asks_a_question_of_a_boto3_client() -> None:
     (code,) = re.findall(r"In Python: `([^`]+)`", README)
-    known = {"Asker": Asker, "ViewReader": ViewReader, "PlainReader": PlainReader}
+    known = {"QueryEngine": QueryEngine, "ViewReader": ViewReader, "Boto3Reader": Boto3Reader}
     answer = eval(code, {**known, "registry": registry, "client": Client()})  # noqa: S307 - our own
     assert [one.row["data"] for one in answer.rows] == [{"B": "eA=="}]
     assert answer.cursor is None
@@ -137,7 +137,7 @@ def test_every_metric_in_the_runbook_is_emitted_and_every_one_emitted_is_in_it()
     named = set(re.findall(r"`([A-Z][A-Za-z]+)`", listed.split("\n\n")[0])) - {NAMESPACE}
     replay = {f"Letters{fate.title().replace('_', '')}" for fate in Fate}
     verify = {"Checked", "Drift", "VerifyUnfinished"}
-    told = {*Tally().counts(), "LagOfNewestRecord", "AgeOfOldestLetter"}
+    told = {*BatchCounts().counts(), "LagOfNewestRecord", "AgeOfOldestLetter"}
     assert named == told | replay | verify
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from zlib import crc32
 
 from adminview.aws.deadline import Deadline
-from adminview.aws.rate_limit import Budget
+from adminview.aws.rate_limit import RateLimiter
 from adminview.aws.settings import Settings
 from adminview.bulk.verify.run import Run
 from adminview.bulk.verify.scope import Scope
@@ -207,7 +207,7 @@ class Lab:
         self.while_waiting()
 
     def verifier(self, max_rcu: float | None = None, **changes: Any) -> Verifier:
-        budget = Budget(max_rcu, lambda: self.now, self.sleep)
+        budget = RateLimiter(max_rcu, lambda: self.now, self.sleep)
         made = make_verifier(self.model, self.settings, self.dynamodb, budget, NO_WAIT)  # type: ignore[arg-type]  # a stand-in
         timed = replace(made, clock=lambda: self.now, sleep=self.sleep, stopped=self.stops)
         return replace(timed, **changes)

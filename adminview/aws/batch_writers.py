@@ -21,7 +21,8 @@ from adminview.sync.fold import Write
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from adminview.aws.transport.http_client import Direct
+    from adminview.aws.transport.http_client import HttpClient
+
 
 OPERATION = "BatchWriteItem"
 
@@ -46,7 +47,7 @@ class Writer(Protocol):
         """
 
 
-class PlainWriter:
+class Boto3BatchWriter:
     """Through a boto3 client."""
 
     def __init__(self, client: "DynamoDBClient") -> None:
@@ -72,10 +73,10 @@ class PlainWriter:
         return response
 
 
-class DirectWriter:
+class HttpBatchWriter:
     """Straight to DynamoDB."""
 
-    def __init__(self, direct: "Direct") -> None:
+    def __init__(self, direct: "HttpClient") -> None:
         self._direct = direct
 
     def send(self, table: str, calls: Sequence[Call], until: Deadline) -> Sequence[Result]:

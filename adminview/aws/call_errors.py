@@ -7,7 +7,7 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from adminview.aws.responses import REASONS
-from adminview.aws.retry import code_of
+from adminview.aws.retry import error_code
 
 MOST_IDS = 5  # request ids and throttling reasons per code
 UNPROCESSED = "UnprocessedItems"
@@ -35,8 +35,8 @@ class CallErrors:
     def add(self, error: ClientError | BotoCoreError) -> None:
         """Count a call that failed."""
         response: Mapping[str, Any] = error.response if isinstance(error, ClientError) else {}
-        self._add(code_of(error), response)
-        found = self.codes[code_of(error)]
+        self._add(error_code(error), response)
+        found = self.codes[error_code(error)]
         for one in (one for name in REASONS for one in response.get(name) or ()):
             if len(found.reasons) < MOST_IDS and isinstance(one, dict):
                 found.reasons[f"{one.get('reason', '')} {one.get('resource', '')}".strip()] = None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from adminview.aws.concurrency import chunks
 from adminview.aws.dead_letter_producer import BATCH_LIMIT
 from adminview.aws.deadline import Deadline
-from adminview.aws.retry import Backoff, persist
+from adminview.aws.retry import Backoff, call_with_retry
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
@@ -41,7 +41,7 @@ class Waiting:
         return self.taken + self.delayed
 
 
-class Mailbox:
+class DeadLetterConsumer:
     """Letters of one SQS queue."""
 
     def __init__(
@@ -70,7 +70,7 @@ class Mailbox:
             MessageSystemAttributeNames=["ApproximateReceiveCount", "SentTimestamp"],
             **hide,
         )
-        answer = persist(call, f"take letters from {self._queue_url}", self._backoff, until)
+        answer = call_with_retry(call, f"take letters from {self._queue_url}", self._backoff, until)
         return [_message(one) for one in answer.get("Messages", [])]
 
     def delete(self, messages: Sequence[Message], *, until: Deadline) -> list[Message]:
@@ -97,9 +97,9 @@ class Mailbox:
             QueueUrl=self._queue_url,
             AttributeNames=["All"],
         )
-        said: Any = persist(call, f"count the letters in {self._queue_url}", self._backoff, until)[
-            "Attributes"
-        ]
+        said: Any = call_with_retry(
+            call, f"count the letters in {self._queue_url}", self._backoff, until
+        )["Attributes"]
         return Waiting(*(int(said[f"ApproximateNumberOfMessages{name}"]) for name in names))
 
     def _in_tens(
@@ -116,7 +116,7 @@ class Mailbox:
                 {"Id": str(place), "ReceiptHandle": message.receipt, **more}
                 for place, message in enumerate(share)
             ]
-            answer = persist(partial(call, Entries=entries), asked, self._backoff, until)
+            answer = call_with_retry(partial(call, Entries=entries), asked, self._backoff, until)
             failed += [share[int(one["Id"])] for one in answer.get("Failed", [])]
         return failed
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from adminview.aws.deadline import Deadline
-from adminview.aws.retry import Backoff, code_of, passes
+from adminview.aws.retry import Backoff, error_code, passes
 from adminview.sync.dead_letter import Letter
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ BATCH_LIMIT = 10  # messages per call, set by SQS
 CALL_LIMIT = 256 * 1024  # bytes per call, the least that SQS has ever taken
 
 
-class DeadLetters:
+class DeadLetterProducer:
     """Letters to one SQS queue."""
 
     def __init__(self, client: "SQSClient", queue_url: str, backoff: Backoff | None = None) -> None:
@@ -46,7 +46,7 @@ class DeadLetters:
             try:
                 letters, hopeless = self._send_once(letters, delay, trouble)
             except (ClientError, BotoCoreError) as error:
-                trouble.add(code_of(error))
+                trouble.add(error_code(error))
                 hopeless = not passes(error)
             if hopeless:
                 break

@@ -11,7 +11,7 @@ import boto3
 
 from adminview.aws.clients import CLIENT
 from adminview.aws.deadline import Deadline
-from adminview.aws.retry import Backoff, persist
+from adminview.aws.retry import Backoff, call_with_retry
 from adminview.model.errors import ServiceError, SettingsError
 
 if TYPE_CHECKING:
@@ -55,7 +55,9 @@ def _state(client: "LambdaClient", uuid: str | None, until: Deadline) -> str:
         return UNKNOWN
     call = partial(client.get_event_source_mapping, UUID=uuid)
     try:
-        return str(persist(call, "look at an event source mapping", Backoff(), until)["State"])
+        return str(
+            call_with_retry(call, "look at an event source mapping", Backoff(), until)["State"]
+        )
     except ServiceError as error:
         if error.code != "ResourceNotFoundException":
             raise

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from botocore.exceptions import ClientError
 
 from adminview.aws.page_sizer import Pace
-from adminview.aws.rate_limit import Budget
-from adminview.aws.retry import THROTTLED, code_of
+from adminview.aws.rate_limit import RateLimiter
+from adminview.aws.retry import THROTTLED, error_code
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -25,7 +25,7 @@ class Metered:
     To wait within one would stretch the time in which its writes may still come.
     """
 
-    def __init__(self, client: "DynamoDBClient", reads: Budget, writes: Budget) -> None:
+    def __init__(self, client: "DynamoDBClient", reads: RateLimiter, writes: RateLimiter) -> None:
         self._client: Any = client
         self.reads = reads
         self.writes = writes
@@ -67,13 +67,13 @@ class Metered:
             self.writes.owe(seconds)
 
 
-def _call(call: Callable[..., Any], budget: Budget, **asked: Any) -> Any:
+def _call(call: Callable[..., Any], budget: RateLimiter, **asked: Any) -> Any:
     try:
         answer = call(**{"ReturnConsumedCapacity": "TOTAL", **asked})
     except ClientError as error:
-        if code_of(error) in THROTTLED:
+        if error_code(error) in THROTTLED:
             budget.throttled()
-        elif code_of(error) == REFUSED:
+        elif error_code(error) == REFUSED:
             budget.spend(1)  # at least: what it took is not told
         raise
     consumed = answer.get("ConsumedCapacity", [])

@@ -12,7 +12,7 @@ from aws_lambda_powertools.metrics import MetricUnit
 from adminview.aws.call_errors import CallErrors
 from adminview.aws.settings import NAMESPACE, SERVICE
 from adminview.model.source import UNKNOWN
-from adminview.sync.counts import Tally
+from adminview.sync.counts import BatchCounts
 from adminview.sync.dead_letter import Letter
 
 LAG = "LagOfNewestRecord"
@@ -45,7 +45,7 @@ class Observability:
         """Let every line of this invocation carry its request id."""
         self._logger.append_keys(function_request_id=context.aws_request_id)
 
-    def synced(self, tally: Tally, letters: Sequence[Letter], errors: CallErrors) -> None:
+    def synced(self, tally: BatchCounts, letters: Sequence[Letter], errors: CallErrors) -> None:
         """Log what a batch came to, and which calls failed."""
         for letter in letters:
             self._logger.warning(
@@ -76,7 +76,7 @@ class Observability:
         """Tell why something cannot be done for one item, which is not named."""
         self._logger.warning("item failed", reason=reason)
 
-    def _measure(self, tally: Tally) -> None:
+    def _measure(self, tally: BatchCounts) -> None:
         self._metrics.add_dimension("source", tally.source or UNKNOWN)
         for name, value in tally.counts().items():
             if name == IN_DOUBT and not value:

@@ -7,7 +7,7 @@ from threading import Lock
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0  # seconds, while a table throttles
 
 
-class Budget:
+class RateLimiter:
     """A bucket that is empty at first, fills at a steady rate and holds a second's worth.
 
     What a call takes is known only when it has been answered. So a call may overdraw the bucket,

@@ -44,7 +44,7 @@ CONFLICTS = {"ReplicatedWriteConflictException", "TransactionConflictException"}
 PASSING = (HTTPClientError, NoConnectionError, IncompleteReadError, ChecksumError)  # on the way
 
 
-def code_of(error: ClientError | BotoCoreError) -> str:
+def error_code(error: ClientError | BotoCoreError) -> str:
     """Name an error of AWS or of the way there; its text may quote data."""
     if isinstance(error, ClientError):
         return error.response["Error"]["Code"]
@@ -56,7 +56,7 @@ def passes(error: ClientError | BotoCoreError) -> bool:
     if isinstance(error, ClientError):
         status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
         is_transient = status == TOO_MANY_REQUESTS or status >= SERVER_ERROR
-        return is_transient or code_of(error) in THROTTLED | CONFLICTS
+        return is_transient or error_code(error) in THROTTLED | CONFLICTS
     return isinstance(error, PASSING)
 
 
@@ -73,7 +73,7 @@ class Backoff:
         self.sleep(max(0.0, min(self.jitter(0, longest), until.remaining)))
 
 
-def persist(
+def call_with_retry(
     call: Callable[[], Answer],
     asked: str,
     backoff: Backoff,
@@ -89,7 +89,7 @@ def persist(
         try:
             return call()
         except (ClientError, BotoCoreError) as error:
-            code, answered = code_of(error), isinstance(error, ClientError)
+            code, answered = error_code(error), isinstance(error, ClientError)
             if is_in_doubt(error):
                 on_doubt()
             if not passes(error):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from adminview.aws.attribute_codec import for_boto3, from_boto3
 from adminview.aws.concurrency import chunks
 from adminview.aws.deadline import Deadline
-from adminview.aws.retry import Backoff, persist
+from adminview.aws.retry import Backoff, call_with_retry
 from adminview.aws.view_table import REFUSALS
 from adminview.model.attribute import PK, SK
 from adminview.model.errors import RefusedRowError, ServiceError
@@ -33,7 +33,7 @@ def ignore_doubt() -> None:
     """Accept that a write may arrive late: nobody will write that row again."""
 
 
-class OwnedRows:
+class RowStore:
     """Rows, each with one owner, of one table."""
 
     def __init__(self, client: "DynamoDBClient", name: str, backoff: Backoff | None = None) -> None:
@@ -55,7 +55,9 @@ class OwnedRows:
                 ExpressionAttributeValues={":owner": {"S": owner}},
                 **start,
             )
-            page = persist(call, f"find rows of {self._name} by their owner", self._backoff, until)
+            page = call_with_retry(
+                call, f"find rows of {self._name} by their owner", self._backoff, until
+            )
             found.update(key_of(row) for row in page["Items"])
             if not (last := page.get("LastEvaluatedKey")):
                 return found
@@ -76,7 +78,9 @@ class OwnedRows:
             while left:
                 asked: Any = {self._name: {"Keys": left, "ConsistentRead": True, **more}}
                 call = partial(self._client.batch_get_item, RequestItems=asked)
-                page: Any = persist(call, f"read rows of {self._name}", self._backoff, until)
+                page: Any = call_with_retry(
+                    call, f"read rows of {self._name}", self._backoff, until
+                )
                 found = page["Responses"].get(self._name, [])
                 rows.update((key_of(row), from_boto3(row)) for row in found)
                 left = page["UnprocessedKeys"].get(self._name, {}).get("Keys", [])
@@ -131,7 +135,7 @@ class OwnedRows:
         self, call: Callable[..., Any], until: Deadline, on_doubt: OnDoubt
     ) -> bool:
         try:
-            persist(call, f"write a row of {self._name}", self._backoff, until, on_doubt)
+            call_with_retry(call, f"write a row of {self._name}", self._backoff, until, on_doubt)
         except ServiceError as error:
             if error.code in REFUSALS:
                 msg = f"DynamoDB refused a row of this item: {error.code}"

@@ -127,7 +127,7 @@ class PulseSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Building:
+class PendingPatterns:
     """The questions that are being built: each with the older index to ask meanwhile, if any.
 
     A name that no pattern has is not refused: while a function is updated, the code of one model
@@ -141,7 +141,7 @@ class Building:
         return {BUILDING: dumps(dict(self.questions))} if self.questions else {}
 
     @classmethod
-    def from_env(cls, environ: Mapping[str, str]) -> "Building":
+    def from_env(cls, environ: Mapping[str, str]) -> "PendingPatterns":
         """Read it back, or say what would be right."""
         text = environ.get(BUILDING)
         if not text:
@@ -153,7 +153,7 @@ class Building:
             raise SettingsError(msg) from error
 
     @classmethod
-    def read(cls, given: Any, where: str) -> "Building":
+    def read(cls, given: Any, where: str) -> "PendingPatterns":
         """Take plain data for it, if it is such."""
         if isinstance(given, dict) and all(one is None or _is_name(one) for one in given.values()):
             return cls(given)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from adminview.aws.attribute_codec import for_boto3, from_boto3
 from adminview.aws.deadline import Deadline
-from adminview.aws.retry import Backoff, persist
+from adminview.aws.retry import Backoff, call_with_retry
 from adminview.model.item import AttributeValue, Image
 
 if TYPE_CHECKING:
@@ -24,5 +24,5 @@ class SourceTables:
         call = partial(
             self._client.get_item, TableName=table, Key=for_boto3(key), ConsistentRead=True
         )
-        item = persist(call, f"read an item of {table}", self._backoff, until).get("Item")
+        item = call_with_retry(call, f"read an item of {table}", self._backoff, until).get("Item")
         return from_boto3(item) if item else None

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from adminview.aws.attribute_codec import for_boto3
 from adminview.aws.deadline import Deadline
-from adminview.aws.retry import Backoff, persist
+from adminview.aws.retry import Backoff, call_with_retry
 from adminview.aws.view_table import REFUSALS
 from adminview.model.errors import MigrationError, ServiceError
 from adminview.model.update import Update
@@ -40,7 +40,7 @@ class SourceUpdates:
             **asked,
         )
         try:
-            persist(call, f"update an item of {table}", self._backoff, until)
+            call_with_retry(call, f"update an item of {table}", self._backoff, until)
         except ServiceError as error:
             if error.code in REFUSALS:
                 msg = f"DynamoDB refused the update of an item: {error.code}"

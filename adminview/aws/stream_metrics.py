@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from adminview.aws.deadline import Deadline
-from adminview.aws.retry import Backoff, persist
+from adminview.aws.retry import Backoff, call_with_retry
 from adminview.aws.settings import PulseSettings
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ Points = dict[datetime, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Beat:
+class SourceActivity:
     """What happened at one source lately."""
 
     written: datetime | None  # when it was last written, long enough ago to have been read since
@@ -36,7 +36,7 @@ class Beat:
 class Reading:
     """What happened lately, at each source and in the sync function."""
 
-    beats: Mapping[str, Beat]
+    beats: Mapping[str, SourceActivity]
     invoked: datetime | None  # when the sync last ran
     age: float | None  # seconds, of the oldest record of its last runs; None if none was recent
 
@@ -46,7 +46,7 @@ def now() -> datetime:
     return datetime.now(tz=UTC)
 
 
-class CloudWatchPulse:
+class StreamMetrics:
     """Reads the metrics of one deployment, once a minute at most.
 
     Write units are the one count of changes that AWS keeps for every kind of write; a write that
@@ -90,7 +90,7 @@ class CloudWatchPulse:
         recent = {when: value for when, value in age.items() if when >= at - RECENT}
         return Reading(
             beats={
-                name: Beat(_last(written, before=at - GRACE), _last(read))
+                name: SourceActivity(_last(written, before=at - GRACE), _last(read))
                 for name, written, read in zip(names, beats[::2], beats[1::2], strict=True)
             },
             invoked=_last(invoked),
@@ -111,7 +111,7 @@ class CloudWatchPulse:
         until = Deadline.after(SECONDS)
         while True:
             call = partial(self._client().get_metric_data, **asked)
-            answer: Any = persist(call, "read metrics", self._backoff, until)
+            answer: Any = call_with_retry(call, "read metrics", self._backoff, until)
             for one in answer["MetricDataResults"]:
                 found[one["Id"]].update(zip(one["Timestamps"], one["Values"], strict=True))
             if not (token := answer.get("NextToken")):

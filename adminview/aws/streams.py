@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from adminview.aws.attribute_codec import from_boto3
 from adminview.aws.deadline import Deadline
-from adminview.aws.retry import Backoff, persist
+from adminview.aws.retry import Backoff, call_with_retry
 from adminview.model.errors import ExpiredRecordsError, ServiceError
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ EMPTY_PAGES = 20  # in a row: the records are there, or they are not
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class SequenceRange:
     """A run of records in one shard, from the first to the last sequence number."""
 
     stream_arn: str
@@ -37,7 +37,7 @@ class Streams:
         self._client = client
         self._backoff = backoff or Backoff()
 
-    def read(self, stretch: Stretch, *, until: Deadline) -> Iterator[Mapping[str, Any]]:
+    def read(self, stretch: SequenceRange, *, until: Deadline) -> Iterator[Mapping[str, Any]]:
         """Read the records of a stretch, as Lambda would deliver them, or say they are gone."""
         try:
             yield from self._read(stretch, until)
@@ -47,7 +47,7 @@ class Streams:
             msg = "the stream no longer has the records of this letter"
             raise ExpiredRecordsError(msg) from error
 
-    def _read(self, stretch: Stretch, until: Deadline) -> Iterator[Mapping[str, Any]]:
+    def _read(self, stretch: SequenceRange, until: Deadline) -> Iterator[Mapping[str, Any]]:
         first, last = int(stretch.first), int(stretch.last)
         begun = False
         for record in self._records(stretch, until):
@@ -61,13 +61,13 @@ class Streams:
         msg = "the stream no longer has all records of this letter"
         raise ExpiredRecordsError(msg)
 
-    def _records(self, stretch: Stretch, until: Deadline) -> Iterator["RecordTypeDef"]:
+    def _records(self, stretch: SequenceRange, until: Deadline) -> Iterator["RecordTypeDef"]:
         """Read a shard on from the first record of a stretch."""
         iterator: str | None = self._begin(stretch, until)
         empty = 0
         while iterator:
             call = partial(self._client.get_records, ShardIterator=iterator)
-            page = persist(call, "read the stream again", self._backoff, until)
+            page = call_with_retry(call, "read the stream again", self._backoff, until)
             yield from page["Records"]
             iterator = page.get("NextShardIterator")
             empty = 0 if page["Records"] else empty + 1
@@ -76,7 +76,7 @@ class Streams:
             if empty:
                 self._backoff.pause(empty, until)
 
-    def _begin(self, stretch: Stretch, until: Deadline) -> str:
+    def _begin(self, stretch: SequenceRange, until: Deadline) -> str:
         call = partial(
             self._client.get_shard_iterator,
             StreamArn=stretch.stream_arn,
@@ -84,7 +84,7 @@ class Streams:
             ShardIteratorType="AT_SEQUENCE_NUMBER",
             SequenceNumber=stretch.first,
         )
-        return persist(call, "read the stream again", self._backoff, until)["ShardIterator"]
+        return call_with_retry(call, "read the stream again", self._backoff, until)["ShardIterator"]
 
 
 def delivered(record: "RecordTypeDef", stream_arn: str) -> dict[str, Any]:

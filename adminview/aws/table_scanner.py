@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from adminview.aws.attribute_codec import all_from_boto3, for_boto3, from_boto3
 from adminview.aws.concurrency import chunks
 from adminview.aws.deadline import Deadline
-from adminview.aws.rate_limit import Budget
-from adminview.aws.retry import Backoff, persist
+from adminview.aws.rate_limit import RateLimiter
+from adminview.aws.retry import Backoff, call_with_retry
 from adminview.model.attribute import PK, SK
 from adminview.model.item import AttributeValue
 from adminview.model.row import OWNER, Attributes
@@ -37,13 +37,16 @@ class Page:
     last: Attributes | None
 
 
-class BulkReader:
+class TableScanner:
     """Any table, read a page or a hundred keys at a time."""
 
     def __init__(
-        self, client: "DynamoDBClient", budget: Budget | None = None, backoff: Backoff | None = None
+        self,
+        client: "DynamoDBClient",
+        budget: RateLimiter | None = None,
+        backoff: Backoff | None = None,
     ) -> None:
-        self.budget = budget or Budget()
+        self.budget = budget or RateLimiter()
         self._client = client
         self._backoff = backoff or Backoff()
 
@@ -74,7 +77,7 @@ class BulkReader:
             **begin,
         )
         self.budget.wait()
-        page = persist(call, f"scan {table}", self._backoff, until())
+        page = call_with_retry(call, f"scan {table}", self._backoff, until())
         self.budget.spend(page.get("ConsumedCapacity", {}).get("CapacityUnits", 0))
         last = page.get("LastEvaluatedKey")
         items: Any = page["Items"]
@@ -108,7 +111,7 @@ class BulkReader:
     def describe(self, table: str, until: Deadline) -> Any:
         """Give what DynamoDB knows of a table."""
         call = partial(self._client.describe_table, TableName=table)
-        return persist(call, f"describe {table}", self._backoff, until)["Table"]
+        return call_with_retry(call, f"describe {table}", self._backoff, until)["Table"]
 
     def _get(self, table: str, keys: list[Any], until: Deadline, *, consistent: bool) -> Found:
         """Make one call."""
@@ -117,7 +120,7 @@ class BulkReader:
             RequestItems={table: {"Keys": keys, "ConsistentRead": consistent}},
             ReturnConsumedCapacity="TOTAL",
         )
-        answer: Any = persist(call, f"read items of {table}", self._backoff, until)
+        answer: Any = call_with_retry(call, f"read items of {table}", self._backoff, until)
         spent = answer.get("ConsumedCapacity", [])
         self.budget.spend(sum(one.get("CapacityUnits", 0) for one in spent))
         found = answer["Responses"].get(table, [])

@@ -7,7 +7,7 @@ from threading import Lock
 from typing import Any
 
 from adminview.aws.deadline import Deadline
-from adminview.aws.retry import Backoff, persist
+from adminview.aws.retry import Backoff, call_with_retry
 from adminview.aws.table_scanner import Found, get_all
 from adminview.aws.view_readers import Reader
 from adminview.model import KeyCondition
@@ -85,13 +85,13 @@ class ViewReader:
 
     def _get(self, keys: list[Any], until: Deadline) -> Found:
         call = partial(self._reader.batch_get_item, RequestItems={self._name: {"Keys": keys}})
-        answer = persist(call, f"read items of {self._name}", self._backoff, until)
+        answer = call_with_retry(call, f"read items of {self._name}", self._backoff, until)
         left = answer.get("UnprocessedKeys", {}).get(self._name, {}).get("Keys", [])
         return answer.get("Responses", {}).get(self._name, []), left
 
     def _ask(self, query: dict[str, Any], until: Deadline, meter: Meter) -> Any:
         call = partial(self._reader.query, ReturnConsumedCapacity="TOTAL", **query)
-        page = persist(call, f"ask {self._name}", self._backoff, until)
+        page = call_with_retry(call, f"ask {self._name}", self._backoff, until)
         meter.add(page)
         return page
 

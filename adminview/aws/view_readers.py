@@ -14,7 +14,8 @@ from adminview.model.json_codec import spell
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from adminview.aws.transport.http_client import Direct
+    from adminview.aws.transport.http_client import HttpClient
+
 
 VALUES, START = "ExpressionAttributeValues", "ExclusiveStartKey"
 
@@ -29,7 +30,7 @@ class Reader(Protocol):
         """Ask for rows by their keys."""
 
 
-class PlainReader:
+class Boto3Reader:
     """Through a boto3 client, which has binary as bytes."""
 
     def __init__(self, client: "DynamoDBClient") -> None:
@@ -52,10 +53,10 @@ class PlainReader:
         return {**answer, "Responses": found}
 
 
-class DirectReader:
+class HttpReader:
     """Straight to DynamoDB."""
 
-    def __init__(self, direct: "Direct") -> None:
+    def __init__(self, direct: "HttpClient") -> None:
         self._direct = direct
 
     def query(self, **asked: Any) -> dict[str, Any]:

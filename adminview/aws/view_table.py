@@ -9,7 +9,7 @@ from adminview.aws.call_errors import CallErrors
 from adminview.aws.concurrency import chunks
 from adminview.aws.deadline import Deadline
 from adminview.aws.responses import NotFromAwsError, is_in_doubt
-from adminview.aws.retry import Backoff, code_of, passes
+from adminview.aws.retry import Backoff, error_code, passes
 from adminview.model.errors import kind_of
 from adminview.model.row import RowKey, key_of
 from adminview.sync.fold import Write
@@ -56,7 +56,7 @@ class Outcome:
 
 
 @dataclass(slots=True)
-class Again:
+class RetryQueue:
     """What is to be sent once more: refused calls in halves, and writes that were left."""
 
     halves: list[Call] = field(default_factory=list)
@@ -83,7 +83,7 @@ class ViewTable:
         calls: list[Call] = list(chunks(list(writes), BATCH_LIMIT))
         attempt = 0
         while calls and not until.passed:
-            again = Again()
+            again = RetryQueue()
             try:
                 results = self._writer.send(self._name, calls, until)
             except BaseException:
@@ -104,7 +104,7 @@ class ViewTable:
         return outcome
 
     def _succeed(
-        self, call: Call, response: Mapping[str, Any], outcome: Outcome, again: Again
+        self, call: Call, response: Mapping[str, Any], outcome: Outcome, again: RetryQueue
     ) -> None:
         """Count what is written, and keep what DynamoDB left for later."""
         try:
@@ -118,7 +118,7 @@ class ViewTable:
         return _count(call, left, outcome, again)
 
 
-def _count(call: Call, left: Collection[RowKey], outcome: Outcome, again: Again) -> None:
+def _count(call: Call, left: Collection[RowKey], outcome: Outcome, again: RetryQueue) -> None:
     for write in call:
         if write.key in left:
             again.later.append(write)
@@ -128,11 +128,11 @@ def _count(call: Call, left: Collection[RowKey], outcome: Outcome, again: Again)
             outcome.rows_put += 1
 
 
-def _fail(call: Call, error: Failure, outcome: Outcome, again: Again) -> None:
+def _fail(call: Call, error: Failure, outcome: Outcome, again: RetryQueue) -> None:
     """Classify a failed call: bad row, transient, or fatal."""
     if isinstance(error, UnsendableRowError | RecursionError):
         again.halves += _divide(call, kind_of(error), outcome)
-    elif (code := code_of(error)) in REFUSALS:
+    elif (code := error_code(error)) in REFUSALS:
         again.halves += _divide(call, code, outcome)
     else:
         outcome.errors.add(error)

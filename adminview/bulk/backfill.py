@@ -13,7 +13,7 @@ from typing import Any
 
 from adminview.aws.concurrency import together
 from adminview.aws.deadline import Deadline
-from adminview.aws.table_scanner import BulkReader, Page
+from adminview.aws.table_scanner import Page, TableScanner
 from adminview.aws.view_table import Outcome, ViewTable
 from adminview.bulk.failures import Failures
 from adminview.bulk.segment import Segment
@@ -24,7 +24,7 @@ from adminview.model.json_codec import spell
 from adminview.model.row import OWNER, Attributes, RowKey, key_image, key_of
 from adminview.reconcile.equality import same, same_row
 from adminview.reconcile.expected_rows import wanted
-from adminview.reconcile.item_ref import Target
+from adminview.reconcile.item_ref import ItemRef
 from adminview.reconcile.reconciler import CLAIMED_TWICE, Reconciler
 from adminview.runtime import Post
 from adminview.sync.decode import Route
@@ -43,7 +43,7 @@ class Backfill:
     """A source, and the view that its items' rows belong in."""
 
     route: Route
-    reader: BulkReader
+    reader: TableScanner
     view: ViewTable
     view_table: str
     reconciler: Reconciler
@@ -81,7 +81,7 @@ class Backfill:
         """
         failures = self.failures()
         counts = self.reconcile([(key, ()) for key in note], failures, until)
-        self.reconciler.report_in_doubt([Target(self.route, key) for key in note], until)
+        self.reconciler.report_in_doubt([ItemRef(self.route, key) for key in note], until)
         counts["failed"] += failures.send(until)
         return counts
 
@@ -99,13 +99,13 @@ class Backfill:
     ) -> Counter[str]:
         """Reconcile items, some at once, each with the rows it may have left."""
 
-        def reconcile(target: Target) -> Counter[str]:
+        def reconcile(target: ItemRef) -> Counter[str]:
             with failures.of(target):
                 done = self.reconciler.reconcile(target, until=until)
                 return Counter(rows=done.put, deleted=done.deleted)
             return Counter()
 
-        targets = [Target(self.route, key, frozenset(rows)) for key, rows in items]
+        targets = [ItemRef(self.route, key, frozenset(rows)) for key, rows in items]
         return sum(together(reconcile, targets), Counter[str]())
 
     def failures(self) -> Failures:
@@ -135,14 +135,14 @@ class PageOfItems:
     def derive(self, item: Image) -> Found | None:
         """Derive the rows of one item; None if that fails."""
         task = self.task
-        target = Target(task.route, self._key(item))
+        target = ItemRef(task.route, self._key(item))
         with self.failures.of(target):
             return wanted(task.route, target.owner, item, task.now(), task.reconciler.model)
         return None
 
     def add(self, item: Image, rows: Found, found: Found) -> None:
         """Add the rows of an item that are missing or wrong."""
-        target = Target(self.task.route, self._key(item))
+        target = ItemRef(self.task.route, self._key(item))
         owner = {"S": target.owner}
         with self.failures.of(target):
             if any(found[key].get(OWNER, owner) != owner for key in rows.keys() & found.keys()):
@@ -191,7 +191,7 @@ class PageOfItems:
                 rows.setdefault(write.first, []).append(write.key)
         if rows:
             targets = [
-                Target(self.task.route, self._key(self.items[place]), frozenset(keys))
+                ItemRef(self.task.route, self._key(self.items[place]), frozenset(keys))
                 for place, keys in rows.items()
             ]
             self.task.reconciler.report_in_doubt(targets, until)
@@ -199,7 +199,7 @@ class PageOfItems:
     def _refuse(self, outcome: Outcome) -> None:
         """Set aside the items whose rows DynamoDB itself would not take."""
         for position, code in {write.first: code for write, code in outcome.refused}.items():
-            target = Target(self.task.route, self._key(self.items[position]))
+            target = ItemRef(self.task.route, self._key(self.items[position]))
             rows = [write.key for write in self.writes if write.owner == target.owner]
             msg = f"DynamoDB refused a row of this item: {code}"
             self.failures.add(target, RefusedRowError(msg), rows)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from adminview.aws.deadline import Deadline
 from adminview.model.errors import AdminViewError, RecordError, RepairError, ServiceError
 from adminview.model.row import RowKey
-from adminview.reconcile.item_ref import Target
+from adminview.reconcile.item_ref import ItemRef
 from adminview.runtime import Post
 from adminview.sync.dead_letter import Letter, dead_letter
 
@@ -22,14 +22,14 @@ class Failures:
     _letters: list[Letter] = field(default_factory=list)  # one per item; threads add to it
 
     @contextmanager
-    def of(self, target: Target) -> Iterator[None]:
+    def of(self, target: ItemRef) -> Iterator[None]:
         """Set an item aside if its views raise or it moves too fast, and go on."""
         try:
             yield
         except (RecordError, RepairError) as error:
             self.add(target, error, target.rows | error.touched)
 
-    def add(self, target: Target, error: AdminViewError, rows: Iterable[RowKey]) -> None:
+    def add(self, target: ItemRef, error: AdminViewError, rows: Iterable[RowKey]) -> None:
         """Write the letter of one item."""
         identity = {
             "source": target.route.source.name,
@@ -52,7 +52,7 @@ class Failures:
         return len(self._letters)
 
 
-def _owner(target: Target) -> str | None:
+def _owner(target: ItemRef) -> str | None:
     """Name an item, unless its key is too long to be a name: that may be what failed."""
     try:
         return target.owner

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from adminview.aws.deadline import Deadline
-from adminview.aws.retry import Backoff, persist
+from adminview.aws.retry import Backoff, call_with_retry
 from adminview.aws.row_store import ANOTHERS
 from adminview.bulk.segment import Record, Segment
 from adminview.model.attribute import PK, SK
@@ -32,7 +32,7 @@ def progress_table(view_table: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class ProgressTable:
+class LeaseTable:
     """Records of segments, by run and number, and marks of runs that have ended."""
 
     client: "DynamoDBClient"
@@ -79,7 +79,7 @@ class ProgressTable:
             **_unchanged(record),
         )
         try:
-            persist(call, f"note in {self.name}", self.backoff, until)
+            call_with_retry(call, f"note in {self.name}", self.backoff, until)
         except ServiceError as error:
             if error.code != ANOTHERS or not self._is_mine(new, until):
                 raise self._explained(error, record) from error
@@ -93,7 +93,7 @@ class ProgressTable:
             Key=_key(segment.run, _place(segment.number)),
             ConsistentRead=True,
         )
-        item = persist(call, f"read {self.name}", self.backoff, until).get("Item")
+        item = call_with_retry(call, f"read {self.name}", self.backoff, until).get("Item")
         return _record(item) if item else None
 
     def records(self, run: str, *, until: Deadline) -> list[Record]:
@@ -109,7 +109,7 @@ class ProgressTable:
             **_unchanged(record),
         )
         try:
-            persist(call, f"note in {self.name}", self.backoff, until)
+            call_with_retry(call, f"note in {self.name}", self.backoff, until)
         except ServiceError as error:
             if error.code != ANOTHERS:
                 raise
@@ -118,7 +118,7 @@ class ProgressTable:
         """Write down that something has been done."""
         item: Any = {**_key(BUILT, subject), "facts": {"S": dumps(facts)}}
         call = partial(self.client.put_item, TableName=self.name, Item=item)
-        persist(call, f"note in {self.name}", self.backoff, until)
+        call_with_retry(call, f"note in {self.name}", self.backoff, until)
 
     def marks(self, *, until: Deadline) -> dict[str, dict[str, Any]]:
         """List what has been done, by subject."""
@@ -136,7 +136,7 @@ class ProgressTable:
                 ConsistentRead=True,
                 **start,
             )
-            page = persist(call, f"read {self.name}", self.backoff, until)
+            page = call_with_retry(call, f"read {self.name}", self.backoff, until)
             yield from page["Items"]
             if not (last := page.get("LastEvaluatedKey")):
                 return

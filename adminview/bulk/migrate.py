@@ -14,7 +14,7 @@ from adminview.aws.deadline import Deadline
 from adminview.aws.retry import Backoff
 from adminview.aws.source_tables import SourceTables
 from adminview.aws.source_updates import SourceUpdates
-from adminview.aws.table_scanner import BulkReader, Page
+from adminview.aws.table_scanner import Page, TableScanner
 from adminview.bulk.segment import Segment
 from adminview.model.errors import RecordError
 from adminview.model.migration import Migration
@@ -38,7 +38,7 @@ class Migrate:
 
     migration: Migration
     table: str
-    reader: BulkReader
+    reader: TableScanner
     sources: SourceTables
     updates: SourceUpdates
     tell: Callable[[Attributes, RecordError], object] = lambda *_: None  # of an item that fails

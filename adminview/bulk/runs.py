@@ -6,19 +6,19 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from adminview.aws.batch_writers import PlainWriter
-from adminview.aws.dead_letter_producer import DeadLetters
+from adminview.aws.batch_writers import Boto3BatchWriter
+from adminview.aws.dead_letter_producer import DeadLetterProducer
 from adminview.aws.deadline import Deadline, awake_or_asleep
 from adminview.aws.metered_client import Metered
 from adminview.aws.retry import Backoff
-from adminview.aws.row_store import OwnedRows
+from adminview.aws.row_store import RowStore
 from adminview.aws.settings import Settings
 from adminview.aws.source_tables import SourceTables
 from adminview.aws.source_updates import SourceUpdates
-from adminview.aws.table_scanner import BulkReader
+from adminview.aws.table_scanner import TableScanner
 from adminview.aws.view_table import ViewTable
 from adminview.bulk.backfill import Backfill
-from adminview.bulk.lease_table import TURN, ProgressTable, progress_table
+from adminview.bulk.lease_table import TURN, LeaseTable, progress_table
 from adminview.bulk.migrate import Migrate
 from adminview.bulk.segment import MOST_SEGMENTS, Record, Segment
 from adminview.bulk.sweep import Sweep
@@ -42,7 +42,7 @@ class Bulk:
     registry: Registry
     settings: Settings
     client: Metered
-    progress: ProgressTable
+    progress: LeaseTable
     post: Post
     backoff: Backoff
     migrations: Mapping[str, Migration] = field(default_factory=dict)
@@ -147,7 +147,7 @@ class Bulk:
     def task(self, run: str) -> Task:
         """Make the task that a run's name says."""
         kind, _, subject = run.partition("/")
-        reader = BulkReader(self._dynamodb, backoff=self.backoff)
+        reader = TableScanner(self._dynamodb, backoff=self.backoff)
         by_name = {
             route.source.name: route
             for route in routes(self.registry, self.settings.sources).values()
@@ -158,10 +158,10 @@ class Bulk:
             return Sweep(by_name, view, reader, self._reconciler, self.post, only, self.now)
         if kind == MIGRATE:
             return self._migrate(self.migrations[subject], reader)
-        rows = ViewTable(PlainWriter(self._dynamodb), view, self.backoff)
+        rows = ViewTable(Boto3BatchWriter(self._dynamodb), view, self.backoff)
         return Backfill(by_name[subject], reader, rows, view, self._reconciler, self.post, self.now)
 
-    def _migrate(self, migration: Migration, reader: BulkReader) -> Migrate:
+    def _migrate(self, migration: Migration, reader: TableScanner) -> Migrate:
         return Migrate(
             migration,
             self.table(f"{MIGRATE}/{migration.name}"),
@@ -194,7 +194,7 @@ class Bulk:
     def _reconciler(self) -> Reconciler:
         return Reconciler(
             sources=SourceTables(self._dynamodb, self.backoff),
-            rows=OwnedRows(self._dynamodb, self.settings.view_table, self.backoff),
+            rows=RowStore(self._dynamodb, self.settings.view_table, self.backoff),
             model=self.model,
             post=self.post,
             now=self.now,
@@ -235,8 +235,8 @@ def make_bulk(
         registry=registry,
         settings=settings,
         client=client,
-        progress=ProgressTable(clients.dynamodb, progress_table(settings.view_table), backoff),
-        post=DeadLetters(clients.sqs, settings.dead_letter_queue_url, backoff),
+        progress=LeaseTable(clients.dynamodb, progress_table(settings.view_table), backoff),
+        post=DeadLetterProducer(clients.sqs, settings.dead_letter_queue_url, backoff),
         backoff=backoff,
         migrations=migrations or {},
     )

@@ -15,20 +15,20 @@ from typing import Any
 
 from adminview.aws.concurrency import together
 from adminview.aws.deadline import Deadline
-from adminview.aws.table_scanner import BulkReader, Page, owners_only
+from adminview.aws.table_scanner import Page, TableScanner, owners_only
 from adminview.bulk.failures import Failures
 from adminview.bulk.segment import Segment
 from adminview.bulk.verify.compare_page import by_owner
 from adminview.model.errors import RecordError
 from adminview.model.limits import ROW_LIMIT
 from adminview.model.row import Attributes, RowKey
-from adminview.reconcile.item_ref import Target, target_by_owner
+from adminview.reconcile.item_ref import ItemRef, target_by_owner
 from adminview.reconcile.reconciler import Reconciler
 from adminview.runtime import Post
 from adminview.sync.decode import Route
 from adminview.sync.derive import derive
 
-Suspect = tuple[str, list[RowKey]]  # an owner, and rows of it
+Candidate = tuple[str, list[RowKey]]  # an owner, and rows of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Sweep:
 
     routes: Mapping[str, Route]  # by the names of their sources
     view_table: str
-    reader: BulkReader
+    reader: TableScanner
     reconciler: Reconciler
     post: Post
     source: str | None = None  # only rows of this one
@@ -53,14 +53,14 @@ class Sweep:
 
     def plan(self, items: Sequence[Attributes], until: Deadline) -> "PageOfRows":
         """Find the rows that their items do not derive."""
-        suspects: list[Suspect] = []
-        targets: dict[str, list[Target]] = {}
+        suspects: list[Candidate] = []
+        targets: dict[str, list[ItemRef]] = {}
         for owner, rows in by_owner(items).items():
             if target := target_by_owner(self.routes.values(), owner, rows):
                 targets.setdefault(target.route.source.name, []).append(target)
             elif owner and self._is_undeclared(owner):
                 suspects.append((owner, sorted(rows)))
-        unjudged: list[Target] = []
+        unjudged: list[ItemRef] = []
         for some in targets.values():
             suspects += self._underived(some, unjudged, until)
         return PageOfRows(self, suspects, len(unjudged))
@@ -72,7 +72,7 @@ class Sweep:
         when none can.
         """
         counts = self.reconcile(note, until)
-        by_source: dict[str, list[Target]] = {}
+        by_source: dict[str, list[ItemRef]] = {}
         for owner, rows in note:
             keys = [(pk, sk) for pk, sk in rows]
             if target := target_by_owner(self.routes.values(), owner, keys):
@@ -98,8 +98,8 @@ class Sweep:
         return owner.partition("/")[0] not in self.routes
 
     def _underived(
-        self, targets: Sequence[Target], unjudged: list[Target], until: Deadline
-    ) -> list[Suspect]:
+        self, targets: Sequence[ItemRef], unjudged: list[ItemRef], until: Deadline
+    ) -> list[Candidate]:
         """Find the rows of some items of one source that their views do not make."""
         route = targets[0].route
         keys = [one.key for one in targets]
@@ -136,7 +136,7 @@ class PageOfRows:
     """The rows of a page that nothing seems to derive."""
 
     task: Sweep
-    suspects: Sequence[Suspect]
+    suspects: Sequence[Candidate]
     unjudged: int = 0  # items whose views raise
 
     @property

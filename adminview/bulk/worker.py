@@ -14,7 +14,7 @@ from json import dumps
 
 from adminview.aws.deadline import Deadline, awake_or_asleep
 from adminview.aws.metered_client import Metered
-from adminview.bulk.lease_table import WORK_SECONDS, ProgressTable
+from adminview.bulk.lease_table import WORK_SECONDS, LeaseTable
 from adminview.bulk.segment import Record, Segment
 from adminview.bulk.task import PageTooLargeError, Task
 from adminview.model.errors import SegmentTakenError, ServiceError, TooManyFailuresError
@@ -33,7 +33,7 @@ class Worker:
     """The task, where progress is kept, and when to rest or stop."""
 
     task: Task
-    progress: ProgressTable
+    progress: LeaseTable
     model: str
     meter: Metered
     tolerated: int = 100  # failing items of a run

@@ -9,11 +9,11 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sqs as sqs
 
 from adminview.model.row import OWNER_INDEX
-from infra.sources_stack import FollowedTable
+from infra.sources_stack import SourceStream
 
 
 def may_replay(
-    view_table: dynamodb.ITableV2, queue: sqs.IQueue, followed: Sequence[FollowedTable]
+    view_table: dynamodb.ITableV2, queue: sqs.IQueue, followed: Sequence[SourceStream]
 ) -> list[iam.PolicyStatement]:
     """List all that a replay may do: it writes row by row, for batches take no conditions."""
     return [
@@ -41,7 +41,7 @@ def may_replay(
 
 
 def may_verify(
-    view_table: dynamodb.ITableV2, followed: Sequence[FollowedTable]
+    view_table: dynamodb.ITableV2, followed: Sequence[SourceStream]
 ) -> list[iam.PolicyStatement]:
     """List all that a verification may do: it writes nothing."""
     return [
@@ -59,7 +59,7 @@ def may_verify(
 def may_backfill(
     view_table: dynamodb.ITableV2,
     queue: sqs.IQueue,
-    followed: Sequence[FollowedTable],
+    followed: Sequence[SourceStream],
     mappings: Mapping[str, lambda_.CfnEventSourceMapping],
     progress: dynamodb.ITableV2,
 ) -> list[iam.PolicyStatement]:
@@ -90,7 +90,7 @@ def may_backfill(
 
 
 def may_migrate(
-    migrated: Sequence[FollowedTable], progress: dynamodb.ITableV2
+    migrated: Sequence[SourceStream], progress: dynamodb.ITableV2
 ) -> list[iam.PolicyStatement]:
     """List all that a migration may do: it alone writes to a source, and only to its own."""
     return [
@@ -102,7 +102,7 @@ def may_migrate(
     ]
 
 
-def _tables(followed: Sequence[FollowedTable]) -> list[str]:
+def _tables(followed: Sequence[SourceStream]) -> list[str]:
     return [table.table_arn for table in followed]
 
 

@@ -10,7 +10,7 @@ from json import loads
 from pathlib import Path
 from typing import Any, Final
 
-from adminview.aws.settings import Building
+from adminview.aws.settings import PendingPatterns
 from adminview.cdk.entry import is_nothing
 from adminview.model import Index, Registry
 from adminview.model.errors import DeclarationError, SettingsError
@@ -63,7 +63,7 @@ class Wave:
         where = f"context wave: in {given!r}, "
         for problem in _shape_problems(entries):
             raise SettingsError(where + problem)
-        building = Building.read(entries.get(BUILDING, {}), f"{where}{BUILDING}").questions
+        building = PendingPatterns.read(entries.get(BUILDING, {}), f"{where}{BUILDING}").questions
         keep = tuple(_index(where, shape) for shape in entries.get(KEEP, []))
         wave = cls(keep, frozenset(entries.get(WITHOUT, [])), building)
         for problem in (*wave._index_problems(registry), *wave._question_problems(registry)):

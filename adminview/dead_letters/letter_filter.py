@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from adminview.aws.dead_letter_consumer import Message
-from adminview.dead_letters.resolve import Errand
+from adminview.dead_letters.resolve import ResolvedLetter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class LetterFilter:
     """What letters must have in common to be meant; nothing said means all of them."""
 
     id: str | None = None  # or its beginning
@@ -17,7 +17,7 @@ class Choice:
     older_than: float | None = None  # seconds since the change
     newer_than: float | None = None
 
-    def takes(self, errand: Errand, now: float) -> bool:
+    def takes(self, errand: ResolvedLetter, now: float) -> bool:
         """Tell whether a letter is meant."""
         letter = errand.letter
         age = now - errand.since
@@ -32,11 +32,11 @@ class Choice:
 
     def takes_unknown(self, message: Message) -> bool:
         """Tell whether a letter is meant of which nothing is known but its id."""
-        named = Choice(id=self.id)
+        named = LetterFilter(id=self.id)
         return self == named and (self.id is None or message.id.startswith(self.id))
 
 
-def _names(errand: Errand) -> set[str]:
+def _names(errand: ResolvedLetter) -> set[str]:
     """List what an item may be called by."""
     keys = [value for target in errand.targets for value in target.key.values()]
     values = {value for typed in keys for value in typed.values()}

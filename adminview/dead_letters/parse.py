@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from json import dumps, loads
 from typing import Any, TypeAlias
 
-from adminview.aws.streams import Stretch
+from adminview.aws.streams import SequenceRange
 from adminview.model.errors import AdminViewError, UnknownLetterError, kind_of
 from adminview.model.item import AttributeValue
 from adminview.model.limits import PARTITION_LIMIT, SORT_LIMIT
@@ -63,7 +63,7 @@ class InDoubtLetter(Letter):
 class BatchLetter(Letter):
     """Records that Lambda gave up on: where they were in the stream, and when they came there."""
 
-    stretch: Stretch
+    stretch: SequenceRange
     count: int
     begin: str
     end: str
@@ -135,7 +135,7 @@ def _batch_letter(facts: dict[str, Any]) -> BatchLetter:
     newest = facts.get(ATTEMPTS, {}).get("error", {})
     count = int(batch["batchSize"])
     begin, end = (_text(batch[f"approximateArrivalOf{which}Record"]) for which in ("First", "Last"))
-    stretch = Stretch(
+    stretch = SequenceRange(
         stream_arn=_text(batch["streamArn"]),
         shard_id=_text(batch["shardId"]),
         first=_digits(batch["startSequenceNumber"]),

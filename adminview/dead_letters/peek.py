@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from adminview.aws.dead_letter_consumer import Mailbox, Message
+from adminview.aws.dead_letter_consumer import DeadLetterConsumer, Message
 from adminview.aws.deadline import Deadline
-from adminview.dead_letters.letter_filter import Choice
-from adminview.dead_letters.resolve import Errand, Errands
+from adminview.dead_letters.letter_filter import LetterFilter
+from adminview.dead_letters.resolve import LetterResolver, ResolvedLetter
 from adminview.model.errors import ServiceError, UnknownLetterError
 
 PUT_BACK_SECONDS = 30
@@ -15,10 +15,10 @@ HIDE_SECONDS = 120  # SQS has no way to look at letters but to take them up for 
 
 
 @dataclass(slots=True)
-class Pile:
+class PeekResult:
     """Letters that were looked at: those that are meant, those that nobody understands."""
 
-    meant: list[Errand] = field(default_factory=list)
+    meant: list[ResolvedLetter] = field(default_factory=list)
     unknown: list[tuple[Message, str]] = field(default_factory=list)
     whole: bool = True  # False: there may be more
 
@@ -28,17 +28,17 @@ class Pile:
 
 @contextmanager
 def browse(  # noqa: PLR0913 - all but two are keywords
-    mailbox: Mailbox,
-    errands: Errands,
+    mailbox: DeadLetterConsumer,
+    errands: LetterResolver,
     *,
-    choice: Choice,
+    choice: LetterFilter,
     now: Callable[[], float],
     until: Deadline,
     limit: int | None = None,
-) -> Iterator[Pile]:
+) -> Iterator[PeekResult]:
     """Take letters up, sort them, and afterwards put those back that are still there."""
     taken: dict[str, Message] = {}
-    pile = Pile()
+    pile = PeekResult()
     try:
         while fresh := [one for one in _take(mailbox, until) if one.id not in taken]:
             taken |= {message.id: message for message in fresh}
@@ -54,7 +54,7 @@ def browse(  # noqa: PLR0913 - all but two are keywords
         mailbox.put_back([*taken.values()], until=later)
 
 
-def _take(mailbox: Mailbox, until: Deadline) -> list[Message]:
+def _take(mailbox: DeadLetterConsumer, until: Deadline) -> list[Message]:
     try:
         return mailbox.take(until=until, hide_seconds=HIDE_SECONDS)
     except ServiceError:
@@ -63,7 +63,9 @@ def _take(mailbox: Mailbox, until: Deadline) -> list[Message]:
         raise
 
 
-def _sort(pile: Pile, message: Message, errands: Errands, choice: Choice, now: float) -> None:
+def _sort(
+    pile: PeekResult, message: Message, errands: LetterResolver, choice: LetterFilter, now: float
+) -> None:
     try:
         errand = errands.understand(message)
     except UnknownLetterError as error:

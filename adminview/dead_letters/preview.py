@@ -6,10 +6,10 @@ from typing import Any
 
 from adminview.aws.deadline import Deadline
 from adminview.dead_letters.replay import PATIENCE, Replayer
-from adminview.dead_letters.replay_item import Case
-from adminview.dead_letters.resolve import Errand
+from adminview.dead_letters.replay_item import ReplayItem
+from adminview.dead_letters.resolve import ResolvedLetter
 from adminview.model.errors import AdminViewError, kind_of
-from adminview.reconcile.item_ref import Target
+from adminview.reconcile.item_ref import ItemRef
 from adminview.reconcile.reconciler import Plan
 from adminview.sync.dead_letter import reason_of
 
@@ -35,11 +35,11 @@ class Previewed:
         }
 
 
-def preview(by: Replayer, errands: Iterable[Errand]) -> Iterator[Previewed]:
+def preview(by: Replayer, errands: Iterable[ResolvedLetter]) -> Iterator[Previewed]:
     """Plan the reconcile of each item that letters name, and of those that cannot be, say why."""
-    items: dict[str, tuple[Target, int]] = {}
+    items: dict[str, tuple[ItemRef, int]] = {}
     for errand in errands:
-        case = Case.of(errand, by.errands, Deadline.after(PATIENCE))
+        case = ReplayItem.of(errand, by.errands, Deadline.after(PATIENCE))
         for problem in case.problems:
             yield Previewed(errand.about, 1, problem=_told(problem))
         for target in case.targets:

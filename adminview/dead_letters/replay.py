@@ -9,12 +9,12 @@ from time import time
 from typing import Any
 
 from adminview.aws.concurrency import together
-from adminview.aws.dead_letter_consumer import Mailbox, Message
-from adminview.aws.dead_letter_producer import DeadLetters
+from adminview.aws.dead_letter_consumer import DeadLetterConsumer, Message
+from adminview.aws.dead_letter_producer import DeadLetterProducer
 from adminview.aws.deadline import Deadline
-from adminview.dead_letters.letter_filter import Choice
-from adminview.dead_letters.replay_item import Case, Outcome
-from adminview.dead_letters.resolve import Errands
+from adminview.dead_letters.letter_filter import LetterFilter
+from adminview.dead_letters.replay_item import Outcome, ReplayItem
+from adminview.dead_letters.resolve import LetterResolver
 from adminview.model.errors import (
     AdminViewError,
     ExpiredRecordsError,
@@ -22,7 +22,7 @@ from adminview.model.errors import (
     UnknownLetterError,
     kind_of,
 )
-from adminview.reconcile.item_ref import Target
+from adminview.reconcile.item_ref import ItemRef
 from adminview.reconcile.reconciler import Reconciled, Reconciler
 from adminview.sync.dead_letter import reason_of
 
@@ -30,7 +30,7 @@ ROUND = 100  # letters that are taken up together: those for one item are one re
 VAIN_ROUNDS = 2  # in a row that bring nothing new
 PATIENCE = 60.0  # seconds for one letter, or one item
 MOST_REASONS = 50  # that a summary lists
-ALL = Choice()
+ALL = LetterFilter()
 
 
 class Fate(StrEnum):
@@ -74,17 +74,22 @@ Tell = Callable[[Message, Fate, str], None]
 class Replayer:
     """The queue's two sides, and the way back to the sources."""
 
-    errands: Errands
+    errands: LetterResolver
     reconciler: Reconciler
-    mailbox: Mailbox
-    post: DeadLetters
+    mailbox: DeadLetterConsumer
+    post: DeadLetterProducer
     # Not again before the owner index has caught up with a try that failed.
     retry_seconds: int
     now: Callable[[], float] = time
     check: Callable[[], object] = lambda: None  # raises if nothing may be written
 
     def replay(
-        self, choice: Choice = ALL, *, until: Deadline, end: Deadline, tell: Tell | None = None
+        self,
+        choice: LetterFilter = ALL,
+        *,
+        until: Deadline,
+        end: Deadline,
+        tell: Tell | None = None,
     ) -> Summary:
         """Replay the letters that are meant: begin none after *until*, and be done at *end*.
 
@@ -122,7 +127,7 @@ class _Run:
     """One replay under way."""
 
     def __init__(
-        self, by: Replayer, choice: Choice, until: Deadline, end: Deadline, tell: Tell
+        self, by: Replayer, choice: LetterFilter, until: Deadline, end: Deadline, tell: Tell
     ) -> None:
         self._by = by
         self._choice = choice
@@ -158,7 +163,7 @@ class _Run:
         """
         return VAIN_ROUNDS + len(self._seen) // ROUND
 
-    def _open(self, message: Message) -> Case | None:
+    def _open(self, message: Message) -> ReplayItem | None:
         """Find out what a letter asks for, if it can be understood and is meant."""
         try:
             errand = self._by.errands.understand(message)
@@ -176,11 +181,11 @@ class _Run:
             self._stays(errand.since)
             self._note(message, Fate.FAILING, failed)
             return None  # it rests until the queue shows it again
-        return Case.of(errand, self._by.errands, self._until.within(PATIENCE))
+        return ReplayItem.of(errand, self._by.errands, self._until.within(PATIENCE))
 
-    def _reconcile_all(self, cases: Iterable[Case]) -> dict[str, Outcome]:
+    def _reconcile_all(self, cases: Iterable[ReplayItem]) -> dict[str, Outcome]:
         """Reconcile each item once, however many letters there are for it."""
-        work: dict[str, Target] = {}
+        work: dict[str, ItemRef] = {}
         for target in (target for case in cases for target in case.targets):
             known = work.get(target.owner, target)
             work[target.owner] = replace(known, rows=known.rows | target.rows)
@@ -195,13 +200,13 @@ class _Run:
             for (owner, target), result in zip(work.items(), results, strict=True)
         }
 
-    def _reconcile(self, target: Target) -> Reconciled | AdminViewError:
+    def _reconcile(self, target: ItemRef) -> Reconciled | AdminViewError:
         try:
             return self._by.reconciler.reconcile(target, until=self._until.within(PATIENCE))
         except AdminViewError as error:
             return error
 
-    def _settle(self, case: Case, all_outcomes: Mapping[str, Outcome]) -> bool:
+    def _settle(self, case: ReplayItem, all_outcomes: Mapping[str, Outcome]) -> bool:
         """Decide what becomes of a letter, and tell whether it is answered: done, or to be anew."""
         outcomes = [all_outcomes[owner] for owner in dict.fromkeys(case.owners)]
         problems = [*case.problems, *(one.problem for one in outcomes if one.problem)]
@@ -221,7 +226,7 @@ class _Run:
         self._note(message, Fate.RECONCILED if changed else Fate.UNCHANGED)
         return True
 
-    def _replace(self, case: Case) -> None:
+    def _replace(self, case: ReplayItem) -> None:
         """Send a letter anew, and only then delete the old one."""
         by = self._by
         self._sent.update(mail.body for mail in case.mail)

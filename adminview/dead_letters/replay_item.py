@@ -10,9 +10,9 @@ from adminview.dead_letters.parse import (
     RecordLetter,
     tried_again,
 )
-from adminview.dead_letters.resolve import Broken, Errand, Errands
+from adminview.dead_letters.resolve import Broken, LetterResolver, ResolvedLetter
 from adminview.model.errors import AdminViewError
-from adminview.reconcile.item_ref import Target
+from adminview.reconcile.item_ref import ItemRef
 from adminview.reconcile.reconciler import Reconciled
 from adminview.sync.dead_letter import Letter as Mail
 from adminview.sync.dead_letter import dead_letter, identify
@@ -22,7 +22,7 @@ from adminview.sync.dead_letter import dead_letter, identify
 class Outcome:
     """What the reconcile of an item came to."""
 
-    target: Target
+    target: ItemRef
     result: Reconciled | AdminViewError
 
     @property
@@ -37,17 +37,17 @@ class Outcome:
 
 
 @dataclass(slots=True)
-class Case:
+class ReplayItem:
     """One letter, with the items it asks for, or with what keeps it from being answered."""
 
-    errand: Errand
-    targets: list[Target] = field(default_factory=list)
+    errand: ResolvedLetter
+    targets: list[ItemRef] = field(default_factory=list)
     broken: list[Broken] = field(default_factory=list)
     problems: list[AdminViewError] = field(default_factory=list)
     mail: list[Mail] = field(default_factory=list)  # to be sent in its place
 
     @classmethod
-    def of(cls, errand: Errand, errands: Errands, until: Deadline) -> "Case":
+    def of(cls, errand: ResolvedLetter, errands: LetterResolver, until: Deadline) -> "ReplayItem":
         """Find out what a letter asks for."""
         case = cls(errand)
         try:

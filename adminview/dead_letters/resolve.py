@@ -24,19 +24,19 @@ from adminview.model.errors import (
 from adminview.model.item import AttributeValue, Image
 from adminview.model.limits import ROW_LIMIT
 from adminview.model.row import RowKey
-from adminview.reconcile.item_ref import Target, target_by_key
+from adminview.reconcile.item_ref import ItemRef, target_by_key
 from adminview.sync.decode import Route, StreamRecord, decode
 from adminview.sync.derive import derive
 
 
 @dataclass(frozen=True, slots=True)
-class Errand:
+class ResolvedLetter:
     """A letter that was taken up and understood."""
 
     message: Message
     letter: AnyLetter
     source: str
-    targets: tuple[Target, ...]  # that the letter itself names; of Lambda's, the stream does
+    targets: tuple[ItemRef, ...]  # that the letter itself names; of Lambda's, the stream does
 
     @property
     def since(self) -> float:
@@ -62,26 +62,26 @@ class Broken:
 
 
 @dataclass(frozen=True, slots=True)
-class Errands:
+class LetterResolver:
     """The way from letters to items."""
 
     routes: Mapping[str, Route]
     streams: Streams
 
-    def understand(self, message: Message) -> Errand:
+    def understand(self, message: Message) -> ResolvedLetter:
         """Open a letter, or raise an UnknownLetterError that says why nothing can be done."""
         letter = open_letter(message.body)
         route = self._route(letter)
         match letter:
             case RecordLetter():
-                targets: tuple[Target, ...] = (self._target(letter),)
+                targets: tuple[ItemRef, ...] = (self._target(letter),)
             case InDoubtLetter():
                 targets = tuple(_target(route, key, rows) for key, rows in letter.items)
             case _:
                 targets = ()
-        return Errand(message, letter, route.source.name, targets)
+        return ResolvedLetter(message, letter, route.source.name, targets)
 
-    def targets(self, errand: Errand, until: Deadline) -> Iterator[Target | Broken]:
+    def targets(self, errand: ResolvedLetter, until: Deadline) -> Iterator[ItemRef | Broken]:
         """Find the items that a letter is about; those of Lambda's are read from the stream."""
         letter, name = errand.letter, errand.source
         if errand.targets:
@@ -108,19 +108,19 @@ class Errands:
             raise UnknownLetterError(msg)
         return route
 
-    def _target(self, letter: RecordLetter) -> Target:
+    def _target(self, letter: RecordLetter) -> ItemRef:
         return _target(self._route(letter), letter.key, letter.rows)
 
-    def _reread(self, record: StreamRecord) -> Target | Broken:
+    def _reread(self, record: StreamRecord) -> ItemRef | Broken:
         try:
             change = decode(record, self.routes)
         except RecordError as error:
             return Broken(record, error)
         rows = {*_rows(change.route, change.before), *_rows(change.route, change.after)}
-        return Target(change.route, change.key, frozenset(rows))
+        return ItemRef(change.route, change.key, frozenset(rows))
 
 
-def _target(route: Route, key: Mapping[str, AttributeValue], rows: frozenset[RowKey]) -> Target:
+def _target(route: Route, key: Mapping[str, AttributeValue], rows: frozenset[RowKey]) -> ItemRef:
     try:
         return target_by_key(route, key, rows)
     except RecordError as error:

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from aws_lambda_powertools import Logger
 
-from adminview.aws.settings import Building, PulseSettings, Settings
-from adminview.aws.stream_metrics import CloudWatchPulse
+from adminview.aws.settings import PendingPatterns, PulseSettings, Settings
+from adminview.aws.stream_metrics import StreamMetrics
 from adminview.aws.transport.eligibility import straight
 from adminview.aws.view_reader import ViewReader
-from adminview.aws.view_readers import DirectReader, PlainReader, Reader
+from adminview.aws.view_readers import Boto3Reader, HttpReader, Reader
 from adminview.http_api.handlers import Api
 from adminview.http_api.health import NoPulse, Pulse
 from adminview.model import Registry
-from adminview.query.engine import Asker
+from adminview.query.engine import QueryEngine
 from adminview.runtime import Clients, Invocation, direct_to, read_settings
 from adminview.views import registry
 
@@ -37,16 +37,16 @@ def api() -> Api:
     watched = PulseSettings.from_env(os.environ)
     pulse: Pulse = NoPulse()
     if watched:
-        pulse = CloudWatchPulse(_cloudwatch, settings.sources, watched)
+        pulse = StreamMetrics(_cloudwatch, settings.sources, watched)
     view = ViewReader(reader(), settings.view_table)
-    asker = Asker(registry(), view, _building(os.environ, registry()))
+    asker = QueryEngine(registry(), view, _building(os.environ, registry()))
     return Api(asker, pulse, settings.model, Logger(service=settings.service))
 
 
 def reader() -> Reader:
     """Read straight, where that is no different: boto3 takes longer to load than all else."""
     way = straight(os.environ)
-    return DirectReader(direct_to(way)) if way else PlainReader(Clients().dynamodb)
+    return HttpReader(direct_to(way)) if way else Boto3Reader(Clients().dynamodb)
 
 
 def _cloudwatch() -> "CloudWatchClient":
@@ -59,4 +59,4 @@ def _building(environ: Mapping[str, str], model: Registry) -> Mapping[str, str |
     """Say which questions are being built; all of them, for a moment, if code alone was updated."""
     if Settings.from_env(environ).model != model.fingerprint:
         return dict.fromkeys(pattern.name for pattern in model.patterns)
-    return Building.from_env(environ).questions
+    return PendingPatterns.from_env(environ).questions

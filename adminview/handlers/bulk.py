@@ -16,7 +16,7 @@ from adminview.aws.deadline import Deadline
 from adminview.aws.event_source_mappings import check_followed, lambda_client
 from adminview.aws.metered_client import Metered
 from adminview.aws.observability import Observability
-from adminview.aws.rate_limit import Budget
+from adminview.aws.rate_limit import RateLimiter
 from adminview.aws.settings import MAPPINGS
 from adminview.bulk.request import checked
 from adminview.bulk.runs import BACKFILL, EVERYTHING, MIGRATE, SWEEP, Bulk, make_bulk
@@ -33,10 +33,10 @@ ANSWER_LIMIT = 240 * 1024  # bytes: Step Functions takes 256 KB from a step
 
 
 @dataclass(frozen=True, slots=True)
-class Crew:
+class Dependencies:
     """How this container makes its tools on budgets, and looks at the streams' mappings."""
 
-    make: Callable[[Budget, Budget], Bulk]
+    make: Callable[[RateLimiter, RateLimiter], Bulk]
     check: Callable[[list[str]], None]
     observer: Observability
 
@@ -47,13 +47,13 @@ def handle(event: Mapping[str, Any], context: Invocation) -> dict[str, Any]:
 
 
 @cache
-def crew() -> Crew:
+def crew() -> Dependencies:
     """Connect this container to the tables that its environment names."""
     settings, clients = read_settings(), Clients()
     observer = Observability(service=settings.service)
     mappings = loads(os.environ.get(MAPPINGS, "{}"))
 
-    def make(reads: Budget, writes: Budget) -> Bulk:
+    def make(reads: RateLimiter, writes: RateLimiter) -> Bulk:
         client = Metered(clients.dynamodb, reads, writes)
         bulk = make_bulk(registry(), settings, clients, client, migrations())
         return replace(bulk, tell=lambda error: observer.failed(reason_of(error)))
@@ -62,10 +62,10 @@ def crew() -> Crew:
         until = partial(Deadline.after, PATIENCE_SECONDS)
         check_followed(lambda_client(), mappings, sources, until)
 
-    return Crew(make, check, observer)
+    return Dependencies(make, check, observer)
 
 
-def answer(event: Mapping[str, Any], context: Invocation, with_: Crew) -> dict[str, Any]:
+def answer(event: Mapping[str, Any], context: Invocation, with_: Dependencies) -> dict[str, Any]:
     """Do one step with a given crew."""
     with_.observer.invoked(context)
     end = Deadline.after(context.get_remaining_time_in_millis() / 1000).earlier(RESERVE)
@@ -73,7 +73,7 @@ def answer(event: Mapping[str, Any], context: Invocation, with_: Crew) -> dict[s
     return _begin(asked, with_, end) if asked["step"] == "begin" else _work(asked, with_, end)
 
 
-def _begin(event: Mapping[str, Any], with_: Crew, end: Deadline) -> dict[str, Any]:
+def _begin(event: Mapping[str, Any], with_: Dependencies, end: Deadline) -> dict[str, Any]:
     """Cut the work into segments, each with its share of the budgets."""
     bulk = _made(event, with_)
     runs = _runs(event, bulk)
@@ -111,9 +111,9 @@ def _begin(event: Mapping[str, Any], with_: Crew, end: Deadline) -> dict[str, An
     return told
 
 
-def _made(event: Mapping[str, Any], with_: Crew) -> Bulk:
+def _made(event: Mapping[str, Any], with_: Dependencies) -> Bulk:
     """Make the tools on the budgets that an event names."""
-    return with_.make(Budget(event.get("max_rcu")), Budget(event.get("max_wcu")))
+    return with_.make(RateLimiter(event.get("max_rcu")), RateLimiter(event.get("max_wcu")))
 
 
 def _as_event(segment: Segment) -> dict[str, Any]:
@@ -134,7 +134,7 @@ def _runs(event: Mapping[str, Any], bulk: Bulk) -> list[str]:
     return [*dict.fromkeys(bulk.run(task, subject) for subject in subjects)]
 
 
-def _work(event: Mapping[str, Any], with_: Crew, end: Deadline) -> dict[str, Any]:
+def _work(event: Mapping[str, Any], with_: Dependencies, end: Deadline) -> dict[str, Any]:
     """Work on one segment until it is done or the time is nearly over."""
     bulk = _made(event, with_)
     run = bulk.run(*event["run"].split("/", 1))

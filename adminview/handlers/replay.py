@@ -9,7 +9,7 @@ from typing import Any
 from adminview.aws.deadline import Deadline
 from adminview.aws.observability import Observability
 from adminview.aws.settings import Settings
-from adminview.dead_letters.letter_filter import Choice
+from adminview.dead_letters.letter_filter import LetterFilter
 from adminview.dead_letters.replay import Replayer
 from adminview.model.errors import SettingsError
 from adminview.repair_runtime import replayer
@@ -21,7 +21,7 @@ ROUND_RESERVE = DELETES_RESERVE + 4 * LONGEST_CALL
 SECONDS = {"older_than", "newer_than"}
 # What an event may choose letters by.
 TYPES: Mapping[str, Any] = {
-    field.name: int | float if field.name in SECONDS else str for field in fields(Choice)
+    field.name: int | float if field.name in SECONDS else str for field in fields(LetterFilter)
 }
 
 
@@ -44,7 +44,7 @@ def replay(
     return summary
 
 
-def _choice(event: Mapping[str, Any]) -> Choice:
+def _choice(event: Mapping[str, Any]) -> LetterFilter:
     """Read which letters are meant; an empty event means all of them."""
     unknown = sorted(event.keys() - TYPES.keys()) if isinstance(event, dict) else ["no object"]
     if unknown:
@@ -54,7 +54,7 @@ def _choice(event: Mapping[str, Any]) -> Choice:
         if isinstance(value, bool) or not isinstance(value, TYPES[name] | None) or _is_nan(value):
             msg = f"the event's {name} is a {type(value).__name__}"
             raise SettingsError(msg)
-    return Choice(**event)
+    return LetterFilter(**event)
 
 
 def _is_nan(value: object) -> bool:

@@ -10,7 +10,7 @@ from adminview.aws.view_table import Outcome
 from adminview.model.errors import RefusedRowError, UnreadableRecordError
 from adminview.model.row import RowKey
 from adminview.runtime import LONGEST_CALL, Invocation, Runtime, runtime
-from adminview.sync.counts import Tally
+from adminview.sync.counts import BatchCounts
 from adminview.sync.dead_letter import Letter, TouchedItem, in_doubt_letters
 from adminview.sync.decode import Route, StreamRecord, decode
 from adminview.sync.fold import Write
@@ -152,8 +152,10 @@ def _set_refused_aside(
         batch.fates[write.first] = batch.fates[write.last] = Fate.SET_ASIDE
 
 
-def _tally(batch: Batch, total: Outcome, checkpoint: int, letters: int, with_: Runtime) -> Tally:
-    return Tally.of(
+def _tally(
+    batch: Batch, total: Outcome, checkpoint: int, letters: int, with_: Runtime
+) -> BatchCounts:
+    return BatchCounts.of(
         batch.fates,
         checkpoint,
         records=len(batch.records),

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from adminview.aws.deadline import Deadline
 from adminview.aws.drift_metrics import DriftObserver
-from adminview.aws.rate_limit import Budget
+from adminview.aws.rate_limit import RateLimiter
 from adminview.aws.settings import Settings
 from adminview.bulk.verify.differences import Kind
 from adminview.bulk.verify.run import Run
@@ -43,7 +43,7 @@ class DriftTeller(Protocol):
 class Verification:
     """How this container makes a verifier on a budget, and whom it tells."""
 
-    make: Callable[[Budget], Verifier]
+    make: Callable[[RateLimiter], Verifier]
     model: str
     observer: DriftTeller
 
@@ -77,7 +77,7 @@ def verify(event: Mapping[str, Any], context: Invocation, with_: Verification) -
     def sleep(seconds: float) -> None:
         time.sleep(max(0.0, min(seconds, end.remaining)))
 
-    verifier = with_.make(Budget(_positive(event, "max_rcu"), sleep=sleep))
+    verifier = with_.make(RateLimiter(_positive(event, "max_rcu"), sleep=sleep))
     grace = _positive(event, "grace")
     verifier = replace(
         verifier,

@@ -25,7 +25,7 @@ from adminview.model.attribute import PK, SK
 from adminview.model.errors import BeingBuiltError, ServiceError, kind_of
 from adminview.model.limits import PARTITION_LIMIT, SORT_LIMIT
 from adminview.model.row import PROVENANCE, Attributes, RowKey
-from adminview.query.engine import SECONDS, Asker
+from adminview.query.engine import SECONDS, QueryEngine
 from adminview.query.parameters import typed
 
 JSON: Final = "application/json"
@@ -44,7 +44,7 @@ EXACTLY: Final = f"{paths.ROW_BY_QUERY}?{PK.name}=…&{SK.name}=… says exactly
 class Api:
     """The routes, and what answers them."""
 
-    asker: Asker
+    asker: QueryEngine
     pulse: Pulse
     model: str  # the fingerprint of what is deployed
     logger: Logger

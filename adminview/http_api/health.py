@@ -3,7 +3,7 @@
 from http import HTTPStatus
 from typing import Any, Final, Protocol
 
-from adminview.aws.stream_metrics import Beat, Reading
+from adminview.aws.stream_metrics import Reading, SourceActivity
 from adminview.http_api.problems import ProblemError
 from adminview.model.errors import ServiceError
 
@@ -50,7 +50,7 @@ def health(pulse: Pulse) -> dict[str, Any]:
     return {"status": "healthy", "detail": ALL_READ, **found}
 
 
-def _state(beat: Beat, reading: Reading) -> str:
+def _state(beat: SourceActivity, reading: Reading) -> str:
     """Read one source's beat; what was fetched for a sync that did not run is not read."""
     if beat.written is None:
         return "quiet"

@@ -16,7 +16,7 @@ from adminview.http_api.render import Renderer, text
 from adminview.http_api.request import Asked
 from adminview.model import AccessPattern
 from adminview.model.errors import ServiceError
-from adminview.query.engine import PAGE, Answer, Asker
+from adminview.query.engine import PAGE, Answer, QueryEngine
 
 ROOM: Final = (6 * 1024 - 64) * 1024  # bytes: Lambda's limit, and something for the headers
 SHARE: Final = 200  # rows
@@ -36,7 +36,7 @@ class Page:
 class PageMaker:
     """Fills a page for one question."""
 
-    asker: Asker
+    asker: QueryEngine
     renderer: Renderer
     pattern: AccessPattern
     parameters: dict[str, Any]

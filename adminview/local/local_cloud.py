@@ -6,14 +6,14 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from adminview.aws.attribute_codec import for_boto3, from_boto3
-from adminview.aws.batch_writers import DirectWriter, Writer
+from adminview.aws.batch_writers import HttpBatchWriter, Writer
 from adminview.aws.call_errors import CallErrors
 from adminview.aws.deadline import Deadline
-from adminview.aws.settings import QUEUE_URL, Building, Settings
-from adminview.aws.transport.eligibility import Keys, Way
-from adminview.aws.transport.http_client import Direct
+from adminview.aws.settings import QUEUE_URL, PendingPatterns, Settings
+from adminview.aws.transport.eligibility import StaticCredentials, Way
+from adminview.aws.transport.http_client import HttpClient
 from adminview.aws.view_reader import ViewReader
-from adminview.aws.view_readers import DirectReader
+from adminview.aws.view_readers import HttpReader
 from adminview.bulk.lease_table import progress_table as progress_name
 from adminview.dead_letters.replay import Replayer, Summary
 from adminview.handlers.sync import PartialBatchResponse, sync
@@ -26,10 +26,10 @@ from adminview.model import Registry
 from adminview.model.delivery import Delivery
 from adminview.model.item import encode
 from adminview.model.row import VIEW_TABLE, Attributes
-from adminview.query.engine import Asker
+from adminview.query.engine import QueryEngine
 from adminview.repair_runtime import Patience, make_replayer
 from adminview.runtime import Clients, Invocation, Runtime, direct_to, make_runtime
-from adminview.sync.counts import Tally
+from adminview.sync.counts import BatchCounts
 from adminview.sync.dead_letter import Letter
 
 QUEUE = "AdminViewDeadLetters"
@@ -41,31 +41,31 @@ ANSWER_SECONDS = 30.0
 class Ledger:
     """An observer that adds the batches up."""
 
-    tallies: list[Tally] = field(default_factory=list)
+    tallies: list[BatchCounts] = field(default_factory=list)
 
     def invoked(self, context: Invocation) -> None:
         """Hear of an invocation."""
 
-    def synced(self, tally: Tally, _: Sequence[Letter], __: CallErrors) -> None:
+    def synced(self, tally: BatchCounts, _: Sequence[Letter], __: CallErrors) -> None:
         """Keep a batch's counts."""
         self.tallies.append(tally)
 
-    def total(self) -> Tally:
+    def total(self) -> BatchCounts:
         """Add all batches up."""
-        names = [name for name, zero in asdict(Tally()).items() if isinstance(zero, int)]
+        names = [name for name, zero in asdict(BatchCounts()).items() if isinstance(zero, int)]
         sums = {name: sum(getattr(tally, name) for tally in self.tallies) for name in names}
-        return Tally(**sums)
+        return BatchCounts(**sums)
 
 
-def straight_to(engine: Engine) -> Direct:
+def straight_to(engine: Engine) -> HttpClient:
     """Reach the engine as the deployed functions reach DynamoDB; it may take its time."""
-    way = Way(engine.dynamodb_url, REGION, Keys(ACCESS_KEY, SECRET_KEY))
+    way = Way(engine.dynamodb_url, REGION, StaticCredentials(ACCESS_KEY, SECRET_KEY))
     return direct_to(way, ANSWER_SECONDS)
 
 
 def writer_to(engine: Engine) -> Writer:
     """Write as the deployed sync does."""
-    return DirectWriter(straight_to(engine))
+    return HttpBatchWriter(straight_to(engine))
 
 
 @dataclass
@@ -170,10 +170,10 @@ class LocalCloud:
         return [answered.row for answered in self.asker.rows(pattern, **parameters)]
 
     @property
-    def asker(self) -> Asker:
+    def asker(self) -> QueryEngine:
         """Ask this cloud's view."""
-        reader = DirectReader(straight_to(self.engine))
-        return Asker(self.registry, ViewReader(reader, VIEW_TABLE), self.building)
+        reader = HttpReader(straight_to(self.engine))
+        return QueryEngine(self.registry, ViewReader(reader, VIEW_TABLE), self.building)
 
     def rows(self) -> list[Attributes]:
         """Read the whole view."""
@@ -187,7 +187,7 @@ class LocalCloud:
             ENDPOINT: self.engine.dynamodb_url,
             f"{ENDPOINT}_SQS": self.engine.sqs_url,
             QUEUE_URL: self.queue_url,
-            **Building(self.building).to_env(),
+            **PendingPatterns(self.building).to_env(),
             "AWS_ACCESS_KEY_ID": ACCESS_KEY,
             "AWS_SECRET_ACCESS_KEY": SECRET_KEY,
             "AWS_DEFAULT_REGION": REGION,

@@ -3,7 +3,7 @@
 from adminview.model.access_pattern import AccessPattern, KeyCondition
 from adminview.model.attribute import Attribute, binary, number, text
 from adminview.model.index import Index, IndexEntry, LocalIndex
-from adminview.model.item import Item, Wire
+from adminview.model.item import Item, RawValue
 from adminview.model.join import Join
 from adminview.model.key import key
 from adminview.model.migration import Migration, migration
@@ -22,11 +22,11 @@ __all__ = [
     "KeyCondition",
     "LocalIndex",
     "Migration",
+    "RawValue",
     "Registry",
     "Row",
     "Source",
     "View",
-    "Wire",
     "binary",
     "key",
     "migration",

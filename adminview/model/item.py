@@ -16,7 +16,7 @@ AttributeValue: TypeAlias = dict[str, Any]
 Image: TypeAlias = Mapping[str, AttributeValue]
 
 
-class Wire:
+class RawValue:
     """A value in DynamoDB JSON that passes through untouched."""
 
     __slots__ = ("value",)
@@ -26,18 +26,18 @@ class Wire:
 
     def __eq__(self, other: object) -> bool:
         """Compare what would be written."""
-        return isinstance(other, Wire) and self.value == other.value
+        return isinstance(other, RawValue) and self.value == other.value
 
     def __hash__(self) -> int:
         """Hash by type alone: values are dicts."""
-        return hash(Wire)
+        return hash(RawValue)
 
     def __repr__(self) -> str:
         """Name the type and hide the value: a repr may end in a log."""
         return f"Wire(<{next(iter(self.value), 'empty')}>)"
 
 
-class Picked(Mapping[str, Wire]):
+class Picked(Mapping[str, RawValue]):
     """Attributes of an item that pass through untouched; `|` adds others, which win."""
 
     __slots__ = ("wire",)
@@ -45,9 +45,9 @@ class Picked(Mapping[str, Wire]):
     def __init__(self, wire: dict[str, AttributeValue]) -> None:
         self.wire = wire
 
-    def __getitem__(self, name: str) -> Wire:
+    def __getitem__(self, name: str) -> RawValue:
         """Give one of them."""
-        return Wire(self.wire[name])
+        return RawValue(self.wire[name])
 
     def __iter__(self) -> Iterator[str]:
         """Go over their names."""
@@ -114,21 +114,21 @@ class Item(Mapping[str, Any]):
         """Tell whether an attribute is exactly *value*, type included."""
         return self._image.get(name) == value
 
-    def raw(self, name: str) -> Wire:
+    def raw(self, name: str) -> RawValue:
         """Hand one attribute on as it is."""
         value = self._image.get(name)
         if value is None:
             raise MissingAttributeError(name)
-        return Wire(value)
+        return RawValue(value)
 
     def pick(self, *names: str) -> Picked:
         """Hand the named attributes on as they are, leaving out those the item does not have."""
         image = self._image
         return Picked({name: image[name] for name in names if name in image})
 
-    def whole(self) -> Wire:
+    def whole(self) -> RawValue:
         """Hand the whole item on as one map."""
-        return Wire({"M": dict(self._image)})
+        return RawValue({"M": dict(self._image)})
 
 
 DECODERS: dict[str, Callable[[Any], Any]] = {
@@ -220,7 +220,7 @@ def _encode_set(values: Iterable[Any]) -> AttributeValue:
 
 # In this order: a bool is an int too, and Item and Picked are Mappings.
 ENCODERS: tuple[tuple[Any, Callable[[Any], AttributeValue]], ...] = (
-    (Wire, lambda value: value.value),
+    (RawValue, lambda value: value.value),
     (str, lambda value: {"S": str.__str__(value)}),
     (bool, lambda value: {"BOOL": value}),
     (int | Decimal, lambda value: {"N": number_text(value)}),
@@ -235,5 +235,18 @@ ENCODERS: tuple[tuple[Any, Callable[[Any], AttributeValue]], ...] = (
 # The same for what most values are: to look a type up is quicker than to try them in turn.
 QUICK_ENCODERS: dict[type, Callable[[Any], AttributeValue]] = {
     usual: next(encoder for kind, encoder in ENCODERS if issubclass(usual, kind))
-    for usual in (Wire, str, bool, int, Decimal, type(None), bytes, Item, Picked, dict, list, set)
+    for usual in (
+        RawValue,
+        str,
+        bool,
+        int,
+        Decimal,
+        type(None),
+        bytes,
+        Item,
+        Picked,
+        dict,
+        list,
+        set,
+    )
 }

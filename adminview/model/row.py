@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 from adminview.model.attribute import PK, SK, Attribute
 from adminview.model.errors import RowError
 from adminview.model.index import Index, IndexEntry
-from adminview.model.item import AttributeValue, Item, Picked, Wire, encode
+from adminview.model.item import AttributeValue, Item, Picked, RawValue, encode
 from adminview.model.limits import PARTITION_LIMIT, SORT_LIMIT, check_key
 
 VIEW_TABLE = "AdminViewTable"  # a deployment may put a prefix before it
@@ -30,7 +30,7 @@ class Row:
 
     pk: str
     sk: str
-    data: Mapping[str, Any] | Wire = field(default_factory=dict)
+    data: Mapping[str, Any] | RawValue = field(default_factory=dict)
     indexes: Sequence[IndexEntry] = ()
 
     @property
@@ -106,16 +106,16 @@ def _check_shared(attributes: Attributes, entry: IndexEntry) -> None:
             raise RowError(msg)
 
 
-def _document(data: Mapping[str, Any] | Wire) -> AttributeValue:
+def _document(data: Mapping[str, Any] | RawValue) -> AttributeValue:
     """Encode what the panel shows; it is a map, whoever made it."""
-    if isinstance(data, Wire):
+    if isinstance(data, RawValue):
         document = data.value
     elif isinstance(data, Item):
         document = data.whole().value
     else:
         document = {
             "M": {
-                name: value.value if type(value) is Wire else encode(value)
+                name: value.value if type(value) is RawValue else encode(value)
                 for name, value in data.items()
             }
         }

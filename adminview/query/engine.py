@@ -40,7 +40,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Asker:
+class QueryEngine:
     """The questions that are declared, and the table that answers them.
 
     *building* names the questions whose rows are not all there yet, each with the older index that

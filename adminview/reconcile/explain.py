@@ -13,7 +13,7 @@ from adminview.model.limits import ROW_LIMIT
 from adminview.model.row import CHANGED_AT, MODEL, OWNER, SEQUENCE, Attributes, RowKey
 from adminview.model.view import View
 from adminview.reconcile.equality import canonical, essence
-from adminview.reconcile.item_ref import Target, target_by_owner
+from adminview.reconcile.item_ref import ItemRef, target_by_owner
 from adminview.reconcile.reconciler import Plan, Reconciler
 from adminview.sync.dead_letter import reason_of
 from adminview.sync.decode import FAR_FUTURE, Route
@@ -36,7 +36,7 @@ class Explanation:
 
     row: Attributes
     verdict: Verdict
-    target: Target | None = None  # the item it is derived from
+    target: ItemRef | None = None  # the item it is derived from
     view: View | None = None  # that derives it now
     others: tuple[RowKey, ...] = ()  # rows of the same item
     difference: tuple[str, ...] = ()  # line by line

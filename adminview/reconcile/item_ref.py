@@ -13,7 +13,7 @@ from adminview.sync.decode import Route
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class ItemRef:
     """An item to reconcile, and the keys of rows it may have left behind."""
 
     route: Route
@@ -28,9 +28,9 @@ class Target:
 
 def target_by_key(
     route: Route, key: Mapping[str, AttributeValue], rows: Iterable[RowKey] = ()
-) -> Target:
+) -> ItemRef:
     """Name an item by its key, or raise an UnreadableRecordError if none can have it."""
-    target = Target(route, route.source.key_of(key), frozenset(rows))
+    target = ItemRef(route, route.source.key_of(key), frozenset(rows))
     if not all(map(_can_be_key, target.key.values(), LIMITS)) or not target.owner:
         msg = f"no item of source {route.source.name!r} can have this key"
         raise UnreadableRecordError(msg)
@@ -39,7 +39,7 @@ def target_by_key(
 
 def target_by_owner(
     routes: Iterable[Route], owner: str, rows: Iterable[RowKey] = ()
-) -> Target | None:
+) -> ItemRef | None:
     """Find the item that an owner names; None if there can be none."""
     name = owner.partition("/")[0]
     route = next((one for one in routes if one.source.name == name), None)

@@ -14,7 +14,7 @@ from functools import partial
 from time import time
 
 from adminview.aws.deadline import Deadline
-from adminview.aws.row_store import OwnedRows
+from adminview.aws.row_store import RowStore
 from adminview.aws.source_tables import SourceTables
 from adminview.model.errors import (
     MovingItemError,
@@ -28,7 +28,7 @@ from adminview.model.item import Image
 from adminview.model.row import OWNER, Attributes, RowKey
 from adminview.reconcile.equality import same, same_row
 from adminview.reconcile.expected_rows import wanted
-from adminview.reconcile.item_ref import Target
+from adminview.reconcile.item_ref import ItemRef
 from adminview.runtime import LONGEST_CALL, Post
 from adminview.sync.dead_letter import TouchedItem, in_doubt_letters
 
@@ -104,17 +104,17 @@ class Reconciler:
     """The sources, the rows, and the model that derives one from the other."""
 
     sources: SourceTables
-    rows: OwnedRows
+    rows: RowStore
     model: str
     post: Post
     now: Callable[[], float] = time
 
-    def plan(self, target: Target, *, until: Deadline) -> Plan:
+    def plan(self, target: ItemRef, *, until: Deadline) -> Plan:
         """Work out what a reconcile would do, and do nothing."""
         item = self._read(target, until)
         return self._plan(target, item, target.rows, until, owners_only=False)
 
-    def reconcile(self, target: Target, *, until: Deadline) -> Reconciled:
+    def reconcile(self, target: ItemRef, *, until: Deadline) -> Reconciled:
         """Make an item's rows what its source says now.
 
         Raises a RecordError if its views cannot derive them, a MovingItemError if it changes
@@ -133,7 +133,7 @@ class Reconciler:
             if in_doubt:
                 self.report_in_doubt([replace(target, rows=frozenset(in_doubt))], until)
 
-    def report_in_doubt(self, targets: Sequence[Target], until: Deadline) -> None:
+    def report_in_doubt(self, targets: Sequence[ItemRef], until: Deadline) -> None:
         """Send in-doubt letters about items of one source; raise a ServiceError if that fails."""
         route = targets[0].route
         identity = {
@@ -151,7 +151,7 @@ class Reconciler:
             raise ServiceError(min(codes, default="Unsent"), "send in-doubt letters")
 
     def _repeat(
-        self, target: Target, touched: set[RowKey], in_doubt: set[RowKey], until: Deadline
+        self, target: ItemRef, touched: set[RowKey], in_doubt: set[RowKey], until: Deadline
     ) -> Reconciled:
         """Write an item's rows until it did not change meanwhile; *touched* grows by them."""
         done = Reconciled()
@@ -167,12 +167,12 @@ class Reconciler:
         msg = f"the item changed {ROUNDS} times while its rows were written"
         raise MovingItemError(msg)
 
-    def _read(self, target: Target, until: Deadline) -> Image | None:
+    def _read(self, target: ItemRef, until: Deadline) -> Image | None:
         return self.sources.read(target.route.table, dict(target.key), until=until)
 
     def _plan(
         self,
-        target: Target,
+        target: ItemRef,
         item: Image | None,
         touched: Iterable[RowKey],
         until: Deadline,

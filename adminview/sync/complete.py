@@ -3,7 +3,7 @@
 from adminview.model.item import Image
 from adminview.model.migration import Migration
 from adminview.model.update import Update
-from adminview.sync.redact import blame
+from adminview.sync.redact import redact
 
 
 def complete(migration: Migration, image: Image) -> Update | None:
@@ -15,5 +15,5 @@ def complete(migration: Migration, image: Image) -> Update | None:
     except MemoryError:
         raise  # not the item's fault
     except (Exception, SystemExit) as error:
-        raise blame(error, migration) from error
+        raise redact(error, migration) from error
     return update

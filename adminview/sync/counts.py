@@ -8,7 +8,7 @@ from adminview.sync.plan import Fate
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class BatchCounts:
     """What became of the records of a batch, and how many rows that took.
 
     records = written + unchanged + unclaimed + set_aside + returned
@@ -28,7 +28,9 @@ class Tally:
     lag_seconds: float | None = None  # between the newest change and its rows
 
     @classmethod
-    def of(cls, fates: Sequence[Fate], checkpoint: int, *, records: int, **more: Any) -> "Tally":
+    def of(
+        cls, fates: Sequence[Fate], checkpoint: int, *, records: int, **more: Any
+    ) -> "BatchCounts":
         """Count the records before *checkpoint* by their fate, and the others as returned."""
         done = fates[:checkpoint]
         return cls(

@@ -11,7 +11,7 @@ from adminview.model.json_codec import spell
 from adminview.model.limits import ROW_LIMIT, check_size
 from adminview.model.row import Attributes, RowKey
 from adminview.model.view import View
-from adminview.sync.redact import blame
+from adminview.sync.redact import redact
 
 
 @dataclass(slots=True)
@@ -44,7 +44,7 @@ def derive(views: Iterable[View], image: Image | None, *, room: int | None) -> R
         except MemoryError:
             raise  # not the record's fault
         except (Exception, SystemExit) as error:
-            raise blame(error, view) from error
+            raise redact(error, view) from error
     return Rows(rows, claimed)
 
 

@@ -19,7 +19,7 @@ from adminview.model.view import View
 OURS = {Path(model.__file__).parent, Path(__file__).parent}
 
 
-def blame(error: BaseException, view: View | Migration) -> RecordError:
+def redact(error: BaseException, view: View | Migration) -> RecordError:
     """Make of any error one that can be told, with the line of the view file where it passed."""
     files = list(_frames(error.__traceback__))
     innermost = Path(files[-1][0]) if files else Path()

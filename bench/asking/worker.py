@@ -12,9 +12,9 @@ from typing import Any
 
 from adminview.aws.clients import dynamodb_client
 from adminview.aws.view_reader import ViewReader
-from adminview.aws.view_readers import PlainReader
+from adminview.aws.view_readers import Boto3Reader
 from adminview.handlers.api import reader
-from adminview.query.engine import AnsweredRow, Asker
+from adminview.query.engine import AnsweredRow, QueryEngine
 from bench.asking.model import BY_HAND, OURS, OVER_BOTO3, QUESTIONS, ROWS, registry
 from bench.asking.plain import plain_questions
 from bench.ways import TABLE
@@ -26,7 +26,7 @@ def ask_in_turn(times: int) -> dict[str, dict[str, list[list[float]]]]:
     """Ask each question both ways, one after the other, so that noise meets both."""
     client = dynamodb_client()
     straight, over_boto3 = (
-        Asker(registry(), ViewReader(one, TABLE)) for one in (reader(), PlainReader(client))
+        QueryEngine(registry(), ViewReader(one, TABLE)) for one in (reader(), Boto3Reader(client))
     )
     plain = plain_questions(client)
     took: dict[str, dict[str, list[list[float]]]] = {}
@@ -45,7 +45,7 @@ def ask_in_turn(times: int) -> dict[str, dict[str, list[list[float]]]]:
     return took
 
 
-def _rows(asker: Asker, name: str, parameters: Mapping[str, str]) -> list[AnsweredRow]:
+def _rows(asker: QueryEngine, name: str, parameters: Mapping[str, str]) -> list[AnsweredRow]:
     return asker.ask(name, limit=ROWS, **parameters).rows
 
 

@@ -10,12 +10,12 @@ from typing import Any, Final
 
 from adminview.aws.concurrency import chunks
 from adminview.aws.metered_client import Metered
-from adminview.aws.rate_limit import Budget
-from adminview.aws.transport.dynamodb_client import DirectClient
+from adminview.aws.rate_limit import RateLimiter
+from adminview.aws.transport.dynamodb_client import DynamoDbHttpClient
 from adminview.bulk.runs import BACKFILL, make_bulk
 from adminview.bulk.verify.scope import Scope
 from adminview.bulk.verify.verifier import make_verifier
-from adminview.cli.bulk.segment_pool import Shift
+from adminview.cli.bulk.segment_pool import SegmentPool
 from adminview.cli.shutdown import Stop
 from adminview.local.engines import dynamodb_local_engine
 from adminview.local.local_cloud import LocalCloud, straight_to
@@ -91,16 +91,16 @@ def empty(client: Any) -> None:
 def backfill(cloud: LocalCloud, client: Any) -> int:
     """Backfill all orders."""
     clients = Clients(client, cloud.clients.sqs)
-    metered = Metered(clients.dynamodb, Budget(), Budget())
+    metered = Metered(clients.dynamodb, RateLimiter(), RateLimiter())
     bulk = make_bulk(cloud.registry, cloud.settings, clients, metered)
-    outcome = Shift(bulk, bulk.run(BACKFILL, orders.name), Stop(), tolerated=0).work(SEGMENTS)
+    outcome = SegmentPool(bulk, bulk.run(BACKFILL, orders.name), Stop(), tolerated=0).work(SEGMENTS)
     assert outcome.finished, outcome.trouble
     return outcome.counts["items"]
 
 
 def as_deployed(cloud: LocalCloud) -> Any:
     """Reach the tables as the deployed functions do."""
-    return DirectClient(straight_to(cloud.engine), cloud.engine.dynamodb)
+    return DynamoDbHttpClient(straight_to(cloud.engine), cloud.engine.dynamodb)
 
 
 def verify(cloud: LocalCloud, client: Any) -> int:

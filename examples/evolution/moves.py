@@ -10,9 +10,9 @@ from typing import Any
 
 from adminview import Registry
 from adminview.aws.metered_client import Metered
-from adminview.aws.rate_limit import Budget
+from adminview.aws.rate_limit import RateLimiter
 from adminview.bulk.runs import BACKFILL, make_bulk
-from adminview.cli.bulk.segment_pool import Shift
+from adminview.cli.bulk.segment_pool import SegmentPool
 from adminview.cli.shutdown import Stop
 from adminview.local.local_cloud import LocalCloud
 from adminview.local.tables import view_table
@@ -45,11 +45,11 @@ def contract(cloud: LocalCloud, model: Registry) -> Counter[str]:
 
 def rebuild(cloud: LocalCloud) -> Counter[str]:
     """Write the rows of every item as the model has them now."""
-    client = Metered(cloud.clients.dynamodb, Budget(), Budget())
+    client = Metered(cloud.clients.dynamodb, RateLimiter(), RateLimiter())
     bulk = make_bulk(cloud.registry, cloud.settings, cloud.clients, client)
     counts: Counter[str] = Counter()
     for source in cloud.registry.sources:
-        outcome = Shift(bulk, bulk.run(BACKFILL, source.name), Stop(), tolerated=0).work()
+        outcome = SegmentPool(bulk, bulk.run(BACKFILL, source.name), Stop(), tolerated=0).work()
         assert outcome.finished, outcome.trouble
         counts += outcome.counts
     return counts

@@ -9,7 +9,7 @@ KINDS = {
     "bucket": ("s3", "list_buckets", "Buckets[].Name"),
     "dashboard": ("cloudwatch", "list_dashboards", "DashboardEntries[].DashboardName"),
     "function": ("lambda", "list_functions", "Functions[].FunctionName"),
-    "key": ("kms", "list_keys", "Keys[].KeyId"),
+    "key": ("kms", "list_keys", "StaticCredentials[].KeyId"),
     "log group": ("logs", "describe_log_groups", "logGroups[].logGroupName"),
     "mapping": ("lambda", "list_event_source_mappings", "EventSourceMappings[].UUID"),
     "parameter": ("ssm", "describe_parameters", "Parameters[].Name"),

@@ -167,12 +167,12 @@ def synthesize(
         analytics_reporting=False,
         builtin_cloud_formation_validation=False,  # as in app.py; `make check` does it
     )
-    build(app, registry, migrations, code_of(registry))
+    build(app, registry, migrations, error_code(registry))
     app.synth()
     return Assembly.read(directory)
 
 
-def code_of(registry: Registry) -> LambdaCode:
+def error_code(registry: Registry) -> LambdaCode:
     """Return the real code of the checkout's own model; a test's model has no bundle."""
     code = bundled_code()
     if registry.fingerprint == code.model.fingerprint:

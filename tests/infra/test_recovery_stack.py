@@ -10,7 +10,7 @@ from aws_cdk import Duration
 
 from adminview.aws.settings import MIGRATE_MACHINE_OUTPUT
 from adminview.bulk.lease_table import progress_table
-from adminview.dead_letters.letter_filter import Choice
+from adminview.dead_letters.letter_filter import LetterFilter
 from adminview.handlers.replay import _choice
 from adminview.model.delivery import HIDDEN_SECONDS, IN_DOUBT_SECONDS
 from infra.stages import DEV, STAGES, Stage
@@ -47,7 +47,7 @@ def test_a_replay_is_over_before_its_letters_can_be_seen_again(dev: Assembly) ->
 
 def test_the_replay_understands_the_event_of_its_rule(dev: Assembly) -> None:
     _, event = schedules(dev)["Replay"]
-    assert _choice(event) == Choice()
+    assert _choice(event) == LetterFilter()
 
 
 def schedules(assembly: Assembly) -> dict[str, tuple[str, dict[str, Any]]]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from adminview.aws.settings import Building
+from adminview.aws.settings import PendingPatterns
 from adminview.cdk.options import Deployment
 from adminview.cdk.rollout_phase import Wave
 from adminview.model import Index, LocalIndex, number
@@ -92,7 +92,7 @@ def test_the_api_is_told_what_is_being_built_and_so_is_whoever_asks(wave: Assemb
         "payments-by-status": None,
         "buyers-of-product": None,  # GSI2 is not there yet, whatever the wave says of it
     }
-    assert Building.from_env(variables(wave, "Api")).questions == building
+    assert PendingPatterns.from_env(variables(wave, "Api")).questions == building
     told = json.loads(wave.outputs()["Questions"])
     assert told == {"model": registry().fingerprint, "building": building}
     for function in ("Sync", "Replay", "Verify"):

@@ -18,7 +18,7 @@ import pytest
 import requests
 from aws_lambda_powertools import Logger
 
-from adminview.cli.commands.serve import LOOPBACK, Desk, Server
+from adminview.cli.commands.serve import LOOPBACK, LocalGateway, Server
 from adminview.cli.shop import FIRST_DAY, PARAMETERS, SPECIAL, Put
 from adminview.http_api.handlers import Api
 from adminview.http_api.health import NoPulse
@@ -58,7 +58,7 @@ def url() -> Iterator[str]:
             cloud.put(step.source, step.item)
         cloud.settle()
         api = Api(cloud.asker, NoPulse(), MODEL, Logger(service="fuzz"))
-        server = Server(LOOPBACK, 0, Desk(api))
+        server = Server(LOOPBACK, 0, LocalGateway(api))
         thread = Thread(target=server.serve_forever)
         thread.start()
         yield server.url

@@ -12,7 +12,7 @@ from adminview.cli.commands.query import app
 from adminview.local.local_cloud import LocalCloud
 from adminview.model import AccessPattern, Index, Item, Registry, Row, Source, number, view
 from adminview.model.errors import BeingBuiltError, QuestionError, ServiceError
-from adminview.query.engine import Asker
+from adminview.query.engine import QueryEngine
 from tests.api_lab import Client
 
 things = Source("Things", partition_key="id")
@@ -87,7 +87,7 @@ def cloud(start: Callable[[Registry], LocalCloud]) -> LocalCloud:
     return cloud
 
 
-def asker(cloud: LocalCloud, registry: Registry, building: dict[str, str | None]) -> Asker:
+def asker(cloud: LocalCloud, registry: Registry, building: dict[str, str | None]) -> QueryEngine:
     return replace(cloud.asker, registry=registry, building=building)
 
 

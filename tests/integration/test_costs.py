@@ -17,7 +17,7 @@ import pytest
 
 from adminview.aws.attribute_codec import for_boto3
 from adminview.aws.deadline import Deadline
-from adminview.aws.row_store import OwnedRows
+from adminview.aws.row_store import RowStore
 from adminview.cli.planning.cost import Estimate
 from adminview.cli.planning.model_diff import Change
 from adminview.cli.planning.sample import make_estimator
@@ -28,7 +28,7 @@ from adminview.model import Registry
 from adminview.model.item import encode
 from adminview.model.row import VIEW_TABLE, Attributes, key_image, provenance
 from adminview.model.write_units import Units, write_units
-from adminview.reconcile.item_ref import Target
+from adminview.reconcile.item_ref import ItemRef
 from adminview.repair_runtime import make_reconciler
 from adminview.sync.decode import routes
 from adminview.sync.derive import derive
@@ -158,9 +158,9 @@ def filling(cloud: LocalCloud, new: Registry) -> int:
 def rebuild(cloud: LocalCloud, new: Registry, meter: Meter) -> Units:
     """Put the rows that differ, drop the old indexes, sweep; and see what the writes take."""
     dynamodb = cloud.clients.dynamodb
-    rows = OwnedRows(dynamodb, VIEW_TABLE)
+    rows = RowStore(dynamodb, VIEW_TABLE)
     (route,) = routes(new, cloud.settings.sources).values()
-    targets = [Target(route, {"id": encode(f"p{number}")}) for number in range(ITEMS)]
+    targets = [ItemRef(route, {"id": encode(f"p{number}")}) for number in range(ITEMS)]
     reconciler = make_reconciler(replace(cloud.settings, model=new.fingerprint), cloud.clients)
     until = Deadline.after(300)
     for target in targets:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from adminview.aws.deadline import Deadline
-from adminview.bulk.lease_table import ProgressTable
+from adminview.bulk.lease_table import LeaseTable
 from adminview.bulk.segment import Record, Segment
 from adminview.cli.doctor.aws_calls import Aws
 from adminview.cli.doctor.finding import State
@@ -84,7 +84,7 @@ def test_an_index_that_was_deleted_is_missed(here: Doctored) -> None:
 def test_a_run_that_nobody_ended_is_found_in_the_progress_table(here: Doctored) -> None:
     segment = Segment("backfill/Orders", 1, 4)
     until = Deadline.after(600)
-    table = ProgressTable(here.clients.dynamodb, "AdminViewTableProgress")
+    table = LeaseTable(here.clients.dynamodb, "AdminViewTableProgress")
     table.save(Record(segment, "x", done=True), until=until, keep=False)
     assert here.not_ok() == {
         "bulk work": (

@@ -9,7 +9,7 @@ import pytest
 from adminview.aws.deadline import Deadline
 from adminview.aws.source_tables import SourceTables
 from adminview.aws.source_updates import SourceUpdates
-from adminview.aws.table_scanner import BulkReader
+from adminview.aws.table_scanner import TableScanner
 from adminview.bulk.migrate import Migrate
 from adminview.bulk.segment import Segment
 from adminview.cli import shop
@@ -110,7 +110,7 @@ def test_old_orders_stay_readable_while_a_day_of_delivery_is_added_in_bulk(
     assert by_day(cloud) == {"ORDER#2025-03-02#2121207": "2025-03-21"}
     client: Any = Interrupted(cloud.clients.dynamodb, check_throughout(cloud, before))
     task = Migrate(
-        delivery_date, ORDERS, BulkReader(client), SourceTables(client), SourceUpdates(client)
+        delivery_date, ORDERS, TableScanner(client), SourceTables(client), SourceUpdates(client)
     )
     soon = Deadline.after(60)
     page = task.read(Segment("migrate/orders", 0, 1), None, 100, soon)

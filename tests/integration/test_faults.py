@@ -10,12 +10,12 @@ from botocore.exceptions import ConnectionClosedError, EndpointConnectionError
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from adminview.aws.batch_writers import PlainWriter
+from adminview.aws.batch_writers import Boto3BatchWriter
 from adminview.aws.retry import Backoff
 from adminview.aws.view_table import ViewTable
 from adminview.local.event_source import UnsettledRecordsError
 from adminview.local.local_cloud import LocalCloud
-from adminview.model import Item, Registry, Row, Source, Wire, view
+from adminview.model import Item, RawValue, Registry, Row, Source, view
 from tests.fakes import TABLE, refusal
 
 things = Source("Things", partition_key="id")
@@ -25,7 +25,9 @@ things = Source("Things", partition_key="id")
 def parts(item: Item) -> Iterator[Row]:
     """Derive a row per part; one kind of part is refused by the engine itself."""
     for name, value in item["parts"].items():
-        data = {"value": Wire({"N": "not a number"})} if value == "refused" else {"value": value}
+        data = (
+            {"value": RawValue({"N": "not a number"})} if value == "refused" else {"value": value}
+        )
         yield Row(f"THING#{item['id']}", name, data=data)
 
 
@@ -99,7 +101,7 @@ def fail(cloud: LocalCloud, *faults: Callable[[Any, Any], Any]) -> Failing:
     """Put faults between the sync and the engine."""
     failing = Failing(cloud.clients.dynamodb, list(faults))
     quick = Backoff(sleep=lambda _: None)
-    writer = PlainWriter(failing)  # type: ignore[arg-type]  # a stand-in
+    writer = Boto3BatchWriter(failing)  # type: ignore[arg-type]  # a stand-in
     cloud.runtime = replace(cloud.runtime, view=ViewTable(writer, TABLE, quick))
     return failing
 

@@ -13,10 +13,10 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from adminview.aws.source_updates import SourceUpdates
-from adminview.aws.table_scanner import BulkReader
+from adminview.aws.table_scanner import TableScanner
 from adminview.cli import shop
 from adminview.cli.bulk.migration_preview import Previewer
-from adminview.cli.bulk.segment_pool import STOPPED, Limits, Shift, connect
+from adminview.cli.bulk.segment_pool import STOPPED, Limits, SegmentPool, connect
 from adminview.cli.commands.demo import apply
 from adminview.cli.main import app
 from adminview.cli.shutdown import Stop
@@ -150,7 +150,7 @@ def test_a_run_that_is_stopped_goes_on_where_it_was(cloud: LocalCloud) -> None:
         if counts["updated"]:
             stop.event.set()
 
-    half = Shift(bulk, f"migrate/{NAME}", stop, 100, enough)
+    half = SegmentPool(bulk, f"migrate/{NAME}", stop, 100, enough)
     assert half.work(32).trouble == STOPPED
     migrated = [one for one in orders_of(cloud).values() if "DeliveryDate" in one]
     assert 0 < len(migrated) < 60
@@ -275,7 +275,7 @@ def test_what_a_dry_run_says_it_costs_is_what_dynamodb_takes(cloud: LocalCloud) 
     )
     cloud.settle()
     by_source = {one.source.name: one for one in routes(registry(), {}).values()}
-    reader = BulkReader(cloud.clients.dynamodb)
+    reader = TableScanner(cloud.clients.dynamodb)
     previewer = Previewer(delivery_date, by_source[ORDERS], registry(), reader)
     whole, some = previewer.look(None), previewer.look(30)
 
@@ -283,7 +283,7 @@ def test_what_a_dry_run_says_it_costs_is_what_dynamodb_takes(cloud: LocalCloud) 
     meter = Meter(cloud.clients.dynamodb)
     bulk = connect(registry(), cloud.settings, Limits())
     bulk_meter = Meter(bulk.progress.client, ORDERS)
-    assert Shift(bulk, f"migrate/{NAME}", Stop(), 0).work().counts["updated"] == 60
+    assert SegmentPool(bulk, f"migrate/{NAME}", Stop(), 0).work().counts["updated"] == 60
     cloud.settle()
     taken = {ORDERS: bulk_meter.read().total, VIEW_TABLE: meter.read().total}
     assert taken[ORDERS] > 60 * 3, "the indexes are among it"

@@ -12,7 +12,7 @@ from adminview.aws.deadline import Deadline
 from adminview.aws.item_forms import RESOURCE
 from adminview.aws.source_tables import SourceTables
 from adminview.aws.source_updates import SourceUpdates
-from adminview.aws.table_scanner import BulkReader
+from adminview.aws.table_scanner import TableScanner
 from adminview.bulk.migrate import Migrate
 from adminview.bulk.segment import Segment
 from adminview.cli import shop
@@ -268,7 +268,7 @@ def test_several_migrations_of_a_table_see_what_those_before_them_set(
 
 
 def bulk(client: Any, of: Migration = delivery_date, **more: Any) -> Migrate:
-    reader = BulkReader(client)
+    reader = TableScanner(client)
     return Migrate(of, ORDERS, reader, SourceTables(client), SourceUpdates(client), **more)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from adminview.aws.attribute_codec import for_boto3
 from adminview.aws.deadline import Deadline
-from adminview.aws.row_store import OwnedRows
+from adminview.aws.row_store import RowStore
 from adminview.aws.source_tables import SourceTables
 from adminview.local.local_cloud import LocalCloud
 from adminview.model.errors import RefusedRowError, ServiceError
@@ -19,9 +19,9 @@ SOON = Deadline(inf)  # a slow machine is no failure
 
 
 @pytest.fixture
-def rows(cloud: LocalCloud) -> OwnedRows:
+def rows(cloud: LocalCloud) -> RowStore:
     """Look at the shop's view."""
-    return OwnedRows(cloud.clients.dynamodb, VIEW_TABLE)
+    return RowStore(cloud.clients.dynamodb, VIEW_TABLE)
 
 
 def row(sk: str, owner: str, **data: Any) -> dict[str, Any]:
@@ -33,9 +33,7 @@ def row(sk: str, owner: str, **data: Any) -> dict[str, Any]:
     }
 
 
-def test_an_owners_rows_are_found_however_many_there_are(
-    cloud: LocalCloud, rows: OwnedRows
-) -> None:
+def test_an_owners_rows_are_found_however_many_there_are(cloud: LocalCloud, rows: RowStore) -> None:
     long = "x" * 900  # so that they do not fit one page of a query, nor of a read
     keys = {("THING#1", f"{number:04d}{long}") for number in range(1200)}
     calls = [sorted(keys)[start : start + 25] for start in range(0, len(keys), 25)]
@@ -50,7 +48,7 @@ def test_an_owners_rows_are_found_however_many_there_are(
     assert rows.read(keys | {("THING#1", "absent")}, until=SOON).keys() == keys
 
 
-def test_a_row_is_written_only_while_it_is_nobody_elses(rows: OwnedRows) -> None:
+def test_a_row_is_written_only_while_it_is_nobody_elses(rows: RowStore) -> None:
     key = ("THING#1", "s")
     assert rows.put("Users/a", row("s", "Users/a", n=1), until=SOON)
     assert rows.put("Users/a", row("s", "Users/a", n=2), until=SOON)
@@ -62,14 +60,14 @@ def test_a_row_is_written_only_while_it_is_nobody_elses(rows: OwnedRows) -> None
     assert rows.read([key], until=SOON) == {}
 
 
-def test_values_come_back_as_they_were_written(rows: OwnedRows) -> None:
+def test_values_come_back_as_they_were_written(rows: RowStore) -> None:
     values = {"bytes": b"\x00\xff", "number": 10**37 + 1, "empty": {}, "set": {"a"}, "none": None}
     written = row("s", "Users/a", **values)
     rows.put("Users/a", written, until=SOON)
     assert rows.read([("THING#1", "s")], until=SOON) == {("THING#1", "s"): written}
 
 
-def test_a_row_that_the_engine_refuses_is_told_apart_from_trouble(rows: OwnedRows) -> None:
+def test_a_row_that_the_engine_refuses_is_told_apart_from_trouble(rows: RowStore) -> None:
     too_large = row("s", "Users/a", text="x" * 410_000)
     with pytest.raises(RefusedRowError):
         rows.put("Users/a", too_large, until=SOON)

@@ -3,10 +3,10 @@
 from base64 import b64encode
 from typing import Any
 
-from adminview.aws.batch_writers import DirectWriter, PlainWriter, Writer
+from adminview.aws.batch_writers import Boto3BatchWriter, HttpBatchWriter, Writer
 from adminview.aws.deadline import Deadline
 from adminview.aws.view_reader import Meter, ViewReader
-from adminview.aws.view_readers import DirectReader, PlainReader, Reader
+from adminview.aws.view_readers import Boto3Reader, HttpReader, Reader
 from adminview.aws.view_table import Outcome, ViewTable
 from adminview.local.engines import Engine
 from adminview.local.local_cloud import LocalCloud, straight_to, writer_to
@@ -57,9 +57,9 @@ def unordered(value: Any) -> Any:
 
 
 def test_both_ways_leave_the_same_table(cloud: LocalCloud, engine: Engine) -> None:
-    assert isinstance(cloud.runtime.view._writer, DirectWriter), "as it is deployed"
+    assert isinstance(cloud.runtime.view._writer, HttpBatchWriter), "as it is deployed"
     tables = []
-    for writer in (PlainWriter(cloud.clients.dynamodb), writer_to(engine)):
+    for writer in (Boto3BatchWriter(cloud.clients.dynamodb), writer_to(engine)):
         every = [a_put(n, older={"S": "x"}) for n in range(60)]
         assert write(writer, every).written == 60
         outcome = write(writer, writes())
@@ -75,7 +75,7 @@ def test_both_ways_leave_the_same_table(cloud: LocalCloud, engine: Engine) -> No
 def test_a_row_that_the_engine_refuses_is_refused_alone_both_ways(
     cloud: LocalCloud, engine: Engine
 ) -> None:
-    for writer in (PlainWriter(cloud.clients.dynamodb), writer_to(engine)):
+    for writer in (Boto3BatchWriter(cloud.clients.dynamodb), writer_to(engine)):
         given = [a_put(n) for n in range(30)]
         given[7] = a_put(7, bad={"N": "not a number"})
         outcome = write(writer, given)
@@ -105,7 +105,7 @@ def found_by(reader: Reader) -> Any:
 
 def test_both_ways_find_the_same(cloud: LocalCloud, engine: Engine) -> None:
     write(writer_to(engine), writes())
-    readers = (PlainReader(cloud.clients.dynamodb), DirectReader(straight_to(engine)))
+    readers = (Boto3Reader(cloud.clients.dynamodb), HttpReader(straight_to(engine)))
     plain, direct = (found_by(one) for one in readers)
     assert plain == direct
     rows, got, (number, calls, _) = direct

@@ -2,7 +2,7 @@
 
 from typing import Any, cast
 
-from adminview.bulk.lease_table import ProgressTable
+from adminview.bulk.lease_table import LeaseTable
 from adminview.bulk.runs import BACKFILL, EVERYTHING, SWEEP
 from adminview.cli.planning.completions import Progress
 from adminview.model.delivery import REPLAY_SECONDS
@@ -83,7 +83,7 @@ def change_model(world: World, after: float) -> None:
 def spoil(world: World, model: Model) -> None:
     """Let no run of the old model go on or count, as a plan does before it deploys; insist."""
     client, now = cast("Any", world.dynamodb), world.fibers.clock
-    table = ProgressTable(client, PROGRESS, world.backoff, now, PLANNER)
+    table = LeaseTable(client, PROGRESS, world.backoff, now, PLANNER)
     while True:
         try:
             with world.fibers.invocation(world.fibers.now + SPOIL_SECONDS, PLANNER):

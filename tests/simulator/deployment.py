@@ -4,21 +4,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from adminview.aws.batch_writers import PlainWriter
-from adminview.aws.dead_letter_consumer import Mailbox
+from adminview.aws.batch_writers import Boto3BatchWriter
+from adminview.aws.dead_letter_consumer import DeadLetterConsumer
 from adminview.aws.metered_client import Metered
-from adminview.aws.rate_limit import Budget
-from adminview.aws.row_store import OwnedRows
+from adminview.aws.rate_limit import RateLimiter
+from adminview.aws.row_store import RowStore
 from adminview.aws.settings import Settings
 from adminview.aws.source_tables import SourceTables
 from adminview.aws.view_table import ViewTable
-from adminview.bulk.lease_table import TURN, ProgressTable
+from adminview.bulk.lease_table import TURN, LeaseTable
 from adminview.bulk.runs import Bulk
 from adminview.bulk.worker import Worker
 from adminview.dead_letters.replay import Replayer
-from adminview.dead_letters.resolve import Errands
+from adminview.dead_letters.resolve import LetterResolver
 from adminview.model import Registry
-from adminview.reconcile.item_ref import Target
+from adminview.reconcile.item_ref import ItemRef
 from adminview.reconcile.reconciler import Reconciler
 from adminview.runtime import Runtime
 from adminview.sync.decode import Route, routes
@@ -44,9 +44,9 @@ class Deployment:
     reconciler: Reconciler
     replayer: Replayer
 
-    def target(self, name: Name) -> Target:
+    def target(self, name: Name) -> ItemRef:
         """Name an item to the reconciler."""
-        return Target(self.routes[name.source.name], name.key)
+        return ItemRef(self.routes[name.source.name], name.key)
 
 
 class SmallBulk(Bulk):
@@ -71,8 +71,8 @@ def deploy(world: "World", model: Model) -> Deployment:
     to = routes(registry, {})
     dynamodb, queue = cast("Any", world.dynamodb), cast("Any", world.queue)
     backoff, now = world.backoff, world.fibers.clock
-    view = ViewTable(PlainWriter(dynamodb), TABLE, backoff)
-    rows = OwnedRows(dynamodb, TABLE, backoff)
+    view = ViewTable(Boto3BatchWriter(dynamodb), TABLE, backoff)
+    rows = RowStore(dynamodb, TABLE, backoff)
     sources = SourceTables(dynamodb, backoff)
     reconciler = Reconciler(sources, rows, model.name, world.post, now)
     return Deployment(
@@ -82,9 +82,9 @@ def deploy(world: "World", model: Model) -> Deployment:
         runtime=Runtime(to, model.name, view, world.post, world, now),
         reconciler=reconciler,
         replayer=Replayer(
-            errands=Errands(to, world.streams),
+            errands=LetterResolver(to, world.streams),
             reconciler=reconciler,
-            mailbox=Mailbox(queue, QUEUE, backoff, wait_seconds=0),
+            mailbox=DeadLetterConsumer(queue, QUEUE, backoff, wait_seconds=0),
             post=world.post,
             retry_seconds=int(world.queue.next_try),
             now=now,
@@ -99,8 +99,8 @@ def make_bulk(world: "World", deployed: Deployment) -> Bulk:
     return SmallBulk(
         registry=deployed.registry,
         settings=Settings(TABLE, QUEUE, {}, deployed.model.name),
-        client=Metered(client, Budget(clock=now), Budget(clock=now)),
-        progress=ProgressTable(client, PROGRESS, world.backoff, now, holder),
+        client=Metered(client, RateLimiter(clock=now), RateLimiter(clock=now)),
+        progress=LeaseTable(client, PROGRESS, world.backoff, now, holder),
         post=world.post,
         backoff=world.backoff,
         now=now,

@@ -7,20 +7,20 @@ from typing import Any
 
 import pytest
 
-from adminview.aws.batch_writers import Call, PlainWriter, Result
+from adminview.aws.batch_writers import Boto3BatchWriter, Call, Result
 from adminview.aws.deadline import Deadline
-from adminview.aws.row_store import OwnedRows
+from adminview.aws.row_store import RowStore
 from adminview.aws.table_scanner import Page, owners_only
 from adminview.bulk.backfill import PageOfItems
-from adminview.bulk.lease_table import ProgressTable
+from adminview.bulk.lease_table import LeaseTable
 from adminview.bulk.segment import Record
 from adminview.bulk.sweep import PageOfRows, Sweep
 from adminview.bulk.worker import _Hand
 from adminview.dead_letters.parse import RecordLetter
-from adminview.dead_letters.resolve import Errands
+from adminview.dead_letters.resolve import LetterResolver
 from adminview.handlers.sync import sync
 from adminview.model.item import Image
-from adminview.reconcile.item_ref import Target
+from adminview.reconcile.item_ref import ItemRef
 from adminview.reconcile.reconciler import Plan, Reconciled, Reconciler
 from adminview.runtime import Runtime
 from adminview.sync.decode import Route
@@ -33,7 +33,7 @@ Plant = Callable[[pytest.MonkeyPatch], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered(Target):
+class Remembered(ItemRef):
     """An item, and the image of it that a letter was about."""
 
     image: Image | None = None
@@ -41,9 +41,9 @@ class Remembered(Target):
 
 def reapply(monkeypatch: pytest.MonkeyPatch) -> None:
     """Apply the image a letter is about, instead of reading the item again."""
-    find, read = Errands._target, Reconciler._read
+    find, read = LetterResolver._target, Reconciler._read
 
-    def remember(self: Errands, letter: RecordLetter) -> Target:
+    def remember(self: LetterResolver, letter: RecordLetter) -> ItemRef:
         target = find(self, letter)
         record = self.streams._client.find(letter.table, letter.facts["sequence"])  # type: ignore[attr-defined]
         if record is None:
@@ -51,10 +51,10 @@ def reapply(monkeypatch: pytest.MonkeyPatch) -> None:
         image = record["dynamodb"].get("NewImage")
         return Remembered(target.route, target.key, target.rows, image)
 
-    def recall(self: Reconciler, target: Target, until: Deadline) -> Image | None:
+    def recall(self: Reconciler, target: ItemRef, until: Deadline) -> Image | None:
         return target.image if isinstance(target, Remembered) else read(self, target, until)
 
-    monkeypatch.setattr(Errands, "_target", remember)
+    monkeypatch.setattr(LetterResolver, "_target", remember)
     monkeypatch.setattr(Reconciler, "_read", recall)
 
 
@@ -65,14 +65,14 @@ def no_second_read(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def no_owner_index(monkeypatch: pytest.MonkeyPatch) -> None:
     """Look only at the rows that a letter names."""
-    monkeypatch.setattr(OwnedRows, "find", lambda *_, **__: set())
+    monkeypatch.setattr(RowStore, "find", lambda *_, **__: set())
 
 
 def no_hints(monkeypatch: pytest.MonkeyPatch) -> None:
     """Look only at the rows that the owner index knows."""
     reconcile = Reconciler.reconcile
 
-    def forgetful(self: Reconciler, target: Target, *, until: Deadline) -> Reconciled:
+    def forgetful(self: Reconciler, target: ItemRef, *, until: Deadline) -> Reconciled:
         return reconcile(self, replace(target, rows=frozenset()), until=until)
 
     monkeypatch.setattr(Reconciler, "reconcile", forgetful)
@@ -84,7 +84,7 @@ def forget(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def forgetful(
         self: Reconciler,
-        target: Target,
+        target: ItemRef,
         item: Image | None,
         _: object,
         until: Deadline,
@@ -122,12 +122,12 @@ def no_wait(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def no_intent(monkeypatch: pytest.MonkeyPatch) -> None:
     """Write a page without noting first, where it outlives a crash, whose it is."""
-    save = ProgressTable.save
+    save = LeaseTable.save
 
-    def silent(self: ProgressTable, record: Record, **how: Any) -> Record:
+    def silent(self: LeaseTable, record: Record, **how: Any) -> Record:
         return replace(save(self, replace(record, noted=[]), **how), noted=record.noted)
 
-    monkeypatch.setattr(ProgressTable, "save", silent)
+    monkeypatch.setattr(LeaseTable, "save", silent)
 
 
 def no_reread(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,10 +147,10 @@ def no_redo(monkeypatch: pytest.MonkeyPatch) -> None:
 def no_lease(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take a segment at once, whoever may still be at it."""
 
-    def take(self: ProgressTable, found: Record, *, until: Deadline) -> Record:
+    def take(self: LeaseTable, found: Record, *, until: Deadline) -> Record:
         return self.save(found, until=until)
 
-    monkeypatch.setattr(ProgressTable, "take_over", take)
+    monkeypatch.setattr(LeaseTable, "take_over", take)
 
 
 def short_lease(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,7 +188,7 @@ def _delete(page: PageOfRows, until: Deadline) -> Counter[str]:
 def sweep_by_age(monkeypatch: pytest.MonkeyPatch) -> None:
     """Delete the rows that an older model wrote."""
 
-    def suspect(_: Sweep, targets: Sequence[Target], *__: Any) -> list[Any]:
+    def suspect(_: Sweep, targets: Sequence[ItemRef], *__: Any) -> list[Any]:
         return [(one.owner, sorted(one.rows)) for one in targets]
 
     monkeypatch.setattr(Sweep, "_underived", suspect)
@@ -220,9 +220,9 @@ def sweep_by_a_look(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def unprocessed_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Send unprocessed items a second time, and take that for done."""
-    send = PlainWriter._send
+    send = Boto3BatchWriter._send
 
-    def send_twice(self: PlainWriter, table: str, until: Deadline, call: Call) -> Result:
+    def send_twice(self: Boto3BatchWriter, table: str, until: Deadline, call: Call) -> Result:
         result = send(self, table, until, call)
         if isinstance(result, dict) and (left := result["UnprocessedItems"].get(table)):
             keys = {key_of(request) for request in left}
@@ -230,7 +230,7 @@ def unprocessed_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
             return {"UnprocessedItems": {}}
         return result
 
-    monkeypatch.setattr(PlainWriter, "_send", send_twice)
+    monkeypatch.setattr(Boto3BatchWriter, "_send", send_twice)
 
 
 def checkpoint_after(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -267,7 +267,7 @@ def no_doubt_after_crash(monkeypatch: pytest.MonkeyPatch) -> None:
     """Believe that no call of a worker that died can arrive once its page is redone."""
     report = Reconciler.report_in_doubt
 
-    def report_some(self: Reconciler, targets: Sequence[Target], until: Deadline) -> None:
+    def report_some(self: Reconciler, targets: Sequence[ItemRef], until: Deadline) -> None:
         if any(target.rows for target in targets):
             report(self, targets, until)
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from adminview.aws.call_errors import CallErrors
-from adminview.aws.dead_letter_producer import DeadLetters
+from adminview.aws.dead_letter_producer import DeadLetterProducer
 from adminview.aws.retry import Backoff
 from adminview.aws.streams import Streams
 from adminview.dead_letters.replay import Fate
-from adminview.sync.counts import Tally
+from adminview.sync.counts import BatchCounts
 from adminview.sync.dead_letter import Letter
 from tests.simulator.calls import Calls
 from tests.simulator.choices import Choices
@@ -57,7 +57,7 @@ class World:
         self.dynamodb = DynamoDB(self.calls, self.view, self.sources, self.profile.lag_percent)
         client = cast("Any", StreamsClient(self.calls, self.sources))
         self.streams = Streams(client, self.backoff)
-        self.post = DeadLetters(cast("Any", self.queue), QUEUE, self.backoff)
+        self.post = DeadLetterProducer(cast("Any", self.queue), QUEUE, self.backoff)
         self.live: Deployment = deploy(self, Model())
 
     @property
@@ -82,7 +82,7 @@ class World:
     def invoked(self, context: Any) -> None:
         """Hear of an invocation."""
 
-    def synced(self, tally: Tally, letters: Sequence[Letter], errors: CallErrors) -> None:
+    def synced(self, tally: BatchCounts, letters: Sequence[Letter], errors: CallErrors) -> None:
         """Hear what a batch came to."""
         del tally, errors
         self.faults.came[Fault.POISONED] += sum(one.sequence is not None for one in letters)

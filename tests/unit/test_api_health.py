@@ -6,7 +6,7 @@ from typing import Any, cast
 import pytest
 
 from adminview.aws.settings import PulseSettings
-from adminview.aws.stream_metrics import Beat, CloudWatchPulse, Reading
+from adminview.aws.stream_metrics import Reading, SourceActivity, StreamMetrics
 from adminview.model.errors import ServiceError
 from tests.api_lab import Answered, Client, Fixed
 from tests.asking_lab import Lab, make_registry
@@ -31,9 +31,9 @@ def test_without_metrics_nothing_is_known_and_nothing_is_wrong() -> None:
 
 def test_quiet_sources_and_those_that_are_read_are_healthy() -> None:
     beats = {
-        "Orders": Beat(ago(9), ago(9)),
-        "Users": Beat(None, None),
-        "Payments": Beat(None, ago(2)),
+        "Orders": SourceActivity(ago(9), ago(9)),
+        "Users": SourceActivity(None, None),
+        "Payments": SourceActivity(None, ago(2)),
     }
     answered = health(Reading(beats, invoked=ago(1), age=1.5))
     assert (answered.status, answered.json) == (
@@ -54,16 +54,20 @@ UNREAD = "Orders: the table was written and its stream was not read since"
     ("reading", "words"),
     [
         (
-            Reading({"Orders": Beat(ago(9), None), "Users": Beat(ago(9), ago(8))}, ago(1), None),
+            Reading(
+                {"Orders": SourceActivity(ago(9), None), "Users": SourceActivity(ago(9), ago(8))},
+                ago(1),
+                None,
+            ),
             UNREAD,
         ),
-        (Reading({"Orders": Beat(ago(9), ago(14))}, ago(1), None), UNREAD),
-        (Reading({"Orders": Beat(ago(1000), None)}, ago(1), None), UNREAD),
+        (Reading({"Orders": SourceActivity(ago(9), ago(14))}, ago(1), None), UNREAD),
+        (Reading({"Orders": SourceActivity(ago(1000), None)}, ago(1), None), UNREAD),
         # Fetched for a sync that never ran, or has not since.
-        (Reading({"Orders": Beat(ago(9), ago(8))}, None, None), UNREAD),
-        (Reading({"Orders": Beat(ago(9), ago(8))}, ago(30), None), UNREAD),
+        (Reading({"Orders": SourceActivity(ago(9), ago(8))}, None, None), UNREAD),
+        (Reading({"Orders": SourceActivity(ago(9), ago(8))}, ago(30), None), UNREAD),
         (
-            Reading({"Orders": Beat(ago(9), ago(8))}, ago(8), 901.0),
+            Reading({"Orders": SourceActivity(ago(9), ago(8))}, ago(8), 901.0),
             "the sync is 901 seconds behind; 900 are too many",
         ),
     ],
@@ -116,10 +120,10 @@ class Metrics:
         }
 
 
-def pulse(metrics: Metrics, clock: Any = lambda: NOW) -> CloudWatchPulse:
+def pulse(metrics: Metrics, clock: Any = lambda: NOW) -> StreamMetrics:
     settings = PulseSettings("sync-function", {"Orders": LABEL})
     tables = {"Orders": "prod-Orders"}
-    return CloudWatchPulse(
+    return StreamMetrics(
         lambda: cast("Any", metrics), tables, settings, clock=clock, backoff=NO_WAIT
     )
 
@@ -131,7 +135,7 @@ def test_the_pulse_finds_when_things_last_happened() -> None:
         Invocations={11: 1.0, 1: 1.0},
         IteratorAge={11: 90_000.0, 3: 1500.0, 1: 500.0},  # the first is over
     )
-    assert pulse(metrics).read() == Reading({"Orders": Beat(ago(6), ago(1))}, ago(1), 0.5)
+    assert pulse(metrics).read() == Reading({"Orders": SourceActivity(ago(6), ago(1))}, ago(1), 0.5)
 
 
 def test_the_age_is_that_of_the_last_runs_if_they_were_recent() -> None:
@@ -140,7 +144,7 @@ def test_the_age_is_that_of_the_last_runs_if_they_were_recent() -> None:
 
 
 def test_what_has_no_points_did_not_happen() -> None:
-    assert pulse(Metrics()).read() == Reading({"Orders": Beat(None, None)}, None, None)
+    assert pulse(Metrics()).read() == Reading({"Orders": SourceActivity(None, None)}, None, None)
 
 
 def test_metrics_are_named_as_aws_documents_them() -> None:

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from adminview.aws.settings import Building, Settings
+from adminview.aws.settings import PendingPatterns, Settings
 from adminview.cli.commands import serve as serving
-from adminview.cli.commands.serve import LOOPBACK, Desk, Server, event
+from adminview.cli.commands.serve import LOOPBACK, LocalGateway, Server, event
 from adminview.handlers import api as function
 from adminview.model.errors import SettingsError
 from adminview.runtime import read_settings
@@ -127,8 +127,10 @@ def test_serving_says_where_and_for_whom_until_it_is_stopped(
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     monkeypatch.delenv("ADMINVIEW_TABLE", raising=False)
     monkeypatch.setenv("ADMINVIEW_BUILDING", '{"orders-by-status": null}')
-    served: list[Desk] = []
-    monkeypatch.setattr(serving, "Desk", lambda *of, **how: served.append(Desk(*of, **how)))
+    served: list[LocalGateway] = []
+    monkeypatch.setattr(
+        serving, "LocalGateway", lambda *of, **how: served.append(LocalGateway(*of, **how))
+    )
     serving.serve(port=0, expose=expose)
     assert served[0].api.asker.building == {"orders-by-status": None}
     said = capsys.readouterr().out.splitlines()
@@ -139,11 +141,11 @@ def test_serving_says_where_and_for_whom_until_it_is_stopped(
 
 
 def answer_of(
-    monkeypatch: pytest.MonkeyPatch, path: str, model: str, building: Building | None = None
+    monkeypatch: pytest.MonkeyPatch, path: str, model: str, building: PendingPatterns | None = None
 ) -> dict[str, Any]:
     """Ask the function, in an environment that was made for a model."""
     settings = Settings("AdminViewTable", "queue", {"Orders": "Orders"}, model)
-    variables = settings.to_env() | (building or Building({})).to_env()
+    variables = settings.to_env() | (building or PendingPatterns({})).to_env()
     for name, value in ({"AWS_DEFAULT_REGION": "us-east-1"} | variables).items():
         monkeypatch.setenv(name, value)
     function.api.cache_clear()
@@ -156,7 +158,7 @@ def answer_of(
 def test_the_function_is_told_by_its_environment_what_is_being_built(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    building = Building({"orders-by-status": None, "of-another-model": None})
+    building = PendingPatterns({"orders-by-status": None, "of-another-model": None})
     path = "/patterns/orders-by-status?status=PENDING"
     answer = answer_of(monkeypatch, path, registry().fingerprint, building)
     assert answer["statusCode"] == 503

@@ -12,7 +12,7 @@ import typer
 from botocore.stub import Stubber
 
 from adminview.bulk.segment import Segment
-from adminview.cli.bulk.segment_pool import OVERTAKEN, Outcome, Shift, _check_progress
+from adminview.cli.bulk.segment_pool import OVERTAKEN, Outcome, SegmentPool, _check_progress
 from adminview.cli.output.bulk import Pace, lines, progress, report
 from adminview.cli.shutdown import Stop
 from adminview.model.errors import SettingsError
@@ -40,10 +40,10 @@ def made() -> World:
     return world
 
 
-def shift(made: World, **changes: Any) -> Shift:
+def shift(made: World, **changes: Any) -> SegmentPool:
     given: dict[str, Any] = {"stop": QuickStop(world=made), "tolerated": 0} | changes
     # Whoever waits lets the world's clock run: those who work meanwhile go by another.
-    return Shift(made.bulk, RUN, worker=replace(made.worker(), clock=monotonic), **given)
+    return SegmentPool(made.bulk, RUN, worker=replace(made.worker(), clock=monotonic), **given)
 
 
 def test_all_segments_are_done_by_threads_and_counted_as_they_go(made: World) -> None:

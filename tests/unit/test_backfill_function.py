@@ -8,12 +8,12 @@ import pytest
 
 from adminview.aws.event_source_mappings import check_followed
 from adminview.aws.metered_client import Metered
-from adminview.aws.rate_limit import Budget
+from adminview.aws.rate_limit import RateLimiter
 from adminview.aws.settings import MAPPINGS
 from adminview.bulk.runs import Bulk
 from adminview.bulk.segment import Segment
 from adminview.bulk.worker import PAGE_RESERVE
-from adminview.handlers.bulk import RESERVE, Crew, answer, crew
+from adminview.handlers.bulk import RESERVE, Dependencies, answer, crew
 from adminview.model.errors import BulkError, SettingsError, TooManyFailuresError
 from tests.bulk_world import PROGRESS, RUN, World, never
 from tests.fakes import TABLE, Context, refusal
@@ -45,12 +45,12 @@ class Function:
     def __call__(self, seconds: Any = 900, **event: Any) -> Any:
         observer: Any = self.told
         context = Context(int(seconds * 1000))
-        return answer(event, context, Crew(self._make, self._check, observer))
+        return answer(event, context, Dependencies(self._make, self._check, observer))
 
-    def _make(self, reads: Budget, writes: Budget) -> Bulk:
+    def _make(self, reads: RateLimiter, writes: RateLimiter) -> Bulk:
         self.rates.append((reads.per_second, writes.per_second))
         client: Any = self.world.db
-        return replace(self.world.bulk, client=Metered(client, Budget(), Budget()))
+        return replace(self.world.bulk, client=Metered(client, RateLimiter(), RateLimiter()))
 
     def _check(self, sources: list[str]) -> None:
         self.checked += sources
@@ -282,7 +282,7 @@ def test_a_container_connects_to_what_its_environment_names(
         "adminview.handlers.bulk.lambda_client", lambda: Lambda(**{"u-1": "Disabled"})
     )
     made = crew.__wrapped__()
-    bulk = made.make(Budget(3), Budget(4))
+    bulk = made.make(RateLimiter(3), RateLimiter(4))
     assert (bulk.client.reads.per_second, bulk.client.writes.per_second) == (3, 4)
     assert (bulk.settings.view_table, bulk.progress.name) == (TABLE, f"{TABLE}Progress")
     with pytest.raises(SettingsError, match="--uuid u-1"):

@@ -14,7 +14,7 @@ from adminview.handlers.api import reader
 from adminview.model.item import Item
 from adminview.model.limits import row_size
 from adminview.model.row import PROVENANCE, Attributes, key_of
-from adminview.query.engine import Asker
+from adminview.query.engine import QueryEngine
 from adminview.reconcile.equality import canonical
 from bench.asking.model import QUESTIONS, ROWS
 from bench.asking.model import registry as questions
@@ -143,7 +143,7 @@ def test_a_stream_takes_the_calls_that_its_rows_need(
 
 def test_asking_by_hand_finds_the_same_rows(there: Endpoint) -> None:
     assert there.url
-    asker = Asker(questions(), ViewReader(reader(), TABLE))
+    asker = QueryEngine(questions(), ViewReader(reader(), TABLE))
     for name, ask in plain_questions(dynamodb_client()).items():
         rows = [one.row for one in asker.ask(name, limit=ROWS, **QUESTIONS[name]).rows]
         assert rows == ask()

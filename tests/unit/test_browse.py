@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 
 from adminview.aws.deadline import Deadline
-from adminview.dead_letters.letter_filter import Choice
+from adminview.dead_letters.letter_filter import LetterFilter
 from adminview.dead_letters.peek import HIDE_SECONDS, browse
 from adminview.model.errors import ServiceError
 from tests.fakes import refusal
 from tests.replay_lab import Lab, lambdas_own, ours
 
-ALL = Choice()
+ALL = LetterFilter()
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def lab() -> Lab:
     return lab
 
 
-def look(lab: Lab, choice: Choice = ALL, limit: int | None = None) -> Any:
+def look(lab: Lab, choice: LetterFilter = ALL, limit: int | None = None) -> Any:
     by = lab.replayer
     until = Deadline.after(60)
     return browse(by.mailbox, by.errands, choice=choice, now=by.now, until=until, limit=limit)
@@ -37,7 +37,7 @@ def test_letters_are_sorted_into_those_that_are_understood_and_others(lab: Lab) 
 
 
 def test_only_letters_that_are_meant_are_shown(lab: Lab) -> None:
-    with look(lab, Choice(key="b")) as pile:
+    with look(lab, LetterFilter(key="b")) as pile:
         assert [errand.message.id for errand in pile.meant] == ["m-4"]
         assert pile.unknown == []
     assert lab.sqs.hidden() == set()
@@ -84,7 +84,7 @@ def test_looking_ends_soon_after_the_limit_and_says_that_there_may_be_more(lab: 
 
 def test_letters_that_are_not_meant_do_not_count_for_the_limit(lab: Lab) -> None:
     lab.sqs.add(*(ours(f"i{number}") for number in range(30)), ours("last"))
-    with look(lab, Choice(key="last"), limit=1) as pile:
+    with look(lab, LetterFilter(key="last"), limit=1) as pile:
         assert len(pile) == 1
 
 
@@ -96,7 +96,7 @@ def test_letters_that_come_again_are_shown_once_and_end_it(lab: Lab) -> None:
 
 
 def test_letters_that_were_deleted_meanwhile_stay_deleted(lab: Lab) -> None:
-    with look(lab, Choice(id="m-3")) as pile:
+    with look(lab, LetterFilter(id="m-3")) as pile:
         messages = [message for message, _ in pile.unknown]
         lab.replayer.mailbox.delete(messages, until=Deadline.after(60))
     assert [*lab.sqs.bodies] == ["m-1", "m-2", "m-4"]

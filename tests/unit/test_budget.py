@@ -5,7 +5,7 @@ from threading import Lock
 
 import pytest
 
-from adminview.aws.rate_limit import Budget
+from adminview.aws.rate_limit import RateLimiter
 
 
 class Time:
@@ -22,7 +22,7 @@ class Time:
 
 def test_no_more_is_spent_than_the_rate_allows() -> None:
     time = Time()
-    budget = Budget(10, lambda: time.now, time.sleep)
+    budget = RateLimiter(10, lambda: time.now, time.sleep)
     spent = 0.0
     for _ in range(100):
         budget.wait()
@@ -34,7 +34,7 @@ def test_no_more_is_spent_than_the_rate_allows() -> None:
 
 def test_a_call_dearer_than_a_second_of_the_rate_is_made_good_before_the_next() -> None:
     time = Time()
-    budget = Budget(5, lambda: time.now, time.sleep)
+    budget = RateLimiter(5, lambda: time.now, time.sleep)
     budget.wait()
     budget.spend(100)
     assert time.now == 0
@@ -44,7 +44,7 @@ def test_a_call_dearer_than_a_second_of_the_rate_is_made_good_before_the_next() 
 
 def test_what_is_not_spent_is_not_saved_up_beyond_a_second() -> None:
     time = Time()
-    budget = Budget(10, lambda: time.now, time.sleep)
+    budget = RateLimiter(10, lambda: time.now, time.sleep)
     time.now = 1000
     budget.wait()
     budget.spend(30)
@@ -56,14 +56,14 @@ def test_without_a_rate_nobody_waits() -> None:
     def never(_: float) -> None:
         raise AssertionError
 
-    budget = Budget(None, lambda: 0.0, never)
+    budget = RateLimiter(None, lambda: 0.0, never)
     budget.spend(1e9)
     budget.wait()
 
 
 def test_a_table_that_throttles_closes_the_budget_for_all_threads() -> None:
     time = Time()
-    budget = Budget(None, lambda: time.now, time.sleep)
+    budget = RateLimiter(None, lambda: time.now, time.sleep)
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda _: budget.throttled(), range(100)))
         assert set(pool.map(lambda _: budget.rest, range(100))) == {1.0}
@@ -75,7 +75,7 @@ def test_a_table_that_throttles_closes_the_budget_for_all_threads() -> None:
 
 def test_a_pause_and_a_debt_pass_side_by_side() -> None:
     time = Time()
-    budget = Budget(10, lambda: time.now, time.sleep)
+    budget = RateLimiter(10, lambda: time.now, time.sleep)
     budget.spend(30)
     budget.throttled()
     assert budget.rest == 3.0
@@ -85,21 +85,21 @@ def test_a_pause_and_a_debt_pass_side_by_side() -> None:
 
 def test_a_debt_that_another_bucket_left_is_made_good_first_and_counts_once() -> None:
     time = Time()
-    budget = Budget(10, lambda: time.now, time.sleep)
+    budget = RateLimiter(10, lambda: time.now, time.sleep)
     budget.owe(4)
     budget.owe(3)
     assert budget.rest == 4
     budget.wait()
     budget.spend(10)
     assert budget.rest == 1
-    unlimited = Budget(None, lambda: time.now, time.sleep)
+    unlimited = RateLimiter(None, lambda: time.now, time.sleep)
     unlimited.owe(4)
     assert unlimited.rest == 0
 
 
 def test_threads_share_one_budget() -> None:
     time = Time()
-    budget = Budget(10, lambda: time.now, time.sleep)
+    budget = RateLimiter(10, lambda: time.now, time.sleep)
 
     def work(_: int) -> None:
         budget.wait()

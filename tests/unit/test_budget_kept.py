@@ -8,11 +8,11 @@ import pytest
 
 from adminview.aws.deadline import Deadline
 from adminview.aws.metered_client import Metered
-from adminview.aws.rate_limit import Budget
+from adminview.aws.rate_limit import RateLimiter
 from adminview.bulk.runs import Bulk
 from adminview.bulk.segment import Segment
 from adminview.bulk.worker import PAGE_RESERVE, Worker
-from adminview.handlers.bulk import RESERVE, Crew, answer
+from adminview.handlers.bulk import RESERVE, Dependencies, answer
 from tests.bulk_world import RUN, KilledError, World, never
 from tests.fakes import Context
 
@@ -61,17 +61,17 @@ class Function:
         observer: Any = Observer()
         context = Context(int(seconds * 1000))
         given = json.loads(json.dumps(event))
-        return answer(given, context, Crew(self._make, lambda _: None, observer))
+        return answer(given, context, Dependencies(self._make, lambda _: None, observer))
 
     @property
     def allowed(self) -> float:
         """Seconds of the budget that have passed."""
         return self.world.now - self.began
 
-    def _make(self, reads: Budget, writes: Budget) -> Bulk:
+    def _make(self, reads: RateLimiter, writes: RateLimiter) -> Bulk:
         made = self.world.bulk
         client: Any = self.world.db
-        budgets = [Budget(one.per_second, lambda: self.world.now) for one in (reads, writes)]
+        budgets = [RateLimiter(one.per_second, lambda: self.world.now) for one in (reads, writes)]
         return SleepyBulk(
             registry=made.registry,
             settings=made.settings,
@@ -103,7 +103,7 @@ def test_an_invocation_that_leaves_in_debt_leaves_the_debt_to_the_next() -> None
     made = world(100)
     function = Function(made)
     (one,) = function(step="begin", sources=["Things"], segments=1, max_wcu=0.5)["segments"]
-    made.writes = Budget(0.5, lambda: made.now)
+    made.writes = RateLimiter(0.5, lambda: made.now)
     in_a_minute = Deadline.after(60, lambda: made.now)
     assert not made.worker().work(SEGMENT, end=in_a_minute).done
     assert made.records()[0].paid_at > made.now
@@ -117,7 +117,7 @@ def test_a_segment_whose_work_is_not_paid_yet_is_called_again_before_the_next_be
     made.put("large", **{f"part{number}": "1" for number in range(30)})
     function = Function(made)
     (one,) = function(step="begin", sources=["Things"], segments=1, max_wcu=0.5)["segments"]
-    made.writes = Budget(0.5, lambda: made.now)
+    made.writes = RateLimiter(0.5, lambda: made.now)
     too_short = Deadline.after(70, lambda: made.now)
     assert made.worker().work(SEGMENT, end=too_short).done
     assert function.spent > 0.5 * function.allowed
@@ -135,7 +135,7 @@ def test_what_was_in_hand_is_put_right_only_when_nothing_is_owed() -> None:
         made.work()
     made.db.on()
     made.later()
-    made.writes = Budget(1, lambda: made.now)
+    made.writes = RateLimiter(1, lambda: made.now)
     made.writes.spend(100)
     began = made.now
     first: list[float] = []

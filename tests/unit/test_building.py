@@ -7,11 +7,11 @@ from urllib.parse import quote
 
 import pytest
 
-from adminview.aws.settings import Building
+from adminview.aws.settings import PendingPatterns
 from adminview.aws.view_reader import ViewReader
-from adminview.aws.view_readers import PlainReader
+from adminview.aws.view_readers import Boto3Reader
 from adminview.model.errors import BeingBuiltError, QuestionError, SettingsError
-from adminview.query.engine import Asker
+from adminview.query.engine import QueryEngine
 from tests.api_lab import Client
 from tests.asking_lab import FakeTable, Lab, make_registry
 from tests.fakes import NO_WAIT
@@ -43,13 +43,13 @@ def table() -> NotingTable:
 
 
 @pytest.fixture
-def old(table: NotingTable) -> Asker:
+def old(table: NotingTable) -> QueryEngine:
     """Ask as before the change."""
-    return Asker(OLD, ViewReader(PlainReader(cast("Any", table)), "Table", NO_WAIT))
+    return QueryEngine(OLD, ViewReader(Boto3Reader(cast("Any", table)), "Table", NO_WAIT))
 
 
 @pytest.fixture
-def new(old: Asker) -> Asker:
+def new(old: QueryEngine) -> QueryEngine:
     """Ask as after it, when all is switched on."""
     return replace(old, registry=NEW)
 
@@ -59,7 +59,7 @@ def ids(answered: Any) -> list[str]:
 
 
 def test_a_question_that_is_being_built_is_refused_however_it_is_asked(
-    new: Asker, table: NotingTable
+    new: QueryEngine, table: NotingTable
 ) -> None:
     asker = replace(new, building={"of-colour": None})
     ways: list[Callable[[], Any]] = [
@@ -78,14 +78,14 @@ def test_a_question_that_is_being_built_is_refused_however_it_is_asked(
     assert asker.count("heavy", colour="red", least=2) == 5, "the others are answered"
 
 
-def test_a_wrong_question_is_told_so_even_while_it_is_being_built(new: Asker) -> None:
+def test_a_wrong_question_is_told_so_even_while_it_is_being_built(new: QueryEngine) -> None:
     asker = replace(new, building={"of-colour": None})
     with pytest.raises(QuestionError, match="colour is missing"):
         asker.count("of-colour")
 
 
 def test_a_question_whose_older_index_is_there_is_asked_of_that(
-    new: Asker, table: NotingTable
+    new: QueryEngine, table: NotingTable
 ) -> None:
     asker = replace(new, building={"of-colour": "ByColour"})
     assert ids(asker.rows("of-colour", **RED)) == IDS
@@ -96,7 +96,7 @@ def test_a_question_whose_older_index_is_there_is_asked_of_that(
     assert table.asked == ["ByColourAndMore"], "the others are asked as they are declared"
 
 
-def test_a_cursor_lives_as_long_as_its_index_is_asked(old: Asker, new: Asker) -> None:
+def test_a_cursor_lives_as_long_as_its_index_is_asked(old: QueryEngine, new: QueryEngine) -> None:
     """Turn a page before the change, while it is under way, and after it."""
     first = old.ask("of-colour", **RED)
     meanwhile = replace(new, building={"of-colour": "ByColour"})
@@ -108,13 +108,13 @@ def test_a_cursor_lives_as_long_as_its_index_is_asked(old: Asker, new: Asker) ->
     assert ids(old.ask("of-colour", cursor=second.cursor, **RED).rows) == IDS[6:], "and back"
 
 
-def test_a_name_that_no_question_has_is_overlooked(new: Asker) -> None:
+def test_a_name_that_no_question_has_is_overlooked(new: QueryEngine) -> None:
     asker = replace(new, building={"of-another-model": None})
     assert ids(asker.rows("of-colour", **RED)) == IDS
 
 
 @pytest.fixture
-def client(new: Asker) -> Client:
+def client(new: QueryEngine) -> Client:
     """Ask over HTTP, while one question is being built and another moves."""
     return Client(replace(new, building={"of-colour": None, "heavy": "ByColour"}))
 
@@ -160,8 +160,10 @@ def test_openapi_says_that_a_question_may_be_refused_for_a_while(client: Client)
 
 def test_what_is_being_built_survives_the_environment() -> None:
     for given in ({}, {"a": None}, {"a": None, "b": "GSI1"}):
-        assert Building.from_env(Building(given).to_env()) == Building(given)
-    assert Building().to_env() == {}, "a function is told nothing unless something is being built"
+        assert PendingPatterns.from_env(PendingPatterns(given).to_env()) == PendingPatterns(given)
+    assert PendingPatterns().to_env() == {}, (
+        "a function is told nothing unless something is being built"
+    )
 
 
 @pytest.mark.parametrize("text", ["x", "[]", "7", '{"a": 1}', '{"a": ""}', '{"a": ["GSI1"]}'])
@@ -169,4 +171,4 @@ def test_a_malformed_environment_is_refused_with_what_would_be_right(text: str) 
     with pytest.raises(
         SettingsError, match=r'ADMINVIEW_BUILDING is .*\{"orders-by-status": "GSI1"'
     ):
-        Building.from_env({"ADMINVIEW_BUILDING": text})
+        PendingPatterns.from_env({"ADMINVIEW_BUILDING": text})

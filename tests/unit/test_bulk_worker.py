@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from adminview.aws.deadline import Deadline
-from adminview.aws.rate_limit import Budget
+from adminview.aws.rate_limit import RateLimiter
 from adminview.bulk import worker as worker_module
 from adminview.bulk.lease_table import LEASE_SECONDS, WORK_SECONDS
 from adminview.bulk.segment import Segment
@@ -302,7 +302,7 @@ def test_a_page_owes_the_budget_about_a_second_whatever_its_items_take(
     per_second: float | None, pages: list[int]
 ) -> None:
     made = world(things=600, most=250)
-    made.writes = Budget(per_second, lambda: made.now)
+    made.writes = RateLimiter(per_second, lambda: made.now)
     assert pages_of(made)[: len(pages)] == pages
 
 
@@ -315,7 +315,7 @@ def pages_of(made: World) -> list[int]:
 
 def test_a_worker_that_rests_says_that_it_is_alive_and_hears_when_it_is_to_stop() -> None:
     made = world(things=4, most=2)
-    made.writes = Budget(0.01, lambda: made.now)  # a page is made good in minutes
+    made.writes = RateLimiter(0.01, lambda: made.now)  # a page is made good in minutes
     began = made.now
     record = made.work(stopped=lambda: made.now > began + 200)
     assert not record.done

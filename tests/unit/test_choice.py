@@ -2,7 +2,7 @@
 
 import pytest
 
-from adminview.dead_letters.letter_filter import Choice
+from adminview.dead_letters.letter_filter import LetterFilter
 from tests.events import AT
 from tests.replay_lab import errand, lambdas_own, message, ours
 
@@ -14,42 +14,45 @@ LAMBDAS = errand(lambdas_own(), "4f2a-2")
 @pytest.mark.parametrize(
     ("choice", "takes"),
     [
-        (Choice(), True),
-        (Choice(id="4f2a-1"), True),
-        (Choice(id="4f2a"), True),
-        (Choice(id="2a-1"), False),
-        (Choice(source="Things"), True),
-        (Choice(source="Thing"), False),
-        (Choice(error="ViewError"), True),
-        (Choice(error="View"), False),
-        (Choice(key="Things/a"), True),
-        (Choice(key="a"), True),
-        (Choice(key="Things"), False),
-        (Choice(older_than=99), True),
-        (Choice(older_than=100), False),
-        (Choice(newer_than=101), True),
-        (Choice(newer_than=100), False),
-        (Choice(older_than=99, newer_than=101), True),
-        (Choice(older_than=99, source="Other"), False),
-        (Choice(id="4f2a", source="Things", error="ViewError", key="a"), True),
+        (LetterFilter(), True),
+        (LetterFilter(id="4f2a-1"), True),
+        (LetterFilter(id="4f2a"), True),
+        (LetterFilter(id="2a-1"), False),
+        (LetterFilter(source="Things"), True),
+        (LetterFilter(source="Thing"), False),
+        (LetterFilter(error="ViewError"), True),
+        (LetterFilter(error="View"), False),
+        (LetterFilter(key="Things/a"), True),
+        (LetterFilter(key="a"), True),
+        (LetterFilter(key="Things"), False),
+        (LetterFilter(older_than=99), True),
+        (LetterFilter(older_than=100), False),
+        (LetterFilter(newer_than=101), True),
+        (LetterFilter(newer_than=100), False),
+        (LetterFilter(older_than=99, newer_than=101), True),
+        (LetterFilter(older_than=99, source="Other"), False),
+        (LetterFilter(id="4f2a", source="Things", error="ViewError", key="a"), True),
     ],
 )
-def test_a_letter_is_taken_if_it_has_all_that_is_asked_for(choice: Choice, takes: bool) -> None:  # noqa: FBT001 - a parameter
+def test_a_letter_is_taken_if_it_has_all_that_is_asked_for(
+    choice: LetterFilter,
+    takes: bool,  # noqa: FBT001 - a parameter
+) -> None:
     assert choice.takes(OURS, NOW) is takes
 
 
 @pytest.mark.parametrize(
     ("choice", "takes"),
     [
-        (Choice(source="Things"), True),
-        (Choice(error="RetryAttemptsExhausted"), True),
-        (Choice(older_than=99, newer_than=101), True),
-        (Choice(key="a"), False),
-        (Choice(key="Things/a"), False),
+        (LetterFilter(source="Things"), True),
+        (LetterFilter(error="RetryAttemptsExhausted"), True),
+        (LetterFilter(older_than=99, newer_than=101), True),
+        (LetterFilter(key="a"), False),
+        (LetterFilter(key="Things/a"), False),
     ],
 )
 def test_lambdas_letter_has_a_source_an_error_and_an_age_but_no_key(
-    choice: Choice,
+    choice: LetterFilter,
     takes: bool,  # noqa: FBT001 - a parameter
 ) -> None:
     assert choice.takes(LAMBDAS, NOW) is takes
@@ -57,35 +60,35 @@ def test_lambdas_letter_has_a_source_an_error_and_an_age_but_no_key(
 
 def test_a_letter_without_a_time_is_as_old_as_its_message() -> None:
     timeless = errand(ours(at=None), sent=NOW - 10)
-    assert Choice(older_than=9).takes(timeless, NOW)
-    assert not Choice(older_than=11).takes(timeless, NOW)
+    assert LetterFilter(older_than=9).takes(timeless, NOW)
+    assert not LetterFilter(older_than=11).takes(timeless, NOW)
 
 
 def test_a_letter_that_was_tried_is_chosen_by_its_newest_error() -> None:
     attempts = {"count": 1, "at": "", "error": {"kind": "MovingItemError", "reason": ""}}
     tried = errand(ours(attempts=attempts))
-    assert Choice(error="MovingItemError").takes(tried, NOW)
-    assert not Choice(error="ViewError").takes(tried, NOW)
+    assert LetterFilter(error="MovingItemError").takes(tried, NOW)
+    assert not LetterFilter(error="ViewError").takes(tried, NOW)
 
 
 def test_a_letter_without_an_owner_is_chosen_by_a_value_of_its_key() -> None:
-    assert Choice(key="a").takes(errand(ours(owner=None)), NOW)
+    assert LetterFilter(key="a").takes(errand(ours(owner=None)), NOW)
 
 
 @pytest.mark.parametrize(
     ("choice", "takes"),
     [
-        (Choice(), True),
-        (Choice(id="4f2a"), True),
-        (Choice(id="5"), False),
-        (Choice(source="Things"), False),
-        (Choice(id="4f2a", source="Things"), False),
-        (Choice(older_than=1), False),
-        (Choice(newer_than=0), False),
+        (LetterFilter(), True),
+        (LetterFilter(id="4f2a"), True),
+        (LetterFilter(id="5"), False),
+        (LetterFilter(source="Things"), False),
+        (LetterFilter(id="4f2a", source="Things"), False),
+        (LetterFilter(older_than=1), False),
+        (LetterFilter(newer_than=0), False),
     ],
 )
 def test_an_unknown_message_is_taken_by_its_id_and_by_nothing_else(
-    choice: Choice,
+    choice: LetterFilter,
     takes: bool,  # noqa: FBT001 - a parameter
 ) -> None:
     assert choice.takes_unknown(message("no letter", "4f2a-3")) is takes

@@ -16,7 +16,7 @@ from adminview.cli.costing.prices import Prices
 from adminview.cli.costing.usage import TABLE, Bill, added, per_million
 from adminview.cli.costing.work import Work
 from adminview.model.row import OWNER_INDEX
-from adminview.sync.counts import Tally
+from adminview.sync.counts import BatchCounts
 from infra.stages import PROD
 from tests.shop import registry
 
@@ -145,7 +145,7 @@ def test_prices_that_are_given_replace_those_of_their_name() -> None:
 
 
 def test_as_many_metrics_are_paid_for_as_a_source_has() -> None:
-    assert len({*Tally().counts(), LAG, CHECKED, DRIFT, UNFINISHED} - {IN_DOUBT}) == METRICS
+    assert len({*BatchCounts().counts(), LAG, CHECKED, DRIFT, UNFINISHED} - {IN_DOUBT}) == METRICS
 
 
 def test_limits_stand_in_their_order_with_what_prod_reserves() -> None:

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from adminview.aws.batch_writers import DirectWriter
+from adminview.aws.batch_writers import HttpBatchWriter
 from adminview.aws.deadline import Deadline
-from adminview.aws.transport.http_client import Direct
+from adminview.aws.transport.http_client import HttpClient
 from adminview.aws.view_table import ViewTable
 from adminview.sync.decode import routes
 from adminview.sync.plan import Batch
@@ -24,7 +24,7 @@ from tests.fakes import NO_WAIT, TABLE, planned
 MODEL = "0" * 16
 
 
-class Counted(Direct):
+class Counted(HttpClient):
     """A straight way that sends nothing."""
 
     def __init__(self) -> None:
@@ -43,7 +43,7 @@ def prepared(records: list[Any]) -> Batch:
 
 def sent(records: list[Any]) -> list[bytes]:
     way = Counted()
-    outcome = ViewTable(DirectWriter(way), TABLE, NO_WAIT).write(
+    outcome = ViewTable(HttpBatchWriter(way), TABLE, NO_WAIT).write(
         prepared(records).writes, until=Deadline.after(60)
     )
     assert not outcome.unwritten

@@ -4,7 +4,7 @@ from typing import Any, cast
 
 import pytest
 
-from adminview.aws.dead_letter_producer import CALL_LIMIT, DeadLetters
+from adminview.aws.dead_letter_producer import CALL_LIMIT, DeadLetterProducer
 from adminview.aws.deadline import Deadline
 from adminview.sync.dead_letter import Letter
 from tests.fakes import NETWORK_DOWN, NO_WAIT, FakeQueue, refusal
@@ -15,7 +15,7 @@ def letters(count: int, size: int = 10) -> list[Letter]:
 
 
 def send(queue: FakeQueue, to_send: list[Letter], seconds: float = 30) -> list[Letter]:
-    post = DeadLetters(cast("Any", queue), "queue", NO_WAIT)
+    post = DeadLetterProducer(cast("Any", queue), "queue", NO_WAIT)
     unsent, codes = post.send(to_send, until=Deadline.after(seconds))
     queue.said = codes
     return unsent

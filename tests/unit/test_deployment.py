@@ -19,7 +19,7 @@ from adminview.cli.deployment.find import (
     invoke,
     known_source,
 )
-from adminview.dead_letters.letter_filter import Choice
+from adminview.dead_letters.letter_filter import LetterFilter
 from adminview.local.settings import declared
 from adminview.model.errors import QuestionError, SettingsError
 from tests.fakes import refusal
@@ -133,7 +133,7 @@ def test_the_function_is_asked_for_what_was_chosen_and_given_all_the_time_it_has
     aws: FakeAws,
 ) -> None:
     aws.answer = {"fates": {"reconciled": 1}}
-    told = invoke("replay-1", Choice(source="Orders", older_than=60.0))
+    told = invoke("replay-1", LetterFilter(source="Orders", older_than=60.0))
     assert told == aws.answer
     assert aws.invoked == [("replay-1", {"source": "Orders", "older_than": 60.0})]
     assert aws.configs["lambda"].read_timeout == 900
@@ -143,7 +143,7 @@ def test_a_function_that_fails_is_an_error_and_no_summary(aws: FakeAws) -> None:
     aws.answer = {"errorType": "SettingsError", "errorMessage": "not set: ADMINVIEW_TABLE"}
     aws.function_error = {"FunctionError": "Unhandled"}
     with pytest.raises(SettingsError, match="the function failed: SettingsError: not set"):
-        invoke("replay-1", Choice())
+        invoke("replay-1", LetterFilter())
 
 
 def test_rows_are_not_written_by_another_model_than_the_deployed_one() -> None:

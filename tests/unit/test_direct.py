@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from botocore.exceptions import BotoCoreError, ClientError
 
-from adminview.aws.batch_writers import DirectWriter, Writer
+from adminview.aws.batch_writers import HttpBatchWriter, Writer
 from adminview.aws.deadline import Deadline
-from adminview.aws.retry import code_of, passes
+from adminview.aws.retry import error_code, passes
 from adminview.aws.transport.connection import GRACE, Connection
 from adminview.aws.view_table import Outcome, ViewTable
 from tests.direct_lab import HASTY, PATIENT, both, error_of, over_tls, straight, writes
@@ -148,7 +148,7 @@ def test_who_cannot_be_reached_is_so_alike(nobody: str, tmp_path: Path) -> None:
         url = places[nobody]()
         timeouts = HASTY if nobody == "deaf" else PATIENT
         plain, direct = (error_of(writer) for writer in both(url, timeouts))
-    assert code_of(plain) == code_of(direct)
+    assert error_code(plain) == error_code(direct)
     assert passes(plain) == passes(direct) is True
 
 
@@ -198,7 +198,7 @@ def test_a_refusal_is_heard_though_its_length_is_not_said(head: str) -> None:
         with pytest.raises(ClientError) as caught:
             direct.call("BatchWriteItem", b"{}")
         assert not direct._idle
-    assert code_of(caught.value) == "413"
+    assert error_code(caught.value) == "413"
 
 
 UNSOUND = {
@@ -237,7 +237,7 @@ def test_an_answer_that_is_not_sound_is_none(fault: str) -> None:
     """A boto3 client takes some of these for a call that went well."""
     cause, code = UNSOUND[fault]
     with Faulty([cause]) as server:
-        outcome = outcome_of(DirectWriter(straight(server.url)))
+        outcome = outcome_of(HttpBatchWriter(straight(server.url)))
     assert (outcome.written, {*outcome.errors}) == (4, {code})
     assert len(server.requests) == 2
 

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from botocore.exceptions import BotoCoreError, ReadTimeoutError
 
-from adminview.aws.batch_writers import DirectWriter
+from adminview.aws.batch_writers import HttpBatchWriter
 from adminview.aws.deadline import Deadline
 from adminview.aws.transport.connection import AN_INSTANT, Answer, Connection
-from adminview.aws.transport.http_client import AT_ONCE, Direct
+from adminview.aws.transport.http_client import AT_ONCE, HttpClient
 from adminview.aws.view_table import ViewTable
 from tests.direct_lab import HASTY, straight, tls
 from tests.fakes import NO_WAIT, TABLE, a_put
@@ -190,7 +190,7 @@ def test_a_call_that_is_too_large_is_halved_and_its_neighbours_are_written(
     small = [a_put(n) for n in range(25, 75)]
     wrap = tls(tmp_path) if scheme == "https" else lambda plain: plain
     with Hasty(wrap=wrap, scheme=scheme) as server:
-        view = ViewTable(DirectWriter(straight(server.url)), TABLE, NO_WAIT)
+        view = ViewTable(HttpBatchWriter(straight(server.url)), TABLE, NO_WAIT)
         outcome = view.write(large + small, until=Deadline.after(60))
     assert outcome.written == 75
     assert server.refused >= 3
@@ -238,7 +238,7 @@ def test_when_a_body_cannot_be_made_what_was_begun_is_waited_for() -> None:
         raise MemoryError
 
     with Faulty([echo]) as server:
-        direct: Direct = straight(server.url)
+        direct: HttpClient = straight(server.url)
         with pytest.raises(MemoryError):
             [*direct.calls(OPERATION, bodies(), SOON)]
         assert len(direct._idle) == len(server.requests) == 1

@@ -10,8 +10,8 @@ from hypothesis import given
 
 from adminview.aws.attribute_codec import for_boto3, from_boto3
 from adminview.aws.responses import SINGLE_ITEM
-from adminview.aws.retry import code_of
-from adminview.aws.transport.dynamodb_client import STRAIGHT, DirectClient
+from adminview.aws.retry import error_code
+from adminview.aws.transport.dynamodb_client import STRAIGHT, DynamoDbHttpClient
 from tests.direct_lab import session, straight
 from tests.fakes import TABLE
 from tests.faulty import Faulty, answer, refuse
@@ -58,7 +58,7 @@ def arguments(item: dict[str, Any]) -> dict[str, dict[str, Any]]:
 def test_every_call_is_spelled_as_botocore_spells_it(value: Any, blob: str) -> None:
     item = for_boto3({"v": value, "b": {"B": blob}, "d": {"L": [{"BS": [blob]}]}})
     sent = Sent()
-    client: Any = DirectClient(cast("Any", sent), no_client)
+    client: Any = DynamoDbHttpClient(cast("Any", sent), no_client)
     every = arguments(item)
     assert every.keys() == STRAIGHT.keys()
     for name, asked in every.items():
@@ -79,11 +79,11 @@ def test_answers_and_errors_are_those_of_a_client() -> None:
     item = {"PK": {"S": "P"}, "blob": {"B": "AP8="}}
     found = json.dumps({"Item": item, "ConsumedCapacity": {}})
     with Faulty([answer(200, found), refuse("ThrottlingException")]) as server:
-        client: Any = DirectClient(straight(server.url), no_client)
+        client: Any = DynamoDbHttpClient(straight(server.url), no_client)
         assert client.get_item(TableName=TABLE, Key={})["Item"] == item
         with pytest.raises(ClientError) as caught:
             client.get_item(TableName=TABLE, Key={})
-    assert code_of(caught.value) == "ThrottlingException"
+    assert error_code(caught.value) == "ThrottlingException"
 
 
 def test_all_else_is_left_to_one_client() -> None:
@@ -98,7 +98,7 @@ def test_all_else_is_left_to_one_client() -> None:
         def describe_table(self, **asked: Any) -> Any:
             return asked
 
-    client: Any = DirectClient(cast("Any", Sent()), cast("Any", Client))
+    client: Any = DynamoDbHttpClient(cast("Any", Sent()), cast("Any", Client))
     for _ in range(2):
         assert client.describe_table(TableName=TABLE) == {"TableName": TABLE}
     assert Client.made == 1
@@ -106,7 +106,7 @@ def test_all_else_is_left_to_one_client() -> None:
 
 def test_what_is_no_json_is_refused_before_anything_is_sent() -> None:
     sent = Sent()
-    client: Any = DirectClient(cast("Any", sent), no_client)
+    client: Any = DynamoDbHttpClient(cast("Any", sent), no_client)
     with pytest.raises(TypeError):
         client.put_item(TableName=TABLE, Item={"v": {"S": object()}})
     assert sent.asked == []

@@ -18,12 +18,12 @@ from botocore.exceptions import ClientError, ConnectTimeoutError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adminview.aws.batch_writers import DirectWriter
+from adminview.aws.batch_writers import HttpBatchWriter
 from adminview.aws.deadline import Deadline
-from adminview.aws.retry import code_of
+from adminview.aws.retry import error_code
 from adminview.aws.transport.connection import Connection
-from adminview.aws.transport.eligibility import Keys
-from adminview.aws.transport.http_client import Direct
+from adminview.aws.transport.eligibility import StaticCredentials
+from adminview.aws.transport.http_client import HttpClient
 from adminview.aws.transport.sigv4 import CONTENT_TYPE, Service, signed_headers
 from adminview.aws.view_table import ViewTable
 from tests.direct_lab import HASTY, PATIENT, REGION, error_of, over_tls, straight, writes
@@ -66,7 +66,7 @@ def test_connections_are_kept_and_a_closed_one_is_not_used_again() -> None:
 def test_a_connection_that_failed_is_not_used_again() -> None:
     with Faulty([say(HALF, wait), healthy]) as server:
         direct = straight(server.url, HASTY)
-        error_of(DirectWriter(direct))
+        error_of(HttpBatchWriter(direct))
         assert len(direct._idle) == 0
         direct._timeouts = PATIENT
         direct.call("BatchWriteItem", b"{}")
@@ -82,11 +82,11 @@ def test_when_one_kept_connection_is_silent_none_of_them_is_used_again() -> None
 
     with Faulty([meet, meet, wait, healthy]) as server:
         direct = straight(server.url)
-        view = ViewTable(DirectWriter(direct), TABLE, NO_WAIT)
+        view = ViewTable(HttpBatchWriter(direct), TABLE, NO_WAIT)
         assert view.write(writes(50), until=Deadline.after(60)).written == 50
         assert len(direct._idle) == 2
         direct._timeouts = HASTY
-        error_of(DirectWriter(direct))
+        error_of(HttpBatchWriter(direct))
         assert len(direct._idle) == 0
         direct._timeouts = PATIENT
         direct.call("BatchWriteItem", b"{}")
@@ -102,7 +102,7 @@ def test_calls_at_once_have_connections_of_their_own() -> None:
 
     with Faulty([meet] * 16) as server:
         direct = straight(server.url)
-        view = ViewTable(DirectWriter(direct), TABLE, NO_WAIT)
+        view = ViewTable(HttpBatchWriter(direct), TABLE, NO_WAIT)
         for _ in range(2):
             assert view.write(writes(200), until=Deadline.after(60)).written == 200
         assert server.connections == len(direct._idle) == 8
@@ -116,12 +116,14 @@ def test_an_answer_that_comes_before_the_request_is_read_is_heard() -> None:
         server.faults = [say(b"HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n")]
         with pytest.raises(ClientError) as caught:
             straight(server.url).call("BatchWriteItem", b"x" * 2**24)
-    assert code_of(caught.value) == "413"
+    assert error_code(caught.value) == "413"
 
 
 def test_every_request_is_signed_with_the_credentials_of_the_client() -> None:
     with Faulty() as server:
-        direct = Direct(server.url, REGION, Keys("key-id", "secret", "session"), PATIENT)
+        direct = HttpClient(
+            server.url, REGION, StaticCredentials("key-id", "secret", "session"), PATIENT
+        )
         for _ in range(2):
             direct.call("BatchWriteItem", b"{}")
     for request in server.requests:

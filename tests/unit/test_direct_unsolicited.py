@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ConnectionClosedError
 
-from adminview.aws.batch_writers import DirectWriter
+from adminview.aws.batch_writers import HttpBatchWriter
 from adminview.aws.deadline import Deadline
 from adminview.aws.retry import passes
 from adminview.aws.transport.connection import Connection, UnsolicitedError
@@ -68,7 +68,7 @@ def test_no_row_is_lost_when_a_server_responds_twice(
     wrap = tls(tmp_path) if scheme == "https" else lambda plain: plain
     fault = Repeating(milliseconds / 1000, with_id=with_id)
     with Faulty([fault] * 2000, wrap=wrap, scheme=scheme) as server:
-        view = ViewTable(DirectWriter(straight(server.url)), TABLE, NO_WAIT)
+        view = ViewTable(HttpBatchWriter(straight(server.url)), TABLE, NO_WAIT)
         outcome = view.write([a_put(n) for n in range(ROWS)], until=Deadline.after(60))
     assert outcome.written == ROWS
     assert len({json.dumps(row) for row in fault.rows}) == ROWS

@@ -7,7 +7,7 @@ from adminview.aws.deadline import Deadline
 from adminview.bulk.failures import Failures
 from adminview.model import Source
 from adminview.model.errors import MovingItemError
-from adminview.reconcile.item_ref import Target
+from adminview.reconcile.item_ref import ItemRef
 from adminview.sync.dead_letter import Letter
 from adminview.sync.decode import Route
 
@@ -29,7 +29,7 @@ class Post:
 def test_a_letter_names_the_rows_that_were_written_before_the_item_failed() -> None:
     post = Post()
     failures = Failures(cast("Any", post), "model-1", lambda: 0.0)
-    target = Target(ROUTE, {"id": {"S": "a"}}, frozenset({("THING#a", "known")}))
+    target = ItemRef(ROUTE, {"id": {"S": "a"}}, frozenset({("THING#a", "known")}))
     with failures.of(target):
         error = MovingItemError("it moves")
         error.touched = frozenset({("THING#a", "written")})

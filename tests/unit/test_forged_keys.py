@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adminview.aws.view_reader import ViewReader
-from adminview.aws.view_readers import PlainReader
+from adminview.aws.view_readers import Boto3Reader
 from adminview.model import key
 from adminview.model.row import RowKey
-from adminview.query.engine import Asker
+from adminview.query.engine import QueryEngine
 from adminview.sync.derive import derive
 from tests.asking_lab import FakeTable
 from tests.events import image
@@ -130,7 +130,7 @@ def test_a_query_for_a_hostile_id_finds_the_rows_of_that_id_and_no_others(
     items = each_once(shop)
     rows = derived(items)
     table = FakeTable(registry(), {found: row for found, (_, row) in rows.items()})
-    asker = Asker(registry(), ViewReader(PlainReader(cast("Any", table)), "Table", NO_WAIT))
+    asker = QueryEngine(registry(), ViewReader(Boto3Reader(cast("Any", table)), "Table", NO_WAIT))
 
     def expect(pattern: str, parameter: str, source: str, values: Any) -> None:
         """Query each id; find the owners whose item says that it is one of theirs."""
@@ -195,7 +195,7 @@ def test_the_buyer_of_a_product_is_joined_with_the_buyers_own_profile(
     }
     rows = derived(each_once(shop))
     table = FakeTable(registry(), {found: row for found, (_, row) in rows.items()})
-    asker = Asker(registry(), ViewReader(PlainReader(cast("Any", table)), "Table", NO_WAIT))
+    asker = QueryEngine(registry(), ViewReader(Boto3Reader(cast("Any", table)), "Table", NO_WAIT))
     (one,) = asker.ask("buyers-of-product", product_id=product_id).rows
     profile = one.joined["profile"]
     assert profile

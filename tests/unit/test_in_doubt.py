@@ -18,8 +18,8 @@ from botocore.exceptions import (
     SSLError,
 )
 
-from adminview.aws.batch_writers import DirectWriter, PlainWriter
-from adminview.aws.dead_letter_producer import DeadLetters
+from adminview.aws.batch_writers import Boto3BatchWriter, HttpBatchWriter
+from adminview.aws.dead_letter_producer import DeadLetterProducer
 from adminview.aws.deadline import Deadline
 from adminview.aws.responses import NotFromAwsError, is_in_doubt
 from adminview.aws.view_table import ViewTable
@@ -173,7 +173,7 @@ def test_an_unsent_in_doubt_letter_never_moves_the_checkpoint_past_an_unwritten_
 def test_a_call_in_doubt_is_reported_though_the_invocation_fails(surprise: Exception) -> None:
     queue = FakeQueue()
 
-    class Failing(PlainWriter):
+    class Failing(Boto3BatchWriter):
         def send(self, table: str, calls: Any, until: Deadline) -> Any:
             if sent:
                 raise surprise
@@ -193,9 +193,9 @@ def test_a_call_in_doubt_is_reported_though_the_invocation_fails(surprise: Excep
 def test_both_clients_report_a_call_without_a_response(fault: Any, way: str) -> None:
     with Faulty([fault]) as server:
         writer: Any = (
-            DirectWriter(straight(server.url, HASTY))
+            HttpBatchWriter(straight(server.url, HASTY))
             if way == "direct"
-            else PlainWriter(client(server.url, HASTY))
+            else Boto3BatchWriter(client(server.url, HASTY))
         )
         outcome = ViewTable(writer, TABLE, NO_WAIT).write(
             [a_put(n) for n in range(3)], until=Deadline.after(60)
@@ -208,7 +208,7 @@ def test_both_clients_report_a_call_without_a_response(fault: Any, way: str) -> 
 @pytest.mark.parametrize("fault", [healthy, refuse("ThrottlingException"), refuse("X", 500)])
 def test_a_response_of_dynamodb_leaves_no_doubt(fault: Any) -> None:
     with Faulty([fault]) as server:
-        view = ViewTable(DirectWriter(straight(server.url)), TABLE, NO_WAIT)
+        view = ViewTable(HttpBatchWriter(straight(server.url)), TABLE, NO_WAIT)
         outcome = view.write([a_put(0)], until=Deadline.after(60))
     assert (outcome.written, outcome.in_doubt) == (1, {})
 
@@ -278,5 +278,7 @@ def test_a_send_that_nobody_confirmed_is_not_sent() -> None:
     letters = [*in_doubt_letters(0, IDENTITY, [touched("a")])]
     now = iter(range(100))
     until = Deadline(10.0, lambda: float(next(now)))
-    unsent, codes = DeadLetters(cast("Any", Page()), "queue", NO_WAIT).send(letters, until=until)
+    unsent, codes = DeadLetterProducer(cast("Any", Page()), "queue", NO_WAIT).send(
+        letters, until=until
+    )
     assert (unsent, codes) == (letters, {"NotFromAwsError"})

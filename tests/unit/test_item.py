@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adminview.model import Item, Row, Wire
+from adminview.model import Item, RawValue, Row
 from adminview.model.errors import MissingAttributeError, RowError
 from adminview.model.item import decode, encode
 from adminview.model.limits import check_size, row_size, size_of
@@ -153,8 +153,8 @@ def test_the_size_of_a_number_is_that_of_its_pairs_of_digits(number: str, size: 
 
 
 def test_equal_wires_are_equal() -> None:
-    assert Wire({"S": "x"}) == Wire({"S": "x"}) != Wire({"S": "y"})
-    assert len({Wire({"S": "x"}), Wire({"S": "x"})}) == 1
+    assert RawValue({"S": "x"}) == RawValue({"S": "x"}) != RawValue({"S": "y"})
+    assert len({RawValue({"S": "x"}), RawValue({"S": "x"})}) == 1
 
 
 def test_what_is_picked_can_be_put_together_with_anything_and_later_ones_win() -> None:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from adminview.aws.batch_writers import PlainWriter
+from adminview.aws.batch_writers import Boto3BatchWriter
 from adminview.handlers.sync import WRITES_RESERVE, sync
 from adminview.model import Item, Registry, Row, Source, view
 from adminview.sync.fold import Fold, Write
@@ -228,13 +228,13 @@ def no_deletes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def unprocessed_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    send = PlainWriter._send
+    send = Boto3BatchWriter._send
 
     def forget(*given: Any) -> Any:
         result = send(*given)
         return {"UnprocessedItems": {}} if isinstance(result, dict) else result
 
-    monkeypatch.setattr(PlainWriter, "_send", forget)
+    monkeypatch.setattr(Boto3BatchWriter, "_send", forget)
 
 
 @pytest.mark.parametrize(

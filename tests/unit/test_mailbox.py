@@ -4,7 +4,7 @@ from typing import Any, cast
 
 import pytest
 
-from adminview.aws.dead_letter_consumer import Mailbox, Message, Waiting
+from adminview.aws.dead_letter_consumer import DeadLetterConsumer, Message, Waiting
 from adminview.aws.deadline import Deadline
 from adminview.model.errors import ServiceError
 from tests.events import AT
@@ -18,8 +18,8 @@ def soon() -> Deadline:
     return Deadline.after(60)
 
 
-def mailbox(sqs: Any) -> Mailbox:
-    return Mailbox(cast("Any", sqs), "queue", NO_WAIT)
+def mailbox(sqs: Any) -> DeadLetterConsumer:
+    return DeadLetterConsumer(cast("Any", sqs), "queue", NO_WAIT)
 
 
 @pytest.fixture

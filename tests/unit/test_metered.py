@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from adminview.aws.metered_client import REFUSED, Metered
 from adminview.aws.page_sizer import Pace
-from adminview.aws.rate_limit import LONGEST_PAUSE, Budget
-from adminview.cli.bulk.segment_pool import Shift
+from adminview.aws.rate_limit import LONGEST_PAUSE, RateLimiter
+from adminview.cli.bulk.segment_pool import SegmentPool
 from tests.bulk_world import World, never
 from tests.fakes import refusal
 
@@ -51,7 +51,7 @@ class Clock:
 def metered(client: Client, clock: Clock | None = None, rate: float | None = 10) -> Metered:
     clock = clock or Clock()
     made: Any = client
-    return Metered(made, Budget(rate, clock), Budget(rate, clock))
+    return Metered(made, RateLimiter(rate, clock), RateLimiter(rate, clock))
 
 
 ONE, MANY = {"CapacityUnits": 20.0}, [{"CapacityUnits": 5.0}, {"CapacityUnits": 15.0}]
@@ -150,7 +150,7 @@ def test_in_no_stretch_of_time_is_more_spent_than_the_rate_a_second_of_it_and_on
     rate: float, costs: list[tuple[float, float]]
 ) -> None:
     clock = Clock()
-    budget = Budget(rate, clock)
+    budget = RateLimiter(rate, clock)
     spent: list[tuple[float, float]] = []
     for units, idle in costs:
         clock.now += idle
@@ -172,7 +172,7 @@ def test_workers_that_share_a_budget_keep_it_together() -> None:
     made = World(most=50)
     for number in range(400):
         made.put(f"t{number}", x="1")
-    made.writes = Budget(10, lambda: made.now)
+    made.writes = RateLimiter(10, lambda: made.now)
     began, spent = made.now, 0.0
     written = made.db.batch_write_item
 
@@ -195,7 +195,7 @@ def test_threads_turn_their_pages_one_by_one_while_the_budget_is_tight() -> None
     made = World()
     for number in range(40):
         made.put(f"t{number}", x="1", y="1", z="1")
-    made.writes = Budget(5, lambda: made.now)
+    made.writes = RateLimiter(5, lambda: made.now)
     written, writing, seen = made.db.batch_write_item, Lock(), 0
 
     def write(**asked: Any) -> Any:
@@ -209,7 +209,7 @@ def test_threads_turn_their_pages_one_by_one_while_the_budget_is_tight() -> None
 
     made.db.batch_write_item = write  # type: ignore[method-assign,assignment]
     stop: Any = SimpleNamespace(event=Event(), sleep=made.sleep, end=never())
-    assert Shift(made.bulk, "backfill/Things", stop, 0).work(16).finished
+    assert SegmentPool(made.bulk, "backfill/Things", stop, 0).work(16).finished
     assert seen >= 16
 
 
@@ -232,9 +232,9 @@ def test_the_pace_is_one_page_at_a_time_until_full_ones_owe_little() -> None:
 
 
 def test_a_condition_that_fails_is_billed_too() -> None:
-    writes = Budget(1.0, clock=lambda: 0.0)
+    writes = RateLimiter(1.0, clock=lambda: 0.0)
     client: Any = SimpleNamespace(put_item=Mock(side_effect=refusal(REFUSED, "PutItem")))
-    metered: Any = Metered(client, Budget(), writes)
+    metered: Any = Metered(client, RateLimiter(), writes)
     for _ in range(3):
         with pytest.raises(ClientError):
             metered.put_item(TableName="x")

@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 from aws_lambda_powertools import Logger, Metrics
 
-from adminview.aws.batch_writers import DirectWriter, PlainWriter
+from adminview.aws.batch_writers import Boto3BatchWriter, HttpBatchWriter
 from adminview.aws.call_errors import CallErrors
 from adminview.aws.clients import CLIENT
 from adminview.aws.deadline import Deadline
@@ -20,7 +20,7 @@ from adminview.aws.view_table import ViewTable
 from adminview.handlers.sync import sync
 from adminview.model.errors import SettingsError
 from adminview.runtime import runtime
-from adminview.sync.counts import Tally
+from adminview.sync.counts import BatchCounts
 from tests.direct_lab import client, straight
 from tests.events import record
 from tests.fakes import (
@@ -78,7 +78,7 @@ def test_the_runtime_is_made_from_the_environment(
     made = runtime.__wrapped__()
     assert "prod-Orders" in made.routes
     assert made.model == registry().fingerprint
-    made.observer.synced(Tally(source="Orders"), [], CallErrors())
+    made.observer.synced(BatchCounts(source="Orders"), [], CallErrors())
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [line["service"] for line in lines] == ["team-a-AdminView-prod"] * 2, "log and metrics"
 
@@ -185,9 +185,9 @@ def test_the_log_keeps_request_ids_and_throttling_reasons(way: str, code: str, m
     ]
     with Faulty(faults) as server:
         writer: Any = (
-            DirectWriter(straight(server.url))
+            HttpBatchWriter(straight(server.url))
             if way == "direct"
-            else PlainWriter(client(server.url))
+            else Boto3BatchWriter(client(server.url))
         )
         view = ViewTable(writer, TABLE, NO_WAIT)
         outcome = view.write([a_write(("P", "S"), None)], until=Deadline.after(60))

@@ -45,7 +45,7 @@ from adminview.cli.planning.apply import PlanError
 from adminview.cli.planning.cost import Costs, Estimate, SourceCosts
 from adminview.cli.planning.step import Plan
 from adminview.cli.planning.steps import Backfill
-from adminview.dead_letters.peek import Pile
+from adminview.dead_letters.peek import PeekResult
 from adminview.model.errors import QuestionError, RecordError
 from tests.hostile import HOSTILE, MARKUP, check_inert
 
@@ -254,7 +254,7 @@ REPORTS: dict[str, Callable[[Console], object]] = {
     "sql": lambda c: c.print(rows.to_table(HOSTILE, [{HOSTILE: HOSTILE, "b": {HOSTILE: 1}}])),
     "dlq show": lambda c: c.print(letters.letter(json.dumps({"[/]": 1, HOSTILE: HOSTILE}))),
     "dlq show text": lambda c: c.print(letters.letter(HOSTILE)),
-    "dlq list": lambda c: c.print(letters.table_of(Pile([], [(LETTER, HOSTILE)]), 0.0)),
+    "dlq list": lambda c: c.print(letters.table_of(PeekResult([], [(LETTER, HOSTILE)]), 0.0)),
     "dlq replay": lambda c: c.print(
         letters.summary(
             {

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from adminview.bulk.lease_table import LEASE_SECONDS, ProgressTable
+from adminview.bulk.lease_table import LEASE_SECONDS, LeaseTable
 from adminview.bulk.segment import Record, Segment
 from adminview.cli.planning.completions import Progress, markers, sweeps
 from adminview.cli.planning.facts import Marker
@@ -17,7 +17,7 @@ K1 = frozenset({"k1"})
 
 def progress(cloud: Cloud, now: Callable[[], float]) -> Progress:
     client: Any = cloud
-    return Progress(ProgressTable(client, "Progress"), now)
+    return Progress(LeaseTable(client, "Progress"), now)
 
 
 def test_marks_are_spoiled_before_other_code_comes_and_hold_again_when_it_is_built() -> None:
@@ -95,14 +95,14 @@ def test_a_run_of_which_no_worker_has_a_record_yet_neither_begins_nor_counts(run
 @pytest.mark.parametrize("run", ["sweep/Orders", "sweep/*"])
 def test_a_sweep_of_another_model_is_seen_too(run: str) -> None:
     client: Any = Cloud()
-    table = Progress(ProgressTable(client, "Progress", now=lambda: 10.0), lambda: 10.0)
+    table = Progress(LeaseTable(client, "Progress", now=lambda: 10.0), lambda: 10.0)
     table.table.save(Record(Segment(run, 0, 1), "m"), until=ever())
     assert table.busy_until(["Orders"], "other") == 10.0 + LEASE_SECONDS
 
 
 def test_a_worker_of_another_model_is_seen_and_one_of_this_is_not() -> None:
     client: Any = Cloud()
-    table = Progress(ProgressTable(client, "Progress", now=lambda: 10.0), lambda: 10.0)
+    table = Progress(LeaseTable(client, "Progress", now=lambda: 10.0), lambda: 10.0)
     table.table.save(Record(Segment("backfill/Orders", 0, 1), "m"), until=ever())
     assert table.busy_until(["Orders"], "other") == 10.0 + LEASE_SECONDS
     assert table.busy_until(["Orders"], "m") == table.busy_until(["Users"], "other") == 0.0

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from adminview.bulk.lease_table import ProgressTable
+from adminview.bulk.lease_table import LeaseTable
 from adminview.cli.deployment.read import EngineReader, StackReader, Tables, imported_sources
 from adminview.cli.planning.facts import Deployed, Marker
 from adminview.cli.planning.planner import make_plan
@@ -138,7 +138,7 @@ def test_imported_sources_are_those_of_the_context(tmp_path: Path) -> None:
 
 def test_facts_of_the_tables_are_part_of_what_is_deployed(cloud: Cloud) -> None:
     client: Any = cloud
-    own = ProgressTable(client, "team-AdminViewTableProgress")
+    own = LeaseTable(client, "team-AdminViewTableProgress")
     own.mark("backfill/Orders", {"model": "m", "code": "a"}, until=ever())
     facts = read(cloud)
     assert facts.markers == {"Orders": Marker("m", "a")}

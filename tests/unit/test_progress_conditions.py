@@ -6,7 +6,7 @@ from typing import Any, cast
 import pytest
 
 from adminview.aws.deadline import Deadline
-from adminview.bulk.lease_table import LEASE_SECONDS, ProgressTable
+from adminview.bulk.lease_table import LEASE_SECONDS, LeaseTable
 from adminview.bulk.segment import Record, Segment
 from adminview.model.errors import SegmentTakenError
 from tests.simulator.choices import Choices
@@ -19,9 +19,9 @@ SEGMENT = Segment("backfill/Things", 0, 1)
 def played(world: World, story: Any) -> Any:
     """Tell a story of two workers, in a fiber, and say how it ends."""
 
-    def table(holder: str) -> ProgressTable:
+    def table(holder: str) -> LeaseTable:
         client = cast("Any", world.dynamodb)
-        return ProgressTable(client, PROGRESS, world.backoff, world.fibers.clock, holder)
+        return LeaseTable(client, PROGRESS, world.backoff, world.fibers.clock, holder)
 
     until = Deadline(world.fibers.now + 10_000, world.fibers.clock)
     fiber = world.fibers.spawn("story", lambda: story(table("one"), table("other"), until))
@@ -36,7 +36,7 @@ def world() -> World:
 
 
 def test_a_record_that_another_has_taken_is_not_forgotten(world: World) -> None:
-    def story(one: ProgressTable, other: ProgressTable, until: Deadline) -> list[Record]:
+    def story(one: LeaseTable, other: LeaseTable, until: Deadline) -> list[Record]:
         known = one.save(Record(SEGMENT, "model"), until=until, keep=False)
         taken = other.take(SEGMENT, "model", until=until)
         one.forget(known, until=until)
@@ -48,7 +48,7 @@ def test_a_record_that_another_has_taken_is_not_forgotten(world: World) -> None:
 
 
 def test_a_record_made_anew_is_safe_from_whoever_had_the_one_before(world: World) -> None:
-    def story(one: ProgressTable, other: ProgressTable, until: Deadline) -> list[Record]:
+    def story(one: LeaseTable, other: LeaseTable, until: Deadline) -> list[Record]:
         before = one.take(SEGMENT, "model", until=until)
         world.fibers.now += LEASE_SECONDS + 1
         found = one.records(SEGMENT.run, until=until)[0]

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from adminview.bulk.lease_table import LEASE_SECONDS, ProgressTable
+from adminview.bulk.lease_table import LEASE_SECONDS, LeaseTable
 from adminview.bulk.segment import Record, Segment
 from adminview.model.errors import BulkError, SegmentTakenError, ServiceError
 from tests.bulk_world import PROGRESS, RUN, World, never
@@ -20,7 +20,7 @@ def made() -> World:
     return World()
 
 
-def take(table: ProgressTable, segment: Segment = SEGMENT, model: str = "m") -> Record:
+def take(table: LeaseTable, segment: Segment = SEGMENT, model: str = "m") -> Record:
     return table.take(segment, model, until=never())
 
 

@@ -5,9 +5,9 @@ from base64 import b64encode
 from typing import Any, cast
 
 from adminview.aws.deadline import Deadline
-from adminview.aws.transport.http_client import Direct
+from adminview.aws.transport.http_client import HttpClient
 from adminview.aws.view_reader import ViewReader
-from adminview.aws.view_readers import DirectReader, PlainReader
+from adminview.aws.view_readers import Boto3Reader, HttpReader
 from tests.fakes import NO_WAIT, TABLE
 
 BLOB = b"\x00\xff"
@@ -32,7 +32,7 @@ def test_a_boto3_client_is_given_bytes_and_what_it_gives_is_text_again() -> None
         "ExpressionAttributeValues": {":k": {"B": TEXT}},
         "ExclusiveStartKey": {"k": {"B": TEXT}},
     }
-    page = PlainReader(cast("Any", client)).query(TableName=TABLE, **asked)
+    page = Boto3Reader(cast("Any", client)).query(TableName=TABLE, **asked)
     assert client.asked == {
         "TableName": TABLE,
         "ExpressionAttributeValues": {":k": {"B": BLOB}},
@@ -42,7 +42,7 @@ def test_a_boto3_client_is_given_bytes_and_what_it_gives_is_text_again() -> None
     assert page["LastEvaluatedKey"] == {"k": {"B": TEXT}}
 
 
-class Halving(Direct):
+class Halving(HttpClient):
     """A straight way to a table that leaves half of the keys unprocessed."""
 
     def __init__(self) -> None:
@@ -60,6 +60,6 @@ class Halving(Direct):
 def test_rows_that_are_left_unprocessed_are_read_again_until_all_are_there() -> None:
     way = Halving()
     keys = [("P", str(number)) for number in range(120)]
-    found = ViewReader(DirectReader(way), TABLE, NO_WAIT).get(keys, until=Deadline.after(60))
+    found = ViewReader(HttpReader(way), TABLE, NO_WAIT).get(keys, until=Deadline.after(60))
     assert sorted(found) == sorted(keys)
     assert way.made == 7 + 5  # a hundred and twenty, each halved to the last

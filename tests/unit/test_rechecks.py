@@ -10,7 +10,7 @@ from adminview.aws.deadline import Deadline
 from adminview.aws.settings import Settings
 from adminview.cli.commands import verify
 from adminview.cli.dead_letters import commands as mailroom
-from adminview.cli.deployment.find import CHECK_SECONDS, NowAndThen
+from adminview.cli.deployment.find import CHECK_SECONDS, Throttled
 from adminview.dead_letters.replay import ROUND
 from adminview.model.errors import SettingsError
 from adminview.views import registry
@@ -32,7 +32,7 @@ class Deployment:
 
 def test_a_check_is_made_again_only_when_some_time_has_passed() -> None:
     now, made = [5.0], []
-    check = NowAndThen(lambda: made.append(now[0]), lambda: now[0])
+    check = Throttled(lambda: made.append(now[0]), lambda: now[0])
     for _ in range(10):
         check()
         now[0] += CHECK_SECONDS / 4
@@ -81,7 +81,7 @@ def deployed(monkeypatch: pytest.MonkeyPatch) -> Settings:
 
 def other_code_comes(deployed: Settings, monkeypatch: pytest.MonkeyPatch, check: Any) -> None:
     """See that a check notices it, in time."""
-    assert isinstance(check, NowAndThen)
+    assert isinstance(check, Throttled)
     for name, value in replace(deployed, model="another").to_env().items():
         monkeypatch.setenv(name, value)
     check()

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from adminview.aws.dead_letter_producer import DeadLetters
+from adminview.aws.dead_letter_producer import DeadLetterProducer
 from adminview.aws.deadline import Deadline
 from adminview.model import Item, Row, Source, number, view
 from adminview.model.delivery import IN_DOUBT_SECONDS
@@ -20,7 +20,7 @@ from adminview.model.errors import (
     ViewError,
 )
 from adminview.model.row import OWNER, RowKey
-from adminview.reconcile.item_ref import Target
+from adminview.reconcile.item_ref import ItemRef
 from adminview.reconcile.reconciler import ROUNDS, Reconciler
 from adminview.sync.decode import Route
 from tests.events import image
@@ -112,8 +112,8 @@ class Lab:
     queue: FakeQueue = field(default_factory=FakeQueue)
 
     @property
-    def post(self) -> DeadLetters:
-        return DeadLetters(cast("Any", self.queue), "queue", NO_WAIT)
+    def post(self) -> DeadLetterProducer:
+        return DeadLetterProducer(cast("Any", self.queue), "queue", NO_WAIT)
 
     @property
     def reconciler(self) -> Reconciler:
@@ -132,9 +132,9 @@ class Lab:
         return self.reconciler.reconcile(target(*touched), until=SOON)
 
 
-def target(*touched: str) -> Target:
+def target(*touched: str) -> ItemRef:
     rows = frozenset(("THING#a", sk) for sk in touched)
-    return Target(ROUTE, {"id": {"S": "a"}}, rows)
+    return ItemRef(ROUTE, {"id": {"S": "a"}}, rows)
 
 
 @pytest.fixture
@@ -287,7 +287,7 @@ def test_rows_name_the_item_as_its_source_spells_its_key() -> None:
 
     rows = FakeRows()
     reconciler = Reconciler(cast("Any", Spelling()), cast("Any", rows), "model-1", Lab().post)
-    target = Target(Route("numbers", numbers, (one,)), {"n": {"N": "1E+2"}})
+    target = ItemRef(Route("numbers", numbers, (one,)), {"n": {"N": "1E+2"}})
     reconciler.reconcile(target, until=SOON)
     assert [row[OWNER]["S"] for row in rows.rows.values()] == ["Numbers/100"]
 

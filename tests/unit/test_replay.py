@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from adminview.aws.deadline import Deadline
-from adminview.dead_letters.letter_filter import Choice
+from adminview.dead_letters.letter_filter import LetterFilter
 from adminview.dead_letters.replay import ROUND, Fate, Summary
 from adminview.model.errors import (
     ExpiredRecordsError,
@@ -140,7 +140,7 @@ def test_a_letter_of_a_source_that_has_moved_to_another_table_is_understood(lab:
 
 def test_letters_that_are_not_meant_are_put_back_and_not_counted(lab: Lab) -> None:
     lab.sqs.add(ours("a"), ours("b"), "no letter")
-    summary = lab.replay(Choice(key="b"))
+    summary = lab.replay(LetterFilter(key="b"))
     assert lab.log == ["reconcile Things/b", "delete m-2", "put back m-1", "put back m-3"]
     assert fates(summary) == {Fate.RECONCILED: 1}
     assert lab.sqs.hidden() == set()
@@ -331,7 +331,9 @@ def test_a_summary_adds_up_and_holds_no_data(lab: Lab) -> None:
 
 def test_a_letter_is_judged_old_or_new_by_the_clock_it_is_given(lab: Lab) -> None:
     lab.sqs.add(ours("a"))
-    assert fates(lab.replay(Choice(older_than=1001))) == {}
+    assert fates(lab.replay(LetterFilter(older_than=1001))) == {}
     by = replace(lab.replayer, now=lambda: lab.sqs.now + 2)
     soon = Deadline.after(60)
-    assert fates(by.replay(Choice(older_than=1001), until=soon, end=soon)) == {Fate.RECONCILED: 1}
+    assert fates(by.replay(LetterFilter(older_than=1001), until=soon, end=soon)) == {
+        Fate.RECONCILED: 1
+    }

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from adminview.aws.deadline import Deadline
 from adminview.aws.streams import Streams
 from adminview.cli.output import dead_letters as shown
-from adminview.dead_letters.letter_filter import Choice
+from adminview.dead_letters.letter_filter import LetterFilter
 from adminview.dead_letters.parse import open_letter, tried_again
 from adminview.dead_letters.replay import Fate
-from adminview.dead_letters.resolve import Errands
+from adminview.dead_letters.resolve import LetterResolver
 from adminview.model.errors import (
     ExpiredRecordsError,
     ServiceError,
@@ -115,21 +115,21 @@ def test_a_letter_with_a_wrong_part_is_sound_or_not_understood(mutation: Any) ->
     for name in path[:-1]:
         part = part[name]
     part[path[-1]] = value
-    errands = Errands(ROUTES, cast("Any", FakeStreams()))
+    errands = LetterResolver(ROUTES, cast("Any", FakeStreams()))
     try:
         one = errands.understand(message(json.dumps(whole)))
     except UnknownLetterError:
         return
     assert len([*errands.targets(one, Deadline.after(60))]) <= 1
     assert isinstance(one.about, str)
-    for choice in (Choice(key="a"), Choice(older_than=1), Choice(error="E")):
+    for choice in (LetterFilter(key="a"), LetterFilter(older_than=1), LetterFilter(error="E")):
         assert choice.takes(one, 5.0) in (True, False)
     assert open_letter(tried_again(one.letter, POISON, 5.0)).attempts == one.letter.attempts + 1
 
 
 def test_a_key_with_more_in_it_is_chosen_by_its_own_parts(lab: Lab) -> None:
     lab.sqs.add(ours("a", key={"id": {"S": "a"}, "more": {"S": "c"}}), ours("c"))
-    assert lab.replay(Choice(key="c")).fates == {Fate.RECONCILED: 1}
+    assert lab.replay(LetterFilter(key="c")).fates == {Fate.RECONCILED: 1}
 
 
 class StubStream:

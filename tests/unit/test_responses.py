@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from adminview.aws.batch_writers import DirectWriter, PlainWriter
+from adminview.aws.batch_writers import Boto3BatchWriter, HttpBatchWriter
 from adminview.aws.deadline import Deadline
 from adminview.aws.metered_client import Metered
-from adminview.aws.rate_limit import Budget
+from adminview.aws.rate_limit import RateLimiter
 from adminview.aws.responses import (
     REQUIRED,
     NotFromAwsError,
@@ -19,10 +19,10 @@ from adminview.aws.responses import (
     check_responses,
     is_in_doubt,
 )
-from adminview.aws.row_store import OwnedRows
+from adminview.aws.row_store import RowStore
 from adminview.aws.source_tables import SourceTables
-from adminview.aws.table_scanner import BulkReader
-from adminview.aws.transport.dynamodb_client import STRAIGHT, DirectClient
+from adminview.aws.table_scanner import TableScanner
+from adminview.aws.transport.dynamodb_client import STRAIGHT, DynamoDbHttpClient
 from adminview.aws.view_table import ViewTable
 from adminview.model.errors import ServiceError
 from tests.direct_lab import client as plain
@@ -63,7 +63,7 @@ def checked(url: str) -> Any:
 
 
 def direct(url: str) -> Any:
-    return DirectClient(straight(url), lambda: pytest.fail("boto3 is not needed"))
+    return DynamoDbHttpClient(straight(url), lambda: pytest.fail("boto3 is not needed"))
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -101,28 +101,28 @@ def read_item(client: Any) -> object:
 
 
 def find_rows(client: Any) -> object:
-    return OwnedRows(client, TABLE, NO_WAIT).find("Things/a", until=soon())
+    return RowStore(client, TABLE, NO_WAIT).find("Things/a", until=soon())
 
 
 def read_rows(client: Any) -> object:
-    return OwnedRows(client, TABLE, NO_WAIT).read([("P", "S")], until=soon())
+    return RowStore(client, TABLE, NO_WAIT).read([("P", "S")], until=soon())
 
 
 def put_row(client: Any) -> object:
-    return OwnedRows(client, TABLE, NO_WAIT).put("Things/a", {**KEY}, until=soon())
+    return RowStore(client, TABLE, NO_WAIT).put("Things/a", {**KEY}, until=soon())
 
 
 def delete_row(client: Any) -> object:
-    return OwnedRows(client, TABLE, NO_WAIT).delete("Things/a", ("P", "S"), until=soon())
+    return RowStore(client, TABLE, NO_WAIT).delete("Things/a", ("P", "S"), until=soon())
 
 
 def scan_page(client: Any) -> object:
-    metered: Any = Metered(client, Budget(), Budget())
-    return BulkReader(metered, backoff=NO_WAIT).page(TABLE, (0, 1), None, until=soon)
+    metered: Any = Metered(client, RateLimiter(), RateLimiter())
+    return TableScanner(metered, backoff=NO_WAIT).page(TABLE, (0, 1), None, until=soon)
 
 
 def read_items(client: Any) -> object:
-    return [*BulkReader(client, backoff=NO_WAIT).get(TABLE, [KEY], until=soon)]
+    return [*TableScanner(client, backoff=NO_WAIT).get(TABLE, [KEY], until=soon)]
 
 
 @pytest.mark.parametrize("content", ["[]", "null", b"\xff", "[" * 100_000, '{"__type": null}'])
@@ -136,11 +136,11 @@ def test_a_gateways_error_is_one_whatever_it_says(
 
 
 @pytest.mark.parametrize("left", [None, [{"a": 1}], [5], "text"])
-@pytest.mark.parametrize("writer", [DirectWriter, PlainWriter])
+@pytest.mark.parametrize("writer", [HttpBatchWriter, Boto3BatchWriter])
 def test_unprocessed_items_that_are_none_put_a_call_in_doubt(writer: Any, left: Any) -> None:
     content = json.dumps({"UnprocessedItems": {TABLE: left}})
     with Faulty([answer(200, content)]) as server:
-        way = straight(server.url) if writer is DirectWriter else checked(server.url)
+        way = straight(server.url) if writer is HttpBatchWriter else checked(server.url)
         outcome = ViewTable(writer(way), TABLE, NO_WAIT).write([a_put(0)], until=Deadline.after(60))
     assert (outcome.written, [*outcome.in_doubt]) == (1, [("P", "0")])
 

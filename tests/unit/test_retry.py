@@ -3,7 +3,7 @@
 import pytest
 
 from adminview.aws.deadline import Deadline
-from adminview.aws.retry import passes, persist
+from adminview.aws.retry import call_with_retry, passes
 from adminview.model.errors import ServiceError
 from tests.fakes import NO_WAIT, refusal
 
@@ -27,7 +27,7 @@ def test_a_transient_error_is_retried(error: Exception) -> None:
             raise errors.pop()
         return "done"
 
-    assert persist(call, "call", NO_WAIT, Deadline.after(60)) == "done"
+    assert call_with_retry(call, "call", NO_WAIT, Deadline.after(60)) == "done"
 
 
 @pytest.mark.parametrize("code", PERMANENT)
@@ -40,5 +40,5 @@ def test_a_permanent_error_is_not_retried(code: str) -> None:
 
     assert not passes(refusal(code))
     with pytest.raises(ServiceError):
-        persist(call, "call", NO_WAIT, Deadline.after(60))
+        call_with_retry(call, "call", NO_WAIT, Deadline.after(60))
     assert calls == [code]

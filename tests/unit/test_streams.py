@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from adminview.aws.deadline import Deadline
-from adminview.aws.streams import Streams, Stretch, delivered
+from adminview.aws.streams import SequenceRange, Streams, delivered
 from adminview.model.errors import ExpiredRecordsError, ServiceError
 from adminview.sync.decode import decode
 from tests.events import AT, STREAM
@@ -16,7 +16,7 @@ from tests.fakes import NETWORK_DOWN, NO_WAIT, refusal
 from tests.replay_lab import ROUTES
 
 ARN = STREAM.format("Things")
-STRETCH = Stretch(ARN, "shard-1", "3", "11")
+STRETCH = SequenceRange(ARN, "shard-1", "3", "11")
 
 
 def got(sequence: int, **images: Any) -> dict[str, Any]:

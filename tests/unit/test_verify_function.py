@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from adminview.aws.drift_metrics import DriftObserver
-from adminview.aws.rate_limit import Budget
+from adminview.aws.rate_limit import RateLimiter
 from adminview.bulk.verify.verifier import Verifier
 from adminview.handlers.verify import PAGES_RESERVE, Verification, verify
 from adminview.model.errors import SettingsError
@@ -27,7 +27,7 @@ def lab() -> Lab:
 
 
 def verification(lab: Lab, observer: Any = None) -> Verification:
-    def make(budget: Budget) -> Verifier:
+    def make(budget: RateLimiter) -> Verifier:
         assert budget.per_second in {None, 50.0}
         return lab.verifier(clock=monotonic)
 

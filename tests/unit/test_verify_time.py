@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from adminview.bulk.verify.run import Glance, Run
+from adminview.bulk.verify.run import PageComparison, Run
 from adminview.bulk.verify.scope import Segment, Stage
 from adminview.bulk.verify.verifier import MOST_LOOKS
 from adminview.model.errors import ServiceError, SettingsError
@@ -243,7 +243,7 @@ def test_to_wait_for_the_budget_is_not_to_lose_patience(lab: Lab) -> None:
 def test_what_is_written_down_is_a_moment_that_does_not_move(lab: Lab) -> None:
     run = Run(lab.scope(), [])
     before = run.to_json()["counts"]
-    glance = Glance()
+    glance = PageComparison()
     glance.counts["Things"]["items"] += 1
     run.turn_page(Segment(Stage.ITEMS, "Things", 0, 1), {"id": {"S": "a"}}, glance)
     assert before == {}

@@ -13,7 +13,7 @@ from botocore.exceptions import EndpointConnectionError, NoCredentialsError
 from botocore.stub import Stubber
 
 from adminview.aws.attribute_codec import for_boto3, from_boto3
-from adminview.aws.batch_writers import PlainWriter
+from adminview.aws.batch_writers import Boto3BatchWriter
 from adminview.aws.concurrency import AT_ONCE
 from adminview.aws.deadline import Deadline
 from adminview.aws.retry import LONGEST_PAUSE, Backoff, passes
@@ -35,7 +35,7 @@ def puts(count: int, start: int = 0) -> list[Write]:
 
 
 def table(dynamodb: Any, backoff: Backoff = NO_WAIT) -> ViewTable:
-    return ViewTable(PlainWriter(dynamodb), TABLE, backoff)
+    return ViewTable(Boto3BatchWriter(dynamodb), TABLE, backoff)
 
 
 SOON = 30.0

@@ -15,12 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adminview import runtime as runtimes
-from adminview.aws.batch_writers import DirectWriter, PlainWriter, body
+from adminview.aws.batch_writers import Boto3BatchWriter, HttpBatchWriter, body
 from adminview.aws.concurrency import chunks
 from adminview.aws.deadline import Deadline
-from adminview.aws.transport.eligibility import Keys, Way, straight
-from adminview.aws.view_readers import DirectReader, PlainReader
-from adminview.aws.view_table import Again, Outcome, ViewTable
+from adminview.aws.transport.eligibility import StaticCredentials, Way, straight
+from adminview.aws.view_readers import Boto3Reader, HttpReader
+from adminview.aws.view_table import Outcome, RetryQueue, ViewTable
 from adminview.handlers.api import api
 from adminview.sync.fold import Write
 from tests.direct_lab import session
@@ -101,8 +101,10 @@ class Answering:
 def test_both_ways_send_the_same(writes: list[Write]) -> None:
     plain, direct = Recorded(), Answering()
     calls, until = [*chunks(writes, 2)], Deadline.after(60)
-    assert PlainWriter(cast("Any", plain)).send(TABLE, calls, until) == [NOTHING_LEFT] * len(calls)
-    assert DirectWriter(cast("Any", direct)).send(TABLE, calls, until) == [NOTHING_LEFT] * len(
+    assert Boto3BatchWriter(cast("Any", plain)).send(TABLE, calls, until) == [NOTHING_LEFT] * len(
+        calls
+    )
+    assert HttpBatchWriter(cast("Any", direct)).send(TABLE, calls, until) == [NOTHING_LEFT] * len(
         calls
     )
     assert sorted(map(repr, plain.bodies)) == sorted(map(repr, direct.bodies))
@@ -115,11 +117,11 @@ def test_both_ways_understand_what_is_left(writes: list[Write], data: st.DataObj
     left = data.draw(st.sampled_from([{TABLE: [sent[place] for place in places]}, {}]))
     expected = {writes[place].key for place in places} if left else set()
     for writer in (
-        PlainWriter(cast("Any", Recorded(left))),
-        DirectWriter(cast("Any", Answering(left))),
+        Boto3BatchWriter(cast("Any", Recorded(left))),
+        HttpBatchWriter(cast("Any", Answering(left))),
     ):
         (response,) = writer.send(TABLE, [writes], Deadline.after(60))
-        outcome, again = Outcome(), Again()
+        outcome, again = Outcome(), RetryQueue()
         ViewTable(writer, TABLE)._succeed(writes, cast("Any", response), outcome, again)
         assert {write.key for write in again.later} == expected
         assert len(again.later) + outcome.written == len(writes)
@@ -133,10 +135,10 @@ def test_what_is_spelled_already_is_sent_as_it_is() -> None:
 def test_past_its_deadline_no_call_is_begun_either_way() -> None:
     over, calls = Deadline.after(-1), [[a_put(0)], [a_put(1)]]
     recorded = Recorded()
-    assert PlainWriter(cast("Any", recorded)).send(TABLE, calls, over) == [None, None]
+    assert Boto3BatchWriter(cast("Any", recorded)).send(TABLE, calls, over) == [None, None]
     assert recorded.bodies == []
     with Faulty() as server:
-        assert DirectWriter(way_to(server.url)).send(TABLE, calls, over) == [None, None]
+        assert HttpBatchWriter(way_to(server.url)).send(TABLE, calls, over) == [None, None]
         assert server.connections == 0
 
 
@@ -157,7 +159,9 @@ LAMBDA = {
 
 def test_in_lambda_the_way_is_straight() -> None:
     assert straight(LAMBDA) == Way(
-        "https://dynamodb.eu-west-1.amazonaws.com", "eu-west-1", Keys("access", "secret", "token")
+        "https://dynamodb.eu-west-1.amazonaws.com",
+        "eu-west-1",
+        StaticCredentials("access", "secret", "token"),
     )
 
 
@@ -252,8 +256,8 @@ def test_functions_take_the_way_that_their_environment_says(
     makers: list[Any] = []
     monkeypatch.setattr("adminview.aws.clients.dynamodb_client", lambda: makers.append("boto3"))
     for plain, writer, reader in (
-        ("false", DirectWriter, DirectReader),
-        ("true", PlainWriter, PlainReader),
+        ("false", HttpBatchWriter, HttpReader),
+        ("true", Boto3BatchWriter, Boto3Reader),
     ):
         os.environ["ADMINVIEW_PLAIN_CLIENT"] = plain
         for made in (runtimes.runtime, api):

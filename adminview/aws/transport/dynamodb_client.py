@@ -11,7 +11,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from adminview.aws.responses import CAPACITY, SINGLE_ITEM, TOTAL
-from adminview.aws.transport.http_client import Direct
+from adminview.aws.transport.http_client import HttpClient
 from adminview.model.json_codec import spell
 
 if TYPE_CHECKING:
@@ -29,10 +29,10 @@ STRAIGHT = {
 }
 
 
-class DirectClient:
+class DynamoDbHttpClient:
     """A boto3 client's stand-in; any number of threads may use it."""
 
-    def __init__(self, direct: Direct, client: "Callable[[], DynamoDBClient]") -> None:
+    def __init__(self, direct: HttpClient, client: "Callable[[], DynamoDBClient]") -> None:
         self._direct = direct
         self._make = client
 

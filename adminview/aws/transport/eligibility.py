@@ -37,7 +37,7 @@ PROFILES = ("config", "credentials")  # an image may carry such files of the SDK
 REGIONS = re.compile(r"(us|eu|ap|sa|ca|me|af|il|mx)-(gov-)?[a-z]+-\d+")
 
 
-class Keys(NamedTuple):
+class StaticCredentials(NamedTuple):
     """Static credentials, as Lambda puts them into the environment of a function.
 
     They stay the same while the execution environment lives, and Lambda replaces it before they
@@ -55,7 +55,7 @@ class Way(NamedTuple):
 
     url: str
     region: str
-    keys: Keys
+    keys: StaticCredentials
 
 
 def straight(environ: Mapping[str, str]) -> Way | None:
@@ -71,7 +71,7 @@ def straight(environ: Mapping[str, str]) -> Way | None:
     url = named[0] if named else f"https://dynamodb.{region}.amazonaws.com"
     if not _is_root(url):
         return None
-    return Way(url, region, Keys(told[ACCESS_KEY], told[SECRET_KEY], told.get(TOKEN)))
+    return Way(url, region, StaticCredentials(told[ACCESS_KEY], told[SECRET_KEY], told.get(TOKEN)))
 
 
 def _is_plain_lambda(told: Mapping[str, str]) -> bool:

@@ -53,7 +53,7 @@ Told: TypeAlias = dict[str, Any] | ClientError | BotoCoreError
 UnderWay: TypeAlias = deque[Connection | BotoCoreError | None]  # sent, failed, or not begun in time
 
 
-class Direct:
+class HttpClient:
     """Calls to DynamoDB at one address; any number of threads may make them."""
 
     def __init__(

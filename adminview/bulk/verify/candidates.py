@@ -12,7 +12,7 @@ ROOM = 1000  # suspects; with more, scanning pauses
 
 
 @dataclass(frozen=True, slots=True)
-class Suspect:
+class Candidate:
     """An item, or rows of one, that may differ."""
 
     stage: Stage
@@ -28,21 +28,21 @@ class Suspect:
         return asdict(self) | {"stage": self.stage.value, "rows": sorted(map(list, self.rows))}
 
     @classmethod
-    def from_json(cls, given: Mapping[str, Any]) -> "Suspect":
+    def from_json(cls, given: Mapping[str, Any]) -> "Candidate":
         """Read it back."""
         rows = frozenset((pk, sk) for pk, sk in given["rows"])
         return cls(**{**given, "stage": Stage(given["stage"]), "rows": rows})
 
 
-class Suspects:
+class Candidates:
     """A queue in which each waits for its grace. Not for several threads: `Run` sees to that."""
 
     def __init__(self, grace: float, room: int, clock: Callable[[], float]) -> None:
         self.grace = grace
         self._room = room
         self._clock = clock
-        self._waiting: deque[tuple[float, Suspect]] = deque()  # in the order of their time
-        self._in_hand: list[Suspect] = []
+        self._waiting: deque[tuple[float, Candidate]] = deque()  # in the order of their time
+        self._in_hand: list[Candidate] = []
 
     def __len__(self) -> int:
         return len(self._waiting) + len(self._in_hand)
@@ -63,23 +63,23 @@ class Suspects:
         """Seconds until the first is due; None if none waits."""
         return max(0.0, self._waiting[0][0] - self._clock()) if self._waiting else None
 
-    def add(self, suspects: Iterable[Suspect]) -> None:
+    def add(self, suspects: Iterable[Candidate]) -> None:
         """Let suspects wait for a grace."""
         due = self._clock() + self.grace
         self._waiting.extend((due, suspect) for suspect in suspects)
 
-    def take(self) -> Suspect | None:
+    def take(self) -> Candidate | None:
         """Take the first that is due in hand."""
         if self.rest != 0:
             return None
         self._in_hand.append(self._waiting.popleft()[1])
         return self._in_hand[-1]
 
-    def drop(self, suspect: Suspect) -> None:
+    def drop(self, suspect: Candidate) -> None:
         """Be done with one that was in hand."""
         self._in_hand.remove(suspect)
 
-    def put_back(self, suspect: Suspect) -> None:
+    def put_back(self, suspect: Candidate) -> None:
         """Let one that could not be looked at be the next again."""
         self.drop(suspect)
         self._waiting.appendleft((self._clock(), suspect))

@@ -4,16 +4,16 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from adminview.bulk.verify.candidates import Suspect
+from adminview.bulk.verify.candidates import Candidate
 from adminview.bulk.verify.differences import digest, failing
-from adminview.bulk.verify.run import Glance
+from adminview.bulk.verify.run import PageComparison
 from adminview.bulk.verify.scope import Stage
 from adminview.model.errors import RecordError
 from adminview.model.item import Image
 from adminview.model.row import OWNER, Attributes, RowKey, key_of
 from adminview.reconcile.equality import same_row
 from adminview.reconcile.expected_rows import wanted
-from adminview.reconcile.item_ref import Target, target_by_owner
+from adminview.reconcile.item_ref import ItemRef, target_by_owner
 from adminview.sync.decode import Route
 
 
@@ -36,7 +36,7 @@ def claim(route: Route, item: Image, at: float, model: str) -> Claim:
 
 
 def claims(
-    route: Route, items: Iterable[Image], at: float, model: str, glance: Glance
+    route: Route, items: Iterable[Image], at: float, model: str, glance: PageComparison
 ) -> list[Claim]:
     """Derive the rows of many items; one that cannot be an owner is a failure."""
     made = []
@@ -52,7 +52,7 @@ def claims(
 
 
 def glance_at_items(
-    source: str, claims: Iterable[Claim], found: Mapping[RowKey, Attributes], glance: Glance
+    source: str, claims: Iterable[Claim], found: Mapping[RowKey, Attributes], glance: PageComparison
 ) -> None:
     """Compare items' rows with those that were found."""
     for one in claims:
@@ -63,7 +63,9 @@ def glance_at_items(
         )
         if one.rows is None or unlike:
             seen = digest(one.item)
-            glance.suspects.append(Suspect(Stage.ITEMS, source, one.owner, unlike, seen, weight=1))
+            glance.suspects.append(
+                Candidate(Stage.ITEMS, source, one.owner, unlike, seen, weight=1)
+            )
         else:
             glance.counts[source]["equal"] += 1
 
@@ -77,7 +79,7 @@ def by_owner(rows: Iterable[Attributes]) -> dict[str, set[RowKey]]:
 
 
 def glance_at_rows(
-    target: Target, claims: Mapping[str, Claim], rows: Collection[RowKey], glance: Glance
+    target: ItemRef, claims: Mapping[str, Claim], rows: Collection[RowKey], glance: PageComparison
 ) -> None:
     """See which rows of one owner its item derives."""
     source = target.route.source.name
@@ -89,22 +91,22 @@ def glance_at_rows(
     if unlike:
         seen = digest(made.item if made else None)
         glance.suspects.append(
-            Suspect(Stage.ROWS, source, target.owner, unlike, seen, weight=len(unlike))
+            Candidate(Stage.ROWS, source, target.owner, unlike, seen, weight=len(unlike))
         )
 
 
-def suspect_rows(source: str, owner: str, rows: Collection[RowKey], glance: Glance) -> None:
+def suspect_rows(source: str, owner: str, rows: Collection[RowKey], glance: PageComparison) -> None:
     """Suspect rows that name no item of a declared source; if none at all, each by itself."""
     glance.counts[source]["rows"] += len(rows)
     shares: Sequence[Collection[RowKey]] = [rows] if owner else [[row] for row in sorted(rows)]
     glance.suspects += [
-        Suspect(Stage.ROWS, source, owner, frozenset(share), "", weight=len(share))
+        Candidate(Stage.ROWS, source, owner, frozenset(share), "", weight=len(share))
         for share in shares
     ]
 
 
 def target_of(
     routes: Mapping[str, Route], owner: str, rows: Iterable[RowKey] = ()
-) -> Target | None:
+) -> ItemRef | None:
     """Find the item that an owner names; None if there can be none."""
     return target_by_owner(routes.values(), owner, rows)

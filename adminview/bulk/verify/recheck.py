@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from math import ceil
 
 from adminview.aws.deadline import Deadline
-from adminview.aws.rate_limit import Budget
-from adminview.bulk.verify.candidates import Suspect
+from adminview.aws.rate_limit import RateLimiter
+from adminview.bulk.verify.candidates import Candidate
 from adminview.bulk.verify.compare_page import target_of
 from adminview.bulk.verify.differences import (
     OWNERLESS,
@@ -23,7 +23,7 @@ from adminview.model.errors import RecordError
 from adminview.model.item import Image
 from adminview.model.limits import row_size
 from adminview.model.row import OWNER, Attributes
-from adminview.reconcile.item_ref import Target
+from adminview.reconcile.item_ref import ItemRef
 from adminview.reconcile.reconciler import Plan, Reconciler
 from adminview.sync.decode import Route
 
@@ -40,15 +40,15 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class Looker:
+class Rechecker:
     """Where items and rows are."""
 
     routes: Mapping[str, Route]  # by the names of their sources
     reconciler: Reconciler
-    budget: Budget
+    budget: RateLimiter
     deadline: Callable[[], Deadline]
 
-    def look(self, suspect: Suspect, *, all_: bool) -> Seen:
+    def look(self, suspect: Candidate, *, all_: bool) -> Seen:
         """Look at a suspect: at all that differs, or only at what its stage is to find.
 
         Rows that an item should have are found from the item, and those it should not have from
@@ -72,7 +72,7 @@ class Looker:
         differences = tuple(self._complete(one, target, plan) for one in found)
         return Seen(digest(plan.item), differences, cost)
 
-    def _strangers(self, suspect: Suspect) -> Iterator[Difference]:
+    def _strangers(self, suspect: Candidate) -> Iterator[Difference]:
         """Find the rows that still name no item of a declared source."""
         rows = self.reconciler.rows.read(suspect.rows, until=self.deadline())
         self.budget.spend(_cost(*rows.values()))
@@ -81,7 +81,7 @@ class Looker:
             if row.get(OWNER, {}).get("S", "") == suspect.owner:
                 yield Difference(Kind.ORPHANED, suspect.source, suspect.owner, key, what)
 
-    def _complete(self, difference: Difference, target: Target, plan: Plan) -> Difference:
+    def _complete(self, difference: Difference, target: ItemRef, plan: Plan) -> Difference:
         """Find out whether the item that a row names derives it too."""
         row = difference.row
         if difference.kind is not Kind.TWO_OWNERS or row is None:
@@ -104,7 +104,7 @@ class Looker:
         return replace(difference, what=what, both=True)
 
 
-def _is_due(difference: Difference, suspect: Suspect) -> bool:
+def _is_due(difference: Difference, suspect: Candidate) -> bool:
     """Tell whether this stage is to find a difference."""
     if suspect.stage is Stage.ROWS:
         return difference.kind is Kind.ORPHANED and difference.row in suspect.rows

@@ -8,7 +8,7 @@ from adminview.bulk.verify.compare_page import target_of
 from adminview.bulk.verify.differences import Difference, Kind, judge
 from adminview.bulk.verify.run import REPAIRED
 from adminview.model.errors import RecordError, RepairError, ServiceError, kind_of
-from adminview.reconcile.item_ref import Target
+from adminview.reconcile.item_ref import ItemRef
 from adminview.reconcile.reconciler import Reconciler
 from adminview.sync.decode import Route
 
@@ -20,7 +20,7 @@ ADVICE = "no repair can please both: put the item's key into the row's key"
 
 
 @dataclass(frozen=True, slots=True)
-class Mender:
+class Repairer:
     """The reconciler, and where items are."""
 
     routes: Mapping[str, Route]  # by the names of their sources
@@ -75,7 +75,7 @@ class Mender:
             self.reconciler.reconcile(other, until=self.deadline())
 
     def _reconcile(
-        self, target: Target, differences: Sequence[Difference]
+        self, target: ItemRef, differences: Sequence[Difference]
     ) -> dict[Difference, str]:
         """Reconcile an item. One row may be refused: the others are written all the same."""
         try:

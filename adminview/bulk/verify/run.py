@@ -11,7 +11,7 @@ from threading import RLock
 from time import monotonic
 from typing import Any
 
-from adminview.bulk.verify.candidates import ROOM, Suspect, Suspects
+from adminview.bulk.verify.candidates import ROOM, Candidate, Candidates
 from adminview.bulk.verify.differences import Difference, Kind
 from adminview.bulk.verify.scope import Scope, Segment, Stage
 from adminview.model.row import Attributes, RowKey
@@ -22,12 +22,12 @@ REPAIRED = "repaired"
 
 
 @dataclass(slots=True)
-class Glance:
+class PageComparison:
     """What a page shows at first sight, by source."""
 
     scanned: int = 0
     counts: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    suspects: list[Suspect] = field(default_factory=list)
+    suspects: list[Candidate] = field(default_factory=list)
     failures: list[Difference] = field(default_factory=list)  # that no second look can change
 
 
@@ -53,7 +53,7 @@ class Run:
         self._counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self._kept: dict[Difference, str] = {}  # and what became of each
         self._rows: set[RowKey] = set()  # of those
-        self._suspects = Suspects(grace, room, clock)
+        self._suspects = Candidates(grace, room, clock)
         self._repairing: list[list[Difference]] = []
         self._lock = RLock()
 
@@ -73,7 +73,7 @@ class Run:
         with self._lock:
             self._busy.discard(segment)
 
-    def turn_page(self, segment: Segment, last: Attributes | None, glance: Glance) -> None:
+    def turn_page(self, segment: Segment, last: Attributes | None, glance: PageComparison) -> None:
         """Count a page, and move past it."""
         with self._lock:
             self.scanned += glance.scanned
@@ -86,29 +86,29 @@ class Run:
             else:
                 del self._open[segment]
 
-    def take_suspect(self) -> Suspect | None:
+    def take_suspect(self) -> Candidate | None:
         """Take a suspect whose grace is over."""
         with self._lock:
             return self._suspects.take()
 
-    def put_back(self, suspect: Suspect) -> None:
+    def put_back(self, suspect: Candidate) -> None:
         """Return a suspect that could not be looked at."""
         with self._lock:
             self._suspects.put_back(suspect)
 
-    def acquit(self, suspect: Suspect) -> None:
+    def acquit(self, suspect: Candidate) -> None:
         """Count a suspect as a change that was in flight."""
         with self._lock:
             self._suspects.drop(suspect)
             self._counts[suspect.source]["in_flight"] += suspect.weight
 
-    def postpone(self, suspect: Suspect, digest: str) -> None:
+    def postpone(self, suspect: Candidate, digest: str) -> None:
         """Let a suspect whose item moved wait again."""
         with self._lock:
             self._suspects.drop(suspect)
             self._suspects.add([replace(suspect, digest=digest, looks=suspect.looks + 1)])
 
-    def convict(self, suspect: Suspect, differences: Iterable[Difference]) -> list[Difference]:
+    def convict(self, suspect: Candidate, differences: Iterable[Difference]) -> list[Difference]:
         """Count a suspect's differences, and return those that are new."""
         with self._lock:
             self._suspects.drop(suspect)
@@ -211,7 +211,7 @@ class Run:
                 self._counts[source].update(counts)
             self._kept = {Difference.from_json(one): fate for one, fate in given["kept"]}
             self._rows = {one.row for one in self._kept if one.row}
-            self._suspects.add(Suspect.from_json(one) for one in given["suspects"])
+            self._suspects.add(Candidate.from_json(one) for one in given["suspects"])
             self._repairing = [
                 [Difference.from_json(one) for one in some] for some in given["repairing"]
             ]

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Protocol
 
 from adminview.aws.concurrency import AT_ONCE, chunks
 from adminview.aws.deadline import Deadline
-from adminview.aws.rate_limit import Budget
+from adminview.aws.rate_limit import RateLimiter
 from adminview.aws.retry import Backoff
-from adminview.aws.row_store import OwnedRows
+from adminview.aws.row_store import RowStore
 from adminview.aws.settings import Settings
 from adminview.aws.source_tables import SourceTables
-from adminview.aws.table_scanner import BulkReader, Page, owners_only
-from adminview.bulk.verify.candidates import Suspect
+from adminview.aws.table_scanner import Page, TableScanner, owners_only
+from adminview.bulk.verify.candidates import Candidate
 from adminview.bulk.verify.compare_page import (
     Claim,
     by_owner,
@@ -32,14 +32,14 @@ from adminview.bulk.verify.compare_page import (
     target_of,
 )
 from adminview.bulk.verify.differences import Difference, Kind
-from adminview.bulk.verify.recheck import Looker
-from adminview.bulk.verify.repair import Mender
-from adminview.bulk.verify.run import Glance, Run
+from adminview.bulk.verify.recheck import Rechecker
+from adminview.bulk.verify.repair import Repairer
+from adminview.bulk.verify.run import PageComparison, Run
 from adminview.bulk.verify.scope import Scope, Segment, Stage
 from adminview.model import Registry
 from adminview.model.row import Attributes, key_image, key_of
 from adminview.model.source import UNKNOWN
-from adminview.reconcile.item_ref import Target
+from adminview.reconcile.item_ref import ItemRef
 from adminview.reconcile.reconciler import Reconciler
 from adminview.runtime import Clients, Mail, Post
 from adminview.sync.decode import Route, routes
@@ -78,7 +78,7 @@ class Verifier:
 
     routes: dict[str, Route]  # by the names of their sources
     view_table: str
-    reader: BulkReader
+    reader: TableScanner
     reconciler: Reconciler
     grace: float = GRACE_SECONDS
     patience: float = PATIENCE_SECONDS
@@ -153,12 +153,12 @@ class Verifier:
 
     def _read_items(
         self, segment: Segment, start: Attributes | None, scope: Scope
-    ) -> tuple[Page, Glance]:
+    ) -> tuple[Page, PageComparison]:
         """Read a page of a source, and the rows that its items should have."""
         route = self.routes[segment.source]
         part = (segment.number, segment.total)
         page = self.reader.page(route.table, part, start, until=self.deadline)
-        glance = Glance()
+        glance = PageComparison()
         glance.counts[segment.source]["items"] += len(page.items)
         for items in chunks(page.items, ITEMS_AT_ONCE):
             made = claims(route, items, self.reconciler.now(), scope.model, glance)
@@ -171,12 +171,12 @@ class Verifier:
 
     def _read_rows(
         self, segment: Segment, start: Attributes | None, scope: Scope
-    ) -> tuple[Page, Glance]:
+    ) -> tuple[Page, PageComparison]:
         """Read a page of the view, and the items that its rows name."""
         part, only = (segment.number, segment.total), owners_only(scope.source)
         page = self.reader.page(self.view_table, part, start, until=self.deadline, **only)
-        glance = Glance()
-        owned: dict[str, Target] = {}
+        glance = PageComparison()
+        owned: dict[str, ItemRef] = {}
         for owner, rows in by_owner(page.items).items():
             if target := target_of(self.routes, owner, rows):
                 owned[owner] = target
@@ -189,21 +189,21 @@ class Verifier:
                 glance_at_rows(target, made, target.rows, glance)
         return page, glance
 
-    def _shares(self, targets: Sequence[Target]) -> Iterator[Sequence[Target]]:
+    def _shares(self, targets: Sequence[ItemRef]) -> Iterator[Sequence[ItemRef]]:
         """Cut targets into such as are of one source, and few enough to be held together."""
         for route in self.routes.values():
             yield from chunks([one for one in targets if one.route is route], ITEMS_AT_ONCE)
 
-    def _claims(self, targets: Sequence[Target], scope: Scope) -> dict[str, Claim]:
+    def _claims(self, targets: Sequence[ItemRef], scope: Scope) -> dict[str, Claim]:
         route = targets[0].route
         keys = [one.key for one in targets]
         items = self.reader.get(route.table, keys, until=self.deadline)
-        made = claims(route, items, self.reconciler.now(), scope.model, Glance())
+        made = claims(route, items, self.reconciler.now(), scope.model, PageComparison())
         return {one.owner: one for one in made}
 
-    def _settle(self, run: Run, suspect: Suspect) -> None:
+    def _settle(self, run: Run, suspect: Candidate) -> None:
         """Look at a suspect again, and let it go, wait once more, or be counted."""
-        look = Looker(self.routes, self.reconciler, self.reader.budget, self.deadline).look
+        look = Rechecker(self.routes, self.reconciler, self.reader.budget, self.deadline).look
         try:
             seen = look(suspect, all_=run.scope.repair)
         except BaseException:
@@ -224,7 +224,7 @@ class Verifier:
         self.journal.note(run, since=self.clock() - self.grace)
         budget = self.reader.budget
         budget.wait()
-        mender = Mender(self.routes, self.reconciler, self.deadline)
+        mender = Repairer(self.routes, self.reconciler, self.deadline)
         run.mend(mender.mend(differences, whole=run.scope.whole and not run.total[Kind.FAILING]))
         budget.spend(cost + 1)  # the item is read once more than by a look
 
@@ -233,7 +233,7 @@ def make_verifier(  # noqa: PLR0913 - what it works with
     registry: Registry,
     settings: Settings,
     dynamodb: "DynamoDBClient",
-    budget: Budget | None = None,
+    budget: RateLimiter | None = None,
     backoff: Backoff | None = None,
     *,
     post: Post | None = None,
@@ -242,10 +242,10 @@ def make_verifier(  # noqa: PLR0913 - what it works with
     return Verifier(
         routes={route.source.name: route for route in routes(registry, settings.sources).values()},
         view_table=settings.view_table,
-        reader=BulkReader(dynamodb, budget, backoff),
+        reader=TableScanner(dynamodb, budget, backoff),
         reconciler=Reconciler(
             sources=SourceTables(dynamodb, backoff),
-            rows=OwnedRows(dynamodb, settings.view_table, backoff),
+            rows=RowStore(dynamodb, settings.view_table, backoff),
             model=settings.model,
             post=post or Mail(Clients(), settings.dead_letter_queue_url),
         ),

@@ -10,7 +10,7 @@ from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 
-class Repetition(Construct):
+class ScheduledInvocation(Construct):
     """A rule that invokes *function* at a steady rate, always with the same event.
 
     EventBridge retries what it cannot deliver. There is no queue for what it gives up on: nothing

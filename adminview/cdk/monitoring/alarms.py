@@ -14,7 +14,7 @@ from adminview.aws.stream_metrics import age_metric
 from adminview.cdk.monitoring import metrics, rules
 from adminview.cdk.monitoring.rules import Rule
 from adminview.model.source import UNKNOWN
-from infra.sources_stack import FollowedTable
+from infra.sources_stack import SourceStream
 from infra.stages import Stage
 
 LONGEST: Final = Duration.days(7)  # that an alarm looks back
@@ -32,12 +32,12 @@ class Function:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scene:
+class MonitoredResources:
     """All that is looked at. Names are those in AWS; keys are what we call them."""
 
     service: str
     stage: Stage
-    followed: Sequence[FollowedTable]
+    followed: Sequence[SourceStream]
     view_table: str
     indexes: Sequence[str]
     queue: str
@@ -69,7 +69,7 @@ class Alarm:
         return name[: LONGEST_NAME - len(mark)] + mark
 
 
-def alarms(scene: Scene) -> Iterator[Alarm]:
+def alarms(scene: MonitoredResources) -> Iterator[Alarm]:
     """List all alarms; those of a source name it, for so do the commands that repair."""
     yield from _of_sources(scene)
     yield from _of_letters(scene)
@@ -86,7 +86,7 @@ def alarms(scene: Scene) -> Iterator[Alarm]:
         yield Alarm(rules.FAILED_EXECUTION, failed, name)
 
 
-def _of_sources(scene: Scene) -> Iterator[Alarm]:
+def _of_sources(scene: MonitoredResources) -> Iterator[Alarm]:
     # Lambda knows one age for all sources; which of them is behind, our own metric tells.
     yield Alarm(rules.ITERATOR_AGE, metrics.pulse(age_metric(scene.sync)))
     for table in scene.followed:
@@ -95,7 +95,7 @@ def _of_sources(scene: Scene) -> Iterator[Alarm]:
         yield Alarm(rules.SILENCE, metrics.silence(scene.service, table), source)
 
 
-def _of_letters(scene: Scene) -> Iterator[Alarm]:
+def _of_letters(scene: MonitoredResources) -> Iterator[Alarm]:
     yield Alarm(rules.LETTERS, metrics.letters(scene.queue))
     # Where nobody replays by schedule, nobody tells an age, and letters lie until somebody does.
     if (every := scene.stage.replay_every) is not None:
@@ -106,13 +106,13 @@ def _of_letters(scene: Scene) -> Iterator[Alarm]:
         yield Alarm(untouched, age)
 
 
-def _of_functions(scene: Scene) -> Iterator[Alarm]:
+def _of_functions(scene: MonitoredResources) -> Iterator[Alarm]:
     for name, function in scene.functions.items():
         yield Alarm(function.errors, metrics.of_function(function.name, "Errors"), name)
         yield Alarm(rules.THROTTLES, metrics.of_function(function.name, "Throttles"), name)
 
 
-def _of_verification(scene: Scene) -> Iterator[Alarm]:
+def _of_verification(scene: MonitoredResources) -> Iterator[Alarm]:
     every = scene.stage.verify_every
     if every is None:
         return

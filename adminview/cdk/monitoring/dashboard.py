@@ -9,7 +9,7 @@ from adminview.aws.concurrency import chunks
 from adminview.aws.observability import LAG
 from adminview.aws.stream_metrics import age_metric
 from adminview.cdk.monitoring import metrics
-from adminview.cdk.monitoring.alarms import Scene
+from adminview.cdk.monitoring.alarms import MonitoredResources
 
 Row = list[cloudwatch.IWidget]
 
@@ -24,7 +24,7 @@ STATIONS: Final = (
 )
 
 
-def rows(scene: Scene, alarms: Sequence[cloudwatch.IAlarm]) -> Iterator[Row]:
+def rows(scene: MonitoredResources, alarms: Sequence[cloudwatch.IAlarm]) -> Iterator[Row]:
     """Lay the page out, from the most pressing to the rest."""
     for number, share in enumerate(chunks(alarms, ALARMS_SHOWN)):
         title = "Alarms" if number == 0 else "More alarms"
@@ -41,7 +41,7 @@ def rows(scene: Scene, alarms: Sequence[cloudwatch.IAlarm]) -> Iterator[Row]:
     yield from _shared(scene)
 
 
-def _shared(scene: Scene) -> Iterator[Row]:
+def _shared(scene: MonitoredResources) -> Iterator[Row]:
     """Show what the sources have in common."""
     ages = [metrics.pulse(age_metric(scene.sync))]
     functions = scene.functions.items()

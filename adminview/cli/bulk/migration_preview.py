@@ -7,7 +7,7 @@ from time import time
 from typing import Any
 
 from adminview.aws.deadline import Deadline
-from adminview.aws.table_scanner import BulkReader
+from adminview.aws.table_scanner import TableScanner
 from adminview.model import Attribute, Index, Migration, Registry
 from adminview.model.errors import RecordError
 from adminview.model.limits import row_size
@@ -58,7 +58,7 @@ class Previewer:
     migration: Migration
     route: Route
     model: Registry
-    reader: BulkReader
+    reader: TableScanner
 
     def look(self, most: int | None) -> Preview:
         """Look at so many items, from several places of the table, or at all of them."""

@@ -15,7 +15,7 @@ from adminview.aws.clients import CLIENT, dynamodb_client
 from adminview.aws.concurrency import AT_ONCE
 from adminview.aws.deadline import Deadline
 from adminview.aws.metered_client import Metered
-from adminview.aws.rate_limit import Budget
+from adminview.aws.rate_limit import RateLimiter
 from adminview.aws.settings import Settings
 from adminview.bulk.runs import Bulk, make_bulk
 from adminview.bulk.segment import Record, Segment
@@ -75,7 +75,7 @@ class Outcome:
 
 
 @dataclass(slots=True)
-class Shift:
+class SegmentPool:
     """Threads that work on the segments of one run."""
 
     bulk: Bulk
@@ -193,7 +193,7 @@ def connect(
     """Connect to the tables that *settings* name, on a budget; *check* that they are still so."""
     pool = Config(max_pool_connections=MOST_THREADS * AT_ONCE)
     clients = Clients(dynamodb_client(CLIENT.merge(pool)))
-    metered = Metered(clients.dynamodb, Budget(limits.max_rcu), Budget(limits.max_wcu))
+    metered = Metered(clients.dynamodb, RateLimiter(limits.max_rcu), RateLimiter(limits.max_wcu))
     bulk = replace(make_bulk(model, settings, clients, metered, migrations()), check=check)
     _check_progress(clients, bulk.progress.name)
     if not settings.dead_letter_queue_url:

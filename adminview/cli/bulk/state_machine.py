@@ -11,10 +11,10 @@ from typing import Any
 import boto3
 
 from adminview.aws.deadline import Deadline
-from adminview.aws.retry import Backoff, persist
+from adminview.aws.retry import Backoff, call_with_retry
 from adminview.aws.settings import Settings, stack_name
-from adminview.aws.table_scanner import BulkReader
-from adminview.bulk.lease_table import ProgressTable, progress_table
+from adminview.aws.table_scanner import TableScanner
+from adminview.bulk.lease_table import LeaseTable, progress_table
 from adminview.cli.bulk.segment_pool import Asked, Limits, Outcome, Watch
 from adminview.cli.deployment.find import STAGE, output
 from adminview.cli.output.bulk import progress
@@ -63,11 +63,11 @@ def deployed_machine(name: str, stage: str | None, prefix: str) -> str:
 def on_aws(machine: str, settings: Settings, order: Order) -> list[Outcome]:
     """Have a deployed state machine do the work, and follow it until it ends or Ctrl-C."""
     dynamodb = Clients().dynamodb
-    table = ProgressTable(dynamodb, progress_table(settings.view_table))
+    table = LeaseTable(dynamodb, progress_table(settings.view_table))
     states: Any = boto3.client("stepfunctions")
     expected = None
     with suppress(ServiceError):  # not to know it stops nobody
-        reader = BulkReader(dynamodb)
+        reader = TableScanner(dynamodb)
         expected = sum(reader.count(one, until=Deadline.after(10)) for one in order.tables)
     with stoppable() as stop, progress(order.event["task"], expected) as watch:
         follower = Follower(states, machine, order, table, stop, partial(echo, err=True))
@@ -81,7 +81,7 @@ class Follower:
     states: Any  # boto3's client of Step Functions
     machine: str
     order: Order
-    progress: ProgressTable
+    progress: LeaseTable
     stop: Stop
     say: Callable[[str], None] = lambda _: None
     backoff: Backoff = field(default_factory=Backoff)
@@ -153,7 +153,7 @@ class Follower:
 
     def _ask(self, what: str, **asked: Any) -> Any:
         call = partial(getattr(self.states, what), **asked)
-        return persist(call, f"{what} of a state machine", self.backoff, _soon())
+        return call_with_retry(call, f"{what} of a state machine", self.backoff, _soon())
 
 
 def _cause(told: Mapping[str, Any]) -> str:

@@ -9,11 +9,11 @@ import typer
 
 from adminview.aws.deadline import Deadline
 from adminview.aws.settings import BACKFILL_MACHINE_OUTPUT, Settings
-from adminview.aws.table_scanner import BulkReader
+from adminview.aws.table_scanner import TableScanner
 from adminview.bulk.runs import BACKFILL, EVERYTHING, SWEEP, Bulk
 from adminview.bulk.segment import MOST_SEGMENTS
 from adminview.bulk.worker import Worker
-from adminview.cli.bulk.segment_pool import Asked, Limits, Outcome, Shift, connect
+from adminview.cli.bulk.segment_pool import Asked, Limits, Outcome, SegmentPool, connect
 from adminview.cli.bulk.state_machine import Order, as_event, deployed_machine, on_aws
 from adminview.cli.dead_letters.post import LETTERS
 from adminview.cli.deployment.find import check_deployed, check_model, check_streams, find_settings
@@ -124,13 +124,13 @@ def go_through(
     """Go through one run, and show how far it is."""
     with progress(run, _expected(bulk, run)) as watch:
         say = partial(echo, err=True)
-        shift = Shift(bulk, run, stop, asked.tolerate, watch, say, worker)
+        shift = SegmentPool(bulk, run, stop, asked.tolerate, watch, say, worker)
         return shift.work(asked.segments, restart=asked.restart)
 
 
 def _expected(bulk: Bulk, run: str) -> int | None:
     """Reckon how many items there are; not to know it stops nobody."""
     try:
-        return BulkReader(bulk.progress.client).count(bulk.table(run), until=Deadline.after(10))
+        return TableScanner(bulk.progress.client).count(bulk.table(run), until=Deadline.after(10))
     except ServiceError:
         return None

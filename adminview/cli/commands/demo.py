@@ -11,12 +11,12 @@ from adminview.local.engines import ENGINES, EngineName
 from adminview.local.local_cloud import LocalCloud
 from adminview.model import AccessPattern, Registry
 from adminview.model.errors import QuestionError
-from adminview.sync.counts import Tally
+from adminview.sync.counts import BatchCounts
 
 
 def demo(
     engine_name: EngineName, registry: Registry, console: Console, *, keep: bool = False
-) -> Tally:
+) -> BatchCounts:
     """Play the shop's two days through, and show what the view makes of them."""
     with ENGINES[engine_name]() as engine:
         cloud = LocalCloud.start(engine, registry)
@@ -73,7 +73,7 @@ def _show_answer(cloud: LocalCloud, pattern: AccessPattern, console: Console) ->
     console.print(answer(_question(pattern, given), rows))
 
 
-def counts(total: Tally) -> dict[str, Any]:
+def counts(total: BatchCounts) -> dict[str, Any]:
     """Say what became of every record."""
     skipped = total.unchanged + total.unclaimed
     return {

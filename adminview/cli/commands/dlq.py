@@ -24,7 +24,7 @@ from adminview.cli.deployment.find import deployed_function, invoke
 from adminview.cli.options import Error, Json, Key, NewerThan, OlderThan, Prefix, Source, Stage
 from adminview.cli.output import dead_letters as letters
 from adminview.cli.output.printing import Console, echo, print_json
-from adminview.dead_letters.letter_filter import Choice
+from adminview.dead_letters.letter_filter import LetterFilter
 from adminview.model.errors import QuestionError
 
 app = typer.Typer(
@@ -70,7 +70,7 @@ def list_(  # noqa: PLR0913 - the command's options
 @app.command()
 def show(id_: Id, *, json: Json = False, stage: Stage = None, prefix: Prefix = "") -> None:
     """Show one letter whole."""
-    with look_through(replayer_for(stage, prefix), Choice(id=id_)) as pile:
+    with look_through(replayer_for(stage, prefix), LetterFilter(id=id_)) as pile:
         bodies = [errand.message.body for errand in pile.meant]
         bodies += [message.body for message, _ in pile.unknown]
         check_found(bodies, id_)
@@ -152,7 +152,7 @@ def discard(  # noqa: PLR0913 - the command's options
         older_than=older_than,
         newer_than=newer_than,
     )
-    if choice == Choice() and not everything:
+    if choice == LetterFilter() and not everything:
         msg = "say which letters: by their id, source, error, key or age, or --all; see --help"
         raise QuestionError(msg)
     replayer = replayer_for(stage, prefix)

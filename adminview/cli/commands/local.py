@@ -23,7 +23,7 @@ from adminview.model.errors import SettingsError
 from adminview.model.stream import VIEW_TYPE, turn_on
 from adminview.model.stream import replace as replace_stream
 from adminview.runtime import Clients, Invocation, Runtime, make_runtime
-from adminview.sync.counts import Tally
+from adminview.sync.counts import BatchCounts
 from adminview.sync.dead_letter import Letter
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Teller:
     def invoked(self, context: Invocation) -> None:
         """Hear of an invocation."""
 
-    def synced(self, tally: Tally, letters: Sequence[Letter], errors: CallErrors) -> None:
+    def synced(self, tally: BatchCounts, letters: Sequence[Letter], errors: CallErrors) -> None:
         """Say what a batch came to."""
         skipped = tally.unchanged + tally.unclaimed
         self.say(

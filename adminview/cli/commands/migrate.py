@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 
-from adminview.aws.rate_limit import Budget
+from adminview.aws.rate_limit import RateLimiter
 from adminview.aws.settings import MIGRATE_MACHINE_OUTPUT, Settings
-from adminview.aws.table_scanner import BulkReader
+from adminview.aws.table_scanner import TableScanner
 from adminview.bulk.migrate import Migrate
 from adminview.bulk.runs import MIGRATE, Bulk
 from adminview.cli.bulk.migration_preview import Preview, Previewer
@@ -112,7 +112,7 @@ def preview(
 ) -> Preview:
     """Look at a part of the table, or at all of it, and write nothing."""
     by_source = {one.source: one for one in routes(registry(), settings.sources).values()}
-    reader = BulkReader(Clients().dynamodb, Budget(max_rcu))
+    reader = TableScanner(Clients().dynamodb, RateLimiter(max_rcu))
     return Previewer(migration, by_source[migration.source], registry(), reader).look(most)
 
 

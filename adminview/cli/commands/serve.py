@@ -25,7 +25,7 @@ from adminview.aws.clients import dynamodb_client
 from adminview.aws.deadline import Deadline
 from adminview.aws.settings import SERVICE
 from adminview.aws.view_reader import ViewReader
-from adminview.aws.view_readers import PlainReader
+from adminview.aws.view_readers import Boto3Reader
 from adminview.cli.deployment.find import find_building, find_settings
 from adminview.cli.options import Prefix, Stage
 from adminview.cli.output.printing import echo
@@ -34,7 +34,7 @@ from adminview.http_api.health import NoPulse
 from adminview.http_api.paths import CORS_EXPOSED, CORS_HEADERS
 from adminview.http_api.problems import ProblemError
 from adminview.model.errors import SettingsError
-from adminview.query.engine import Asker
+from adminview.query.engine import QueryEngine
 from adminview.views import registry
 
 LOOPBACK: Final = "127.0.0.1"
@@ -46,7 +46,7 @@ STRANGE_HOST: Final = (
 
 
 @dataclass
-class Desk:
+class LocalGateway:
     """The API, asked by one request at a time: Powertools keeps the current one in its class."""
 
     api: Api
@@ -101,7 +101,7 @@ class Server(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, host: str, port: int, desk: Desk) -> None:
+    def __init__(self, host: str, port: int, desk: LocalGateway) -> None:
         if ":" in host:
             self.address_family = AF_INET6
         self.desk = desk
@@ -174,11 +174,11 @@ def serve(  # noqa: PLR0913 - all are keywords
         raise SettingsError(msg)
     settings = find_settings(registry(), os.environ, stage, prefix)
     building = find_building(registry(), os.environ, stage, prefix)
-    reader = ViewReader(PlainReader(dynamodb_client()), settings.view_table)
+    reader = ViewReader(Boto3Reader(dynamodb_client()), settings.view_table)
     reader.get([("is", "it there?")], until=Deadline.after(LOOK_SECONDS))
-    asker = Asker(registry(), reader, building)
+    asker = QueryEngine(registry(), reader, building)
     api = Api(asker, NoPulse(), registry().fingerprint, Logger(service=SERVICE))
-    server = Server(host, port, Desk(api, origin or [], any_host=expose))
+    server = Server(host, port, LocalGateway(api, origin or [], any_host=expose))
     where = "exposed to other machines" if expose else "on loopback alone"
     echo(f"serving {settings.view_table} at {server.url}, without authorization, {where}")
     echo(f"the questions: {server.url}/patterns (Ctrl-C stops)")

@@ -11,7 +11,7 @@ from botocore.exceptions import ClientError
 
 from adminview.aws.attribute_codec import from_boto3
 from adminview.aws.deadline import Deadline
-from adminview.aws.retry import Backoff, persist
+from adminview.aws.retry import Backoff, call_with_retry
 from adminview.cli.deployment.find import find_settings
 from adminview.cli.options import Prefix, Stage
 from adminview.cli.output import rows
@@ -162,7 +162,7 @@ def execute(
 def _call(client: "DynamoDBClient", **asked: Any) -> Any:
     call = partial(client.execute_statement, **asked)
     try:
-        return persist(call, "run the statement", Backoff(), Deadline.after(SECONDS))
+        return call_with_retry(call, "run the statement", Backoff(), Deadline.after(SECONDS))
     except ServiceError as error:
         cause = error.__cause__
         if not isinstance(cause, ClientError) or error.code != "ValidationException":

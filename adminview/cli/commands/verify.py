@@ -20,14 +20,14 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from adminview.aws.rate_limit import Budget
+from adminview.aws.rate_limit import RateLimiter
 from adminview.aws.settings import Settings
 from adminview.bulk.verify.run import Run
 from adminview.bulk.verify.scope import MOST_SEGMENTS, Scope
 from adminview.bulk.verify.verifier import GRACE_SECONDS, Verifier, make_verifier
 from adminview.cli.bulk.verify_state import StateFile
 from adminview.cli.dead_letters.post import post_for
-from adminview.cli.deployment.find import NowAndThen, check_deployed, check_model, find_settings
+from adminview.cli.deployment.find import Throttled, check_deployed, check_model, find_settings
 from adminview.cli.errors import EXPLAINED, tell
 from adminview.cli.options import Json, Prefix, Stage
 from adminview.cli.output.printing import Console, print_traceback, progress_text
@@ -109,7 +109,7 @@ def verify(  # noqa: PLR0913 - a command's options
         with stoppable() as stop:
             again = partial(check_deployed, registry(), os.environ, stage, prefix)
             around = Surroundings(
-                sleep=stop.sleep, stopped=stop.event.is_set, check=NowAndThen(again)
+                sleep=stop.sleep, stopped=stop.event.is_set, check=Throttled(again)
             )
             status = compare(
                 clients.dynamodb, registry(), settings, options, Console(), around=around
@@ -139,7 +139,7 @@ def compare(  # noqa: PLR0913 - all that a test replaces
     if options.max_rcu is not None and not isfinite(options.max_rcu):
         msg = "--max-rcu is a number of read units per second"
         raise SettingsError(msg)
-    budget = Budget(options.max_rcu, around.clock, around.sleep)
+    budget = RateLimiter(options.max_rcu, around.clock, around.sleep)
     verifier = replace(
         make_verifier(model, settings, dynamodb, budget, post=post_for(settings, Clients())),
         grace=options.grace,

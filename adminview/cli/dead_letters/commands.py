@@ -15,7 +15,7 @@ from adminview.aws.clients import streams_client
 from adminview.aws.deadline import Deadline
 from adminview.cli.dead_letters.audit import Audit
 from adminview.cli.deployment.find import (
-    NowAndThen,
+    Throttled,
     check_deployed,
     check_model,
     check_queue,
@@ -25,8 +25,8 @@ from adminview.cli.deployment.find import (
 from adminview.cli.output import dead_letters as letters
 from adminview.cli.output.printing import Console, confirm, echo, print_json
 from adminview.cli.shutdown import stoppable
-from adminview.dead_letters.letter_filter import Choice
-from adminview.dead_letters.peek import Pile, browse
+from adminview.dead_letters.letter_filter import LetterFilter
+from adminview.dead_letters.peek import PeekResult, browse
 from adminview.dead_letters.preview import preview
 from adminview.dead_letters.replay import KEPT, Replayer
 from adminview.model.errors import QuestionError
@@ -37,7 +37,9 @@ from adminview.views import registry
 SECONDS = 60.0  # to look through the queue, or to put letters back
 
 
-def discard_pile(replayer: Replayer, pile: Pile, audit: Audit, reason: str, *, yes: bool) -> int:
+def discard_pile(
+    replayer: Replayer, pile: PeekResult, audit: Audit, reason: str, *, yes: bool
+) -> int:
     """Delete letters, after asking and after writing them down."""
     messages = [errand.message for errand in pile.meant]
     messages += [message for message, _ in pile.unknown]
@@ -66,11 +68,11 @@ def tell_replayed(summary: dict[str, Any], stage: str | None, prefix: str, *, js
         raise typer.Exit(1)
 
 
-def choose(**chosen: Any) -> Choice:
+def choose(**chosen: Any) -> LetterFilter:
     """Say which letters are meant, of a source that there is."""
     if chosen["source"] is not None:
         known_source(registry(), chosen["source"])
-    return Choice(**chosen)
+    return LetterFilter(**chosen)
 
 
 def replayer_for(stage: str | None, prefix: str, *, writes: bool = False) -> Replayer:
@@ -82,12 +84,12 @@ def replayer_for(stage: str | None, prefix: str, *, writes: bool = False) -> Rep
         return made
     check_model(registry(), settings)
     again = partial(check_deployed, registry(), os.environ, stage, prefix)
-    return replace(made, check=NowAndThen(again))
+    return replace(made, check=Throttled(again))
 
 
 def look_through(
-    replayer: Replayer, choice: Choice, limit: int | None = None
-) -> AbstractContextManager[Pile]:
+    replayer: Replayer, choice: LetterFilter, limit: int | None = None
+) -> AbstractContextManager[PeekResult]:
     """Take up the letters that are meant, to be put back."""
     return browse(
         replayer.mailbox,
@@ -99,7 +101,7 @@ def look_through(
     )
 
 
-def replay_all(replayer: Replayer, choice: Choice) -> dict[str, Any]:
+def replay_all(replayer: Replayer, choice: LetterFilter) -> dict[str, Any]:
     """Replay letters until none is ready, or until stopped."""
     ready = replayer.mailbox.count(until=Deadline.after(SECONDS)).ready
     with stoppable() as stop, Progress(console=Console(stderr=True), transient=True) as progress:
@@ -113,7 +115,7 @@ def replay_all(replayer: Replayer, choice: Choice) -> dict[str, Any]:
     return summary.as_dict()
 
 
-def show_preview(replayer: Replayer, choice: Choice, *, json: bool) -> None:
+def show_preview(replayer: Replayer, choice: LetterFilter, *, json: bool) -> None:
     """Say what a replay would do."""
     with look_through(replayer, choice) as pile:
         for one in preview(replayer, pile.meant):

@@ -20,12 +20,12 @@ from adminview.aws.settings import (
     REPLAY_FUNCTION_OUTPUT,
     SETTINGS_OUTPUT,
     VIEW_TABLE,
-    Building,
+    PendingPatterns,
     Settings,
     stack_name,
 )
 from adminview.cli.endpoints import check_endpoints
-from adminview.dead_letters.letter_filter import Choice
+from adminview.dead_letters.letter_filter import LetterFilter
 from adminview.local.settings import ENDPOINT, declared
 from adminview.model import Registry, Source
 from adminview.model.errors import QuestionError, SettingsError
@@ -73,7 +73,7 @@ def find_building(
 ) -> Mapping[str, str | None]:
     """Find which questions are being built, where they are asked; refuse those of another model."""
     if environ.get(VIEW_TABLE) or (environ.get(ENDPOINT) and not stage and not prefix):
-        return Building.from_env(environ).questions
+        return PendingPatterns.from_env(environ).questions
     model, building = deployed_questions(stage, prefix)
     if registry.fingerprint != model:
         msg = (
@@ -94,7 +94,7 @@ def deployed_questions(stage: str | None, prefix: str) -> tuple[str, Mapping[str
     except (ValueError, LookupError, TypeError) as error:
         msg = f"{where} does not say which questions there are: deploy this version of AdminView"
         raise SettingsError(msg) from error
-    return model, Building.read(building, where).questions
+    return model, PendingPatterns.read(building, where).questions
 
 
 def output(stack: str, name: str) -> str:
@@ -165,7 +165,7 @@ def check_deployed(
 
 
 @dataclass(slots=True)
-class NowAndThen:
+class Throttled:
     """A check that was just made, and is made again when some time has passed."""
 
     check: Callable[[], object]
@@ -188,7 +188,7 @@ def deployed_function(stage: str | None, prefix: str) -> str:
     return output(stack_name(prefix, stage or STAGE, "Recovery"), REPLAY_FUNCTION_OUTPUT)
 
 
-def invoke(function: str, choice: Choice) -> dict[str, Any]:
+def invoke(function: str, choice: LetterFilter) -> dict[str, Any]:
     """Have the deployed function replay letters, and give what it says."""
     asked = {name: value for name, value in asdict(choice).items() if value is not None}
     client = boto3.client("lambda", config=Config(read_timeout=LONGEST_RUN))

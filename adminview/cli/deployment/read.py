@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from adminview.aws.deadline import Deadline
-from adminview.aws.retry import Backoff, persist
+from adminview.aws.retry import Backoff, call_with_retry
 from adminview.aws.settings import QUESTIONS_OUTPUT, stack_name
-from adminview.aws.table_scanner import BulkReader
-from adminview.bulk.lease_table import ProgressTable, progress_table
+from adminview.aws.table_scanner import TableScanner
+from adminview.bulk.lease_table import LeaseTable, progress_table
 from adminview.cli.deployment.stacks import Stack, indexes_of, read_stack
 from adminview.cli.planning.completions import Progress, markers, sweeps
 from adminview.cli.planning.facts import Declared, Deployed, Rows, TableIndex
@@ -42,13 +42,13 @@ class Tables:
     @property
     def progress(self) -> Progress:
         """Read and write the progress table."""
-        return Progress(ProgressTable(self.client, progress_table(self.view)), self.now)
+        return Progress(LeaseTable(self.client, progress_table(self.view)), self.now)
 
     def indexes(self) -> list[TableIndex] | None:
         """List the indexes of the view's table; None if there is no table."""
         call = partial(self.client.describe_table, TableName=self.view)
         try:
-            found = persist(call, f"describe {self.view}", Backoff(), _soon())["Table"]
+            found = call_with_retry(call, f"describe {self.view}", Backoff(), _soon())["Table"]
         except ServiceError as error:
             if error.code != "ResourceNotFoundException":
                 raise
@@ -57,7 +57,7 @@ class Tables:
 
     def rows(self) -> Rows:
         """Look at some rows: whose they are, and which models wrote them."""
-        reader, counts, seen, start = BulkReader(self.client), Counter[tuple[str, str]](), 0, None
+        reader, counts, seen, start = TableScanner(self.client), Counter[tuple[str, str]](), 0, None
         only: dict[str, Any] = {
             "ProjectionExpression": "#owner, #model",
             "ExpressionAttributeNames": {"#owner": OWNER, "#model": MODEL},

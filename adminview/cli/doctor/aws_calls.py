@@ -13,7 +13,7 @@ from botocore.parsers import ResponseParserError
 
 from adminview.aws.clients import CLIENT
 from adminview.aws.deadline import Deadline
-from adminview.aws.retry import Backoff, persist
+from adminview.aws.retry import Backoff, call_with_retry
 from adminview.cli.doctor.finding import Check, Fault, Finding, State
 from adminview.cli.errors import EXPLAINED, explained
 from adminview.local.settings import ENDPOINT
@@ -107,7 +107,7 @@ class Aws:
         permission = f"{POLICY_PREFIX.get(service, service)}:{operation}"
         call = partial(work, self._client(service))
         try:
-            return persist(call, permission, self.backoff, Deadline.after(self.patience))
+            return call_with_retry(call, permission, self.backoff, Deadline.after(self.patience))
         except ResponseParserError as error:  # its text quotes what was answered
             raise UnansweredError(ServiceError(UNREADABLE, permission), permission) from error
         except ServiceError as error:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from adminview.aws.deadline import Deadline
-from adminview.bulk.lease_table import ProgressTable
+from adminview.bulk.lease_table import LeaseTable
 from adminview.bulk.runs import BACKFILL, EVERYTHING, MIGRATE, SWEEP
 from adminview.bulk.segment import Record
 from adminview.cli.deployment.resources import Site
@@ -35,7 +35,7 @@ def look_at_work(
     ]
 
     def read(client: object) -> list[Record]:
-        progress = ProgressTable(client, table, aws.backoff)  # type: ignore[arg-type]  # Any's
+        progress = LeaseTable(client, table, aws.backoff)  # type: ignore[arg-type]  # Any's
         until = Deadline.after(aws.patience)
         return [record for run in runs for record in progress.records(run, until=until)]
 

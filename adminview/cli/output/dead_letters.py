@@ -9,9 +9,9 @@ from adminview.aws.dead_letter_consumer import Waiting
 from adminview.cli.output.printing import Table
 from adminview.cli.output.tables import facts, table
 from adminview.dead_letters.parse import BatchLetter
-from adminview.dead_letters.peek import Pile
+from adminview.dead_letters.peek import PeekResult
 from adminview.dead_letters.preview import Previewed
-from adminview.dead_letters.resolve import Errand
+from adminview.dead_letters.resolve import ResolvedLetter
 from adminview.model.delivery import NEXT_TRY_SECONDS
 from adminview.sync.decode import FAR_FUTURE
 
@@ -19,7 +19,7 @@ ID_LENGTH = 8  # enough to tell letters apart
 COLUMNS = {"id": 2, "item": 4, "error": 6, "changed": 3, "tries": 1}  # and how wide
 
 
-def table_of(pile: Pile, now: float) -> Table:
+def table_of(pile: PeekResult, now: float) -> Table:
     """Show letters, a line each."""
     shown = table("Dead letters")
     for column, ratio in COLUMNS.items():
@@ -38,7 +38,7 @@ def table_of(pile: Pile, now: float) -> Table:
     return shown
 
 
-def item_of(errand: Errand) -> str:
+def item_of(errand: ResolvedLetter) -> str:
     """Say what a letter is about."""
     letter = errand.letter
     if isinstance(letter, BatchLetter):
@@ -46,7 +46,7 @@ def item_of(errand: Errand) -> str:
     return errand.about
 
 
-def footer(pile: Pile, waiting: Waiting) -> str:
+def footer(pile: PeekResult, waiting: Waiting) -> str:
     """Say how many letters were not shown."""
     more = "" if pile.whole else ", and there may be more (--limit)"
     return f"{many(len(pile))}{more}{resting(waiting)}"
@@ -64,7 +64,7 @@ def resting(waiting: Waiting) -> str:
     return f"; about {count} rest for up to {minutes} minutes after a try" if count else ""
 
 
-def plain(pile: Pile) -> Iterator[dict[str, Any]]:
+def plain(pile: PeekResult) -> Iterator[dict[str, Any]]:
     """Give letters to machines."""
     for errand in pile.meant:
         message, letter = errand.message, errand.letter

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from adminview.aws.deadline import Deadline
-from adminview.bulk.lease_table import TURN, ProgressTable
+from adminview.bulk.lease_table import TURN, LeaseTable
 from adminview.bulk.runs import BACKFILL, EVERYTHING, SWEEP
 from adminview.cli.planning.facts import Marker
 from adminview.model.errors import ServiceError
@@ -27,7 +27,7 @@ Marks = Mapping[str, Mapping[str, Any]]
 class Progress:
     """The progress table of a view, as a plan reads and writes it."""
 
-    table: ProgressTable
+    table: LeaseTable
     now: Callable[[], float]
 
     def marks(self) -> Marks:

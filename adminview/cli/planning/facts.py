@@ -9,7 +9,7 @@ from adminview.cli.planning.model_diff import Description, Shape
 from adminview.model import Index
 
 Key: TypeAlias = tuple[tuple[str, str], ...]  # names and types of attributes
-Building: TypeAlias = Mapping[str, str | None]  # by question, as the API takes it
+PendingPatterns: TypeAlias = Mapping[str, str | None]  # by question, as the API takes it
 
 CREATING, DELETING = "CREATING", "DELETING"
 READY = ("ACTIVE", "UPDATING")
@@ -109,7 +109,7 @@ class Deployed:
     sync: Description | None = None  # the model behind the sync function
     recovery: str | None = None  # the fingerprint behind the functions that repair
     api: Description | None = None  # the model behind the API
-    building: Building = field(default_factory=dict)
+    building: PendingPatterns = field(default_factory=dict)
     watch: str | None = None  # what the alarms look at
     indexes: tuple[TableIndex, ...] | None = None  # of the view's table
     tables: frozenset[str] = frozenset()  # sources whose tables are in the Sources stack

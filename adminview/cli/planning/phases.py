@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from adminview.cli.planning.facts import Building, TableIndex
+from adminview.cli.planning.facts import PendingPatterns, TableIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,7 @@ class Wave:
 
     keep: tuple[TableIndex, ...] = ()  # indexes that are no longer declared
     without: tuple[str, ...] = ()  # declared indexes
-    building: Building = field(default_factory=dict)
+    building: PendingPatterns = field(default_factory=dict)
 
     def data(self) -> dict[str, Any]:
         """Write it as the CDK app reads it."""
@@ -42,7 +42,7 @@ class Wave:
 
 
 def wave_of(
-    table: Iterable[TableIndex], declared: Mapping[str, TableIndex], building: Building
+    table: Iterable[TableIndex], declared: Mapping[str, TableIndex], building: PendingPatterns
 ) -> Wave:
     """Describe how a table differs from what is declared."""
     there = {index.name: index for index in table if index.ours}

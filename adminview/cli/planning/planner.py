@@ -23,9 +23,9 @@ from dataclasses import dataclass
 from adminview.cli.planning.facts import (
     CREATING,
     DELETING,
-    Building,
     Declared,
     Deployed,
+    PendingPatterns,
     TableIndex,
 )
 from adminview.cli.planning.model_diff import Description
@@ -141,7 +141,7 @@ class _Way:
         names = {one.name for one in there}
         return there + [one for name, one in self.declared.indexes.items() if name not in names]
 
-    def _not_answerable(self) -> Building:
+    def _not_answerable(self) -> PendingPatterns:
         """Say which questions cannot be answered from their indexes before all rows are built."""
         if self._asks_declared():
             return dict(self.deployed.building)
@@ -159,7 +159,7 @@ class _Way:
         api = self.deployed.api
         return api is not None and api["fingerprint"] == self.declared.fingerprint
 
-    def _questions(self, building: Building, wave: Wave) -> Iterator[Step]:
+    def _questions(self, building: PendingPatterns, wave: Wave) -> Iterator[Step]:
         before = self.deployed
         if self._asks_declared() and dict(building) == dict(before.building):
             return

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from adminview.aws.concurrency import together
 from adminview.aws.deadline import Deadline
-from adminview.aws.row_store import OwnedRows
+from adminview.aws.row_store import RowStore
 from adminview.aws.settings import Settings
-from adminview.aws.table_scanner import BulkReader
+from adminview.aws.table_scanner import TableScanner
 from adminview.cli.planning.cost import Costs, Estimate, Indexes, Rows, SourceCosts, item_costs
 from adminview.cli.planning.model_diff import Change, Shape
 from adminview.model import Attribute, Registry, Source
@@ -36,8 +36,8 @@ class Estimator:
 
     change: Change
     routes: Mapping[str, Route]  # by source: the declared ones, and those that are gone
-    reader: BulkReader
-    rows: OwnedRows
+    reader: TableScanner
+    rows: RowStore
     sample: int = 200
     now: Callable[[], float] = time
 
@@ -125,8 +125,8 @@ def make_estimator(
         )
         for source in (*model.sources, *gone)
     }
-    rows = OwnedRows(dynamodb, settings.view_table)
-    return Estimator(change, routes, BulkReader(dynamodb), rows, sample)
+    rows = RowStore(dynamodb, settings.view_table)
+    return Estimator(change, routes, TableScanner(dynamodb), rows, sample)
 
 
 def _spelled(rows: Rows) -> Rows:

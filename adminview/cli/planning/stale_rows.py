@@ -1,6 +1,6 @@
 """Rows that an older model wrote and nothing derives any more: whose, and who might see them."""
 
-from adminview.cli.planning.facts import Building, Declared, Deployed
+from adminview.cli.planning.facts import Declared, Deployed, PendingPatterns
 from adminview.cli.planning.model_diff import Description
 
 
@@ -18,7 +18,7 @@ def to_sweep(deployed: Deployed, declared: Declared, unbuilt: list[str]) -> list
 
 
 def may_show_leftovers(
-    deployed: Deployed, declared: Declared, building: Building, unbuilt: list[str]
+    deployed: Deployed, declared: Declared, building: PendingPatterns, unbuilt: list[str]
 ) -> bool:
     """Tell whether a new question might show rows that a sweep is to remove.
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from adminview.aws.view_reader import Meter, ViewReader
-from adminview.aws.view_readers import PlainReader
+from adminview.aws.view_readers import Boto3Reader
 from adminview.cli.deployment.find import find_building, find_settings
 from adminview.cli.options import Prefix, Stage
 from adminview.cli.output import rows
@@ -18,7 +18,7 @@ from adminview.cli.output.tables import answer, facts
 from adminview.http_api.render import Renderer, text
 from adminview.model import AccessPattern, Registry
 from adminview.model.row import DATA
-from adminview.query.engine import MOST, PAGE, AnsweredRow, Asker
+from adminview.query.engine import MOST, PAGE, AnsweredRow, QueryEngine
 from adminview.query.parameters import typed
 from adminview.query.query import Question
 from adminview.runtime import Clients
@@ -93,7 +93,7 @@ def run(model: Registry, pattern: AccessPattern, given: dict[str, str], options:
     client, meter = Clients().dynamodb, Meter()
     # At the client: a count and joined rows are then on the meter too.
     client.meta.events.register("after-call.dynamodb", lambda parsed, **_: meter.add(parsed))
-    asker = Asker(model, ViewReader(PlainReader(client), settings.view_table), building)
+    asker = QueryEngine(model, ViewReader(Boto3Reader(client), settings.view_table), building)
     question = asker.question(pattern.name, values, options.order)
     if options.explain:
         _explain({"question": pattern.name} | explanation(question, settings.view_table))
@@ -124,7 +124,9 @@ def explanation(question: Question, table: str) -> dict[str, Any]:
     }
 
 
-def _answer(asker: Asker, question: Question, values: dict[str, Any], options: Options) -> None:
+def _answer(
+    asker: QueryEngine, question: Question, values: dict[str, Any], options: Options
+) -> None:
     """Ask for a page or for all of them, and show the rows."""
     pattern, renderer = question.pattern, Renderer(asker.registry)
     pages = _pages(asker, pattern.name, values, options)
@@ -151,7 +153,7 @@ def _answer(asker: Asker, question: Question, values: dict[str, Any], options: O
 
 
 def _pages(
-    asker: Asker, name: str, values: dict[str, Any], options: Options
+    asker: QueryEngine, name: str, values: dict[str, Any], options: Options
 ) -> Iterator[tuple[list[AnsweredRow], str | None]]:
     cursor = options.cursor
     while True:
