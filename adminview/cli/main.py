@@ -30,7 +30,7 @@ from adminview.views import registry
 
 app = typer.Typer(
     cls=Commands,
-    help="Keep a DynamoDB read model in step with many source tables.",
+    help="Keep a DynamoDB read model in sync with many source tables.",
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
