@@ -29,8 +29,7 @@ class DeadLetterProducer:
     ) -> tuple[list[Letter], set[str]]:
         """Send *letters*; return those the queue would not take in time, and what it said.
 
-        Nobody sees a letter for as long as it says itself, or else for *delay_seconds*, or else
-        for as long as the queue says.
+        A letter stays invisible for its own delay, else for *delay_seconds*, else for the queue's.
         """
         unsent: list[Letter] = []
         trouble: set[str] = set()

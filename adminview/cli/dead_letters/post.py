@@ -1,4 +1,4 @@
-"""Where letters go on a laptop: to a queue or, where there is none, into a file."""
+"""Where dead letters go locally: to a queue or, where there is none, into a file."""
 
 from collections.abc import Sequence
 from pathlib import Path
