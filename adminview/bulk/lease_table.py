@@ -23,6 +23,7 @@ WORK_SECONDS = 60.0
 # And so long it may not be replaced: its last call ends, and the owner index catches up with it.
 LEASE_SECONDS = WORK_SECONDS + 120.0
 BUILT = "built"  # the partition of what has been done
+OVERTAKEN = "{run} was ended, or begun again by others, meanwhile: begin again"
 TURN = "turn"  # in a mark: runs up to this one are over
 
 
@@ -50,14 +51,35 @@ class LeaseTable:
                 f"model {found.model}: let that one end, or begin again"
             )
             raise BulkError(msg)
-        ended = self.marks(until=until).get(segment.run, {})
-        if (ended.get(TURN), ended.get("model")) == (segment.turn, model):
+        if self._has_ended(segment, model, until):
             return replace(found, done=True)  # by others; or the answer that it was done is lost
         turns = [one.segment.turn for one in self.records(segment.run, until=until)]
-        if segment.turn <= ended.get(TURN, 0) or segment.turn < max(turns, default=0):
-            msg = f"{segment.run} was ended, or begun again by others, meanwhile: begin again"
-            raise BulkError(msg)
-        return found if found.done else self.take_over(found, until=until)
+        if segment.turn < max(turns, default=0):
+            raise BulkError(OVERTAKEN.format(run=segment.run))
+        if found.done:
+            return found
+        taken = self.take_over(found, until=until)
+        # Others may have ended the run since the look above, and deleted its records: the work
+        # would begin again, and nobody would recover what it leaves.
+        if found.version:
+            return taken
+        try:
+            over = self._has_ended(segment, model, until)
+        except BulkError:
+            self.forget(taken, until=until)
+            raise
+        if over:
+            self.forget(taken, until=until)
+        return replace(taken, done=over)
+
+    def _has_ended(self, segment: Segment, model: str, until: Deadline) -> bool:
+        """Tell whether a segment's run has ended; raise a BulkError if another overtook it."""
+        ended = self.marks(until=until).get(segment.run, {})
+        if (ended.get(TURN), ended.get("model")) == (segment.turn, model):
+            return True
+        if segment.turn <= ended.get(TURN, 0):
+            raise BulkError(OVERTAKEN.format(run=segment.run))
+        return False
 
     def take_over(self, found: Record, *, until: Deadline) -> Record:
         """Take a segment as it was found, whichever run it is of."""

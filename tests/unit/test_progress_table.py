@@ -142,3 +142,26 @@ def test_trouble_is_told_with_the_tables_name(made: World) -> None:
     made.db.on(before=refuse)
     with pytest.raises(ServiceError, match=f"read {PROGRESS}: AWS answered ResourceNotFound"):
         take(made.progress)
+
+
+@pytest.mark.parametrize("model", ["m", "another"])
+def test_a_run_that_others_end_while_it_is_taken_does_not_begin_again(
+    made: World, model: str
+) -> None:
+    """They mark it, and delete its records, between our last look and our first record."""
+    table, others = made.progress, made.progress
+
+    marked: list[str] = []
+
+    def end(name: str, in_table: str) -> None:
+        if not marked and (name, in_table) == ("put_item", PROGRESS):
+            marked.append(name)
+            others.mark(RUN, {"turn": SEGMENT.turn, "model": model}, until=never())
+
+    made.db.on(before=end)
+    if model == "m":
+        assert take(table).done
+    else:
+        with pytest.raises(BulkError, match="was ended, or begun again"):
+            take(table)
+    assert made.records() == [], "nothing is left for others to find"
