@@ -1,17 +1,26 @@
-"""Stages -> stacks. Calls nobody: it works without credentials and without a region."""
+"""Views and stages -> stacks. Calls nobody: it works without credentials and without a region."""
 
 import sys
 
 import aws_cdk as cdk
 
+from adminview.cdk import DeploymentOptions
 from adminview.model.errors import AdminViewError
 from adminview.views import migrations, registry
 from infra.app import build
+from infra.stages import STAGES
 
 # `make check` validates the templates: here it would take most of the time of each synthesis.
 app = cdk.App(builtin_cloud_formation_validation=False)
 try:
-    build(app, registry(), migrations().values())
+    options = DeploymentOptions.read(
+        app.node.get_all_context(),
+        registry(),
+        stages=STAGES,
+        migrations=tuple(migrations().values()),
+        handlers="lambdas",
+    )
+    build(app, options)
 except AdminViewError as error:
     sys.exit(f"error: {error}")
 app.synth()

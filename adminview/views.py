@@ -1,6 +1,7 @@
 """The app's view files and migrations: where they are, and how they are loaded.
 
-A view file or a migration is found by itself; nothing else lists them.
+In a checkout, every module of the views package is a view file. In a Lambda bundle, the manifest
+lists them.
 """
 
 import os
@@ -10,6 +11,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 from types import ModuleType
 
+from adminview.aws.manifest import own_manifest
 from adminview.aws.settings import (
     DEFAULT_MIGRATIONS,
     DEFAULT_VIEWS,
@@ -23,6 +25,9 @@ from adminview.model.errors import DeclarationError
 @cache
 def registry() -> Registry:
     """Load and check what the app's view files declare."""
+    if manifest := own_manifest():
+        views = Registry.of(_load(name, "view") for name in manifest.views)
+        return views.known_as(manifest.model)
     package = os.environ.get(VIEWS_PACKAGE) or DEFAULT_VIEWS
     return Registry.of(load_modules(package, "view", VIEWS_PACKAGE))
 
@@ -30,6 +35,9 @@ def registry() -> Registry:
 @cache
 def migrations() -> Mapping[str, Migration]:
     """Load and check the app's migrations, by name."""
+    if manifest := own_manifest():
+        loaded = [_load(name, "migration") for name in manifest.migrations]
+        return collect(loaded, registry().sources)
     package = os.environ.get(MIGRATIONS_PACKAGE) or DEFAULT_MIGRATIONS
     return collect(load_modules(package, "migration", MIGRATIONS_PACKAGE), registry().sources)
 

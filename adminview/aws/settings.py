@@ -1,10 +1,14 @@
-"""What a function is told by its environment: names spelled once, for infra and Lambda alike."""
+"""The environment variables of a function: the only place with their names, for CDK and Lambda.
 
-from collections.abc import Mapping
+Whatever grows with the model is in the bundle instead: see `manifest`.
+"""
+
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from json import JSONDecodeError, dumps, loads
 from typing import Any
 
+from adminview.aws.manifest import own_manifest
 from adminview.model.errors import SettingsError
 
 SERVICE = "adminview"  # as logs and metrics call us where nobody says which deployment this is
@@ -19,22 +23,22 @@ MODEL = "ADMINVIEW_MODEL"
 TRACING = "ADMINVIEW_TRACING"
 PLAIN_CLIENT = "ADMINVIEW_PLAIN_CLIENT"  # an operator's way back to boto3: see `way`
 SYNC_FUNCTION = "ADMINVIEW_SYNC_FUNCTION"
-STREAMS = "ADMINVIEW_STREAMS"
-BUILDING = "ADMINVIEW_BUILDING"
+STREAMS = "ADMINVIEW_STREAMS"  # the labels of the streams, in the order of the sources' names
+SEPARATOR = ","
+PENDING = "ADMINVIEW_PENDING_PATTERNS"  # locally: the bundle's manifest has them
 VIEWS_PACKAGE, DEFAULT_VIEWS = "ADMINVIEW_VIEWS", "lambdas.views"
 MIGRATIONS_PACKAGE, DEFAULT_MIGRATIONS = "ADMINVIEW_MIGRATIONS", "lambdas.migrations"
-MAPPINGS = "ADMINVIEW_MAPPINGS"  # source name -> UUID of the mapping of its stream, as JSON
 
 # Outputs of the stacks, by which a deployment is found.
 SETTINGS_OUTPUT = "Settings"  # of the sync stack: the environment, as JSON
-MAPPINGS_OUTPUT = "Mappings"  # of the sync stack: what functions are told as MAPPINGS
+MAPPINGS_OUTPUT = "Mappings"  # of the sync stack: source name -> UUID of its mapping, as JSON
 SYNC_FUNCTION_OUTPUT = "SyncFunctionName"
 REPLAY_FUNCTION_OUTPUT = "ReplayFunctionName"  # of the recovery stack, as are the next
 VERIFY_FUNCTION_OUTPUT = "VerifyFunctionName"
 BACKFILL_MACHINE_OUTPUT = "BackfillMachineArn"
 MIGRATE_MACHINE_OUTPUT = "MigrateMachineArn"  # where there are migrations
 API_URL_OUTPUT = "ApiUrl"  # of the API stack, as is the next
-QUESTIONS_OUTPUT = "Questions"  # the model that is asked, and what of it is being built, as JSON
+PATTERNS_OUTPUT = "AccessPatterns"  # the model that is queried, and what is pending, as JSON
 TOPIC_OUTPUT = "AlarmTopicArn"  # of the watch stack, as is the next
 DASHBOARD_OUTPUT = "DashboardName"
 
@@ -70,7 +74,7 @@ class Settings:
     service: str = SERVICE
 
     def to_env(self) -> dict[str, str]:
-        """Write the settings as environment variables."""
+        """Return the settings as environment variables."""
         return {
             VIEW_TABLE: self.view_table,
             QUEUE_URL: self.dead_letter_queue_url,
@@ -82,15 +86,18 @@ class Settings:
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str]) -> "Settings":
-        """Read the settings back, or say which one is missing or malformed."""
-        missing = [
-            name for name in (VIEW_TABLE, QUEUE_URL, SOURCES, MODEL) if not environ.get(name)
-        ]
-        if missing:
+        """Read the settings, or raise a SettingsError that names what is missing or malformed.
+
+        The tables of sources that *environ* does not name are those of the bundle's manifest.
+        """
+        manifest = own_manifest()
+        known = dict(manifest.sources) if manifest else {}
+        needed = (VIEW_TABLE, QUEUE_URL, MODEL, *(() if known else (SOURCES,)))
+        if missing := [name for name in needed if not environ.get(name)]:
             msg = f"environment variables not set: {', '.join(missing)}"
             raise SettingsError(msg)
         try:
-            sources = loads(environ[SOURCES])
+            sources = loads(environ.get(SOURCES, "{}"))
         except JSONDecodeError as error:
             sources = error
         if not isinstance(sources, dict):
@@ -99,7 +106,7 @@ class Settings:
         return cls(
             view_table=environ[VIEW_TABLE],
             dead_letter_queue_url=environ[QUEUE_URL],
-            sources=sources,
+            sources=known | sources,
             model=environ[MODEL],
             tracing=environ.get(TRACING) == "true",
             service=environ.get(SERVICE_NAME) or SERVICE,
@@ -111,59 +118,60 @@ class PulseSettings:
     """Where the API sees whether the streams are read: the sync function, and each stream."""
 
     function: str
-    # Source name -> what metrics name its stream by: no ARN, for an environment is small.
-    streams: Mapping[str, str]
+    streams: Mapping[str, str]  # source name -> the label that metrics have of its stream
 
     def to_env(self) -> dict[str, str]:
-        """Write the settings as environment variables."""
-        return {SYNC_FUNCTION: self.function, STREAMS: dumps(dict(self.streams))}
+        """Return the settings as environment variables.
+
+        A label is known only once its stream exists, so it cannot be in the bundle. Without names,
+        a hundred of them take 2.4 KB.
+        """
+        labels = [self.streams[source] for source in sorted(self.streams)]
+        return {SYNC_FUNCTION: self.function, STREAMS: SEPARATOR.join(labels)}
 
     @classmethod
-    def from_env(cls, environ: Mapping[str, str]) -> "PulseSettings | None":
-        """Read the settings back; None where nobody keeps metrics."""
+    def from_env(cls, environ: Mapping[str, str], sources: Iterable[str]) -> "PulseSettings | None":
+        """Read the settings; None where nobody keeps metrics."""
         if not environ.get(SYNC_FUNCTION):
             return None
-        return cls(environ[SYNC_FUNCTION], loads(environ[STREAMS]))
+        labels = environ[STREAMS].split(SEPARATOR)
+        return cls(environ[SYNC_FUNCTION], dict(zip(sorted(sources), labels, strict=True)))
 
 
 @dataclass(frozen=True, slots=True)
 class PendingPatterns:
-    """The questions that are being built: each with the older index to ask meanwhile, if any.
+    """Access patterns that are not ready, each with the older index that serves it, if any."""
 
-    A name that no pattern has is not refused: while a function is updated, the code of one model
-    may see the environment of another for a moment, and must answer the other questions.
-    """
-
-    questions: Mapping[str, str | None] = field(default_factory=dict)
+    patterns: Mapping[str, str | None] = field(default_factory=dict)
 
     def to_env(self) -> dict[str, str]:
-        """Write it as an environment variable; none if nothing is being built."""
-        return {BUILDING: dumps(dict(self.questions))} if self.questions else {}
+        """Return them as an environment variable; none if all patterns are ready."""
+        return {PENDING: dumps(dict(self.patterns))} if self.patterns else {}
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str]) -> "PendingPatterns":
-        """Read it back, or say what would be right."""
-        text = environ.get(BUILDING)
+        """Read them, or raise a SettingsError; by default those of the bundle's manifest."""
+        text, manifest = environ.get(PENDING), own_manifest()
         if not text:
-            return cls()
+            return cls(manifest.pending) if manifest else cls()
         try:
-            return cls.read(loads(text), BUILDING)
+            return cls.read(loads(text), PENDING)
         except JSONDecodeError as error:
-            msg = f"{BUILDING} is not JSON; expected {BUILDING_EXAMPLE}"
+            msg = f"{PENDING} is not JSON; expected {PENDING_EXAMPLE}"
             raise SettingsError(msg) from error
 
     @classmethod
     def read(cls, given: Any, where: str) -> "PendingPatterns":
-        """Take plain data for it, if it is such."""
+        """Take them from plain data, or raise a SettingsError."""
         if isinstance(given, dict) and all(one is None or _is_name(one) for one in given.values()):
             return cls(given)
-        msg = f"{where} is not understood; expected {BUILDING_EXAMPLE}"
+        msg = f"{where} is not understood; expected {PENDING_EXAMPLE}"
         raise SettingsError(msg)
 
 
-BUILDING_EXAMPLE = (
-    'a JSON object such as {"orders-by-status": "GSI1", "orders-by-day": null}: each question that '
-    "is being built, with the older index that answers it meanwhile, or null to refuse it"
+PENDING_EXAMPLE = (
+    'a JSON object such as {"orders-by-status": "GSI1", "orders-by-day": null}: each access '
+    "pattern that is not ready, with the older index that serves it meanwhile, or null to refuse it"
 )
 
 

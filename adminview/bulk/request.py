@@ -6,10 +6,12 @@ from typing import Any, Final
 from adminview.model.errors import SettingsError
 
 TEXT, NAMES, FLAG = "a text", 'a list such as ["Orders"]', "true or false"
+IDS = 'an object such as {"Orders": "<UUID of an event source mapping>"}'
 COUNT, AMOUNT, RATE = "a whole number from 1 on", "a whole number from 0 on", "a number above 0"
 FITS: Mapping[str, Callable[[Any], bool]] = {
     TEXT: lambda value: isinstance(value, str),
     NAMES: lambda value: isinstance(value, list),
+    IDS: lambda value: isinstance(value, dict),
     FLAG: lambda value: isinstance(value, bool),
     COUNT: lambda value: type(value) is int and value >= 1,  # True is no number here
     AMOUNT: lambda value: type(value) is int and value >= 0,
@@ -20,6 +22,7 @@ STEPS: Mapping[str, Mapping[str, str]] = {
     "begin": {
         "task": TEXT,
         "sources": NAMES,
+        "mappings": IDS,  # set by the state machine
         "migration": TEXT,
         "segments": COUNT,
         "concurrency": COUNT,

@@ -1,1 +1,33 @@
-"""What the stacks are made of. Synthesis calls nobody."""
+"""What stacks are made of: the construct `AdminView`, its parts, and their options."""
+
+from adminview.cdk.admin_view import AdminView
+from adminview.cdk.constructs.query_api import QueryApi
+from adminview.cdk.constructs.recovery import Recovery
+from adminview.cdk.constructs.source_tables import SourceStream, SourceTables, source_streams
+from adminview.cdk.constructs.sync_pipeline import SyncPipeline
+from adminview.cdk.constructs.view_table import ViewTable
+from adminview.cdk.monitoring.monitoring import Monitoring
+from adminview.cdk.options.alarm_contact import AlarmContact
+from adminview.cdk.options.api_access import ApiAccess
+from adminview.cdk.options.customer_key import CustomerKey
+from adminview.cdk.options.deployment import DeploymentOptions
+from adminview.cdk.options.network import Network
+from adminview.cdk.options.stage import Stage
+
+__all__ = [
+    "AdminView",
+    "AlarmContact",
+    "ApiAccess",
+    "CustomerKey",
+    "DeploymentOptions",
+    "Monitoring",
+    "Network",
+    "QueryApi",
+    "Recovery",
+    "SourceStream",
+    "SourceTables",
+    "Stage",
+    "SyncPipeline",
+    "ViewTable",
+    "source_streams",
+]

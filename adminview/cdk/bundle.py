@@ -1,63 +1,128 @@
-"""The code that Lambda runs: the app's `lambdas`, the library, and pinned dependencies.
+"""The code that Lambda runs: the app's views with their local imports, the library, dependencies.
 
 boto3 is not in it: the runtime's own will do, for the calls we make have been stable for years,
-and a small bundle starts quicker and gets the runtime's security updates.
+and a small bundle starts faster and gets the runtime's security updates.
 """
 
+import json
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from hashlib import sha256
+from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from zipfile import ZIP_DEFLATED, ZipFile
 
+from adminview.aws import manifest as manifest_file
+from adminview.aws.manifest import Manifest
+from adminview.model import Registry
 from adminview.model.errors import AdminViewError
+from adminview.model.local_imports import local_modules
 
-ROOT: Final = Path(__file__).parents[2]
-PACKAGE: Final = ROOT / "lambdas"
 LIBRARY: Final = Path(__file__).parents[1]
-NOT_DEPLOYED: Final = ("cdk", "cli", "local")  # packages of the library
-BUILD: Final = ROOT / "build" / "lambda"
-REQUIREMENTS: Final = PACKAGE / "requirements.txt"
-TRACING_REQUIREMENTS: Final = PACKAGE / "requirements-tracing.txt"
+NOT_DEPLOYED: Final = ("cdk", "cli", "local", "examples")  # packages of the library
+BUILD: Final = Path("build", "lambda")  # in the app's folder
+REQUIREMENTS: Final = LIBRARY / "cdk" / "bundled" / "requirements.txt"
+TRACING_REQUIREMENTS: Final = REQUIREMENTS.with_name("requirements-tracing.txt")
+VIEW_REQUIREMENTS: Final = "requirements.txt"  # what views import, in the package of the handlers
 
+RUNTIME: Final = (3, 13)
+TASK_ROOT: Final = "/var/task"  # where Lambda unpacks a bundle
 # The lists are complete and pinned, so nothing is resolved: aws-xray-sdk would pull botocore in.
 PIP: Final = (
     *("install", "--quiet", "--disable-pip-version-check", "--no-input", "--no-deps"),
-    *("--platform", "manylinux2014_aarch64", "--implementation", "cp", "--python-version", "3.13"),
+    *("--platform", "manylinux2014_aarch64", "--implementation", "cp"),
+    *("--python-version", ".".join(map(str, RUNTIME))),
     *("--only-binary=:all:", "--no-compile"),
 )
 # Scanners read METADATA; these say how and where pip ran, and differ from machine to machine.
 PIP_TRACES: Final = ("*.dist-info/RECORD", "*.dist-info/INSTALLER", "*.dist-info/REQUESTED", "bin")
+# /var/task is read-only, so Lambda cannot keep bytecode: without it, each cold start compiles.
+COMPILE: Final = ("-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash")
+NOT_COMPILED: Final = (
+    "note: the Lambda bundle has no bytecode, because there is no python{0}.{1} on the PATH. "
+    "Cold starts take about twice the processor time."
+)
+# Runs without the app's folder and without installed packages on its path: what it can import is
+# what the bundle holds. The fingerprint is computed from the bundle's files, not the manifest.
+DESCRIBE: Final = """
+import json, sys
+sys.path.insert(0, sys.argv[1])
+from adminview.model import Registry
+from adminview.views import migrations, registry
+migrations()
+modules = registry().modules
+strange = [one.__file__ for one in modules if not one.__file__.startswith(sys.argv[1])]
+assert not strange, strange
+print(json.dumps(Registry.of(modules).description()))
+"""
 
 
 class BundleError(AdminViewError):
-    """Say which command failed, and what to check."""
+    """The bundle cannot be built, or would run another model than the stacks are built for."""
 
 
-@cache
-def bundle(*, tracing: bool, build: Path = BUILD) -> Path:
-    """Build the bundle, unless it is there already, and tell its size."""
-    requirements = (REQUIREMENTS, TRACING_REQUIREMENTS) if tracing else (REQUIREMENTS,)
+def build_bundle(
+    views: Registry,
+    manifest: Manifest,
+    *,
+    handlers: str = "",
+    tracing: bool = False,
+    build: Path = BUILD,
+) -> Path:
+    """Build the bundle, unless it is there already, and return its folder.
+
+    It holds the modules of *views*, of the manifest's migrations and of the package *handlers*,
+    each with its local imports; no other modules of the app. Raises a BundleError if what it would
+    run differs from *views*.
+    """
+    requirements = [REQUIREMENTS, *([TRACING_REQUIREMENTS] if tracing else ())]
+    if handlers and (own := _folder_of(handlers) / VIEW_REQUIREMENTS).exists():
+        requirements.append(own)
     pins = [path.read_bytes() for path in requirements]
     installed = _once(
         build / f"dependencies-{_digest([repr(PIP).encode(), *pins])}",
         lambda target: _install(requirements, target),
     )
     # Read once, so that what is hashed is what is written, whoever saves a file meanwhile.
-    code = {path: file.read_bytes() for path, file in _code()}
+    code = {path: file.read_bytes() for path, file in _code(views, manifest, handlers)}
+    code[Path(manifest_file.NAME)] = manifest.to_json()
     names = [path.as_posix().encode() for path in code]
-    built = _once(
-        build / _digest([installed.name.encode(), *names, *code.values()]),
-        lambda target: _assemble(installed, code, target),
-    )
-    print(f"Lambda bundle {_size(built)}", file=sys.stderr)  # noqa: T201 - what a build is for
+    compiler = runtime_python()
+    version = repr(RUNTIME if compiler else None).encode()
+
+    def assemble(target: Path) -> None:
+        shutil.copytree(installed, target, dirs_exist_ok=True)
+        for path, content in code.items():
+            file = target / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content)
+        _check(views, target)
+        if compiler:
+            _compile(compiler, target)
+
+    folder = build / _digest([installed.name.encode(), version, *names, *code.values()])
+    built = _once(folder, assemble)
+    _report(built, is_compiled=compiler is not None)
     return built
+
+
+@cache
+def runtime_python() -> str | None:
+    """Find an interpreter of the version that Lambda runs; None if there is none."""
+    if sys.version_info[:2] == RUNTIME:
+        return sys.executable
+    found = shutil.which("python{}.{}".format(*RUNTIME))
+    if found is None:
+        return None
+    # A version manager's shim exists for versions that are not installed, and fails.
+    tried = subprocess.run([found, "-c", ""], check=False, capture_output=True)  # noqa: S603 - ours
+    return None if tried.returncode else found
 
 
 def _once(directory: Path, make: Callable[[Path], None]) -> Path:
@@ -71,7 +136,7 @@ def _once(directory: Path, make: Callable[[Path], None]) -> Path:
         _open_to_all(unfinished)
         unfinished.rename(directory)
     except OSError:
-        if not directory.exists():  # otherwise somebody else was quicker, with the same content
+        if not directory.exists():  # otherwise another process was faster, with the same content
             raise
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
@@ -95,21 +160,93 @@ def _install(requirements: Iterable[Path], target: Path) -> None:
             shutil.rmtree(trace) if trace.is_dir() else trace.unlink()
 
 
-def _assemble(installed: Path, code: dict[Path, bytes], target: Path) -> None:
-    shutil.copytree(installed, target, dirs_exist_ok=True)
-    for path, content in code.items():
-        file = target / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(content)
+def _code(views: Registry, manifest: Manifest, handlers: str) -> Iterator[tuple[Path, Path]]:
+    """List the files of the bundle with their paths in it, in one order everywhere."""
+    for file in sorted(LIBRARY.rglob("*.py")):
+        path = file.relative_to(LIBRARY)
+        if path.parts[0] not in NOT_DEPLOYED:
+            yield LIBRARY.name / path, file
+    roots = {one.__name__: Path(str(one.__file__)) for one in views.modules}
+    roots |= {name: _file_of(name) for name in manifest.migrations}
+    if handlers:
+        folder = _folder_of(handlers)
+        roots |= {f"{handlers}.{file.stem}": file for file in sorted(folder.glob("[!_]*.py"))}
+    text = {name: file.read_text(encoding="utf-8") for name, file in roots.items()}
+    for name, file in sorted((roots | local_modules(text)).items()):
+        if name == "__main__":
+            msg = f"{file} is run as a script: declare views in a module that can be imported"
+            raise BundleError(msg)
+        path = Path(*name.split("."))
+        yield (path / file.name if file.name == "__init__.py" else path.with_suffix(".py")), file
 
 
-def _code() -> Iterator[tuple[Path, Path]]:
-    """List our modules, where they go and where they are, in one order everywhere."""
-    for package in (LIBRARY, PACKAGE):
-        for file in sorted(package.rglob("*.py")):
-            path = file.relative_to(package)
-            if package is not LIBRARY or path.parts[0] not in NOT_DEPLOYED:
-                yield package.name / path, file
+def _file_of(module: str) -> Path:
+    spec = find_spec(module)
+    if spec is None or spec.origin is None:
+        msg = f"there is no file of module {module}"
+        raise BundleError(msg)
+    return Path(spec.origin)
+
+
+def _folder_of(package: str) -> Path:
+    return _file_of(package).parent
+
+
+def _check(views: Registry, bundle: Path) -> None:
+    """Raise a BundleError unless the bundle, alone, declares the same model as *views*."""
+    place = str(bundle.resolve())
+    command = [sys.executable, "-I", "-S", "-B", "-c", DESCRIBE, place]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)  # noqa: S603 - ours
+    if done.returncode:
+        reason = done.stderr.strip().replace(place, TASK_ROOT)
+        msg = (
+            f"the views cannot be loaded from the Lambda bundle:\n{reason}\n"
+            "View files may import other modules of the app, and packages that "
+            f"{VIEW_REQUIREMENTS} beside the handlers lists."
+        )
+        raise BundleError(msg)
+    expected, bundled = views.description(), json.loads(done.stdout)
+    if bundled != json.loads(json.dumps(expected)):
+        lines = "\n".join(f"  {line}" for line in _differences(expected, bundled))
+        msg = (
+            f"the stacks are built for model {views.fingerprint}, but the Lambda bundle would run "
+            f"model {bundled['fingerprint']}; they differ in\n{lines}\n"
+            "Synthesize again; if it persists, the view files are not those that Python imports."
+        )
+        raise BundleError(msg)
+
+
+def _differences(stacks: dict[str, Any], code: dict[str, Any]) -> Iterator[str]:
+    """Name each declaration that only one of two model descriptions has, or that differs."""
+    ours, theirs = _declarations(stacks), _declarations(code)
+    for name in (*ours, *(name for name in theirs if name not in ours)):
+        if name not in theirs:
+            yield f"{name}: only in the stacks"
+        elif name not in ours:
+            yield f"{name}: only in the bundle"
+        elif ours[name] != theirs[name]:
+            yield f"{name}: declared differently"
+
+
+def _declarations(description: dict[str, Any]) -> dict[str, Any]:
+    """Return what a model declares by kind and name; a source comes with its views' code."""
+    code = description["code"]
+    return {
+        **{f"source {one['name']!r}": (one, code[one["name"]]) for one in description["sources"]},
+        **{f"view {view!r} of {source!r}": None for source, view in description["views"]},
+        **{f"index {one['name']!r}": one for one in description["indexes"]},
+        **{f"access pattern {one['name']!r}": one for one in description["patterns"]},
+    }
+
+
+def _compile(python: str, bundle: Path) -> None:
+    """Add bytecode, which names files as Lambda has them: the same wherever it is built."""
+    place = str(bundle)
+    command = [python, *COMPILE, "-s", place, "-p", TASK_ROOT, place]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)  # noqa: S603 - ours
+    if done.returncode:
+        msg = f"the Lambda bundle does not compile:\n{(done.stdout + done.stderr).strip()}"
+        raise BundleError(msg)
 
 
 def _open_to_all(directory: Path) -> None:
@@ -118,7 +255,7 @@ def _open_to_all(directory: Path) -> None:
         path.chmod(0o755 if path.is_dir() else 0o644)
 
 
-def _digest(parts: Iterable[bytes]) -> str:
+def _digest(parts: Sequence[bytes]) -> str:
     return sha256(b"".join(sha256(part).digest() for part in parts)).hexdigest()[:16]
 
 
@@ -133,3 +270,10 @@ def _size(directory: Path) -> str:
         f"{directory.name}: {len(files)} files, {unpacked / 1e6:.1f} MB unpacked, "
         f"{zipped.tell() / 1e6:.1f} MB zipped"
     )
+
+
+@cache  # once per process: several functions run one bundle
+def _report(bundle: Path, *, is_compiled: bool) -> None:
+    print(f"Lambda bundle {_size(bundle)}", file=sys.stderr)  # noqa: T201 - what a build is for
+    if not is_compiled:
+        print(NOT_COMPILED.format(*RUNTIME), file=sys.stderr)  # noqa: T201 - likewise

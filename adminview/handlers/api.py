@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from aws_lambda_powertools import Logger
 
-from adminview.aws.settings import PendingPatterns, PulseSettings, Settings
+from adminview.aws.settings import PendingPatterns, PulseSettings
 from adminview.aws.stream_metrics import StreamMetrics
 from adminview.aws.transport.eligibility import straight
 from adminview.aws.view_reader import ViewReader
 from adminview.aws.view_readers import Boto3Reader, HttpReader, Reader
 from adminview.http_api.handlers import Api
 from adminview.http_api.health import NoPulse, Pulse
-from adminview.model import Registry
 from adminview.query.engine import QueryEngine
 from adminview.runtime import Clients, Invocation, direct_to, read_settings
 from adminview.views import registry
@@ -34,12 +33,12 @@ def handle(event: Mapping[str, Any], context: Invocation) -> dict[str, Any]:
 def api() -> Api:
     """Connect this container to the view that its environment names."""
     settings = read_settings()
-    watched = PulseSettings.from_env(os.environ)
+    watched = PulseSettings.from_env(os.environ, settings.sources)
     pulse: Pulse = NoPulse()
     if watched:
         pulse = StreamMetrics(_cloudwatch, settings.sources, watched)
     view = ViewReader(reader(), settings.view_table)
-    asker = QueryEngine(registry(), view, _building(os.environ, registry()))
+    asker = QueryEngine(registry(), view, PendingPatterns.from_env(os.environ).patterns)
     return Api(asker, pulse, settings.model, Logger(service=settings.service))
 
 
@@ -53,10 +52,3 @@ def _cloudwatch() -> "CloudWatchClient":
     from adminview.aws.clients import cloudwatch_client  # noqa: PLC0415 - see above
 
     return cloudwatch_client()
-
-
-def _building(environ: Mapping[str, str], model: Registry) -> Mapping[str, str | None]:
-    """Say which questions are being built; all of them, for a moment, if code alone was updated."""
-    if Settings.from_env(environ).model != model.fingerprint:
-        return dict.fromkeys(pattern.name for pattern in model.patterns)
-    return PendingPatterns.from_env(environ).questions

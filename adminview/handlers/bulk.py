@@ -5,11 +5,10 @@ segment, again and again, until that is done (``"step": "work"``). How far it is
 progress table: it names keys of customers, which are not to be in the history of an execution.
 """
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from json import dumps, loads
+from json import dumps
 from typing import Any
 
 from adminview.aws.deadline import Deadline
@@ -17,7 +16,6 @@ from adminview.aws.event_source_mappings import check_followed, lambda_client
 from adminview.aws.metered_client import Metered
 from adminview.aws.observability import Observability
 from adminview.aws.rate_limit import RateLimiter
-from adminview.aws.settings import MAPPINGS
 from adminview.bulk.request import checked
 from adminview.bulk.runs import BACKFILL, EVERYTHING, MIGRATE, SWEEP, Bulk, make_bulk
 from adminview.bulk.segment import Segment
@@ -37,7 +35,7 @@ class Dependencies:
     """How this container makes its tools on budgets, and looks at the streams' mappings."""
 
     make: Callable[[RateLimiter, RateLimiter], Bulk]
-    check: Callable[[list[str]], None]
+    check: Callable[[Mapping[str, str], list[str]], None]  # UUIDs of mappings by source
     observer: Observability
 
 
@@ -51,14 +49,13 @@ def crew() -> Dependencies:
     """Connect this container to the tables that its environment names."""
     settings, clients = read_settings(), Clients()
     observer = Observability(service=settings.service)
-    mappings = loads(os.environ.get(MAPPINGS, "{}"))
 
     def make(reads: RateLimiter, writes: RateLimiter) -> Bulk:
         client = Metered(clients.dynamodb, reads, writes)
         bulk = make_bulk(registry(), settings, clients, client, migrations())
         return replace(bulk, tell=lambda error: observer.failed(reason_of(error)))
 
-    def check(sources: list[str]) -> None:
+    def check(mappings: Mapping[str, str], sources: list[str]) -> None:
         until = partial(Deadline.after, PATIENCE_SECONDS)
         check_followed(lambda_client(), mappings, sources, until)
 
@@ -78,7 +75,7 @@ def _begin(event: Mapping[str, Any], with_: Dependencies, end: Deadline) -> dict
     bulk = _made(event, with_)
     runs = _runs(event, bulk)
     if event.get("task", BACKFILL) == BACKFILL:
-        with_.check([run.partition("/")[2] for run in runs])
+        with_.check(event.get("mappings", {}), [run.partition("/")[2] for run in runs])
     segments: list[Segment] = []
     tolerated = event.get("tolerated_failures", TOLERATED)
     restart = event.get("restart", False)

@@ -36,6 +36,11 @@ def imports(code: str) -> set[str]:
     return found
 
 
+def is_empty(code: str) -> bool:
+    """Tell whether a file holds no code: only comments, and texts such as a docstring."""
+    return all(_says_nothing(node) for node in parse(code).body)
+
+
 def _walk(node: Any) -> Iterator[str]:
     """Write a syntax tree down, in an order and a form of our own."""
     if isinstance(node, list):

@@ -11,8 +11,9 @@ from typing import Any, TypeVar
 from adminview.model.access_pattern import AccessPattern
 from adminview.model.attribute import PK, SK, Attribute
 from adminview.model.errors import DeclarationError
-from adminview.model.fingerprint import fingerprint, imports
+from adminview.model.fingerprint import fingerprint, imports, is_empty
 from adminview.model.index import Index
+from adminview.model.local_imports import local_modules
 from adminview.model.row import DATA, OWNER_INDEX, PROVENANCE, RESERVED
 from adminview.model.source import Source
 from adminview.model.sparse_index import sparseness_problems
@@ -90,8 +91,29 @@ class Registry:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Identify the model: what is declared, and the code of the views, comments aside."""
-        return fingerprint(self.shape(), [inspect.getsource(module) for module in self.modules])
+        """Identify the model: what is declared, and the code of the views, comments aside.
+
+        Other modules of the app that view files import belong to the code.
+        """
+        return fingerprint(self.shape(), [*self._code.values(), *self._imported.values()])
+
+    def known_as(self, model: str) -> "Registry":
+        """Return this registry with a fingerprint that was computed before, to save the time."""
+        self.__dict__["fingerprint"] = model  # as `cached_property` keeps it
+        return self
+
+    @cached_property
+    def _code(self) -> dict[str, str]:
+        return {module.__name__: inspect.getsource(module) for module in self.modules}
+
+    @cached_property
+    def _imported(self) -> dict[str, str]:
+        """Return the app's other modules that view files import, with theirs, by name."""
+        found = {
+            name: file.read_text(encoding="utf-8")
+            for name, file in sorted(local_modules(self._code).items())
+        }
+        return {name: text for name, text in found.items() if not is_empty(text)}
 
     def description(self) -> dict[str, Any]:
         """Describe the model, and its code by source, so that two models can be compared."""
@@ -103,7 +125,7 @@ class Registry:
 
         A file without views may serve any of them.
         """
-        code = {module.__name__: inspect.getsource(module) for module in self.modules}
+        code = self._code | self._imported
         others = {view.module for view in self.views} - {
             view.module for view in self.views_of(source)
         }

@@ -16,7 +16,7 @@ from adminview.model import Registry
 from adminview.views import migrations, registry
 from infra.app import build
 from tests.infra.options import EVERYTHING
-from tests.infra.synthesis import CONTEXT, imported
+from tests.infra.synthesis import context_with, imported, read_options
 
 # Let the report be written, instead of printed and raised.
 KEEP_QUIET: Final = {"@aws-cdk/core:failSynthOnValidationErrors": False}
@@ -66,7 +66,7 @@ def nag(
     """Synthesize into *directory*, and give what cdk-nag finds there and nobody acknowledged."""
     app = cdk.App(
         outdir=str(directory),
-        context={**CONTEXT, **KEEP_QUIET, **context},
+        context={**context_with(context), **KEEP_QUIET},
         analytics_reporting=False,
     )
     fill(app)
@@ -138,7 +138,7 @@ def main() -> int:
         for name, context in checked.items():
             findings += nag(
                 Path(directory) / name,
-                lambda app: build(app, model, migrations().values()),
+                lambda app: build(app, read_options(app, model, migrations().values())),
                 context,
             )
         findings += lint(sorted(Path(directory).glob("*/*.template.json")))

@@ -2,24 +2,29 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import aws_cdk as cdk
 
-from adminview.cdk.bundle import ROOT
-from adminview.cdk.lambda_code import LambdaCode, bundled_code
+from adminview.aws.manifest import NAME, Manifest
+from adminview.cdk import DeploymentOptions
+from adminview.cdk.bundle import build_bundle
 from adminview.model import Migration, Registry
+from adminview.views import registry as shop
 from infra.app import build
+from infra.stages import STAGES
 from lambdas.migrations.orders_delivery_date import delivery_date
 
 MIGRATIONS = [delivery_date]  # of orders
-STUB_BUNDLE = Path(__file__).with_name("stub_bundle")
+ROOT = Path(__file__).parents[2]
 CONTEXT = json.loads((ROOT / "cdk.json").read_text())["context"]
 
 HASH = re.compile(r"[0-9A-F]{8}$")  # that CDK puts behind the names of constructs
+BY_NAME = re.compile("arn:AWS::Partition:dynamodb:AWS::Region:AWS::AccountId:table/([^/]+)")
 PUBLISHED = "PublishOutput"  # so begin the outputs that another stack reads without an export
 
 Resource = dict[str, Any]
@@ -31,6 +36,7 @@ class Assembly:
 
     templates: dict[str, dict[str, Any]]
     manifest: dict[str, Any]
+    directory: Path
 
     @classmethod
     def read(cls, directory: Path) -> "Assembly":
@@ -41,6 +47,7 @@ class Assembly:
                 for path in sorted(directory.glob("*.template.json"))
             },
             json.loads((directory / "manifest.json").read_text()),
+            directory,
         )
 
     def stack(self, part: str) -> dict[str, Any]:
@@ -82,6 +89,20 @@ class Assembly:
     def function(self, name: str) -> dict[str, Any]:
         """Give the properties of one function."""
         return dict(self.named("AWS::Lambda::Function")[f"{name}Function"]["Properties"])
+
+    def metadata(self, part: str) -> dict[str, str]:
+        """Give what the resources of one stack say of the model."""
+        found = [one.get("Metadata", {}) for one in self.stack(part)["Resources"].values()]
+        return {
+            key: value for one in found for key, value in one.items() if key.startswith("AdminView")
+        }
+
+    def manifest_of(self, function: str) -> Manifest:
+        """Read the manifest in the bundle of one function."""
+        asset = self.function(function)["Code"]["S3Key"].removesuffix(".zip")
+        found = Manifest.read(self.directory / f"asset.{asset}")
+        assert found
+        return found
 
     def machine(self, name: str) -> dict[str, Any]:
         """Give the properties of one state machine."""
@@ -134,13 +155,15 @@ class Assembly:
             case {"Ref": id_}:
                 return self._label(id_)
             case {"Fn::Join": ["", parts]}:
-                return "".join(map(self.name, parts))
+                return BY_NAME.sub(r"\1.Arn", "".join(map(self.name, parts)))
         return self._rare_name(value)
 
     def _rare_name(self, value: Any) -> str:
         match value:
             case {"Fn::GetStackOutput": {"StackName": stack, "OutputName": output}}:
                 return self.name(self.templates[stack]["Outputs"][output]["Value"])
+            case {"Fn::Select": [position, {"Fn::Split": [",", whole]}]}:
+                return self.name(whole).split(",")[position]
             case {"Fn::Select": [position, {"Fn::Split": [":" | "/stream/", whole]}]}:
                 return f"{self.name(whole)}[{position}]"
         msg = f"not a reference: {value}"
@@ -160,24 +183,45 @@ class Assembly:
 def synthesize(
     registry: Registry, directory: Path, migrations: Iterable[Migration] = (), **context: object
 ) -> Assembly:
-    """Synthesize the stacks of *registry* with cdk.json's context, changed as given."""
+    """Synthesize the stacks of *registry* with cdk.json's options, changed as given."""
     app = cdk.App(
         outdir=str(directory),
-        context={**CONTEXT, **context},
+        context=context_with(context),
         analytics_reporting=False,
         builtin_cloud_formation_validation=False,  # as in app.py; `make check` does it
     )
-    build(app, registry, migrations, error_code(registry))
+    build(app, read_options(app, registry, migrations))
     app.synth()
     return Assembly.read(directory)
 
 
-def error_code(registry: Registry) -> LambdaCode:
-    """Return the real code of the checkout's own model; a test's model has no bundle."""
-    code = bundled_code()
-    if registry.fingerprint == code.model.fingerprint:
-        return code
-    return LambdaCode(registry, lambda **_: STUB_BUNDLE)
+def context_with(options: Mapping[str, object]) -> dict[str, Any]:
+    """Return cdk.json's context with some of our options changed."""
+    return {**CONTEXT, "adminview": {**CONTEXT["adminview"], **options}}
+
+
+def read_options(
+    app: cdk.App, registry: Registry, migrations: Iterable[Migration] = ()
+) -> DeploymentOptions:
+    """Read the options as app.py does; only the shop's bundle is built, for it takes seconds."""
+    options = DeploymentOptions.read(
+        app.node.get_all_context(),
+        registry,
+        stages=STAGES,
+        migrations=tuple(migrations),
+        handlers="lambdas",
+    )
+    is_shop = registry.fingerprint == shop().fingerprint
+    return replace(options, bundler=build_bundle if is_shop else _stub)
+
+
+def _stub(_: Registry, manifest: Manifest, **__: object) -> Path:
+    """Build a bundle of a manifest alone."""
+    content = manifest.to_json()
+    folder = ROOT / "build" / "stub" / sha256(content).hexdigest()[:16]
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / NAME).write_bytes(content)
+    return folder
 
 
 def stream(table: str) -> str:

@@ -4,14 +4,17 @@ from typing import Any
 
 import pytest
 
-from adminview.cdk.alarm_contact import AlarmContact
-from adminview.cdk.options import Deployment
+from adminview.cdk import DeploymentOptions
+from adminview.cdk.options.alarm_contact import AlarmContact
 from adminview.model.errors import SettingsError
+from infra.stages import STAGES
 from tests.shop import registry
 
 
 def read(given: Any) -> AlarmContact:
-    return Deployment.read({"alarms": given}, registry()).alarms
+    return DeploymentOptions.read(
+        {"adminview": {"alarms": given}}, registry(), stages=STAGES
+    ).alarms
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from adminview.aws.settings import Settings
-from adminview.cdk.bundle import ROOT
-from tests.infra.synthesis import Assembly, imported, stream, synthesize
+from tests.infra.synthesis import ROOT, Assembly, imported, stream, synthesize
 from tests.shop import registry
 from tests.view_files import with_view_file
 
@@ -47,8 +46,8 @@ FUNCTIONS = ("Sync", "Replay", "Verify", "Backfill", "Api")
 
 
 def sources_of(assembly: Assembly, function: str) -> dict[str, str]:
-    variables = assembly.function(function)["Environment"]["Variables"]
-    return dict(json.loads(variables["ADMINVIEW_SOURCES"]))
+    assert "ADMINVIEW_SOURCES" not in assembly.function(function)["Environment"]["Variables"]
+    return dict(assembly.manifest_of(function).sources)
 
 
 def touched(assembly: Assembly, function: str) -> set[str]:
@@ -122,15 +121,13 @@ def test_the_stacks_tell_where_things_are(dev: Assembly) -> None:
     outputs = dev.outputs()
     settings = Settings.from_env(json.loads(outputs.pop("Settings")))
     assert settings.dead_letter_queue_url == "DeadLetters"
-    questions = json.loads(outputs.pop("Questions"))
-    assert questions == {"model": registry().fingerprint, "building": {}}
+    questions = json.loads(outputs.pop("AccessPatterns"))
+    assert questions == {"model": registry().fingerprint, "pending": {}}
     assert json.loads(outputs.pop("Mappings")) == {
         source.name: f"Follow{source.name}Mapping" for source in registry().sources
     }
-    labels = {name for name in outputs if "StreamLabel" in name}
-    assert {outputs.pop(name) for name in labels} == {
-        f"{source.name}.StreamArn[1]" for source in registry().sources
-    }
+    labels = [f"{source.name}.StreamArn[1]" for source in registry().sources]
+    assert outputs.pop("StreamLabels") == ",".join(labels)
     assert outputs == {
         "ViewTableName": "AdminViewTable",
         "DeadLetterQueueUrl": "DeadLetters",
@@ -197,7 +194,7 @@ def test_the_app_synthesizes_without_credentials_region_or_network(tmp_path: Pat
 
 
 def test_a_wrong_context_is_told_in_one_line_instead_of_a_traceback(tmp_path: Path) -> None:
-    done = run_app(tmp_path, stage="staging")
+    done = run_app(tmp_path, adminview={"stage": "staging"})
     assert done.returncode == 1
     assert "error: no stage is named 'staging'; there are dev, prod" in done.stderr
     assert "Traceback" not in done.stderr

@@ -1,19 +1,26 @@
 """The bundle holds what the functions need, and is the same wherever it is built."""
 
+import json
+import marshal
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from hashlib import sha256
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+from adminview.aws.manifest import NAME, Manifest
 from adminview.cdk import bundle as bundling
-from adminview.cdk.bundle import LIBRARY, NOT_DEPLOYED, PACKAGE, BundleError
+from adminview.cdk.bundle import LIBRARY, NOT_DEPLOYED, BundleError
+from adminview.model import Registry
+from tests.shop import registry
 
 CODE = {
     "adminview",
+    "adminview-manifest.json",
     "lambdas",
     "aws_lambda_powertools",
     "jmespath",
@@ -42,8 +49,14 @@ print(len(registry().sources))
 
 
 def build(directory: Path = bundling.BUILD, *, tracing: bool = False) -> Path:
-    """Build anew, as another process would."""
-    return bundling.bundle.__wrapped__(tracing=tracing, build=directory)
+    """Build the shop's bundle."""
+    return bundling.build_bundle(
+        registry(), manifest_of(registry()), handlers="lambdas", tracing=tracing, build=directory
+    )
+
+
+def manifest_of(views: Registry) -> Manifest:
+    return Manifest(views.fingerprint, tuple(module.__name__ for module in views.modules))
 
 
 def code_in(directory: Path) -> set[str]:
@@ -76,14 +89,21 @@ def test_what_is_compiled_is_for_the_machine_that_lambda_has(built: Path) -> Non
     }
 
 
-def test_our_package_is_bundled_module_by_module(built: Path) -> None:
-    for package in (LIBRARY, PACKAGE):
-        inside = built / package.name
-        bundled = {path.relative_to(inside) for path in inside.rglob("*") if path.is_file()}
-        ours = {path.relative_to(package) for path in package.rglob("*.py")}
-        assert bundled == {path for path in ours if path.parts[0] not in NOT_DEPLOYED}
-        for path in bundled:
-            assert (inside / path).read_bytes() == (package / path).read_bytes()
+def test_the_library_is_bundled_module_by_module(built: Path) -> None:
+    inside = built / "adminview"
+    bundled = {path.relative_to(inside) for path in inside.rglob("*.py")}
+    ours = {path.relative_to(LIBRARY) for path in LIBRARY.rglob("*.py")}
+    assert bundled == {path for path in ours if path.parts[0] not in NOT_DEPLOYED}
+    for path in bundled:
+        assert (inside / path).read_bytes() == (LIBRARY / path).read_bytes()
+
+
+def test_the_app_is_bundled_as_handlers_and_the_views_of_the_registry(built: Path) -> None:
+    bundled = {str(path.relative_to(built)) for path in (built / "lambdas").rglob("*.py")}
+    handlers = {f"lambdas/{name}.py" for name in ("api", "bulk", "replay", "sync", "verify")}
+    views = {f"{module.__name__.replace('.', '/')}.py" for module in registry().modules}
+    packages = {"lambdas/__init__.py", "lambdas/views/__init__.py"}
+    assert bundled == handlers | views | packages
 
 
 def test_the_bundle_holds_no_command_no_construct_and_no_engine(built: Path) -> None:
@@ -92,7 +112,7 @@ def test_the_bundle_holds_no_command_no_construct_and_no_engine(built: Path) -> 
 
 def test_the_bundle_needs_nothing_but_python_and_the_runtimes_boto3(built: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-I", "-S", "-B", "-c", IMPORT_EVERYTHING, str(built)],
+        [sys.executable, "-I", "-S", "-B", "-c", IMPORT_EVERYTHING, str(built.resolve())],
         check=False,
         capture_output=True,
         text=True,
@@ -118,12 +138,13 @@ def test_the_bundle_is_the_same_wherever_and_whenever_it_is_built(
     assert {oct(mode) for _, mode in contents(again).values()} == {"0o100644"}
 
 
-def test_the_build_tells_the_size_every_time(
+def test_the_build_prints_the_size_once_per_process(
     built: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    bundling._report.cache_clear()
     for _ in range(2):
         build()
-        assert f"Lambda bundle {built.name}: " in capsys.readouterr().err
+    assert capsys.readouterr().err.count(f"Lambda bundle {built.name}: ") == 1
 
 
 def fail(*_: object, **__: object) -> None:
@@ -133,25 +154,8 @@ def fail(*_: object, **__: object) -> None:
 @pytest.mark.usefixtures("built")
 def test_what_is_built_is_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bundling, "_install", fail)
-    monkeypatch.setattr(bundling, "_assemble", fail)
+    monkeypatch.setattr(bundling, "_check", fail)
     build()
-
-
-def test_changed_code_makes_another_bundle_of_the_same_dependencies(
-    built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    package = tmp_path / "lambdas"
-    package.mkdir()
-    (package / "sync.py").write_text("CHANGED = True\n")
-    monkeypatch.setattr(bundling, "PACKAGE", package)
-    monkeypatch.setattr(bundling, "_install", fail)
-    (tmp_path / "build").mkdir()
-    for installed in built.parent.glob("dependencies-*"):
-        (tmp_path / "build" / installed.name).symlink_to(installed)
-    other = build(tmp_path / "build")
-    assert other.name != built.name
-    assert code_in(other) == CODE
-    assert (other / "lambdas" / "sync.py").read_text() == "CHANGED = True\n"
 
 
 def test_changed_pins_make_another_bundle(
@@ -163,7 +167,7 @@ def test_changed_pins_make_another_bundle(
     monkeypatch.setattr(bundling, "_install", lambda _, target: (target / "other.py").touch())
     other = build(tmp_path / "build")
     assert other.name != built.name
-    assert code_in(other) == {"adminview", "lambdas", "other.py"}
+    assert code_in(other) == {"adminview", NAME, "lambdas", "other.py"}
 
 
 def interrupted(target: Path) -> None:
@@ -220,3 +224,174 @@ def test_when_pip_fails_the_error_shows_the_command_and_what_to_check(
     assert "missing.txt" in message
     assert "Check that this Python has pip" in message
     assert list((tmp_path / "build").iterdir()) == []
+
+
+VIEW = """
+from app_a.money import cents
+from adminview import Item, Row, Source, view
+
+parcels = Source("Parcels", partition_key="id")
+
+
+@view(parcels)
+def parcel(item: Item):
+    yield Row(f"PARCEL#{item['id']}", "DETAILS", data={"cents": cents(item["price"])})
+"""
+OTHER = """
+from adminview import Row, Source, view
+
+secrets = Source("Secrets", partition_key="id")
+
+
+@view(secrets)
+def secret(item):
+    yield Row("A", "B")
+"""
+
+
+@pytest.fixture
+def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Write an app of another layout: two view files, and a module that one of them imports."""
+    folder = tmp_path / "app_a"
+    (folder / "rows").mkdir(parents=True)
+    (folder / "__init__.py").touch()
+    (folder / "rows" / "__init__.py").touch()
+    (folder / "rows" / "parcels.py").write_text(VIEW)
+    (folder / "rows" / "secrets.py").write_text(OTHER)
+    (folder / "money.py").write_text(
+        "from . import rounding\n\n\ndef cents(price):\n    return rounding.near(price * 100)\n"
+    )
+    (folder / "rounding.py").write_text("def near(number):\n    return round(number)\n")
+    (folder / "unused.py").touch()
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield folder
+    for name in [name for name in sys.modules if name.partition(".")[0] == "app_a"]:
+        del sys.modules[name]
+
+
+def load(module: str) -> Registry:
+    return Registry.of([import_module(module)])
+
+
+def build_app(views: Registry, folder: Path) -> Path:
+    return bundling.build_bundle(views, manifest_of(views), build=folder / "build")
+
+
+def app_files(bundle: Path) -> set[str]:
+    return {str(path.relative_to(bundle)) for path in bundle.glob("app_a/**/*.py")}
+
+
+@pytest.mark.usefixtures("light")
+def test_the_bundle_holds_the_registrys_modules_with_their_local_imports_and_no_other_views(
+    app: Path,
+) -> None:
+    bundle = build_app(load("app_a.rows.parcels"), app)
+    assert app_files(bundle) == {
+        "app_a/__init__.py",
+        "app_a/money.py",
+        "app_a/rounding.py",
+        "app_a/rows/__init__.py",
+        "app_a/rows/parcels.py",
+    }
+    assert not (bundle / "lambdas").exists()
+
+
+@pytest.mark.usefixtures("light")
+def test_an_isolated_interpreter_finds_the_same_fingerprint_in_the_bundles_files(
+    app: Path,
+) -> None:
+    views = load("app_a.rows.parcels")
+    bundle = build_app(views, app)
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-B", "-c", bundling.DESCRIBE, str(bundle)],
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd="/",
+    )
+    assert json.loads(done.stdout)["fingerprint"] == views.fingerprint
+
+
+def test_a_change_of_a_module_that_a_view_imports_changes_the_fingerprint(app: Path) -> None:
+    before = load("app_a.rows.parcels")
+    before_model, before_code = before.fingerprint, before.description()["code"]
+    (app / "rounding.py").write_text("def near(number):\n    return int(number)\n")
+    after = load("app_a.rows.parcels")
+    assert after.fingerprint != before_model
+    assert after.description()["code"] != before_code
+
+
+@pytest.mark.usefixtures("light")
+def test_synthesis_fails_and_names_both_sides_if_the_bundle_would_run_another_model(
+    app: Path,
+) -> None:
+    views = load("app_a.rows.parcels")
+    declared = views.fingerprint
+    changed = VIEW.replace('"Parcels"', '"Boxes"')
+    (app / "rows" / "parcels.py").write_text(changed)  # after Python has imported it
+    with pytest.raises(BundleError) as caught:
+        build_app(views, app)
+    said = str(caught.value)
+    assert f"the stacks are built for model {declared}, but the Lambda bundle would run" in said
+    assert "source 'Parcels': only in the stacks" in said
+    assert "source 'Boxes': only in the bundle" in said
+    assert not [path for path in (app / "build").iterdir() if "dependencies" not in path.name]
+
+
+@pytest.mark.usefixtures("light")
+def test_a_view_that_imports_a_package_which_the_bundle_lacks_is_refused(app: Path) -> None:
+    (app / "money.py").write_text("import rich\n\n\ndef cents(price):\n    return price\n")
+    with pytest.raises(BundleError) as caught:
+        build_app(load("app_a.rows.parcels"), app)
+    said = str(caught.value)
+    assert "No module named 'rich'" in said
+    assert "requirements.txt" in said
+
+
+@pytest.fixture
+def light(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Install no dependencies: these tests look at the app's own files."""
+    monkeypatch.setattr(bundling, "_install", lambda *_: None)
+
+
+def test_bytecode_is_for_the_runtime_and_names_files_as_lambda_has_them(
+    app: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With this interpreter's version as the runtime's, for the runtime's may not be installed."""
+    monkeypatch.setattr(bundling, "_install", lambda *_: None)
+    monkeypatch.setattr(bundling, "runtime_python", lambda: sys.executable)
+    bundle = build_app(load("app_a.rows.parcels"), app)
+    compiled = [*bundle.rglob("*.pyc")]
+    assert len(compiled) == len([*bundle.rglob("*.py")])
+    (view,) = (one for one in compiled if one.name.startswith("parcels."))
+    content = view.read_bytes()
+    flags = int.from_bytes(content[4:8], "little")
+    assert flags == 0b01, "by hash, and not compared with the source when it is loaded"
+    assert marshal.loads(content[16:]).co_filename == "/var/task/app_a/rows/parcels.py"  # noqa: S302 - just built
+    (bundle / "app_a" / "rounding.py").write_text("raise AssertionError('compiled again')")
+    run = [sys.executable, "-I", "-S", "-B", "-c", "import sys; sys.path.insert(0, sys.argv[1]);"]
+    run[-1] += "import app_a.rounding"
+    assert subprocess.run([*run, str(bundle)], check=False).returncode == 0
+
+
+def test_without_the_runtimes_python_a_notice_is_printed(
+    app: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(bundling, "_install", lambda *_: None)
+    monkeypatch.setattr(bundling, "runtime_python", lambda: None)
+    bundle = build_app(load("app_a.rows.parcels"), app)
+    assert not [*bundle.rglob("*.pyc")]
+    assert "has no bytecode, because there is no python3.13 on the PATH" in capsys.readouterr().err
+
+
+def test_a_shim_of_a_version_that_is_not_installed_is_no_interpreter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shim = tmp_path / "python3.13"
+    shim.write_text("#!/bin/sh\nexit 127\n")
+    shim.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(bundling.sys, "version_info", (3, 11))
+    assert bundling.runtime_python.__wrapped__() is None
+    shim.write_text("#!/bin/sh\nexit 0\n")
+    assert bundling.runtime_python.__wrapped__() == str(shim)

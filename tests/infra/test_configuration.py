@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
-from adminview.cdk.alarm_contact import KEYS as ALARM_KEYS
-from adminview.cdk.bundle import ROOT
-from adminview.cdk.network import KEYS as NETWORK_KEYS
-from adminview.cdk.network import LISTS
-from adminview.cdk.options import KEYS, Deployment
+from adminview.cdk import DeploymentOptions
+from adminview.cdk.options.alarm_contact import KEYS as ALARM_KEYS
+from adminview.cdk.options.deployment import KEYS
+from adminview.cdk.options.network import KEYS as NETWORK_KEYS
+from adminview.cdk.options.network import LISTS
 from adminview.model.errors import SettingsError
-from infra.stages import PROD
+from infra.stages import PROD, STAGES
+from tests.infra.synthesis import ROOT
 from tests.infra.test_options_deployed import SENDERS
 from tests.shop import registry
 
@@ -38,13 +39,16 @@ def test_the_examples_of_a_key_are_accepted(key: str) -> None:
     assert examples(key)
     for example in examples(key):
         assert example.keys() == {key}
-        Deployment.read(example, registry())
+        DeploymentOptions.read({"adminview": example}, registry(), stages=STAGES)
 
 
 def test_what_is_given_on_the_command_line_is_accepted() -> None:
-    given = dict(re.findall(r"-c '?(\w+)=(\{.*?\}|\S+?)'?(?=\s)", TEXT))
+    given = dict(re.findall(r"-c '?adminview:(\w+)=(\{.*?\}|\S+?)'?(?=\s)", TEXT))
     assert given.keys() == {"stage", "prefix", "budgets"}
-    assert Deployment.read(given, registry()).stage.read_units == 500
+    assert (
+        DeploymentOptions.read({"adminview": given}, registry(), stages=STAGES).stage.read_units
+        == 500
+    )
 
 
 def test_the_example_of_a_network_shows_all_that_it_may_hold() -> None:
@@ -63,9 +67,11 @@ def test_the_defaults_that_are_told_are_those_of_the_stages() -> None:
 
 
 def test_what_is_said_to_be_refused_is_refused() -> None:
-    assert "a\n`writeShards` in the context is refused" in SECTIONS["What is not here"]
+    assert "a\n`writeShards` here is refused" in SECTIONS["What is not here"]
     with pytest.raises(SettingsError):
-        Deployment.read({"writeShards": {"GSI1": 8}}, registry())
+        DeploymentOptions.read(
+            {"adminview": {"writeShards": {"GSI1": 8}}}, registry(), stages=STAGES
+        )
 
 
 def test_the_keys_policy_lets_in_iam_and_the_two_services_that_come_by_themselves() -> None:

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from adminview.cdk.api_access import ApiAccess
-from adminview.cdk.options import Deployment
+from adminview.cdk import DeploymentOptions
+from adminview.cdk.options.api_access import ApiAccess
 from adminview.model.errors import SettingsError
+from infra.stages import STAGES
 from tests.shop import registry
 
 TABLE_ARN = "arn:aws:dynamodb:eu-west-1:111122223333:table/legacy-orders"
@@ -24,8 +25,8 @@ TURN_ON = (
 LOOK_UP = "aws dynamodb describe-table --table-name legacy-orders"
 
 
-def read(**context: Any) -> Deployment:
-    return Deployment.read(context, registry())
+def read(**context: Any) -> DeploymentOptions:
+    return DeploymentOptions.read({"adminview": context}, registry(), stages=STAGES)
 
 
 def without(key: str) -> dict[str, str]:

@@ -1,10 +1,10 @@
 """Every function has its own role and its own log, and is told the same as the others."""
 
 import re
-from json import dumps
 
 import pytest
 
+from adminview.aws.manifest import Manifest
 from adminview.aws.settings import Settings
 from tests.infra.roles import held
 from tests.infra.synthesis import Assembly
@@ -20,9 +20,8 @@ METRICS = ("cloudwatch:GetMetricData", "*")  # CloudWatch knows no resources
 TOLD = {
     "Api": {
         "ADMINVIEW_SYNC_FUNCTION": "SyncFunction",
-        "ADMINVIEW_STREAMS": dumps({name: f"{name}.StreamArn[1]" for name in SOURCES}),
+        "ADMINVIEW_STREAMS": ",".join(f"{name}.StreamArn[1]" for name in SOURCES),
     },
-    "Backfill": {"ADMINVIEW_MAPPINGS": dumps(dict(zip(SOURCES, MAPPINGS, strict=True)))},
 }
 
 each_function = pytest.mark.parametrize("function", FUNCTIONS)
@@ -101,6 +100,13 @@ def test_the_environment_is_the_settings_and_powertools_own(dev: Assembly, funct
         service="AdminView-dev",
     )
     told = settings.to_env() | TOLD.get(function, {})
+    del told["ADMINVIEW_SOURCES"]
+    assert dev.manifest_of(function) == Manifest(
+        model=settings.model,
+        views=tuple(f"lambdas.views.{name.lower()}" for name in SOURCES),
+        migrations=("lambdas.migrations.orders_delivery_date",),
+        sources=settings.sources,
+    )
     assert {name: dev.name(value) for name, value in variables.items()} == told | {
         "POWERTOOLS_METRICS_NAMESPACE": "AdminView",
     }

@@ -1,26 +1,24 @@
 """What the context asks for is understood in both its forms, or refused with a remedy."""
 
 import json
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from adminview.cdk.customer_key import CustomerKey
-from adminview.cdk.network import Network
-from adminview.cdk.options import KEYS, Deployment
-from adminview.cdk.unknown_keys import WITHIN
-from adminview.model import Source
+from adminview.cdk import DeploymentOptions
+from adminview.cdk.options.customer_key import CustomerKey
+from adminview.cdk.options.deployment import INNER as INNER_KEYS
+from adminview.cdk.options.deployment import KEYS
+from adminview.cdk.options.network import Network
 from adminview.model.errors import SettingsError
-from infra.stages import PROD
+from infra.stages import PROD, STAGES
 from tests.infra.options import EVERYTHING, KEY_ARN, STREAMS_ENDPOINT, VPC
-from tests.infra.synthesis import CONTEXT, imported, synthesize
+from tests.infra.synthesis import CONTEXT, imported
 from tests.shop import registry
 
 
-def read(**context: Any) -> Deployment:
-    return Deployment.read(context, registry())
+def read(**context: Any) -> DeploymentOptions:
+    return DeploymentOptions.read({"adminview": context}, registry(), stages=STAGES)
 
 
 def refusal(**context: Any) -> str:
@@ -30,8 +28,9 @@ def refusal(**context: Any) -> str:
 
 
 def test_cdk_json_shows_every_key_with_what_holds_without_it() -> None:
-    shown = {key: value for key, value in CONTEXT.items() if not key.startswith("@aws-cdk")}
-    assert [*shown] == [*KEYS]
+    assert {key for key in CONTEXT if not key.startswith("@aws-cdk")} == {"adminview"}
+    shown = CONTEXT["adminview"]
+    assert [*shown, "rolloutPhase"] == [*KEYS], "a phase is for `adminview apply` to set"
     assert read(**shown) == read()
 
 
@@ -154,49 +153,42 @@ def test_a_wrong_option_is_refused_with_what_would_be_right(
         ("source", "sources"),
         ("tag", "tags"),
         ("VPC", "vpc"),
-        ("alarmEmail", "alarms"),
-        ("jwt", "api"),
-        ("issuer", "api"),
-        ("audience", "api"),
-        ("kmsKeyArn", "customerKeyArn"),
-        ("vpcId", "vpc"),
-        *((key, outer) for outer, keys in WITHIN.items() for key in keys),
     ],
 )
-def test_a_key_that_is_nearly_ours_is_refused_with_the_one_that_was_meant(
-    given: str, meant: str
-) -> None:
-    said = f"context {given}: nobody reads it; did you mean {meant!r}?"
+def test_an_unknown_key_is_refused_with_the_one_that_was_meant(given: str, meant: str) -> None:
+    said = f"context adminview: unknown key {given!r}; did you mean {meant!r}?"
     assert refusal(**{given: "x"}) == said
 
 
 @pytest.mark.parametrize(
-    "key",
-    [
-        "@aws-cdk/core:stage",
-        "aws-cdk:tags",
-        "aws:cdk:version-reporting",
-        "cdk-prefix",
-        "availability-zones:account=111122223333:region=eu-west-1",
-        "state",
-        "region",
-        "acme",
-    ],
+    ("given", "outer"), [(key, outer) for outer, keys in INNER_KEYS.items() for key in keys]
 )
-def test_a_key_of_the_cdk_or_of_another_app_is_none_of_our_business(key: str) -> None:
-    assert read(**{key: "x"}) == read()
+def test_a_key_of_an_inner_object_is_refused_with_its_place(given: str, outer: str) -> None:
+    assert refusal(**{given: "x"}).endswith(f"it belongs into {outer!r}")
 
 
-@pytest.mark.parametrize("given", [{"GSI1": 8}, '{"GSI1": 8}', "GSI1=8", ["GSI1"]])
-def test_the_number_of_shards_is_declared_with_its_index_and_nowhere_else(given: object) -> None:
-    message = refusal(writeShards=given)
-    assert message.startswith("context writeShards: the number of shards is part of the model")
-    assert 'Index("GSI1", …, shards=8) in its view file' in message
+def test_the_number_of_shards_is_declared_with_its_index() -> None:
+    assert 'Index("GSI1", …, shards=8)' in refusal(writeShards={"GSI1": 8})
 
 
-@pytest.mark.parametrize("given", [8, {}, {"GSI11": 8}])
-def test_an_index_that_is_not_declared_is_not_named(given: object) -> None:
-    assert 'Index("…", …, shards=8)' in refusal(writeShards=given)
+@pytest.mark.parametrize("key", ["@aws-cdk/core:stage", "aws-cdk:tags", "state", "tags", "vpc"])
+def test_a_key_beside_ours_is_left_alone(key: str) -> None:
+    options = DeploymentOptions.read({key: "x"}, registry(), stages=STAGES)
+    assert options == read()
+
+
+def test_a_key_on_the_command_line_wins_over_cdk_json() -> None:
+    context = {"adminview": {"stage": "dev", "prefix": "a-"}, "adminview:stage": "prod"}
+    options = DeploymentOptions.read(context, registry(), stages=STAGES)
+    assert (options.stage.name, options.prefix) == ("prod", "a-")
+
+
+def test_the_stage_of_another_key_is_refused_if_it_would_deploy_another_stage() -> None:
+    """`-c stage=prod` must not silently deploy dev."""
+    with pytest.raises(SettingsError, match="use `-c adminview:stage=prod`"):
+        DeploymentOptions.read({"stage": "prod"}, registry(), stages=STAGES)
+    for context in ({"stage": "dev"}, {"stage": "blue"}, {"stage": 7}):
+        assert DeploymentOptions.read(context, registry(), stages=STAGES) == read()
 
 
 def test_the_progress_of_bulk_work_cannot_be_a_source() -> None:
@@ -213,7 +205,7 @@ TEXTS = {
     "stage": "no stage is named {!r}; there are dev, prod",
     "prefix": "context prefix: {!r} cannot begin the names",
     "customerKeyArn": "context customerKeyArn: {!r} is not the ARN of a KMS key",
-    "wave": "context wave: {!r} cannot be read",
+    "rolloutPhase": "context rolloutPhase: {!r} cannot be read",
 }
 INNER: dict[str, tuple[str, dict[str, Any]]] = {
     "email": ("alarms", {}),
@@ -270,14 +262,3 @@ def test_what_exists_already_is_in_one_account_and_region() -> None:
     )
     said = refusal(sources={"Users": elsewhere}, customerKeyArn=KEY_ARN)
     assert said.startswith("context customerKeyArn: aws:eu-west-1")
-
-
-def test_more_sources_than_an_environment_holds_are_refused(tmp_path: Path) -> None:
-    many = replace(
-        registry(),
-        sources=tuple(Source(f"customer-orders-{n:02d}", "id") for n in range(60)),
-        views=(),
-    )
-    tables = {one.name: imported(one.name) for one in many.sources}
-    with pytest.raises(SettingsError, match="there are too many sources for one deployment"):
-        synthesize(many, tmp_path, sources=tables)

@@ -9,12 +9,12 @@ from botocore import xform_name
 from botocore.session import get_session
 from typer.main import get_command
 
-from adminview.cdk.bundle import ROOT
+from adminview.cdk import DeploymentOptions
 from adminview.cdk.monitoring.rules import RUNBOOK
-from adminview.cdk.options import Deployment
 from adminview.cli.main import app
+from infra.stages import STAGES
 from tests.infra.alarms import watched
-from tests.infra.synthesis import Assembly
+from tests.infra.synthesis import ROOT, Assembly
 from tests.shop import registry
 
 TEXT = (ROOT / RUNBOOK).read_text()
@@ -115,7 +115,7 @@ def test_a_deployment_is_of_a_stack_that_there_is_with_a_context_that_is_accepte
     options = shlex.split(line)[4:]
     assert {*options[::2]} == {"-c"}
     context = dict(one.split("=", 1) for one in options[1::2])
-    assert Deployment.read(context, registry()).stage.name == "prod"
+    assert DeploymentOptions.read(context, registry(), stages=STAGES).stage.name == "prod"
 
 
 def test_there_is_no_other_kind_of_command() -> None:

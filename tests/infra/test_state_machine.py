@@ -121,10 +121,13 @@ def test_an_execution_with_a_segment_that_failed_is_no_success(dev: Assembly, ma
     assert "Catch" not in dev.name(dev.machine(machine)["DefinitionString"])
 
 
+MAPPINGS = {source.name: f"Follow{source.name}Mapping" for source in registry().sources}
+
+
 @pytest.mark.parametrize(
     ("machine", "default", "fixed"),
     [
-        ("Backfill", {"task": "backfill"}, {"step": "begin"}),
+        ("Backfill", {"task": "backfill"}, {"step": "begin", "mappings": MAPPINGS}),
         ("Migrate", {}, {"step": "begin", "task": "migrate"}),
     ],
 )
@@ -169,7 +172,7 @@ def test_begin_answers_what_the_machine_looks_for_with_items_that_work_understan
     merge = definition(dev, machine)["States"]["Merge"]["Parameters"]
     event = merge["default"] | given | {"segments": 1} | merge["fixed"]
     bulk = cast("Bulk", OneSegment())
-    crew = Dependencies(lambda *_: bulk, lambda _: None, Mock(Observability))
+    crew = Dependencies(lambda *_: bulk, lambda *_: None, Mock(Observability))
     told = answer(event, Context(), crew)
     each = each_segment(dev, machine)
     (item,) = told[each["ItemsPath"].removeprefix("$.")]

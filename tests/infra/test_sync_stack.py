@@ -84,5 +84,5 @@ def test_a_deployment_tells_its_settings_as_its_functions_read_them(dev: Assembl
         name: dev.name(value)
         for name, value in variables.items()
         if name != "POWERTOOLS_METRICS_NAMESPACE"
-    }
+    } | {"ADMINVIEW_SOURCES": json.dumps(dict(dev.manifest_of("Sync").sources))}
     assert "Export" not in dev.stack("Sync")["Outputs"][SETTINGS_OUTPUT]

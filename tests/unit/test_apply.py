@@ -264,8 +264,8 @@ def test_stacks_are_deployed_by_themselves_with_their_wave(tmp_path: Path) -> No
     words = " ".join(called["words"])
     assert words.startswith("deploy team-AdminView-dev-Sync team-AdminView-dev-Recovery --excl")
     assert "--require-approval never" in words
-    assert "-c stage=dev -c prefix=team- -c wave=" in words
-    assert called["wave"] == {"keep": [], "without": ["GSI9"], "building": {}}
+    assert "-c adminview:stage=dev -c adminview:prefix=team- -c adminview:rolloutPhase=" in words
+    assert called["wave"] == {"keep": [], "without": ["GSI9"], "pending": {}}
     assert shown[-1] == "line 39"
 
 

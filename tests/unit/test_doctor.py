@@ -140,7 +140,7 @@ def pending(count: str) -> Break:
 
 
 DAY = 24 * 60 * 60
-REVERT = f"npx cdk deploy {SYNC} -c stage=dev --exclusively --revert-drift"
+REVERT = f"npx cdk deploy {SYNC} -c adminview:stage=dev --exclusively --revert-drift"
 FREE = "aws lambda delete-function-concurrency --function-name sync"
 NO_STREAM = {"StreamEnabled": False}
 KEYS_ONLY = {"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"}
@@ -192,7 +192,13 @@ CASES: list[tuple[Break, str, State, str, str]] = [
         "ARC",
         "wait",
     ),
-    (without_index, "view AdminViewTable", PROBLEM, "index GSI1 is gone", "-View -c stage=dev"),
+    (
+        without_index,
+        "view AdminViewTable",
+        PROBLEM,
+        "index GSI1 is gone",
+        "-View -c adminview:stage=dev",
+    ),
     (index(0, Backfilling=True), "view AdminViewTable", WARNING, "GSI1 is CREATING", "wait"),
     (
         index(0, Projection={"ProjectionType": "ALL"}),

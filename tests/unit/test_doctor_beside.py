@@ -27,7 +27,7 @@ def here() -> Deployment:
 
 
 def restore(stack: str) -> str:
-    return f"npx cdk deploy {stack} -c stage=dev --exclusively --revert-drift"
+    return f"npx cdk deploy {stack} -c adminview:stage=dev --exclusively --revert-drift"
 
 
 def mapping(**changes: Any) -> Break:

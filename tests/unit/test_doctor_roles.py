@@ -11,7 +11,7 @@ from tests.doctor_lab import QUEUE, ROLE, SYNC, VIEW, Deployment, sound
 from tests.fakes import refusal
 
 DENIED = refusal("AccessDenied", "SimulatePrincipalPolicy", 403)
-RESTORE = f"npx cdk deploy {SYNC} -c stage=dev --exclusively --revert-drift"
+RESTORE = f"npx cdk deploy {SYNC} -c adminview:stage=dev --exclusively --revert-drift"
 
 
 @pytest.fixture

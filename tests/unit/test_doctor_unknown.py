@@ -120,7 +120,7 @@ def test_a_stage_that_is_not_watched_has_no_alarms_and_that_is_said(here: Deploy
     assert [name for name in found if "Watch" in name or "alarm" in name] == [watch]
     assert (found[watch].state, found[watch].do) == (
         State.WARNING,
-        ("npx cdk deploy AdminView-dev-Watch -c stage=dev",),
+        ("npx cdk deploy AdminView-dev-Watch -c adminview:stage=dev",),
     )
     assert "nobody is told of anything" in found[watch].seen
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from adminview.cdk.rollout_phase import Wave as ReadWave
+
 from adminview.cli.planning.facts import Deployed, Marker, Rows, TableIndex
 from adminview.cli.planning.model_diff import Description
 from adminview.cli.planning.phases import Wave, wave_of

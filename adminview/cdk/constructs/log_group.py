@@ -3,7 +3,7 @@
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
-from adminview.cdk.options import Deployment
+from adminview.cdk.options.deployment import DeploymentOptions
 
 
 class LogGroup(logs.LogGroup):
@@ -13,11 +13,11 @@ class LogGroup(logs.LogGroup):
     own, in the key's policy.
     """
 
-    def __init__(self, scope: Construct, id_: str, *, deployment: Deployment) -> None:
+    def __init__(self, scope: Construct, id_: str, *, options: DeploymentOptions) -> None:
         super().__init__(
             scope,
             id_,
-            retention=deployment.stage.log_retention,
-            removal_policy=deployment.stage.removal_policy,
-            encryption_key=deployment.key_in(scope),
+            retention=options.stage.log_retention,
+            removal_policy=options.stage.removal_policy,
+            encryption_key=options.key_in(scope),
         )

@@ -1,18 +1,22 @@
-"""A function of the `lambdas` package, with its log group and a role of its own."""
+"""A Lambda function with its bundle, its log group and a role of its own."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from json import dumps
+from pathlib import Path
 from typing import Final, cast
 
-from aws_cdk import Duration
+from aws_cdk import CfnResource, Duration, Token
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
-from constructs import Construct
+from constructs import Construct, IConstruct
 
-from adminview.aws.settings import NAMESPACE
+from adminview.aws.manifest import Manifest
+from adminview.aws.settings import NAMESPACE, SOURCES, Settings
 from adminview.cdk.constructs.log_group import LogGroup
+from adminview.cdk.constructs.policies import managed_policies, split_statements
 from adminview.cdk.constructs.suppress_nag import acknowledge
-from adminview.cdk.options import Deployment
+from adminview.cdk.options.deployment import DeploymentOptions
 from adminview.model.errors import SettingsError
 
 OLDER_RUNTIME: Final = (
@@ -28,15 +32,15 @@ INTERFACES_HAVE_NO_NAME: Final = (
 TRACES_ARE_UNSCOPED: Final = "X-Ray knows no resources: traces can be sent, or not at all."
 
 
-ENVIRONMENT_BYTES: Final = 4096 - 100  # set by Lambda; some are left to what is added below
+ENVIRONMENT_BYTES: Final = 4096  # of serialized JSON, set by Lambda
 TOKEN: Final = re.compile(r"\$\{Token\[[^]]*\]\}")
-ESTIMATE: Final = "x" * 40  # a mapping's id is shorter, a queue's URL longer
+ESTIMATE: Final = "x" * 25  # a stream's label; a name that CDK gives to a table is longer
 
 
 class PythonFunction(Construct):
     """A Lambda function that may do what *statements* say, and write its own log."""
 
-    def __init__(  # noqa: PLR0913 - all are keywords
+    def __init__(
         self,
         scope: Construct,
         id_: str,
@@ -45,37 +49,44 @@ class PythonFunction(Construct):
         description: str,
         memory_mb: int,
         timeout: Duration,
-        environment: Mapping[str, str],
+        settings: Settings,
         statements: Sequence[iam.PolicyStatement],
-        deployment: Deployment,
+        options: DeploymentOptions,
+        environment: Mapping[str, str] | None = None,  # besides the settings
+        pending: Mapping[str, str | None] | None = None,  # access patterns that are not ready
         reserved_concurrency: int | None = None,
         unscoped: str = "",  # why one of them is about everything, if one is
     ) -> None:
         super().__init__(scope, id_)
-        _check_size(id_, environment)
-        tracing, network = deployment.stage.tracing, deployment.network
-        self.log_group = LogGroup(self, "Logs", deployment=deployment)
+        tracing, network = options.stage.tracing, options.network
+        variables = {
+            **_variables(settings),
+            **(environment or {}),
+            "POWERTOOLS_METRICS_NAMESPACE": NAMESPACE,
+        }
+        _check_size(id_, variables)
+        self.log_group = LogGroup(self, "Logs", options=options)
         write_log = iam.PolicyStatement(
             actions=["logs:CreateLogStream", "logs:PutLogEvents"],
             resources=[self.log_group.log_group_arn],
         )
-        # Inline, so that the role has its permissions the moment it exists: Lambda tries them out
+        inline, managed = split_statements(
+            [write_log, *statements, *self._also(statements, options)]
+        )
+        # With the role, so that it has its permissions the moment it exists: Lambda tries them
         # when a stream is subscribed.
         self.role = iam.Role(
             self,
             "Role",
             assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"),
-            inline_policies={
-                "LeastPrivilege": iam.PolicyDocument(
-                    statements=[write_log, *statements, *self._also(statements, deployment)]
-                )
-            },
+            inline_policies={"LeastPrivilege": iam.PolicyDocument(statements=inline)},
+            managed_policies=managed_policies(self, managed) or None,
         )
         self.function = _Function(
             self,
             "Function",
-            code=lambda_.Code.from_asset(str(deployment.code.build(tracing=tracing))),
-            handler=handler,
+            code=lambda_.Code.from_asset(str(_bundle(options, settings, pending or {}))),
+            handler=options.handler(handler),
             description=description,
             runtime=lambda_.Runtime.PYTHON_3_13,
             architecture=lambda_.Architecture.ARM_64,
@@ -83,52 +94,87 @@ class PythonFunction(Construct):
             timeout=timeout,
             role=self.role,
             log_group=self.log_group,
-            environment_encryption=deployment.key_in(self),
+            environment_encryption=options.key_in(self),
             reserved_concurrent_executions=reserved_concurrency,
             tracing=lambda_.Tracing.ACTIVE if tracing else lambda_.Tracing.DISABLED,
-            environment={
-                **environment,
-                "POWERTOOLS_METRICS_NAMESPACE": NAMESPACE,
-            },
+            environment=variables,
         )
         if network:
             made = cast("lambda_.CfnFunction", self.function.node.default_child)
             made.vpc_config = network.vpc_config
 
-        self._acknowledge(unscoped, deployment)
+        self._acknowledge(unscoped, options)
 
     def _also(
-        self, statements: Sequence[iam.PolicyStatement], deployment: Deployment
+        self, statements: Sequence[iam.PolicyStatement], options: DeploymentOptions
     ) -> Iterator[iam.PolicyStatement]:
         """Allow what follows from where the function runs, and whose key it meets."""
-        if deployment.customer_key:
-            yield deployment.customer_key.needed_for(statements)
-        if deployment.network:
-            yield from deployment.network.statements(self)
+        if options.customer_key:
+            yield options.customer_key.needed_for(statements)
+        if options.network:
+            yield from options.network.statements(self)
 
-    def _acknowledge(self, unscoped: str, deployment: Deployment) -> None:
+    def _acknowledge(self, unscoped: str, options: DeploymentOptions) -> None:
         """Say why what cdk-nag finds does not hold here."""
         acknowledge(self.function, "L1", OLDER_RUNTIME)
         policy = self.role.node.find_child("Resource")
         if unscoped:
             acknowledge(policy, "IAM5[Resource::*]", unscoped)
-        elif deployment.network:
+        elif options.network:
             acknowledge(policy, "IAM5[Resource::*]", DESCRIPTIONS_ARE_UNSCOPED)
-        for interfaces in deployment.network.unnamed if deployment.network else ():
+        for interfaces in options.network.unnamed if options.network else ():
             acknowledge(policy, f"IAM5[Resource::{interfaces}]", INTERFACES_HAVE_NO_NAME)
-        if deployment.stage.tracing:
+        if options.stage.tracing:
             added = self.role.node.find_child("DefaultPolicy")
             acknowledge(added, "IAM5[Resource::*]", TRACES_ARE_UNSCOPED)
 
 
+def add_metadata(construct: IConstruct, name: str, content: str) -> None:
+    """Put a text into the template, with the resource of *construct*."""
+    resource = construct.node.default_child
+    assert isinstance(resource, CfnResource)
+    resource.add_metadata(name, content)
+
+
+def _variables(settings: Settings) -> dict[str, str]:
+    """Return the settings; of the sources only those whose tables' names the bundle cannot have."""
+    unknown = {
+        source: table for source, table in settings.sources.items() if Token.is_unresolved(table)
+    }
+    variables = settings.to_env()
+    del variables[SOURCES]
+    return variables | ({SOURCES: dumps(unknown)} if unknown else {})
+
+
+def _bundle(
+    options: DeploymentOptions, settings: Settings, pending: Mapping[str, str | None]
+) -> Path:
+    views = options.views
+    manifest = Manifest(
+        model=views.fingerprint,
+        views=tuple(module.__name__ for module in views.modules),
+        migrations=tuple(sorted({migration.module for migration in options.migrations})),
+        sources={
+            source: table
+            for source, table in settings.sources.items()
+            if not Token.is_unresolved(table)
+        },
+        pending=dict(pending),
+    )
+    return options.bundler(
+        views, manifest, handlers=options.handlers, tracing=options.stage.tracing
+    )
+
+
 def _check_size(name: str, environment: Mapping[str, str]) -> None:
     """Refuse more variables than Lambda takes; what is known only when deployed is estimated."""
-    size = sum(len(key) + len(TOKEN.sub(ESTIMATE, value)) for key, value in environment.items())
+    text = dumps(dict(environment), separators=(",", ":"))
+    size = len(TOKEN.sub(ESTIMATE, text))
     if size > ENVIRONMENT_BYTES:
         msg = (
             f"the environment of function {name!r} takes about {size} bytes, and Lambda takes "
-            f"{ENVIRONMENT_BYTES}: there are too many sources for one deployment, or their names "
-            "are too long; give some of the view files a deployment of their own, with a prefix"
+            f"{ENVIRONMENT_BYTES}. Tables without a name of their own are named there: give the "
+            "source tables names, or give some of the views a deployment of their own"
         )
         raise SettingsError(msg)
 

@@ -12,9 +12,9 @@ from constructs import Construct
 
 from adminview.cdk.constructs.log_group import LogGroup
 from adminview.cdk.constructs.suppress_nag import acknowledge
-from adminview.cdk.options import Deployment
+from adminview.cdk.options.deployment import DeploymentOptions
+from adminview.cdk.options.stage import Stage
 from adminview.model.errors import SegmentTakenError, ServiceError
-from infra.stages import Stage
 
 # Lambda itself was in trouble, or the function ended without an answer. Nothing is lost by that:
 # whoever is called next puts right what was in hand.
@@ -58,16 +58,16 @@ class SegmentMachine(Construct):
     In JSONPath, for the sake of the local cloud: it reads no JSONata in a distributed map.
     """
 
-    def __init__(  # noqa: PLR0913 - all are keywords
+    def __init__(
         self,
         scope: Construct,
         id_: str,
         *,
         function: lambda_.IFunction,
         default: Mapping[str, Any],
-        fixed: Mapping[str, str],
+        fixed: Mapping[str, Any],
         comment: str,
-        deployment: Deployment,
+        options: DeploymentOptions,
     ) -> None:
         super().__init__(scope, id_)
         self.function = function
@@ -82,7 +82,7 @@ class SegmentMachine(Construct):
             },
         )
         begin = self._call("Begin", MERGED, output_path="$.Payload")
-        log_group = LogGroup(self, "Logs", deployment=deployment)
+        log_group = LogGroup(self, "Logs", options=options)
         self.machine = sfn.StateMachine(
             self,
             "Machine",
@@ -93,9 +93,9 @@ class SegmentMachine(Construct):
             logs=sfn.LogOptions(
                 destination=log_group, level=sfn.LogLevel.ALL, include_execution_data=False
             ),
-            tracing_enabled=deployment.stage.tracing,
+            tracing_enabled=options.stage.tracing,
         )
-        self._acknowledge(deployment.stage)
+        self._acknowledge(options.stage)
 
     def _acknowledge(self, stage: Stage) -> None:
         stack, machine = Stack.of(self), self.machine

@@ -15,7 +15,7 @@ class StreamSubscription(Construct):
     for is the view's to say. A new mapping begins with the oldest record the stream still has.
     """
 
-    def __init__(  # noqa: PLR0913 - all are keywords
+    def __init__(
         self,
         scope: Construct,
         id_: str,

@@ -6,7 +6,7 @@ from typing import Final, cast
 from aws_cdk import aws_dynamodb as dynamodb
 from constructs import Construct
 
-from adminview.cdk.options import Deployment
+from adminview.cdk.options.deployment import DeploymentOptions
 from adminview.model import Attribute, Index
 
 TYPES: Final = {
@@ -19,18 +19,18 @@ TYPES: Final = {
 class Table(dynamodb.TableV2):
     """A table on demand, encrypted with a key of the account, protected as its stage says."""
 
-    def __init__(  # noqa: PLR0913 - all are keywords
+    def __init__(
         self,
         scope: Construct,
         id_: str,
         *,
         name: str,
         key: Sequence[Attribute],
-        deployment: Deployment,
+        options: DeploymentOptions,
         stream: dynamodb.StreamViewType | None = None,
         indexes: Sequence[Index] = (),
     ) -> None:
-        stage = deployment.stage
+        stage = options.stage
         partition, *sort = [_attribute(one) for one in key]
         super().__init__(
             scope,
@@ -50,7 +50,7 @@ class Table(dynamodb.TableV2):
             ),
             removal_policy=stage.removal_policy,
         )
-        if customer_key := deployment.customer_key:
+        if customer_key := options.customer_key:
             # Here, for TableV2 takes a key only in a stack that is bound to one region.
             made = cast("dynamodb.CfnGlobalTable", self.node.default_child)
             path = "Replicas.0.SSESpecification.KMSMasterKeyId"

@@ -13,9 +13,8 @@ from adminview.aws.observability import LAG, OLDEST_LETTER
 from adminview.aws.stream_metrics import age_metric
 from adminview.cdk.monitoring import metrics, rules
 from adminview.cdk.monitoring.rules import Rule
+from adminview.cdk.options.stage import Stage
 from adminview.model.source import UNKNOWN
-from infra.sources_stack import SourceStream
-from infra.stages import Stage
 
 LONGEST: Final = Duration.days(7)  # that an alarm looks back
 LONGEST_NAME: Final = 255  # of an alarm; a source's or an index's alone may be as long
@@ -31,13 +30,22 @@ class Function:
     errors: Rule
 
 
+@dataclass(frozen=True, slots=True)
+class MonitoredStream:
+    """A source by its name, its table and its stream."""
+
+    source: str
+    table: str
+    label: str  # of the stream, in metrics
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MonitoredResources:
     """All that is looked at. Names are those in AWS; keys are what we call them."""
 
     service: str
     stage: Stage
-    followed: Sequence[SourceStream]
+    streams: Sequence[MonitoredStream]
     view_table: str
     indexes: Sequence[str]
     queue: str
@@ -69,58 +77,59 @@ class Alarm:
         return name[: LONGEST_NAME - len(mark)] + mark
 
 
-def alarms(scene: MonitoredResources) -> Iterator[Alarm]:
+def alarms(resources: MonitoredResources) -> Iterator[Alarm]:
     """List all alarms; those of a source name it, for so do the commands that repair."""
-    yield from _of_sources(scene)
-    yield from _of_letters(scene)
-    yield from _of_functions(scene)
-    yield from _of_verification(scene)
-    view = scene.view_table
+    yield from _of_sources(resources)
+    yield from _of_letters(resources)
+    yield from _of_functions(resources)
+    yield from _of_verification(resources)
+    view = resources.view_table
     yield Alarm(rules.TABLE_THROTTLING, metrics.throttled(view), view)
     # One for each: whoever is called must know which, and an alarm takes ten metrics at most.
-    for index in scene.indexes:
+    for index in resources.indexes:
         yield Alarm(rules.INDEX_THROTTLING, metrics.throttled(view, index), index)
-    yield Alarm(rules.API_ERRORS, metrics.of_api(scene.api, "5xx"))
-    for name, arn in scene.machines.items():
+    yield Alarm(rules.API_ERRORS, metrics.of_api(resources.api, "5xx"))
+    for name, arn in resources.machines.items():
         failed = metrics.of_machine(arn, "ExecutionsFailed")
         yield Alarm(rules.FAILED_EXECUTION, failed, name)
 
 
-def _of_sources(scene: MonitoredResources) -> Iterator[Alarm]:
+def _of_sources(resources: MonitoredResources) -> Iterator[Alarm]:
     # Lambda knows one age for all sources; which of them is behind, our own metric tells.
-    yield Alarm(rules.ITERATOR_AGE, metrics.pulse(age_metric(scene.sync)))
-    for table in scene.followed:
-        source = table.source.name
-        yield Alarm(rules.LAG, metrics.ours(scene.service, LAG, source, "Maximum"), source)
-        yield Alarm(rules.SILENCE, metrics.silence(scene.service, table), source)
+    yield Alarm(rules.ITERATOR_AGE, metrics.pulse(age_metric(resources.sync)))
+    for stream in resources.streams:
+        lag = metrics.ours(resources.service, LAG, stream.source, "Maximum")
+        silence = metrics.silence(resources.service, stream.source, stream.table, stream.label)
+        yield Alarm(rules.LAG, lag, stream.source)
+        yield Alarm(rules.SILENCE, silence, stream.source)
 
 
-def _of_letters(scene: MonitoredResources) -> Iterator[Alarm]:
-    yield Alarm(rules.LETTERS, metrics.letters(scene.queue))
+def _of_letters(resources: MonitoredResources) -> Iterator[Alarm]:
+    yield Alarm(rules.LETTERS, metrics.letters(resources.queue))
     # Where nobody replays by schedule, nobody tells an age, and letters lie until somebody does.
-    if (every := scene.stage.replay_every) is not None:
-        oldest = metrics.ours(scene.service, OLDEST_LETTER, statistic="Maximum")
+    if (every := resources.stage.replay_every) is not None:
+        oldest = metrics.ours(resources.service, OLDEST_LETTER, statistic="Maximum")
         yield Alarm(rules.OLDEST_LETTER, oldest)
         untouched = replace(rules.UNTOUCHED_LETTER, at=ROUNDS * every.to_seconds())
-        age = metrics.of_queue(scene.queue, "ApproximateAgeOfOldestMessage")
+        age = metrics.of_queue(resources.queue, "ApproximateAgeOfOldestMessage")
         yield Alarm(untouched, age)
 
 
-def _of_functions(scene: MonitoredResources) -> Iterator[Alarm]:
-    for name, function in scene.functions.items():
+def _of_functions(resources: MonitoredResources) -> Iterator[Alarm]:
+    for name, function in resources.functions.items():
         yield Alarm(function.errors, metrics.of_function(function.name, "Errors"), name)
         yield Alarm(rules.THROTTLES, metrics.of_function(function.name, "Throttles"), name)
 
 
-def _of_verification(scene: MonitoredResources) -> Iterator[Alarm]:
-    every = scene.stage.verify_every
+def _of_verification(resources: MonitoredResources) -> Iterator[Alarm]:
+    every = resources.stage.verify_every
     if every is None:
         return
-    for source in (*(table.source.name for table in scene.followed), UNKNOWN):
-        drift = metrics.ours(scene.service, DRIFT, source, "Maximum")
+    for source in (*(stream.source for stream in resources.streams), UNKNOWN):
+        drift = metrics.ours(resources.service, DRIFT, source, "Maximum")
         yield Alarm(rules.DRIFT, drift, source)
     # Rows of unknown sources are told of by a run over all sources, and by no other. An alarm
     # cannot look back far enough for a schedule of half a week or longer.
     if rules.UNVERIFIED.of * every.to_seconds() <= LONGEST.to_seconds():
         rule = replace(rules.UNVERIFIED, period=every)
-        yield Alarm(rule, metrics.unverified(scene.service, UNKNOWN))
+        yield Alarm(rule, metrics.unverified(resources.service, UNKNOWN))

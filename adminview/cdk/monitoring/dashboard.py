@@ -24,37 +24,36 @@ STATIONS: Final = (
 )
 
 
-def rows(scene: MonitoredResources, alarms: Sequence[cloudwatch.IAlarm]) -> Iterator[Row]:
+def rows(resources: MonitoredResources, alarms: Sequence[cloudwatch.IAlarm]) -> Iterator[Row]:
     """Lay the page out, from the most pressing to the rest."""
     for number, share in enumerate(chunks(alarms, ALARMS_SHOWN)):
         title = "Alarms" if number == 0 else "More alarms"
         yield [cloudwatch.AlarmStatusWidget(title=title, alarms=list(share), width=24, height=6)]
-    for table in scene.followed:
-        source = table.source.name
+    for source in (stream.source for stream in resources.streams):
         yield [
             _graph(
                 f"{source}: {title}",
-                [metrics.ours(scene.service, name, source, statistic) for name in names],
+                [metrics.ours(resources.service, name, source, statistic) for name in names],
             )
             for title, names, statistic in STATIONS
         ]
-    yield from _shared(scene)
+    yield from _shared(resources)
 
 
-def _shared(scene: MonitoredResources) -> Iterator[Row]:
+def _shared(resources: MonitoredResources) -> Iterator[Row]:
     """Show what the sources have in common."""
-    ages = [metrics.pulse(age_metric(scene.sync))]
-    functions = scene.functions.items()
+    ages = [metrics.pulse(age_metric(resources.sync))]
+    functions = resources.functions.items()
     refused = [
         one
-        for index in (None, *scene.indexes)
-        for one in metrics.refused(scene.view_table, index).values()
+        for index in (None, *resources.indexes)
+        for one in metrics.refused(resources.view_table, index).values()
     ]
     yield [
-        _graph("Dead letters", [metrics.letters(scene.queue)]),
+        _graph("Dead letters", [metrics.letters(resources.queue)]),
         _graph("Age of records given to the sync", ages),
         _graph("View: refused reads and writes", refused),
-        _graph("API", [metrics.of_api(scene.api, name) for name in ("Count", "4xx", "5xx")]),
+        _graph("API", [metrics.of_api(resources.api, name) for name in ("Count", "4xx", "5xx")]),
     ]
     yield [
         _graph(

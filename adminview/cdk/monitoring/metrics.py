@@ -7,7 +7,6 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 
 from adminview.aws.settings import NAMESPACE
 from adminview.aws.stream_metrics import polled_metric, returned_metric, written_metric
-from infra.sources_stack import SourceStream
 
 # A source is silent if records were handed out and we saw none, or if it was written and nobody
 # asks its stream. Units alone would not do: a write that changes nothing takes them, and leaves no
@@ -46,17 +45,16 @@ def ours(
     return metric(NAMESPACE, name, dimensions, statistic)
 
 
-def silence(service: str, table: SourceStream) -> cloudwatch.MathExpression:
+def silence(service: str, source: str, table: str, label: str) -> cloudwatch.MathExpression:
     """Find periods in which a source had changes, and our sync saw none."""
-    label = table.stream_label
     return cloudwatch.MathExpression(
         expression=SILENT,
         label="silent",
         using_metrics={
-            "records": ours(service, "Records", table.source.name),
-            "returned": pulse(returned_metric(table.name, label)),
-            "written": pulse(written_metric(table.name)),
-            "polled": pulse(polled_metric(table.name, label)),
+            "records": ours(service, "Records", source),
+            "returned": pulse(returned_metric(table, label)),
+            "written": pulse(written_metric(table)),
+            "polled": pulse(polled_metric(table, label)),
         },
     )
 

@@ -15,7 +15,7 @@ from adminview.aws.deadline import Deadline
 from adminview.aws.event_source_mappings import check_followed
 from adminview.aws.settings import (
     MAPPINGS_OUTPUT,
-    QUESTIONS_OUTPUT,
+    PATTERNS_OUTPUT,
     QUEUE_URL,
     REPLAY_FUNCTION_OUTPUT,
     SETTINGS_OUTPUT,
@@ -73,7 +73,7 @@ def find_building(
 ) -> Mapping[str, str | None]:
     """Find which questions are being built, where they are asked; refuse those of another model."""
     if environ.get(VIEW_TABLE) or (environ.get(ENDPOINT) and not stage and not prefix):
-        return PendingPatterns.from_env(environ).questions
+        return PendingPatterns.from_env(environ).patterns
     model, building = deployed_questions(stage, prefix)
     if registry.fingerprint != model:
         msg = (
@@ -87,14 +87,14 @@ def find_building(
 def deployed_questions(stage: str | None, prefix: str) -> tuple[str, Mapping[str, str | None]]:
     """Find the model that a deployment's API asks by, and what of it is being built."""
     stack = stack_name(prefix, stage or STAGE, "Api")
-    where = f"the output {QUESTIONS_OUTPUT!r} of stack {stack!r}"
+    where = f"the output {PATTERNS_OUTPUT!r} of stack {stack!r}"
     try:
-        told = loads(output(stack, QUESTIONS_OUTPUT))
-        model, building = str(told["model"]), told["building"]
+        told = loads(output(stack, PATTERNS_OUTPUT))
+        model, building = str(told["model"]), told["pending"]
     except (ValueError, LookupError, TypeError) as error:
         msg = f"{where} does not say which questions there are: deploy this version of AdminView"
         raise SettingsError(msg) from error
-    return model, PendingPatterns.read(building, where).questions
+    return model, PendingPatterns.read(building, where).patterns
 
 
 def output(stack: str, name: str) -> str:

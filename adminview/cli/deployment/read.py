@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from adminview.aws.deadline import Deadline
 from adminview.aws.retry import Backoff, call_with_retry
-from adminview.aws.settings import QUESTIONS_OUTPUT, stack_name
+from adminview.aws.settings import PATTERNS_OUTPUT, stack_name
 from adminview.aws.table_scanner import TableScanner
 from adminview.bulk.lease_table import LeaseTable, progress_table
 from adminview.cli.deployment.stacks import Stack, indexes_of, read_stack
@@ -194,7 +194,7 @@ def imported_sources(folder: Path) -> frozenset[str]:
     """Read which sources' tables are somebody else's."""
     try:
         context = loads((folder / CONTEXT).read_text(encoding="utf-8"))["context"]
-        return frozenset(context.get("sources") or {})
+        return frozenset(context.get("adminview", {}).get("sources") or {})
     except (OSError, ValueError, LookupError, TypeError) as error:
         msg = f"{CONTEXT} in {folder} cannot be read: run this in a checkout of AdminView"
         raise SettingsError(msg) from error
@@ -207,8 +207,8 @@ def view_of(prefix: str) -> str:
 
 def _building(api: Stack | None) -> Mapping[str, str | None]:
     """Read which questions the API takes as being built."""
-    told = loads(api.outputs.get(QUESTIONS_OUTPUT, "{}")) if api else {}
-    building: Mapping[str, str | None] = told.get("building", {})
+    told = loads(api.outputs.get(PATTERNS_OUTPUT, "{}")) if api else {}
+    building: Mapping[str, str | None] = told.get("pending", {})
     return building
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from botocore.exceptions import BotoCoreError
 
-from adminview.aws.settings import MAPPINGS_OUTPUT, QUESTIONS_OUTPUT, SETTINGS_OUTPUT, Settings
+from adminview.aws.settings import MAPPINGS_OUTPUT, PATTERNS_OUTPUT, SETTINGS_OUTPUT, Settings
 from adminview.aws.settings import stack_name as name_of
 from adminview.cli.deployment.stacks import NOTHING, Stack, read_stack
 from adminview.cli.doctor.aws_calls import Aws, puzzled
@@ -119,8 +119,8 @@ class Site:
     def deploy(self, *parts: Part) -> str:
         """Say how stacks are deployed, or all of them."""
         names = " ".join(one.name for one in parts) or "--all"
-        prefix = f" -c prefix={self.prefix}" if self.prefix else ""
-        return f"npx cdk deploy {names} -c stage={self.stage}{prefix}"
+        prefix = f" -c adminview:prefix={self.prefix}" if self.prefix else ""
+        return f"npx cdk deploy {names} -c adminview:stage={self.stage}{prefix}"
 
     def restore(self, part: Part) -> str:
         """Say how what was changed by hand in a stack is put back; else CDK sees no difference."""
@@ -140,7 +140,7 @@ class Site:
     @property
     def building(self) -> Mapping[str, str | None]:
         """Read which questions are being built."""
-        found: Mapping[str, str | None] = self.part(API).output(QUESTIONS_OUTPUT)["building"]
+        found: Mapping[str, str | None] = self.part(API).output(PATTERNS_OUTPUT)["pending"]
         return found
 
 

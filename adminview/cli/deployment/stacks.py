@@ -35,13 +35,18 @@ class Stack:
 
     def description(self) -> Any:
         """Read the model it was deployed with, or None if it does not say."""
-        found = self.template.get("Metadata", {}).get(MODEL_METADATA)
+        found = self._metadata(MODEL_METADATA)
         return loads(found) if isinstance(found, str) else found
 
     def watched(self) -> str | None:
         """Read what its alarms look at, or None if there are none."""
-        found = self.template.get("Metadata", {}).get(WATCHED_METADATA)
+        found = self._metadata(WATCHED_METADATA)
         return None if found is None else str(found)
+
+    def _metadata(self, name: str) -> Any:
+        """Return what one of its resources says under *name*; None if none does."""
+        found = (one.get("Metadata", {}) for one in self.template.get("Resources", {}).values())
+        return next((one[name] for one in found if name in one), None)
 
     def fingerprint(self) -> str | None:
         """Read the fingerprint of the model that its functions are told."""

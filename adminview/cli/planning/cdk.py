@@ -48,8 +48,8 @@ class CdkDeployer:
         names = [stack_name(self.prefix, self.stage, part) for part in stacks]
         with wave.file() as file:
             # What is not named is left as it is: an empty prefix is none, not that of cdk.json.
-            context = {"stage": self.stage, "prefix": self.prefix, "wave": str(file)}
-            arguments = [f"{name}={value}" for name, value in context.items()]
+            context = {"stage": self.stage, "prefix": self.prefix, "rolloutPhase": str(file)}
+            arguments = [f"adminview:{name}={value}" for name, value in context.items()]
             self._run(
                 [
                     *(self.command or [find_cdk(self.folder)]),

@@ -24,7 +24,7 @@ class Wave:
         return {
             "keep": [index.shape() for index in self.keep],
             "without": list(self.without),
-            "building": dict(self.building),
+            "pending": dict(self.building),
         }
 
     def indexes(self, declared: Mapping[str, TableIndex]) -> dict[str, TableIndex]:

@@ -9,7 +9,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from adminview.cdk.entry import given_or, is_nothing
+from aws_cdk import aws_dynamodb as dynamodb
+
+from adminview.cdk.options.context import given_or, is_nothing
+from adminview.model import Source
 from adminview.model.errors import SettingsError
 from adminview.model.source import TABLE_NAME
 from adminview.model.stream import VIEW_TYPE, replace, turn_on
@@ -26,12 +29,25 @@ class ImportedTable:
     """A table that others own, and the stream that we follow."""
 
     table_name: str
+    table_arn: str
     stream_arn: str
 
-    @property
-    def table_arn(self) -> str:
-        """The table, as its stream names it."""
-        return self.stream_arn.partition("/stream/")[0]
+    @classmethod
+    def of(cls, source: Source, table: dynamodb.ITable | dynamodb.ITableV2) -> "ImportedTable":
+        """Take a table of the same CDK app, or raise a SettingsError if it has no usable stream."""
+        if not table.table_stream_arn:
+            msg = (
+                f"the table of source {source.name!r} has no stream: create it with "
+                f"stream=StreamViewType.{VIEW_TYPE}, or import it with its table_stream_arn"
+            )
+            raise SettingsError(msg)
+        if (view_type := _view_type(table)) not in (None, VIEW_TYPE):
+            msg = (
+                f"the stream of source {source.name!r} carries {view_type}; a change is derived "
+                f"from both images: create the table with stream=StreamViewType.{VIEW_TYPE}"
+            )
+            raise SettingsError(msg)
+        return cls(table.table_name, table.table_arn, table.table_stream_arn)
 
     @classmethod
     def read(cls, source: str, given: object) -> "ImportedTable":
@@ -40,7 +56,17 @@ class ImportedTable:
             msg = f"context sources.{source}: {problem}"
             raise SettingsError(msg)
         assert isinstance(given, Mapping)
-        return cls(_table_of(given), given["streamArn"])
+        stream_arn = given["streamArn"]
+        return cls(_table_of(given), stream_arn.partition("/stream/")[0], stream_arn)
+
+
+def _view_type(table: dynamodb.ITable | dynamodb.ITableV2) -> str | None:
+    """Return what a table's stream carries; None if the table is made elsewhere."""
+    made = table.node.default_child
+    if not isinstance(made, dynamodb.CfnTable | dynamodb.CfnGlobalTable):
+        return None
+    stream = made.stream_specification
+    return str(getattr(stream, "stream_view_type", VIEW_TYPE))
 
 
 def _problems(given: object) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""A wave of a plan: which indexes the table has, what may be asked, and what is refused."""
+"""A phase of a plan: which indexes the table has, what may be asked, and what is refused."""
 
 import json
 from pathlib import Path
@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from adminview.aws.settings import PendingPatterns
-from adminview.cdk.options import Deployment
-from adminview.cdk.rollout_phase import Wave
+from adminview.cdk import DeploymentOptions
+from adminview.cdk.options.rollout_phase import RolloutPhase
 from adminview.model import Index, LocalIndex, number
 from adminview.model.errors import SettingsError
+from infra.stages import STAGES
 from tests.infra.synthesis import Assembly, synthesize
 from tests.shop import registry
 from tests.view_files import with_view_file
@@ -18,24 +18,24 @@ from tests.view_files import with_view_file
 # As orders-by-status was asked before: the same keys, and less in it. And a question that is gone.
 OLDER = Index("OldGSI1", partition="GSI1_PK", sort="GSI1_SK")
 DROPPED = Index("ByWeight", partition="depot", sort=number("grams"), include=["data"], shards=4)
-WAVE: dict[str, Any] = {
+PHASE: dict[str, Any] = {
     "keep": [OLDER.shape(), DROPPED.shape()],
     "without": ["GSI2"],
-    "building": {"orders-by-status": "OldGSI1", "payments-by-status": None},
+    "pending": {"orders-by-status": "OldGSI1", "payments-by-status": None},
 }
 
 
-def written(folder: Path, wave: object) -> str:
-    path = folder / "wave.json"
-    path.write_text(wave if isinstance(wave, str) else json.dumps(wave))
+def written(folder: Path, phase: object) -> str:
+    path = folder / "phase.json"
+    path.write_text(phase if isinstance(phase, str) else json.dumps(phase))
     return str(path)
 
 
 @pytest.fixture(scope="module")
-def wave(tmp_path_factory: pytest.TempPathFactory) -> Assembly:
+def phase(tmp_path_factory: pytest.TempPathFactory) -> Assembly:
     """Synthesize the middle of a plan."""
-    path = written(tmp_path_factory.mktemp("wave"), WAVE)
-    return synthesize(registry(), tmp_path_factory.mktemp("cdk"), wave=path)
+    path = written(tmp_path_factory.mktemp("phase"), PHASE)
+    return synthesize(registry(), tmp_path_factory.mktemp("cdk"), rolloutPhase=path)
 
 
 def view_of(assembly: Assembly) -> dict[str, Any]:
@@ -56,9 +56,9 @@ def variables(assembly: Assembly, function: str) -> dict[str, Any]:
 
 
 def test_the_table_has_what_is_declared_less_what_is_to_come_and_what_is_kept(
-    wave: Assembly, dev: Assembly
+    phase: Assembly, dev: Assembly
 ) -> None:
-    plain, found = indexes_of(dev), indexes_of(wave)
+    plain, found = indexes_of(dev), indexes_of(phase)
     assert found.keys() == plain.keys() - {"GSI2"} | {"OldGSI1", "ByWeight"}
     assert {name: found[name] for name in plain.keys() & found.keys()} == {
         name: one for name, one in plain.items() if name != "GSI2"
@@ -75,9 +75,9 @@ def test_the_table_has_what_is_declared_less_what_is_to_come_and_what_is_kept(
     assert found["OldGSI1"]["Projection"] == {"ProjectionType": "KEYS_ONLY"}
 
 
-def test_the_attributes_defined_are_those_that_are_keys_in_this_wave(wave: Assembly) -> None:
+def test_the_attributes_defined_are_those_that_are_keys_in_this_wave(phase: Assembly) -> None:
     """CloudFormation refuses one too many as it does one too few."""
-    view = view_of(wave)
+    view = view_of(phase)
     keys = [view["KeySchema"], *(one["KeySchema"] for one in view["GlobalSecondaryIndexes"])]
     used = {key["AttributeName"] for schema in keys for key in schema}
     defined = [one["AttributeName"] for one in view["AttributeDefinitions"]]
@@ -86,42 +86,44 @@ def test_the_attributes_defined_are_those_that_are_keys_in_this_wave(wave: Assem
     assert not {"GSI2_PK", "GSI2_SK"} & used
 
 
-def test_the_api_is_told_what_is_being_built_and_so_is_whoever_asks(wave: Assembly) -> None:
+def test_the_api_is_told_what_is_being_built_and_so_is_whoever_asks(phase: Assembly) -> None:
     building = {
         "orders-by-status": "OldGSI1",
         "payments-by-status": None,
-        "buyers-of-product": None,  # GSI2 is not there yet, whatever the wave says of it
+        "buyers-of-product": None,  # GSI2 is not there yet, whatever the phase says of it
     }
-    assert PendingPatterns.from_env(variables(wave, "Api")).questions == building
-    told = json.loads(wave.outputs()["Questions"])
-    assert told == {"model": registry().fingerprint, "building": building}
-    for function in ("Sync", "Replay", "Verify"):
-        assert "ADMINVIEW_BUILDING" not in variables(wave, function)
+    told = json.loads(phase.outputs()["AccessPatterns"])
+    assert told == {"model": registry().fingerprint, "pending": building}
+    manifests = {name: phase.manifest_of(name) for name in ("Api", "Sync", "Replay", "Verify")}
+    assert manifests.pop("Api").pending == building
+    assert {name: manifest.pending for name, manifest in manifests.items()} == {
+        name: {} for name in manifests
+    }, "a phase deploys the API's stack alone"
 
 
 def test_without_a_wave_everything_is_switched_on(dev: Assembly) -> None:
-    assert "ADMINVIEW_BUILDING" not in variables(dev, "Api")
+    assert dev.manifest_of("Api").pending == {}
     assert indexes_of(dev).keys() == {index.name for index in registry().indexes}
 
 
-def test_the_api_may_ask_both_sides_of_what_a_wave_switches(wave: Assembly, dev: Assembly) -> None:
+def test_the_api_may_ask_both_sides_of_what_a_wave_switches(phase: Assembly, dev: Assembly) -> None:
     """For its role changes before its environment does, and takes a while to be obeyed."""
-    assert may_ask(wave) == may_ask(dev) | {"OldGSI1", "ByWeight"}
-    assert "Owner" not in may_ask(wave)
+    assert may_ask(phase) == may_ask(dev) | {"OldGSI1", "ByWeight"}
+    assert "Owner" not in may_ask(phase)
 
 
 def test_an_index_that_only_stands_in_may_be_asked(tmp_path: Path) -> None:
-    """The older index is kept by the wave; no model declares two indexes of the same keys."""
+    """The older index is kept by the phase; no model declares two indexes of the same keys."""
     changed = with_view_file(tmp_path / "carriers.py", VIEW_FILE)
     older = Index("ByCarrierOnce", partition="carrier")
-    path = written(tmp_path, {"keep": [older.shape()], "building": {"of-carrier": older.name}})
-    assembly = synthesize(changed, tmp_path / "cdk", wave=path)
+    path = written(tmp_path, {"keep": [older.shape()], "pending": {"of-carrier": older.name}})
+    assembly = synthesize(changed, tmp_path / "cdk", rolloutPhase=path)
     assert {"ByCarrier", "ByCarrierOnce"} <= may_ask(assembly)
 
 
 @pytest.mark.parametrize("part", ["Sync", "Api"])
 def test_the_stacks_that_know_the_model_describe_it(part: str, dev: Assembly) -> None:
-    found = json.loads(dev.stack(part)["Metadata"]["AdminViewModel"])
+    found = json.loads(dev.metadata(part)["AdminViewModel"])
     assert found == json.loads(json.dumps(registry().description()))
 
 
@@ -155,31 +157,32 @@ def test_a_comment_in_a_view_file_changes_no_template(tmp_path: Path) -> None:
     text = text.replace("DETAILS", "OTHER")
     other = synthesize(with_view_file(tmp_path / "shipments.py", text), tmp_path / "other")
     for part in ("Sync", "Api"):
-        assert other.stack(part)["Metadata"] != before.stack(part)["Metadata"]
+        assert other.metadata(part) != before.metadata(part)
 
 
-def read(path: object) -> Wave:
-    return Deployment.read({"wave": path}, registry()).wave
+def read(path: object) -> RolloutPhase:
+    context = {"adminview": {"rolloutPhase": path}}
+    return DeploymentOptions.read(context, registry(), stages=STAGES).phase
 
 
 def test_a_wave_holds_indexes_as_they_are_described(tmp_path: Path) -> None:
-    assert read(written(tmp_path, WAVE)) == Wave(
-        (OLDER, DROPPED), frozenset({"GSI2"}), WAVE["building"]
+    assert read(written(tmp_path, PHASE)) == RolloutPhase(
+        (OLDER, DROPPED), frozenset({"GSI2"}), PHASE["pending"]
     )
-    assert read(written(tmp_path, {})) == read(None) == read("") == Wave()
+    assert read(written(tmp_path, {})) == read(None) == read("") == RolloutPhase()
 
 
 def test_an_index_that_stays_as_it_is_declared_is_there_once(tmp_path: Path) -> None:
     kept = registry().pattern("orders-by-status").index
     assert kept
-    wave = read(written(tmp_path, {"keep": [kept.shape()]}))
-    assert wave.indexes(registry()) == registry().indexes
+    phase = read(written(tmp_path, {"keep": [kept.shape()]}))
+    assert phase.indexes(registry()) == registry().indexes
 
 
 def test_a_local_index_which_nobody_can_drop_is_kept_as_one(tmp_path: Path) -> None:
     local = LocalIndex("BySize", sort=number("size"))
     path = written(tmp_path, {"keep": [local.shape()]})
-    view = view_of(synthesize(registry(), tmp_path / "cdk", wave=path))
+    view = view_of(synthesize(registry(), tmp_path / "cdk", rolloutPhase=path))
     (found,) = view["LocalSecondaryIndexes"]
     assert found["IndexName"] == "BySize"
 
@@ -190,7 +193,7 @@ MANY = [Index(f"Index{place}", partition="x").shape() for place in range(20)]
 WRONG: dict[str, tuple[Any, str]] = {
     "no JSON": ("{", "is not JSON"),
     "no object": ([1], "found list; expected an object such as"),
-    "an unknown key": ({"drop": []}, "unknown 'drop'; there are keep, without, building"),
+    "an unknown key": ({"drop": []}, "unknown 'drop'; there are keep, without, pending"),
     "no names": ({"without": "GSI1"}, "without is not a list of names"),
     "names that are none": ({"without": [1]}, "without is not a list of names"),
     "an undeclared index": (
@@ -209,24 +212,27 @@ WRONG: dict[str, tuple[Any, str]] = {
     ),
     "two types of one attribute": ({"keep": [TYPED]}, "'GSI1_PK' as N, and another has it as S"),
     "too many indexes": ({"keep": MANY}, "indexes at once; DynamoDB takes 20"),
-    "building nothing": ({"building": []}, "building is not understood; expected"),
-    "building a number": ({"building": {"orders-by-status": 1}}, "building is not understood"),
-    "an unknown question": ({"building": {"nope": None}}, "names 'nope', which is no question"),
+    "pending nothing": ({"pending": []}, "pending is not understood; expected"),
+    "pending a number": ({"pending": {"orders-by-status": 1}}, "pending is not understood"),
+    "an unknown access pattern": (
+        {"pending": {"nope": None}},
+        "names 'nope', which is no access pattern",
+    ),
     "an older index that is not there": (
-        {"building": {"orders-by-status": "OldGSI1"}},
-        "question 'orders-by-status' cannot be asked of 'OldGSI1': there are",
+        {"pending": {"orders-by-status": "OldGSI1"}},
+        "access pattern 'orders-by-status' cannot query 'OldGSI1': there are",
     ),
     "an older index that is to come": (
-        {"building": {"orders-by-status": "GSI2"}, "without": ["GSI2"]},
-        "cannot be asked of 'GSI2': there are",
+        {"pending": {"orders-by-status": "GSI2"}, "without": ["GSI2"]},
+        "cannot query 'GSI2': there are",
     ),
     "an older index of other keys": (
-        {"building": {"orders-by-status": "GSI2"}},
-        "cannot be asked of 'GSI2', which has other keys",
+        {"pending": {"orders-by-status": "GSI2"}},
+        "cannot query 'GSI2', which has other keys",
     ),
     "an index instead of the table": (
-        {"building": {"orders-of-user": "GSI1"}},
-        "cannot be asked of 'GSI1', which has other keys",
+        {"pending": {"orders-of-user": "GSI1"}},
+        "cannot query 'GSI1', which has other keys",
     ),
 }
 
@@ -237,13 +243,11 @@ def test_a_wrong_wave_is_refused_with_what_would_be_right(
 ) -> None:
     with pytest.raises(SettingsError) as caught:
         read(written(tmp_path, given))
-    assert str(caught.value).startswith("context wave: ")
+    assert str(caught.value).startswith("context rolloutPhase: ")
     assert said in str(caught.value)
 
 
-@pytest.mark.parametrize("path", ["nowhere/wave.json", ".", 7, {"keep": []}])
+@pytest.mark.parametrize("path", ["nowhere/phase.json", ".", 7, {"keep": []}])
 def test_a_wave_that_is_no_file_is_refused(path: object) -> None:
-    with pytest.raises(
-        SettingsError, match=r"context wave: .* cannot be read .* names a JSON file"
-    ):
+    with pytest.raises(SettingsError, match=r"context rolloutPhase: .* cannot be read"):
         read(path)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from adminview.cdk.entry import given_or, is_nothing, read_object
+from adminview.cdk.options.context import given_or, is_nothing, read_object
 from adminview.model.errors import SettingsError
 
 EMAIL, RUNBOOK = "email", "runbookUrl"

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from adminview.cdk.entry import read_object
+from adminview.cdk.options.context import read_object
+from adminview.cdk.options.stage import Stage
 from adminview.model.errors import SettingsError
-from infra.stages import Stage
 
 EXAMPLE: Final = '{"team": "shop", "costCentre": "4711"}'
 LIMIT: Final = 50  # on a resource, set by AWS

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from adminview.cdk.entry import given_or, is_nothing, lists_nothing, read_object
+from adminview.cdk.options.context import given_or, is_nothing, lists_nothing, read_object
 from adminview.model.errors import SettingsError
 
 ISSUER, AUDIENCE, ORIGINS = "jwtIssuer", "jwtAudience", "corsOrigins"

@@ -9,11 +9,11 @@ from math import isfinite
 from typing import Any, Final
 
 from adminview.bulk.request import COUNT, FITS, RATE
-from adminview.cdk.entry import read_object
+from adminview.cdk.options.context import read_object
+from adminview.cdk.options.stage import Stage
 from adminview.model import Registry
 from adminview.model.delivery import Delivery
 from adminview.model.errors import SettingsError
-from infra.stages import Stage
 
 READ, WRITE, SYNC = "readUnits", "writeUnits", "syncConcurrency"
 KEYS: Final = (READ, WRITE, SYNC)

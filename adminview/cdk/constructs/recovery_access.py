@@ -1,4 +1,4 @@
-"""What each function of the recovery stack may do, and to what."""
+"""What each function of `Recovery` may do, and to what."""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,12 +8,12 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sqs as sqs
 
+from adminview.cdk.constructs.source_tables import SourceStream
 from adminview.model.row import OWNER_INDEX
-from infra.sources_stack import SourceStream
 
 
 def may_replay(
-    view_table: dynamodb.ITableV2, queue: sqs.IQueue, followed: Sequence[SourceStream]
+    view_table: dynamodb.ITableV2, queue: sqs.IQueue, streams: Sequence[SourceStream]
 ) -> list[iam.PolicyStatement]:
     """List all that a replay may do: it writes row by row, for batches take no conditions."""
     return [
@@ -26,7 +26,7 @@ def may_replay(
             ],
             resources=[queue.queue_arn],
         ),
-        iam.PolicyStatement(actions=["dynamodb:GetItem"], resources=_tables(followed)),
+        iam.PolicyStatement(actions=["dynamodb:GetItem"], resources=_tables(streams)),
         iam.PolicyStatement(
             actions=["dynamodb:BatchGetItem", "dynamodb:DeleteItem", "dynamodb:PutItem"],
             resources=[view_table.table_arn],
@@ -35,19 +35,19 @@ def may_replay(
         # A letter of Lambda's own names a stretch of a shard: its records are read again.
         iam.PolicyStatement(
             actions=["dynamodb:GetRecords", "dynamodb:GetShardIterator"],
-            resources=[table.stream_arn for table in followed],
+            resources=[stream.stream_arn for stream in streams],
         ),
     ]
 
 
 def may_verify(
-    view_table: dynamodb.ITableV2, followed: Sequence[SourceStream]
+    view_table: dynamodb.ITableV2, streams: Sequence[SourceStream]
 ) -> list[iam.PolicyStatement]:
     """List all that a verification may do: it writes nothing."""
     return [
         iam.PolicyStatement(
             actions=["dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:Scan"],
-            resources=_tables(followed),
+            resources=_tables(streams),
         ),
         iam.PolicyStatement(
             actions=["dynamodb:BatchGetItem", "dynamodb:Scan"], resources=[view_table.table_arn]
@@ -59,7 +59,7 @@ def may_verify(
 def may_backfill(
     view_table: dynamodb.ITableV2,
     queue: sqs.IQueue,
-    followed: Sequence[SourceStream],
+    streams: Sequence[SourceStream],
     mappings: Mapping[str, lambda_.CfnEventSourceMapping],
     progress: dynamodb.ITableV2,
 ) -> list[iam.PolicyStatement]:
@@ -67,7 +67,7 @@ def may_backfill(
     return [
         iam.PolicyStatement(
             actions=["dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:Scan"],
-            resources=_tables(followed),
+            resources=_tables(streams),
         ),
         iam.PolicyStatement(
             actions=[
@@ -102,8 +102,8 @@ def may_migrate(
     ]
 
 
-def _tables(followed: Sequence[SourceStream]) -> list[str]:
-    return [table.table_arn for table in followed]
+def _tables(streams: Sequence[SourceStream]) -> list[str]:
+    return [stream.table_arn for stream in streams]
 
 
 def _find_by_owner(view_table: dynamodb.ITableV2) -> iam.PolicyStatement:

@@ -1,7 +1,7 @@
-"""One wave of a plan that changes the model: what of it is there, and what is switched on.
+"""One phase of a model change: which indexes exist, and which access patterns are not ready.
 
-`adminview apply` writes it into a file and names that in the context `wave`. Without one, all that
-is declared is there and switched on.
+`adminview apply` writes it into a file and passes that as `-c adminview:rolloutPhase=FILE`. Without
+it, every declared index exists and every access pattern is ready.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,67 +11,70 @@ from pathlib import Path
 from typing import Any, Final
 
 from adminview.aws.settings import PendingPatterns
-from adminview.cdk.entry import is_nothing
+from adminview.cdk.options.context import is_nothing
 from adminview.model import Index, Registry
 from adminview.model.errors import DeclarationError, SettingsError
 from adminview.model.registry import INDEX_LIMIT
 
-KEEP, WITHOUT, BUILDING = "keep", "without", "building"
-KEYS: Final = (KEEP, WITHOUT, BUILDING)
+KEEP, WITHOUT, PENDING = "keep", "without", "pending"
+KEYS: Final = (KEEP, WITHOUT, PENDING)
 EXAMPLE: Final = (
     'an object such as {"keep": [indexes, each as model.lock.json has it], "without": ["GSI9"], '
-    '"building": {"orders-by-day": null}}'
+    '"pending": {"orders-by-day": null}}'
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Wave:
-    """Indexes that stay though undeclared, declared ones to come, and questions being built."""
+class RolloutPhase:
+    """Undeclared indexes to keep, declared ones not yet made, and pending access patterns."""
 
     keep: tuple[Index, ...] = ()
     without: frozenset[str] = frozenset()
-    building: Mapping[str, str | None] = field(default_factory=dict)
+    pending: Mapping[str, str | None] = field(default_factory=dict)
 
     def indexes(self, registry: Registry) -> tuple[Index, ...]:
-        """List the indexes that the table has in this wave."""
+        """Return the indexes that the table has in this phase."""
         declared = [index for index in registry.indexes if index.name not in self.without]
         names = {index.name for index in declared}
         return (*declared, *(index for index in self.keep if index.name not in names))
 
-    def questions(self, registry: Registry) -> dict[str, str | None]:
-        """Say what is being built; whatever asks an index that is not there is, too."""
+    def pending_patterns(self, registry: Registry) -> dict[str, str | None]:
+        """Return the access patterns that are not ready, with the index that serves them instead.
+
+        A pattern on an index that does not exist yet is one of them.
+        """
         absent = [
             pattern.name
             for pattern in registry.patterns
             if pattern.index and pattern.index.name in self.without
         ]
-        return dict.fromkeys(absent) | dict(self.building)
+        return dict.fromkeys(absent) | dict(self.pending)
 
     @classmethod
-    def read(cls, given: object, registry: Registry) -> "Wave":
-        """Read the file that the context names, or say what is wrong in it."""
+    def read(cls, given: object, registry: Registry) -> "RolloutPhase":
+        """Read the file that the context names, or raise a SettingsError."""
         if is_nothing(given):
             return cls()
         try:
             entries = loads(Path(str(given)).read_text(encoding="utf-8"))
         except OSError as error:
-            msg = f"context wave: {given!r} cannot be read ({error.strerror}); it names a JSON file"
+            msg = f"context rolloutPhase: {given!r} cannot be read ({error.strerror})"
             raise SettingsError(msg) from error
         except ValueError as error:
-            msg = f"context wave: {given!r} is not JSON ({error})"
+            msg = f"context rolloutPhase: {given!r} is not JSON ({error})"
             raise SettingsError(msg) from error
-        where = f"context wave: in {given!r}, "
+        where = f"context rolloutPhase: in {given!r}, "
         for problem in _shape_problems(entries):
             raise SettingsError(where + problem)
-        building = PendingPatterns.read(entries.get(BUILDING, {}), f"{where}{BUILDING}").questions
+        pending = PendingPatterns.read(entries.get(PENDING, {}), f"{where}{PENDING}").patterns
         keep = tuple(_index(where, shape) for shape in entries.get(KEEP, []))
-        wave = cls(keep, frozenset(entries.get(WITHOUT, [])), building)
-        for problem in (*wave._index_problems(registry), *wave._question_problems(registry)):
+        phase = cls(keep, frozenset(entries.get(WITHOUT, [])), pending)
+        for problem in (*phase._index_problems(registry), *phase._pattern_problems(registry)):
             raise SettingsError(where + problem)
-        return wave
+        return phase
 
     def _index_problems(self, registry: Registry) -> Iterator[str]:
-        """Find indexes that cannot be in one table, or of which nobody knows."""
+        """Find indexes that cannot be in one table, and unknown ones."""
         declared = {index.name: index for index in registry.indexes}
         for name in sorted(self.without - declared.keys()):
             known = _names(declared)
@@ -99,20 +102,20 @@ class Wave:
                         f"as {types[key.name]}: an attribute of keys has one type in a table"
                     )
 
-    def _question_problems(self, registry: Registry) -> Iterator[str]:
-        """Find questions that nobody declares, and older indexes that could not answer them."""
+    def _pattern_problems(self, registry: Registry) -> Iterator[str]:
+        """Find undeclared access patterns, and older indexes that cannot serve theirs."""
         patterns = {pattern.name: pattern for pattern in registry.patterns}
         there = {index.name: index for index in self.indexes(registry)}
-        for name, older in self.building.items():
+        for name, older in self.pending.items():
             if name not in patterns:
                 known = _names(patterns)
-                yield f"{BUILDING} names {name!r}, which is no question; declared are {known}"
+                yield f"{PENDING} names {name!r}, which is no access pattern; declared are {known}"
             elif older is not None and older not in there:
-                yield f"question {name!r} cannot be asked of {older!r}: there are {_names(there)}"
+                yield f"access pattern {name!r} cannot query {older!r}: there are {_names(there)}"
             elif older is not None:
                 index = patterns[name].index
                 if index is None or _keys(index) != _keys(there[older]):
-                    yield f"question {name!r} cannot be asked of {older!r}, which has other keys"
+                    yield f"access pattern {name!r} cannot query {older!r}, which has other keys"
 
 
 def _shape_problems(given: object) -> Iterator[str]:
@@ -129,7 +132,7 @@ def _shape_problems(given: object) -> Iterator[str]:
 
 
 def _index(where: str, shape: Any) -> Index:
-    """Make an index of what describes it, whatever that is."""
+    """Make an index from its description, or raise a SettingsError."""
     try:
         return Index.from_shape(shape)
     except DeclarationError as error:
@@ -145,7 +148,7 @@ def _keys(index: Index) -> Any:
 
 
 def _made(index: Index) -> Any:
-    """Take what DynamoDB is told of an index once and for all."""
+    """Return what DynamoDB cannot change in an index."""
     return _keys(index), index.projection, frozenset(index.include)
 
 

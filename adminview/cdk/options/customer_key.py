@@ -13,7 +13,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from constructs import Construct
 
-from adminview.cdk.entry import is_nothing
+from adminview.cdk.options.context import is_nothing
 from adminview.model.errors import SettingsError
 
 ARN: Final = re.compile(

@@ -14,7 +14,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
-from adminview.cdk.entry import given_or, is_nothing, lists_nothing, read_object
+from adminview.cdk.options.context import given_or, is_nothing, lists_nothing, read_object
 from adminview.model.errors import SettingsError
 
 SUBNETS, GROUPS, STREAMS = "subnetIds", "securityGroupIds", "streamsEndpoint"

@@ -1,0 +1,190 @@
+"""The read API: an HTTP API, closed by default, and a function that may read the view."""
+
+from collections.abc import Mapping, Sequence
+from json import dumps
+from typing import Final
+
+import jsii
+from aws_cdk import CfnOutput, Duration, Stack
+from aws_cdk import aws_apigatewayv2 as gateway
+from aws_cdk import aws_apigatewayv2_authorizers as authorizers
+from aws_cdk import aws_apigatewayv2_integrations as integrations
+from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_logs as logs
+from aws_cdk.aws_apigateway import AccessLogFormat
+from constructs import Construct
+
+from adminview.aws.settings import (
+    API_URL_OUTPUT,
+    MODEL_METADATA,
+    PATTERNS_OUTPUT,
+    PulseSettings,
+)
+from adminview.cdk.constructs.log_group import LogGroup
+from adminview.cdk.constructs.python_function import PythonFunction, add_metadata
+from adminview.cdk.constructs.source_tables import SourceStream
+from adminview.cdk.constructs.sync_pipeline import SyncPipeline
+from adminview.cdk.constructs.view_table import ViewTable
+from adminview.cdk.options.api_access import ApiAccess
+from adminview.cdk.options.deployment import DeploymentOptions
+from adminview.cdk.options.rollout_phase import RolloutPhase
+from adminview.http_api.paths import CORS_EXPOSED, CORS_HEADERS, PATHS
+from adminview.model import Registry
+
+# A page of rows is 6 MB at most, several times that as Python objects; the rest buys processor
+# time, of which a cold start takes the most.
+MEMORY_MB: Final = 1024
+TIMEOUT_SECONDS: Final = 29  # the gateway gives up after 30
+# Who called which route, and the result. Not the path nor the query: they hold keys, that is, names
+# of customers. The address tells callers apart who are refused before they are authenticated.
+LOGGED: Final = {
+    "requestId": "$context.requestId",
+    "time": "$context.requestTimeEpoch",
+    "ip": "$context.identity.sourceIp",
+    "method": "$context.httpMethod",
+    "route": "$context.routeKey",
+    "status": "$context.status",
+    "error": "$context.error.message",
+    "milliseconds": "$context.responseLatency",
+    "bytes": "$context.responseLength",
+}
+IAM_CALLER: Final = "$context.identity.userArn"
+JWT_CALLER: Final = "$context.authorizer.claims.sub"
+METRICS_ARE_UNSCOPED: Final = (
+    "CloudWatch knows no resources: metrics can be read all together or not at all."
+)
+
+
+class QueryApi(Construct):
+    """Queries in over HTTPS, rows out. No route is open to everyone."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        *,
+        options: DeploymentOptions,
+        view: ViewTable,
+        streams: Sequence[SourceStream],
+        sync: SyncPipeline,
+    ) -> None:
+        super().__init__(scope, id_)
+        stage, access, views = options.stage, options.api, options.views
+        pending = options.phase.pending_patterns(views)
+        labels = {stream.source.name: stream.label for stream in streams}
+        self.function = PythonFunction(
+            self,
+            "Api",
+            handler="api",
+            description="Answers queries to AdminViewTable, and writes nothing",
+            memory_mb=MEMORY_MB,
+            timeout=Duration.seconds(TIMEOUT_SECONDS),
+            settings=sync.settings,
+            environment=PulseSettings(sync.function.function_name, labels).to_env(),
+            pending=pending,
+            statements=_may_read(view.table, views, options.phase),
+            unscoped=METRICS_ARE_UNSCOPED,
+            options=options,
+        ).function
+        self.api = gateway.HttpApi(
+            self,
+            "HttpApi",
+            api_name=options.stack("Api"),
+            description="Queries to AdminViewTable",
+            create_default_stage=False,
+            default_authorizer=_authorizer(access),
+            cors_preflight=_cors(access),
+        )
+        integration = integrations.HttpLambdaIntegration(
+            "Questions", self.function, scope_permission_to_route=False
+        )
+        for path in PATHS:
+            self.api.add_routes(
+                path=path, methods=[gateway.HttpMethod.GET], integration=integration
+            )
+        self.access_logs = LogGroup(self, "AccessLogs", options=options)
+        gateway.HttpStage(
+            self,
+            "Stage",
+            http_api=self.api,
+            stage_name="$default",
+            auto_deploy=True,
+            throttle=gateway.ThrottleSettings(
+                rate_limit=stage.api_rate, burst_limit=stage.api_burst
+            ),
+            access_log_settings=_AccessLog(
+                self.access_logs, {**LOGGED, "caller": JWT_CALLER if access.issuer else IAM_CALLER}
+            ),
+        )
+        # What is deployed, for whoever plans a change of it.
+        add_metadata(self.function, MODEL_METADATA, dumps(views.description()))
+        CfnOutput(self, API_URL_OUTPUT, value=self.api.api_endpoint)
+        CfnOutput(self, "ApiFunctionName", value=self.function.function_name)
+        CfnOutput(self, "AccessLogGroup", value=self.access_logs.log_group_name)
+        served = {"model": views.fingerprint, "pending": dict(pending)}
+        CfnOutput(self, PATTERNS_OUTPUT, value=dumps(served))
+
+
+@jsii.implements(gateway.IAccessLogSettings)
+class _AccessLog:
+    """One line of JSON for each request."""
+
+    def __init__(self, group: logs.ILogGroup, fields: Mapping[str, str]) -> None:
+        self._destination = gateway.LogGroupLogDestination(group)
+        self._format = AccessLogFormat.custom(Stack.of(group).to_json_string(dict(fields)))
+
+    @property
+    def destination(self) -> gateway.IAccessLogDestination:
+        """Return where the lines go."""
+        return self._destination
+
+    @property
+    def format(self) -> AccessLogFormat:
+        """Return the format of a line."""
+        return self._format
+
+
+def _authorizer(access: ApiAccess) -> gateway.IHttpRouteAuthorizer:
+    """Authorize callers by IAM, or by a JWT if an issuer is set."""
+    if not access.issuer:
+        return authorizers.HttpIamAuthorizer()
+    return authorizers.HttpJwtAuthorizer("Jwt", access.issuer, jwt_audience=[*access.audience])
+
+
+def _cors(access: ApiAccess) -> gateway.CorsPreflightOptions | None:
+    if not access.origins:
+        return None
+    return gateway.CorsPreflightOptions(
+        allow_origins=[*access.origins],
+        allow_methods=[gateway.CorsHttpMethod.GET],
+        allow_headers=[*CORS_HEADERS],
+        expose_headers=[*CORS_EXPOSED],
+        max_age=Duration.hours(1),
+    )
+
+
+def _may_read(
+    view_table: dynamodb.ITableV2, registry: Registry, phase: RolloutPhase
+) -> list[iam.PolicyStatement]:
+    """List all that the API may do: query declared indexes, read rows, and read metrics.
+
+    A role changes before its function does, and takes effect everywhere only a while later. So it
+    may query an index from the phase before the first that uses it (a policy may name what does not
+    exist yet) until the index is dropped.
+    """
+    indexes = {pattern.index.name for pattern in registry.patterns if pattern.index}
+    indexes |= {index.name for index in phase.keep}
+    indexes |= {older for older in phase.pending.values() if older}
+    return [
+        iam.PolicyStatement(
+            actions=["dynamodb:Query"],
+            resources=[
+                view_table.table_arn,
+                *(f"{view_table.table_arn}/index/{name}" for name in sorted(indexes)),
+            ],
+        ),
+        iam.PolicyStatement(actions=["dynamodb:BatchGetItem"], resources=[view_table.table_arn]),
+        # All of them: METRICS_ARE_UNSCOPED.
+        iam.PolicyStatement(actions=["cloudwatch:GetMetricData"], resources=["*"]),
+    ]

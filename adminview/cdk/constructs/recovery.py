@@ -1,0 +1,158 @@
+"""The functions that repair the view, or report that it differs from its sources."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Final
+
+from aws_cdk import CfnOutput, Duration
+from aws_cdk import aws_iam as iam
+from constructs import Construct
+
+from adminview.aws.settings import (
+    BACKFILL_MACHINE_OUTPUT,
+    MIGRATE_MACHINE_OUTPUT,
+    REPLAY_FUNCTION_OUTPUT,
+    VERIFY_FUNCTION_OUTPUT,
+)
+from adminview.bulk.lease_table import progress_table
+from adminview.cdk.constructs.python_function import PythonFunction
+from adminview.cdk.constructs.recovery_access import (
+    may_backfill,
+    may_migrate,
+    may_replay,
+    may_verify,
+)
+from adminview.cdk.constructs.scheduled_invocation import ScheduledInvocation
+from adminview.cdk.constructs.segment_machine import SegmentMachine
+from adminview.cdk.constructs.source_tables import SourceStream
+from adminview.cdk.constructs.sync_pipeline import SyncPipeline
+from adminview.cdk.constructs.table import Table
+from adminview.cdk.constructs.view_table import ViewTable
+from adminview.cdk.options.deployment import DeploymentOptions
+from adminview.model.attribute import PK, SK
+from adminview.model.delivery import REPLAY_SECONDS
+
+# None holds more than a few pages at once: it is for the processor time, which is in proportion.
+MEMORY_MB: Final = 512
+BULK_MEMORY_MB: Final = 1024  # all items of a table pass through it, not some
+LONGEST_SECONDS: Final = 900  # all that Lambda gives
+
+
+class Recovery(Construct):
+    """Replays dead letters and verifies the view on a schedule; backfills, sweeps and migrates.
+
+    Its table holds the progress of bulk work.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        *,
+        options: DeploymentOptions,
+        view: ViewTable,
+        streams: Sequence[SourceStream],
+        sync: SyncPipeline,
+    ) -> None:
+        super().__init__(scope, id_)
+        self._stage = options.stage
+        self._function = partial(PythonFunction, self, options=options, settings=sync.settings)
+        self._machine = partial(SegmentMachine, self, options=options)
+        self._limits = _set(max_rcu=self._stage.read_units, max_wcu=self._stage.write_units)
+        # Only replays read streams themselves.
+        endpoint = options.network.environment() if options.network else {}
+        self._add_replay(may_replay(view.table, sync.dead_letters, streams), endpoint)
+        self._add_verify(may_verify(view.table, streams))
+        # Protected like the view: an intent record is the only trace of rows that may have been
+        # written for items deleted since. It goes when its work ends, and its keys with it.
+        self.progress = Table(
+            self,
+            "Progress",
+            name=progress_table(options.view_table),
+            key=(PK, SK),
+            options=options,
+        )
+        self._add_backfill(
+            may_backfill(view.table, sync.dead_letters, streams, sync.mappings, self.progress),
+            {source: mapping.ref for source, mapping in sync.mappings.items()},
+        )
+        written = {migration.source.name for migration in options.migrations}
+        if migrated := [stream for stream in streams if stream.source.name in written]:
+            self._add_migrate(migrated)
+
+    def _add_replay(
+        self, statements: Sequence[iam.PolicyStatement], environment: Mapping[str, str]
+    ) -> None:
+        replay = self._function(
+            "Replay",
+            handler="replay",
+            description="Reconciles what the dead letters name",
+            memory_mb=MEMORY_MB,
+            timeout=Duration.seconds(REPLAY_SECONDS),
+            environment=environment,
+            statements=statements,
+        ).function
+        if (every := self._stage.replay_every) is not None:
+            ScheduledInvocation(self, "RepeatReplay", function=replay, every=every, event={})
+        CfnOutput(self, REPLAY_FUNCTION_OUTPUT, value=replay.function_name)
+
+    def _add_verify(self, statements: Sequence[iam.PolicyStatement]) -> None:
+        verify = self._function(
+            "Verify",
+            handler="verify",
+            description="Compares AdminViewTable with its source tables, and changes neither",
+            memory_mb=MEMORY_MB,
+            timeout=Duration.seconds(LONGEST_SECONDS),
+            statements=statements,
+        ).function
+        if (every := self._stage.verify_every) is not None:
+            event = {"sample": self._stage.verify_sample, **_set(max_rcu=self._stage.read_units)}
+            ScheduledInvocation(self, "RepeatVerify", function=verify, every=every, event=event)
+        CfnOutput(self, VERIFY_FUNCTION_OUTPUT, value=verify.function_name)
+
+    def _add_backfill(
+        self, statements: Sequence[iam.PolicyStatement], mappings: Mapping[str, str]
+    ) -> None:
+        backfill = self._function(
+            "Backfill",
+            handler="bulk",
+            description="Builds AdminViewTable from its source tables, and sweeps what is left",
+            memory_mb=BULK_MEMORY_MB,
+            timeout=Duration.seconds(LONGEST_SECONDS),
+            statements=statements,
+        ).function
+        machine = self._machine(
+            "BackfillSegments",
+            function=backfill,
+            default={"task": "backfill", **self._limits},
+            # A hundred UUIDs do not fit into an environment.
+            fixed={"step": "begin", "mappings": dict(mappings)},
+            comment="Builds AdminViewTable from its source tables, or sweeps it",
+        ).machine
+        CfnOutput(self, BACKFILL_MACHINE_OUTPUT, value=machine.state_machine_arn)
+        CfnOutput(self, "BackfillFunctionName", value=backfill.function_name)
+
+    def _add_migrate(self, migrated: Sequence[SourceStream]) -> None:
+        """Give migrations a role of their own: no other function may write to a source."""
+        migrate = self._function(
+            "Migrate",
+            handler="bulk",
+            description="Completes old items of the source tables that have a migration",
+            memory_mb=BULK_MEMORY_MB,
+            timeout=Duration.seconds(LONGEST_SECONDS),
+            statements=may_migrate(migrated, self.progress),
+        ).function
+        machine = self._machine(
+            "MigrateSegments",
+            function=migrate,
+            default=self._limits,
+            fixed={"step": "begin", "task": "migrate"},
+            comment="Completes old items of source tables",
+        ).machine
+        CfnOutput(self, MIGRATE_MACHINE_OUTPUT, value=machine.state_machine_arn)
+        CfnOutput(self, "MigrateFunctionName", value=migrate.function_name)
+
+
+def _set(**limits: float | None) -> dict[str, float]:
+    """Return the limits that are set: an event may not hold the others."""
+    return {name: units for name, units in limits.items() if units is not None}

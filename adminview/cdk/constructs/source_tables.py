@@ -1,0 +1,114 @@
+"""The source tables, and the streams that the sync reads."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from aws_cdk import CfnOutput, Fn, Stack, Token
+from aws_cdk import aws_dynamodb as dynamodb
+from constructs import Construct
+
+from adminview.cdk.constructs.table import Table
+from adminview.cdk.options.deployment import DeploymentOptions
+from adminview.model import Source
+
+SEPARATOR = ","
+
+
+@dataclass(frozen=True, slots=True)
+class StreamLabels:
+    """The labels of several streams in one output: a stack has 200 outputs at most."""
+
+    output: CfnOutput
+    sources: tuple[str, ...]
+
+    def label(self, source: str) -> str:
+        """Return a stream's label without a reference that would block the table's removal."""
+        stack = Stack.of(self.output)
+        published = Fn.get_stack_output(
+            stack.stack_name, str(stack.resolve(self.output.logical_id))
+        )
+        labels = Fn.split(SEPARATOR, Token.as_string(published))
+        return Fn.select(self.sources.index(source), labels)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceStream:
+    """A source's table, ours or imported, and its stream."""
+
+    source: Source
+    name: str
+    table_arn: str
+    stream_arn: str
+    published: StreamLabels | None = None
+
+    @property
+    def label(self) -> str:
+        """Return what CloudWatch metrics call the stream."""
+        return label_of(self.stream_arn)
+
+    def weak_label(self, scope: Construct) -> str:
+        """Return the label; from another stack, without an export of the table's stack."""
+        published = self.published
+        if published is None or Stack.of(published.output) is Stack.of(scope):
+            return self.label
+        return published.label(self.source.name)
+
+
+class SourceTables(Construct):
+    """A table with a stream for each source that is not imported."""
+
+    def __init__(self, scope: Construct, id_: str, *, options: DeploymentOptions) -> None:
+        super().__init__(scope, id_)
+        owned = options.owned_sources
+        self.tables = {source.name: self._table(source, options) for source in owned}
+        labels = [label_of(stream_of(table)) for table in self.tables.values()]
+        output = CfnOutput(self, "StreamLabels", value=SEPARATOR.join(labels))
+        published = StreamLabels(output, tuple(self.tables))
+        self.streams: Mapping[str, SourceStream] = {
+            source.name: SourceStream(
+                source,
+                options.table_of(source),
+                # By name: an export for each table's ARN would exceed the outputs of a stack.
+                Stack.of(self).format_arn(
+                    service="dynamodb", resource="table", resource_name=options.table_of(source)
+                ),
+                stream_of(self.tables[source.name]),
+                published,
+            )
+            for source in owned
+        }
+
+    def _table(self, source: Source, options: DeploymentOptions) -> Table:
+        return Table(
+            self,
+            source.name,
+            name=options.table_of(source),
+            key=source.key,
+            options=options,
+            stream=dynamodb.StreamViewType.NEW_AND_OLD_IMAGES,
+        )
+
+
+def source_streams(
+    options: DeploymentOptions, created: Mapping[str, SourceStream]
+) -> tuple[SourceStream, ...]:
+    """Return the stream of every source in the order of declaration, imported or *created*."""
+    imported = {
+        name: SourceStream(
+            options.views.source(name), table.table_name, table.table_arn, table.stream_arn
+        )
+        for name, table in options.imported.items()
+    }
+    streams = {**created, **imported}
+    return tuple(streams[source.name] for source in options.views.sources)
+
+
+def stream_of(table: dynamodb.ITable | dynamodb.ITableV2) -> str:
+    """Return the ARN of a table's stream, which it must have."""
+    assert table.table_stream_arn, "made with a stream"
+    return table.table_stream_arn
+
+
+def label_of(stream_arn: str) -> str:
+    """Return the label at the end of a stream's ARN."""
+    return Fn.select(1, Fn.split("/stream/", stream_arn))
