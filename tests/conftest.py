@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped] # it has no types
 
-from tests.ci import IN_CI
+from tests.support.ci import IN_CI
 
 # Fixed in CI, so that a red run can be repeated; never a deadline, machines differ.
 settings.register_profile(

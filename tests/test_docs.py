@@ -23,8 +23,8 @@ from adminview.query.engine import QueryEngine
 from adminview.sync.counts import BatchCounts
 from bench.picture import picture
 from bench.report import headline
-from tests.shop import registry
-from tests.view_files import with_view_file
+from tests.support.shop import registry
+from tests.support.view_files import with_view_file
 
 ROOT = Path(__file__).parents[1]
 PLAIN = {"COLUMNS": "80", "NO_COLOR": "1", "TERM": "dumb"}

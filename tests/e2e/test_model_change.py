@@ -5,7 +5,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from tests.e2e.asking import BEING_BUILT, OK, UNKNOWN, Api, Panel
+from tests.e2e.api_client import BEING_BUILT, OK, UNKNOWN, Api, Panel
 from tests.e2e.cloud import ROOT, Checkout, at_once
 
 ORDERS, PRODUCTS = "lambdas/views/orders.py", "lambdas/views/products.py"

@@ -6,7 +6,7 @@ import pytest
 
 from tests.infra.options import EVERYTHING
 from tests.infra.synthesis import MIGRATIONS, Assembly, imported, synthesize
-from tests.shop import registry
+from tests.support.shop import registry
 
 
 @pytest.fixture(scope="session")

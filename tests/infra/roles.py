@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from tests.infra.synthesis import MIGRATIONS, Assembly, synthesize
-from tests.shop import registry
+from tests.support.shop import registry
 
 PAGE = Path(__file__).with_name("roles.md")
 COMMAND = "python -m tests.infra.roles"

@@ -8,7 +8,7 @@ from adminview.cdk import DeploymentOptions
 from adminview.cdk.options.alarm_contact import AlarmContact
 from adminview.model.errors import SettingsError
 from infra.stages import STAGES
-from tests.shop import registry
+from tests.support.shop import registry
 
 
 def read(given: Any) -> AlarmContact:

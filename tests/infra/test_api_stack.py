@@ -8,7 +8,7 @@ import pytest
 
 from adminview.http_api.paths import PATHS
 from tests.infra.synthesis import Assembly, synthesize
-from tests.shop import registry
+from tests.support.shop import registry
 
 JWT = {"jwtIssuer": "https://login.example/pool", "jwtAudience": ["panel", "reports"]}
 PANEL = "https://panel.example"

@@ -11,8 +11,8 @@ import pytest
 
 from adminview.aws.settings import Settings
 from tests.infra.synthesis import ROOT, Assembly, imported, stream, synthesize
-from tests.shop import registry
-from tests.view_files import with_view_file
+from tests.support.shop import registry
+from tests.support.view_files import with_view_file
 
 NEW_FILE = '''
 """Parcels, as the warehouse looks them up."""

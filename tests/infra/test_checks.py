@@ -15,7 +15,7 @@ from cdk_nag import AwsSolutionsChecks
 from adminview.cdk.constructs.suppress_nag import acknowledge
 from tests.infra import checks
 from tests.infra.checks import TOLERATED, Finding, deployments, lint, nag
-from tests.shop import registry
+from tests.support.shop import registry
 
 Fill = Callable[[cdk.Stack], object]
 

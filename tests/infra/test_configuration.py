@@ -15,7 +15,7 @@ from adminview.model.errors import SettingsError
 from infra.stages import PROD, STAGES
 from tests.infra.synthesis import ROOT
 from tests.infra.test_options_deployed import SENDERS
-from tests.shop import registry
+from tests.support.shop import registry
 
 TEXT = (ROOT / "docs" / "configuration.md").read_text()
 SECTIONS = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", TEXT, re.DOTALL | re.MULTILINE))

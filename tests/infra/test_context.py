@@ -9,7 +9,7 @@ from adminview.cdk import DeploymentOptions
 from adminview.cdk.options.api_access import ApiAccess
 from adminview.model.errors import SettingsError
 from infra.stages import STAGES
-from tests.shop import registry
+from tests.support.shop import registry
 
 TABLE_ARN = "arn:aws:dynamodb:eu-west-1:111122223333:table/legacy-orders"
 STREAM_ARN = f"{TABLE_ARN}/stream/2025-03-01T00:00:00.000"

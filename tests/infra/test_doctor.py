@@ -19,7 +19,7 @@ from adminview.cli.doctor.schedules import RULE
 from adminview.model.delivery import Delivery
 from adminview.model.errors import SettingsError
 from tests.infra.synthesis import Assembly
-from tests.shop import registry
+from tests.support.shop import registry
 
 ID = "arn:aws:cloudformation:eu-west-1:111122223333:stack/{}/1"
 STREAM = "arn:aws:dynamodb:eu-west-1:111122223333:table/Orders/stream/1"

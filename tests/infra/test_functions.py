@@ -8,7 +8,7 @@ from adminview.aws.manifest import Manifest
 from adminview.aws.settings import Settings
 from tests.infra.roles import held
 from tests.infra.synthesis import Assembly
-from tests.shop import registry
+from tests.support.shop import registry
 
 SOURCES = ("Orders", "Payments", "Products", "Users")
 TABLES = [f"{name}.Arn" for name in SOURCES]

@@ -14,7 +14,7 @@ from adminview.model.errors import SettingsError
 from infra.stages import PROD, STAGES
 from tests.infra.options import EVERYTHING, KEY_ARN, STREAMS_ENDPOINT, VPC
 from tests.infra.synthesis import CONTEXT, imported
-from tests.shop import registry
+from tests.support.shop import registry
 
 
 def read(**context: Any) -> DeploymentOptions:

@@ -12,8 +12,8 @@ from adminview.model import Index, LocalIndex, number
 from adminview.model.errors import SettingsError
 from infra.stages import STAGES
 from tests.infra.synthesis import Assembly, synthesize
-from tests.shop import registry
-from tests.view_files import with_view_file
+from tests.support.shop import registry
+from tests.support.view_files import with_view_file
 
 # As orders-by-status was asked before: the same keys, and less in it. And a question that is gone.
 OLDER = Index("OldGSI1", partition="GSI1_PK", sort="GSI1_SK")

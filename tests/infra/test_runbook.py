@@ -15,7 +15,7 @@ from adminview.cli.main import app
 from infra.stages import STAGES
 from tests.infra.alarms import watched
 from tests.infra.synthesis import ROOT, Assembly
-from tests.shop import registry
+from tests.support.shop import registry
 
 TEXT = (ROOT / RUNBOOK).read_text()
 PREFACE, *PARTS = re.split(r"^## ", TEXT, flags=re.MULTILINE)

@@ -17,10 +17,10 @@ from adminview.model.errors import (
     SettingsError,
     TooManyFailuresError,
 )
-from tests.fakes import Context
 from tests.infra.roles import held
 from tests.infra.synthesis import Assembly
-from tests.shop import registry
+from tests.support.fakes import Context
+from tests.support.shop import registry
 
 if TYPE_CHECKING:
     from adminview.bulk.runs import Bulk

@@ -9,7 +9,7 @@ import pytest
 
 from adminview.model.row import OWNER_INDEX
 from tests.infra.synthesis import Assembly, Resource
-from tests.shop import registry
+from tests.support.shop import registry
 
 SOURCES = {"Orders", "Payments", "Products", "Users"}
 ALL = SOURCES | {"AdminViewTable", "AdminViewTableProgress"}

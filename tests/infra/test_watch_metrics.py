@@ -17,13 +17,13 @@ from adminview.aws.settings import NAMESPACE
 from adminview.handlers.replay import replay
 from adminview.handlers.sync import sync
 from adminview.handlers.verify import Verification, verify
-from tests.events import record
-from tests.fakes import Context, make_runtime
 from tests.infra.alarms import Counted, Watched, dashboard, watched
 from tests.infra.synthesis import Assembly
-from tests.replay_lab import Lab as ReplayLab
-from tests.shop import USER, registry
-from tests.verify_lab import Lab as VerifyLab
+from tests.support.dead_letter_queue import Lab as ReplayLab
+from tests.support.fakes import Context, make_runtime
+from tests.support.shop import USER, registry
+from tests.support.stream_records import record
+from tests.support.verify_tables import Lab as VerifyLab
 
 SERVICE = "AdminView-dev"
 SOURCES = {source.name for source in registry().sources}

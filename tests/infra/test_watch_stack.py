@@ -11,8 +11,8 @@ from aws_cdk import Duration
 from infra.stages import DEV, STAGES, Stage
 from tests.infra.alarms import ALARM, dashboard, deployment, watched
 from tests.infra.synthesis import Assembly, stream, synthesize
-from tests.shop import registry
-from tests.view_files import with_view_file
+from tests.support.shop import registry
+from tests.support.view_files import with_view_file
 
 SOURCES = [source.name for source in registry().sources]
 each_deployment = pytest.mark.parametrize("deployed", ["dev", "prod", "mixed"])

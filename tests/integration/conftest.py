@@ -7,8 +7,8 @@ import pytest
 from adminview.local.engines import ACCESS_KEY, ENGINES, REGION, SECRET_KEY, Engine, EngineError
 from adminview.local.local_cloud import LocalCloud
 from adminview.model import Registry
-from tests.ci import IN_CI
-from tests.shop import registry
+from tests.support.ci import IN_CI
+from tests.support.shop import registry
 
 
 @pytest.fixture(scope="session", params=ENGINES)

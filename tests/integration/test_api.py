@@ -9,8 +9,8 @@ from adminview.cli.shop import ADA, FIRST_DAY, PARAMETERS, SPECIAL, Put, order
 from adminview.local.local_cloud import LocalCloud
 from adminview.model.errors import QuestionError
 from adminview.model.row import key_of
-from tests.api_lab import Client
-from tests.shop import registry
+from tests.support.api_client import Client
+from tests.support.shop import registry
 
 
 @pytest.fixture

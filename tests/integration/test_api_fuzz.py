@@ -25,7 +25,7 @@ from adminview.http_api.health import NoPulse
 from adminview.http_api.openapi import document
 from adminview.local.engines import moto_engine
 from adminview.local.local_cloud import LocalCloud
-from tests.shop import registry
+from tests.support.shop import registry
 
 # Not that all which fits the schema is accepted: no schema can say what a cursor looks like.
 CHECKS = (

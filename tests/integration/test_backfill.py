@@ -7,7 +7,7 @@ import pytest
 
 from adminview.aws.deadline import Deadline
 from adminview.local.local_cloud import LocalCloud
-from tests.bulk_lab import (
+from tests.support.backfill_workers import (
     LATER,
     Traffic,
     begin_and_kill,

@@ -13,7 +13,7 @@ from adminview.local.local_cloud import LocalCloud
 from adminview.model import AccessPattern, Index, Item, Registry, Row, Source, number, view
 from adminview.model.errors import BeingBuiltError, QuestionError, ServiceError
 from adminview.query.engine import QueryEngine
-from tests.api_lab import Client
+from tests.support.api_client import Client
 
 things = Source("Things", partition_key="id")
 by_colour = Index("ByColour", partition="colour", sort=number("weight"))

@@ -14,7 +14,7 @@ from adminview.model.errors import AdminViewError
 from adminview.model.row import VIEW_TABLE
 from adminview.repair_runtime import Patience, make_replayer
 from adminview.views import registry
-from tests.shop import USER, order
+from tests.support.shop import USER, order
 
 BAD_ORDER = {"CustomerId": "user-123", "SK": "2025-03-02#7", "OrderId": "7"}
 ROW = ("USER#user-123", "PROFILE")

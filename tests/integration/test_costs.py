@@ -32,9 +32,9 @@ from adminview.reconcile.item_ref import ItemRef
 from adminview.repair_runtime import make_reconciler
 from adminview.sync.decode import routes
 from adminview.sync.derive import derive
-from tests import shop
-from tests.meter import Meter, let_it_be_heard
-from tests.view_files import load_view_file
+from tests.support import shop
+from tests.support.view_files import load_view_file
+from tests.support.write_meter import Meter, let_it_be_heard
 
 pytestmark = pytest.mark.parametrize("engine", [EngineName.DYNAMODB_LOCAL], indirect=True)
 

@@ -13,8 +13,8 @@ from adminview.cli.doctor.finding import State
 from adminview.local.local_cloud import LocalCloud
 from adminview.local.tables import source_table
 from adminview.runtime import Clients
-from tests.doctor_lab import Deployment, sound
-from tests.shop import registry
+from tests.support.deployment import Deployment, sound
+from tests.support.shop import registry
 
 
 @dataclass

@@ -18,7 +18,7 @@ from adminview.local.engines import (
     dynamodb_local_engine,
     moto_engine,
 )
-from tests.ci import IN_CI
+from tests.support.ci import IN_CI
 
 
 def installed() -> bool:

@@ -35,9 +35,9 @@ from examples.evolution.favourites import TRIES, Fate, Favourites, transaction
 from examples.evolution.moves import contract, expand, rebuild
 from lambdas.migrations.orders_delivery_date import delivery_date
 from lambdas.views import orders as orders_file
-from tests.events import image
-from tests.migration_lab import ORDERS, Interrupted, orders_of, put
-from tests.shop import registry
+from tests.support.migrated_orders import ORDERS, Interrupted, orders_of, put
+from tests.support.shop import registry
+from tests.support.stream_records import image
 
 # A day of delivery for old orders, and a question that asks for it.
 

@@ -16,7 +16,7 @@ from adminview.aws.view_table import ViewTable
 from adminview.local.event_source import UnsettledRecordsError
 from adminview.local.local_cloud import LocalCloud
 from adminview.model import Item, RawValue, Registry, Row, Source, view
-from tests.fakes import TABLE, refusal
+from tests.support.fakes import TABLE, refusal
 
 things = Source("Things", partition_key="id")
 

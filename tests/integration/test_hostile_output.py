@@ -19,8 +19,8 @@ from adminview.local.settings import declared
 from adminview.model.row import VIEW_TABLE
 from adminview.sync.dead_letter import KIND
 from adminview.views import registry
-from tests.hostile import HOSTILE, check_inert
-from tests.shop import USER, order
+from tests.support.hostile_text import HOSTILE, check_inert
+from tests.support.shop import USER, order
 
 ID = f"user-{HOSTILE}"
 PK = f"USER#{ID}"

@@ -27,9 +27,9 @@ from adminview.model.row import VIEW_TABLE
 from adminview.sync.decode import routes
 from adminview.views import registry
 from lambdas.migrations.orders_delivery_date import delivery_date
-from tests.fakes import refusal
-from tests.meter import Meter, let_it_be_heard
-from tests.migration_lab import ORDERS, Interrupted, as_read, old_order, orders_of, put
+from tests.support.fakes import refusal
+from tests.support.migrated_orders import ORDERS, Interrupted, as_read, old_order, orders_of, put
+from tests.support.write_meter import Meter, let_it_be_heard
 
 NAME = "orders-delivery-date"
 

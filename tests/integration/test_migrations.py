@@ -23,8 +23,8 @@ from adminview.sync.complete import complete
 from lambdas.migrations.orders_delivery_date import delivery_date
 from lambdas.views import orders as orders_file
 from lambdas.views.orders import orders
-from tests.events import image
-from tests.migration_lab import ORDERS, Interrupted, as_read, old_order, orders_of, put
+from tests.support.migrated_orders import ORDERS, Interrupted, as_read, old_order, orders_of, put
+from tests.support.stream_records import image
 
 KINDS: dict[str, Any] = {
     "text": "臺北",

@@ -14,7 +14,7 @@ from adminview.cli.planning.lock import as_text
 from adminview.local.local_cloud import LocalCloud
 from adminview.model import Registry
 from adminview.views import registry
-from tests import shop
+from tests.support import shop
 
 
 def million(units_of_an_order: int) -> int:

@@ -11,7 +11,7 @@ from adminview.cli.planning.sample import make_estimator
 from adminview.local.local_cloud import LocalCloud
 from adminview.model import Registry
 from adminview.model.row import key_of
-from tests.view_files import load_view_file
+from tests.support.view_files import load_view_file
 
 MODEL = """
 from adminview import AccessPattern, Row, Source, view

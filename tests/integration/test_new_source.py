@@ -6,8 +6,8 @@ from pathlib import Path
 from adminview.cli.commands.demo import parameters
 from adminview.local.local_cloud import LocalCloud
 from adminview.model import Registry
-from tests.shop import registry
-from tests.view_files import with_view_file
+from tests.support.shop import registry
+from tests.support.view_files import with_view_file
 
 SHIPMENTS = '''
 """Shipments, by carrier."""

@@ -9,7 +9,7 @@ import pytest
 
 from adminview.cli.planning.apply import PlanError
 from adminview.local.engines import Engine
-from tests.plan_lab import ANSWERED, BUILDING, GONE, Lab, load
+from tests.support.live_deployment import ANSWERED, BUILDING, GONE, Lab, load
 
 ORDERS = '''
 """Orders."""

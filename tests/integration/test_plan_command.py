@@ -13,7 +13,7 @@ from adminview.local.local_cloud import LocalCloud
 from adminview.model import Registry
 from adminview.model.errors import SettingsError
 from adminview.views import registry
-from tests.shop import order
+from tests.support.shop import order
 
 
 @pytest.fixture

@@ -16,8 +16,8 @@ from adminview.model.item import decode
 from adminview.model.limits import ROW_LIMIT
 from adminview.model.row import Attributes
 from adminview.sync.derive import derive
-from tests.events import image
-from tests.shop import registry
+from tests.support.shop import registry
+from tests.support.stream_records import image
 
 model = registry()
 

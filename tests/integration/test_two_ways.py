@@ -13,7 +13,7 @@ from adminview.local.local_cloud import LocalCloud, straight_to, writer_to
 from adminview.model import KeyCondition
 from adminview.model.row import VIEW_TABLE, Attributes, key_of
 from adminview.sync.fold import Write
-from tests.fakes import a_put, a_write
+from tests.support.fakes import a_put, a_write
 
 BLOB = b64encode(b"\x00\xff").decode()
 DATA: dict[str, Any] = {

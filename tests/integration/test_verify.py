@@ -29,9 +29,9 @@ from adminview.local.engines import ACCESS_KEY, REGION, SECRET_KEY, Engine
 from adminview.local.local_cloud import LocalCloud
 from adminview.model import Registry
 from adminview.model.row import VIEW_TABLE
-from tests.fakes import Context
-from tests.shop import registry
-from tests.verify_lab import HeardDrift, make_model
+from tests.support.fakes import Context
+from tests.support.shop import registry
+from tests.support.verify_tables import HeardDrift, make_model
 
 ROOT = Path(__file__).parents[2]
 ORDER = "Orders/user-456/2025-03-02#2121207"

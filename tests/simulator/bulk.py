@@ -13,7 +13,7 @@ from tests.simulator.calls import LEASED
 from tests.simulator.deployment import Deployment, make_bulk
 from tests.simulator.faults import Fault
 from tests.simulator.fibers import AT_ONCE, NEVER, Killed
-from tests.simulator.world import World
+from tests.simulator.simulation import World
 
 SECONDS = (200.0, 90.0, 800.0)  # that an invocation may work, one of
 RESERVE = 10.0

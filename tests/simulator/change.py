@@ -15,7 +15,7 @@ from tests.simulator.fibers import Killed
 from tests.simulator.laws import check_the_quiet
 from tests.simulator.model import Model, draw_model
 from tests.simulator.progress import PROGRESS
-from tests.simulator.world import World
+from tests.simulator.simulation import World
 
 PLANNER, SPOIL_SECONDS = "a plan", 300.0
 DRAIN_SECONDS = REPLAY_SECONDS  # the longest that an invocation of the old code goes on

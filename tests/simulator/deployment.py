@@ -22,13 +22,13 @@ from adminview.reconcile.item_ref import ItemRef
 from adminview.reconcile.reconciler import Reconciler
 from adminview.runtime import Runtime
 from adminview.sync.decode import Route, routes
-from tests.fakes import TABLE
 from tests.simulator.model import Model, Name, make_registry
 from tests.simulator.progress import PROGRESS
 from tests.simulator.queue import QUEUE
+from tests.support.fakes import TABLE
 
 if TYPE_CHECKING:
-    from tests.simulator.world import World
+    from tests.simulator.simulation import World
 
 PAGE = 2  # items, of a bulk worker
 

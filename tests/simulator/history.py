@@ -25,7 +25,7 @@ from tests.simulator.laws import check_the_end
 from tests.simulator.model import deployed
 from tests.simulator.pollers import begin, fix, follow, serve
 from tests.simulator.shrink import shrink, trimmed
-from tests.simulator.world import World
+from tests.simulator.simulation import World
 
 
 @dataclass(slots=True)

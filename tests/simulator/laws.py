@@ -8,7 +8,7 @@ from adminview.model.row import RowKey
 from adminview.sync.dead_letter import IN_DOUBT
 from tests.simulator.broken import BrokenLawError
 from tests.simulator.model import SECRET, Name
-from tests.simulator.world import World
+from tests.simulator.simulation import World
 
 
 def check_the_quiet(world: World) -> None:

@@ -26,8 +26,8 @@ from adminview.runtime import Runtime
 from adminview.sync.decode import Route
 from adminview.sync.fold import Fold, Write
 from adminview.sync.plan import Batch, plan_batch, sequence_at
-from tests.fakes import key_of
 from tests.simulator.queue import Queue
+from tests.support.fakes import key_of
 
 Plant = Callable[[pytest.MonkeyPatch], None]
 

@@ -16,7 +16,7 @@ from tests.simulator.fibers import AT_ONCE, NEVER, Killed
 from tests.simulator.laws import check_the_quiet
 from tests.simulator.model import deployed
 from tests.simulator.shards import Reader, Shard, SourceStream
-from tests.simulator.world import World
+from tests.simulator.simulation import World
 
 SYNC_SECONDS = 120
 LONGEST_PAUSE = 800.0

@@ -5,9 +5,9 @@ from typing import Any
 
 from adminview.bulk.lease_table import progress_table
 from adminview.bulk.runs import BACKFILL
-from tests.fakes import TABLE, refusal
 from tests.simulator.calls import Calls
 from tests.simulator.faults import Fault
+from tests.support.fakes import TABLE, refusal
 
 PROGRESS = progress_table(TABLE)
 Wire = dict[str, Any]

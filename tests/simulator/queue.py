@@ -7,9 +7,9 @@ from math import inf
 from typing import Any
 
 from adminview.model.delivery import FIRST_TRY_SECONDS, HIDDEN_SECONDS, NEXT_TRY_SECONDS
-from tests.fakes import refusal
 from tests.simulator.calls import Calls
 from tests.simulator.faults import Fault
+from tests.support.fakes import refusal
 
 QUEUE = "queue"
 

@@ -10,8 +10,8 @@ from adminview.model.errors import AdminViewError, ServiceError
 from tests.simulator.broken import SurpriseError
 from tests.simulator.fibers import AT_ONCE, Killed
 from tests.simulator.laws import check_the_quiet
+from tests.simulator.simulation import World
 from tests.simulator.tables import LAG_SECONDS
-from tests.simulator.world import World
 
 REPLAY = Function(lambda *_: None, "adminview-replay", REPLAY_SECONDS)
 OPERATOR_SECONDS = 60

@@ -6,12 +6,12 @@ from itertools import count
 from typing import Any
 
 from adminview.local.event_source.event import StreamRecord
-from tests.events import STREAM
-from tests.fakes import refusal
 from tests.simulator.calls import Calls
 from tests.simulator.fibers import Fibers
 from tests.simulator.model import Name, State
 from tests.simulator.past import Past
+from tests.support.fakes import refusal
+from tests.support.stream_records import STREAM
 
 PAGE = 2  # records per page of GetRecords: small, so that a stretch takes several
 

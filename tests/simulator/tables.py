@@ -5,7 +5,6 @@ from typing import Any
 from zlib import crc32
 
 from adminview.model.row import RowKey
-from tests.fakes import TABLE, refusal
 from tests.simulator.broken import BrokenLawError
 from tests.simulator.calls import Calls
 from tests.simulator.faults import LATE, Fault
@@ -14,6 +13,7 @@ from tests.simulator.past import Past
 from tests.simulator.profile import NEXT_LOOK, NEXT_READ
 from tests.simulator.progress import PROGRESS, ProgressRows
 from tests.simulator.shards import SourceStream
+from tests.support.fakes import TABLE, refusal
 
 LAG_SECONDS = 55.0  # at most: see the package
 Wire = dict[str, Any]

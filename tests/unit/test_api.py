@@ -9,8 +9,8 @@ from botocore.exceptions import ClientError
 from adminview.http_api.handlers import HEADERS
 from adminview.http_api.request import MOST_PARAMETERS
 from adminview.model.errors import QuestionError
-from tests.api_lab import Client
-from tests.asking_lab import Lab, make_registry
+from tests.support.api_client import Client
+from tests.support.query_table import Lab, make_registry
 
 
 def stocked() -> Lab:

@@ -15,7 +15,7 @@ from adminview.http_api.problems import ProblemError
 from adminview.http_api.render import Renderer, number, plain, text
 from adminview.http_api.request import Asked
 from adminview.model.errors import ServiceError
-from tests.asking_lab import Lab, make_registry
+from tests.support.query_table import Lab, make_registry
 
 
 @pytest.mark.parametrize(

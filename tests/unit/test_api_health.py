@@ -8,9 +8,9 @@ import pytest
 from adminview.aws.settings import PulseSettings
 from adminview.aws.stream_metrics import Reading, SourceActivity, StreamMetrics
 from adminview.model.errors import ServiceError
-from tests.api_lab import Answered, Client, Fixed
-from tests.asking_lab import Lab, make_registry
-from tests.fakes import NO_WAIT
+from tests.support.api_client import Answered, Client, Fixed
+from tests.support.fakes import NO_WAIT
+from tests.support.query_table import Lab, make_registry
 
 NOW = datetime(2025, 3, 1, 9, 0, tzinfo=UTC)
 LABEL = "2025-01-01T00:00:00.000"

@@ -23,7 +23,7 @@ from adminview.cli.planning.phases import Wave
 from adminview.cli.planning.step import Step
 from adminview.cli.planning.steps import DeployCode, DeployQuestions, DeployWatch, Sweep
 from adminview.cli.shutdown import Stop, stoppable
-from tests.plan_world import World, index, model, question
+from tests.support.plan_simulator import World, index, model, question
 
 OLDER, NEWER, CITY = index("Older", "k"), index("Newer", "k", include=()), index("City", "c")
 OLD = model({"Orders": "a"}, (OLDER, CITY), (question("q", OLDER), question("of-city", CITY)))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from adminview.model.errors import QuestionError
 from adminview.query.cursor import Place, write
 from adminview.query.engine import MOST
-from tests.asking_lab import Lab, make_registry
+from tests.support.query_table import Lab, make_registry
 
 weights = st.lists(st.integers(-1000, 1000), unique=True, max_size=30)
 shards = st.integers(2, 7)

@@ -11,7 +11,7 @@ import pytest
 
 from adminview.aws.dead_letter_consumer import Message
 from adminview.cli.dead_letters.audit import Audit
-from tests.replay_lab import message, ours
+from tests.support.dead_letter_queue import message, ours
 
 LETTERS = [message(ours("a"), "m-1"), message("no\nletter \u2028 \U0001f600", "m-2")]
 

@@ -17,8 +17,8 @@ from adminview.cli.output.bulk import Pace, lines, progress, report
 from adminview.cli.shutdown import Stop
 from adminview.model.errors import SettingsError
 from adminview.runtime import Clients
-from tests.bulk_world import RUN, KilledError, World, never
-from tests.fakes import TABLE, refusal
+from tests.support.bulk_tables import RUN, KilledError, World, never
+from tests.support.fakes import TABLE, refusal
 
 
 @dataclass

@@ -15,8 +15,8 @@ from adminview.bulk.segment import Segment
 from adminview.bulk.worker import PAGE_RESERVE
 from adminview.handlers.bulk import RESERVE, Dependencies, answer, crew
 from adminview.model.errors import BulkError, SettingsError, TooManyFailuresError
-from tests.bulk_world import PROGRESS, RUN, World, never
-from tests.fakes import TABLE, Context, refusal
+from tests.support.bulk_tables import PROGRESS, RUN, World, never
+from tests.support.fakes import TABLE, Context, refusal
 
 
 @dataclass

@@ -11,8 +11,8 @@ from adminview.model import Item, Registry, Row, Source, view
 from adminview.model.errors import MissingAttributeError, RowError
 from adminview.sync.decode import routes
 from adminview.sync.plan import Fate
-from tests.events import record
-from tests.fakes import planned
+from tests.support.fakes import planned
+from tests.support.stream_records import record
 
 CUSTOMER = "jane" + chr(64) + "shop.example"  # a text that this file does not name
 things = Source("Things", partition_key="id")

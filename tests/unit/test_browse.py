@@ -8,8 +8,8 @@ from adminview.aws.deadline import Deadline
 from adminview.dead_letters.letter_filter import LetterFilter
 from adminview.dead_letters.peek import HIDE_SECONDS, browse
 from adminview.model.errors import ServiceError
-from tests.fakes import refusal
-from tests.replay_lab import Lab, lambdas_own, ours
+from tests.support.dead_letter_queue import Lab, lambdas_own, ours
+from tests.support.fakes import refusal
 
 ALL = LetterFilter()
 

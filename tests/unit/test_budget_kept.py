@@ -13,8 +13,8 @@ from adminview.bulk.runs import Bulk
 from adminview.bulk.segment import Segment
 from adminview.bulk.worker import PAGE_RESERVE, Worker
 from adminview.handlers.bulk import RESERVE, Dependencies, answer
-from tests.bulk_world import RUN, KilledError, World, never
-from tests.fakes import Context
+from tests.support.bulk_tables import RUN, KilledError, World, never
+from tests.support.fakes import Context
 
 SEGMENT = Segment(RUN, 0, 1)
 NO_TIME = RESERVE + PAGE_RESERVE - 1

@@ -12,9 +12,9 @@ from adminview.aws.view_reader import ViewReader
 from adminview.aws.view_readers import Boto3Reader
 from adminview.model.errors import BeingBuiltError, QuestionError, SettingsError
 from adminview.query.engine import QueryEngine
-from tests.api_lab import Client
-from tests.asking_lab import FakeTable, Lab, make_registry
-from tests.fakes import NO_WAIT
+from tests.support.api_client import Client
+from tests.support.fakes import NO_WAIT
+from tests.support.query_table import FakeTable, Lab, make_registry
 
 OLD, NEW = make_registry(), make_registry(index="ByColourAndMore")
 IDS = [f"t{place}" for place in range(7)]

@@ -10,9 +10,9 @@ from adminview.bulk.backfill import Backfill
 from adminview.bulk.segment import Segment
 from adminview.model.errors import ServiceError
 from adminview.sync.dead_letter import IN_DOUBT
-from tests.bulk_world import PROGRESS, RUN, World
-from tests.events import image
-from tests.fakes import TABLE, refusal
+from tests.support.bulk_tables import PROGRESS, RUN, World
+from tests.support.fakes import TABLE, refusal
+from tests.support.stream_records import image
 
 
 def letters(made: World) -> list[tuple[str, str]]:

@@ -12,8 +12,8 @@ from adminview.model.errors import (
     TooManyFailuresError,
 )
 from lambdas.migrations.orders_delivery_date import delivery_date
-from tests.bulk_world import RUN, KilledError, World, dies_from, never
-from tests.fakes import TABLE
+from tests.support.bulk_tables import RUN, KilledError, World, dies_from, never
+from tests.support.fakes import TABLE
 
 
 @pytest.fixture
@@ -251,7 +251,9 @@ def test_a_worker_of_an_ended_turn_does_not_write_over_what_another_model_built(
 
 
 def test_what_another_version_of_a_migration_did_is_no_progress(made: World) -> None:
-    first, other = (replace(delivery_date, module=one) for one in (__name__, "tests.bulk_world"))
+    first, other = (
+        replace(delivery_date, module=one) for one in (__name__, "tests.support.bulk_tables")
+    )
     assert first.digest != other.digest
     bulk = replace(made.bulk, migrations={first.name: first})
     run = bulk.run("migrate", first.name)

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from adminview.bulk.lease_table import LEASE_SECONDS
-from tests.bulk_world import OLD, KilledError, World, dies_from
-from tests.fakes import TABLE
+from tests.support.bulk_tables import OLD, KilledError, World, dies_from
+from tests.support.fakes import TABLE
 
 RUN = "sweep/*"
 

@@ -12,7 +12,7 @@ from adminview.bulk.lease_table import LEASE_SECONDS, WORK_SECONDS
 from adminview.bulk.segment import Segment
 from adminview.bulk.worker import ALIVE_SECONDS, PAGE_RESERVE
 from adminview.model.errors import SegmentTakenError, ServiceError, TooManyFailuresError
-from tests.bulk_world import (
+from tests.support.bulk_tables import (
     PROGRESS,
     RUN,
     KilledError,
@@ -22,7 +22,7 @@ from tests.bulk_world import (
     each,
     never,
 )
-from tests.fakes import TABLE, refusal
+from tests.support.fakes import TABLE, refusal
 
 SEGMENT = Segment(RUN, 0, 1)
 

@@ -10,8 +10,8 @@ import pytest
 from adminview.cli.planning.model_diff import Change
 from adminview.model import Index, LocalIndex, Registry, number
 from adminview.model.fingerprint import imports
-from tests.shop import registry
-from tests.view_files import load_view_file
+from tests.support.shop import registry
+from tests.support.view_files import load_view_file
 
 Edit = Callable[[dict[str, Any]], None]
 

@@ -3,8 +3,8 @@
 import pytest
 
 from adminview.dead_letters.letter_filter import LetterFilter
-from tests.events import AT
-from tests.replay_lab import errand, lambdas_own, message, ours
+from tests.support.dead_letter_queue import errand, lambdas_own, message, ours
+from tests.support.stream_records import AT
 
 NOW = AT + 100.0
 OURS = errand(ours("a"), "4f2a-1")

@@ -14,8 +14,8 @@ from adminview.cli.costing.observed import COUNTS, Observed, observe
 from adminview.cli.costing.prices import Prices
 from adminview.cli.costing.usage import MONTH, TABLE
 from adminview.cli.main import app
-from tests.doctor_lab import SYNC, Client, Deployment, sound
-from tests.fakes import refusal
+from tests.support.deployment import SYNC, Client, Deployment, sound
+from tests.support.fakes import refusal
 
 NOW = datetime(2026, 11, 16, 20, 17, 5, tzinfo=UTC)
 DAY = 24 * 3600.0

@@ -16,8 +16,8 @@ from adminview.model import Index
 from adminview.model.row import OWNER_INDEX
 from adminview.model.write_units import write_units
 from infra import sync_stack
-from tests.scale_page import PAGE, reckoned
-from tests.shop import registry
+from tests.support.scale_page import PAGE, reckoned
+from tests.support.shop import registry
 
 FREE = Figures(per_record=0.0, per_row=0.0, per_call=0.0)
 
@@ -180,5 +180,5 @@ def test_the_table_of_growth_is_in_step_with_the_load() -> None:
 
 def test_docs_hold_all_that_is_reckoned_as_it_is_reckoned() -> None:
     page = PAGE.read_text()
-    assert reckoned(page) == page, "python -m tests.scale_page writes it anew"
+    assert reckoned(page) == page, "python -m tests.support.scale_page writes it anew"
     assert EXAMPLE in page

@@ -19,7 +19,7 @@ from adminview.sync.plan import Batch
 from bench.model import registry
 from bench.streams import NEUTRAL, ORDINARY, Load
 from bench.units import replay, table_before
-from tests.fakes import NO_WAIT, TABLE, planned
+from tests.support.fakes import NO_WAIT, TABLE, planned
 
 MODEL = "0" * 16
 

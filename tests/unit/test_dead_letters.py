@@ -7,7 +7,7 @@ import pytest
 from adminview.aws.dead_letter_producer import CALL_LIMIT, DeadLetterProducer
 from adminview.aws.deadline import Deadline
 from adminview.sync.dead_letter import Letter
-from tests.fakes import NETWORK_DOWN, NO_WAIT, FakeQueue, refusal
+from tests.support.fakes import NETWORK_DOWN, NO_WAIT, FakeQueue, refusal
 
 
 def letters(count: int, size: int = 10) -> list[Letter]:

@@ -24,7 +24,7 @@ from adminview.model import (
 from adminview.model.errors import DeclarationError
 from adminview.views import registry as declared
 from lambdas import views
-from tests.shop import registry
+from tests.support.shop import registry
 
 orders = Source("Orders", partition_key="id")
 

@@ -8,10 +8,10 @@ import pytest
 from adminview.model.errors import SettingsError
 from adminview.sync.decode import routes
 from adminview.sync.plan import Fate
-from tests.batches import letters, prepared
-from tests.events import record
-from tests.fakes import planned
-from tests.shop import USER, registry
+from tests.support.batches import letters, prepared
+from tests.support.fakes import planned
+from tests.support.shop import USER, registry
+from tests.support.stream_records import record
 
 users = registry().source("Users")
 

@@ -16,9 +16,17 @@ from adminview.aws.deadline import Deadline
 from adminview.aws.retry import error_code, passes
 from adminview.aws.transport.connection import GRACE, Connection
 from adminview.aws.view_table import Outcome, ViewTable
-from tests.direct_lab import HASTY, PATIENT, both, error_of, over_tls, straight, writes
-from tests.fakes import NO_WAIT, TABLE
-from tests.faulty import (
+from tests.support.dynamodb_writers import (
+    HASTY,
+    PATIENT,
+    both,
+    error_of,
+    over_tls,
+    straight,
+    writes,
+)
+from tests.support.fakes import NO_WAIT, TABLE
+from tests.support.faulty_server import (
     HALF,
     TYPE,
     Fault,

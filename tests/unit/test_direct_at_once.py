@@ -16,9 +16,19 @@ from adminview.aws.deadline import Deadline
 from adminview.aws.transport.connection import AN_INSTANT, Answer, Connection
 from adminview.aws.transport.http_client import AT_ONCE, HttpClient
 from adminview.aws.view_table import ViewTable
-from tests.direct_lab import HASTY, straight, tls
-from tests.fakes import NO_WAIT, TABLE, a_put
-from tests.faulty import Faulty, Request, answer, healthy, refuse, refusing, reset, say, wait
+from tests.support.dynamodb_writers import HASTY, straight, tls
+from tests.support.fakes import NO_WAIT, TABLE, a_put
+from tests.support.faulty_server import (
+    Faulty,
+    Request,
+    answer,
+    healthy,
+    refuse,
+    refusing,
+    reset,
+    say,
+    wait,
+)
 
 SOON = Deadline(1.0, lambda: 0.0)  # which never comes
 OPERATION = "BatchWriteItem"

@@ -12,9 +12,9 @@ from adminview.aws.attribute_codec import for_boto3, from_boto3
 from adminview.aws.responses import SINGLE_ITEM
 from adminview.aws.retry import error_code
 from adminview.aws.transport.dynamodb_client import STRAIGHT, DynamoDbHttpClient
-from tests.direct_lab import session, straight
-from tests.fakes import TABLE
-from tests.faulty import Faulty, answer, refuse
+from tests.support.dynamodb_writers import session, straight
+from tests.support.fakes import TABLE
+from tests.support.faulty_server import Faulty, answer, refuse
 from tests.unit.test_writers import blobs, values
 
 

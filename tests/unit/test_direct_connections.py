@@ -26,9 +26,27 @@ from adminview.aws.transport.eligibility import StaticCredentials
 from adminview.aws.transport.http_client import HttpClient
 from adminview.aws.transport.sigv4 import CONTENT_TYPE, Service, signed_headers
 from adminview.aws.view_table import ViewTable
-from tests.direct_lab import HASTY, PATIENT, REGION, error_of, over_tls, straight, writes
-from tests.fakes import NO_WAIT, TABLE
-from tests.faulty import HALF, Faulty, Request, close_when_idle, deaf, healthy, refusing, say, wait
+from tests.support.dynamodb_writers import (
+    HASTY,
+    PATIENT,
+    REGION,
+    error_of,
+    over_tls,
+    straight,
+    writes,
+)
+from tests.support.fakes import NO_WAIT, TABLE
+from tests.support.faulty_server import (
+    HALF,
+    Faulty,
+    Request,
+    close_when_idle,
+    deaf,
+    healthy,
+    refusing,
+    say,
+    wait,
+)
 
 
 def test_tls_is_spoken_with_whom_botocore_trusts(

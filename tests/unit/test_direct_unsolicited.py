@@ -18,9 +18,9 @@ from adminview.aws.deadline import Deadline
 from adminview.aws.retry import passes
 from adminview.aws.transport.connection import Connection, UnsolicitedError
 from adminview.aws.view_table import ViewTable
-from tests.direct_lab import straight, tls
-from tests.fakes import NO_WAIT, TABLE, a_put
-from tests.faulty import Fault, Faulty, Request, answer, healthy
+from tests.support.dynamodb_writers import straight, tls
+from tests.support.fakes import NO_WAIT, TABLE, a_put
+from tests.support.faulty_server import Fault, Faulty, Request, answer, healthy
 
 ROWS = 720
 BODY = b'{"UnprocessedItems":{}}'

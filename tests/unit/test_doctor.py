@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from adminview.cli.doctor.finding import Finding, State
-from tests.doctor_lab import (
+from tests.support.aws_descriptions import stream as stream_of
+from tests.support.deployment import (
     API,
     MACHINE,
     NOW,
@@ -20,8 +21,7 @@ from tests.doctor_lab import (
     Deployment,
     sound,
 )
-from tests.doctor_told import stream as stream_of
-from tests.shop import registry
+from tests.support.shop import registry
 
 OK, WARNING, PROBLEM, UNKNOWN = State.OK, State.WARNING, State.PROBLEM, State.UNKNOWN
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from adminview.cli.doctor.finding import Finding, State
-from tests.doctor_lab import API, RECOVERY, SYNC, TOPIC, WATCH, Deployment, sound
-from tests.doctor_told import caller
-from tests.fakes import refusal
+from tests.support.aws_descriptions import caller
+from tests.support.deployment import API, RECOVERY, SYNC, TOPIC, WATCH, Deployment, sound
+from tests.support.fakes import refusal
 
 Break = Callable[[Deployment], object]
 

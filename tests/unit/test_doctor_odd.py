@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 
 from adminview.cli.doctor.aws_calls import SIGN_IN
 from adminview.cli.main import app
-from tests.doctor_lab import SYNC, Client, Deployment, sound
-from tests.fakes import refusal
-from tests.shop import registry
+from tests.support.deployment import SYNC, Client, Deployment, sound
+from tests.support.fakes import refusal
+from tests.support.shop import registry
 
 PAGE = "<html>a proxy's page</html>"
 

@@ -7,8 +7,8 @@ import pytest
 from adminview.cli.doctor.finding import Finding, State
 from adminview.cli.doctor.references import resolve
 from adminview.model.errors import SettingsError
-from tests.doctor_lab import QUEUE, ROLE, SYNC, VIEW, Deployment, sound
-from tests.fakes import refusal
+from tests.support.deployment import QUEUE, ROLE, SYNC, VIEW, Deployment, sound
+from tests.support.fakes import refusal
 
 DENIED = refusal("AccessDenied", "SimulatePrincipalPolicy", 403)
 RESTORE = f"npx cdk deploy {SYNC} -c adminview:stage=dev --exclusively --revert-drift"

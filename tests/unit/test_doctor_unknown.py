@@ -11,10 +11,10 @@ from typer.testing import CliRunner, Result
 from adminview.cli.doctor.aws_calls import look
 from adminview.cli.doctor.finding import Check, Fault, Finding, State
 from adminview.cli.main import app
-from tests.doctor_lab import SYNC, Deployment, sound
-from tests.doctor_told import stream
-from tests.fakes import refusal
-from tests.shop import registry
+from tests.support.aws_descriptions import stream
+from tests.support.deployment import SYNC, Deployment, sound
+from tests.support.fakes import refusal
+from tests.support.shop import registry
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.event_source_lab import Lab, failed, rules
+from tests.support.stream_shards import Lab, failed, rules
 
 
 def test_records_come_in_order_and_in_batches_of_the_configured_size() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from adminview.local.event_source import Backoff
-from tests.event_source_lab import ARN, NOW, Lab, failed, fails_with, rules
+from tests.support.stream_shards import ARN, NOW, Lab, failed, fails_with, rules
 
 
 def test_a_failing_batch_is_halved_until_the_bad_record_stands_alone() -> None:

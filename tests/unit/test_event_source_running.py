@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from adminview.local.event_source import Backoff, UnsettledRecordsError
 from adminview.model.delivery import FOREVER, Delivery
-from tests.event_source_lab import FakeShard, Lab, failed, fails_with, refusal, rules
+from tests.support.stream_shards import FakeShard, Lab, failed, fails_with, refusal, rules
 
 
 def test_a_shard_that_cannot_be_read_does_not_keep_the_others_from_their_turn() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from adminview.local.event_source import Backoff
-from tests.event_source_lab import FakeShard, Lab, rules
+from tests.support.stream_shards import FakeShard, Lab, rules
 
 
 def test_a_child_is_read_only_after_its_parent_is_closed_and_settled() -> None:

@@ -19,7 +19,7 @@ from adminview.model.row import OWNER_INDEX, Attributes, key_of
 from adminview.sync.derive import derive
 from examples import Example, load, names
 from examples.__main__ import app
-from tests.events import image
+from tests.support.stream_records import image
 
 FOLDER = Path(examples.__file__).parent
 NO_EXAMPLES = {"__init__", "__main__", "question"}

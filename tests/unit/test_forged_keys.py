@@ -17,10 +17,10 @@ from adminview.model import key
 from adminview.model.row import RowKey
 from adminview.query.engine import QueryEngine
 from adminview.sync.derive import derive
-from tests.asking_lab import FakeTable
-from tests.events import image
-from tests.fakes import NO_WAIT
-from tests.shop import FAVOURITE, PAYMENT, order, registry
+from tests.support.fakes import NO_WAIT
+from tests.support.query_table import FakeTable
+from tests.support.shop import FAVOURITE, PAYMENT, order, registry
+from tests.support.stream_records import image
 
 Items = dict[str, list[dict[str, Any]]]  # by source
 

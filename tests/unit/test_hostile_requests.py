@@ -22,8 +22,8 @@ from adminview.model.errors import QuestionError, RowError
 from adminview.model.item import number_text, spelled
 from adminview.query.cursor import VERSION, _checksum
 from adminview.reconcile.equality import same
-from tests.api_lab import Client
-from tests.asking_lab import Lab, make_registry
+from tests.support.api_client import Client
+from tests.support.query_table import Lab, make_registry
 
 SECONDS = 1.0  # far more than a request takes, and far less than it takes to expand 1E+999999999
 HUGE = [

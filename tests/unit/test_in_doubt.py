@@ -29,9 +29,9 @@ from adminview.handlers.sync import sync
 from adminview.model.delivery import IN_DOUBT_SECONDS
 from adminview.model.errors import RowError
 from adminview.sync.dead_letter import IN_DOUBT, TouchedItem, in_doubt_letters
-from tests.direct_lab import HASTY, client, straight
-from tests.events import record
-from tests.fakes import (
+from tests.support.dead_letter_queue import Lab
+from tests.support.dynamodb_writers import HASTY, client, straight
+from tests.support.fakes import (
     NO_WAIT,
     TABLE,
     Context,
@@ -43,9 +43,9 @@ from tests.fakes import (
     make_runtime,
     refusal,
 )
-from tests.faulty import Faulty, answer, healthy, refuse, reset, wait
-from tests.replay_lab import Lab
-from tests.shop import registry
+from tests.support.faulty_server import Faulty, answer, healthy, refuse, reset, wait
+from tests.support.shop import registry
+from tests.support.stream_records import record
 
 URL = "http://127.0.0.1"
 TIMEOUT = ReadTimeoutError(endpoint_url=URL)

@@ -17,8 +17,8 @@ from adminview.sync import plan as prepare
 from adminview.sync.decode import routes
 from adminview.sync.derive import derive
 from adminview.sync.plan import Batch, plan_batch
-from tests.events import image, record
-from tests.fakes import Context, FakeDynamoDB, FakeQueue, Heard, make_runtime, refusal
+from tests.support.fakes import Context, FakeDynamoDB, FakeQueue, Heard, make_runtime, refusal
+from tests.support.stream_records import image, record
 
 baskets = Source("Baskets", partition_key="id")
 DONE: dict[str, Any] = {"batchItemFailures": []}

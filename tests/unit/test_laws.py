@@ -18,8 +18,16 @@ from adminview.handlers.sync import WRITES_RESERVE, sync
 from adminview.model import Item, Registry, Row, Source, view
 from adminview.sync.fold import Fold, Write
 from adminview.sync.plan import sequence_at
-from tests.events import SourceTable
-from tests.fakes import NETWORK_DOWN, Context, FakeDynamoDB, FakeQueue, Heard, make_runtime, refusal
+from tests.support.fakes import (
+    NETWORK_DOWN,
+    Context,
+    FakeDynamoDB,
+    FakeQueue,
+    Heard,
+    make_runtime,
+    refusal,
+)
+from tests.support.stream_records import SourceTable
 
 things = Source("Things", partition_key="id")
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from adminview.dead_letters.parse import BatchLetter, RecordLetter, open_letter, tried_again
 from adminview.model.errors import MovingItemError, UnknownLetterError, ViewError
 from adminview.sync.dead_letter import dead_letter, identify
-from tests.events import AT, STREAM, record
-from tests.replay_lab import batch_facts, errand, facts, lambdas_own, ours, things
+from tests.support.dead_letter_queue import batch_facts, errand, facts, lambdas_own, ours, things
+from tests.support.stream_records import AT, STREAM, record
 
 MOVED = MovingItemError("the item changed 10 times")
 WITHIN_A_MINUTE = 1_790_000_000.0

@@ -9,9 +9,9 @@ import pytest
 
 from adminview.model import item as item_module
 from adminview.sync.decode import routes
-from tests.events import record
-from tests.fakes import Context, FakeDynamoDB, make_runtime, planned
-from tests.shop import order, registry
+from tests.support.fakes import Context, FakeDynamoDB, make_runtime, planned
+from tests.support.shop import order, registry
+from tests.support.stream_records import record
 
 orders = registry().source("Orders")
 

@@ -12,8 +12,8 @@ from adminview.cli.bulk.segment_pool import Outcome
 from adminview.cli.bulk.state_machine import Follower, Order, deployed_machine, on_aws
 from adminview.cli.shutdown import Stop
 from adminview.model.errors import ServiceError, SettingsError
-from tests.bulk_world import World, never
-from tests.fakes import NO_WAIT, TABLE, refusal
+from tests.support.bulk_tables import World, never
+from tests.support.fakes import NO_WAIT, TABLE, refusal
 from tests.unit.test_deployment import FakeAws
 
 MACHINE, EXECUTION = "arn:machine", "arn:execution:1"

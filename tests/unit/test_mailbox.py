@@ -7,9 +7,9 @@ import pytest
 from adminview.aws.dead_letter_consumer import DeadLetterConsumer, Message, Waiting
 from adminview.aws.deadline import Deadline
 from adminview.model.errors import ServiceError
-from tests.events import AT
-from tests.fakes import NETWORK_DOWN, NO_WAIT, refusal
-from tests.replay_lab import FakeSqs, message
+from tests.support.dead_letter_queue import FakeSqs, message
+from tests.support.fakes import NETWORK_DOWN, NO_WAIT, refusal
+from tests.support.stream_records import AT
 
 THROTTLED = refusal("RequestThrottled", "ReceiveMessage")
 

@@ -16,8 +16,8 @@ from adminview.aws.metered_client import REFUSED, Metered
 from adminview.aws.page_sizer import Pace
 from adminview.aws.rate_limit import LONGEST_PAUSE, RateLimiter
 from adminview.cli.bulk.segment_pool import SegmentPool
-from tests.bulk_world import World, never
-from tests.fakes import refusal
+from tests.support.bulk_tables import World, never
+from tests.support.fakes import refusal
 
 
 class Client:

@@ -21,8 +21,8 @@ from adminview.sync.complete import complete
 from adminview.sync.dead_letter import reason_of
 from adminview.views import collect, migrations
 from lambdas.migrations.orders_delivery_date import delivery_date
-from tests.events import image
-from tests.shop import FAVOURITE, order
+from tests.support.shop import FAVOURITE, order
+from tests.support.stream_records import image
 
 CUSTOMER = "jane" + chr(64) + "shop.example"  # a text that this file does not name
 things = Source("Things", partition_key="id", sort_key="SK")

@@ -4,7 +4,7 @@ import pytest
 
 from adminview.cli.planning.moved_rows import moves
 from adminview.model import AccessPattern, Index
-from tests.events import image
+from tests.support.stream_records import image
 
 by_state = Index("ByState", partition="state", sort="day", include=["data"])
 of_user = AccessPattern("of-user", partition="USER#{user}", sort_begins="ORDER#")

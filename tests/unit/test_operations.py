@@ -21,9 +21,8 @@ from adminview.handlers.sync import sync
 from adminview.model.errors import SettingsError
 from adminview.runtime import runtime
 from adminview.sync.counts import BatchCounts
-from tests.direct_lab import client, straight
-from tests.events import record
-from tests.fakes import (
+from tests.support.dynamodb_writers import client, straight
+from tests.support.fakes import (
     NO_WAIT,
     TABLE,
     Context,
@@ -32,8 +31,9 @@ from tests.fakes import (
     make_runtime,
     refusal,
 )
-from tests.faulty import Faulty, answer
-from tests.shop import USER, registry
+from tests.support.faulty_server import Faulty, answer
+from tests.support.shop import USER, registry
+from tests.support.stream_records import record
 
 SETTINGS = Settings(
     "AdminViewTable",

@@ -47,7 +47,7 @@ from adminview.cli.planning.step import Plan
 from adminview.cli.planning.steps import Backfill
 from adminview.dead_letters.peek import PeekResult
 from adminview.model.errors import QuestionError, RecordError
-from tests.hostile import HOSTILE, MARKUP, check_inert
+from tests.support.hostile_text import HOSTILE, MARKUP, check_inert
 
 texts = st.text(st.characters(exclude_categories=()))  # lone surrogates too
 

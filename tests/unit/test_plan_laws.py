@@ -8,7 +8,7 @@ from hypothesis import assume, given, note
 from hypothesis import strategies as st
 
 from adminview.cli.planning.model_diff import Description
-from tests.plan_world import World, index, model, question
+from tests.support.plan_simulator import World, index, model, question
 
 KEYS = (("k1",), ("k1", "s1"), ("k2",), ("k2", "s1"), ("k3", "s2"))
 INCLUDED = ((), ("data",), ("data", "_at"))

@@ -10,7 +10,7 @@ from adminview.bulk.segment import Record, Segment
 from adminview.cli.planning.completions import Progress, markers, sweeps
 from adminview.cli.planning.facts import Marker
 from adminview.model.errors import BulkError
-from tests.plan_cloud import Cloud, ever
+from tests.support.plan_stacks import Cloud, ever
 
 K1 = frozenset({"k1"})
 

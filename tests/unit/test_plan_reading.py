@@ -13,7 +13,7 @@ from adminview.cli.planning.facts import Deployed, Marker
 from adminview.cli.planning.planner import make_plan
 from adminview.model.errors import SettingsError
 from adminview.model.monitored import watched
-from tests.plan_cloud import OLD, THEN, Cloud, described, ever, function
+from tests.support.plan_stacks import OLD, THEN, Cloud, described, ever, function
 
 
 @pytest.fixture

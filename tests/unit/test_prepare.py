@@ -12,9 +12,9 @@ from adminview.model import Index, Item, Registry, Row, Source, number, view
 from adminview.model.delivery import NEXT_TRY_SECONDS
 from adminview.sync.dead_letter import BODY_LIMIT
 from adminview.sync.plan import Fate, sequence_at
-from tests.batches import letters, prepared, written
-from tests.events import record, ttl_deletion
-from tests.shop import FAVOURITE, USER, order, registry
+from tests.support.batches import letters, prepared, written
+from tests.support.shop import FAVOURITE, USER, order, registry
+from tests.support.stream_records import record, ttl_deletion
 
 users, orders = registry().source("Users"), registry().source("Orders")
 

@@ -13,7 +13,7 @@ from adminview.cli.dead_letters.audit import Audit
 from adminview.cli.dead_letters.post import LetterFile
 from adminview.cli.private_file import open_private
 from adminview.sync.dead_letter import Letter
-from tests.replay_lab import message, ours
+from tests.support.dead_letter_queue import message, ours
 
 LETTER = Letter(0, None, None, "ViewError", "a reason", '{"key": "user-123"}')
 

@@ -11,7 +11,7 @@ from adminview.bulk.segment import Record, Segment
 from adminview.model.errors import SegmentTakenError
 from tests.simulator.choices import Choices
 from tests.simulator.progress import PROGRESS
-from tests.simulator.world import World
+from tests.simulator.simulation import World
 
 SEGMENT = Segment("backfill/Things", 0, 1)
 

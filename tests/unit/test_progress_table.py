@@ -8,8 +8,8 @@ import pytest
 from adminview.bulk.lease_table import LEASE_SECONDS, LeaseTable
 from adminview.bulk.segment import Record, Segment
 from adminview.model.errors import BulkError, SegmentTakenError, ServiceError
-from tests.bulk_world import PROGRESS, RUN, World, never
-from tests.fakes import refusal
+from tests.support.bulk_tables import PROGRESS, RUN, World, never
+from tests.support.fakes import refusal
 
 SEGMENT = Segment(RUN, 3, 16, 2)
 

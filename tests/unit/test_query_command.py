@@ -19,7 +19,7 @@ from adminview.model import AccessPattern, Index, Registry, number
 from adminview.model.errors import DeclarationError, QuestionError
 from adminview.query.query import Question
 from examples import load
-from tests.shop import registry
+from tests.support.shop import registry
 
 ROOT = Path(__file__).parents[2]
 

@@ -21,7 +21,7 @@ from adminview.model import (
 )
 from adminview.model.errors import DeclarationError, QuestionError, RowError
 from adminview.sync.derive import derive
-from tests.events import image
+from tests.support.stream_records import image
 
 teams = Index(
     "Teams",

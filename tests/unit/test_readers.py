@@ -8,7 +8,7 @@ from adminview.aws.deadline import Deadline
 from adminview.aws.transport.http_client import HttpClient
 from adminview.aws.view_reader import ViewReader
 from adminview.aws.view_readers import Boto3Reader, HttpReader
-from tests.fakes import NO_WAIT, TABLE
+from tests.support.fakes import NO_WAIT, TABLE
 
 BLOB = b"\x00\xff"
 TEXT = b64encode(BLOB).decode()

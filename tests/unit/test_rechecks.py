@@ -14,7 +14,7 @@ from adminview.cli.deployment.find import CHECK_SECONDS, Throttled
 from adminview.dead_letters.replay import ROUND
 from adminview.model.errors import SettingsError
 from adminview.views import registry
-from tests import replay_lab, verify_lab
+from tests.support import dead_letter_queue, verify_tables
 
 
 class Deployment:
@@ -40,7 +40,7 @@ def test_a_check_is_made_again_only_when_some_time_has_passed() -> None:
 
 
 def test_verify_repairs_nothing_more_once_other_code_is_deployed() -> None:
-    lab = verify_lab.Lab()
+    lab = verify_tables.Lab()
     for number in range(4):
         lab.put(f"t{number}", x="1", synced=False)
     verifier = lab.verifier(check=Deployment(looks=2).check)
@@ -50,7 +50,7 @@ def test_verify_repairs_nothing_more_once_other_code_is_deployed() -> None:
 
 
 def test_to_compare_without_a_repair_nobody_need_ask_what_is_deployed() -> None:
-    lab = verify_lab.Lab()
+    lab = verify_tables.Lab()
     lab.put("t", x="1", synced=False)
     verifier = lab.verifier(check=Deployment(looks=0).check)
     run = verifier.begin(lab.scope())
@@ -59,8 +59,8 @@ def test_to_compare_without_a_repair_nobody_need_ask_what_is_deployed() -> None:
 
 
 def test_a_replay_takes_up_no_more_letters_once_other_code_is_deployed() -> None:
-    lab = replay_lab.Lab()
-    lab.sqs.add(*(replay_lab.ours(f"i{number}") for number in range(ROUND + 1)))
+    lab = dead_letter_queue.Lab()
+    lab.sqs.add(*(dead_letter_queue.ours(f"i{number}") for number in range(ROUND + 1)))
     replayer = replace(lab.replayer, check=Deployment(looks=1).check)
     soon = Deadline.after(60)
     with pytest.raises(SettingsError, match="deployed is another"):

@@ -23,8 +23,8 @@ from adminview.model.row import OWNER, RowKey
 from adminview.reconcile.item_ref import ItemRef
 from adminview.reconcile.reconciler import ROUNDS, Reconciler
 from adminview.sync.decode import Route
-from tests.events import image
-from tests.fakes import NO_WAIT, FakeQueue, refusal
+from tests.support.fakes import NO_WAIT, FakeQueue, refusal
+from tests.support.stream_records import image
 
 things = Source("Things", partition_key="id")
 SOON = Deadline(inf)  # a slow machine is no failure

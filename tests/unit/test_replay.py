@@ -14,9 +14,9 @@ from adminview.model.errors import (
     ViewError,
 )
 from adminview.reconcile.reconciler import Reconciled
-from tests.events import record
-from tests.fakes import refusal
-from tests.replay_lab import HIDDEN_SECONDS, Lab, lambdas_own, ours, things
+from tests.support.dead_letter_queue import HIDDEN_SECONDS, Lab, lambdas_own, ours, things
+from tests.support.fakes import refusal
+from tests.support.stream_records import record
 
 POISON = ViewError(LookupError("quoting customer data"))
 REFUSED = ServiceError("AccessDeniedException", "read an item of Things")

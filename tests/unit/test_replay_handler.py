@@ -14,9 +14,9 @@ from adminview.handlers.replay import ROUND_RESERVE, replay
 from adminview.model.errors import ServiceError, SettingsError, ViewError
 from adminview.repair_runtime import replayer
 from adminview.views import registry
-from tests.events import AT
-from tests.fakes import Context
-from tests.replay_lab import NOW, Lab, ours
+from tests.support.dead_letter_queue import NOW, Lab, ours
+from tests.support.fakes import Context
+from tests.support.stream_records import AT
 
 
 @pytest.fixture

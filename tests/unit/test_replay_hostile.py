@@ -21,8 +21,7 @@ from adminview.model.errors import (
     UnknownLetterError,
     ViewError,
 )
-from tests.fakes import NO_WAIT, refusal
-from tests.replay_lab import (
+from tests.support.dead_letter_queue import (
     ROUTES,
     FakeStreams,
     Lab,
@@ -32,6 +31,7 @@ from tests.replay_lab import (
     message,
     ours,
 )
+from tests.support.fakes import NO_WAIT, refusal
 
 ERROR = {"kind": "E", "reason": "r"}
 ATTEMPTS = {"attempts": {"count": 1, "at": "2026-01-01T00:00:00+00:00", "error": ERROR}}

@@ -25,10 +25,10 @@ from adminview.aws.table_scanner import TableScanner
 from adminview.aws.transport.dynamodb_client import STRAIGHT, DynamoDbHttpClient
 from adminview.aws.view_table import ViewTable
 from adminview.model.errors import ServiceError
-from tests.direct_lab import client as plain
-from tests.direct_lab import straight
-from tests.fakes import NO_WAIT, TABLE, a_put
-from tests.faulty import Fault, Faulty, answer
+from tests.support.dynamodb_writers import client as plain
+from tests.support.dynamodb_writers import straight
+from tests.support.fakes import NO_WAIT, TABLE, a_put
+from tests.support.faulty_server import Fault, Faulty, answer
 
 KEY = {"PK": {"S": "P"}, "SK": {"S": "S"}}
 # What boto3 makes an empty response of, and what another call's response looks like.

@@ -5,7 +5,7 @@ import pytest
 from adminview.aws.deadline import Deadline
 from adminview.aws.retry import call_with_retry, passes
 from adminview.model.errors import ServiceError
-from tests.fakes import NO_WAIT, refusal
+from tests.support.fakes import NO_WAIT, refusal
 
 TRANSIENT = [
     refusal("TransactionConflictException"),

@@ -6,8 +6,8 @@ import pytest
 
 from adminview.model.limits import ROW_LIMIT
 from adminview.sync.derive import derive
-from tests.events import image
-from tests.shop import FAVOURITE, PAYMENT, PRODUCT, USER, order, registry
+from tests.support.shop import FAVOURITE, PAYMENT, PRODUCT, USER, order, registry
+from tests.support.stream_records import image
 
 
 def rows(source: str, item: dict[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:

@@ -13,8 +13,8 @@ from tests.simulator.fibers import Fibers, Killed, StuckError
 from tests.simulator.history import check, play, repeat
 from tests.simulator.model import Model
 from tests.simulator.shrink import shrink
+from tests.simulator.simulation import World
 from tests.simulator.soak import BLOCK, Sum, main, play_block
-from tests.simulator.world import World
 
 BLOCKS = 32  # of 100 histories; several tests, so that all cores have their share
 

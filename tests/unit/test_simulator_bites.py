@@ -8,7 +8,7 @@ from tests.simulator.history import Result, check, explain, play, repeat, shrunk
 from tests.simulator.laws import check_the_end
 from tests.simulator.plants import PLANTS, first_write_wins
 from tests.simulator.shrink import trimmed
-from tests.simulator.world import World
+from tests.simulator.simulation import World
 
 SEEDS = 6000  # far more than any of them takes
 

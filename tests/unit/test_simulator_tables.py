@@ -6,12 +6,12 @@ import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
 
 from adminview.runtime import LONGEST_CALL
-from tests.fakes import TABLE
 from tests.simulator.choices import Choices
 from tests.simulator.model import NAMES, State
 from tests.simulator.past import STALE_SECONDS, Past
 from tests.simulator.progress import PROGRESS
-from tests.simulator.world import World
+from tests.simulator.simulation import World
+from tests.support.fakes import TABLE
 
 ONE = State(0, {"A": 0})
 

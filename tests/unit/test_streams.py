@@ -11,9 +11,9 @@ from adminview.aws.deadline import Deadline
 from adminview.aws.streams import SequenceRange, Streams, delivered
 from adminview.model.errors import ExpiredRecordsError, ServiceError
 from adminview.sync.decode import decode
-from tests.events import AT, STREAM
-from tests.fakes import NETWORK_DOWN, NO_WAIT, refusal
-from tests.replay_lab import ROUTES
+from tests.support.dead_letter_queue import ROUTES
+from tests.support.fakes import NETWORK_DOWN, NO_WAIT, refusal
+from tests.support.stream_records import AT, STREAM
 
 ARN = STREAM.format("Things")
 STRETCH = SequenceRange(ARN, "shard-1", "3", "11")

@@ -10,9 +10,17 @@ from adminview.handlers import sync as function
 from adminview.handlers.sync import LETTERS_RESERVE, WRITES_RESERVE, sync
 from adminview.model.errors import UnreadableRecordError
 from adminview.runtime import LONGEST_CALL
-from tests.events import record
-from tests.fakes import TABLE, Context, FakeDynamoDB, FakeQueue, Heard, make_runtime, refusal
-from tests.shop import USER, registry
+from tests.support.fakes import (
+    TABLE,
+    Context,
+    FakeDynamoDB,
+    FakeQueue,
+    Heard,
+    make_runtime,
+    refusal,
+)
+from tests.support.shop import USER, registry
+from tests.support.stream_records import record
 
 users = registry().source("Users")
 DONE: dict[str, Any] = {"batchItemFailures": []}

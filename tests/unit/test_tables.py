@@ -8,7 +8,7 @@ import pytest
 
 from adminview.local.tables import source_table, view_table
 from adminview.model import Index, Item, Registry, Row, Source, number, view
-from tests.shop import registry
+from tests.support.shop import registry
 
 
 def keys(table: dict[str, Any]) -> list[tuple[str, str]]:

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from adminview.bulk.verify.differences import Kind
 from adminview.model.row import RowKey
-from tests.fakes import refusal
-from tests.verify_lab import Image, Lab, adds_up, found
+from tests.support.fakes import refusal
+from tests.support.verify_tables import Image, Lab, adds_up, found
 
 A = "Things/a"
 ROW: RowKey = ("THING#a", "x")

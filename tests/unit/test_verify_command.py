@@ -12,8 +12,8 @@ import pytest
 from adminview.bulk.verify.run import Run
 from adminview.cli.bulk.verify_state import StateFile
 from adminview.model.errors import SettingsError
-from tests.fakes import refusal
-from tests.verify_lab import Lab, adds_up, found
+from tests.support.fakes import refusal
+from tests.support.verify_tables import Lab, adds_up, found
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from adminview.aws.rate_limit import RateLimiter
 from adminview.bulk.verify.verifier import Verifier
 from adminview.handlers.verify import PAGES_RESERVE, Verification, verify
 from adminview.model.errors import SettingsError
-from tests.fakes import Context, refusal
-from tests.verify_lab import HeardDrift, Lab
+from tests.support.fakes import Context, refusal
+from tests.support.verify_tables import HeardDrift, Lab
 
 ALL = {"sample": 1, "segments": 1, "grace": 0.001}
 

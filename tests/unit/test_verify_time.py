@@ -10,8 +10,8 @@ from adminview.bulk.verify.run import PageComparison, Run
 from adminview.bulk.verify.scope import Segment, Stage
 from adminview.bulk.verify.verifier import MOST_LOOKS
 from adminview.model.errors import ServiceError, SettingsError
-from tests.fakes import refusal
-from tests.verify_lab import Lab, adds_up, found
+from tests.support.fakes import refusal
+from tests.support.verify_tables import Lab, adds_up, found
 
 
 def chance(seed: int) -> Random:

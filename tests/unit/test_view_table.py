@@ -19,7 +19,7 @@ from adminview.aws.deadline import Deadline
 from adminview.aws.retry import LONGEST_PAUSE, Backoff, passes
 from adminview.aws.view_table import BATCH_LIMIT, ViewTable
 from adminview.sync.fold import Write
-from tests.fakes import (
+from tests.support.fakes import (
     NETWORK_DOWN,
     NO_WAIT,
     TABLE,

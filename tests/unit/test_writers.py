@@ -23,10 +23,10 @@ from adminview.aws.view_readers import Boto3Reader, HttpReader
 from adminview.aws.view_table import Outcome, RetryQueue, ViewTable
 from adminview.handlers.api import api
 from adminview.sync.fold import Write
-from tests.direct_lab import session
-from tests.direct_lab import straight as way_to
-from tests.fakes import TABLE, a_put, a_write
-from tests.faulty import Faulty
+from tests.support.dynamodb_writers import session
+from tests.support.dynamodb_writers import straight as way_to
+from tests.support.fakes import TABLE, a_put, a_write
+from tests.support.faulty_server import Faulty
 
 texts = st.text(st.characters(exclude_categories=()))  # lone surrogates too
 numbers = st.decimals(allow_nan=False, allow_infinity=False).map(str)

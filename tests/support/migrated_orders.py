@@ -9,7 +9,7 @@ from adminview.aws.attribute_codec import for_boto3, from_boto3
 from adminview.cli import shop
 from adminview.local.local_cloud import LocalCloud
 from adminview.model.row import Attributes
-from tests.events import image
+from tests.support.stream_records import image
 
 ORDERS = "Orders"
 

@@ -23,8 +23,8 @@ from adminview.model import Item, Registry, Row, Source, number, view
 from adminview.model.limits import ROW_LIMIT
 from adminview.model.row import RowKey, provenance
 from adminview.sync.derive import derive
-from tests.events import image
-from tests.fakes import NO_WAIT, TABLE, refusal
+from tests.support.fakes import NO_WAIT, TABLE, refusal
+from tests.support.stream_records import image
 
 things = Source("Things", partition_key="id")
 notes = Source("Notes", partition_key="about", sort_key=number("number"))

@@ -12,7 +12,7 @@ from adminview.cli.deployment.resources import Site
 from adminview.cli.doctor.aws_calls import Aws
 from adminview.cli.doctor.finding import Finding
 from adminview.local.tables import source_table, view_table
-from tests.doctor_told import (
+from tests.support.aws_descriptions import (
     ARN,
     GATEWAY,
     Told,
@@ -22,8 +22,8 @@ from tests.doctor_told import (
     statements,
     stream,
 )
-from tests.fakes import NO_WAIT, refusal
-from tests.shop import registry
+from tests.support.fakes import NO_WAIT, refusal
+from tests.support.shop import registry
 
 QUEUE_URL = "https://sqs.eu-west-1.amazonaws.com/111122223333/Letters"
 QUEUE, VIEW = ARN.format("sqs", "Letters"), ARN.format("dynamodb", "table/AdminViewTable")

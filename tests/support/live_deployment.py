@@ -36,7 +36,7 @@ from adminview.model.row import VIEW_TABLE, Attributes, RowKey
 from adminview.query.engine import QueryEngine
 from adminview.runtime import Clients
 from adminview.sync.derive import derive
-from tests.plan_deployer import LocalDeployer
+from tests.support.local_deployer import LocalDeployer
 
 Answer = dict[RowKey, Any]  # the data of each row
 GONE, BUILDING, ANSWERED = "gone", "being built", "answered"

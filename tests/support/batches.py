@@ -6,8 +6,8 @@ from typing import Any
 from adminview.model import Registry
 from adminview.sync.decode import routes
 from adminview.sync.plan import Batch
-from tests.fakes import planned
-from tests.shop import registry
+from tests.support.fakes import planned
+from tests.support.shop import registry
 
 
 def prepared(*records: dict[str, Any], model: Registry | None = None) -> Batch:

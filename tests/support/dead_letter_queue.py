@@ -19,8 +19,8 @@ from adminview.model.row import RowKey
 from adminview.reconcile.item_ref import ItemRef
 from adminview.reconcile.reconciler import Reconciled
 from adminview.sync.decode import Route
-from tests.events import AT, STREAM
-from tests.fakes import NO_WAIT
+from tests.support.fakes import NO_WAIT
+from tests.support.stream_records import AT, STREAM
 
 NOW = AT + 1000.0
 HIDDEN_SECONDS = 360  # as the queue says

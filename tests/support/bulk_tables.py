@@ -20,9 +20,9 @@ from adminview.model import Registry
 from adminview.model.limits import ROW_LIMIT
 from adminview.model.row import RowKey, provenance
 from adminview.sync.derive import derive
-from tests.events import image
-from tests.fakes import NO_WAIT, TABLE, FakeQueue, refusal
-from tests.verify_lab import make_model
+from tests.support.fakes import NO_WAIT, TABLE, FakeQueue, refusal
+from tests.support.stream_records import image
+from tests.support.verify_tables import make_model
 
 PROGRESS = progress_table(TABLE)
 KEYS = {

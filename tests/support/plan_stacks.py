@@ -8,7 +8,7 @@ from botocore.exceptions import ClientError
 
 from adminview.aws.deadline import Deadline
 from adminview.cli.planning.facts import TableIndex
-from tests.plan_world import index, model, question
+from tests.support.plan_simulator import index, model, question
 
 BY = index("ByStatus", "status", include=("data", "_at"))
 OLD = model({"Orders": "a"}, (BY,), (question("by-status", BY),))

@@ -18,8 +18,8 @@ from adminview.aws.transport.eligibility import StaticCredentials
 from adminview.aws.transport.http_client import HttpClient
 from adminview.sync.fold import Write
 from tests.e2e.certificate import write_certificate
-from tests.fakes import TABLE, a_put
-from tests.faulty import Faulty
+from tests.support.fakes import TABLE, a_put
+from tests.support.faulty_server import Faulty
 
 REGION = "eu-west-1"
 KEYS = StaticCredentials("access", "secret", "token")

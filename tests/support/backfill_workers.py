@@ -30,7 +30,7 @@ from adminview.local.tables import create, source_table
 from adminview.model.delivery import Delivery
 from adminview.runtime import Clients
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 SMALL_PAGE = 50
 NO_WINDOW = replace(Delivery(), window_seconds=0)
 

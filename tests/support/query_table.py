@@ -14,8 +14,8 @@ from adminview.aws.view_readers import Boto3Reader
 from adminview.model import AccessPattern, Index, Item, Registry, Row, Source, number, view
 from adminview.query.engine import QueryEngine
 from adminview.sync.derive import derive
-from tests.events import image
-from tests.fakes import NO_WAIT
+from tests.support.fakes import NO_WAIT
+from tests.support.stream_records import image
 
 things = Source("Things", partition_key="id")
 

@@ -29,7 +29,7 @@ from adminview.reconcile.expected_rows import wanted
 from adminview.sync.dead_letter import dead_letter
 from adminview.sync.decode import Route, routes
 from tests.e2e.closed import Closed
-from tests.shop import PAYMENT, PRODUCT, USER, order, registry
+from tests.support.shop import PAYMENT, PRODUCT, USER, order, registry
 
 PROGRESS = progress_table(VIEW_TABLE)
 ITEMS: Mapping[str, dict[str, Any]] = {

@@ -1,4 +1,4 @@
-"""The parts of docs/scale.md that are reckoned: `python -m tests.scale_page` writes them anew."""
+"""The computed parts of docs/scale.md: `python -m tests.support.scale_page` writes them."""
 
 import json
 import shlex
@@ -14,9 +14,9 @@ from adminview.cli.main import app
 from bench.figures import timed
 from bench.plan import LATENCY, OURS
 from bench.report import described, number
-from tests.shop import registry
+from tests.support.shop import registry
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "scale.md"
 KEPT = ROOT / "bench" / "results" / "latest.json"
 ROWS: Mapping[str, dict[str, Any]] = {
