@@ -16,8 +16,8 @@ from adminview.aws.settings import Settings
 from adminview.aws.transport.eligibility import Way, straight
 from adminview.aws.view_table import ViewTable
 from adminview.model import Registry
+from adminview.model.dead_letter import OutgoingLetter
 from adminview.sync.counts import BatchCounts
-from adminview.sync.dead_letter import Letter
 from adminview.sync.decode import Route, routes
 from adminview.views import registry
 
@@ -46,7 +46,9 @@ class Invocation(Protocol):
 class Post(Protocol):
     """Where letters go."""
 
-    def send(self, letters: Sequence[Letter], *, until: Deadline) -> tuple[list[Letter], set[str]]:
+    def send(
+        self, letters: Sequence[OutgoingLetter], *, until: Deadline
+    ) -> tuple[list[OutgoingLetter], set[str]]:
         """Send *letters*; return those that were not taken, and what stood in the way."""
 
 
@@ -56,7 +58,9 @@ class Observer(Protocol):
     def invoked(self, context: Invocation) -> None:
         """Hear of an invocation."""
 
-    def synced(self, tally: BatchCounts, letters: Sequence[Letter], errors: CallErrors, /) -> None:
+    def synced(
+        self, tally: BatchCounts, letters: Sequence[OutgoingLetter], errors: CallErrors, /
+    ) -> None:
         """Hear what a batch came to, and which calls failed."""
 
 
@@ -71,7 +75,7 @@ class Runtime:
     observer: Observer
     now: Callable[[], float] = time
     # Letters about calls in doubt that the queue has not taken yet.
-    in_doubt: list[Letter] = field(default_factory=list)
+    in_doubt: list[OutgoingLetter] = field(default_factory=list)
 
 
 @cache
@@ -170,7 +174,9 @@ class Mail:
         self._clients = clients
         self._queue_url = queue_url
 
-    def send(self, letters: Sequence[Letter], *, until: Deadline) -> tuple[list[Letter], set[str]]:
+    def send(
+        self, letters: Sequence[OutgoingLetter], *, until: Deadline
+    ) -> tuple[list[OutgoingLetter], set[str]]:
         """Send *letters*; return those that were not taken, and what stood in the way."""
         if not letters:
             return [], set()

@@ -7,7 +7,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from adminview.aws.deadline import Deadline
 from adminview.aws.retry import Backoff, error_code, passes
-from adminview.sync.dead_letter import Letter
+from adminview.model.dead_letter import OutgoingLetter
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
@@ -25,21 +25,29 @@ class DeadLetterProducer:
         self._backoff = backoff or Backoff()
 
     def send(
-        self, letters: Sequence[Letter], *, until: Deadline, delay_seconds: int | None = None
-    ) -> tuple[list[Letter], set[str]]:
+        self,
+        letters: Sequence[OutgoingLetter],
+        *,
+        until: Deadline,
+        delay_seconds: int | None = None,
+    ) -> tuple[list[OutgoingLetter], set[str]]:
         """Send *letters*; return those the queue would not take in time, and what it said.
 
         A letter stays invisible for its own delay, else for *delay_seconds*, else for the queue's.
         """
-        unsent: list[Letter] = []
+        unsent: list[OutgoingLetter] = []
         trouble: set[str] = set()
         for call in _calls(letters):
             unsent += self._send_call(call, delay_seconds, until, trouble)
         return unsent, trouble
 
     def _send_call(
-        self, letters: Sequence[Letter], delay: int | None, until: Deadline, trouble: set[str]
-    ) -> Sequence[Letter]:
+        self,
+        letters: Sequence[OutgoingLetter],
+        delay: int | None,
+        until: Deadline,
+        trouble: set[str],
+    ) -> Sequence[OutgoingLetter]:
         attempt = 0
         while letters and not until.passed:
             try:
@@ -55,8 +63,8 @@ class DeadLetterProducer:
         return letters
 
     def _send_once(
-        self, letters: Sequence[Letter], delay: int | None, trouble: set[str]
-    ) -> tuple[Sequence[Letter], bool]:
+        self, letters: Sequence[OutgoingLetter], delay: int | None, trouble: set[str]
+    ) -> tuple[Sequence[OutgoingLetter], bool]:
         """Make one call: what is left of *letters*, and whether trying again is in vain."""
         entries: list[Any] = [
             {"Id": str(place), "MessageBody": letter.body, **_delay(letter, delay)}
@@ -74,14 +82,14 @@ class DeadLetterProducer:
         return left, bool(left) and len(left) == hopeless
 
 
-def _delay(letter: Letter, otherwise: int | None) -> dict[str, int]:
+def _delay(letter: OutgoingLetter, otherwise: int | None) -> dict[str, int]:
     seconds = otherwise if letter.delay_seconds is None else letter.delay_seconds
     return {} if seconds is None else {"DelaySeconds": seconds}
 
 
-def _calls(letters: Sequence[Letter]) -> Iterator[Sequence[Letter]]:
+def _calls(letters: Sequence[OutgoingLetter]) -> Iterator[Sequence[OutgoingLetter]]:
     """Cut letters into calls that SQS takes."""
-    call: list[Letter] = []
+    call: list[OutgoingLetter] = []
     size = 0
     for letter in letters:
         letter_size = len(letter.body.encode())

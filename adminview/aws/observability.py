@@ -11,9 +11,9 @@ from aws_lambda_powertools.metrics import MetricUnit
 
 from adminview.aws.call_errors import CallErrors
 from adminview.aws.settings import NAMESPACE, SERVICE
+from adminview.model.dead_letter import OutgoingLetter
 from adminview.model.source import UNKNOWN
 from adminview.sync.counts import BatchCounts
-from adminview.sync.dead_letter import Letter
 
 LAG = "LagOfNewestRecord"
 IN_DOUBT = "InDoubt"  # calls that ended without a response
@@ -45,7 +45,9 @@ class Observability:
         """Let every line of this invocation carry its request id."""
         self._logger.append_keys(function_request_id=context.aws_request_id)
 
-    def synced(self, tally: BatchCounts, letters: Sequence[Letter], errors: CallErrors) -> None:
+    def synced(
+        self, tally: BatchCounts, letters: Sequence[OutgoingLetter], errors: CallErrors
+    ) -> None:
         """Log what a batch came to, and which calls failed."""
         for letter in letters:
             self._logger.warning(

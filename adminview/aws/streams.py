@@ -1,7 +1,6 @@
 """The sources' streams, as far as they are read again: the records that Lambda gave up on."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +8,7 @@ from adminview.aws.attribute_codec import from_boto3
 from adminview.aws.deadline import Deadline
 from adminview.aws.retry import Backoff, call_with_retry
 from adminview.model.errors import ExpiredRecordsError, ServiceError
+from adminview.model.stream import SequenceRange
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodbstreams import DynamoDBStreamsClient
@@ -18,16 +18,6 @@ if TYPE_CHECKING:
 FORGOTTEN = {"TrimmedDataAccessException", "ResourceNotFoundException"}
 
 EMPTY_PAGES = 20  # in a row: the records are there, or they are not
-
-
-@dataclass(frozen=True, slots=True)
-class SequenceRange:
-    """A run of records in one shard, from the first to the last sequence number."""
-
-    stream_arn: str
-    shard_id: str
-    first: str
-    last: str
 
 
 class Streams:

@@ -5,11 +5,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from adminview.aws.deadline import Deadline
+from adminview.model.dead_letter import ItemOrigin, OutgoingLetter
 from adminview.model.errors import AdminViewError, RecordError, RepairError, ServiceError
 from adminview.model.row import RowKey
 from adminview.reconcile.item_ref import ItemRef
 from adminview.runtime import Post
-from adminview.sync.dead_letter import Letter, dead_letter
+from adminview.sync.dead_letter import dead_letter
 
 
 @dataclass(slots=True)
@@ -19,7 +20,7 @@ class Failures:
     post: Post
     model: str
     now: Callable[[], float]
-    _letters: list[Letter] = field(default_factory=list)  # one per item; threads add to it
+    _letters: list[OutgoingLetter] = field(default_factory=list)  # one per item; threads add to it
 
     @contextmanager
     def of(self, target: ItemRef) -> Iterator[None]:
@@ -31,18 +32,16 @@ class Failures:
 
     def add(self, target: ItemRef, error: AdminViewError, rows: Iterable[RowKey]) -> None:
         """Write the letter of one item."""
-        identity = {
-            "source": target.route.source.name,
-            "table": target.route.table,
-            "key": dict(target.key),
-            "owner": _owner(target),
-            "event": None,  # no record of a stream: the item itself
-            "sequence": None,
-            "at": self.now(),
-            "stream": None,
-            "model": self.model,
-        }
-        self._letters.append(dead_letter(0, identity, error, sorted(rows)))
+        # No record of a stream: the item itself.
+        origin = ItemOrigin(
+            source=target.route.source.name,
+            table=target.route.table,
+            key=dict(target.key),
+            owner=_owner(target),
+            at=self.now(),
+            model=self.model,
+        )
+        self._letters.append(dead_letter(0, origin, error, rows))
 
     def send(self, until: Deadline) -> int:
         """Send the letters, and count the items that failed; raise if the queue refuses one."""

@@ -10,8 +10,7 @@ from botocore.parsers import ResponseParserError
 from typer.core import TyperGroup
 
 from adminview.cli.output.printing import echo, print_error, print_traceback, printable
-from adminview.model.errors import AdminViewError, ServiceError
-from adminview.sync.dead_letter import reason_of
+from adminview.model.errors import AdminViewError, ServiceError, reason_of
 
 EXPLAINED: Final = (AdminViewError, BotoCoreError, ClientError, ResponseParserError, OSError)
 NO_REGION = (

@@ -24,7 +24,7 @@ class LetterFilter:
         return (
             (self.id is None or errand.message.id.startswith(self.id))
             and self.source in (None, errand.source)
-            and self.error in (None, letter.error)
+            and self.error in (None, letter.latest_error.kind)
             and (self.key is None or self.key in _names(errand))
             and (self.older_than is None or age > self.older_than)
             and (self.newer_than is None or age < self.newer_than)

@@ -8,10 +8,9 @@ from adminview.aws.deadline import Deadline
 from adminview.dead_letters.replay import PATIENCE, Replayer
 from adminview.dead_letters.replay_item import ReplayItem
 from adminview.dead_letters.resolve import ResolvedLetter
-from adminview.model.errors import AdminViewError, kind_of
+from adminview.model.errors import AdminViewError, kind_of, reason_of
 from adminview.reconcile.item_ref import ItemRef
 from adminview.reconcile.reconciler import Plan
-from adminview.sync.dead_letter import reason_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,10 +21,10 @@ from adminview.model.errors import (
     ServiceError,
     UnknownLetterError,
     kind_of,
+    reason_of,
 )
 from adminview.reconcile.item_ref import ItemRef
 from adminview.reconcile.reconciler import Reconciled, Reconciler
-from adminview.sync.dead_letter import reason_of
 
 ROUND = 100  # letters that are taken up together: those for one item are one reconcile
 VAIN_ROUNDS = 2  # in a row that bring nothing new

@@ -4,17 +4,18 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from adminview.aws.deadline import Deadline
-from adminview.dead_letters.parse import (
+from adminview.dead_letters.resolve import Broken, LetterResolver, ResolvedLetter
+from adminview.model.dead_letter import (
     BatchLetter,
     InDoubtLetter,
+    ItemOrigin,
+    OutgoingLetter,
     RecordLetter,
-    tried_again,
+    retried,
 )
-from adminview.dead_letters.resolve import Broken, LetterResolver, ResolvedLetter
 from adminview.model.errors import AdminViewError
 from adminview.reconcile.item_ref import ItemRef
 from adminview.reconcile.reconciler import Reconciled
-from adminview.sync.dead_letter import Letter as Mail
 from adminview.sync.dead_letter import dead_letter, identify
 
 
@@ -44,7 +45,7 @@ class ReplayItem:
     targets: list[ItemRef] = field(default_factory=list)
     broken: list[Broken] = field(default_factory=list)
     problems: list[AdminViewError] = field(default_factory=list)
-    mail: list[Mail] = field(default_factory=list)  # to be sent in its place
+    mail: list[OutgoingLetter] = field(default_factory=list)  # to be sent in its place
 
     @classmethod
     def of(cls, errand: ResolvedLetter, errands: LetterResolver, until: Deadline) -> "ReplayItem":
@@ -78,26 +79,23 @@ class ReplayItem:
         if not isinstance(letter, RecordLetter) and (self.targets or self.broken):
             self.mail = [*self._item_letters(letter, outcomes, model)]
         else:
-            body = tried_again(letter, problem, now)
-            self.mail = [Mail(0, self.errand.source, None, letter.error, letter.reason, body)]
+            self.mail = [OutgoingLetter.of(retried(letter, problem, now))]
 
     def _item_letters(
         self, letter: BatchLetter | InDoubtLetter, outcomes: Iterable[Outcome], model: str
-    ) -> Iterator[Mail]:
+    ) -> Iterator[OutgoingLetter]:
         for broken in self.broken:
             yield dead_letter(0, identify(broken.record, None, model), broken.error, ())
-        stream = letter.stretch.stream_arn if isinstance(letter, BatchLetter) else None
+        stream = letter.records.stream_arn if isinstance(letter, BatchLetter) else None
         for target, problem in ((one.target, one.problem) for one in outcomes):
             if problem:
-                identity = {
-                    "source": target.route.source.name,
-                    "table": target.route.table,
-                    "key": dict(target.key),
-                    "owner": target.owner,
-                    "event": None,
-                    "sequence": None,
-                    "at": letter.at,
-                    "stream": stream,
-                    "model": model,
-                }
-                yield dead_letter(0, identity, problem, sorted(target.rows))
+                origin = ItemOrigin(
+                    source=target.route.source.name,
+                    table=target.route.table,
+                    key=dict(target.key),
+                    owner=target.owner,
+                    at=letter.at,
+                    stream=stream,
+                    model=model,
+                )
+                yield dead_letter(0, origin, problem, target.rows)

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from adminview.aws.dead_letter_consumer import Message
 from adminview.aws.deadline import Deadline
 from adminview.aws.streams import Streams
-from adminview.dead_letters.parse import (
+from adminview.model.dead_letter import (
     AnyLetter,
     BatchLetter,
     InDoubtLetter,
-    Letter,
+    Key,
     RecordLetter,
-    open_letter,
+    from_json,
 )
 from adminview.model.errors import (
     AdminViewError,
@@ -21,7 +21,7 @@ from adminview.model.errors import (
     UnknownLetterError,
     kind_of,
 )
-from adminview.model.item import AttributeValue, Image
+from adminview.model.item import Image
 from adminview.model.limits import ROW_LIMIT
 from adminview.model.row import RowKey
 from adminview.reconcile.item_ref import ItemRef, target_by_key
@@ -50,7 +50,7 @@ class ResolvedLetter:
             more = len(self.targets) - 1
             return self.targets[0].owner + (f" and {more} more" if more else "")
         assert isinstance(self.letter, BatchLetter)
-        return f"{self.letter.stretch.shard_id}/{self.letter.stretch.first}"
+        return f"{self.letter.records.shard_id}/{self.letter.records.first}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +70,13 @@ class LetterResolver:
 
     def understand(self, message: Message) -> ResolvedLetter:
         """Open a letter, or raise an UnknownLetterError that says why nothing can be done."""
-        letter = open_letter(message.body)
+        letter = from_json(message.body)
         route = self._route(letter)
         match letter:
             case RecordLetter():
                 targets: tuple[ItemRef, ...] = (self._target(letter),)
             case InDoubtLetter():
-                targets = tuple(_target(route, key, rows) for key, rows in letter.items)
+                targets = tuple(_target(route, item.key, item.rows) for item in letter.items)
             case _:
                 targets = ()
         return ResolvedLetter(message, letter, route.source.name, targets)
@@ -89,7 +89,7 @@ class LetterResolver:
             return
         assert isinstance(letter, BatchLetter)
         try:
-            for record in self.streams.read(letter.stretch, until=until):
+            for record in self.streams.read(letter.records, until=until):
                 yield self._reread(record)
         except ExpiredRecordsError as error:
             msg = (
@@ -99,16 +99,21 @@ class LetterResolver:
             )
             raise ExpiredRecordsError(msg) from error
 
-    def _route(self, letter: Letter) -> Route:
+    def _route(self, letter: AnyLetter) -> Route:
         """Find the source of a letter, even if it stands behind another table by now."""
         by_source = {route.source.name: route for route in self.routes.values()}
-        route = by_source.get(letter.source or "") or self.routes.get(letter.table)
+        route = by_source.get(letter.source or "") or self.routes.get(letter.table or "")
         if route is None:
-            msg = f"no view file declares a source for table {letter.table!r}"
+            msg = "it names no table"
+            if letter.table:
+                msg = f"no view file declares a source for table {letter.table!r}"
             raise UnknownLetterError(msg)
         return route
 
     def _target(self, letter: RecordLetter) -> ItemRef:
+        if letter.key is None:
+            msg = "it names no item: its record could not be read"
+            raise UnknownLetterError(msg)
         return _target(self._route(letter), letter.key, letter.rows)
 
     def _reread(self, record: StreamRecord) -> ItemRef | Broken:
@@ -120,7 +125,7 @@ class LetterResolver:
         return ItemRef(change.route, change.key, frozenset(rows))
 
 
-def _target(route: Route, key: Mapping[str, AttributeValue], rows: frozenset[RowKey]) -> ItemRef:
+def _target(route: Route, key: Key, rows: frozenset[RowKey]) -> ItemRef:
     try:
         return target_by_key(route, key, rows)
     except RecordError as error:

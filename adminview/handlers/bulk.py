@@ -19,9 +19,8 @@ from adminview.aws.rate_limit import RateLimiter
 from adminview.bulk.request import checked
 from adminview.bulk.runs import BACKFILL, EVERYTHING, MIGRATE, SWEEP, Bulk, make_bulk
 from adminview.bulk.segment import Segment
-from adminview.model.errors import SettingsError
+from adminview.model.errors import SettingsError, reason_of
 from adminview.runtime import LONGEST_CALL, Clients, Invocation, read_settings
-from adminview.sync.dead_letter import reason_of
 from adminview.views import migrations, registry
 
 RESERVE = 2 * LONGEST_CALL  # for the last call that is begun, and the report

@@ -7,11 +7,12 @@ from typing import TypedDict
 
 from adminview.aws.deadline import Deadline
 from adminview.aws.view_table import Outcome
+from adminview.model.dead_letter import Origin, OutgoingLetter, TouchedItem
 from adminview.model.errors import RefusedRowError, UnreadableRecordError
 from adminview.model.row import RowKey
 from adminview.runtime import LONGEST_CALL, Invocation, Runtime, runtime
 from adminview.sync.counts import BatchCounts
-from adminview.sync.dead_letter import Letter, TouchedItem, in_doubt_letters
+from adminview.sync.dead_letter import in_doubt_letters
 from adminview.sync.decode import Route, StreamRecord, decode
 from adminview.sync.fold import Write
 from adminview.sync.plan import Batch, Fate, plan_batch, sequence_at
@@ -88,7 +89,7 @@ def _write_parts(batch: Batch, with_: Runtime, until: Deadline) -> Outcome:
 
 def _in_doubt(
     batch: Batch, writes: Iterable[Write], outcome: Outcome, with_: Runtime
-) -> Iterator[Letter]:
+) -> Iterator[OutgoingLetter]:
     """Write the letters about the items whose rows a call without a response may still write."""
     touched: defaultdict[str, list[Write]] = defaultdict(list)
     for write in writes:
@@ -96,17 +97,13 @@ def _in_doubt(
             touched[write.owner].append(write)
     changes = [decode(batch.records[some[0].last], with_.routes) for some in touched.values()]
     items = [
-        TouchedItem(change.key, change.owner, [write.key for write in some])
+        TouchedItem(key=change.key, owner=change.owner, rows=frozenset(write.key for write in some))
         for change, some in zip(changes, touched.values(), strict=True)
     ]
-    identity = {
-        "source": changes[0].route.source.name,
-        "table": changes[0].route.table,
-        "at": with_.now(),
-        "model": with_.model,
-    }
+    route = changes[0].route
+    origin = Origin(source=route.source.name, table=route.table, at=with_.now(), model=with_.model)
     # Of the first record: until the queue takes it, the whole batch is returned.
-    yield from in_doubt_letters(0, identity, items)
+    yield from in_doubt_letters(0, origin, items)
 
 
 def _send_in_doubt(with_: Runtime, until: Deadline) -> None:
@@ -118,7 +115,7 @@ def _send_in_doubt(with_: Runtime, until: Deadline) -> None:
 
 def _send_letters(
     batch: Batch, checkpoint: int, total: Outcome, with_: Runtime, until: Deadline
-) -> tuple[list[Letter], list[Letter]]:
+) -> tuple[list[OutgoingLetter], list[OutgoingLetter]]:
     """Send the letters of the records before *checkpoint*: which were sent, and which were not.
 
     They go last, when the batch's writes are in: a replay that came before them would miss the rows

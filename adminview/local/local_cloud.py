@@ -23,6 +23,7 @@ from adminview.local.on_failure import on_failure
 from adminview.local.settings import ENDPOINT, declared
 from adminview.local.tables import create, progress_table, source_table, view_table
 from adminview.model import Registry
+from adminview.model.dead_letter import OutgoingLetter
 from adminview.model.delivery import Delivery
 from adminview.model.item import encode
 from adminview.model.row import VIEW_TABLE, Attributes
@@ -30,7 +31,6 @@ from adminview.query.engine import QueryEngine
 from adminview.repair_runtime import Patience, make_replayer
 from adminview.runtime import Clients, Invocation, Runtime, direct_to, make_runtime
 from adminview.sync.counts import BatchCounts
-from adminview.sync.dead_letter import Letter
 
 QUEUE = "AdminViewDeadLetters"
 REPLAY_SECONDS = 60.0
@@ -46,7 +46,7 @@ class Ledger:
     def invoked(self, context: Invocation) -> None:
         """Hear of an invocation."""
 
-    def synced(self, tally: BatchCounts, _: Sequence[Letter], __: CallErrors) -> None:
+    def synced(self, tally: BatchCounts, _: Sequence[OutgoingLetter], __: CallErrors) -> None:
         """Keep a batch's counts."""
         self.tallies.append(tally)
 

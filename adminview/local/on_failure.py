@@ -5,8 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 from adminview.aws.deadline import Deadline
+from adminview.model.dead_letter import OutgoingLetter, from_json
 from adminview.runtime import Post
-from adminview.sync.dead_letter import Letter
 
 SECONDS = 30.0  # to send one of Lambda's letters
 
@@ -15,9 +15,8 @@ def on_failure(post: Post) -> Callable[[dict[str, Any]], None]:
     """Let Lambda's own letters go the same way as ours; raise if one is not taken."""
 
     def send(letter: dict[str, Any]) -> None:
-        condition = letter["requestContext"]["condition"]
-        mail = Letter(0, None, None, condition, "Lambda gave up on a batch", json.dumps(letter))
-        unsent, trouble = post.send([mail], until=Deadline.after(SECONDS))
+        message = OutgoingLetter.of(from_json(json.dumps(letter)))
+        unsent, trouble = post.send([message], until=Deadline.after(SECONDS))
         if unsent:
             msg = f"Lambda's letter was not taken, its records stay: {', '.join(sorted(trouble))}"
             raise RuntimeError(msg)

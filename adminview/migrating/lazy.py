@@ -16,12 +16,11 @@ from adminview.aws.deadline import Deadline
 from adminview.aws.item_forms import CLIENT, Form
 from adminview.aws.source_tables import SourceTables
 from adminview.aws.source_updates import SourceUpdates
-from adminview.model.errors import AdminViewError, DeclarationError, RecordError
+from adminview.model.errors import AdminViewError, DeclarationError, RecordError, reason_of
 from adminview.model.migration import Migration
 from adminview.model.row import Attributes
 from adminview.model.update import Update
 from adminview.sync.complete import complete
-from adminview.sync.dead_letter import reason_of
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient

@@ -44,6 +44,11 @@ class AdminViewError(Exception):
     touched: frozenset[tuple[str, str]] = frozenset()  # rows that were written before it came
 
 
+def reason_of(error: AdminViewError) -> str:
+    """Say what is wrong, and where."""
+    return "; ".join(filter(None, [str(error), error.place]))
+
+
 class DeclarationError(AdminViewError):
     """Say which declarations contradict each other, when they are made."""
 

@@ -7,16 +7,16 @@ from enum import StrEnum
 from json import dumps
 
 from adminview.aws.deadline import Deadline
-from adminview.model.errors import RecordError
+from adminview.model.errors import RecordError, reason_of
 from adminview.model.item import Image
 from adminview.model.limits import ROW_LIMIT
 from adminview.model.row import CHANGED_AT, MODEL, OWNER, SEQUENCE, Attributes, RowKey
+from adminview.model.stream import FAR_FUTURE
 from adminview.model.view import View
 from adminview.reconcile.equality import canonical, essence
 from adminview.reconcile.item_ref import ItemRef, target_by_owner
 from adminview.reconcile.reconciler import Plan, Reconciler
-from adminview.sync.dead_letter import reason_of
-from adminview.sync.decode import FAR_FUTURE, Route
+from adminview.sync.decode import Route
 from adminview.sync.derive import derive
 
 

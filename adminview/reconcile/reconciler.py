@@ -16,6 +16,7 @@ from time import time
 from adminview.aws.deadline import Deadline
 from adminview.aws.row_store import RowStore
 from adminview.aws.source_tables import SourceTables
+from adminview.model.dead_letter import Origin, TouchedItem
 from adminview.model.errors import (
     MovingItemError,
     OwnershipError,
@@ -30,7 +31,7 @@ from adminview.reconcile.equality import same, same_row
 from adminview.reconcile.expected_rows import wanted
 from adminview.reconcile.item_ref import ItemRef
 from adminview.runtime import LONGEST_CALL, Post
-from adminview.sync.dead_letter import TouchedItem, in_doubt_letters
+from adminview.sync.dead_letter import in_doubt_letters
 
 ROUNDS = 10  # while the item moves; a hotter one is tried again later
 LETTER_SECONDS = 2 * LONGEST_CALL  # to send in-doubt letters in
@@ -136,14 +137,11 @@ class Reconciler:
     def report_in_doubt(self, targets: Sequence[ItemRef], until: Deadline) -> None:
         """Send in-doubt letters about items of one source; raise a ServiceError if that fails."""
         route = targets[0].route
-        identity = {
-            "source": route.source.name,
-            "table": route.table,
-            "at": self.now(),
-            "model": self.model,
-        }
-        items = [TouchedItem(one.key, one.owner, sorted(one.rows)) for one in targets]
-        letters = [*in_doubt_letters(0, identity, items)]
+        origin = Origin(
+            source=route.source.name, table=route.table, at=self.now(), model=self.model
+        )
+        items = [TouchedItem(key=one.key, owner=one.owner, rows=one.rows) for one in targets]
+        letters = [*in_doubt_letters(0, origin, items)]
         # The writes used up their time. Whoever set it has kept some for letters.
         later = Deadline.after(LETTER_SECONDS, until.clock)
         unsent, codes = self.post.send(letters, until=later)

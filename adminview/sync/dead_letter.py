@@ -1,164 +1,119 @@
-"""Dead letters: what is kept of a record that was set aside. Keys and the error, never the data.
-
-A letter is plain ASCII: SQS refuses some characters, and a key may hold any.
-"""
+"""Dead letters about what fails in a batch: which record or call, and the rows to check."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import fields, replace
 from json import dumps
 from typing import Any
 
+from adminview.model.dead_letter import (
+    BODY_LIMIT,
+    BY_OWNER,
+    ITEMS_LIMIT,
+    ErrorSummary,
+    InDoubtLetter,
+    ItemOrigin,
+    Origin,
+    OutgoingLetter,
+    RecordLetter,
+    TouchedItem,
+)
 from adminview.model.delivery import IN_DOUBT_SECONDS, NEXT_TRY_SECONDS
 from adminview.model.errors import (
     AdminViewError,
     TooManyRowsError,
     UnansweredCallError,
     UnreadableRecordError,
-    kind_of,
 )
 from adminview.model.row import RowKey
 from adminview.sync.decode import Change, StreamRecord, sequence_of, table_of
 
-KIND = "adminview.letter/1"
-IN_DOUBT = "adminview.in-doubt/1"
-BODY_LIMIT = 200 * 1024  # bytes of row keys per letter: SQS took 256 KiB for a message for years
-ITEMS_LIMIT = 25  # items per in-doubt letter: as many as a call can have rows
-
-
-@dataclass(frozen=True, slots=True)
-class Letter:
-    """One message for the dead-letter queue, about the record at *position* of its batch."""
-
-    position: int
-    source: str | None
-    sequence: str | None
-    error: str
-    reason: str
-    body: str
-    delay_seconds: int | None = None  # None: as long as the queue delays every message
-
-
-@dataclass(frozen=True, slots=True)
-class TouchedItem:
-    """A source item, and the keys of rows that a call in doubt may write or delete."""
-
-    key: Mapping[str, Any]
-    owner: str
-    rows: Sequence[RowKey]
-
 
 def dead_letter(
-    position: int, identity: Mapping[str, Any], error: AdminViewError, rows: Sequence[RowKey]
-) -> Letter:
-    """Write down why a record was set aside, and the rows that a replay must check.
+    position: int, origin: ItemOrigin, error: AdminViewError, rows: Iterable[RowKey]
+) -> OutgoingLetter:
+    """Write down why a record was dead-lettered, and the rows that a replay must check.
 
     If the row keys do not fit one message, or a view made too many, the letter names none and waits
     until the owner index can list the rows.
     """
-    keys = None if isinstance(error, TooManyRowsError) else _fitting(rows)
-    return _letter(
-        position,
-        {"kind": KIND, **identity},
-        error,
-        {"rows": keys} if keys is not None else {"rows": [], "find_rows": "by owner"},
-        None if keys is not None else NEXT_TRY_SECONDS,
+    keys = frozenset(rows)
+    by_owner = isinstance(error, TooManyRowsError) or not _fit(keys)
+    letter = RecordLetter(
+        **_values(origin),
+        error=ErrorSummary.of(error),
+        rows=frozenset() if by_owner else keys,
+        find_rows=BY_OWNER if by_owner else None,
     )
+    return OutgoingLetter.of(letter, position, NEXT_TRY_SECONDS if by_owner else None)
 
 
 def in_doubt_letters(
-    position: int, identity: Mapping[str, Any], items: Iterable[TouchedItem]
-) -> Iterator[Letter]:
-    """Write letters about calls that ended without a response, to be replayed when none can arrive.
-
-    *identity* names the source, the table, the model and the time.
-    """
-    entries: list[dict[str, Any]] = []
+    position: int, origin: Origin, items: Iterable[TouchedItem]
+) -> Iterator[OutgoingLetter]:
+    """Write letters about calls without a response, to be replayed when none can still arrive."""
+    some: list[TouchedItem] = []
     size = 0
     for item in items:
-        entry = {"key": item.key, "owner": item.owner, "rows": _fitting(item.rows) or []}
-        entry_size = len(dumps(entry))
-        if entries and (len(entries) == ITEMS_LIMIT or size + entry_size > BODY_LIMIT):
-            yield _in_doubt(position, identity, entries)
-            entries, size = [], 0
-        entries.append(entry)
-        size += entry_size
-    if entries:
-        yield _in_doubt(position, identity, entries)
+        touched = item if _fit(item.rows) else replace(item, rows=frozenset())
+        item_size = len(dumps([touched.key, touched.owner, *touched.rows]))
+        if some and (len(some) == ITEMS_LIMIT or size + item_size > BODY_LIMIT):
+            yield _in_doubt(position, origin, some)
+            some, size = [], 0
+        some.append(touched)
+        size += item_size
+    if some:
+        yield _in_doubt(position, origin, some)
 
 
-def _in_doubt(
-    position: int, identity: Mapping[str, Any], entries: Sequence[Mapping[str, Any]]
-) -> Letter:
-    facts = {"kind": IN_DOUBT, "sequence": None, **identity}
-    return _letter(position, facts, UnansweredCallError(), {"items": entries}, IN_DOUBT_SECONDS)
+def _in_doubt(position: int, origin: Origin, items: Sequence[TouchedItem]) -> OutgoingLetter:
+    error = ErrorSummary.of(UnansweredCallError())
+    letter = InDoubtLetter(**_values(origin), error=error, items=tuple(items))
+    return OutgoingLetter.of(letter, position, IN_DOUBT_SECONDS)
 
 
-def _letter(
-    position: int,
-    facts: Mapping[str, Any],
-    error: AdminViewError,
-    about: Mapping[str, Any],
-    delay_seconds: int | None,
-) -> Letter:
-    kind, reason = kind_of(error), reason_of(error)
-    return Letter(
-        position=position,
-        source=facts["source"],
-        sequence=facts["sequence"],
-        error=kind,
-        reason=reason,
-        body=dumps({**facts, "error": {"kind": kind, "reason": reason}, **about}),
-        delay_seconds=delay_seconds,
+def identify(record: StreamRecord, change: Change | None, model: str) -> ItemOrigin:
+    """Say which record of which stream this is, and which model could not take it."""
+    if change is None:
+        return _identify_unreadable(record, model)
+    return ItemOrigin(
+        source=change.route.source.name,
+        table=table_of(record),
+        key=change.key,
+        owner=change.owner,
+        event=record["eventName"],
+        sequence=change.sequence,
+        at=change.at,
+        stream=record["eventSourceARN"],
+        model=model,
     )
 
 
-def reason_of(error: AdminViewError) -> str:
-    """Say what is wrong, and where."""
-    return "; ".join(filter(None, [str(error), error.place]))
-
-
-def identify(record: StreamRecord, change: Change | None, model: str) -> Mapping[str, Any]:
-    """Say which record of which stream this is, and which model could not take it."""
-    if change is None:
-        return _identity_of_unreadable(record) | {"model": model}
-    return {
-        "source": change.route.source.name,
-        "table": table_of(record),
-        "key": change.key,
-        "owner": change.owner,
-        "event": record["eventName"],
-        "sequence": change.sequence,
-        "at": change.at,
-        "stream": record["eventSourceARN"],
-        "model": model,
-    }
-
-
-def _identity_of_unreadable(record: StreamRecord) -> dict[str, Any]:
-    """Keep what can be kept of a record that cannot be read."""
+def _identify_unreadable(record: StreamRecord, model: str) -> ItemOrigin:
     try:
         table = table_of(record)
     except UnreadableRecordError:
         table = None
     known = record if isinstance(record, Mapping) else {}
     change = known.get("dynamodb")
-    return {
-        "source": None,
-        "table": table,
-        "key": change.get("Keys") if isinstance(change, Mapping) else None,
-        "owner": None,
-        "event": known.get("eventName"),
-        "sequence": sequence_of(record),
-        "at": None,
-        "stream": known.get("eventSourceARN"),
-    }
+    return ItemOrigin.salvaged(
+        table=table,
+        key=change.get("Keys") if isinstance(change, Mapping) else None,
+        event=known.get("eventName"),
+        sequence=sequence_of(record),
+        stream=known.get("eventSourceARN"),
+        model=model,
+    )
 
 
-def _fitting(rows: Sequence[RowKey]) -> Sequence[RowKey] | None:
-    """Return *rows* if they fit one message."""
+def _values(origin: Origin) -> dict[str, Any]:
+    return {one.name: getattr(origin, one.name) for one in fields(origin)}
+
+
+def _fit(rows: Iterable[RowKey]) -> bool:
+    """Tell whether the keys of *rows* fit one message."""
     size = 0
     for row in rows:
         size += len(dumps(row)) + 2
         if size > BODY_LIMIT:
-            return None
-    return rows
+            return False
+    return True

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, TypeAlias
 
 from adminview.model.errors import (
@@ -15,15 +14,13 @@ from adminview.model.item import AttributeValue, Image
 from adminview.model.registry import Registry
 from adminview.model.row import Attributes, provenance
 from adminview.model.source import Source
+from adminview.model.stream import FAR_FUTURE, table_of_stream
 from adminview.model.view import View
 
 StreamRecord: TypeAlias = Mapping[str, Any]
 
 # Which images each event must carry; a stream of another view type would leave rows behind.
 IMAGES = {"INSERT": (False, True), "MODIFY": (True, True), "REMOVE": (True, False)}
-
-
-FAR_FUTURE = 10**11  # seconds since 1970; a record's time is nowhere near
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,16 +104,10 @@ def _time(seconds: float) -> float:
 def table_of(record: StreamRecord) -> str:
     """Find the table whose stream a record is from."""
     try:
-        return _table_in(record["eventSourceARN"])
+        return table_of_stream(record["eventSourceARN"])
     except (KeyError, IndexError, TypeError) as error:
         msg = "a record does not name its stream"
         raise UnreadableRecordError(msg) from error
-
-
-@lru_cache(maxsize=64)  # the records of a batch are all from one
-def _table_in(stream: object) -> str:
-    """Read the table's name from ``arn:…:table/Orders/stream/2025-…``."""
-    return str(stream).split(":table/")[1].split("/")[0]
 
 
 def sequence_of(record: StreamRecord) -> str | None:

@@ -9,12 +9,13 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Final
 
+from adminview.model.dead_letter import OutgoingLetter
 from adminview.model.errors import RecordError, RowError
 from adminview.model.item import Image
 from adminview.model.json_codec import spell
 from adminview.model.limits import ROW_LIMIT, row_size
 from adminview.model.row import Attributes, RowKey
-from adminview.sync.dead_letter import Letter, dead_letter, identify
+from adminview.sync.dead_letter import dead_letter, identify
 from adminview.sync.decode import Change, Route, StreamRecord, decode, sequence_of, table_of
 from adminview.sync.derive import NO_JSON, NO_ROWS, Rows, derive
 from adminview.sync.diff import diff
@@ -42,7 +43,7 @@ class Batch:
     records: Sequence[StreamRecord]
     model: str
     writes: Fold = field(default_factory=Fold)  # of the current part
-    letters: list[Letter] = field(default_factory=list)
+    letters: list[OutgoingLetter] = field(default_factory=list)
     fates: list[Fate] = field(default_factory=list)
     # Owner -> the last image of an item that changes again, its rows, and about their size.
     derived: dict[str, tuple[Image, Rows, int]] = field(default_factory=dict, repr=False)
@@ -58,8 +59,8 @@ class Batch:
         rows: Iterable[RowKey],
     ) -> None:
         """Write the letter of one record."""
-        identity = identify(self.records[position], change, self.model)
-        self.letters.append(dead_letter(position, identity, error, sorted(rows)))
+        origin = identify(self.records[position], change, self.model)
+        self.letters.append(dead_letter(position, origin, error, rows))
 
 
 def plan_batch(

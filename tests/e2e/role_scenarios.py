@@ -22,6 +22,7 @@ from adminview.http_api.health import UNREADABLE
 from adminview.local.event_source import EventSource, UnsettledRecordsError
 from adminview.local.event_source.shards import Stream
 from adminview.model.attribute import PK, SK
+from adminview.model.dead_letter import ItemOrigin
 from adminview.model.errors import RecordError
 from adminview.model.item import encode
 from adminview.model.row import VIEW_TABLE, Attributes, RowKey, key_image, key_of
@@ -126,18 +127,18 @@ class Lab:
     def letter(self, source: str, item: dict[str, Any]) -> str:
         """Write a letter about an item, as the sync does."""
         route, image = self.routes[source], _image(item)
-        identity = {
-            "source": source,
-            "table": source,
-            "key": route.source.key_of(image),
-            "owner": route.source.owner(image),
-            "event": "MODIFY",
-            "sequence": "000000000000000000001",
-            "at": time.time(),
-            "stream": self.closed.stream_of(source),
-            "model": registry().fingerprint,
-        }
-        return dead_letter(0, identity, RecordError("planted"), ()).body
+        origin = ItemOrigin(
+            source=source,
+            table=source,
+            key=route.source.key_of(image),
+            owner=route.source.owner(image),
+            event="MODIFY",
+            sequence="000000000000000000001",
+            at=time.time(),
+            stream=self.closed.stream_of(source),
+            model=registry().fingerprint,
+        )
+        return dead_letter(0, origin, RecordError("planted"), ()).body
 
     def letter_of_lambda(self, source: str) -> str:
         """Write Lambda's letter about the newest record of a stream."""

@@ -16,8 +16,8 @@ from adminview.cli.output.printing import echo
 from adminview.local.engines import moto_engine
 from adminview.local.local_cloud import LocalCloud
 from adminview.local.settings import declared
+from adminview.model.dead_letter import RECORD
 from adminview.model.row import VIEW_TABLE
-from adminview.sync.dead_letter import KIND
 from adminview.views import registry
 from tests.support.hostile_text import HOSTILE, check_inert
 from tests.support.shop import USER, order
@@ -26,7 +26,7 @@ ID = f"user-{HOSTILE}"
 PK = f"USER#{ID}"
 BAD = {"CustomerId": ID, "SK": f"2025-03-02#{HOSTILE}", "OrderId": "7"}
 LETTER = {
-    "kind": KIND,
+    "kind": RECORD,
     "source": "Users",
     "table": "Users",
     "key": {"userId": {"S": ID}},

@@ -4,8 +4,8 @@ import json
 from typing import Any
 
 from adminview.aws.deadline import Deadline
+from adminview.model.dead_letter import IN_DOUBT
 from adminview.model.row import RowKey
-from adminview.sync.dead_letter import IN_DOUBT
 from tests.simulator.broken import BrokenLawError
 from tests.simulator.model import SECRET, Name
 from tests.simulator.simulation import World

@@ -16,9 +16,9 @@ from adminview.bulk.lease_table import LeaseTable
 from adminview.bulk.segment import Record
 from adminview.bulk.sweep import PageOfRows, Sweep
 from adminview.bulk.worker import _Hand
-from adminview.dead_letters.parse import RecordLetter
 from adminview.dead_letters.resolve import LetterResolver
 from adminview.handlers.sync import sync
+from adminview.model.dead_letter import RecordLetter
 from adminview.model.item import Image
 from adminview.reconcile.item_ref import ItemRef
 from adminview.reconcile.reconciler import Plan, Reconciled, Reconciler
@@ -45,7 +45,7 @@ def reapply(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def remember(self: LetterResolver, letter: RecordLetter) -> ItemRef:
         target = find(self, letter)
-        record = self.streams._client.find(letter.table, letter.facts["sequence"])  # type: ignore[attr-defined]
+        record = self.streams._client.find(letter.table, letter.sequence)  # type: ignore[attr-defined]
         if record is None:
             return target
         image = record["dynamodb"].get("NewImage")

@@ -10,8 +10,8 @@ from adminview.aws.dead_letter_producer import DeadLetterProducer
 from adminview.aws.retry import Backoff
 from adminview.aws.streams import Streams
 from adminview.dead_letters.replay import Fate
+from adminview.model.dead_letter import OutgoingLetter
 from adminview.sync.counts import BatchCounts
-from adminview.sync.dead_letter import Letter
 from tests.simulator.calls import Calls
 from tests.simulator.choices import Choices
 from tests.simulator.deployment import Deployment, deploy
@@ -82,7 +82,9 @@ class World:
     def invoked(self, context: Any) -> None:
         """Hear of an invocation."""
 
-    def synced(self, tally: BatchCounts, letters: Sequence[Letter], errors: CallErrors) -> None:
+    def synced(
+        self, tally: BatchCounts, letters: Sequence[OutgoingLetter], errors: CallErrors
+    ) -> None:
         """Hear what a batch came to."""
         del tally, errors
         self.faults.came[Fault.POISONED] += sum(one.sequence is not None for one in letters)

@@ -13,10 +13,10 @@ from adminview.aws.dead_letter_producer import DeadLetterProducer
 from adminview.aws.retry import Backoff
 from adminview.aws.view_table import ViewTable
 from adminview.model import Registry
+from adminview.model.dead_letter import OutgoingLetter
 from adminview.model.json_codec import spell
 from adminview.runtime import Runtime
 from adminview.sync.counts import BatchCounts
-from adminview.sync.dead_letter import Letter
 from adminview.sync.decode import Route, routes
 from adminview.sync.fold import Write
 from adminview.sync.plan import Batch, plan_batch
@@ -134,13 +134,15 @@ class Heard:
     """An observer that remembers."""
 
     tallies: list[BatchCounts] = field(default_factory=list)
-    letters: list[Letter] = field(default_factory=list)
+    letters: list[OutgoingLetter] = field(default_factory=list)
     errors: set[str] = field(default_factory=set)
 
     def invoked(self, context: Any) -> None:
         """Hear of an invocation."""
 
-    def synced(self, tally: BatchCounts, letters: Sequence[Letter], errors: CallErrors) -> None:
+    def synced(
+        self, tally: BatchCounts, letters: Sequence[OutgoingLetter], errors: CallErrors
+    ) -> None:
         """Remember a batch."""
         self.tallies.append(tally)
         self.letters += letters

@@ -8,8 +8,8 @@ import pytest
 from adminview.aws.deadline import Deadline
 from adminview.bulk.backfill import Backfill
 from adminview.bulk.segment import Segment
+from adminview.model.dead_letter import IN_DOUBT
 from adminview.model.errors import ServiceError
-from adminview.sync.dead_letter import IN_DOUBT
 from tests.support.bulk_tables import PROGRESS, RUN, World
 from tests.support.fakes import TABLE, refusal
 from tests.support.stream_records import image

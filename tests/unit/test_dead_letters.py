@@ -6,15 +6,17 @@ import pytest
 
 from adminview.aws.dead_letter_producer import CALL_LIMIT, DeadLetterProducer
 from adminview.aws.deadline import Deadline
-from adminview.sync.dead_letter import Letter
+from adminview.model.dead_letter import OutgoingLetter
 from tests.support.fakes import NETWORK_DOWN, NO_WAIT, FakeQueue, refusal
 
 
-def letters(count: int, size: int = 10) -> list[Letter]:
-    return [Letter(n, "Orders", f"{n}", "E", "r", f"{n}".ljust(size)) for n in range(count)]
+def letters(count: int, size: int = 10) -> list[OutgoingLetter]:
+    return [OutgoingLetter(n, "Orders", f"{n}", "E", "r", f"{n}".ljust(size)) for n in range(count)]
 
 
-def send(queue: FakeQueue, to_send: list[Letter], seconds: float = 30) -> list[Letter]:
+def send(
+    queue: FakeQueue, to_send: list[OutgoingLetter], seconds: float = 30
+) -> list[OutgoingLetter]:
     post = DeadLetterProducer(cast("Any", queue), "queue", NO_WAIT)
     unsent, codes = post.send(to_send, until=Deadline.after(seconds))
     queue.said = codes

@@ -6,9 +6,9 @@ from typing import Any, cast
 from adminview.aws.deadline import Deadline
 from adminview.bulk.failures import Failures
 from adminview.model import Source
+from adminview.model.dead_letter import OutgoingLetter
 from adminview.model.errors import MovingItemError
 from adminview.reconcile.item_ref import ItemRef
-from adminview.sync.dead_letter import Letter
 from adminview.sync.decode import Route
 
 ROUTE = Route("things-table", Source("Things", partition_key="id"), ())
@@ -20,7 +20,9 @@ class Post:
     def __init__(self) -> None:
         self.letters: list[Any] = []
 
-    def send(self, letters: list[Letter], *, until: Deadline) -> tuple[list[Letter], set[str]]:
+    def send(
+        self, letters: list[OutgoingLetter], *, until: Deadline
+    ) -> tuple[list[OutgoingLetter], set[str]]:
         assert not until.passed
         self.letters += [json.loads(letter.body) for letter in letters]
         return [], set()

@@ -24,11 +24,17 @@ from adminview.aws.deadline import Deadline
 from adminview.aws.responses import NotFromAwsError, is_in_doubt
 from adminview.aws.view_table import ViewTable
 from adminview.cli.output.dead_letters import item_of
-from adminview.dead_letters.parse import InDoubtLetter, open_letter
 from adminview.handlers.sync import sync
+from adminview.model.dead_letter import (
+    IN_DOUBT,
+    InDoubtLetter,
+    Origin,
+    TouchedItem,
+    from_json,
+)
 from adminview.model.delivery import IN_DOUBT_SECONDS
 from adminview.model.errors import RowError
-from adminview.sync.dead_letter import IN_DOUBT, TouchedItem, in_doubt_letters
+from adminview.sync.dead_letter import in_doubt_letters
 from tests.support.dead_letter_queue import Lab
 from tests.support.dynamodb_writers import HASTY, client, straight
 from tests.support.fakes import (
@@ -213,27 +219,25 @@ def test_a_response_of_dynamodb_leaves_no_doubt(fault: Any) -> None:
     assert (outcome.written, outcome.in_doubt) == (1, {})
 
 
-IDENTITY = {"source": "Things", "table": "Things", "at": 1.0, "model": "m"}
+ORIGIN = Origin(source="Things", table="Things", at=1.0, model="m")
 
 
 def touched(name: str, rows: int = 1) -> TouchedItem:
-    return TouchedItem({"id": {"S": name}}, f"Things/{name}", [("P", str(n)) for n in range(rows)])
+    keys = frozenset(("P", str(n)) for n in range(rows))
+    return TouchedItem(key={"id": {"S": name}}, owner=f"Things/{name}", rows=keys)
 
 
 def test_an_in_doubt_letter_is_read_back_as_it_was_written() -> None:
-    (written,) = in_doubt_letters(0, IDENTITY, [touched("a", 2), touched("b")])
-    letter = open_letter(written.body)
+    (written,) = in_doubt_letters(0, ORIGIN, [touched("a", 2), touched("b")])
+    letter = from_json(written.body)
     assert isinstance(letter, InDoubtLetter)
-    assert letter.items == (
-        ({"id": {"S": "a"}}, frozenset({("P", "0"), ("P", "1")})),
-        ({"id": {"S": "b"}}, frozenset({("P", "0")})),
-    )
-    assert letter.error == "UnansweredCallError"
+    assert letter.items == (touched("a", 2), touched("b"))
+    assert letter.latest_error.kind == "UnansweredCallError"
 
 
 def test_letters_stay_small_whatever_a_call_held() -> None:
     many = [touched(f"{n}", 20_000) for n in range(60)]
-    letters = [*in_doubt_letters(0, IDENTITY, many)]
+    letters = [*in_doubt_letters(0, ORIGIN, many)]
     assert all(len(letter.body) < 256 * 1024 for letter in letters)
     named = [item["key"]["id"]["S"] for one in letters for item in json.loads(one.body)["items"]]
     assert named == [f"{n}" for n in range(60)]
@@ -241,7 +245,7 @@ def test_letters_stay_small_whatever_a_call_held() -> None:
 
 def test_a_replay_reconciles_every_item_of_an_in_doubt_letter_and_deletes_it() -> None:
     lab = Lab()
-    (written,) = in_doubt_letters(0, IDENTITY, [touched("a"), touched("b")])
+    (written,) = in_doubt_letters(0, ORIGIN, [touched("a"), touched("b")])
     lab.sqs.add(written.body)
     summary = lab.replay()
     assert {"reconcile Things/a", "reconcile Things/b"} <= {*lab.log}
@@ -250,7 +254,7 @@ def test_a_replay_reconciles_every_item_of_an_in_doubt_letter_and_deletes_it() -
 
 def test_of_an_in_doubt_letter_only_the_item_that_fails_stays_in_the_queue() -> None:
     lab = Lab()
-    (written,) = in_doubt_letters(0, IDENTITY, [touched("a"), touched("poison")])
+    (written,) = in_doubt_letters(0, ORIGIN, [touched("a"), touched("poison")])
     lab.sqs.add(written.body)
     lab.fail("poison", RowError("planted"))
     lab.replay()
@@ -260,12 +264,12 @@ def test_of_an_in_doubt_letter_only_the_item_that_fails_stays_in_the_queue() -> 
 
 def test_the_commands_show_an_in_doubt_letter() -> None:
     lab = Lab()
-    (written,) = in_doubt_letters(0, IDENTITY, [touched("a"), touched("b"), touched("c")])
+    (written,) = in_doubt_letters(0, ORIGIN, [touched("a"), touched("b"), touched("c")])
     lab.sqs.add(written.body)
     (message,) = lab.replayer.mailbox.take(until=Deadline.after(60))
     errand = lab.replayer.errands.understand(message)
     assert item_of(errand) == "Things/a and 2 more"
-    assert errand.letter.reason.startswith("a write ended without a response")
+    assert errand.letter.latest_error.reason.startswith("a write ended without a response")
 
 
 def test_a_send_that_nobody_confirmed_is_not_sent() -> None:
@@ -275,7 +279,7 @@ def test_a_send_that_nobody_confirmed_is_not_sent() -> None:
         def send_message_batch(self, **_: Any) -> dict[str, Any]:
             return {}
 
-    letters = [*in_doubt_letters(0, IDENTITY, [touched("a")])]
+    letters = [*in_doubt_letters(0, ORIGIN, [touched("a")])]
     now = iter(range(100))
     until = Deadline(10.0, lambda: float(next(now)))
     unsent, codes = DeadLetterProducer(cast("Any", Page()), "queue", NO_WAIT).send(

@@ -14,11 +14,11 @@ from adminview.model.errors import (
     MigrationError,
     MissingAttributeError,
     ViewError,
+    reason_of,
 )
 from adminview.model.limits import ROW_LIMIT
 from adminview.model.update import EXPRESSION_LIMIT, Update
 from adminview.sync.complete import complete
-from adminview.sync.dead_letter import reason_of
 from adminview.views import collect, migrations
 from lambdas.migrations.orders_delivery_date import delivery_date
 from tests.support.shop import FAVOURITE, order

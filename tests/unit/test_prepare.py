@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from adminview.model import Index, Item, Registry, Row, Source, number, view
+from adminview.model.dead_letter import BODY_LIMIT
 from adminview.model.delivery import NEXT_TRY_SECONDS
-from adminview.sync.dead_letter import BODY_LIMIT
 from adminview.sync.plan import Fate, sequence_at
 from tests.support.batches import letters, prepared, written
 from tests.support.shop import FAVOURITE, USER, order, registry

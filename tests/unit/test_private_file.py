@@ -12,10 +12,10 @@ from adminview.cli.bulk.verify_state import StateFile
 from adminview.cli.dead_letters.audit import Audit
 from adminview.cli.dead_letters.post import LetterFile
 from adminview.cli.private_file import open_private
-from adminview.sync.dead_letter import Letter
+from adminview.model.dead_letter import OutgoingLetter
 from tests.support.dead_letter_queue import message, ours
 
-LETTER = Letter(0, None, None, "ViewError", "a reason", '{"key": "user-123"}')
+LETTER = OutgoingLetter(0, None, None, "ViewError", "a reason", '{"key": "user-123"}')
 
 
 @pytest.fixture(autouse=True)

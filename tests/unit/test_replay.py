@@ -116,7 +116,9 @@ def test_a_letter_that_aws_had_no_answer_for_is_left_as_it_is_and_out_of_sight(l
     assert [*summary.reasons] == [f"ServiceError: {REFUSED}"]
 
 
-@pytest.mark.parametrize("body", ["", "null", "hello", '{"kind": "another"}', ours(table=None)])
+@pytest.mark.parametrize(
+    "body", ["", "null", "hello", '{"kind": "another"}', ours(table=None, source=None)]
+)
 def test_a_message_that_is_not_understood_is_reported_and_stays(lab: Lab, body: str) -> None:
     lab.sqs.add(body, ours("a"))
     summary = lab.replay()

@@ -12,9 +12,9 @@ from adminview.aws.deadline import Deadline
 from adminview.aws.streams import Streams
 from adminview.cli.output import dead_letters as shown
 from adminview.dead_letters.letter_filter import LetterFilter
-from adminview.dead_letters.parse import open_letter, tried_again
 from adminview.dead_letters.replay import Fate
 from adminview.dead_letters.resolve import LetterResolver
+from adminview.model.dead_letter import from_json, retried
 from adminview.model.errors import (
     ExpiredRecordsError,
     ServiceError,
@@ -124,7 +124,9 @@ def test_a_letter_with_a_wrong_part_is_sound_or_not_understood(mutation: Any) ->
     assert isinstance(one.about, str)
     for choice in (LetterFilter(key="a"), LetterFilter(older_than=1), LetterFilter(error="E")):
         assert choice.takes(one, 5.0) in (True, False)
-    assert open_letter(tried_again(one.letter, POISON, 5.0)).attempts == one.letter.attempts + 1
+    again = retried(one.letter, POISON, 5.0)
+    assert again.failed_replays == one.letter.failed_replays + 1
+    assert from_json(again.to_json()).attempts == again.attempts
 
 
 def test_a_key_with_more_in_it_is_chosen_by_its_own_parts(lab: Lab) -> None:

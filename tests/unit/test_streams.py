@@ -8,8 +8,9 @@ from typing import Any, cast
 import pytest
 
 from adminview.aws.deadline import Deadline
-from adminview.aws.streams import SequenceRange, Streams, delivered
+from adminview.aws.streams import Streams, delivered
 from adminview.model.errors import ExpiredRecordsError, ServiceError
+from adminview.model.stream import SequenceRange
 from adminview.sync.decode import decode
 from tests.support.dead_letter_queue import ROUTES
 from tests.support.fakes import NETWORK_DOWN, NO_WAIT, refusal

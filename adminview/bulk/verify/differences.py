@@ -7,13 +7,12 @@ from hashlib import sha256
 from json import dumps
 from typing import Any
 
-from adminview.model.errors import RecordError, kind_of
+from adminview.model.errors import RecordError, kind_of, reason_of
 from adminview.model.item import Image
 from adminview.model.limits import ROW_LIMIT
 from adminview.model.row import OWNER, Attributes, RowKey
 from adminview.reconcile.equality import canonical, essence
 from adminview.reconcile.reconciler import Plan
-from adminview.sync.dead_letter import reason_of
 from adminview.sync.decode import Route
 from adminview.sync.derive import derive
 

@@ -19,12 +19,12 @@ from adminview.local.on_failure import on_failure
 from adminview.local.settings import ENDPOINT, declared
 from adminview.local.tables import create, source_table, view_table
 from adminview.model import Registry
+from adminview.model.dead_letter import OutgoingLetter
 from adminview.model.errors import SettingsError
 from adminview.model.stream import VIEW_TYPE, turn_on
 from adminview.model.stream import replace as replace_stream
 from adminview.runtime import Clients, Invocation, Runtime, make_runtime
 from adminview.sync.counts import BatchCounts
-from adminview.sync.dead_letter import Letter
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -40,7 +40,9 @@ class Teller:
     def invoked(self, context: Invocation) -> None:
         """Hear of an invocation."""
 
-    def synced(self, tally: BatchCounts, letters: Sequence[Letter], errors: CallErrors) -> None:
+    def synced(
+        self, tally: BatchCounts, letters: Sequence[OutgoingLetter], errors: CallErrors
+    ) -> None:
         """Say what a batch came to."""
         skipped = tally.unchanged + tally.unclaimed
         self.say(

@@ -7,8 +7,8 @@ from threading import Lock
 from adminview.aws.deadline import Deadline
 from adminview.aws.settings import Settings
 from adminview.cli.private_file import open_private
+from adminview.model.dead_letter import OutgoingLetter
 from adminview.runtime import Clients, Mail, Post
-from adminview.sync.dead_letter import Letter
 
 LETTERS = Path("dead-letters.jsonl")  # where there is no queue
 
@@ -26,10 +26,10 @@ class LetterFile:
 
     def send(
         self,
-        letters: Sequence[Letter],
+        letters: Sequence[OutgoingLetter],
         *,
         until: Deadline,  # noqa: ARG002 - a file is quick
-    ) -> tuple[list[Letter], set[str]]:
+    ) -> tuple[list[OutgoingLetter], set[str]]:
         """Write *letters* down; none comes back."""
         with self._lock, open_private(self._path, append=True) as file:
             file.writelines(letter.body + "\n" for letter in letters)

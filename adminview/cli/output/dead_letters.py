@@ -8,12 +8,12 @@ from typing import Any
 from adminview.aws.dead_letter_consumer import Waiting
 from adminview.cli.output.printing import Table
 from adminview.cli.output.tables import facts, table
-from adminview.dead_letters.parse import BatchLetter
 from adminview.dead_letters.peek import PeekResult
 from adminview.dead_letters.preview import Previewed
 from adminview.dead_letters.resolve import ResolvedLetter
+from adminview.model.dead_letter import BatchLetter
 from adminview.model.delivery import NEXT_TRY_SECONDS
-from adminview.sync.decode import FAR_FUTURE
+from adminview.model.stream import FAR_FUTURE
 
 ID_LENGTH = 8  # enough to tell letters apart
 COLUMNS = {"id": 2, "item": 4, "error": 6, "changed": 3, "tries": 1}  # and how wide
@@ -29,9 +29,9 @@ def table_of(pile: PeekResult, now: float) -> Table:
         shown.add_row(
             errand.message.id[:ID_LENGTH],
             item_of(errand),
-            f"{letter.error}: {letter.reason}",
+            f"{letter.latest_error.kind}: {letter.latest_error.reason}",
             "" if letter.at is None else f"{timedelta(seconds=int(now - letter.at))} ago",
-            str(letter.attempts),
+            str(letter.failed_replays),
         )
     for message, why in pile.unknown:
         shown.add_row(message.id[:ID_LENGTH], "?", f"not understood: {why}", "", "")
@@ -72,11 +72,11 @@ def plain(pile: PeekResult) -> Iterator[dict[str, Any]]:
             "id": message.id,
             "source": errand.source,
             "item": item_of(errand),
-            "error": letter.error,
-            "reason": letter.reason,
+            "error": letter.latest_error.kind,
+            "reason": letter.latest_error.reason,
             "at": letter.at,
-            "attempts": letter.attempts,
-            "letter": letter.facts,
+            "attempts": letter.failed_replays,
+            "letter": whole(message.body),
         }
     for message, why in pile.unknown:
         yield {"id": message.id, "not_understood": why}

@@ -9,10 +9,9 @@ from adminview.cli.bulk.segment_pool import Outcome
 from adminview.cli.output.bulk import DONE, FAILURES, UNFINISHED
 from adminview.cli.output.printing import Cell, Console
 from adminview.cli.output.tables import cell, facts, plain, table
-from adminview.model.errors import RecordError
+from adminview.model.errors import RecordError, reason_of
 from adminview.model.item import decode
 from adminview.model.row import Attributes
-from adminview.sync.dead_letter import reason_of
 
 WORDS = {
     "items": "looked at",

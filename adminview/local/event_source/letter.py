@@ -8,6 +8,8 @@ from uuid import uuid4
 
 from adminview.local.event_source.batch import Answer, Batch, Failure
 from adminview.local.event_source.invocation import VERSION
+from adminview.model.dead_letter import CONTEXT, on_failure_message
+from adminview.model.stream import SequenceRange
 
 
 class Condition(Enum):
@@ -29,27 +31,20 @@ class Address:
 def letter(batch: Batch, condition: Condition, address: Address, now: float) -> dict[str, Any]:
     """Write what Lambda would send to the on-failure queue for *batch*."""
     first, last = batch.records[0], batch.records[-1]
-    return {
-        "requestContext": {
-            "requestId": batch.last.request_id if batch.last else str(uuid4()),
-            "functionArn": address.function_arn,
-            "condition": condition.value,
-            "approximateInvokeCount": batch.invocations,
-        },
-        # A batch that grew too old before its first delivery was never responded to.
-        **({"responseContext": _response(batch.last)} if batch.last else {}),
-        "version": "1.0",
-        "timestamp": _time(now, "milliseconds"),
-        "DDBStreamBatchInfo": {
-            "shardId": address.shard_id,
-            "startSequenceNumber": first.sequence,
-            "endSequenceNumber": last.sequence,
-            "approximateArrivalOfFirstRecord": _time(first.created, "seconds"),
-            "approximateArrivalOfLastRecord": _time(last.created, "seconds"),
-            "batchSize": len(batch.records),
-            "streamArn": address.stream_arn,
-        },
+    message = on_failure_message(
+        SequenceRange(address.stream_arn, address.shard_id, first.sequence, last.sequence),
+        len(batch.records),
+        (_time(first.created, "seconds"), _time(last.created, "seconds")),
+        condition.value,
+    )
+    message[CONTEXT] |= {
+        "requestId": batch.last.request_id if batch.last else str(uuid4()),
+        "functionArn": address.function_arn,
+        "approximateInvokeCount": batch.invocations,
     }
+    # A batch that grew too old before its first delivery was never responded to.
+    response = {"responseContext": _response(batch.last)} if batch.last else {}
+    return {**message, **response, "version": "1.0", "timestamp": _time(now, "milliseconds")}
 
 
 def _response(answer: Answer) -> dict[str, Any]:
