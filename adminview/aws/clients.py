@@ -1,54 +1,65 @@
-"""Clients of boto3, one by one: each takes time at a cold start, and so does boto3 itself."""
+"""How the functions reach DynamoDB and SQS: with the direct HTTP client, or through boto3.
 
-from functools import cache
-from typing import TYPE_CHECKING
+boto3 takes longer to load than everything else at a cold start, so it is imported when a client of
+it is first used: a function that moves items directly and sends no dead letter never loads it.
+"""
 
-import boto3
-from botocore.config import Config
+import os
+from functools import cached_property
+from typing import TYPE_CHECKING, cast
 
-from adminview.aws.concurrency import AT_ONCE
-from adminview.aws.responses import check_responses
-from adminview.runtime import CONNECT_SECONDS, READ_SECONDS
+from adminview.aws.deadline import CONNECT_SECONDS, READ_SECONDS
+from adminview.aws.transport.eligibility import DirectEndpoint, direct_endpoint
 
 if TYPE_CHECKING:
-    from mypy_boto3_cloudwatch import CloudWatchClient
     from mypy_boto3_dynamodb import DynamoDBClient
-    from mypy_boto3_dynamodbstreams import DynamoDBStreamsClient
     from mypy_boto3_sqs import SQSClient
 
-# Retries are ours: they must know the invocation's deadline.
-CLIENT = Config(
-    retries={"total_max_attempts": 1},
-    connect_timeout=CONNECT_SECONDS,
-    read_timeout=READ_SECONDS,
-    max_pool_connections=AT_ONCE,
-    tcp_keepalive=True,
-)
+    from adminview.aws.transport.http_client import HttpClient
 
 
-def dynamodb_client(config: Config = CLIENT) -> "DynamoDBClient":
-    """Make a client of the tables."""
-    client: DynamoDBClient = boto3.client("dynamodb", config=config)
-    check_responses(client)
-    return client
+class Clients:
+    """The clients that the environment asks for, unless given; each is made when first used."""
+
+    def __init__(
+        self, dynamodb: "DynamoDBClient | None" = None, sqs: "SQSClient | None" = None
+    ) -> None:
+        if dynamodb is not None:
+            self.dynamodb = dynamodb
+        if sqs is not None:
+            self.sqs = sqs
+
+    @cached_property
+    def dynamodb(self) -> "DynamoDBClient":
+        """The client of the tables: direct where the environment allows it."""
+        endpoint = direct_endpoint(os.environ)
+        return direct_client(http_client(endpoint)) if endpoint else boto3_client()
+
+    @cached_property
+    def sqs(self) -> "SQSClient":
+        """The client of the queue."""
+        from adminview.aws.boto3_clients import sqs_client  # noqa: PLC0415 - loads boto3
+
+        return sqs_client()
 
 
-def sqs_client() -> "SQSClient":
-    """Make a client of the queue."""
-    client: SQSClient = boto3.client("sqs", config=CLIENT)
-    check_responses(client)
-    return client
+def boto3_client() -> "DynamoDBClient":
+    """Make a boto3 client of the tables."""
+    from adminview.aws.boto3_clients import dynamodb_client  # noqa: PLC0415 - loads boto3
+
+    return dynamodb_client()
 
 
-def streams_client() -> "DynamoDBStreamsClient":
-    """Make a client of the sources' streams, which the sync itself does not need."""
-    client: DynamoDBStreamsClient = boto3.client("dynamodbstreams", config=CLIENT)
-    check_responses(client)
-    return client
+def direct_client(http: "HttpClient") -> "DynamoDBClient":
+    """Make a client that moves items with *http*, and leaves all other calls to boto3."""
+    from adminview.aws.transport.dynamodb_client import DynamoDbHttpClient  # noqa: PLC0415 - only here
+
+    return cast("DynamoDBClient", DynamoDbHttpClient(http, boto3_client))
 
 
-@cache
-def cloudwatch_client() -> "CloudWatchClient":
-    """Make a client of the metrics, once."""
-    client: CloudWatchClient = boto3.client("cloudwatch", config=CLIENT)
-    return client
+def http_client(endpoint: DirectEndpoint, read_seconds: float = READ_SECONDS) -> "HttpClient":
+    """Make the direct HTTP client of an endpoint."""
+    from adminview.aws.transport.http_client import HttpClient  # noqa: PLC0415 - boto3 needs none
+
+    timeouts = (CONNECT_SECONDS, read_seconds)
+    return HttpClient(endpoint.url, endpoint.region, endpoint.credentials, timeouts)

@@ -1,10 +1,11 @@
 """The dead-letter queue: where records wait that could not be synced."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from adminview.aws.clients import Clients
 from adminview.aws.deadline import Deadline
 from adminview.aws.retry import Backoff, error_code, passes
 from adminview.model.dead_letter import OutgoingLetter
@@ -16,8 +17,17 @@ BATCH_LIMIT = 10  # messages per call, set by SQS
 CALL_LIMIT = 256 * 1024  # bytes per call, the least that SQS has ever taken
 
 
+class DeadLetterSink(Protocol):
+    """Where dead letters go."""
+
+    def send(
+        self, letters: Sequence[OutgoingLetter], *, until: Deadline
+    ) -> tuple[list[OutgoingLetter], set[str]]:
+        """Send *letters*; return those that were not accepted, and the codes of the errors."""
+
+
 class DeadLetterProducer:
-    """Letters to one SQS queue."""
+    """Dead letters to one SQS queue."""
 
     def __init__(self, client: "SQSClient", queue_url: str, backoff: Backoff | None = None) -> None:
         self._client = client
@@ -80,6 +90,22 @@ class DeadLetterProducer:
             trouble.add("NotFromAwsError")
         hopeless = sum(bool(failure.get("SenderFault")) for failure in failed)
         return left, bool(left) and len(left) == hopeless
+
+
+class LazyDeadLetterProducer:
+    """A queue whose client is made when there is a dead letter to send."""
+
+    def __init__(self, clients: Clients, queue_url: str) -> None:
+        self._clients = clients
+        self._queue_url = queue_url
+
+    def send(
+        self, letters: Sequence[OutgoingLetter], *, until: Deadline
+    ) -> tuple[list[OutgoingLetter], set[str]]:
+        """Send *letters*; return those that were not accepted, and the codes of the errors."""
+        if not letters:
+            return [], set()
+        return DeadLetterProducer(self._clients.sqs, self._queue_url).send(letters, until=until)
 
 
 def _delay(letter: OutgoingLetter, otherwise: int | None) -> dict[str, int]:

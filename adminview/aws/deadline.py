@@ -5,6 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from time import monotonic
 
+CONNECT_SECONDS, READ_SECONDS = 1, 4  # the timeouts of every call to DynamoDB and SQS
+LONGEST_CALL = CONNECT_SECONDS + READ_SECONDS
+
 # Linux alone has it; elsewhere the monotonic clock itself does not stop.
 BOOT_CLOCK = getattr(time, "CLOCK_BOOTTIME", None)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import boto3
 
-from adminview.aws.clients import CLIENT
+from adminview.aws.boto3_clients import CLIENT
 from adminview.aws.deadline import Deadline
 from adminview.aws.retry import Backoff, call_with_retry
 from adminview.model.errors import ServiceError, SettingsError

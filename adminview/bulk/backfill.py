@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from adminview.aws.concurrency import together
+from adminview.aws.dead_letter_producer import DeadLetterSink
 from adminview.aws.deadline import Deadline
 from adminview.aws.table_scanner import Page, TableScanner
 from adminview.aws.view_table import Outcome, ViewTable
@@ -26,7 +27,6 @@ from adminview.reconcile.equality import same, same_row
 from adminview.reconcile.expected_rows import wanted
 from adminview.reconcile.item_ref import ItemRef
 from adminview.reconcile.reconciler import CLAIMED_TWICE, Reconciler
-from adminview.runtime import Post
 from adminview.sync.decode import Route
 from adminview.sync.fold import Fold
 
@@ -47,7 +47,7 @@ class Backfill:
     view: ViewTable
     view_table: str
     reconciler: Reconciler
-    post: Post
+    post: DeadLetterSink
     now: Callable[[], float] = time.time
     most: int = 250
 

@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from adminview.aws.dead_letter_producer import DeadLetterSink
 from adminview.aws.deadline import Deadline
 from adminview.model.dead_letter import ItemOrigin, OutgoingLetter
 from adminview.model.errors import AdminViewError, RecordError, RepairError, ServiceError
 from adminview.model.row import RowKey
 from adminview.reconcile.item_ref import ItemRef
-from adminview.runtime import Post
 from adminview.sync.dead_letter import dead_letter
 
 
@@ -17,7 +17,7 @@ from adminview.sync.dead_letter import dead_letter
 class Failures:
     """The letters of a page. They are sent last, when its rows are written."""
 
-    post: Post
+    post: DeadLetterSink
     model: str
     now: Callable[[], float]
     _letters: list[OutgoingLetter] = field(default_factory=list)  # one per item; threads add to it

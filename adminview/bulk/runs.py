@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from adminview.aws.batch_writers import Boto3BatchWriter
-from adminview.aws.dead_letter_producer import DeadLetterProducer
+from adminview.aws.clients import Clients
+from adminview.aws.dead_letter_producer import DeadLetterProducer, DeadLetterSink
 from adminview.aws.deadline import Deadline, awake_or_asleep
 from adminview.aws.metered_client import Metered
 from adminview.aws.retry import Backoff
@@ -27,7 +28,6 @@ from adminview.bulk.worker import Worker, check_failures, too_many
 from adminview.model import Migration, Registry
 from adminview.model.errors import RecordError, SettingsError
 from adminview.reconcile.reconciler import Reconciler
-from adminview.runtime import Clients, Post
 from adminview.sync.decode import routes
 
 TASKS = BACKFILL, SWEEP, MIGRATE = "backfill", "sweep", "migrate"
@@ -43,7 +43,7 @@ class Bulk:
     settings: Settings
     client: Metered
     progress: LeaseTable
-    post: Post
+    post: DeadLetterSink
     backoff: Backoff
     migrations: Mapping[str, Migration] = field(default_factory=dict)
     tell: Callable[[RecordError], object] = lambda _: None  # why a migration fails on an item

@@ -14,6 +14,7 @@ from time import time
 from typing import Any
 
 from adminview.aws.concurrency import together
+from adminview.aws.dead_letter_producer import DeadLetterSink
 from adminview.aws.deadline import Deadline
 from adminview.aws.table_scanner import Page, TableScanner, owners_only
 from adminview.bulk.failures import Failures
@@ -24,7 +25,6 @@ from adminview.model.limits import ROW_LIMIT
 from adminview.model.row import Attributes, RowKey
 from adminview.reconcile.item_ref import ItemRef, target_by_owner
 from adminview.reconcile.reconciler import Reconciler
-from adminview.runtime import Post
 from adminview.sync.decode import Route
 from adminview.sync.derive import derive
 
@@ -39,7 +39,7 @@ class Sweep:
     view_table: str
     reader: TableScanner
     reconciler: Reconciler
-    post: Post
+    post: DeadLetterSink
     source: str | None = None  # only rows of this one
     now: Callable[[], float] = time
     most: int = 250  # all of a page may be suspect, and are reconciled while the lease lasts

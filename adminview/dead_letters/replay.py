@@ -6,15 +6,20 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from time import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from adminview.aws.clients import Clients
 from adminview.aws.concurrency import together
-from adminview.aws.dead_letter_consumer import DeadLetterConsumer, Message
+from adminview.aws.dead_letter_consumer import WAIT_SECONDS, DeadLetterConsumer, Message
 from adminview.aws.dead_letter_producer import DeadLetterProducer
 from adminview.aws.deadline import Deadline
+from adminview.aws.settings import Settings
+from adminview.aws.streams import Streams
 from adminview.dead_letters.letter_filter import LetterFilter
 from adminview.dead_letters.replay_item import Outcome, ReplayItem
 from adminview.dead_letters.resolve import LetterResolver
+from adminview.model import Registry
+from adminview.model.delivery import NEXT_TRY_SECONDS
 from adminview.model.errors import (
     AdminViewError,
     ExpiredRecordsError,
@@ -24,7 +29,11 @@ from adminview.model.errors import (
     reason_of,
 )
 from adminview.reconcile.item_ref import ItemRef
-from adminview.reconcile.reconciler import Reconciled, Reconciler
+from adminview.reconcile.reconciler import Reconciled, Reconciler, make_reconciler
+from adminview.sync.decode import routes
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodbstreams import DynamoDBStreamsClient
 
 ROUND = 100  # letters that are taken up together: those for one item are one reconcile
 VAIN_ROUNDS = 2  # in a row that bring nothing new
@@ -121,6 +130,33 @@ class Replayer:
             if not taken and not until.passed:
                 raise
         return taken
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long letters wait, in seconds: the defaults on AWS, not at all locally."""
+
+    for_letters: int = WAIT_SECONDS
+    before_retry: int = NEXT_TRY_SECONDS
+
+
+def make_replayer(
+    model: Registry,
+    settings: Settings,
+    clients: Clients,
+    streams: "DynamoDBStreamsClient",
+    patience: Patience | None = None,
+) -> Replayer:
+    """Connect a model to the tables, the streams and the queue that *settings* name."""
+    patience = patience or Patience()
+    queue = settings.dead_letter_queue_url
+    return Replayer(
+        errands=LetterResolver(routes(model, settings.sources), Streams(streams)),
+        reconciler=make_reconciler(settings, clients),
+        mailbox=DeadLetterConsumer(clients.sqs, queue, wait_seconds=patience.for_letters),
+        post=DeadLetterProducer(clients.sqs, queue),
+        retry_seconds=patience.before_retry,
+    )
 
 
 class _Run:

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from aws_lambda_powertools import Logger
 
-from adminview.aws.settings import PendingPatterns, PulseSettings
+from adminview.aws.clients import Clients, http_client
+from adminview.aws.settings import PendingPatterns, PulseSettings, Settings
 from adminview.aws.stream_metrics import StreamMetrics
-from adminview.aws.transport.eligibility import straight
+from adminview.aws.transport.eligibility import direct_endpoint
 from adminview.aws.view_reader import ViewReader
 from adminview.aws.view_readers import Boto3Reader, HttpReader, Reader
 from adminview.http_api.handlers import Api
 from adminview.http_api.health import NoPulse, Pulse
 from adminview.query.engine import QueryEngine
-from adminview.runtime import Clients, Invocation, direct_to, read_settings
+from adminview.runtime import Invocation, read_settings
 from adminview.views import registry
 
 if TYPE_CHECKING:
@@ -43,12 +44,12 @@ def api() -> Api:
 
 
 def reader() -> Reader:
-    """Read straight, where that is no different: boto3 takes longer to load than all else."""
-    way = straight(os.environ)
-    return HttpReader(direct_to(way)) if way else Boto3Reader(Clients().dynamodb)
+    """Read with the direct HTTP client where it is eligible: boto3 takes long to load."""
+    endpoint = direct_endpoint(os.environ)
+    return HttpReader(http_client(endpoint)) if endpoint else Boto3Reader(Clients().dynamodb)
 
 
 def _cloudwatch() -> "CloudWatchClient":
-    from adminview.aws.clients import cloudwatch_client  # noqa: PLC0415 - see above
+    from adminview.aws.boto3_clients import cloudwatch_client  # noqa: PLC0415 - see above
 
     return cloudwatch_client()

@@ -11,7 +11,8 @@ from functools import cache, partial
 from json import dumps
 from typing import Any
 
-from adminview.aws.deadline import Deadline
+from adminview.aws.clients import Clients
+from adminview.aws.deadline import LONGEST_CALL, Deadline
 from adminview.aws.event_source_mappings import check_followed, lambda_client
 from adminview.aws.metered_client import Metered
 from adminview.aws.observability import Observability
@@ -20,7 +21,7 @@ from adminview.bulk.request import checked
 from adminview.bulk.runs import BACKFILL, EVERYTHING, MIGRATE, SWEEP, Bulk, make_bulk
 from adminview.bulk.segment import Segment
 from adminview.model.errors import SettingsError, reason_of
-from adminview.runtime import LONGEST_CALL, Clients, Invocation, read_settings
+from adminview.runtime import Invocation, read_settings
 from adminview.views import migrations, registry
 
 RESERVE = 2 * LONGEST_CALL  # for the last call that is begun, and the report

@@ -3,17 +3,20 @@
 import os
 from collections.abc import Mapping
 from dataclasses import fields
+from functools import cache
 from math import isnan
 from typing import Any
 
-from adminview.aws.deadline import Deadline
+from adminview.aws.boto3_clients import streams_client
+from adminview.aws.clients import Clients
+from adminview.aws.deadline import LONGEST_CALL, Deadline
 from adminview.aws.observability import Observability
 from adminview.aws.settings import Settings
 from adminview.dead_letters.letter_filter import LetterFilter
-from adminview.dead_letters.replay import Replayer
+from adminview.dead_letters.replay import Replayer, make_replayer
 from adminview.model.errors import SettingsError
-from adminview.repair_runtime import replayer
-from adminview.runtime import LONGEST_CALL, Invocation
+from adminview.runtime import Invocation, read_settings
+from adminview.views import registry
 
 # Letters are deleted or written anew at the end of a round, in calls that may take this long each.
 DELETES_RESERVE = 4 * LONGEST_CALL
@@ -23,6 +26,12 @@ SECONDS = {"older_than", "newer_than"}
 TYPES: Mapping[str, Any] = {
     field.name: int | float if field.name in SECONDS else str for field in fields(LetterFilter)
 }
+
+
+@cache
+def replayer() -> Replayer:
+    """Make the replayer of this container from its environment."""
+    return make_replayer(registry(), read_settings(), Clients(), streams_client())
 
 
 def handle(event: Mapping[str, Any], context: Invocation) -> dict[str, Any]:

@@ -5,12 +5,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TypedDict
 
-from adminview.aws.deadline import Deadline
+from adminview.aws.deadline import LONGEST_CALL, Deadline
 from adminview.aws.view_table import Outcome
 from adminview.model.dead_letter import Origin, OutgoingLetter, TouchedItem
 from adminview.model.errors import RefusedRowError, UnreadableRecordError
 from adminview.model.row import RowKey
-from adminview.runtime import LONGEST_CALL, Invocation, Runtime, runtime
+from adminview.runtime import Invocation, Runtime, runtime
 from adminview.sync.counts import BatchCounts
 from adminview.sync.dead_letter import in_doubt_letters
 from adminview.sync.decode import Route, StreamRecord, decode

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Protocol
 
-from adminview.aws.deadline import Deadline
+from adminview.aws.clients import Clients
+from adminview.aws.deadline import LONGEST_CALL, Deadline
 from adminview.aws.drift_metrics import DriftObserver
 from adminview.aws.rate_limit import RateLimiter
 from adminview.aws.settings import Settings
@@ -17,7 +18,7 @@ from adminview.bulk.verify.scope import Scope
 from adminview.bulk.verify.verifier import Verifier, make_verifier
 from adminview.model.errors import ServiceError, SettingsError
 from adminview.model.source import UNKNOWN
-from adminview.runtime import LONGEST_CALL, Clients, Invocation
+from adminview.runtime import Invocation
 from adminview.views import registry
 
 SAMPLE = 0.01

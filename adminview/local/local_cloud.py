@@ -8,14 +8,15 @@ from typing import Any
 from adminview.aws.attribute_codec import for_boto3, from_boto3
 from adminview.aws.batch_writers import HttpBatchWriter, Writer
 from adminview.aws.call_errors import CallErrors
+from adminview.aws.clients import Clients, http_client
 from adminview.aws.deadline import Deadline
 from adminview.aws.settings import QUEUE_URL, PendingPatterns, Settings
-from adminview.aws.transport.eligibility import StaticCredentials, Way
+from adminview.aws.transport.eligibility import DirectEndpoint, StaticCredentials
 from adminview.aws.transport.http_client import HttpClient
 from adminview.aws.view_reader import ViewReader
 from adminview.aws.view_readers import HttpReader
 from adminview.bulk.lease_table import progress_table as progress_name
-from adminview.dead_letters.replay import Replayer, Summary
+from adminview.dead_letters.replay import Patience, Replayer, Summary, make_replayer
 from adminview.handlers.sync import PartialBatchResponse, sync
 from adminview.local.engines import ACCESS_KEY, REGION, SECRET_KEY, Engine
 from adminview.local.event_source import EventSource
@@ -28,8 +29,7 @@ from adminview.model.delivery import Delivery
 from adminview.model.item import encode
 from adminview.model.row import VIEW_TABLE, Attributes
 from adminview.query.engine import QueryEngine
-from adminview.repair_runtime import Patience, make_replayer
-from adminview.runtime import Clients, Invocation, Runtime, direct_to, make_runtime
+from adminview.runtime import Invocation, Runtime, make_runtime
 from adminview.sync.counts import BatchCounts
 
 QUEUE = "AdminViewDeadLetters"
@@ -59,8 +59,10 @@ class Ledger:
 
 def straight_to(engine: Engine) -> HttpClient:
     """Reach the engine as the deployed functions reach DynamoDB; it may take its time."""
-    way = Way(engine.dynamodb_url, REGION, StaticCredentials(ACCESS_KEY, SECRET_KEY))
-    return direct_to(way, ANSWER_SECONDS)
+    endpoint = DirectEndpoint(
+        engine.dynamodb_url, REGION, StaticCredentials(ACCESS_KEY, SECRET_KEY)
+    )
+    return http_client(endpoint, ANSWER_SECONDS)
 
 
 def writer_to(engine: Engine) -> Writer:

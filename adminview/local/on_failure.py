@@ -4,14 +4,14 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from adminview.aws.dead_letter_producer import DeadLetterSink
 from adminview.aws.deadline import Deadline
 from adminview.model.dead_letter import OutgoingLetter, from_json
-from adminview.runtime import Post
 
 SECONDS = 30.0  # to send one of Lambda's letters
 
 
-def on_failure(post: Post) -> Callable[[dict[str, Any]], None]:
+def on_failure(post: DeadLetterSink) -> Callable[[dict[str, Any]], None]:
     """Let Lambda's own letters go the same way as ours; raise if one is not taken."""
 
     def send(letter: dict[str, Any]) -> None:

@@ -46,14 +46,7 @@ CONTEXT, CONDITION = "requestContext", "condition"
 
 SEQUENCE = re.compile(r"[0-9]{21,40}")  # as long as DynamoDB takes them
 # What reading a message raises when a field is absent or of another type.
-MALFORMED = (
-    AdminViewError,
-    ArithmeticError,
-    AttributeError,
-    LookupError,
-    TypeError,
-    ValueError,
-)
+MALFORMED = (AdminViewError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 Key: TypeAlias = Mapping[str, AttributeValue]
 T = TypeVar("T")

@@ -13,8 +13,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from time import time
 
-from adminview.aws.deadline import Deadline
+from adminview.aws.clients import Clients
+from adminview.aws.dead_letter_producer import DeadLetterSink, LazyDeadLetterProducer
+from adminview.aws.deadline import LONGEST_CALL, Deadline
 from adminview.aws.row_store import RowStore
+from adminview.aws.settings import Settings
 from adminview.aws.source_tables import SourceTables
 from adminview.model.dead_letter import Origin, TouchedItem
 from adminview.model.errors import (
@@ -30,7 +33,6 @@ from adminview.model.row import OWNER, Attributes, RowKey
 from adminview.reconcile.equality import same, same_row
 from adminview.reconcile.expected_rows import wanted
 from adminview.reconcile.item_ref import ItemRef
-from adminview.runtime import LONGEST_CALL, Post
 from adminview.sync.dead_letter import in_doubt_letters
 
 ROUNDS = 10  # while the item moves; a hotter one is tried again later
@@ -107,7 +109,7 @@ class Reconciler:
     sources: SourceTables
     rows: RowStore
     model: str
-    post: Post
+    post: DeadLetterSink
     now: Callable[[], float] = time
 
     def plan(self, target: ItemRef, *, until: Deadline) -> Plan:
@@ -204,3 +206,15 @@ class Reconciler:
         for problem in problems:
             raise problem
         return Reconciled(put, deleted)
+
+
+def make_reconciler(
+    settings: Settings, clients: Clients, post: DeadLetterSink | None = None
+) -> Reconciler:
+    """Connect the sources to their rows; in-doubt letters go to *post*, or else to the queue."""
+    return Reconciler(
+        sources=SourceTables(clients.dynamodb),
+        rows=RowStore(clients.dynamodb, settings.view_table),
+        model=settings.model,
+        post=post or LazyDeadLetterProducer(clients, settings.dead_letter_queue_url),
+    )

@@ -10,7 +10,7 @@ from functools import partial
 from time import perf_counter, process_time
 from typing import Any
 
-from adminview.aws.clients import dynamodb_client
+from adminview.aws.boto3_clients import dynamodb_client
 from adminview.aws.view_reader import ViewReader
 from adminview.aws.view_readers import Boto3Reader
 from adminview.handlers.api import reader

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from time import perf_counter, process_time
 from typing import Any, Final
 
+from adminview.aws.clients import Clients
 from adminview.aws.concurrency import chunks
 from adminview.aws.metered_client import Metered
 from adminview.aws.rate_limit import RateLimiter
@@ -20,7 +21,6 @@ from adminview.cli.shutdown import Stop
 from adminview.local.engines import dynamodb_local_engine
 from adminview.local.local_cloud import LocalCloud, straight_to
 from adminview.model.row import VIEW_TABLE
-from adminview.runtime import Clients
 from bench.bulk import plain
 from bench.model import orders, registry
 from bench.report import number, table

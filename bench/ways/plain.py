@@ -1,8 +1,9 @@
 """AdminView's own handler, with a plain boto3 client behind the door to the view."""
 
-from adminview.aws.clients import dynamodb_client
+from adminview.aws.boto3_clients import dynamodb_client
+from adminview.aws.clients import Clients
 from adminview.aws.observability import Observability
-from adminview.runtime import Clients, make_runtime, read_settings
+from adminview.runtime import make_runtime, read_settings
 from bench.model import registry
 from bench.ways import Handle
 from bench.ways.adminview import handler_of

@@ -9,10 +9,10 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from adminview.cli.main import app
+from adminview.dead_letters.replay import Patience, make_replayer
 from adminview.local.local_cloud import LocalCloud
 from adminview.model.errors import AdminViewError
 from adminview.model.row import VIEW_TABLE
-from adminview.repair_runtime import Patience, make_replayer
 from adminview.views import registry
 from tests.support.shop import USER, order
 

@@ -29,7 +29,7 @@ from adminview.model.item import encode
 from adminview.model.row import VIEW_TABLE, Attributes, key_image, provenance
 from adminview.model.write_units import Units, write_units
 from adminview.reconcile.item_ref import ItemRef
-from adminview.repair_runtime import make_reconciler
+from adminview.reconcile.reconciler import make_reconciler
 from adminview.sync.decode import routes
 from adminview.sync.derive import derive
 from tests.support import shop

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from adminview.aws.clients import Clients
 from adminview.aws.deadline import Deadline
 from adminview.bulk.lease_table import LeaseTable
 from adminview.bulk.segment import Record, Segment
@@ -12,7 +13,6 @@ from adminview.cli.doctor.aws_calls import Aws
 from adminview.cli.doctor.finding import State
 from adminview.local.local_cloud import LocalCloud
 from adminview.local.tables import source_table
-from adminview.runtime import Clients
 from tests.support.deployment import Deployment, sound
 from tests.support.shop import registry
 

@@ -10,13 +10,13 @@ from adminview.aws.deadline import Deadline
 from adminview.aws.source_tables import SourceTables
 from adminview.aws.source_updates import SourceUpdates
 from adminview.aws.table_scanner import TableScanner
+from adminview.bulk.lazy_migration import Lazy
 from adminview.bulk.migrate import Migrate
 from adminview.bulk.segment import Segment
 from adminview.cli import shop
 from adminview.cli.commands.demo import apply, parameters
 from adminview.cli.output.tables import plain
 from adminview.local.local_cloud import LocalCloud
-from adminview.migrating.lazy import Lazy
 from adminview.model import Registry
 from adminview.model.errors import QuestionError
 from adminview.model.item import decode

@@ -14,6 +14,7 @@ from typer.testing import CliRunner, Result
 
 from adminview.aws.source_updates import SourceUpdates
 from adminview.aws.table_scanner import TableScanner
+from adminview.bulk.lazy_migration import Lazy
 from adminview.cli import shop
 from adminview.cli.bulk.migration_preview import Previewer
 from adminview.cli.bulk.segment_pool import STOPPED, Limits, SegmentPool, connect
@@ -22,7 +23,6 @@ from adminview.cli.main import app
 from adminview.cli.shutdown import Stop
 from adminview.local.engines import EngineName
 from adminview.local.local_cloud import LocalCloud
-from adminview.migrating.lazy import Lazy
 from adminview.model.row import VIEW_TABLE
 from adminview.sync.decode import routes
 from adminview.views import registry

@@ -13,11 +13,11 @@ from adminview.aws.item_forms import RESOURCE
 from adminview.aws.source_tables import SourceTables
 from adminview.aws.source_updates import SourceUpdates
 from adminview.aws.table_scanner import TableScanner
+from adminview.bulk.lazy_migration import Lazy
 from adminview.bulk.migrate import Migrate
 from adminview.bulk.segment import Segment
 from adminview.cli import shop
 from adminview.local.local_cloud import LocalCloud
-from adminview.migrating.lazy import Lazy
 from adminview.model import Item, Migration, Registry, migration
 from adminview.sync.complete import complete
 from lambdas.migrations.orders_delivery_date import delivery_date

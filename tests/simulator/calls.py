@@ -6,7 +6,7 @@ from typing import Any, NoReturn, TypeVar
 
 from botocore.exceptions import ClientError, ConnectTimeoutError, ReadTimeoutError
 
-from adminview.runtime import LONGEST_CALL, READ_SECONDS
+from adminview.aws.deadline import LONGEST_CALL, READ_SECONDS
 from tests.simulator.choices import Choices
 from tests.simulator.faults import COMMON, LATE, Fault, Faults
 from tests.simulator.fibers import START, Fibers

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from adminview.aws.clients import Clients
 from adminview.aws.concurrency import chunks, together
 from adminview.aws.deadline import Deadline
 from adminview.aws.metered_client import Metered
@@ -28,7 +29,6 @@ from adminview.cli.shutdown import Stop
 from adminview.local.local_cloud import LocalCloud
 from adminview.local.tables import create, source_table
 from adminview.model.delivery import Delivery
-from adminview.runtime import Clients
 
 ROOT = Path(__file__).parents[2]
 SMALL_PAGE = 50

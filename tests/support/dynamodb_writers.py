@@ -12,7 +12,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from adminview.aws.batch_writers import Boto3BatchWriter, HttpBatchWriter, Writer
-from adminview.aws.clients import CLIENT
+from adminview.aws.boto3_clients import CLIENT
 from adminview.aws.deadline import Deadline
 from adminview.aws.transport.eligibility import StaticCredentials
 from adminview.aws.transport.http_client import HttpClient

@@ -14,6 +14,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from adminview.aws.clients import Clients
 from adminview.aws.metered_client import Metered
 from adminview.aws.rate_limit import RateLimiter
 from adminview.aws.view_reader import ViewReader
@@ -34,7 +35,6 @@ from adminview.model.item import encode
 from adminview.model.limits import ROW_LIMIT
 from adminview.model.row import VIEW_TABLE, Attributes, RowKey
 from adminview.query.engine import QueryEngine
-from adminview.runtime import Clients
 from adminview.sync.derive import derive
 from tests.support.local_deployer import LocalDeployer
 

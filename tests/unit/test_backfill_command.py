@@ -11,12 +11,12 @@ import pytest
 import typer
 from botocore.stub import Stubber
 
+from adminview.aws.clients import Clients
 from adminview.bulk.segment import Segment
 from adminview.cli.bulk.segment_pool import OVERTAKEN, Outcome, SegmentPool, _check_progress
 from adminview.cli.output.bulk import Pace, lines, progress, report
 from adminview.cli.shutdown import Stop
 from adminview.model.errors import SettingsError
-from adminview.runtime import Clients
 from tests.support.bulk_tables import RUN, KilledError, World, never
 from tests.support.fakes import TABLE, refusal
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from adminview.aws.clients import dynamodb_client
+from adminview.aws.boto3_clients import dynamodb_client
 from adminview.aws.view_reader import ViewReader
 from adminview.handlers.api import reader
 from adminview.model.item import Item

@@ -195,7 +195,7 @@ def test_the_clients_are_those_of_the_environment(
 
     services = {"dynamodb": world.db, "sqs": None, "stepfunctions": States([ended])}
     monkeypatch.setattr("boto3.client", lambda service, **_: services[service])
-    monkeypatch.setattr("adminview.aws.clients.check_responses", lambda _: None)
+    monkeypatch.setattr("adminview.aws.boto3_clients.check_responses", lambda _: None)
     outcomes = on_aws(MACHINE, world.bulk.settings, ORDER)
     assert [one.counts["items"] for one in outcomes] == [6, 1]
     assert world.bulk.settings.view_table == TABLE

@@ -11,8 +11,8 @@ import pytest
 from aws_lambda_powertools import Logger, Metrics
 
 from adminview.aws.batch_writers import Boto3BatchWriter, HttpBatchWriter
+from adminview.aws.boto3_clients import CLIENT
 from adminview.aws.call_errors import CallErrors
-from adminview.aws.clients import CLIENT
 from adminview.aws.deadline import Deadline
 from adminview.aws.observability import Observability
 from adminview.aws.settings import NAMESPACE, SERVICE, Settings

@@ -10,9 +10,8 @@ from aws_lambda_powertools import Logger, Metrics
 
 from adminview.aws.observability import Observability
 from adminview.aws.settings import NAMESPACE, SERVICE, Settings
-from adminview.handlers.replay import ROUND_RESERVE, replay
+from adminview.handlers.replay import ROUND_RESERVE, replay, replayer
 from adminview.model.errors import ServiceError, SettingsError, ViewError
-from adminview.repair_runtime import replayer
 from adminview.views import registry
 from tests.support.dead_letter_queue import NOW, Lab, ours
 from tests.support.fakes import Context

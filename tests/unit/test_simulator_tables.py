@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
 
-from adminview.runtime import LONGEST_CALL
+from adminview.aws.deadline import LONGEST_CALL
 from tests.simulator.choices import Choices
 from tests.simulator.model import NAMES, State
 from tests.simulator.past import STALE_SECONDS, Past

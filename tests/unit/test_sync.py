@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
+from adminview.aws.deadline import LONGEST_CALL
 from adminview.aws.retry import Backoff
 from adminview.handlers import sync as function
 from adminview.handlers.sync import LETTERS_RESERVE, WRITES_RESERVE, sync
 from adminview.model.errors import UnreadableRecordError
-from adminview.runtime import LONGEST_CALL
 from tests.support.fakes import (
     TABLE,
     Context,

@@ -18,7 +18,7 @@ from adminview import runtime as runtimes
 from adminview.aws.batch_writers import Boto3BatchWriter, HttpBatchWriter, body
 from adminview.aws.concurrency import chunks
 from adminview.aws.deadline import Deadline
-from adminview.aws.transport.eligibility import StaticCredentials, Way, straight
+from adminview.aws.transport.eligibility import DirectEndpoint, StaticCredentials, direct_endpoint
 from adminview.aws.view_readers import Boto3Reader, HttpReader
 from adminview.aws.view_table import Outcome, RetryQueue, ViewTable
 from adminview.handlers.api import api
@@ -158,7 +158,7 @@ LAMBDA = {
 
 
 def test_in_lambda_the_way_is_straight() -> None:
-    assert straight(LAMBDA) == Way(
+    assert direct_endpoint(LAMBDA) == DirectEndpoint(
         "https://dynamodb.eu-west-1.amazonaws.com",
         "eu-west-1",
         StaticCredentials("access", "secret", "token"),
@@ -191,7 +191,7 @@ def test_in_lambda_the_way_is_straight() -> None:
     ],
 )
 def test_what_only_botocore_understands_is_left_to_it(said: dict[str, str]) -> None:
-    assert straight(LAMBDA | said) is None
+    assert direct_endpoint(LAMBDA | said) is None
 
 
 @pytest.mark.parametrize(
@@ -205,29 +205,29 @@ def test_what_only_botocore_understands_is_left_to_it(said: dict[str, str]) -> N
 )
 def test_credentials_that_must_be_renewed_are_left_to_botocore(name: str) -> None:
     """The direct client signs with the credentials it was created with."""
-    assert straight(LAMBDA | {name: "x"}) is None
+    assert direct_endpoint(LAMBDA | {name: "x"}) is None
 
 
 @pytest.mark.parametrize("name", ["config", "credentials"])
 def test_profiles_that_an_image_carries_are_left_to_botocore(name: str, tmp_path: Path) -> None:
     at_home = LAMBDA | {"HOME": str(tmp_path)}
-    assert straight(at_home)
+    assert direct_endpoint(at_home)
     (tmp_path / ".aws").mkdir()
     (tmp_path / ".aws" / name).touch()
-    assert straight(at_home) is None
+    assert direct_endpoint(at_home) is None
 
 
 def test_what_x_ray_must_see_goes_through_boto3() -> None:
-    assert straight(LAMBDA | {"ADMINVIEW_TRACING": "true"}) is None
+    assert direct_endpoint(LAMBDA | {"ADMINVIEW_TRACING": "true"}) is None
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:8000", "https://[::1]:1/", "http://localhost"])
 def test_an_endpoint_may_be_named(url: str) -> None:
-    way = straight(LAMBDA | {"AWS_ENDPOINT_URL": url})
+    way = direct_endpoint(LAMBDA | {"AWS_ENDPOINT_URL": url})
     assert way
     assert way.url == url
     both = {"AWS_ENDPOINT_URL": "http://other", "AWS_ENDPOINT_URL_DYNAMODB": url}
-    assert straight(LAMBDA | both) == way
+    assert direct_endpoint(LAMBDA | both) == way
 
 
 def test_dynamodb_is_where_botocore_finds_it_in_every_region_of_every_partition() -> None:
@@ -235,7 +235,7 @@ def test_dynamodb_is_where_botocore_finds_it_in_every_region_of_every_partition(
     straightly = 0
     for partition in session().get_available_partitions():
         for region in session().get_available_regions("dynamodb", partition):
-            way = straight(LAMBDA | {"AWS_DEFAULT_REGION": region})
+            way = direct_endpoint(LAMBDA | {"AWS_DEFAULT_REGION": region})
             if way:
                 straightly += 1
                 found: Any = resolver.construct_endpoint("dynamodb", region)
@@ -254,7 +254,9 @@ def test_functions_take_the_way_that_their_environment_says(
     }
     monkeypatch.setattr(os, "environ", {**LAMBDA, **told})  # and nothing of this machine's
     makers: list[Any] = []
-    monkeypatch.setattr("adminview.aws.clients.dynamodb_client", lambda: makers.append("boto3"))
+    monkeypatch.setattr(
+        "adminview.aws.boto3_clients.dynamodb_client", lambda: makers.append("boto3")
+    )
     for plain, writer, reader in (
         ("false", HttpBatchWriter, HttpReader),
         ("true", Boto3BatchWriter, Boto3Reader),

@@ -42,7 +42,7 @@ class StaticCredentials(NamedTuple):
 
     They stay the same while the execution environment lives, and Lambda replaces it before they
     expire. Credentials that are fetched or renewed (a profile, SnapStart's or a container's
-    credentials endpoint) are left to botocore: `straight` returns None for them.
+    credentials endpoint) are left to botocore: `direct_endpoint` returns None for them.
     """
 
     access_key: str
@@ -50,15 +50,15 @@ class StaticCredentials(NamedTuple):
     token: str | None = None
 
 
-class Way(NamedTuple):
+class DirectEndpoint(NamedTuple):
     """Where DynamoDB is, and as whom it is asked."""
 
     url: str
     region: str
-    keys: StaticCredentials
+    credentials: StaticCredentials
 
 
-def straight(environ: Mapping[str, str]) -> Way | None:
+def direct_endpoint(environ: Mapping[str, str]) -> DirectEndpoint | None:
     """Find the straight way that the environment leads to; None where boto3 must be used."""
     told = {name: value for name, value in environ.items() if value}
     seen = TRACING, PLAIN_CLIENT  # by X-Ray, which looks at botocore; by an operator's wish
@@ -71,7 +71,9 @@ def straight(environ: Mapping[str, str]) -> Way | None:
     url = named[0] if named else f"https://dynamodb.{region}.amazonaws.com"
     if not _is_root(url):
         return None
-    return Way(url, region, StaticCredentials(told[ACCESS_KEY], told[SECRET_KEY], told.get(TOKEN)))
+    return DirectEndpoint(
+        url, region, StaticCredentials(told[ACCESS_KEY], told[SECRET_KEY], told.get(TOKEN))
+    )
 
 
 def _is_plain_lambda(told: Mapping[str, str]) -> bool:

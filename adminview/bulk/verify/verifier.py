@@ -13,7 +13,9 @@ from dataclasses import dataclass, field
 from threading import Event
 from typing import TYPE_CHECKING, Protocol
 
+from adminview.aws.clients import Clients
 from adminview.aws.concurrency import AT_ONCE, chunks
+from adminview.aws.dead_letter_producer import DeadLetterSink, LazyDeadLetterProducer
 from adminview.aws.deadline import Deadline
 from adminview.aws.rate_limit import RateLimiter
 from adminview.aws.retry import Backoff
@@ -41,7 +43,6 @@ from adminview.model.row import Attributes, key_image, key_of
 from adminview.model.source import UNKNOWN
 from adminview.reconcile.item_ref import ItemRef
 from adminview.reconcile.reconciler import Reconciler
-from adminview.runtime import Clients, Mail, Post
 from adminview.sync.decode import Route, routes
 
 if TYPE_CHECKING:
@@ -236,7 +237,7 @@ def make_verifier(  # noqa: PLR0913 - what it works with
     budget: RateLimiter | None = None,
     backoff: Backoff | None = None,
     *,
-    post: Post | None = None,
+    post: DeadLetterSink | None = None,
 ) -> Verifier:
     """Connect a model to the tables that *settings* name; in-doubt letters of repairs to *post*."""
     return Verifier(
@@ -247,6 +248,6 @@ def make_verifier(  # noqa: PLR0913 - what it works with
             sources=SourceTables(dynamodb, backoff),
             rows=RowStore(dynamodb, settings.view_table, backoff),
             model=settings.model,
-            post=post or Mail(Clients(), settings.dead_letter_queue_url),
+            post=post or LazyDeadLetterProducer(Clients(), settings.dead_letter_queue_url),
         ),
     )

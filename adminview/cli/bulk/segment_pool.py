@@ -11,7 +11,8 @@ from typing import Any
 
 from botocore.config import Config
 
-from adminview.aws.clients import CLIENT, dynamodb_client
+from adminview.aws.boto3_clients import CLIENT, dynamodb_client
+from adminview.aws.clients import Clients
 from adminview.aws.concurrency import AT_ONCE
 from adminview.aws.deadline import Deadline
 from adminview.aws.metered_client import Metered
@@ -27,7 +28,6 @@ from adminview.local.settings import ENDPOINT
 from adminview.local.tables import create, progress_table
 from adminview.model import Registry
 from adminview.model.errors import BulkError, SegmentTakenError, ServiceError, SettingsError
-from adminview.runtime import Clients
 from adminview.views import migrations
 
 MOST_THREADS = AT_ONCE

@@ -10,6 +10,7 @@ from typing import Any
 
 import boto3
 
+from adminview.aws.clients import Clients
 from adminview.aws.deadline import Deadline
 from adminview.aws.retry import Backoff, call_with_retry
 from adminview.aws.settings import Settings, stack_name
@@ -21,7 +22,6 @@ from adminview.cli.output.bulk import progress
 from adminview.cli.output.printing import echo
 from adminview.cli.shutdown import Stop, stoppable
 from adminview.model.errors import ServiceError, SettingsError
-from adminview.runtime import Clients
 
 FIRST_LOOK_SECONDS = 1.0  # after which short work has ended; doubled from look to look
 LOOK_SECONDS = 5.0  # between two looks at an execution, at most

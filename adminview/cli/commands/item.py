@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from adminview.aws.clients import Clients
 from adminview.aws.deadline import Deadline
 from adminview.cli.dead_letters.post import post_for
 from adminview.cli.deployment.find import check_model, find_settings, known_source
@@ -23,8 +24,8 @@ from adminview.model.item import AttributeValue, decode, spelled
 from adminview.model.row import DATA, RECONCILED
 from adminview.reconcile.explain import Explanation, Verdict
 from adminview.reconcile.explain import explain as find_out
-from adminview.repair_runtime import make_reconciler, target_of
-from adminview.runtime import Clients
+from adminview.reconcile.item_ref import target_by_key
+from adminview.reconcile.reconciler import make_reconciler
 from adminview.sync.decode import routes
 from adminview.views import registry
 
@@ -48,7 +49,8 @@ def reconcile(  # noqa: PLR0913 - the command's options
     clients = Clients()
     reconciler = make_reconciler(settings, clients, post_for(settings, clients))
     declared = known_source(registry(), source)
-    target = target_of(registry(), settings, source, key_of(declared, key))
+    by_source = {one.source: one for one in routes(registry(), settings.sources).values()}
+    target = target_by_key(by_source[declared], key_of(declared, key))
     until = Deadline.after(SECONDS)
     told: dict[str, Any] = {"item": target.owner}
     if dry_run:

@@ -8,8 +8,9 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
+from adminview.aws.boto3_clients import streams_client
 from adminview.aws.call_errors import CallErrors
-from adminview.aws.clients import streams_client
+from adminview.aws.clients import Clients
 from adminview.aws.settings import Settings
 from adminview.cli.dead_letters.post import LetterFile
 from adminview.cli.endpoints import check_endpoints
@@ -23,7 +24,7 @@ from adminview.model.dead_letter import OutgoingLetter
 from adminview.model.errors import SettingsError
 from adminview.model.stream import VIEW_TYPE, turn_on
 from adminview.model.stream import replace as replace_stream
-from adminview.runtime import Clients, Invocation, Runtime, make_runtime
+from adminview.runtime import Invocation, Runtime, make_runtime
 from adminview.sync.counts import BatchCounts
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from adminview.aws.clients import Clients
 from adminview.aws.rate_limit import RateLimiter
 from adminview.aws.settings import MIGRATE_MACHINE_OUTPUT, Settings
 from adminview.aws.table_scanner import TableScanner
@@ -37,7 +38,6 @@ from adminview.cli.shutdown import stoppable
 from adminview.model import Migration
 from adminview.model.errors import RecordError, SettingsError
 from adminview.model.row import Attributes
-from adminview.runtime import Clients
 from adminview.sync.decode import routes
 from adminview.views import migrations, registry
 

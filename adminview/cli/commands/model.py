@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from adminview.aws.clients import Clients
 from adminview.aws.settings import VIEW_TABLE, stack_name
 from adminview.cli.deployment.find import STAGE, find_settings
 from adminview.cli.deployment.model import deployed_description
@@ -22,7 +23,6 @@ from adminview.cli.planning.report import data, show
 from adminview.cli.planning.sample import make_estimator
 from adminview.local.settings import ENDPOINT
 from adminview.model import Registry
-from adminview.runtime import Clients
 from adminview.views import registry
 
 SAME, DIFFERENT, TROUBLE = 0, 1, 2  # exit statuses, as of `diff`

@@ -21,7 +21,7 @@ from uuid import uuid4
 import typer
 from aws_lambda_powertools import Logger
 
-from adminview.aws.clients import dynamodb_client
+from adminview.aws.boto3_clients import dynamodb_client
 from adminview.aws.deadline import Deadline
 from adminview.aws.settings import SERVICE
 from adminview.aws.view_reader import ViewReader

@@ -10,6 +10,7 @@ import typer
 from botocore.exceptions import ClientError
 
 from adminview.aws.attribute_codec import from_boto3
+from adminview.aws.clients import Clients
 from adminview.aws.deadline import Deadline
 from adminview.aws.retry import Backoff, call_with_retry
 from adminview.cli.deployment.find import find_settings
@@ -23,7 +24,6 @@ from adminview.model import Registry
 from adminview.model.attribute import PK
 from adminview.model.errors import QuestionError, ServiceError
 from adminview.model.row import VIEW_TABLE, Attributes
-from adminview.runtime import Clients
 from adminview.views import registry
 
 if TYPE_CHECKING:

@@ -20,6 +20,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from adminview.aws.clients import Clients
 from adminview.aws.rate_limit import RateLimiter
 from adminview.aws.settings import Settings
 from adminview.bulk.verify.run import Run
@@ -35,7 +36,6 @@ from adminview.cli.output.verify import STOPPED, as_data, show
 from adminview.cli.shutdown import stoppable
 from adminview.model import Registry
 from adminview.model.errors import ServiceError, SettingsError
-from adminview.runtime import Clients
 from adminview.views import registry
 
 if TYPE_CHECKING:

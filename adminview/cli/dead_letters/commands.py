@@ -11,7 +11,8 @@ from typing import Any
 import typer
 from rich.progress import Progress
 
-from adminview.aws.clients import streams_client
+from adminview.aws.boto3_clients import streams_client
+from adminview.aws.clients import Clients
 from adminview.aws.deadline import Deadline
 from adminview.cli.dead_letters.audit import Audit
 from adminview.cli.deployment.find import (
@@ -28,10 +29,8 @@ from adminview.cli.shutdown import stoppable
 from adminview.dead_letters.letter_filter import LetterFilter
 from adminview.dead_letters.peek import PeekResult, browse
 from adminview.dead_letters.preview import preview
-from adminview.dead_letters.replay import KEPT, Replayer
+from adminview.dead_letters.replay import KEPT, Replayer, make_replayer
 from adminview.model.errors import QuestionError
-from adminview.repair_runtime import make_replayer
-from adminview.runtime import Clients
 from adminview.views import registry
 
 SECONDS = 60.0  # to look through the queue, or to put letters back

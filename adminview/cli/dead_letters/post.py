@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from threading import Lock
 
+from adminview.aws.clients import Clients
+from adminview.aws.dead_letter_producer import DeadLetterSink, LazyDeadLetterProducer
 from adminview.aws.deadline import Deadline
 from adminview.aws.settings import Settings
 from adminview.cli.private_file import open_private
 from adminview.model.dead_letter import OutgoingLetter
-from adminview.runtime import Clients, Mail, Post
 
 LETTERS = Path("dead-letters.jsonl")  # where there is no queue
 
@@ -36,8 +37,8 @@ class LetterFile:
         return [], set()
 
 
-def post_for(settings: Settings, clients: Clients) -> Post:
+def post_for(settings: Settings, clients: Clients) -> DeadLetterSink:
     """Send letters to the deployment's queue or, where there is none, into a file."""
     if settings.dead_letter_queue_url:
-        return Mail(clients, settings.dead_letter_queue_url)
+        return LazyDeadLetterProducer(clients, settings.dead_letter_queue_url)
     return LetterFile(LETTERS)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import boto3
 
+from adminview.aws.clients import Clients
 from adminview.aws.settings import VIEW_TABLE
 from adminview.cli.deployment.find import STAGE
 from adminview.cli.deployment.read import (
@@ -19,7 +20,6 @@ from adminview.cli.deployment.read import (
 from adminview.cli.endpoints import check_endpoints
 from adminview.cli.planning.lock import ROOT, Lock, read_description
 from adminview.local.settings import ENDPOINT
-from adminview.runtime import Clients
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import boto3
 from botocore import xform_name
 from botocore.parsers import ResponseParserError
 
-from adminview.aws.clients import CLIENT
+from adminview.aws.boto3_clients import CLIENT
 from adminview.aws.deadline import Deadline
 from adminview.aws.retry import Backoff, call_with_retry
 from adminview.cli.doctor.finding import Check, Fault, Finding, State

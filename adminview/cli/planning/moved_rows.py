@@ -7,6 +7,7 @@ No comparison of declarations shows that, so some items are derived anew and com
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
+from adminview.aws.clients import Clients
 from adminview.aws.settings import Settings
 from adminview.cli.planning.facts import Deployed
 from adminview.cli.planning.model_diff import Change
@@ -15,7 +16,6 @@ from adminview.cli.planning.step import Plan
 from adminview.cli.planning.steps import DeployCode
 from adminview.model import AccessPattern, Registry
 from adminview.model.row import Attributes
-from adminview.runtime import Clients
 
 SAMPLE = 200  # items of a source
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from adminview.aws.clients import Clients
 from adminview.aws.view_reader import Meter, ViewReader
 from adminview.aws.view_readers import Boto3Reader
 from adminview.cli.deployment.find import find_building, find_settings
@@ -21,7 +22,6 @@ from adminview.model.row import DATA
 from adminview.query.engine import MOST, PAGE, AnsweredRow, QueryEngine
 from adminview.query.parameters import typed
 from adminview.query.query import Question
-from adminview.runtime import Clients
 
 ORDERS = ["asc", "desc"]
 

@@ -1,0 +1,54 @@
+"""boto3 clients, one by one: loading boto3 and making each one takes time at a cold start."""
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+import boto3
+from botocore.config import Config
+
+from adminview.aws.concurrency import AT_ONCE
+from adminview.aws.deadline import CONNECT_SECONDS, READ_SECONDS
+from adminview.aws.responses import check_responses
+
+if TYPE_CHECKING:
+    from mypy_boto3_cloudwatch import CloudWatchClient
+    from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_dynamodbstreams import DynamoDBStreamsClient
+    from mypy_boto3_sqs import SQSClient
+
+# Retries are ours: they must know the invocation's deadline.
+CLIENT = Config(
+    retries={"total_max_attempts": 1},
+    connect_timeout=CONNECT_SECONDS,
+    read_timeout=READ_SECONDS,
+    max_pool_connections=AT_ONCE,
+    tcp_keepalive=True,
+)
+
+
+def dynamodb_client(config: Config = CLIENT) -> "DynamoDBClient":
+    """Make a client of the tables."""
+    client: DynamoDBClient = boto3.client("dynamodb", config=config)
+    check_responses(client)
+    return client
+
+
+def sqs_client() -> "SQSClient":
+    """Make a client of the queue."""
+    client: SQSClient = boto3.client("sqs", config=CLIENT)
+    check_responses(client)
+    return client
+
+
+def streams_client() -> "DynamoDBStreamsClient":
+    """Make a client of the sources' streams, which the sync itself does not need."""
+    client: DynamoDBStreamsClient = boto3.client("dynamodbstreams", config=CLIENT)
+    check_responses(client)
+    return client
+
+
+@cache
+def cloudwatch_client() -> "CloudWatchClient":
+    """Make a client of the metrics, once."""
+    client: CloudWatchClient = boto3.client("cloudwatch", config=CLIENT)
+    return client
