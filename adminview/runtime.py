@@ -9,11 +9,10 @@ from typing import Protocol
 
 from adminview.aws.batch_writers import Boto3BatchWriter, HttpBatchWriter, Writer
 from adminview.aws.call_errors import CallErrors
-from adminview.aws.clients import Clients, http_client
+from adminview.aws.clients import Clients, find_endpoint, http_client
 from adminview.aws.dead_letter_producer import DeadLetterSink, LazyDeadLetterProducer
 from adminview.aws.observability import Observability
 from adminview.aws.settings import Settings
-from adminview.aws.transport.eligibility import direct_endpoint
 from adminview.aws.view_table import ViewTable
 from adminview.model import Registry
 from adminview.model.dead_letter import OutgoingLetter
@@ -64,7 +63,7 @@ def runtime() -> Runtime:
     """Make the runtime of this container from its environment."""
     settings = read_settings()
     observer = Observability(service=settings.service)
-    endpoint = direct_endpoint(os.environ)
+    endpoint = find_endpoint()
     writer = HttpBatchWriter(http_client(endpoint)) if endpoint else None
     return make_runtime(registry(), settings, Clients(), observer, writer)
 

@@ -5,11 +5,18 @@ it is first used: a function that moves items directly and sends no dead letter 
 """
 
 import os
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, cast
 
+from aws_lambda_powertools import Logger
+
 from adminview.aws.deadline import CONNECT_SECONDS, READ_SECONDS
-from adminview.aws.transport.eligibility import DirectEndpoint, direct_endpoint
+from adminview.aws.transport.eligibility import (
+    IN_LAMBDA,
+    DirectEndpoint,
+    direct_endpoint,
+    fallback,
+)
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -32,7 +39,7 @@ class Clients:
     @cached_property
     def dynamodb(self) -> "DynamoDBClient":
         """The client of the tables: direct where the environment allows it."""
-        endpoint = direct_endpoint(os.environ)
+        endpoint = find_endpoint()
         return direct_client(http_client(endpoint)) if endpoint else boto3_client()
 
     @cached_property
@@ -41,6 +48,19 @@ class Clients:
         from adminview.aws.boto3_clients import sqs_client  # noqa: PLC0415 - loads boto3
 
         return sqs_client()
+
+
+def find_endpoint() -> DirectEndpoint | None:
+    """Find the endpoint of the direct client; log once why boto3 is used instead, in Lambda."""
+    reason = fallback(os.environ)
+    if reason and reason.setting != IN_LAMBDA:
+        _log_fallback(str(reason))
+    return direct_endpoint(os.environ)
+
+
+@cache
+def _log_fallback(reason: str) -> None:
+    Logger().warning("boto3 is used instead of the direct client", reason=reason)
 
 
 def boto3_client() -> "DynamoDBClient":

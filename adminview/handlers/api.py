@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from aws_lambda_powertools import Logger
 
-from adminview.aws.clients import Clients, http_client
+from adminview.aws.clients import Clients, find_endpoint, http_client
 from adminview.aws.settings import PendingPatterns, PulseSettings, Settings
 from adminview.aws.stream_metrics import StreamMetrics
-from adminview.aws.transport.eligibility import direct_endpoint
 from adminview.aws.view_reader import ViewReader
 from adminview.aws.view_readers import Boto3Reader, HttpReader, Reader
 from adminview.http_api.handlers import Api
@@ -45,7 +44,7 @@ def api() -> Api:
 
 def reader() -> Reader:
     """Read with the direct HTTP client where it is eligible: boto3 takes long to load."""
-    endpoint = direct_endpoint(os.environ)
+    endpoint = find_endpoint()
     return HttpReader(http_client(endpoint)) if endpoint else Boto3Reader(Clients().dynamodb)
 
 

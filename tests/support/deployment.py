@@ -257,7 +257,10 @@ def sound(queue_url: str = QUEUE_URL) -> Deployment:
     settled = {**told_all, "ADMINVIEW_DEAD_LETTER_QUEUE_URL": queue_url, "ADMINVIEW_WHERE": "here"}
     function: Told = {"State": "Active", "LastUpdateStatus": "Successful", "Role": ROLE}
     function["Environment"] = {"Variables": settled}
-    here.functions = {"sync": function, "api": deepcopy(function)}
+    here.functions = {
+        name: deepcopy(function) | {"FunctionArn": ARN.format("lambda", f"function:{name}")}
+        for name in ("sync", "api")
+    }
     here.roles["sync-role"] = {"LeastPrivilege": {"Statement": statements(VIEW, queue)}}
     here.mappings = {f"id-{name}": _mapping(name, queue) for name in names}
     _add_the_rest(here, {**variables, "Role": ROLE})

@@ -112,6 +112,31 @@ def test_who_has_not_confirmed_is_counted_beside_those_who_have(here: Deployment
     assert (found.state, found.seen) == (State.OK, "subscribed: 1, not confirmed: 2")
 
 
+def test_a_function_that_falls_back_to_boto3_is_a_warning_which_names_the_setting(
+    here: Deployment,
+) -> None:
+    variables(here).update(HTTPS_PROXY="secret")
+    found = here.examine()["function SyncFunction"]
+    assert found.state is State.WARNING
+    assert "it uses boto3 instead of the direct client" in found.seen
+    assert "HTTPS_PROXY is set" in found.seen
+    assert restore(SYNC) in " ".join(found.do)
+    assert "secret" not in json.dumps(found.data())
+
+
+def test_a_function_that_was_deployed_to_use_boto3_is_ok_and_reports_it(here: Deployment) -> None:
+    variables(here).update(ADMINVIEW_TRACING="true")
+    resources = here.stacks[SYNC]["template"]["Resources"]
+    deployed = resources["SyncFunction01234567"]["Properties"]["Environment"]["Variables"]
+    deployed["ADMINVIEW_TRACING"] = "true"
+    here.functions["api"]["Environment"]["Variables"]["ADMINVIEW_TRACING"] = "true"
+    found = here.examine()["function SyncFunction"]
+    assert (found.state, found.seen) == (
+        State.OK,
+        "active; it uses boto3: ADMINVIEW_TRACING is set",
+    )
+
+
 def test_variables_that_nobody_may_decrypt_are_unknown(here: Deployment) -> None:
     here.functions["sync"]["Environment"] = UNREADABLE
     found = here.examine()["function SyncFunction"]

@@ -15,10 +15,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adminview import runtime as runtimes
+from adminview.aws import clients
 from adminview.aws.batch_writers import Boto3BatchWriter, HttpBatchWriter, body
 from adminview.aws.concurrency import chunks
 from adminview.aws.deadline import Deadline
-from adminview.aws.transport.eligibility import DirectEndpoint, StaticCredentials, direct_endpoint
+from adminview.aws.transport.eligibility import (
+    DirectEndpoint,
+    StaticCredentials,
+    deployed_fallback,
+    direct_endpoint,
+    fallback,
+)
 from adminview.aws.view_readers import Boto3Reader, HttpReader
 from adminview.aws.view_table import Outcome, RetryQueue, ViewTable
 from adminview.handlers.api import api
@@ -192,6 +199,47 @@ def test_in_lambda_the_way_is_straight() -> None:
 )
 def test_what_only_botocore_understands_is_left_to_it(said: dict[str, str]) -> None:
     assert direct_endpoint(LAMBDA | said) is None
+    reason = fallback(LAMBDA | said)
+    ((setting, value),) = said.items()
+    assert reason
+    assert reason.setting == setting
+    assert not value or value == "1" or value not in str(reason)
+
+
+def test_a_deployed_function_is_judged_by_its_variables_as_in_lambda(tmp_path: Path) -> None:
+    (tmp_path / ".aws").mkdir()
+    (tmp_path / ".aws" / "config").touch()  # of whoever runs the doctor
+    assert deployed_fallback({"HOME": str(tmp_path), "MORE": "x"}, "eu-west-1") is None
+    for said in ({"HTTPS_PROXY": "http://proxy"}, {"AWS_ENDPOINT_URL": "nonsense"}):
+        assert deployed_fallback(said, "eu-west-1") == fallback(LAMBDA | said)
+    in_china = deployed_fallback({}, "cn-north-1")
+    assert in_china
+    assert in_china.setting == "AWS_DEFAULT_REGION"
+
+
+@pytest.mark.parametrize(
+    ("said", "setting"),
+    [
+        ({}, None),
+        ({"ADMINVIEW_PLAIN_CLIENT": "true"}, "ADMINVIEW_PLAIN_CLIENT"),
+        ({"HTTPS_PROXY": "http://user:password@proxy"}, "HTTPS_PROXY"),
+        ({"AWS_LAMBDA_FUNCTION_NAME": ""}, None),  # local: nobody expects the direct client
+    ],
+)
+def test_a_function_that_falls_back_to_boto3_logs_once_which_setting_is_the_reason(
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    said: dict[str, str],
+    setting: str | None,
+) -> None:
+    monkeypatch.setattr(os, "environ", {**LAMBDA, **said})
+    clients._log_fallback.cache_clear()
+    for _ in range(3):
+        clients.find_endpoint()
+        clients.Clients()
+    lines = [vars(line) for line in caplog.records]
+    assert [line["reason"] for line in lines] == ([f"{setting} is set"] if setting else [])
+    assert "password" not in str(lines)
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,14 @@
-"""Which way items go: straight to DynamoDB, unless that could differ from what boto3 does.
+"""When items go directly to DynamoDB, and when boto3 must be used.
 
-Straight is the way in Lambda, as it is deployed. Whatever else the environment says to the SDK (a
-proxy, certificates, FIPS, a profile, another partition of AWS, somebody's wrapper that watches
-botocore) is botocore's to understand, also what will be invented yet: so the names that are known
-to mean nothing here are listed, and with any other the boto3 client is used. An operator can ask
-for that: `ADMINVIEW_PLAIN_CLIENT=true` in the function's environment.
+The direct HTTP client is used only in Lambda, and only when no SDK setting in the environment
+requires botocore (a proxy, certificates, FIPS, a profile, another partition of AWS, a wrapper that
+watches botocore). Settings of the future count too: the names that are known to mean nothing here
+are listed, and with any other the boto3 client is used. An operator can ask for that with
+`ADMINVIEW_PLAIN_CLIENT=true` in the function's environment.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -58,34 +58,75 @@ class DirectEndpoint(NamedTuple):
     credentials: StaticCredentials
 
 
+class Fallback(NamedTuple):
+    """The setting that requires botocore: its name, never its value."""
+
+    setting: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.setting} {self.why}"
+
+
 def direct_endpoint(environ: Mapping[str, str]) -> DirectEndpoint | None:
-    """Find the straight way that the environment leads to; None where boto3 must be used."""
-    told = {name: value for name, value in environ.items() if value}
-    seen = TRACING, PLAIN_CLIENT  # by X-Ray, which looks at botocore; by an operator's wish
-    if any(told.get(name) == "true" for name in seen) or not _is_plain_lambda(told):
+    """Find the endpoint of the direct client; None where boto3 must be used."""
+    if fallback(environ):
         return None
-    if not (ACCESS_KEY in told and SECRET_KEY in told and REGIONS.fullmatch(told.get(REGION, ""))):
-        return None
-    region = told[REGION]
-    named = [told[name] for name in ENDPOINTS if name in told]
-    url = named[0] if named else f"https://dynamodb.{region}.amazonaws.com"
+    region = environ[REGION]
+    _, url = _endpoint(environ, region)
+    keys = StaticCredentials(environ[ACCESS_KEY], environ[SECRET_KEY], environ.get(TOKEN) or None)
+    return DirectEndpoint(url, region, keys)
+
+
+def fallback(
+    environ: Mapping[str, str], exists: Callable[[Path], bool] = Path.exists
+) -> Fallback | None:
+    """Find the first setting that requires botocore; None where the direct client is used.
+
+    *exists* looks for files of the SDK in the home directory.
+    """
+    return next(_fallbacks({name: value for name, value in environ.items() if value}, exists), None)
+
+
+def deployed_fallback(variables: Mapping[str, str], region: str) -> Fallback | None:
+    """Do the same for a function that is deployed with *variables*, from elsewhere."""
+    by_lambda = dict.fromkeys((IN_LAMBDA, ACCESS_KEY, SECRET_KEY), "set by Lambda")
+    return fallback({**variables, **by_lambda, REGION: region}, lambda _: False)
+
+
+def _fallbacks(environ: Mapping[str, str], exists: Callable[[Path], bool]) -> Iterator[Fallback]:
+    if IN_LAMBDA not in environ:
+        yield Fallback(IN_LAMBDA, "is not set: this is not Lambda")
+    # X-Ray watches botocore; the other is an operator's wish.
+    wishes = [name for name in (TRACING, PLAIN_CLIENT) if environ.get(name) == "true"]
+    for name in (*wishes, *filter(_requires_botocore, sorted(environ))):
+        yield Fallback(name, "is set")
+    for name in (ACCESS_KEY, SECRET_KEY):
+        if name not in environ:
+            yield Fallback(name, "is not set")
+    region = environ.get(REGION, "")
+    setting, url = _endpoint(environ, region)
+    if not REGIONS.fullmatch(region):
+        yield Fallback(REGION, "names a region whose endpoint only botocore knows")
     if not _is_root(url):
-        return None
-    return DirectEndpoint(
-        url, region, StaticCredentials(told[ACCESS_KEY], told[SECRET_KEY], told.get(TOKEN))
-    )
+        yield Fallback(setting, "is more than a host and a port")
+    files = {name: Path(environ.get("HOME", "/"), ".aws", name) for name in PROFILES}
+    yield from (Fallback(f"~/.aws/{name}", "exists") for name in files if exists(files[name]))
 
 
-def _is_plain_lambda(told: Mapping[str, str]) -> bool:
-    """Tell whether this is Lambda, and nothing is said to the SDK that is not listed here."""
-    files = (Path(told.get("HOME", "/"), ".aws", name) for name in PROFILES)
-    said = (
-        name.upper() in OTHERS
-        or name == WRAPPER
-        or (name.startswith("AWS_") and name not in KNOWN and not name.startswith(LAMBDAS_OWN))
-        for name in told
-    )
-    return IN_LAMBDA in told and not any(said) and not any(file.exists() for file in files)
+def _requires_botocore(name: str) -> bool:
+    """Tell whether a variable may mean something to the SDK that is not understood here."""
+    if name.upper() in OTHERS or name == WRAPPER:
+        return True
+    return name.startswith("AWS_") and name not in KNOWN and not name.startswith(LAMBDAS_OWN)
+
+
+def _endpoint(environ: Mapping[str, str], region: str) -> tuple[str, str]:
+    """Find the endpoint, and the setting that it follows from."""
+    for name in ENDPOINTS:
+        if environ.get(name):
+            return name, environ[name]
+    return REGION, f"https://dynamodb.{region}.amazonaws.com"
 
 
 def _is_root(url: str) -> bool:

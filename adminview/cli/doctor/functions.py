@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
+from adminview.aws.transport.eligibility import Fallback, deployed_fallback
 from adminview.cli.deployment.resources import Part, Resource, Site
 from adminview.cli.deployment.stacks import FUNCTION
 from adminview.cli.doctor.aws_calls import Aws
@@ -18,24 +19,40 @@ RESERVED: Final = "ReservedConcurrentExecutions"
 def checks(aws: Aws, site: Site) -> Iterator[Check]:
     """List what is to be looked at."""
     for part, one in site.of(FUNCTION):
-        yield Check(f"function {one.label}", partial(look_at_function, aws, site, part, one))
+        yield Check(f"function {one.label}", partial(fetch_function, aws, site, part, one))
 
 
-def look_at_function(aws: Aws, site: Site, part: Part, function: Resource) -> Verdict:
+def fetch_function(aws: Aws, site: Site, part: Part, function: Resource) -> Verdict:
     """Look at whether a function can be invoked."""
     name = {"FunctionName": function.name}
     found = aws.find("lambda", "GetFunctionConfiguration", **name)
     reserved = aws.ask("lambda", "GetFunctionConcurrency", **name) if found else {}
     role = resolve(function.properties["Role"], part, site)
-    faults = [*judge_function(found, reserved, function, role, site.restore(part))]
-    if found:
-        asked = function.properties.get("Environment", {}).get("Variables", {})
-        wanted = {variable: _settled(value, part, site) for variable, value in asked.items()}
-        faults += judge_variables(found.get("Environment") or {}, wanted, site.restore(part))
-    return faults, "active"
+    faults = [*evaluate_function(found, reserved, function, role, site.restore(part))]
+    if not found:
+        return faults, ""
+    deployed = function.properties.get("Environment", {}).get("Variables", {})
+    expected = {variable: _settled(value, part, site) for variable, value in deployed.items()}
+    environment = found.get("Environment") or {}
+    faults += evaluate_variables(environment, expected, site.restore(part))
+    reason = deployed_fallback(environment.get("Variables", {}), _region(found))
+    if reason and reason.setting not in deployed:
+        faults.append(evaluate_fallback(reason, site.restore(part)))
+    return faults, f"active; it uses boto3: {reason}" if reason else "active"
 
 
-def judge_function(
+def evaluate_fallback(reason: Fallback, restore: str) -> Fault:
+    """Report a function that uses boto3 though it was not deployed so."""
+    seen = f"it uses boto3 instead of the direct client, which is slower: {reason}"
+    return Fault(seen, f"if nobody needs {reason.setting}, {restore}", State.WARNING)
+
+
+def _region(function: Mapping[str, Any]) -> str:
+    """Read the region of a function from its ARN."""
+    return str(function["FunctionArn"]).split(":")[3]
+
+
+def evaluate_function(
     found: Mapping[str, Any] | None,
     reserved: Mapping[str, Any],
     function: Resource,
@@ -72,7 +89,7 @@ def _concurrency_faults(limit: int | None, function: Resource, restore: str) -> 
         yield Fault(seen, restore if wanted else free, State.WARNING)
 
 
-def judge_variables(
+def evaluate_variables(
     found: Mapping[str, Any], wanted: Mapping[str, str | None], restore: str
 ) -> Iterator[Fault]:
     """Find variables that are lost or changed; values are told to nobody, None is any."""
