@@ -53,7 +53,7 @@ def load_modules(package: str, kind: str, setting: str) -> list[ModuleType]:
         )
         raise DeclarationError(msg) from error
     names = sorted(module.name for module in iter_modules(folder))
-    return [_load(f"{package}.{name}", kind) for name in names]
+    return [load_module(f"{package}.{name}", kind) for name in names]
 
 
 def collect(modules: Iterable[ModuleType], sources: Iterable[Source]) -> dict[str, Migration]:
@@ -81,7 +81,8 @@ def collect(modules: Iterable[ModuleType], sources: Iterable[Source]) -> dict[st
     return dict(sorted(found.items()))
 
 
-def _load(name: str, kind: str) -> ModuleType:
+def load_module(name: str, kind: str) -> ModuleType:
+    """Load one module, or raise a DeclarationError that names it and the reason."""
     try:
         return import_module(name)
     except Exception as error:

@@ -10,7 +10,7 @@ from inspect import getdoc
 from pkgutil import iter_modules
 
 from adminview import Registry
-from adminview.cli.shop import Put
+from adminview.local.source_writes import Put
 from examples import data
 from examples.question import Question
 

@@ -5,10 +5,10 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from adminview.cli.commands.demo import apply
 from adminview.cli.output.tables import answer
 from adminview.local.engines import ENGINES, EngineError, EngineName
 from adminview.local.local_cloud import LocalCloud
+from adminview.local.source_writes import apply
 from examples import Example, load, names
 from examples.question import Question, pages
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-NOT_DEPLOYED = ("adminview/cdk", "adminview/cli", "adminview/local")
+NOT_DEPLOYED = ("adminview/cdk", "adminview/cli", "adminview/examples", "adminview/local")
 
 
 def modules(folder: str) -> list[Path]:

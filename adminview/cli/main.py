@@ -69,7 +69,7 @@ def demo(
     """Show the product at work: a small shop on an embedded engine, in under a minute."""
     from adminview.cli.commands.demo import demo as play  # noqa: PLC0415 - engines are slow to import
 
-    play(engine, registry(), Console(), keep=keep)
+    play(engine, Console(), keep=keep)
 
 
 @app.command()

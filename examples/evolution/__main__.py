@@ -8,11 +8,11 @@ import typer
 from rich.console import Console
 
 from adminview import Registry
-from adminview.cli.commands.demo import apply
 from adminview.cli.output.tables import answer
-from adminview.cli.shop import ADA, EGGS, MILK, Put, order
+from adminview.examples.shop.sample_data import ADA, EGGS, MILK, order
 from adminview.local.engines import ENGINES, Engine, EngineError, EngineName
 from adminview.local.local_cloud import LocalCloud
+from adminview.local.source_writes import Put, apply
 from adminview.model.row import Attributes
 from examples.evolution import crm_after, crm_before, crm_both
 from examples.evolution.favourites import Favourites

@@ -107,7 +107,9 @@ def test_the_app_is_bundled_as_handlers_and_the_views_of_the_registry(built: Pat
 
 
 def test_the_bundle_holds_no_command_no_construct_and_no_engine(built: Path) -> None:
-    assert not {"cdk", "cli", "local"} & {path.name for path in (built / "adminview").iterdir()}
+    assert not {"cdk", "cli", "examples", "local"} & {
+        path.name for path in (built / "adminview").iterdir()
+    }
 
 
 def test_the_bundle_needs_nothing_but_python_and_the_runtimes_boto3(built: Path) -> None:

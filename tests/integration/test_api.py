@@ -5,8 +5,9 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
-from adminview.cli.shop import ADA, FIRST_DAY, PARAMETERS, SPECIAL, Put, order
+from adminview.examples.shop.sample_data import ADA, FIRST_DAY, PARAMETERS, SPECIAL, order
 from adminview.local.local_cloud import LocalCloud
+from adminview.local.source_writes import Put
 from adminview.model.errors import QuestionError
 from adminview.model.row import key_of
 from tests.support.api_client import Client

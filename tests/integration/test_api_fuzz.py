@@ -19,12 +19,13 @@ import requests
 from aws_lambda_powertools import Logger
 
 from adminview.cli.commands.serve import LOOPBACK, LocalGateway, Server
-from adminview.cli.shop import FIRST_DAY, PARAMETERS, SPECIAL, Put
+from adminview.examples.shop.sample_data import FIRST_DAY, PARAMETERS, SPECIAL
 from adminview.http_api.handlers import Api
 from adminview.http_api.health import NoPulse
 from adminview.http_api.openapi import document
 from adminview.local.engines import moto_engine
 from adminview.local.local_cloud import LocalCloud
+from adminview.local.source_writes import Put
 from tests.support.shop import registry
 
 # Not that all which fits the schema is accepted: no schema can say what a cursor looks like.

@@ -13,10 +13,11 @@ from adminview.aws.table_scanner import TableScanner
 from adminview.bulk.lazy_migration import Lazy
 from adminview.bulk.migrate import Migrate
 from adminview.bulk.segment import Segment
-from adminview.cli import shop
-from adminview.cli.commands.demo import apply, parameters
 from adminview.cli.output.tables import plain
+from adminview.examples.shop import sample_data as shop
+from adminview.examples.shop.sample_data import parameters
 from adminview.local.local_cloud import LocalCloud
+from adminview.local.source_writes import Delete, apply
 from adminview.model import Registry
 from adminview.model.errors import QuestionError
 from adminview.model.item import decode
@@ -48,10 +49,8 @@ def answers(cloud: LocalCloud) -> dict[str, Any]:
     """Ask every old question; what the new attribute adds to an answer is left out."""
     found = {}
     for pattern in registry().patterns:
-        given = parameters(pattern)
-        assert given is not None
         if pattern.name != BY_DAY:
-            rows = cloud.ask(pattern.name, **given)
+            rows = cloud.ask(pattern.name, **parameters(pattern))
             data = [plain(decode(row["data"])) for row in rows]
             found[pattern.name] = [
                 (row["PK"], row["SK"], {name: one[name] for name in one if name != "DeliveryDate"})
@@ -286,7 +285,7 @@ def test_both_questions_have_the_same_answers_until_the_old_one_is_gone(
     assert not any(name.startswith("GSI1") for row in cloud.rows() for name in row)
     with pytest.raises(QuestionError, match="no access pattern is named 'active-customers'"):
         ask(cloud, OLD)
-    apply(cloud, [shop.Delete("Customers", {"customerId": "alan"})])
+    apply(cloud, [Delete("Customers", {"customerId": "alan"})])
     assert found(cloud, NEW) == ["grace"]
 
 

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from adminview.cli.commands.demo import apply
 from adminview.cli.output.tables import plain
 from adminview.local.local_cloud import LocalCloud
+from adminview.local.source_writes import apply
 from adminview.model import Registry
 from adminview.model.item import decode
 from adminview.model.row import key_of

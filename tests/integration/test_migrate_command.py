@@ -15,14 +15,14 @@ from typer.testing import CliRunner, Result
 from adminview.aws.source_updates import SourceUpdates
 from adminview.aws.table_scanner import TableScanner
 from adminview.bulk.lazy_migration import Lazy
-from adminview.cli import shop
 from adminview.cli.bulk.migration_preview import Previewer
 from adminview.cli.bulk.segment_pool import STOPPED, Limits, SegmentPool, connect
-from adminview.cli.commands.demo import apply
 from adminview.cli.main import app
 from adminview.cli.shutdown import Stop
+from adminview.examples.shop import sample_data as shop
 from adminview.local.engines import EngineName
 from adminview.local.local_cloud import LocalCloud
+from adminview.local.source_writes import apply
 from adminview.model.row import VIEW_TABLE
 from adminview.sync.decode import routes
 from adminview.views import registry

@@ -16,7 +16,7 @@ from adminview.aws.table_scanner import TableScanner
 from adminview.bulk.lazy_migration import Lazy
 from adminview.bulk.migrate import Migrate
 from adminview.bulk.segment import Segment
-from adminview.cli import shop
+from adminview.examples.shop import sample_data as shop
 from adminview.local.local_cloud import LocalCloud
 from adminview.model import Item, Migration, Registry, migration
 from adminview.sync.complete import complete

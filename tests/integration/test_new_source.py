@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from adminview.cli.commands.demo import parameters
 from adminview.local.local_cloud import LocalCloud
 from adminview.model import Registry
 from tests.support.shop import registry
@@ -39,7 +38,6 @@ def test_a_source_in_a_new_file_is_followed_and_asked_with_no_other_change(
     assert model.pattern("heavy-shipments").parameters == {"carrier": "S", "least": "N"}
     assert model.fingerprint != registry().fingerprint
 
-    assert parameters(model.pattern("heavy-shipments")) is None  # so the demo does not ask it
     cloud = start(model)
     for number, weight in enumerate([5, 50, 10]):
         cloud.put("Shipments", {"shipmentId": f"s{number}", "carrier": "DHL", "weight": weight})

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from adminview.cli import shop
-from adminview.cli.commands.demo import apply
 from adminview.cli.main import app
+from adminview.examples.shop import sample_data as shop
 from adminview.local.local_cloud import LocalCloud
+from adminview.local.source_writes import apply
 
 README = (Path(__file__).parents[2] / "README.md").read_text()
 COMMANDS = re.findall(r"^\$ adminview ((?:query|sql) .*)$", README, re.MULTILINE)

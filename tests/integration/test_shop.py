@@ -7,10 +7,11 @@ import boto3
 import pytest
 from boto3.dynamodb.conditions import Key
 
-from adminview.cli import shop
-from adminview.cli.commands.demo import apply, parameters
 from adminview.cli.output.tables import plain
+from adminview.examples.shop import sample_data as shop
+from adminview.examples.shop.sample_data import parameters
 from adminview.local.local_cloud import LocalCloud
+from adminview.local.source_writes import Delete, Put, apply
 from adminview.model import AccessPattern
 from adminview.model.item import decode
 from adminview.model.limits import ROW_LIMIT
@@ -36,14 +37,14 @@ def second_day(first_day: LocalCloud) -> LocalCloud:
     return first_day
 
 
-def expected_rows(*steps: shop.Put | shop.Delete) -> dict[tuple[str, str], Any]:
+def expected_rows(*steps: Put | Delete) -> dict[tuple[str, str], Any]:
     """Derive the rows of whatever items are left after *steps*, with no stream in between."""
     items: dict[tuple[Any, ...], Any] = {}
     for step in steps:
         source = model.source(step.source)
-        given = step.item if isinstance(step, shop.Put) else step.key
+        given = step.item if isinstance(step, Put) else step.key
         key = (source, *(given[attribute.name] for attribute in source.key))
-        items[key] = step.item if isinstance(step, shop.Put) else None
+        items[key] = step.item if isinstance(step, Put) else None
     return {
         key: compared(row)
         for (source, *_), item in items.items()
@@ -188,9 +189,7 @@ ANSWERS = {
 
 def test_every_access_pattern_is_answered_with_what_it_promises(second_day: LocalCloud) -> None:
     def answer(pattern: AccessPattern) -> list[str]:
-        given = parameters(pattern)
-        assert given is not None
-        rows = second_day.ask(pattern.name, **given)
+        rows = second_day.ask(pattern.name, **parameters(pattern))
         assert all(set(pattern.shows) <= row.keys() for row in rows)
         return [row["SK"]["S"] for row in rows]
 
@@ -232,13 +231,13 @@ def test_an_order_of_a_customer_with_a_separator_in_the_id_leaves_other_orders_a
     }
     before = actual_rows(first_day)
     assert ("ORDER#2121195", f"PRODUCT#{product}#{shop.ADA}#{number}") in before
-    apply(first_day, [shop.Put("Orders", forged)])
+    apply(first_day, [Put("Orders", forged)])
     assert len(first_day.ask("orders-of-user", user_id=forged["CustomerId"])) == 1
     buyers = first_day.ask("buyers-of-product", product_id=product)
     assert len({row["GSI2_SK"]["S"] for row in buyers}) == len(buyers)
     assert len(actual_rows(first_day)) == len(before) + 2
     key = {name: forged[name] for name in ("CustomerId", "SK")}
-    apply(first_day, [shop.Delete("Orders", key)])
+    apply(first_day, [Delete("Orders", key)])
     assert actual_rows(first_day) == before
 
 
@@ -276,8 +275,8 @@ def test_an_order_whose_date_is_corrected_keeps_its_rows_whatever_comes_first(
     """A key cannot change, so a corrected order is a new item, and the old one is deleted."""
     old = shop.order(shop.ADA, "2025-03-01", "777", "PENDING", [shop.EGGS])
     new = shop.order(shop.ADA, "2025-03-02", "777", "PENDING", [shop.EGGS])
-    gone = shop.Delete("Orders", {"CustomerId": shop.ADA, "SK": "2025-03-01#777"})
-    histories: list[list[shop.Put | shop.Delete]] = [[old, new, gone], [gone, old, gone, new]]
+    gone = Delete("Orders", {"CustomerId": shop.ADA, "SK": "2025-03-01#777"})
+    histories: list[list[Put | Delete]] = [[old, new, gone], [gone, old, gone, new]]
     for steps in histories:
         for step in steps:
             apply(cloud, [step])

@@ -20,13 +20,13 @@ import pytest
 from adminview import views
 from adminview.aws.settings import Settings
 from adminview.bulk.verify.verifier import make_verifier
-from adminview.cli import shop
-from adminview.cli.commands.demo import apply
 from adminview.cli.commands.verify import Options, Surroundings, compare
 from adminview.cli.output.printing import Console
+from adminview.examples.shop import sample_data as shop
 from adminview.handlers.verify import Verification, handle, verification, verify
 from adminview.local.engines import ACCESS_KEY, REGION, SECRET_KEY, Engine
 from adminview.local.local_cloud import LocalCloud
+from adminview.local.source_writes import Delete, Put, apply
 from adminview.model import Registry
 from adminview.model.row import VIEW_TABLE
 from tests.support.fakes import Context
@@ -108,15 +108,15 @@ class Traffic:
         customer = f"live-{number % 5}"
         status = ("PENDING", "PAID", "CANCELLED", "DELIVERED")[number % 4]
         products = [[shop.EGGS], [shop.EGGS, shop.MILK], [shop.TEA]][number % 3]
-        steps: list[shop.Put | shop.Delete] = [
+        steps: list[Put | Delete] = [
             shop.order(customer, "2025-04-01", f"{number % 7}", status, products),
             shop.user(customer, f"Name{number}"),
             shop.favourite(customer, products[0]),
         ]
         if number % 3 == 2:
-            steps.append(shop.Delete("Users", {"userId": customer}))
+            steps.append(Delete("Users", {"userId": customer}))
         for one in steps:
-            if isinstance(one, shop.Put):
+            if isinstance(one, Put):
                 self.cloud.put(one.source, one.item)
             else:
                 self.cloud.delete(one.source, one.key)

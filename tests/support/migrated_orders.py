@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from adminview.aws.attribute_codec import for_boto3, from_boto3
-from adminview.cli import shop
+from adminview.examples.shop import sample_data as shop
 from adminview.local.local_cloud import LocalCloud
 from adminview.model.row import Attributes
 from tests.support.stream_records import image

@@ -1,31 +1,30 @@
 """The product at work on an embedded engine: a small shop, the real streams, the real sync."""
 
-from collections.abc import Iterable
 from typing import Any
 
-from adminview.cli import shop
 from adminview.cli.output.printing import Console
 from adminview.cli.output.tables import answer, facts
 from adminview.cli.shutdown import stoppable
+from adminview.examples import shop
+from adminview.examples.shop import sample_data
 from adminview.local.engines import ENGINES, EngineName
 from adminview.local.local_cloud import LocalCloud
-from adminview.model import AccessPattern, Registry
-from adminview.model.errors import QuestionError
+from adminview.local.source_writes import apply
+from adminview.model import AccessPattern
 from adminview.sync.counts import BatchCounts
 
 
-def demo(
-    engine_name: EngineName, registry: Registry, console: Console, *, keep: bool = False
-) -> BatchCounts:
-    """Play the shop's two days through, and show what the view makes of them."""
+def demo(engine_name: EngineName, console: Console, *, keep: bool = False) -> BatchCounts:
+    """Write the shop's two days of data, and print the answer to each of its access patterns."""
+    registry = shop.registry()
     with ENGINES[engine_name]() as engine:
         cloud = LocalCloud.start(engine, registry)
         console.rule(f"AdminView on {engine.name} (a local engine, not AWS)")
         _tables(cloud, console)
-        apply(cloud, shop.FIRST_DAY)
+        apply(cloud, sample_data.FIRST_DAY)
         before = _status_lists(cloud)
-        apply(cloud, shop.SECOND_DAY)
-        apply(cloud, (shop.POISON,))
+        apply(cloud, sample_data.SECOND_DAY)
+        apply(cloud, (sample_data.POISON,))
         for pattern in registry.patterns:
             _show_answer(cloud, pattern, console)
         console.print(facts("How a change of status moved an order", _moves(before, cloud)))
@@ -40,7 +39,9 @@ def demo(
 
 def _keep(cloud: LocalCloud, console: Console) -> None:
     """Go on following the streams until Ctrl-C, and say how to ask."""
-    variables = " ".join(f"{name}={value}" for name, value in cloud.environment.items())
+    # Where the other commands find the shop's views: this folder may have none.
+    environment = {**cloud.environment, "PYTHONPATH": str(shop.app_folder())}
+    variables = " ".join(f"{name}={value}" for name, value in environment.items())
     console.print("Running until Ctrl-C. In another terminal:\n")
     console.print(f"export {variables}", soft_wrap=True)
     with stoppable() as stop:
@@ -49,28 +50,10 @@ def _keep(cloud: LocalCloud, console: Console) -> None:
             stop.sleep(1.0)
 
 
-def parameters(pattern: AccessPattern) -> dict[str, str] | None:
-    """Choose what to ask the shop with; None for a question that the shop knows nothing of."""
-    known = shop.PARAMETERS | shop.SPECIAL.get(pattern.name, {})
-    if not pattern.parameters.keys() <= known.keys():
-        return None
-    return {name: known[name] for name in pattern.parameters}
-
-
 def _show_answer(cloud: LocalCloud, pattern: AccessPattern, console: Console) -> None:
-    given = parameters(pattern)
-    if given is None:
-        asked = ", ".join(pattern.parameters)
-        console.print(
-            f"{pattern.name}: not asked, adminview/cli/shop.py has no example of ({asked})\n"
-        )
-        return
-    try:
-        rows = cloud.ask(pattern.name, **given)
-    except QuestionError as error:
-        console.print(f"{pattern.name}: not asked. {error}\n")
-        return
-    console.print(answer(_question(pattern, given), rows))
+    parameters = sample_data.parameters(pattern)
+    rows = cloud.ask(pattern.name, **parameters)
+    console.print(answer(_question(pattern, parameters), rows))
 
 
 def counts(total: BatchCounts) -> dict[str, Any]:
@@ -92,16 +75,6 @@ def _tables(cloud: LocalCloud, console: Console) -> None:
     console.print(facts("Made from the declarations in lambdas/views", made))
 
 
-def apply(cloud: LocalCloud, steps: Iterable[shop.Put | shop.Delete]) -> None:
-    """Let the services write, and the sync catch up."""
-    for step in steps:
-        if isinstance(step, shop.Put):
-            cloud.put(step.source, step.item)
-        else:
-            cloud.delete(step.source, step.key)
-    cloud.settle()
-
-
 def _question(pattern: AccessPattern, given: dict[str, str]) -> str:
     asked = " ".join(f"{name}={value}" for name, value in given.items())
     return f"{pattern.name} {asked}\n{pattern.about}, from {pattern.place}"
@@ -117,7 +90,7 @@ def _status_lists(cloud: LocalCloud) -> dict[str, list[str]]:
 
 def _moves(before: dict[str, list[str]], cloud: LocalCloud) -> dict[str, Any]:
     after = _status_lists(cloud)
-    moved = f"ORDER#{shop.MOVED.item['SK']}"
+    moved = f"ORDER#{sample_data.MOVED.item['SK']}"
     return {"order": f"{moved}, set from PENDING to PAID"} | {
         f"GSI1_PK ORDER#STATUS#{status} {when}": lists[status] or "(empty)"
         for when, lists in (("before", before), ("after", after))

@@ -1,28 +1,14 @@
 """A small shop: what its services write into their own tables, and what they change later."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from adminview.local.source_writes import Delete, Put
+from adminview.model import AccessPattern
+
 ADA, GRACE, ALAN = "user-123", "user-456", "user-789"
 EGGS, MILK, TEA = "product-def-789", "product-abc-123", "product-ghi-456"
-
-
-@dataclass(frozen=True, slots=True)
-class Put:
-    """A service writes an item."""
-
-    source: str
-    item: dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Delete:
-    """A service deletes an item."""
-
-    source: str
-    key: dict[str, Any]
 
 
 def user(user_id: str, name: str, **more: Any) -> Put:
@@ -109,7 +95,7 @@ SECOND_DAY: tuple[Put | Delete, ...] = (
 # An order without a status: no view can say where it belongs.
 POISON = Put("Orders", {"CustomerId": GRACE, "SK": "2025-03-06#2121399", "OrderId": "2121399"})
 
-# What to ask, by parameter; and by pattern where one name means two things.
+# Parameters of queries by name, and by access pattern where one name means two things.
 PARAMETERS: dict[str, str] = {
     "user_id": ADA,
     "customer_id": ADA,
@@ -126,3 +112,9 @@ SPECIAL: dict[str, dict[str, str]] = {
     "orders-of-customer-by-status": {"status": "PAID"},
     "orders-of-customer-between": {"status": "PAID"},
 }
+
+
+def parameters(pattern: AccessPattern) -> dict[str, str]:
+    """Choose parameters for one of the shop's access patterns."""
+    known = PARAMETERS | SPECIAL.get(pattern.name, {})
+    return {name: known[name] for name in pattern.parameters}

@@ -1,0 +1,1 @@
+"""Example apps that come with the library."""
