@@ -26,7 +26,7 @@ from adminview.model.errors import DeclarationError
 def registry() -> Registry:
     """Load and check what the app's view files declare."""
     if manifest := own_manifest():
-        views = Registry.of(_load(name, "view") for name in manifest.views)
+        views = Registry.of(load_module(name, "view") for name in manifest.views)
         return views.known_as(manifest.model)
     package = os.environ.get(VIEWS_PACKAGE) or DEFAULT_VIEWS
     return Registry.of(load_modules(package, "view", VIEWS_PACKAGE))
@@ -36,7 +36,7 @@ def registry() -> Registry:
 def migrations() -> Mapping[str, Migration]:
     """Load and check the app's migrations, by name."""
     if manifest := own_manifest():
-        loaded = [_load(name, "migration") for name in manifest.migrations]
+        loaded = [load_module(name, "migration") for name in manifest.migrations]
         return collect(loaded, registry().sources)
     package = os.environ.get(MIGRATIONS_PACKAGE) or DEFAULT_MIGRATIONS
     return collect(load_modules(package, "migration", MIGRATIONS_PACKAGE), registry().sources)

@@ -81,6 +81,7 @@ def build_bundle(
     each with its local imports; no other modules of the app. Raises a BundleError if what it would
     run differs from *views*.
     """
+    build = build.resolve()  # the CDK's own process has another current folder
     requirements = [REQUIREMENTS, *([TRACING_REQUIREMENTS] if tracing else ())]
     if handlers and (own := _folder_of(handlers) / VIEW_REQUIREMENTS).exists():
         requirements.append(own)

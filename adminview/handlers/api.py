@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from aws_lambda_powertools import Logger
 
 from adminview.aws.clients import Clients, find_endpoint, http_client
-from adminview.aws.settings import PendingPatterns, PulseSettings, Settings
+from adminview.aws.settings import PendingPatterns, PulseSettings
 from adminview.aws.stream_metrics import StreamMetrics
 from adminview.aws.view_reader import ViewReader
 from adminview.aws.view_readers import Boto3Reader, HttpReader, Reader

@@ -11,14 +11,23 @@ import sys
 import aws_cdk as cdk
 from aws_cdk.aws_cloudwatch import CfnAlarm
 
+from adminview.cdk import DeploymentOptions
 from adminview.views import migrations, registry
 from infra.app import build
+from infra.stages import STAGES
 
 INSTEAD = {"Namespace": "AdminView", "MetricName": "None", "Period": 300, "Statistic": "Sum"}
 
 own_rights = cdk.CliCredentialsStackSynthesizer() if "closed" in sys.argv else None
 app = cdk.App(default_stack_synthesizer=own_rights, builtin_cloud_formation_validation=False)
-build(app, registry(), migrations().values())
+options = DeploymentOptions.read(
+    app.node.get_all_context(),
+    registry(),
+    stages=STAGES,
+    migrations=tuple(migrations().values()),
+    handlers="lambdas",
+)
+build(app, options)
 for one in app.node.find_all():
     if isinstance(one, CfnAlarm) and one.metric_name is None:
         one.add_property_deletion_override("Metrics")

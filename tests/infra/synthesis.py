@@ -163,7 +163,7 @@ class Assembly:
             case {"Fn::GetStackOutput": {"StackName": stack, "OutputName": output}}:
                 return self.name(self.templates[stack]["Outputs"][output]["Value"])
             case {"Fn::Select": [position, {"Fn::Split": [",", whole]}]}:
-                return self.name(whole).split(",")[position]
+                return self.name(whole).split(",")[int(position)]
             case {"Fn::Select": [position, {"Fn::Split": [":" | "/stream/", whole]}]}:
                 return f"{self.name(whole)}[{position}]"
         msg = f"not a reference: {value}"

@@ -16,7 +16,7 @@ from adminview.aws.manifest import NAME, Manifest
 from adminview.cdk import bundle as bundling
 from adminview.cdk.bundle import LIBRARY, NOT_DEPLOYED, BundleError
 from adminview.model import Registry
-from tests.shop import registry
+from tests.support.shop import registry
 
 CODE = {
     "adminview",
@@ -393,7 +393,7 @@ def test_a_shim_of_a_version_that_is_not_installed_is_no_interpreter(
     shim.write_text("#!/bin/sh\nexit 127\n")
     shim.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(bundling.sys, "version_info", (3, 11))
+    monkeypatch.setattr(sys, "version_info", (3, 11))
     assert bundling.runtime_python.__wrapped__() is None
     shim.write_text("#!/bin/sh\nexit 0\n")
     assert bundling.runtime_python.__wrapped__() == str(shim)

@@ -10,10 +10,11 @@ from aws_cdk import Duration
 
 from adminview.aws.settings import MIGRATE_MACHINE_OUTPUT
 from adminview.bulk.lease_table import progress_table
+from adminview.cdk import Stage
 from adminview.dead_letters.letter_filter import LetterFilter
 from adminview.handlers.replay import _choice
 from adminview.model.delivery import HIDDEN_SECONDS, IN_DOUBT_SECONDS
-from infra.stages import DEV, STAGES, Stage
+from infra.stages import DEV, STAGES
 from lambdas.migrations.orders_delivery_date import delivery_date
 from tests.infra.synthesis import Assembly, imported, stream, synthesize
 from tests.support.shop import registry

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from aws_cdk import Duration
 
-from infra.stages import DEV, STAGES, Stage
+from adminview.cdk import Stage
+from infra.stages import DEV, STAGES
 from tests.infra.alarms import ALARM, dashboard, deployment, watched
 from tests.infra.synthesis import Assembly, stream, synthesize
 from tests.support.shop import registry

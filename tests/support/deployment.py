@@ -12,6 +12,7 @@ from adminview.cli.deployment.resources import Site
 from adminview.cli.doctor.aws_calls import Aws
 from adminview.cli.doctor.finding import Finding
 from adminview.local.tables import source_table, view_table
+from adminview.model import Registry
 from tests.support.aws_descriptions import (
     ARN,
     GATEWAY,
@@ -249,7 +250,7 @@ def sound(queue_url: str = QUEUE_URL) -> Deployment:
             for name in names
         },
     )
-    stack["template"]["Metadata"] = {"AdminViewModel": dumps(model.description())}
+    describe(stack, "SyncFunction01234567", model)
     told = Settings("AdminViewTable", queue_url, names, model.fingerprint)
     here.output(SYNC, "Settings", dumps(told.to_env()))
     here.output(SYNC, "Mappings", dumps({name: f"id-{name}" for name in names}))
@@ -265,6 +266,12 @@ def sound(queue_url: str = QUEUE_URL) -> Deployment:
     here.mappings = {f"id-{name}": _mapping(name, queue) for name in names}
     _add_the_rest(here, {**variables, "Role": ROLE})
     return here
+
+
+def describe(stack: Told, function: str, model: Registry) -> None:
+    """Let a function of a stack say which model it was deployed with."""
+    metadata = {"AdminViewModel": dumps(model.description())}
+    stack["template"]["Resources"][function]["Metadata"] = metadata
 
 
 def _add_the_rest(here: Deployment, function: Told) -> None:
@@ -286,9 +293,9 @@ def _add_the_rest(here: Deployment, function: Told) -> None:
         Permission=("AWS::Lambda::Permission", "statement", permission),
     )
     here.callers["api"] = [caller("arn:aws:execute-api:eu-west-1:id/*")]
-    api["template"]["Metadata"] = {"AdminViewModel": dumps(registry().description())}
-    told = {"model": registry().fingerprint, "building": {}}
-    here.output(API, "Questions", dumps(told))
+    describe(api, "ApiFunction", registry())
+    told = {"model": registry().fingerprint, "pending": {}}
+    here.output(API, "AccessPatterns", dumps(told))
     here.stack(
         WATCH,
         Age=("AWS::CloudWatch::Alarm", "age", {}),

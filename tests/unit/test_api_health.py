@@ -182,6 +182,6 @@ def test_the_pulse_is_taken_once_a_minute_at_most() -> None:
 
 
 def test_settings_of_the_pulse_come_back_from_the_environment() -> None:
-    settings = PulseSettings("sync-function", {"Orders": LABEL})
-    assert PulseSettings.from_env(settings.to_env()) == settings
-    assert PulseSettings.from_env({}) is None
+    settings = PulseSettings("sync-function", {"Users": "later", "Orders": LABEL})
+    assert PulseSettings.from_env(settings.to_env(), settings.streams) == settings
+    assert PulseSettings.from_env({}, []) is None

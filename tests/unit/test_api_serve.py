@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from adminview.aws.manifest import Manifest
 from adminview.aws.settings import PendingPatterns, Settings
 from adminview.cli.commands import serve as serving
 from adminview.cli.commands.serve import LOOPBACK, LocalGateway, Server, event
@@ -126,7 +127,7 @@ def test_serving_says_where_and_for_whom_until_it_is_stopped(
     monkeypatch.setattr("adminview.cli.deployment.find.check_endpoints", lambda *_: None)
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     monkeypatch.delenv("ADMINVIEW_TABLE", raising=False)
-    monkeypatch.setenv("ADMINVIEW_BUILDING", '{"orders-by-status": null}')
+    monkeypatch.setenv("ADMINVIEW_PENDING_PATTERNS", '{"orders-by-status": null}')
     served: list[LocalGateway] = []
     monkeypatch.setattr(
         serving, "LocalGateway", lambda *of, **how: served.append(LocalGateway(*of, **how))
@@ -165,13 +166,14 @@ def test_the_function_is_told_by_its_environment_what_is_being_built(
     assert "being built" in answer["body"]
 
 
-def test_the_function_refuses_every_question_in_an_environment_of_another_model(
+def test_the_function_reads_from_its_bundle_which_access_patterns_are_not_ready(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Code and environment change one after the other: in between, neither can be trusted."""
-    answer = answer_of(monkeypatch, "/patterns/user-profile?user_id=user-123", "of-another")
+    model = registry().fingerprint
+    manifest = Manifest(model, (), sources={"Orders": "O"}, pending={"orders-by-status": None})
+    monkeypatch.setattr("adminview.aws.settings.own_manifest", lambda: manifest)
+    answer = answer_of(monkeypatch, "/patterns/orders-by-status?status=PENDING", model)
     assert answer["statusCode"] == 503
-    assert "being built" in answer["body"]
 
 
 def test_the_function_answers_a_gateway(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -240,7 +240,7 @@ def test_a_plan_without_steps_says_so(site: Site) -> None:
 
 FAKE = """
 import json, pathlib, sys
-wave = next(word for word in sys.argv if word.startswith("wave=")).removeprefix("wave=")
+wave = next(word for word in sys.argv if "rolloutPhase=" in word).partition("=")[2]
 pathlib.Path("called.json").write_text(
     json.dumps({"words": sys.argv[1:], "wave": json.loads(pathlib.Path(wave).read_text())})
 )

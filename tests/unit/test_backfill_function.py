@@ -1,6 +1,7 @@
 """The bulk function: what it is asked, how it divides, and that it returns in time."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -9,7 +10,6 @@ import pytest
 from adminview.aws.event_source_mappings import check_followed
 from adminview.aws.metered_client import Metered
 from adminview.aws.rate_limit import RateLimiter
-from adminview.aws.settings import MAPPINGS
 from adminview.bulk.runs import Bulk
 from adminview.bulk.segment import Segment
 from adminview.bulk.worker import PAGE_RESERVE
@@ -52,7 +52,7 @@ class Function:
         client: Any = self.world.db
         return replace(self.world.bulk, client=Metered(client, RateLimiter(), RateLimiter()))
 
-    def _check(self, sources: list[str]) -> None:
+    def _check(self, _: Mapping[str, str], sources: list[str]) -> None:
         self.checked += sources
         if self.refusal:
             raise SettingsError(self.refusal)
@@ -275,7 +275,7 @@ def test_a_mapping_that_is_not_enabled_is_named_with_what_to_do(
 def test_a_container_connects_to_what_its_environment_names(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    environ = World().bulk.settings.to_env() | {MAPPINGS: '{"Orders": "u-1"}'}
+    environ = World().bulk.settings.to_env()
     for name, value in (environ | {"AWS_DEFAULT_REGION": "us-east-1"}).items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(
@@ -286,4 +286,4 @@ def test_a_container_connects_to_what_its_environment_names(
     assert (bulk.client.reads.per_second, bulk.client.writes.per_second) == (3, 4)
     assert (bulk.settings.view_table, bulk.progress.name) == (TABLE, f"{TABLE}Progress")
     with pytest.raises(SettingsError, match="--uuid u-1"):
-        made.check(["Orders"])
+        made.check({"Orders": "u-1"}, ["Orders"])

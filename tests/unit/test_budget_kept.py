@@ -61,7 +61,7 @@ class Function:
         observer: Any = Observer()
         context = Context(int(seconds * 1000))
         given = json.loads(json.dumps(event))
-        return answer(given, context, Dependencies(self._make, lambda _: None, observer))
+        return answer(given, context, Dependencies(self._make, lambda *_: None, observer))
 
     @property
     def allowed(self) -> float:

@@ -169,6 +169,6 @@ def test_what_is_being_built_survives_the_environment() -> None:
 @pytest.mark.parametrize("text", ["x", "[]", "7", '{"a": 1}', '{"a": ""}', '{"a": ["GSI1"]}'])
 def test_a_malformed_environment_is_refused_with_what_would_be_right(text: str) -> None:
     with pytest.raises(
-        SettingsError, match=r'ADMINVIEW_BUILDING is .*\{"orders-by-status": "GSI1"'
+        SettingsError, match=r'ADMINVIEW_PENDING_PATTERNS is .*\{"orders-by-status": "GSI1"'
     ):
-        PendingPatterns.from_env({"ADMINVIEW_BUILDING": text})
+        PendingPatterns.from_env({"ADMINVIEW_PENDING_PATTERNS": text})

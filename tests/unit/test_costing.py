@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from adminview.cdk.constructs import sync_pipeline
 from adminview.cli.costing.baseline import OURS
 from adminview.cli.costing.growth import REFERENCE, growth
 from adminview.cli.costing.load import EXAMPLE, IndexLoad, SourceLoad, read_loads
@@ -15,7 +16,6 @@ from adminview.cli.costing.work import MEMORY_MB, Work, index_shards
 from adminview.model import Index
 from adminview.model.row import OWNER_INDEX
 from adminview.model.write_units import write_units
-from infra import sync_stack
 from tests.support.scale_page import PAGE, reckoned
 from tests.support.shop import registry
 
@@ -168,7 +168,7 @@ def test_a_description_that_makes_no_sense_is_refused(given: object, said: str) 
 
 
 def test_the_function_is_the_one_that_is_deployed() -> None:
-    assert sync_stack.MEMORY_MB == MEMORY_MB
+    assert sync_pipeline.MEMORY_MB == MEMORY_MB
 
 
 def test_the_table_of_growth_is_in_step_with_the_load() -> None:

@@ -154,13 +154,13 @@ def test_rows_are_not_written_by_another_model_than_the_deployed_one() -> None:
 
 
 def questions(**told: Any) -> dict[str, str]:
-    right = {"model": registry().fingerprint, "building": {}}
-    return {"Questions": json.dumps(right | told)}
+    right = {"model": registry().fingerprint, "pending": {}}
+    return {"AccessPatterns": json.dumps(right | told)}
 
 
 def test_what_is_being_built_is_told_by_the_api_of_the_stage_that_is_named(aws: FakeAws) -> None:
     building = {"orders-by-status": None, "order-by-payment": "GSI3"}
-    aws.stacks["team-AdminView-prod-Api"] = questions(building=building)
+    aws.stacks["team-AdminView-prod-Api"] = questions(pending=building)
     aws.stacks["AdminView-dev-Api"] = questions()
     assert find_building(registry(), {}, "prod", "team-") == building
     assert find_building(registry(), {}, None, "") == {}
@@ -179,8 +179,8 @@ def test_questions_of_another_model_are_not_asked_of_a_deployment(aws: FakeAws) 
 
 @pytest.mark.parametrize("output", ["not JSON", "[]", "{}", '{"model": "abc"}', "7"])
 def test_an_output_that_says_nothing_of_questions_is_named(aws: FakeAws, output: str) -> None:
-    aws.stacks["AdminView-dev-Api"] = {"Questions": output}
-    with pytest.raises(SettingsError, match="the output 'Questions' of stack 'AdminView-dev-Api'"):
+    aws.stacks["AdminView-dev-Api"] = {"AccessPatterns": output}
+    with pytest.raises(SettingsError, match="the output 'AccessPatterns' of stack"):
         find_building(registry(), {}, None, "")
 
 
@@ -189,7 +189,7 @@ def test_where_nothing_is_deployed_the_environment_says_what_is_being_built(
     aws: FakeAws, environ: dict[str, str]
 ) -> None:
     assert find_building(registry(), environ, None, "") == {}
-    given = environ | {"ADMINVIEW_BUILDING": '{"orders-by-status": null}'}
+    given = environ | {"ADMINVIEW_PENDING_PATTERNS": '{"orders-by-status": null}'}
     assert find_building(registry(), given, None, "") == {"orders-by-status": None}
     assert aws.configs == {}
 

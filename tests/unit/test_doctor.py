@@ -94,8 +94,8 @@ def index_never_deployed(here: Deployment) -> None:
 
 
 def building(model: str | None = None, **questions: str | None) -> Break:
-    told = {"model": model or registry().fingerprint, "building": questions}
-    return lambda here: here.output(API, "Questions", json.dumps(told))
+    told = {"model": model or registry().fingerprint, "pending": questions}
+    return lambda here: here.output(API, "AccessPatterns", json.dumps(told))
 
 
 def other_model(stack: str, function: str) -> Break:

@@ -140,7 +140,7 @@ def test_models_that_differ_while_a_plan_is_carried_out_are_a_warning(here: Depl
     asked = here.stacks["AdminView-dev-Api"]["template"]["Resources"]["ApiFunction"]["Properties"]
     asked["Environment"] = {"Variables": {"ADMINVIEW_MODEL": "newer"}}
     here.functions["api"]["Environment"] = asked["Environment"]
-    here.output("AdminView-dev-Api", "Questions", json.dumps({"building": {"new": None}}))
+    here.output("AdminView-dev-Api", "AccessPatterns", json.dumps({"pending": {"new": None}}))
     found = here.examine()
     assert found["model"].state is State.WARNING
     assert states(here, State.PROBLEM) == []
@@ -151,11 +151,11 @@ def test_an_index_of_a_question_that_is_being_built_need_not_be_there(here: Depl
     for table in (view, here.tables["AdminViewTable"]):
         table["GlobalSecondaryIndexes"] = table["GlobalSecondaryIndexes"][1:]
     assert states(here, State.PROBLEM) == ["view AdminViewTable"]
-    told: Any = {"building": {"orders-by-status": None, "payments-by-status": None}}
-    here.output("AdminView-dev-Api", "Questions", json.dumps(told))
+    told: Any = {"pending": {"orders-by-status": None, "payments-by-status": None}}
+    here.output("AdminView-dev-Api", "AccessPatterns", json.dumps(told))
     assert states(here, State.PROBLEM) == []
-    told = {"building": {"orders-by-status": "Older", "payments-by-status": None}}
-    here.output("AdminView-dev-Api", "Questions", json.dumps(told))
+    told = {"pending": {"orders-by-status": "Older", "payments-by-status": None}}
+    here.output("AdminView-dev-Api", "AccessPatterns", json.dumps(told))
     assert "no index Older, which question" in here.examine()["view AdminViewTable"].seen
 
 

@@ -314,7 +314,9 @@ def test_it_compares_with_what_a_stack_was_deployed_with(stacks: FakeStacks) -> 
     assert done.exit_code == 1
     assert f"from nothing, in stack {name}, to" in done.stdout
     assert f"What it costs is not known: there is no stack '{name}'" in done.stdout
-    stacks.templates[name] = {"Metadata": {MODEL_METADATA: json.dumps(other())}}
+    stacks.templates[name] = {
+        "Resources": {"F": {"Type": "x", "Metadata": {MODEL_METADATA: json.dumps(other())}}}
+    }
     done = diff("--stage", "prod", "--prefix", "my-")
     assert f"from 000000000000, in stack {name}, to" in done.stdout
     stacks.templates[name] = {"Resources": {}}

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from adminview.cdk.rollout_phase import Wave as ReadWave
 
+from adminview.cdk.options.rollout_phase import RolloutPhase
 from adminview.cli.planning.facts import Deployed, Marker, Rows, TableIndex
 from adminview.cli.planning.model_diff import Description
 from adminview.cli.planning.phases import Wave, wave_of
@@ -83,7 +83,7 @@ def test_the_waves_say_what_is_there_and_what_is_not_yet() -> None:
     watch: list[str] = []  # nobody is called for what is about to go
     assert kept == [both, both, both, both, watch, both, one, []]
     assert [wave["without"] for wave in waves] == [["ByDay"], [], [], [], [], [], [], []]
-    assert [wave["building"] for wave in waves][2:6] == [
+    assert [wave["pending"] for wave in waves][2:6] == [
         {"by-status": "ByStatus", "of-day": None},
         {"by-status": "ByStatus", "of-day": None},
         {},
@@ -294,10 +294,10 @@ def test_the_cdk_app_reads_the_waves_that_a_plan_writes() -> None:
     there = [one for name, one in declared.items() if name != "GSI3"]
     wave = wave_of([*there, older], declared, {"orders-by-status": "Older"})
     with wave.file() as file:
-        read = ReadWave.read(str(file), shop)
+        read = RolloutPhase.read(str(file), shop)
         assert json.loads(Path(file).read_text()) == wave.data()
     assert {one.name for one in read.indexes(shop)} == set(wave.indexes(declared))
-    assert read.building == {"orders-by-status": "Older"}
+    assert read.pending == {"orders-by-status": "Older"}
     assert read.without == {"GSI3"}
     assert not file.exists()
-    assert Wave().data() == {"keep": [], "without": [], "building": {}}
+    assert Wave().data() == {"keep": [], "without": [], "pending": {}}

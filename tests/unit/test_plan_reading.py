@@ -21,17 +21,19 @@ def cloud() -> Cloud:
     """Deploy the old model."""
     metadata = {"AdminViewModel": json.dumps(OLD)}
     functions = {"F": function(OLD["fingerprint"]), "G": function(OLD["fingerprint"])}
+    described_by = functions | {"F": functions["F"] | {"Metadata": metadata}}
     table = {"Type": "AWS::DynamoDB::GlobalTable", "Properties": described()}
     own = {"Type": table["Type"], "Properties": {"TableName": "team-Orders"}}
     cloud = Cloud()
     cloud.add("Sources", {"Resources": {"T": own}})
     cloud.add("View", json.dumps({"Resources": {"T": table}}))
-    cloud.add("Sync", {"Metadata": metadata, "Resources": functions})
+    cloud.add("Sync", {"Resources": described_by})
     cloud.add("Recovery", {"Resources": functions})
-    told = {"model": OLD["fingerprint"], "building": {"by-status": None}}
-    api = {"Metadata": metadata, "Resources": functions}
-    cloud.add("Api", api, status="CREATE_COMPLETE", Questions=json.dumps(told))
-    cloud.add("Watch", {"Metadata": {"AdminViewWatched": watched(OLD)}, "Resources": {}})
+    told = {"model": OLD["fingerprint"], "pending": {"by-status": None}}
+    api = {"Resources": described_by}
+    cloud.add("Api", api, status="CREATE_COMPLETE", AccessPatterns=json.dumps(told))
+    topic = {"Type": "AWS::SNS::Topic", "Metadata": {"AdminViewWatched": watched(OLD)}}
+    cloud.add("Watch", {"Resources": {"T": topic}})
     cloud.table = described()
     cloud.table["GlobalSecondaryIndexes"][0]["Projection"]["NonKeyAttributes"].reverse()
     cloud.table["GlobalSecondaryIndexes"][1]["IndexStatus"] = "CREATING"
@@ -100,7 +102,8 @@ def test_an_index_that_is_being_deleted_stands_in_nobodys_way(cloud: Cloud) -> N
 
 def test_a_stack_of_an_older_release_needs_to_be_told_its_model(cloud: Cloud) -> None:
     for part in ("Sync", "Api"):
-        del cloud.stacks[f"team-AdminView-dev-{part}"]["template"]["Metadata"]
+        template = cloud.stacks[f"team-AdminView-dev-{part}"]["template"]
+        template["Resources"]["F"].pop("Metadata", None)
     with pytest.raises(SettingsError, match="name a file that describes it with --against"):
         read(cloud)
     with pytest.raises(SettingsError, match=f"only that it is {OLD['fingerprint']}"):
@@ -129,7 +132,9 @@ def test_a_local_engine_is_as_it_was_described(cloud: Cloud) -> None:
 
 def test_imported_sources_are_those_of_the_context(tmp_path: Path) -> None:
     file = tmp_path / "cdk.json"
-    file.write_text(json.dumps({"context": {"sources": {"Orders": {"tableName": "x"}}}}))
+    file.write_text(
+        json.dumps({"context": {"adminview": {"sources": {"Orders": {"tableName": "x"}}}}})
+    )
     assert imported_sources(tmp_path) == {"Orders"}
     file.unlink()
     with pytest.raises(SettingsError, match="run this in a checkout"):

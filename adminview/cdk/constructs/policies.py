@@ -10,9 +10,13 @@ from constructs import Construct
 # Characters, without spaces; some are left to what CDK and the account's id add.
 INLINE_LIMIT = 10_240 - 240  # all inline policies of a role together
 MANAGED_LIMIT = 6_144 - 144
-# The length of what is known only when deployed: the ARN of a stream, whose table has a long name.
-TOKEN = re.compile(r"\$\{Token\[[^]]*\]\}")
-ESTIMATE = "x" * 130
+# The length of what is known only when deployed, estimated: the region or the account, the ARN of a
+# stream, and the UUID of an event source mapping.
+ESTIMATES = (
+    (re.compile(r"\$\{Token\[AWS\.[^]]*\]\}"), "x" * 16),
+    (re.compile(r'"\$\{Token\[[^]]*\]\}"'), f'"{"x" * 130}"'),
+    (re.compile(r"\$\{Token\[[^]]*\]\}"), "x" * 36),
+)
 
 
 def split_statements(
@@ -66,5 +70,8 @@ def _allow(actions: Sequence[str], resources: Sequence[str]) -> iam.PolicyStatem
 
 
 def _size(statement: iam.PolicyStatement) -> int:
-    told = {"Effect": "Allow", "Action": statement.actions, "Resource": statement.resources}
-    return len(TOKEN.sub(ESTIMATE, dumps(told, separators=(",", ":"))))
+    content = {"Effect": "Allow", "Action": statement.actions, "Resource": statement.resources}
+    text = dumps(content, separators=(",", ":"))
+    for token, estimate in ESTIMATES:
+        text = token.sub(estimate, text)
+    return len(text)

@@ -70,7 +70,7 @@ class QueryApi(Construct):
         sync: SyncPipeline,
     ) -> None:
         super().__init__(scope, id_)
-        stage, access, views = options.stage, options.api, options.views
+        views = options.views
         pending = options.phase.pending_patterns(views)
         labels = {stream.source.name: stream.label for stream in streams}
         self.function = PythonFunction(
@@ -87,7 +87,19 @@ class QueryApi(Construct):
             unscoped=METRICS_ARE_UNSCOPED,
             options=options,
         ).function
-        self.api = gateway.HttpApi(
+        self.access_logs = LogGroup(self, "AccessLogs", options=options)
+        self.api = self._gateway(options)
+        # What is deployed, for whoever plans a change of it.
+        add_metadata(self.function, MODEL_METADATA, dumps(views.description()))
+        CfnOutput(self, API_URL_OUTPUT, value=self.api.api_endpoint)
+        CfnOutput(self, "ApiFunctionName", value=self.function.function_name)
+        CfnOutput(self, "AccessLogGroup", value=self.access_logs.log_group_name)
+        served = {"model": views.fingerprint, "pending": dict(pending)}
+        CfnOutput(self, PATTERNS_OUTPUT, value=dumps(served))
+
+    def _gateway(self, options: DeploymentOptions) -> gateway.HttpApi:
+        stage, access = options.stage, options.api
+        api = gateway.HttpApi(
             self,
             "HttpApi",
             api_name=options.stack("Api"),
@@ -100,14 +112,11 @@ class QueryApi(Construct):
             "Questions", self.function, scope_permission_to_route=False
         )
         for path in PATHS:
-            self.api.add_routes(
-                path=path, methods=[gateway.HttpMethod.GET], integration=integration
-            )
-        self.access_logs = LogGroup(self, "AccessLogs", options=options)
+            api.add_routes(path=path, methods=[gateway.HttpMethod.GET], integration=integration)
         gateway.HttpStage(
             self,
             "Stage",
-            http_api=self.api,
+            http_api=api,
             stage_name="$default",
             auto_deploy=True,
             throttle=gateway.ThrottleSettings(
@@ -117,13 +126,7 @@ class QueryApi(Construct):
                 self.access_logs, {**LOGGED, "caller": JWT_CALLER if access.issuer else IAM_CALLER}
             ),
         )
-        # What is deployed, for whoever plans a change of it.
-        add_metadata(self.function, MODEL_METADATA, dumps(views.description()))
-        CfnOutput(self, API_URL_OUTPUT, value=self.api.api_endpoint)
-        CfnOutput(self, "ApiFunctionName", value=self.function.function_name)
-        CfnOutput(self, "AccessLogGroup", value=self.access_logs.log_group_name)
-        served = {"model": views.fingerprint, "pending": dict(pending)}
-        CfnOutput(self, PATTERNS_OUTPUT, value=dumps(served))
+        return api
 
 
 @jsii.implements(gateway.IAccessLogSettings)

@@ -61,12 +61,14 @@ class ImportedTable:
 
 
 def _view_type(table: dynamodb.ITable | dynamodb.ITableV2) -> str | None:
-    """Return what a table's stream carries; None if the table is made elsewhere."""
+    """Return what a table's stream carries; None if that is not known before it is deployed.
+
+    `TableV2` sets it only when the app is synthesized.
+    """
     made = table.node.default_child
-    if not isinstance(made, dynamodb.CfnTable | dynamodb.CfnGlobalTable):
+    if not isinstance(made, dynamodb.CfnTable):
         return None
-    stream = made.stream_specification
-    return str(getattr(stream, "stream_view_type", VIEW_TYPE))
+    return str(getattr(made.stream_specification, "stream_view_type", VIEW_TYPE))
 
 
 def _problems(given: object) -> Iterator[str]:
