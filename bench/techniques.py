@@ -133,7 +133,7 @@ def by_threads() -> AbstractContextManager[Any]:
 
     threads = crew()
 
-    def calls(direct: HttpClient, operation: str, bodies: Iterable[bytes], _: object) -> list[Any]:
+    def calls(direct: HttpClient, operation: str, bodies: Iterable[bytes], *_: object) -> list[Any]:
         return together(lambda body: direct.call(operation, body), [*bodies], threads)
 
     return patch.object(HttpClient, "calls", calls)

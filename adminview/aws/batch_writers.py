@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from botocore.exceptions import BotoCoreError, ClientError
 
 from adminview.aws.attribute_codec import for_boto3
+from adminview.aws.call_owners import Owners, calls_about, find_in_doubt
 from adminview.aws.concurrency import crew, together
 from adminview.aws.deadline import Deadline
 from adminview.aws.responses import check_members
@@ -46,6 +47,12 @@ class Writer(Protocol):
         When this returns, every call has ended, with or without a response.
         """
 
+    def find_in_doubt(self) -> Sequence[Owners]:
+        """Return the owners of each answered call that was found to be in doubt since last asked.
+
+        They may be calls of an earlier `send`. Whoever asks has to report them.
+        """
+
 
 class Boto3BatchWriter:
     """Through a boto3 client."""
@@ -66,11 +73,16 @@ class Boto3BatchWriter:
         except (UnsendableRowError, RecursionError) as error:
             return error  # the last, for values are recursed into
         try:
-            response = self._client.batch_write_item(RequestItems={table: requests})
+            with calls_about(_owners(call)):
+                response = self._client.batch_write_item(RequestItems={table: requests})
             check_members(OPERATION, response)
         except (ClientError, BotoCoreError, RecursionError) as error:
             return error
         return response
+
+    def find_in_doubt(self) -> Sequence[Owners]:
+        """Return what the client has found."""
+        return find_in_doubt(self._client)
 
 
 class HttpBatchWriter:
@@ -82,12 +94,20 @@ class HttpBatchWriter:
     def send(self, table: str, calls: Sequence[Call], until: Deadline) -> Sequence[Result]:
         """Make calls, without threads."""
         bodies = (body(table, call) for call in calls)
-        return [*self._direct.calls(OPERATION, bodies, until)]
+        return [*self._direct.calls(OPERATION, bodies, until, map(_owners, calls))]
+
+    def find_in_doubt(self) -> Sequence[Owners]:
+        """Return what the client has found."""
+        return self._direct.find_in_doubt()
 
 
 def body(table: str, call: Call) -> bytes:
     """Spell a call; its rows are spelled already."""
     return b'{"RequestItems":{%b:[%b]}}' % (spell(table), b",".join(map(_text, call)))
+
+
+def _owners(call: Call) -> Owners:
+    return tuple({write.owner for write in call})
 
 
 def _text(write: Write) -> bytes:

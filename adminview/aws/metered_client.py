@@ -1,11 +1,12 @@
 """A DynamoDB client on a budget: every call is asked what it took, and that is spent."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
+from adminview.aws.call_owners import Owners, find_in_doubt, keep_in_doubt
 from adminview.aws.page_sizer import Pace
 from adminview.aws.rate_limit import RateLimiter
 from adminview.aws.retry import THROTTLED, error_code
@@ -38,6 +39,14 @@ class Metered:
         if name in READS:
             return partial(_call, call, self.reads)
         return partial(_call, call, self.writes) if name in WRITES else call
+
+    def find_in_doubt(self) -> Sequence[Owners]:
+        """Return what the client has found."""
+        return find_in_doubt(self._client)
+
+    def keep_in_doubt(self, calls: Sequence[Owners], /) -> None:
+        """Return *calls* again the next time, because they could not be reported."""
+        keep_in_doubt(self._client, calls)
 
     @property
     def limited(self) -> bool:

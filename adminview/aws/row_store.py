@@ -3,11 +3,12 @@
 A call per row, slower than `ViewTable`: for repairs, which must not hurt the rows of another item.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from adminview.aws.attribute_codec import for_boto3, from_boto3
+from adminview.aws.call_owners import Owners, find_in_doubt, keep_in_doubt
 from adminview.aws.concurrency import chunks
 from adminview.aws.deadline import Deadline
 from adminview.aws.retry import Backoff, call_with_retry
@@ -114,6 +115,17 @@ class RowStore:
             ExpressionAttributeNames={"#pk": PK.name, "#owner": OWNER},
         )
         return self._unless_anothers(delete, until, ignore_doubt)
+
+    def find_in_doubt(self) -> Sequence[Owners]:
+        """Return the owners of each answered call that was found to be in doubt since last asked.
+
+        Whoever asks has to report them, or hand them to `keep_in_doubt`.
+        """
+        return find_in_doubt(self._client)
+
+    def keep_in_doubt(self, calls: Sequence[Owners]) -> None:
+        """Return *calls* again the next time, because they could not be reported."""
+        keep_in_doubt(self._client, calls)
 
     def _if(
         self,

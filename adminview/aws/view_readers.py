@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from adminview.aws.attribute_codec import all_from_boto3, for_boto3, from_boto3
 from adminview.aws.responses import check_members
+from adminview.aws.transport.matching import check_match
 from adminview.model.json_codec import spell
 
 if TYPE_CHECKING:
@@ -61,8 +62,13 @@ class HttpReader:
 
     def query(self, **asked: Any) -> dict[str, Any]:
         """Ask for a page of rows."""
-        return self._direct.call("Query", spell(asked))
+        return self._call("Query", asked)
 
     def batch_get_item(self, **asked: Any) -> dict[str, Any]:
         """Ask for rows by their keys."""
-        return self._direct.call("BatchGetItem", spell(asked))
+        return self._call("BatchGetItem", asked)
+
+    def _call(self, operation: str, asked: dict[str, Any]) -> dict[str, Any]:
+        response = self._direct.call(operation, spell(asked))
+        check_match(operation, asked, response)
+        return response

@@ -1,11 +1,12 @@
 """The AdminViewTable, written in batches. Only `owned_rows` writes to it besides."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 from adminview.aws.batch_writers import OPERATION, Call, Failure, UnsendableRowError, Writer
 from adminview.aws.call_errors import CallErrors
+from adminview.aws.call_owners import Owners
 from adminview.aws.concurrency import chunks
 from adminview.aws.deadline import Deadline
 from adminview.aws.responses import NotFromAwsError, is_in_doubt
@@ -36,7 +37,9 @@ class Outcome:
     errors: CallErrors = field(default_factory=CallErrors)
     # Rows of calls that ended without a response, and their owners: such a call may still arrive.
     in_doubt: dict[RowKey, str] = field(default_factory=dict)
-    unanswered: int = 0  # those calls
+    # Owners of rows, per call of an earlier write that was found to be in doubt meanwhile.
+    earlier_in_doubt: list[Owners] = field(default_factory=list)
+    unanswered: int = 0  # all those calls
 
     def __iadd__(self, other: "Outcome") -> Self:
         """Add what became of another part."""
@@ -46,6 +49,7 @@ class Outcome:
         self.refused += other.refused
         self.errors.update(other.errors)
         self.in_doubt |= other.in_doubt
+        self.earlier_in_doubt += other.earlier_in_doubt
         self.unanswered += other.unanswered
         return self
 
@@ -77,10 +81,13 @@ class ViewTable:
         """Apply *writes*, in any order, and tell which DynamoDB would not take, in time or at all.
 
         Returns when every call has ended. A call that ended without a response may still take
-        effect: `Outcome.in_doubt` names its rows. If this raises, *into* has them.
+        effect: `Outcome.in_doubt` names its rows. If this raises, *into* has them. A call whose
+        response may have been another's is in doubt, too, and is not repeated. One of an earlier
+        write may only be found now, also if there is nothing to write.
         """
         outcome = Outcome() if into is None else into
-        calls: list[Call] = list(chunks(list(writes), BATCH_LIMIT))
+        writes = list(writes)
+        calls: list[Call] = list(chunks(writes, BATCH_LIMIT))
         attempt = 0
         while calls and not until.passed:
             again = RetryQueue()
@@ -101,21 +108,32 @@ class ViewTable:
                 self._backoff.pause(attempt, until)
                 attempt += 1
         outcome.unwritten += (write for call in calls for write in call)
+        if found := self._writer.find_in_doubt():
+            _doubt(found, writes, outcome)
         return outcome
 
     def _succeed(
         self, call: Call, response: Mapping[str, Any], outcome: Outcome, again: RetryQueue
     ) -> None:
         """Count what is written, and keep what DynamoDB left for later."""
-        try:
-            requests = response["UnprocessedItems"].get(self._name, [])
-            left = {_key_of(request) for request in requests}
-        except (AttributeError, LookupError, TypeError):
+        left = self._left(call, response["UnprocessedItems"])
+        if left is None:
             error = NotFromAwsError(operation=OPERATION, member="list of requests")
             return _fail(call, error, outcome, again)
         if left:
             outcome.errors.add_unprocessed(response)
         return _count(call, left, outcome, again)
+
+    def _left(self, call: Call, unprocessed: Mapping[str, Any]) -> Collection[RowKey] | None:
+        """Read which rows were not written; None if that is not about this call."""
+        if not unprocessed:
+            return ()
+        try:
+            left = {_key_of(request) for request in unprocessed[self._name]}
+        except (AttributeError, LookupError, TypeError):
+            return None
+        is_ours = len(unprocessed) == 1 and left <= {write.key for write in call}
+        return left if is_ours else None
 
 
 def _count(call: Call, left: Collection[RowKey], outcome: Outcome, again: RetryQueue) -> None:
@@ -143,6 +161,17 @@ def _fail(call: Call, error: Failure, outcome: Outcome, again: RetryQueue) -> No
             again.later += call
         else:
             outcome.unwritten += call
+
+
+def _doubt(found: Sequence[Owners], writes: Sequence[Write], outcome: Outcome) -> None:
+    """Add calls that were found to be in doubt after they were answered."""
+    outcome.unanswered += len(found)
+    owners = {owner for call in found for owner in call}
+    rows = {write.key: write.owner for write in writes if write.owner in owners}
+    outcome.in_doubt.update(rows)
+    known = set(rows.values())
+    earlier = (tuple(owner for owner in call if owner not in known) for call in found)
+    outcome.earlier_in_doubt += filter(None, earlier)
 
 
 def _divide(call: Call, code: str, outcome: Outcome) -> Iterator[Call]:

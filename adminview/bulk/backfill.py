@@ -195,6 +195,7 @@ class PageOfItems:
                 for place, keys in rows.items()
             ]
             self.task.reconciler.report_in_doubt(targets, until)
+        self.task.reconciler.report_calls(outcome.earlier_in_doubt, until)
 
     def _refuse(self, outcome: Outcome) -> None:
         """Set aside the items whose rows DynamoDB itself would not take."""

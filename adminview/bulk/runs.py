@@ -198,6 +198,7 @@ class Bulk:
             model=self.model,
             post=self.post,
             now=self.now,
+            routes=[*routes(self.registry, self.settings.sources).values()],
         )
 
     def _current(self, run: str, found: Iterable[Record], ended: int) -> list[Record]:

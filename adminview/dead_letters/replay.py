@@ -152,7 +152,7 @@ def make_replayer(
     queue = settings.dead_letter_queue_url
     return Replayer(
         errands=LetterResolver(routes(model, settings.sources), Streams(streams)),
-        reconciler=make_reconciler(settings, clients),
+        reconciler=make_reconciler(model, settings, clients),
         mailbox=DeadLetterConsumer(clients.sqs, queue, wait_seconds=patience.for_letters),
         post=DeadLetterProducer(clients.sqs, queue),
         retry_seconds=patience.before_retry,

@@ -3,8 +3,10 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import chain
 from typing import TypedDict
 
+from adminview.aws.call_owners import Owners
 from adminview.aws.deadline import LONGEST_CALL, Deadline
 from adminview.aws.view_table import Outcome
 from adminview.model.dead_letter import Origin, OutgoingLetter, TouchedItem
@@ -14,7 +16,7 @@ from adminview.runtime import Invocation, Runtime, runtime
 from adminview.sync.counts import BatchCounts
 from adminview.sync.dead_letter import in_doubt_letters
 from adminview.sync.decode import Route, StreamRecord, decode
-from adminview.sync.fold import Write
+from adminview.sync.fold import Fold, Write
 from adminview.sync.plan import Batch, Fate, plan_batch, sequence_at
 
 # A call that was begun in time may take this long; then letters, log and report must still fit.
@@ -73,13 +75,16 @@ def sync(event: StreamEvent, context: Invocation, with_: Runtime) -> PartialBatc
 def _write_parts(batch: Batch, with_: Runtime, until: Deadline) -> Outcome:
     """Plan and write one part of a batch after the other, up to the first that is not complete."""
     total = Outcome()
-    for writes in plan_batch(batch, with_.routes):
+    # Nothing is written first: that finds what the batch before left in doubt.
+    for writes in chain([Fold()], plan_batch(batch, with_.routes)):
         outcome = Outcome()
         try:
             with_.view.write(writes, until=until, into=outcome)
         finally:
             if outcome.in_doubt:
                 with_.in_doubt.extend(_in_doubt(batch, writes, outcome, with_))
+            for owners in outcome.earlier_in_doubt:
+                with_.in_doubt.extend(_earlier_in_doubt(owners, with_))
         _set_refused_aside(batch, writes, outcome, with_.routes)
         total += outcome
         if total.unwritten:
@@ -100,10 +105,30 @@ def _in_doubt(
         TouchedItem(key=change.key, owner=change.owner, rows=frozenset(write.key for write in some))
         for change, some in zip(changes, touched.values(), strict=True)
     ]
-    route = changes[0].route
+    yield from _letters(changes[0].route, items, with_)
+
+
+def _earlier_in_doubt(owners: Owners, with_: Runtime) -> Iterator[OutgoingLetter]:
+    """Write the letters about a call of an earlier batch, of which only the owners are known.
+
+    A replay finds their rows in the owner index, which has caught up by then.
+    """
+    by_source = {route.source.name: route for route in with_.routes.values()}
+    items: defaultdict[str, list[TouchedItem]] = defaultdict(list)
+    for owner in owners:
+        source = owner.partition("/")[0]
+        key = by_source[source].source.key_from(owner)
+        items[source].append(TouchedItem(key=key, owner=owner, rows=frozenset()))
+    for source, some in items.items():
+        yield from _letters(by_source[source], some, with_)
+
+
+def _letters(
+    route: Route, items: Iterable[TouchedItem], with_: Runtime
+) -> Iterator[OutgoingLetter]:
     origin = Origin(source=route.source.name, table=route.table, at=with_.now(), model=with_.model)
     # Of the first record: until the queue takes it, the whole batch is returned.
-    yield from in_doubt_letters(0, origin, items)
+    return in_doubt_letters(0, origin, items)
 
 
 def _send_in_doubt(with_: Runtime, until: Deadline) -> None:

@@ -5,20 +5,23 @@ the state the source still has. Changes made later arrive later, in order; earli
 still in the stream end, in order, in this same state. So it needs no versions and no tombstones.
 
 A write that ended without a response may still arrive after all that. The reconciler sends an
-in-doubt dead letter for it, which is replayed when it can no longer arrive.
+in-doubt dead letter for it, which is replayed when it can no longer arrive. It does the same for an
+item if a response to any of its calls, also to a read, may have been another's.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from time import time
 
+from adminview.aws.call_owners import Owners, calls_about
 from adminview.aws.clients import Clients
 from adminview.aws.dead_letter_producer import DeadLetterSink, LazyDeadLetterProducer
 from adminview.aws.deadline import LONGEST_CALL, Deadline
 from adminview.aws.row_store import RowStore
 from adminview.aws.settings import Settings
 from adminview.aws.source_tables import SourceTables
+from adminview.model import Registry
 from adminview.model.dead_letter import Origin, TouchedItem
 from adminview.model.errors import (
     MovingItemError,
@@ -32,8 +35,9 @@ from adminview.model.item import Image
 from adminview.model.row import OWNER, Attributes, RowKey
 from adminview.reconcile.equality import same, same_row
 from adminview.reconcile.expected_rows import wanted
-from adminview.reconcile.item_ref import ItemRef
+from adminview.reconcile.item_ref import ItemRef, target_by_owner
 from adminview.sync.dead_letter import in_doubt_letters
+from adminview.sync.decode import Route, routes
 
 ROUNDS = 10  # while the item moves; a hotter one is tried again later
 LETTER_SECONDS = 2 * LONGEST_CALL  # to send in-doubt letters in
@@ -111,6 +115,7 @@ class Reconciler:
     model: str
     post: DeadLetterSink
     now: Callable[[], float] = time
+    routes: Collection[Route] = ()  # by which the owners of rows name their items
 
     def plan(self, target: ItemRef, *, until: Deadline) -> Plan:
         """Work out what a reconcile would do, and do nothing."""
@@ -127,7 +132,8 @@ class Reconciler:
         touched = set(target.rows)
         in_doubt: set[RowKey] = set()
         try:
-            return self._repeat(target, touched, in_doubt, until)
+            with calls_about((target.owner,)):
+                return self._repeat(target, touched, in_doubt, until)
         except (RecordError, RepairError) as error:
             # A letter about it must name them: the owner index may not know them when it is read.
             error.touched = frozenset(touched)
@@ -135,6 +141,20 @@ class Reconciler:
         finally:
             if in_doubt:
                 self.report_in_doubt([replace(target, rows=frozenset(in_doubt))], until)
+            self.report_calls(self.rows.find_in_doubt(), until)
+
+    def report_calls(self, calls: Sequence[Owners], until: Deadline) -> None:
+        """Send in-doubt letters about the owners of calls; if that fails, keep them and raise."""
+        targets: dict[str, list[ItemRef]] = {}
+        for owner in {owner for call in calls for owner in call}:
+            if target := target_by_owner(self.routes, owner):
+                targets.setdefault(target.route.source.name, []).append(target)
+        try:
+            for some in targets.values():
+                self.report_in_doubt(some, until)
+        except BaseException:
+            self.rows.keep_in_doubt(calls)
+            raise
 
     def report_in_doubt(self, targets: Sequence[ItemRef], until: Deadline) -> None:
         """Send in-doubt letters about items of one source; raise a ServiceError if that fails."""
@@ -209,7 +229,7 @@ class Reconciler:
 
 
 def make_reconciler(
-    settings: Settings, clients: Clients, post: DeadLetterSink | None = None
+    model: Registry, settings: Settings, clients: Clients, post: DeadLetterSink | None = None
 ) -> Reconciler:
     """Connect the sources to their rows; in-doubt letters go to *post*, or else to the queue."""
     return Reconciler(
@@ -217,4 +237,5 @@ def make_reconciler(
         rows=RowStore(clients.dynamodb, settings.view_table),
         model=settings.model,
         post=post or LazyDeadLetterProducer(clients, settings.dead_letter_queue_url),
+        routes=[*routes(model, settings.sources).values()],
     )

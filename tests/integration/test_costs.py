@@ -161,7 +161,8 @@ def rebuild(cloud: LocalCloud, new: Registry, meter: Meter) -> Units:
     rows = RowStore(dynamodb, VIEW_TABLE)
     (route,) = routes(new, cloud.settings.sources).values()
     targets = [ItemRef(route, {"id": encode(f"p{number}")}) for number in range(ITEMS)]
-    reconciler = make_reconciler(replace(cloud.settings, model=new.fingerprint), cloud.clients)
+    settings = replace(cloud.settings, model=new.fingerprint)
+    reconciler = make_reconciler(new, settings, cloud.clients)
     until = Deadline.after(300)
     for target in targets:
         for row in reconciler.plan(target, until=until).puts.values():

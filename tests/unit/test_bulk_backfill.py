@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from adminview.aws.call_owners import CALL_OWNERS, Owners
 from adminview.aws.deadline import Deadline
 from adminview.bulk.backfill import Backfill
 from adminview.bulk.segment import Segment
@@ -178,6 +179,32 @@ def test_if_dynamodb_goes_on_leaving_rows_unprocessed_the_page_stays_noted(made:
     with pytest.raises(ServiceError, match="write rows of AdminViewTable: AWS answered Unproc"):
         made.worker().work(Segment(RUN, 0, 1), end=end)
     assert made.records()[0].noted
+
+
+def test_calls_that_are_found_in_doubt_after_their_answer_are_reported(made: World) -> None:
+    calls: list[Owners] = []
+    kept: list[Owners] = []
+
+    def find() -> list[Owners]:
+        """Find the page's own call, and one of another source's run."""
+        found = [*calls, ("Notes/a/1",)] if calls else []
+        calls.clear()
+        return found
+
+    def note(name: str, _: str) -> None:
+        if name == "batch_write_item":
+            calls.append(CALL_OWNERS.get())
+
+    db: Any = made.db
+    db.find_in_doubt, db.keep_in_doubt = find, kept.extend
+    db.on(after=note)
+    made.run()
+    bodies = [json.loads(body) for body in made.queue.bodies]
+    assert {body["kind"] for body in bodies} == {IN_DOUBT}
+    found = {item["owner"]: item["rows"] for body in bodies for item in body["items"]}
+    assert found.keys() == {"Things/a", "Things/b", "Things/c", "Notes/a/1"}
+    assert found["Things/a"] == [["THING#a", "x"], ["THING#a", "y"]]
+    assert not kept
 
 
 def test_another_source_is_another_run(made: World) -> None:

@@ -5,12 +5,13 @@ which way it went.
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import pytest
 
 from adminview.aws.batch_writers import HttpBatchWriter
+from adminview.aws.call_owners import Owners
 from adminview.aws.deadline import Deadline
 from adminview.aws.transport.http_client import HttpClient
 from adminview.aws.view_table import ViewTable
@@ -30,7 +31,10 @@ class Counted(HttpClient):
     def __init__(self) -> None:
         self.bodies: list[bytes] = []
 
-    def calls(self, operation: str, bodies: Iterable[bytes], _: Deadline) -> Iterator[Any]:
+    def find_in_doubt(self) -> Sequence[Owners]:
+        return ()
+
+    def calls(self, operation: str, bodies: Iterable[bytes], *_: object) -> Iterator[Any]:
         assert operation == "BatchWriteItem"
         for one in bodies:
             self.bodies.append(one)

@@ -30,7 +30,7 @@ class Sent:
 
     def call(self, operation: str, body: bytes) -> Any:
         self.asked.append((operation, json.loads(body)))
-        return {}
+        return {"Responses": {}, "UnprocessedKeys": {}}
 
 
 def spelled_by_botocore(operation: str, asked: dict[str, Any]) -> Any:

@@ -1,13 +1,14 @@
 """Reconcile makes an item's rows what its source says, whatever is between them."""
 
 import json
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from typing import Any, cast
 
 import pytest
 
+from adminview.aws.call_owners import CALL_OWNERS, Owners
 from adminview.aws.dead_letter_producer import DeadLetterProducer
 from adminview.aws.deadline import Deadline
 from adminview.model import Item, Row, Source, number, view
@@ -68,6 +69,14 @@ class FakeRows:
     unanswered: Collection[str] = ()  # sort keys of rows whose first call gets no response
     calls: list[str] = field(default_factory=list)
     read_whole: set[RowKey] = field(default_factory=set)
+    in_doubt: list[Owners] = field(default_factory=list)
+
+    def find_in_doubt(self) -> list[Owners]:
+        found, self.in_doubt = self.in_doubt, []
+        return found
+
+    def keep_in_doubt(self, calls: Sequence[Owners]) -> None:
+        self.in_doubt += calls
 
     def find(self, owner: str, *, until: Deadline) -> set[RowKey]:  # noqa: ARG002 - the real one's
         return {k for k, row in self.rows.items() if row[OWNER]["S"] == owner and self.indexed(k)}
@@ -118,7 +127,7 @@ class Lab:
     @property
     def reconciler(self) -> Reconciler:
         sources, rows = cast("Any", self.sources), cast("Any", self.rows)
-        return Reconciler(sources, rows, "model-1", self.post, lambda: 1_790_000_000.0)
+        return Reconciler(sources, rows, "model-1", self.post, lambda: 1_790_000_000.0, [ROUTE])
 
     def item(self, **given: str) -> None:
         self.sources.items["a"] = {"id": "a", "parts": given}
@@ -321,6 +330,37 @@ def test_a_reconcile_is_not_done_before_the_queue_has_taken_its_in_doubt_letter(
     lab.queue.failures = [refusal("AccessDenied", "SendMessageBatch")]
     with pytest.raises(ServiceError, match="send in-doubt letters: AWS answered AccessDenied"):
         lab.reconcile()
+
+
+def test_a_call_that_was_found_in_doubt_after_its_answer_is_reported(lab: Lab) -> None:
+    """It may be of another item, which was reconciled before."""
+    lab.item(A="1")
+    lab.rows.in_doubt = [("Things/a",), ("Things/b",), ("Things/b",), ("Gone/x",)]
+    lab.reconcile()
+    (body,) = lab.queue.bodies
+    items = {item["owner"]: item for item in json.loads(body)["items"]}
+    assert items.keys() == {"Things/a", "Things/b"}
+    assert (items["Things/b"]["key"], items["Things/b"]["rows"]) == ({"id": {"S": "b"}}, [])
+    assert lab.queue.delays == [IN_DOUBT_SECONDS]
+
+
+def test_a_call_in_doubt_is_kept_while_the_queue_refuses_its_letter(lab: Lab) -> None:
+    lab.rows.in_doubt = [("Things/b",)]
+    lab.queue.failures = [refusal("AccessDenied", "SendMessageBatch")]
+    with pytest.raises(ServiceError, match="send in-doubt letters"):
+        lab.reconcile()
+    assert lab.queue.bodies == []
+    lab.reconcile()
+    assert len(lab.queue.bodies) == 1
+
+
+def test_every_call_of_a_reconcile_is_known_to_be_about_its_item(lab: Lab) -> None:
+    """A read that was answered by another's response is as bad as a write."""
+    owners: list[Owners] = []
+    lab.sources.when_read = lambda _: owners.append(CALL_OWNERS.get())
+    lab.reconcile()
+    assert owners == [("Things/a",)] * 2
+    assert CALL_OWNERS.get() == ()
 
 
 def test_of_rows_that_are_to_go_only_keys_and_owners_are_read(lab: Lab) -> None:

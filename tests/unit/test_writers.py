@@ -97,7 +97,7 @@ class Answering:
         self.left = left
         self.bodies: list[Any] = []
 
-    def calls(self, operation: str, bodies: Iterable[bytes], _: Deadline) -> Iterator[Any]:
+    def calls(self, operation: str, bodies: Iterable[bytes], *_: object) -> Iterator[Any]:
         assert operation == "BatchWriteItem"
         for text in bodies:
             self.bodies.append(json.loads(text))

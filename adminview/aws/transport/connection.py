@@ -12,8 +12,14 @@ asked for (a duplicate, a proxy's message) from being taken for the response to 
 - a response that is followed by more bytes is accepted only if it is the first on its connection;
 - a connection is kept only if its responses carry a request id, and a known id is rejected.
 
-What remains: a response with a request id of its own that arrives after the last byte of a request
-and before the response to it.
+A response with a request id of its own that arrives after the last byte of a request and before the
+response to it passes them all. The response to that request then arrives later: on the idle
+connection, or as the response to the next request. So a connection remembers whose rows its calls
+were about (`unproven`) until nothing has arrived on it for as long as a response may take. If bytes
+arrive before that, all these calls are in doubt, and `HttpClient.find_in_doubt` names them.
+
+What remains: a call whose own response does not arrive after another was taken for it, or arrives
+when nobody listens any more (the container is not used again).
 """
 
 import socket
@@ -25,6 +31,8 @@ from select import POLLIN, poll
 from time import monotonic
 from typing import Self
 
+from adminview.aws.call_owners import Owners
+
 HEAD_END = b"\r\n\r\n"
 LONGEST_HEAD = 64 * 1024
 PIECE = 256 * 1024  # bytes that are read at once, at most
@@ -34,6 +42,7 @@ OK = 200
 LONGEST_LENGTH = 12  # digits: far more than DynamoDB sends
 REQUEST_ID = "x-amzn-requestid"  # DynamoDB gives each response its own
 REMEMBERED_IDS = 16
+MOST_UNPROVEN = 64  # calls; a connection with so many is not used until it has been quiet
 # How it shows that the other side no longer listens; it may have said why before.
 DEAF = (BrokenPipeError, ConnectionResetError, ssl.SSLEOFError, ssl.SSLZeroReturnError)
 
@@ -78,7 +87,10 @@ class Connection:
         self._arrived = b""  # read from the socket, but not yet part of a response
         self._sent_whole = False
         self._request_ids: deque[str] = deque(maxlen=REMEMBERED_IDS)
+        self._sent_at = 0.0
         self.reusable = True
+        self.owners: Owners = ()  # of the rows that the call under way is about
+        self.unproven: list[Owners] = []  # of calls that were answered, perhaps by another response
 
     @classmethod
     def to(cls, address: tuple[str, int], seconds: float, tls: ssl.SSLContext | None) -> Self:
@@ -102,6 +114,20 @@ class Connection:
         """
         return bool(self._arrived) or (self._is_readable() and self._read_ahead())
 
+    @property
+    def has_unsolicited(self) -> bool:
+        """Tell whether bytes that belong to no request have been read."""
+        return bool(self._arrived)
+
+    def has_been_quiet(self, seconds: float) -> bool:
+        """Tell whether every response has had *seconds* to arrive."""
+        return monotonic() - self._sent_at > seconds
+
+    def accept(self) -> None:
+        """Remember the call that was just answered."""
+        if self.owners:
+            self.unproven.append(self.owners)
+
     def send(self, request: bytes, seconds: float) -> None:
         """Send a request whose response must arrive within *seconds* from now.
 
@@ -109,7 +135,8 @@ class Connection:
         earlier. A server may refuse a request before its end, so a first request stops there and
         `receive` reads the refusal. On a used connection it may be anything: UnsolicitedError.
         """
-        self._until = monotonic() + seconds
+        self._sent_at = monotonic()
+        self._until = self._sent_at + seconds
         self._socket.settimeout(seconds)
         text = memoryview(request)
         self._sent_whole = False

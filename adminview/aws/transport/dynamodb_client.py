@@ -6,12 +6,14 @@ that a client can do is left to one.
 """
 
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
+from adminview.aws.call_owners import Owners
 from adminview.aws.responses import CAPACITY, SINGLE_ITEM, TOTAL
 from adminview.aws.transport.http_client import HttpClient
+from adminview.aws.transport.matching import check_match
 from adminview.model.json_codec import spell
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ STRAIGHT = {
     "scan": "Scan",
     "update_item": "UpdateItem",
 }
+CHECKED = {*STRAIGHT.values()} - {"BatchWriteItem"}  # whoever writes rows looks at what is left
 
 
 class DynamoDbHttpClient:
@@ -43,6 +46,14 @@ class DynamoDbHttpClient:
         call: Callable[..., Any] = getattr(self._client, name)
         return call
 
+    def find_in_doubt(self) -> Sequence[Owners]:
+        """Return the owners of each answered call that was found in doubt since last asked."""
+        return self._direct.find_in_doubt()
+
+    def keep_in_doubt(self, calls: Sequence[Owners], /) -> None:
+        """Return *calls* again the next time, because they could not be reported."""
+        self._direct.keep_in_doubt(calls)
+
     @cached_property
     def _client(self) -> "DynamoDBClient":
         return self._make()
@@ -50,7 +61,10 @@ class DynamoDbHttpClient:
     def _call(self, operation: str, **asked: Any) -> dict[str, Any]:
         if operation in SINGLE_ITEM and asked.get(CAPACITY, "NONE") == "NONE":
             asked[CAPACITY] = TOTAL
-        return self._direct.call(operation, spell(asked, _base64))
+        response = self._direct.call(operation, spell(asked, _base64))
+        if operation in CHECKED:
+            check_match(operation, asked, response)
+        return response
 
 
 def _base64(value: object) -> str:

@@ -6,6 +6,7 @@ What it does besides is here, and each fault is held by a test against a socket 
 - requests are signed with static credentials: Lambda sets them when it starts an execution
   environment and replaces the environment before they expire (see `way` for all other cases);
 - connections are kept, but one that was closed or that sent anything unasked is not used again;
+- calls whose response may have been another's are found and named (`find_in_doubt`);
 - an answer that is not whole, not JSON or not what its checksum says counts as none;
 - every fault is raised as the error that a boto3 client raises for it, and quotes nothing.
 
@@ -16,9 +17,10 @@ is left.
 
 import ssl
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 from weakref import finalize
@@ -35,12 +37,14 @@ from botocore.exceptions import (
     SSLError,
 )
 
+from adminview.aws.call_owners import CALL_OWNERS, Owners
 from adminview.aws.deadline import Deadline
 from adminview.aws.transport.connection import (
+    MOST_UNPROVEN,
     BrokenAnswerError,
     Connection,
     CutShortError,
-    UnsolicitedError,
+    HungUpError,
 )
 from adminview.aws.transport.response import understood
 from adminview.aws.transport.sigv4 import Credentials, Service, signed_headers
@@ -48,6 +52,8 @@ from adminview.aws.transport.sigv4 import Credentials, Service, signed_headers
 VERSION = "DynamoDB_20120810"
 HEAD = "POST / HTTP/1.1\r\nUser-Agent: AdminView\r\nAccept-Encoding: identity\r\n"
 AT_ONCE = 24  # calls under way; each has a connection, made when no other is free
+# Seconds: after unsolicited bytes, the other connections have this time to show theirs.
+SUSPENSE, LOOK = 0.05, 0.005
 
 Told: TypeAlias = dict[str, Any] | ClientError | BotoCoreError
 UnderWay: TypeAlias = deque[Connection | BotoCoreError | None]  # sent, failed, or not begun in time
@@ -75,26 +81,36 @@ class HttpClient:
         self._timeouts = timeouts
         self._tls = _trusting() if place.scheme == "https" else None
         self._idle: deque[Connection] = deque()  # never more than there were calls at once
-        finalize(self, _close, self._idle)
+        self._resting: deque[Connection] = deque()  # not used until they have been quiet, or ever
+        self._doubted: deque[Owners] = deque()
+        self._is_suspicious = False
+        finalize(self, _close, self._idle, self._resting)
 
     def call(self, operation: str, body: bytes) -> dict[str, Any]:
         """Make one call, and give its answer."""
         request = self._request(operation, body)
         connection = self._kept() or self._connect()
-        self._say(connection, request)
+        self._say(connection, request, CALL_OWNERS.get())
         return self._hear(connection, operation)
 
     def calls(
-        self, operation: str, bodies: Iterable[bytes], until: Deadline
+        self,
+        operation: str,
+        bodies: Iterable[bytes],
+        until: Deadline,
+        owners: Iterable[Owners] = (),
     ) -> Iterator[Told | None]:
         """Make calls, some at once: the answer or the error of each in turn; None if it was late.
 
         Who cannot be reached is not asked again. However it ends, no call is under way then.
+        *owners* names those of the rows of each call.
         """
+        about = iter(owners)
         under_way: UnderWay = deque()
         lost: BotoCoreError | None = None
         try:
             for body in bodies:
+                whose = next(about, ())
                 while under_way and (len(under_way) == AT_ONCE or _is_ready(under_way[0])):
                     yield self._heard(under_way.popleft(), operation)
                 if lost is not None or until.passed:
@@ -107,11 +123,34 @@ class HttpClient:
                     lost = error
                     under_way.append(error)
                 else:
-                    under_way.append(self._said(connection, request))
+                    under_way.append(self._said(connection, request, whose))
             while under_way:
                 yield self._heard(under_way.popleft(), operation)
         finally:
             self._drain(under_way, operation)
+
+    def find_in_doubt(self) -> Sequence[Owners]:
+        """Return the owners of each answered call that was found to be in doubt since last asked.
+
+        Listens once more to all connections that are not in use; for longer if unsolicited bytes
+        have arrived on any since it was last called.
+        """
+        self._listen()
+        if self._is_suspicious:
+            self._is_suspicious = False
+            end = monotonic() + SUSPENSE
+            while monotonic() < end:
+                sleep(LOOK)
+                self._listen()
+        calls: list[Owners] = []
+        with suppress(IndexError):
+            while True:
+                calls.append(self._doubted.popleft())
+        return calls
+
+    def keep_in_doubt(self, calls: Sequence[Owners], /) -> None:
+        """Return *calls* again the next time, because they could not be reported."""
+        self._doubted.extend(calls)
 
     def _drain(self, under_way: UnderWay, operation: str) -> None:
         """Hear all that are under way, whatever happens meanwhile: want of memory comes again."""
@@ -122,9 +161,11 @@ class HttpClient:
                 self._drain(under_way, operation)
                 raise
 
-    def _said(self, connection: Connection, request: bytes) -> Connection | BotoCoreError:
+    def _said(
+        self, connection: Connection, request: bytes, owners: Owners
+    ) -> Connection | BotoCoreError:
         try:
-            self._say(connection, request)
+            self._say(connection, request, owners)
         except BotoCoreError as error:
             return error
         return connection
@@ -144,7 +185,8 @@ class HttpClient:
         lines = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
         return f"{HEAD}{lines}Content-Length: {len(body)}\r\n\r\n".encode() + body
 
-    def _say(self, connection: Connection, request: bytes) -> None:
+    def _say(self, connection: Connection, request: bytes, owners: Owners) -> None:
+        connection.owners = owners
         with self._watched(connection):
             connection.send(request, self._timeouts[1])
 
@@ -152,11 +194,16 @@ class HttpClient:
         """Read an answer, and see whether it is sound."""
         with self._watched(connection):
             answer = connection.receive()
-        if connection.reusable:
-            self._idle.append(connection)
-        else:
-            connection.close()
-        return understood(answer, operation)
+        try:
+            response = understood(answer, operation)
+        except BotoCoreError:
+            self._doubt(connection)  # not a response of DynamoDB: those before may not be either
+            raise
+        except BaseException:
+            self._keep(connection)
+            raise
+        self._keep(connection)
+        return response
 
     @contextmanager
     def _watched(self, connection: Connection) -> Iterator[None]:
@@ -164,9 +211,11 @@ class HttpClient:
         try:
             yield
         except (OSError, BrokenAnswerError, CutShortError) as error:
+            if isinstance(error, BrokenAnswerError) and not isinstance(error, HungUpError):
+                self._doubt(connection)
             connection.close()
-            if isinstance(error, TimeoutError | UnsolicitedError):
-                self._drop_idle()
+            if isinstance(error, TimeoutError):
+                self._retire_idle()
             raise self._broken(error) from error
         except BaseException:
             connection.close()
@@ -177,19 +226,78 @@ class HttpClient:
 
         A late response that nobody asked for is most likely to have shown itself there.
         """
+        if self._resting:
+            self._wake()
         with suppress(IndexError):
             while True:
                 connection = self._idle.popleft()
                 if not connection.has_news:
+                    if connection.has_been_quiet(self._timeouts[1]):
+                        connection.unproven.clear()
                     return connection
-                connection.close()
+                self._end(connection)
         return None
 
-    def _drop_idle(self) -> None:
-        """Use none of the kept connections again: what broke one may have broken all."""
+    def _keep(self, connection: Connection) -> None:
+        """Keep a connection for the next call, unless it must rest or cannot be used again."""
+        connection.accept()
+        if not connection.reusable:
+            self._end(connection)
+        elif len(connection.unproven) < MOST_UNPROVEN:
+            self._idle.append(connection)
+        else:
+            self._resting.append(connection)
+
+    def _end(self, connection: Connection) -> None:
+        """Close a connection; if unsolicited bytes have arrived on it, its calls are in doubt."""
+        if connection.has_unsolicited:
+            self._doubt(connection)
+        connection.close()
+
+    def _doubt(self, connection: Connection) -> None:
+        """Close a connection whose calls are in doubt, and use none of the others again."""
+        self._doubted.extend(connection.unproven)
+        connection.close()
+        self._is_suspicious = True
+        self._retire_idle()
+
+    def _retire_idle(self) -> None:
+        """Use none of the kept connections again: what broke one may have broken all.
+
+        They stay open until they have been quiet, so that what arrives on them is noticed.
+        """
         with suppress(IndexError):
             while True:
-                self._idle.pop().close()
+                connection = self._idle.popleft()
+                connection.reusable = False
+                self._resting.append(connection)
+
+    def _wake(self) -> None:
+        """Use connections again, or close them, that have rested as long as a response may take."""
+        with suppress(IndexError):
+            while True:
+                connection = self._resting.popleft()
+                if not connection.has_been_quiet(self._timeouts[1]):
+                    self._resting.appendleft(connection)
+                    return
+                if connection.has_news or not connection.reusable:
+                    self._end(connection)
+                else:
+                    connection.unproven.clear()
+                    self._idle.append(connection)
+
+    def _listen(self) -> None:
+        """Look for bytes on every connection that is not in use."""
+        if self._resting:
+            self._wake()
+        for connections in (self._idle, self._resting):
+            with suppress(IndexError):
+                for _ in range(len(connections)):
+                    connection = connections.popleft()
+                    if connection.has_news:
+                        self._end(connection)
+                    else:
+                        connections.append(connection)
 
     def _connect(self) -> Connection:
         try:
@@ -216,9 +324,10 @@ def _is_ready(one: Connection | BotoCoreError | None) -> bool:
     return not isinstance(one, Connection) or one.has_news
 
 
-def _close(connections: Iterable[Connection]) -> None:
-    for connection in connections:
-        connection.close()
+def _close(*kept: Iterable[Connection]) -> None:
+    for connections in kept:
+        for connection in connections:
+            connection.close()
 
 
 def _trusting() -> ssl.SSLContext:

@@ -240,8 +240,9 @@ def make_verifier(  # noqa: PLR0913 - what it works with
     post: DeadLetterSink | None = None,
 ) -> Verifier:
     """Connect a model to the tables that *settings* name; in-doubt letters of repairs to *post*."""
+    found = [*routes(registry, settings.sources).values()]
     return Verifier(
-        routes={route.source.name: route for route in routes(registry, settings.sources).values()},
+        routes={route.source.name: route for route in found},
         view_table=settings.view_table,
         reader=TableScanner(dynamodb, budget, backoff),
         reconciler=Reconciler(
@@ -249,5 +250,6 @@ def make_verifier(  # noqa: PLR0913 - what it works with
             rows=RowStore(dynamodb, settings.view_table, backoff),
             model=settings.model,
             post=post or LazyDeadLetterProducer(Clients(), settings.dead_letter_queue_url),
+            routes=found,
         ),
     )

@@ -47,7 +47,7 @@ def reconcile(  # noqa: PLR0913 - the command's options
     settings = find_settings(registry(), os.environ, stage, prefix)
     check_model(registry(), settings)
     clients = Clients()
-    reconciler = make_reconciler(settings, clients, post_for(settings, clients))
+    reconciler = make_reconciler(registry(), settings, clients, post_for(settings, clients))
     declared = known_source(registry(), source)
     by_source = {one.source: one for one in routes(registry(), settings.sources).values()}
     target = target_by_key(by_source[declared], key_of(declared, key))
@@ -80,7 +80,7 @@ def explain(
 ) -> None:
     """Say why a row looks as it does; 1 if it is not what its source says now."""
     settings = find_settings(registry(), os.environ, stage, prefix)
-    reconciler = make_reconciler(settings, Clients())
+    reconciler = make_reconciler(registry(), settings, Clients())
     found = find_out(
         (pk, sk), routes(registry(), settings.sources), reconciler, until=Deadline.after(SECONDS)
     )
