@@ -63,7 +63,7 @@ def assembly(
     )
 
 
-def resolved(value: Any, templates: dict[str, Any]) -> Any:  # noqa: PLR0911 - one per form
+def resolved(value: Any, templates: dict[str, Any]) -> Any:  # noqa: C901, PLR0911 - one per form
     """Replace references by texts of the length that they have in AWS."""
     if isinstance(value, list):
         return [resolved(one, templates) for one in value]

@@ -12,6 +12,12 @@ from time import sleep
 from typing import Any
 
 import pytest
+from tests.direct_lab import straight
+from tests.events import record
+from tests.fakes import NO_WAIT, TABLE, Context, FakeQueue, Heard, a_put, key_of, make_runtime
+from tests.fakes import refusal as refused
+from tests.faulty import Fault, Faulty, Request, answer, healthy
+from tests.shop import registry
 
 from adminview.aws.batch_writers import HttpBatchWriter
 from adminview.aws.call_owners import CALL_OWNERS, calls_about
@@ -26,12 +32,6 @@ from adminview.handlers.sync import StreamEvent, sync
 from adminview.model.delivery import IN_DOUBT_SECONDS
 from adminview.runtime import Runtime
 from adminview.sync.dead_letter import IN_DOUBT
-from tests.direct_lab import straight
-from tests.events import record
-from tests.fakes import NO_WAIT, TABLE, Context, FakeQueue, Heard, a_put, key_of, make_runtime
-from tests.fakes import refusal as refused
-from tests.faulty import Fault, Faulty, Request, answer, healthy
-from tests.shop import registry
 
 ROWS = 720
 OPERATION = "BatchWriteItem"

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, cast
 
 import pytest
@@ -24,7 +25,7 @@ from adminview.aws.deadline import Deadline
 from adminview.aws.responses import NotFromAwsError, is_in_doubt
 from adminview.aws.view_table import ViewTable
 from adminview.cli.output.dead_letters import item_of
-from adminview.handlers.sync import sync
+from adminview.handlers.sync import WRITES_RESERVE, sync
 from adminview.model.dead_letter import (
     IN_DOUBT,
     InDoubtLetter,
@@ -194,6 +195,38 @@ def test_a_call_in_doubt_is_reported_though_the_invocation_fails(surprise: Excep
     assert in_doubt(queue) == [["Users/u0", "Users/u1", "Users/u2"]]
 
 
+def test_a_call_that_hangs_at_the_last_moment_leaves_time_to_make_the_queues_client(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Then boto3 is loaded for the first time, which takes long."""
+    now, queue = [1000.0], FakeQueue()
+
+    def hang(_: Any) -> Any:
+        now[0] += LONGEST_CALL
+        raise TIMEOUT
+
+    class Slow(Clients):
+        @cached_property
+        def sqs(self) -> Any:
+            now[0] += 1.9
+            return queue
+
+    class Clock(Deadline):
+        @classmethod
+        def after(cls, seconds: float, *_: Any) -> Deadline:
+            return Deadline.after(seconds, lambda: now[0])
+
+    monkeypatch.setattr("adminview.handlers.sync.Deadline", Clock)
+    runtime = make_runtime(registry(), FakeDynamoDB([hang]))
+    brief = Context(int(WRITES_RESERVE * 1000) + 1)
+    with_ = replace(runtime, dead_letters=Mail(Slow(), "queue"))
+    response = sync({"Records": inserts(2)}, brief, with_)
+    assert response["batchItemFailures"] == [{"itemIdentifier": f"{1:021d}"}]
+    assert in_doubt(queue) == [["Users/u0", "Users/u1"]]
+    end = 1000.0 + brief.remaining_ms / 1000
+    assert end - now[0] > LONGEST_CALL, "the call of SQS may hang, too"
+
+
 @pytest.mark.parametrize("fault", [wait, reset, answer(200, "<html>"), answer(502, "<html>")])
 @pytest.mark.parametrize("way", ["direct", "boto3"])
 def test_both_clients_report_a_call_without_a_response(fault: Any, way: str) -> None:
@@ -272,17 +305,56 @@ def test_the_commands_show_an_in_doubt_letter() -> None:
     assert errand.letter.latest_error.reason.startswith("a write ended without a response")
 
 
-def test_a_send_that_nobody_confirmed_is_not_sent() -> None:
-    class Page:
-        """A proxy that answers every call with a page: boto3 makes an empty dict of it."""
+class Answering:
+    """An SQS that gives some responses, and then takes everything."""
 
-        def send_message_batch(self, **_: Any) -> dict[str, Any]:
-            return {}
+    def __init__(self, *responses: dict[str, Any]) -> None:
+        self.responses = [*responses]
+        self.calls = 0
 
+    def send_message_batch(self, Entries: Any, **_: Any) -> dict[str, Any]:  # noqa: N803 - boto3's
+        """Give the next response."""
+        self.calls += 1
+        if self.responses:
+            return self.responses.pop(0)
+        return {"Successful": [{"Id": entry["Id"]} for entry in Entries]}
+
+
+def send_one(sqs: Answering) -> tuple[int, set[str], int]:
+    """Send one letter: how many are left, what stood in the way, and how many calls it took."""
     letters = [*in_doubt_letters(0, ORIGIN, [touched("a")])]
     now = iter(range(100))
     until = Deadline(10.0, lambda: float(next(now)))
-    unsent, codes = DeadLetterProducer(cast("Any", Page()), "queue", NO_WAIT).send(
+    unsent, codes = DeadLetterProducer(cast("Any", sqs), "queue", NO_WAIT).send(
         letters, until=until
     )
-    assert (unsent, codes) == (letters, {"NotFromAwsError"})
+    return len(unsent), codes, sqs.calls
+
+
+# A proxy's page, of which boto3 makes an empty dict, and what else names no success.
+UNCONFIRMED: list[dict[str, Any]] = [
+    {},
+    {"Successful": None},
+    {"Successful": None, "Failed": None},
+    {"Successful": [{}]},
+]
+
+
+@pytest.mark.parametrize("response", UNCONFIRMED)
+def test_a_send_that_nobody_confirmed_is_not_sent(response: dict[str, Any]) -> None:
+    unsent, codes, _ = send_one(Answering(*[response] * 100))
+    assert (unsent, codes) == (1, {"NotFromAwsError"})
+
+
+@pytest.mark.parametrize("response", UNCONFIRMED)
+def test_a_send_that_nobody_confirmed_is_repeated(response: dict[str, Any]) -> None:
+    assert send_one(Answering(response)) == (0, {"NotFromAwsError"}, 2)
+
+
+def test_a_failure_is_the_senders_only_if_sqs_says_so() -> None:
+    silent = {"Failed": [{"Id": "0", "Code": "InternalError"}]}
+    assert send_one(Answering(silent)) == (0, {"InternalError"}, 2), "tried again"
+    ours = {"Failed": [{"Id": "0", "Code": "InvalidMessage", "SenderFault": True}]}
+    assert send_one(Answering(ours)) == (1, {"InvalidMessage"}, 1), "in vain"
+    nameless = {"Failed": [{"Id": "0"}]}
+    assert send_one(Answering(nameless)) == (0, {"Unknown"}, 2)

@@ -4,11 +4,13 @@ from typing import Any, cast
 
 import pytest
 
+from adminview.aws.clients import sqs_client
 from adminview.aws.dead_letter_consumer import DeadLetterConsumer, Message, Waiting
 from adminview.aws.deadline import Deadline
 from adminview.model.errors import ServiceError
 from tests.support.dead_letter_queue import FakeSqs, message
 from tests.support.fakes import NETWORK_DOWN, NO_WAIT, refusal
+from tests.support.faulty_server import Faulty, answer
 from tests.support.stream_records import AT
 
 THROTTLED = refusal("RequestThrottled", "ReceiveMessage")
@@ -49,6 +51,24 @@ def test_letters_are_hidden_as_long_as_the_queue_says_or_as_long_as_asked(sqs: F
     assert "VisibilityTimeout" not in sqs.asked[0]
     mailbox(sqs).take(until=soon(), hide_seconds=0)
     assert sqs.asked[1]["VisibilityTimeout"] == 0
+
+
+@pytest.mark.parametrize("content", ["{}", '{"Attributes": null}', "<html>", ""])
+def test_a_count_without_attributes_counts_as_no_answer(
+    content: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Faulty([answer(200, content)] * 100) as server:
+        for name, value in {
+            "AWS_ENDPOINT_URL_SQS": server.url,
+            "AWS_DEFAULT_REGION": "eu-west-1",
+            "AWS_ACCESS_KEY_ID": "access",
+            "AWS_SECRET_ACCESS_KEY": "secret",
+        }.items():
+            monkeypatch.setenv(name, value)
+        times = iter(range(100))
+        until = Deadline(5.0, lambda: float(next(times)))
+        with pytest.raises(ServiceError, match="no answer of AWS"):
+            DeadLetterConsumer(sqs_client(), server.url, NO_WAIT).count(until=until)
 
 
 def test_a_message_without_attributes_can_be_taken_up() -> None:
