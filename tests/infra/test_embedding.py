@@ -52,7 +52,7 @@ def template_of(*, embedded: bool, **properties: Any) -> dict[str, Any]:
         AdminView(stack, "AdminView", views=registry(), tables={"Orders": orders}, **properties)
     other = cdk.Stack(app, "Other")
     sqs.Queue(other, "Theirs")
-    found: dict[str, Any] = Template.from_stack(stack).to_json()
+    found = dict(Template.from_stack(stack).to_json())
     assert not other.termination_protection
     assert not stack.termination_protection
     theirs: dict[str, Any] = Template.from_stack(other).to_json()["Resources"]

@@ -12,12 +12,6 @@ from time import sleep
 from typing import Any
 
 import pytest
-from tests.direct_lab import straight
-from tests.events import record
-from tests.fakes import NO_WAIT, TABLE, Context, FakeQueue, Heard, a_put, key_of, make_runtime
-from tests.fakes import refusal as refused
-from tests.faulty import Fault, Faulty, Request, answer, healthy
-from tests.shop import registry
 
 from adminview.aws.batch_writers import HttpBatchWriter
 from adminview.aws.call_owners import CALL_OWNERS, calls_about
@@ -29,9 +23,24 @@ from adminview.aws.transport.dynamodb_client import DynamoDbHttpClient
 from adminview.aws.transport.http_client import HttpClient
 from adminview.aws.view_table import ViewTable
 from adminview.handlers.sync import StreamEvent, sync
+from adminview.model.dead_letter import IN_DOUBT
 from adminview.model.delivery import IN_DOUBT_SECONDS
 from adminview.runtime import Runtime
-from adminview.sync.dead_letter import IN_DOUBT
+from tests.support.dynamodb_writers import straight
+from tests.support.fakes import (
+    NO_WAIT,
+    TABLE,
+    Context,
+    FakeQueue,
+    Heard,
+    a_put,
+    key_of,
+    make_runtime,
+)
+from tests.support.fakes import refusal as refused
+from tests.support.faulty_server import Fault, Faulty, Request, answer, healthy
+from tests.support.shop import registry
+from tests.support.stream_records import record
 
 ROWS = 720
 OPERATION = "BatchWriteItem"

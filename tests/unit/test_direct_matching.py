@@ -4,14 +4,14 @@ import json
 from typing import Any
 
 import pytest
-from tests.direct_lab import straight
-from tests.fakes import TABLE
-from tests.faulty import Faulty, answer
 
 from adminview.aws.responses import NotFromAwsError, is_in_doubt
 from adminview.aws.retry import passes
 from adminview.aws.transport.dynamodb_client import DynamoDbHttpClient
 from adminview.aws.view_readers import HttpReader
+from tests.support.dynamodb_writers import straight
+from tests.support.fakes import TABLE
+from tests.support.faulty_server import Faulty, answer
 
 KEY = {"PK": {"S": "P"}, "SK": {"S": "1"}}
 OTHER = {"PK": {"S": "Q"}, "SK": {"S": "1"}}

@@ -20,8 +20,9 @@ from botocore.exceptions import (
 )
 
 from adminview.aws.batch_writers import Boto3BatchWriter, HttpBatchWriter
-from adminview.aws.dead_letter_producer import DeadLetterProducer
-from adminview.aws.deadline import Deadline
+from adminview.aws.clients import Clients
+from adminview.aws.dead_letter_producer import DeadLetterProducer, LazyDeadLetterProducer
+from adminview.aws.deadline import LONGEST_CALL, Deadline
 from adminview.aws.responses import NotFromAwsError, is_in_doubt
 from adminview.aws.view_table import ViewTable
 from adminview.cli.output.dead_letters import item_of
@@ -219,7 +220,7 @@ def test_a_call_that_hangs_at_the_last_moment_leaves_time_to_make_the_queues_cli
     monkeypatch.setattr("adminview.handlers.sync.Deadline", Clock)
     runtime = make_runtime(registry(), FakeDynamoDB([hang]))
     brief = Context(int(WRITES_RESERVE * 1000) + 1)
-    with_ = replace(runtime, dead_letters=Mail(Slow(), "queue"))
+    with_ = replace(runtime, dead_letters=LazyDeadLetterProducer(Slow(), "queue"))
     response = sync({"Records": inserts(2)}, brief, with_)
     assert response["batchItemFailures"] == [{"itemIdentifier": f"{1:021d}"}]
     assert in_doubt(queue) == [["Users/u0", "Users/u1"]]

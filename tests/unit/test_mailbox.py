@@ -4,7 +4,7 @@ from typing import Any, cast
 
 import pytest
 
-from adminview.aws.clients import sqs_client
+from adminview.aws.boto3_clients import sqs_client
 from adminview.aws.dead_letter_consumer import DeadLetterConsumer, Message, Waiting
 from adminview.aws.deadline import Deadline
 from adminview.model.errors import ServiceError
