@@ -22,24 +22,30 @@ from adminview.model import Migration, Registry, Source
 from adminview.model.errors import DeclarationError
 
 
-@cache
 def registry() -> Registry:
-    """Load and check what the app's view files declare."""
+    """Return what the app's view files declare, loaded and checked once."""
+    return _registry(os.environ.get(VIEWS_PACKAGE) or DEFAULT_VIEWS)
+
+
+def migrations() -> Mapping[str, Migration]:
+    """Return the app's migrations by name, loaded and checked once."""
+    return _migrations(os.environ.get(MIGRATIONS_PACKAGE) or DEFAULT_MIGRATIONS, registry())
+
+
+@cache
+def _registry(package: str) -> Registry:
     if manifest := own_manifest():
         views = Registry.of(load_module(name, "view") for name in manifest.views)
         return views.known_as(manifest.model)
-    package = os.environ.get(VIEWS_PACKAGE) or DEFAULT_VIEWS
     return Registry.of(load_modules(package, "view", VIEWS_PACKAGE))
 
 
 @cache
-def migrations() -> Mapping[str, Migration]:
-    """Load and check the app's migrations, by name."""
+def _migrations(package: str, views: Registry) -> Mapping[str, Migration]:
     if manifest := own_manifest():
         loaded = [load_module(name, "migration") for name in manifest.migrations]
-        return collect(loaded, registry().sources)
-    package = os.environ.get(MIGRATIONS_PACKAGE) or DEFAULT_MIGRATIONS
-    return collect(load_modules(package, "migration", MIGRATIONS_PACKAGE), registry().sources)
+        return collect(loaded, views.sources)
+    return collect(load_modules(package, "migration", MIGRATIONS_PACKAGE), views.sources)
 
 
 def load_modules(package: str, kind: str, setting: str) -> list[ModuleType]:

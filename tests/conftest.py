@@ -1,12 +1,14 @@
 """Settings that all suites share."""
 
 import os
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped] # it has no types
 
+from adminview.aws.settings import MIGRATIONS_PACKAGE, VIEWS_PACKAGE
 from tests.support.ci import IN_CI
 
 # Fixed in CI, so that a red run can be repeated; never a deadline, machines differ.
@@ -21,6 +23,24 @@ settings.register_profile("local", deadline=None, suppress_health_check=[HealthC
 settings.load_profile("ci" if IN_CI else "local")
 
 os.environ.setdefault("JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION", "20")
+
+ABOUT_THE_SHOP = ("infra/", "e2e/", "test_docs.py")  # they synthesize, deploy or print the app
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that need the shop's files in `lambdas`."""
+    for item in items:
+        path = item.path.relative_to(Path(__file__).parent).as_posix()
+        if path.startswith(ABOUT_THE_SHOP) or "shop" in item.path.name:
+            item.add_marker("shop")
+
+
+@pytest.fixture(autouse=True)
+def views(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let all tests but those about the shop use the views of `tests.support.views`."""
+    if not request.node.get_closest_marker("shop"):
+        monkeypatch.setenv(VIEWS_PACKAGE, "tests.support.views")
+        monkeypatch.setenv(MIGRATIONS_PACKAGE, "tests.support.migrations")
 
 
 CLOSED = ("test_roles", "test_failure_rules")  # of the cloud that asks everybody for rights

@@ -9,6 +9,7 @@ from rich.console import Console
 
 from adminview import Registry
 from adminview.cli.output.tables import answer
+from adminview.examples import shop
 from adminview.examples.shop.sample_data import ADA, EGGS, MILK, order
 from adminview.local.engines import ENGINES, Engine, EngineError, EngineName
 from adminview.local.local_cloud import LocalCloud
@@ -17,7 +18,6 @@ from adminview.model.row import Attributes
 from examples.evolution import crm_after, crm_before, crm_both
 from examples.evolution.favourites import Favourites
 from examples.evolution.moves import contract, expand
-from lambdas.views import orders
 
 BEFORE, BOTH, AFTER = (Registry.of([one]) for one in (crm_before, crm_both, crm_after))
 OLD, NEW = "active-customers", "customers-active-between"
@@ -50,7 +50,7 @@ def ask(cloud: LocalCloud, question: str) -> list[Attributes]:
 
 def favourites(engine: Engine, console: Console) -> None:
     """Mark a product of an order, and show both items that came of it."""
-    cloud = LocalCloud.start(engine, Registry.of([orders]))
+    cloud = LocalCloud.start(engine, shop.registry())
     apply(cloud, [order(ADA, "2025-03-01", "2121195", "PENDING", [MILK, EGGS])])
     fate = Favourites(cloud.clients.dynamodb).mark(ADA, "2025-03-01#2121195", EGGS)
     cloud.settle()

@@ -30,7 +30,8 @@ from adminview.reconcile.expected_rows import wanted
 from adminview.sync.dead_letter import dead_letter
 from adminview.sync.decode import Route, routes
 from tests.e2e.closed import Closed
-from tests.support.shop import PAYMENT, PRODUCT, USER, order, registry
+from tests.support.model import PAYMENT, PRODUCT, USER, order
+from tests.support.shop import registry
 
 PROGRESS = progress_table(VIEW_TABLE)
 ITEMS: Mapping[str, dict[str, Any]] = {

@@ -5,7 +5,8 @@ from typing import Any
 from tests.e2e.api_client import BAD_REQUEST, FORBIDDEN, OK, UNKNOWN, Api
 from tests.e2e.cloud import Checkout
 from tests.e2e.inventory import inventory
-from tests.support.shop import PAYMENT, PRODUCT, USER, order, registry
+from tests.support.model import PAYMENT, PRODUCT, USER, order
+from tests.support.shop import registry
 
 USER_KEY, ORDER_KEY = "USER#user-123", "ORDER#2025-03-01#2121195"
 OWN = {"API", "alarm", "dashboard", "function", "log group", "mapping", "queue", "role", "rule"}

@@ -22,7 +22,7 @@ from adminview.model.row import key_of
 from tests.e2e.closed import Closed
 from tests.e2e.grants import losses
 from tests.e2e.role_scenarios import POISON, Lab
-from tests.support.shop import order
+from tests.support.model import order
 
 HOUR = 3600.0
 FIRST, SECOND, THIRD = (order(SK=f"2025-03-0{day}#{day}", OrderId=str(day)) for day in (1, 2, 3))

@@ -4,7 +4,8 @@ import json
 
 from tests.e2e.api_client import Api
 from tests.e2e.cloud import Checkout, at_once
-from tests.support.shop import PAYMENT, registry
+from tests.support.model import PAYMENT
+from tests.support.shop import registry
 
 USER_KEY, ORDER_KEY = "USER#user-123", "ORDER#2025-03-01#2121195"
 PAYMENTS = "lambdas/views/payments.py"

@@ -7,8 +7,8 @@ import pytest
 from adminview.local.engines import ACCESS_KEY, ENGINES, REGION, SECRET_KEY, Engine, EngineError
 from adminview.local.local_cloud import LocalCloud
 from adminview.model import Registry
+from tests.support import model, shop
 from tests.support.ci import IN_CI
-from tests.support.shop import registry
 
 
 @pytest.fixture(scope="session", params=ENGINES)
@@ -41,8 +41,8 @@ def start(engine: Engine) -> Iterator[Callable[[Registry], LocalCloud]]:
     """Start a model on the engine; afterwards the engine is empty again."""
     started: list[LocalCloud] = []
 
-    def start_one(model: Registry) -> LocalCloud:
-        started.append(LocalCloud.start(engine, model))
+    def start_one(registry: Registry) -> LocalCloud:
+        started.append(LocalCloud.start(engine, registry))
         return started[-1]
 
     yield start_one
@@ -51,9 +51,10 @@ def start(engine: Engine) -> Iterator[Callable[[Registry], LocalCloud]]:
 
 
 @pytest.fixture
-def cloud(start: Callable[[Registry], LocalCloud]) -> LocalCloud:
-    """Start the shop, empty."""
-    return start(registry())
+def cloud(request: pytest.FixtureRequest, start: Callable[[Registry], LocalCloud]) -> LocalCloud:
+    """Start the tests' model, or the shop for a test about it; its tables are empty."""
+    about_the_shop = request.node.get_closest_marker("shop")
+    return start(shop.registry() if about_the_shop else model.registry())
 
 
 @pytest.fixture

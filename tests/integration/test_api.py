@@ -11,7 +11,7 @@ from adminview.local.source_writes import Put
 from adminview.model.errors import QuestionError
 from adminview.model.row import key_of
 from tests.support.api_client import Client
-from tests.support.shop import registry
+from tests.support.model import registry
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ from adminview.http_api.openapi import document
 from adminview.local.engines import moto_engine
 from adminview.local.local_cloud import LocalCloud
 from adminview.local.source_writes import Put
-from tests.support.shop import registry
+from tests.support.model import registry
 
 # Not that all which fits the schema is accepted: no schema can say what a cursor looks like.
 CHECKS = (

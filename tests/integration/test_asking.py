@@ -19,7 +19,7 @@ from adminview.model import (
     number,
     view,
 )
-from tests.support.shop import USER, order
+from tests.support.model import USER, order
 
 logs = Source("Logs", partition_key="id")
 by_level = Index("ByLevel", partition="level", sort=number("at"), include=["data"], shards=4)
@@ -105,7 +105,7 @@ def test_an_answer_tells_what_it_cost(cloud: LocalCloud) -> None:
 def test_buyers_of_a_product_come_with_their_profiles(
     start: Callable[[Registry], LocalCloud],
 ) -> None:
-    from tests.support.shop import registry  # noqa: PLC0415 - beside the model above
+    from tests.support.model import registry  # noqa: PLC0415 - beside the model above
 
     cloud = start(registry())
     cloud.put("Users", USER)

@@ -18,8 +18,7 @@ from adminview.cli.bulk.segment_pool import Watch
 from adminview.cli.main import app
 from adminview.local.local_cloud import LocalCloud
 from adminview.model.row import VIEW_TABLE
-from adminview.views import registry
-from tests.support.shop import PAYMENT, PRODUCT, USER, order
+from tests.support.model import PAYMENT, PRODUCT, USER, order, registry
 
 BAD_ORDER = {"CustomerId": "user-123", "SK": "2025-03-02#7", "OrderId": "7"}
 USERS = 40

@@ -14,7 +14,7 @@ from adminview.local.local_cloud import LocalCloud
 from adminview.model.errors import AdminViewError
 from adminview.model.row import VIEW_TABLE
 from adminview.views import registry
-from tests.support.shop import USER, order
+from tests.support.model import USER, order, registry
 
 BAD_ORDER = {"CustomerId": "user-123", "SK": "2025-03-02#7", "OrderId": "7"}
 ROW = ("USER#user-123", "PROFILE")
@@ -173,7 +173,7 @@ def test_letters_are_discarded_after_asking_and_written_down(
 def test_a_row_that_is_right_is_explained(shop: LocalCloud) -> None:
     told = adminview("explain", *ROW)
     assert told.exit_code == 0
-    for part in ("Users/user-123", "profile in lambdas.views.users", "ADDRESS#home"):
+    for part in ("Users/user-123", "profile in tests.support.views.users", "ADDRESS#home"):
         assert part in told.stdout
     assert "equal to what the source says now" in told.stdout
     assert "none: the view is level" in told.stdout

@@ -32,7 +32,7 @@ from adminview.reconcile.item_ref import ItemRef
 from adminview.reconcile.reconciler import make_reconciler
 from adminview.sync.decode import routes
 from adminview.sync.derive import derive
-from tests.support import shop
+from tests.support import model
 from tests.support.view_files import load_view_file
 from tests.support.write_meter import Meter, let_it_be_heard
 
@@ -262,7 +262,7 @@ def orders(random: Random) -> Iterator[dict[str, Any]]:
             {"Id": f"p{n}", "Name": "n" * random.choice([5, 400, 1100]), "Price": n}
             for n in range(random.randint(0, 3))
         ]
-        yield shop.order(
+        yield model.order(
             SK=f"2025-03-01#{number}",
             OrderId=str(number),
             Status=random.choice(["PENDING", "PAID", "CANCELLED", "SHIPPED"]),

@@ -14,7 +14,7 @@ from adminview.cli.doctor.finding import State
 from adminview.local.local_cloud import LocalCloud
 from adminview.local.tables import source_table
 from tests.support.deployment import Deployment, sound
-from tests.support.shop import registry
+from tests.support.model import registry
 
 
 @dataclass

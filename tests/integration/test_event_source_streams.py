@@ -14,7 +14,7 @@ from adminview.local.event_source import Backoff, EventSource
 from adminview.local.tables import create, source_table, view_table
 from adminview.model import Source
 from adminview.model.delivery import FOREVER, Delivery
-from tests.support.shop import registry
+from tests.support.model import registry
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient

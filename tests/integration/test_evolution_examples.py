@@ -34,15 +34,15 @@ from examples.evolution.__main__ import (
 )
 from examples.evolution.favourites import TRIES, Fate, Favourites, transaction
 from examples.evolution.moves import contract, expand, rebuild
-from lambdas.migrations.orders_delivery_date import delivery_date
-from lambdas.views import orders as orders_file
 from tests.support.migrated_orders import ORDERS, Interrupted, orders_of, put
-from tests.support.shop import registry
+from tests.support.migrations.delivery_date import delivery_date
+from tests.support.model import registry
 from tests.support.stream_records import image
+from tests.support.views import sales as orders_file
 
 # A day of delivery for old orders, and a question that asks for it.
 
-BY_DAY = "orders-by-delivery-date"
+BY_DAY = "orders-by-day"
 
 
 def answers(cloud: LocalCloud) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from adminview.model.dead_letter import RECORD
 from adminview.model.row import VIEW_TABLE
 from adminview.views import registry
 from tests.support.hostile_text import HOSTILE, check_inert
-from tests.support.shop import USER, order
+from tests.support.model import USER, order, registry
 
 ID = f"user-{HOSTILE}"
 PK = f"USER#{ID}"

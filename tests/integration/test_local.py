@@ -18,7 +18,7 @@ from adminview.local.local_cloud import LocalCloud
 from adminview.local.tables import create, source_table, view_table
 from adminview.model import Registry, Source
 from adminview.model.item import encode
-from adminview.views import registry
+from tests.support.model import registry
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 60  # to wait for a line, at most

@@ -25,10 +25,10 @@ from adminview.local.local_cloud import LocalCloud
 from adminview.local.source_writes import apply
 from adminview.model.row import VIEW_TABLE
 from adminview.sync.decode import routes
-from adminview.views import registry
-from lambdas.migrations.orders_delivery_date import delivery_date
 from tests.support.fakes import refusal
 from tests.support.migrated_orders import ORDERS, Interrupted, as_read, old_order, orders_of, put
+from tests.support.migrations.delivery_date import delivery_date
+from tests.support.model import registry
 from tests.support.write_meter import Meter, let_it_be_heard
 
 NAME = "orders-delivery-date"
@@ -111,7 +111,7 @@ def test_a_run_ends_with_every_item_migrated_and_the_next_changes_nothing(
     assert told["counts"] == {"items": 8, "updated": 3, "right": 5}
     after = orders_of(cloud)
     cloud.settle()
-    asked = cloud.ask("orders-by-delivery-date", delivery_date="2025-03-22")
+    asked = cloud.ask("orders-by-day", delivery_date="2025-03-22")
     assert [row["SK"]["S"] for row in asked] == ["ORDER#2025-03-01#2121195"]
     again = adminview("migrate", NAME, "--yes")
     assert again.exit_code == 0

@@ -20,11 +20,11 @@ from adminview.examples.shop import sample_data as shop
 from adminview.local.local_cloud import LocalCloud
 from adminview.model import Item, Migration, Registry, migration
 from adminview.sync.complete import complete
-from lambdas.migrations.orders_delivery_date import delivery_date
-from lambdas.views import orders as orders_file
-from lambdas.views.orders import orders
 from tests.support.migrated_orders import ORDERS, Interrupted, as_read, old_order, orders_of, put
+from tests.support.migrations.delivery_date import delivery_date
 from tests.support.stream_records import image
+from tests.support.views import sales as orders_file
+from tests.support.views.sales import orders
 
 KINDS: dict[str, Any] = {
     "text": "臺北",

@@ -13,8 +13,8 @@ from adminview.cli.commands.model import app
 from adminview.cli.planning.lock import as_text
 from adminview.local.local_cloud import LocalCloud
 from adminview.model import Registry
-from adminview.views import registry
-from tests.support import shop
+from tests.support import model
+from tests.support.model import registry
 
 
 def million(units_of_an_order: int) -> int:
@@ -28,9 +28,9 @@ def test_the_command_reckons_the_costs_from_the_tables_there_are(
     cloud = start(registry())
     for name, value in cloud.environment.items():
         monkeypatch.setenv(name, value)
-    cloud.put("Users", shop.USER)
+    cloud.put("Users", model.USER)
     for number in range(30):
-        cloud.put("Orders", shop.order(SK=f"2025-03-01#{number}", OrderId=str(number)))
+        cloud.put("Orders", model.order(SK=f"2025-03-01#{number}", OrderId=str(number)))
     cloud.put("Orders", {"CustomerId": "user-123", "SK": "2025-03-02#7"})  # its view fails
     cloud.settle()
     old = tmp_path / "old.json"

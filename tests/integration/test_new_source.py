@@ -5,7 +5,7 @@ from pathlib import Path
 
 from adminview.local.local_cloud import LocalCloud
 from adminview.model import Registry
-from tests.support.shop import registry
+from tests.support.model import registry
 from tests.support.view_files import with_view_file
 
 SHIPMENTS = '''

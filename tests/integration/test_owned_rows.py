@@ -13,7 +13,7 @@ from adminview.local.local_cloud import LocalCloud
 from adminview.model.errors import RefusedRowError, ServiceError
 from adminview.model.item import encode
 from adminview.model.row import VIEW_TABLE
-from tests.support.shop import USER
+from tests.support.model import USER
 
 SOON = Deadline(inf)  # a slow machine is no failure
 

@@ -12,8 +12,7 @@ from adminview.cli.main import app
 from adminview.local.local_cloud import LocalCloud
 from adminview.model import Registry
 from adminview.model.errors import SettingsError
-from adminview.views import registry
-from tests.support.shop import order
+from tests.support.model import order, registry
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 from adminview.cli.commands.query import app
 from adminview.local.local_cloud import LocalCloud
 from adminview.model.errors import QuestionError
-from tests.support.shop import USER, order, registry
+from tests.support.model import USER, order, registry
 
 PRODUCT = ("buyers-of-product", "--product-id", "product-def-789")
 OF_USER = ("orders-of-user", "--user-id", "user-123")

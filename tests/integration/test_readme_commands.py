@@ -12,6 +12,8 @@ from adminview.examples.shop import sample_data as shop
 from adminview.local.local_cloud import LocalCloud
 from adminview.local.source_writes import apply
 
+pytestmark = pytest.mark.shop
+
 README = (Path(__file__).parents[2] / "README.md").read_text()
 COMMANDS = re.findall(r"^\$ adminview ((?:query|sql) .*)$", README, re.MULTILINE)
 

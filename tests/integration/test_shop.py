@@ -1,5 +1,6 @@
 """The shop, end to end on real engines: streams in, the specification's queries out."""
 
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -12,15 +13,13 @@ from adminview.examples.shop import sample_data as shop
 from adminview.examples.shop.sample_data import parameters
 from adminview.local.local_cloud import LocalCloud
 from adminview.local.source_writes import Delete, Put, apply
-from adminview.model import AccessPattern
+from adminview.model import AccessPattern, Source
 from adminview.model.item import decode
 from adminview.model.limits import ROW_LIMIT
 from adminview.model.row import Attributes
 from adminview.sync.derive import derive
 from tests.support.shop import registry
 from tests.support.stream_records import image
-
-model = registry()
 
 
 @pytest.fixture
@@ -37,11 +36,15 @@ def second_day(first_day: LocalCloud) -> LocalCloud:
     return first_day
 
 
+def derived(source: Source, item: Attributes) -> Mapping[tuple[str, str], Attributes]:
+    return derive(registry().views_of(source), item, room=ROW_LIMIT).rows
+
+
 def expected_rows(*steps: Put | Delete) -> dict[tuple[str, str], Any]:
     """Derive the rows of whatever items are left after *steps*, with no stream in between."""
     items: dict[tuple[Any, ...], Any] = {}
     for step in steps:
-        source = model.source(step.source)
+        source = registry().source(step.source)
         given = step.item if isinstance(step, Put) else step.key
         key = (source, *(given[attribute.name] for attribute in source.key))
         items[key] = step.item if isinstance(step, Put) else None
@@ -49,7 +52,9 @@ def expected_rows(*steps: Put | Delete) -> dict[tuple[str, str], Any]:
         key: compared(row)
         for (source, *_), item in items.items()
         if item
-        for key, row in derive(model.views_of(source), image(item), room=ROW_LIMIT).rows.items()
+        for key, row in derive(
+            registry().views_of(source), image(item), room=ROW_LIMIT
+        ).rows.items()
     }
 
 
@@ -193,7 +198,7 @@ def test_every_access_pattern_is_answered_with_what_it_promises(second_day: Loca
         assert all(set(pattern.shows) <= row.keys() for row in rows)
         return [row["SK"]["S"] for row in rows]
 
-    assert {pattern.name: answer(pattern) for pattern in model.patterns} == ANSWERS
+    assert {pattern.name: answer(pattern) for pattern in registry().patterns} == ANSWERS
 
 
 def test_a_change_of_status_moves_an_order_between_index_partitions(first_day: LocalCloud) -> None:

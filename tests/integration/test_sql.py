@@ -19,7 +19,7 @@ from adminview.cli.commands.sql import sql
 from adminview.local.engines import EngineName
 from adminview.local.local_cloud import LocalCloud
 from adminview.model.errors import QuestionError
-from tests.support.shop import USER, order, registry
+from tests.support.model import USER, order, registry
 
 app = typer.Typer()
 app.command()(sql)

@@ -30,7 +30,7 @@ from adminview.local.source_writes import Delete, Put, apply
 from adminview.model import Registry
 from adminview.model.row import VIEW_TABLE
 from tests.support.fakes import Context
-from tests.support.shop import registry
+from tests.support.model import registry
 from tests.support.verify_tables import HeardDrift, make_model
 
 ROOT = Path(__file__).parents[2]

@@ -7,7 +7,7 @@ from adminview.model import Registry
 from adminview.sync.decode import routes
 from adminview.sync.plan import Batch
 from tests.support.fakes import planned
-from tests.support.shop import registry
+from tests.support.model import registry
 
 
 def prepared(*records: dict[str, Any], model: Registry | None = None) -> Batch:

@@ -24,7 +24,7 @@ from tests.support.aws_descriptions import (
     stream,
 )
 from tests.support.fakes import NO_WAIT, refusal
-from tests.support.shop import registry
+from tests.support.model import registry
 
 QUEUE_URL = "https://sqs.eu-west-1.amazonaws.com/111122223333/Letters"
 QUEUE, VIEW = ARN.format("sqs", "Letters"), ARN.format("dynamodb", "table/AdminViewTable")

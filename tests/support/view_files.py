@@ -6,7 +6,7 @@ from pathlib import Path
 from types import ModuleType
 
 from adminview.model import Registry
-from tests.support.shop import registry
+from tests.support.model import registry
 
 
 def with_view_file(file: Path, text: str) -> Registry:

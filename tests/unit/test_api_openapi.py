@@ -7,7 +7,7 @@ import sys
 from adminview.http_api.openapi import document
 from adminview.http_api.schemas import page
 from adminview.model import AccessPattern
-from tests.support.shop import registry
+from tests.support.model import registry
 
 
 def test_each_question_has_paths_of_its_own_with_its_parameters() -> None:

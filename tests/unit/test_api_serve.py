@@ -17,8 +17,8 @@ from adminview.cli.commands.serve import LOOPBACK, LocalGateway, Server, event
 from adminview.handlers import api as function
 from adminview.model.errors import SettingsError
 from adminview.runtime import read_settings
-from adminview.views import registry
 from tests.support.api_client import Client
+from tests.support.model import registry
 from tests.support.query_table import Lab, make_registry
 
 PANEL = "http://localhost:5173"

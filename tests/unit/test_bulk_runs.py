@@ -11,9 +11,9 @@ from adminview.model.errors import (
     SettingsError,
     TooManyFailuresError,
 )
-from lambdas.migrations.orders_delivery_date import delivery_date
 from tests.support.bulk_tables import RUN, KilledError, World, dies_from, never
 from tests.support.fakes import TABLE
+from tests.support.migrations.delivery_date import delivery_date
 
 
 @pytest.fixture

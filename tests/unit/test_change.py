@@ -10,7 +10,7 @@ import pytest
 from adminview.cli.planning.model_diff import Change
 from adminview.model import Index, LocalIndex, Registry, number
 from adminview.model.fingerprint import imports
-from tests.support.shop import registry
+from tests.support.model import registry
 from tests.support.view_files import load_view_file
 
 Edit = Callable[[dict[str, Any]], None]

@@ -13,7 +13,7 @@ from adminview.cli.costing.sampled import describe, items_of
 from adminview.cli.main import app
 from adminview.model.errors import SettingsError
 from adminview.model.item import encode
-from tests.support.shop import FAVOURITE, order, registry
+from tests.support.model import FAVOURITE, order, registry
 
 ORDERS = ("--source", "Orders", "--changes", "100")
 

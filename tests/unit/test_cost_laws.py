@@ -18,7 +18,7 @@ from adminview.cli.costing.work import Work
 from adminview.model.row import OWNER_INDEX
 from adminview.sync.counts import BatchCounts
 from infra.stages import PROD
-from tests.support.shop import registry
+from tests.support.model import registry
 
 NAMES = [one.name for one in registry().indexes if one != OWNER_INDEX]
 SHARE = st.floats(0, 1)

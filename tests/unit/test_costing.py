@@ -16,8 +16,8 @@ from adminview.cli.costing.work import MEMORY_MB, Work, index_shards
 from adminview.model import Index
 from adminview.model.row import OWNER_INDEX
 from adminview.model.write_units import write_units
+from tests.support.model import registry
 from tests.support.scale_page import PAGE, reckoned
-from tests.support.shop import registry
 
 FREE = Figures(per_record=0.0, per_row=0.0, per_call=0.0)
 
@@ -178,6 +178,7 @@ def test_the_table_of_growth_is_in_step_with_the_load() -> None:
     assert units == [f"{rate * shown:,.0f}" for rate in (100, 1000, 10_000, 50_000)]
 
 
+@pytest.mark.shop
 def test_docs_hold_all_that_is_reckoned_as_it_is_reckoned() -> None:
     page = PAGE.read_text()
     assert reckoned(page) == page, "python -m tests.support.scale_page writes it anew"

@@ -22,9 +22,10 @@ from adminview.model import (
     view,
 )
 from adminview.model.errors import DeclarationError
+from adminview.views import load_modules
 from adminview.views import registry as declared
-from lambdas import views
-from tests.support.shop import registry
+from tests.support import views
+from tests.support.model import registry
 
 orders = Source("Orders", partition_key="id")
 
@@ -215,11 +216,11 @@ def test_a_view_file_that_cannot_be_loaded_is_named(
 ) -> None:
     (tmp_path / "broken.py").write_text("def oops(:\n")
     monkeypatch.setattr(views, "__path__", [*views.__path__, str(tmp_path)])
-    with pytest.raises(DeclarationError, match=r"lambdas.views.broken cannot be .* SyntaxError"):
-        declared.__wrapped__()
+    with pytest.raises(DeclarationError, match=r"views.broken cannot be .* SyntaxError"):
+        load_modules(views.__name__, "view", "ADMINVIEW_VIEWS")
 
 
-def test_the_shop_fits_together() -> None:
+def test_a_model_knows_its_parts_by_name() -> None:
     model = registry()
     assert [source.name for source in model.sources] == ["Orders", "Payments", "Products", "Users"]
     assert model.indexes[-1].name == "Owner"

@@ -10,7 +10,7 @@ from adminview.sync.decode import routes
 from adminview.sync.plan import Fate
 from tests.support.batches import letters, prepared
 from tests.support.fakes import planned
-from tests.support.shop import USER, registry
+from tests.support.model import USER, registry
 from tests.support.stream_records import record
 
 users = registry().source("Users")

@@ -23,7 +23,7 @@ from adminview.dead_letters.letter_filter import LetterFilter
 from adminview.local.settings import declared
 from adminview.model.errors import QuestionError, SettingsError
 from tests.support.fakes import refusal
-from tests.support.shop import registry
+from tests.support.model import registry
 
 SETTINGS = Settings("the-view", "https://queue", {"Orders": "prod-Orders"}, "abc")
 ENDPOINT = {"AWS_ENDPOINT_URL": "http://127.0.0.1:1"}

@@ -21,7 +21,7 @@ from tests.support.deployment import (
     Deployment,
     sound,
 )
-from tests.support.shop import registry
+from tests.support.model import registry
 
 OK, WARNING, PROBLEM, UNKNOWN = State.OK, State.WARNING, State.PROBLEM, State.UNKNOWN
 

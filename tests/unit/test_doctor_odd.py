@@ -13,7 +13,7 @@ from adminview.cli.doctor.aws_calls import SIGN_IN
 from adminview.cli.main import app
 from tests.support.deployment import SYNC, Client, Deployment, sound
 from tests.support.fakes import refusal
-from tests.support.shop import registry
+from tests.support.model import registry
 
 PAGE = "<html>a proxy's page</html>"
 

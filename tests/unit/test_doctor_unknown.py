@@ -14,7 +14,7 @@ from adminview.cli.main import app
 from tests.support.aws_descriptions import stream
 from tests.support.deployment import SYNC, Deployment, sound
 from tests.support.fakes import refusal
-from tests.support.shop import registry
+from tests.support.model import registry
 
 
 @pytest.fixture

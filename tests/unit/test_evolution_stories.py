@@ -5,12 +5,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner
 
 import examples
 from examples.evolution.__main__ import STORIES, app
 
 
+@pytest.mark.shop
 def test_the_stories_are_told_to_the_end() -> None:
     """Run them as a process: moto keeps one state in each."""
     command = [sys.executable, "-m", "examples.evolution"]

@@ -52,7 +52,7 @@ from tests.support.fakes import (
     refusal,
 )
 from tests.support.faulty_server import Faulty, answer, healthy, refuse, reset, wait
-from tests.support.shop import registry
+from tests.support.model import registry
 from tests.support.stream_records import record
 
 URL = "http://127.0.0.1"

@@ -10,7 +10,7 @@ import pytest
 from adminview.model import item as item_module
 from adminview.sync.decode import routes
 from tests.support.fakes import Context, FakeDynamoDB, make_runtime, planned
-from tests.support.shop import order, registry
+from tests.support.model import order, registry
 from tests.support.stream_records import record
 
 orders = registry().source("Orders")

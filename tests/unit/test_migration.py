@@ -20,8 +20,8 @@ from adminview.model.limits import ROW_LIMIT
 from adminview.model.update import EXPRESSION_LIMIT, Update
 from adminview.sync.complete import complete
 from adminview.views import collect, migrations
-from lambdas.migrations.orders_delivery_date import delivery_date
-from tests.support.shop import FAVOURITE, order
+from tests.support.migrations.delivery_date import delivery_date
+from tests.support.model import FAVOURITE, order
 from tests.support.stream_records import image
 
 CUSTOMER = "jane" + chr(64) + "shop.example"  # a text that this file does not name

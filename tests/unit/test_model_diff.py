@@ -20,8 +20,8 @@ from adminview.cli.planning.report import data, short, show
 from adminview.cli.planning.wording import NEVER_ADDED, in_words
 from adminview.model import Index, LocalIndex
 from adminview.model.write_units import Units
-from adminview.views import registry
 from tests.support.fakes import refusal
+from tests.support.model import registry
 
 SURROUNDINGS = ("AWS_ENDPOINT_URL", "ADMINVIEW_TABLE", "ADMINVIEW_STAGE", "ADMINVIEW_PREFIX")
 

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from adminview import views
 from adminview.cli.commands import model as command
 from adminview.cli.planning import lock as files
 from adminview.cli.planning.lock import Lock
 from adminview.model.errors import SettingsError
-from adminview.views import registry
+from tests.support.model import registry
 
 TODAY = date(2026, 11, 16)
 REASON = "The panel lists orders by their day"
@@ -33,9 +34,10 @@ def lock(tmp_path: Path) -> Lock:
     return lock
 
 
+@pytest.mark.shop
 def test_the_model_is_locked_with_a_reason() -> None:
     """If this fails: adminview model lock --reason "why it changes", and commit both files."""
-    assert list(Lock().problems(registry().description())) == []
+    assert list(Lock().problems(views.registry().description())) == []
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ from tests.support.fakes import (
     refusal,
 )
 from tests.support.faulty_server import Faulty, answer
-from tests.support.shop import USER, registry
+from tests.support.model import USER, registry
 from tests.support.stream_records import record
 
 SETTINGS = Settings(
@@ -139,7 +139,7 @@ def test_neither_images_nor_keys_reach_a_log_line_or_a_metric(capsys: Any) -> No
     lines, _, told = observe([record(users, None, broken)], capsys)
     assert lines[0]["message"] == "dead letter sent"
     assert lines[0]["error"] == "MissingAttributeError"
-    assert "view 'profile' at lambdas.views.users:" in lines[0]["reason"]
+    assert "view 'profile' at tests.support.views.users:" in lines[0]["reason"]
     everything = json.dumps(lines) + told
     for secret in ("user-123", "Ada", "ada@shop.example", "Hanoi"):
         assert secret not in everything

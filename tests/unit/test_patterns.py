@@ -7,7 +7,7 @@ import pytest
 
 from adminview.model import AccessPattern, Index, KeyCondition, number
 from adminview.model.errors import DeclarationError, QuestionError
-from tests.support.shop import registry
+from tests.support.model import registry
 
 matches = Index(
     "Matches",

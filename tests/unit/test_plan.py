@@ -15,8 +15,8 @@ from adminview.cli.planning.phases import Wave, wave_of
 from adminview.cli.planning.planner import make_plan
 from adminview.cli.planning.refusals import in_use
 from adminview.model import LocalIndex
+from tests.support.model import registry
 from tests.support.plan_simulator import World, index, model, question
-from tests.support.shop import registry
 
 STATUS = index("ByStatus", "status", "day")
 WIDER = index("ByStatus2", "status", "day", include=("data", "_at"))

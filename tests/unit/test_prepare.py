@@ -13,7 +13,7 @@ from adminview.model.dead_letter import BODY_LIMIT
 from adminview.model.delivery import NEXT_TRY_SECONDS
 from adminview.sync.plan import Fate, sequence_at
 from tests.support.batches import letters, prepared, written
-from tests.support.shop import FAVOURITE, USER, order, registry
+from tests.support.model import FAVOURITE, USER, order, registry
 from tests.support.stream_records import record, ttl_deletion
 
 users, orders = registry().source("Users"), registry().source("Orders")
@@ -108,9 +108,8 @@ def test_a_record_whose_view_raises_is_set_aside_and_its_neighbours_are_written(
     assert len(batch.writes) == 4
     (letter,) = letters(batch)
     assert letter["error"]["kind"] == "MissingAttributeError"
-    assert (
-        "no attribute 'Status'; view 'order' at lambdas.views.orders:" in letter["error"]["reason"]
-    )
+    where = "view 'order' at tests.support.views.sales:"
+    assert f"no attribute 'Status'; {where}" in letter["error"]["reason"]
     assert letter["source"] == letter["table"] == "Orders"
     assert letter["owner"] == "Orders/user-123/2025-03-01#2121195"
     assert letter["sequence"] == f"{2:021d}"

@@ -13,8 +13,8 @@ from adminview.cli.dead_letters import commands as mailroom
 from adminview.cli.deployment.find import CHECK_SECONDS, Throttled
 from adminview.dead_letters.replay import ROUND
 from adminview.model.errors import SettingsError
-from adminview.views import registry
 from tests.support import dead_letter_queue, verify_tables
+from tests.support.model import registry
 
 
 class Deployment:

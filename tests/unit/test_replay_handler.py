@@ -15,6 +15,7 @@ from adminview.model.errors import ServiceError, SettingsError, ViewError
 from adminview.views import registry
 from tests.support.dead_letter_queue import NOW, Lab, ours
 from tests.support.fakes import Context
+from tests.support.model import registry
 from tests.support.stream_records import AT
 
 

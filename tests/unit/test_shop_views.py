@@ -6,7 +6,9 @@ import pytest
 
 from adminview.model.limits import ROW_LIMIT
 from adminview.sync.derive import derive
-from tests.support.shop import FAVOURITE, PAYMENT, PRODUCT, USER, order, registry
+from adminview.views import migrations
+from tests.support.model import FAVOURITE, PAYMENT, PRODUCT, USER, order
+from tests.support.shop import registry
 from tests.support.stream_records import image
 
 
@@ -91,3 +93,11 @@ def test_a_product_named_twice_in_an_order_is_bought_once() -> None:
         "ORDER#2025-03-01#2121195",
         "PRODUCT#p#user-123#2025-03-01#2121195",
     ]
+
+
+def test_the_migration_delivers_an_old_order_three_weeks_after_its_date() -> None:
+    migration = migrations()["orders-delivery-date"]
+    update = migration.update(image(order(OrderDate="2025-02-28")))
+    assert update is not None
+    assert update.sets == {"DeliveryDate": {"S": "2025-03-21"}}
+    assert migration.update(image(FAVOURITE)) is None

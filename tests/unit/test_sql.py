@@ -13,7 +13,7 @@ from adminview.cli.querying.statement import read
 from adminview.cli.querying.tokens import spelled, tokens_of
 from adminview.model.errors import QuestionError
 from examples import load
-from tests.support.shop import registry
+from tests.support.model import registry
 
 app = typer.Typer()
 app.command()(sql)

@@ -19,7 +19,7 @@ from tests.support.fakes import (
     make_runtime,
     refusal,
 )
-from tests.support.shop import USER, registry
+from tests.support.model import USER, registry
 from tests.support.stream_records import record
 
 users = registry().source("Users")

@@ -8,7 +8,7 @@ import pytest
 
 from adminview.local.tables import source_table, view_table
 from adminview.model import Index, Item, Registry, Row, Source, number, view
-from tests.support.shop import registry
+from tests.support.model import registry
 
 
 def keys(table: dict[str, Any]) -> list[tuple[str, str]]:
@@ -72,8 +72,7 @@ def test_the_view_table_has_every_declared_index_and_the_owner_index() -> None:
         "GSI2",
         "GSI3",
         "OrderDashboard",
-        "DeliveryDate-Index",
-        "Featured",
+        "ByDay",
         "Owner",
     }
 

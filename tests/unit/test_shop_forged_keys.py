@@ -18,8 +18,9 @@ from adminview.model.row import RowKey
 from adminview.query.engine import QueryEngine
 from adminview.sync.derive import derive
 from tests.support.fakes import NO_WAIT
+from tests.support.model import FAVOURITE, PAYMENT, order
 from tests.support.query_table import FakeTable
-from tests.support.shop import FAVOURITE, PAYMENT, order, registry
+from tests.support.shop import registry
 from tests.support.stream_records import image
 
 Items = dict[str, list[dict[str, Any]]]  # by source
