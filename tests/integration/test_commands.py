@@ -13,7 +13,6 @@ from adminview.dead_letters.replay import Patience, make_replayer
 from adminview.local.local_cloud import LocalCloud
 from adminview.model.errors import AdminViewError
 from adminview.model.row import VIEW_TABLE
-from adminview.views import registry
 from tests.support.model import USER, order, registry
 
 BAD_ORDER = {"CustomerId": "user-123", "SK": "2025-03-02#7", "OrderId": "7"}

@@ -18,7 +18,6 @@ from adminview.local.local_cloud import LocalCloud
 from adminview.local.settings import declared
 from adminview.model.dead_letter import RECORD
 from adminview.model.row import VIEW_TABLE
-from adminview.views import registry
 from tests.support.hostile_text import HOSTILE, check_inert
 from tests.support.model import USER, order, registry
 

@@ -12,7 +12,6 @@ from adminview.aws.observability import Observability
 from adminview.aws.settings import NAMESPACE, SERVICE, Settings
 from adminview.handlers.replay import ROUND_RESERVE, replay, replayer
 from adminview.model.errors import ServiceError, SettingsError, ViewError
-from adminview.views import registry
 from tests.support.dead_letter_queue import NOW, Lab, ours
 from tests.support.fakes import Context
 from tests.support.model import registry
