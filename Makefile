@@ -3,6 +3,9 @@ PYTHON ?= python3
 ENGINE ?= moto
 MINUTES ?= 5
 BIN := .venv/bin
+# The demo needs a tenth of what the tests need: it uses their environment only if it is there.
+DEMO := $(if $(wildcard .venv/ready),.venv,.venv-demo)
+PIP := -m pip install --quiet --disable-pip-version-check
 export PATH := $(CURDIR)/$(BIN):$(CURDIR)/node_modules/.bin:$(PATH)
 # The libraries below CDK warn of a Node that is old; CDK itself runs on it.
 export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION := 20
@@ -12,8 +15,8 @@ export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION := 20
 help: ## Show what there is
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
-demo: .venv/ready $(if $(filter dynamodb-local,$(ENGINE)),node_modules/ready) ## Show the product at work (ENGINE=moto or dynamodb-local)
-	@adminview demo --engine $(ENGINE)
+demo: $(DEMO)/ready $(if $(filter dynamodb-local,$(ENGINE)),node_modules/ready) ## Show the product at work (ENGINE=moto or dynamodb-local)
+	@$(DEMO)/bin/adminview demo --engine $(ENGINE)
 
 test: .venv/ready node_modules/ready ## Run the test suite, but for the slow tests
 	pytest -n auto --dist loadgroup -m "not slow"
@@ -46,20 +49,30 @@ synth: .venv/ready node_modules/ready ## Synthesize the CloudFormation templates
 	cdk synth --quiet
 
 clean: ## Remove everything that was set up or built
-	rm -rf .venv .venv-cloud node_modules build cdk.out *.egg-info
+	rm -rf .venv .venv-demo .venv-cloud node_modules build cdk.out *.egg-info
 
-.venv/ready: requirements.txt requirements-dev.txt constraints.txt pyproject.toml
+.venv/ready: requirements.txt requirements-dev.txt constraints.txt pyproject.toml setup.py
+	$(call create,.venv)
+	$(BIN)/python $(PIP) -r requirements-dev.txt
+	$(BIN)/python $(PIP) --no-deps --editable .
+	@touch $@
+
+# Python compiles what the demo imports, which is little of what is installed.
+.venv-demo/ready: constraints.txt pyproject.toml setup.py
+	$(call create,.venv-demo)
+	.venv-demo/bin/python $(PIP) --no-compile --constraint constraints.txt --editable '.[local]'
+	@touch $@
+
+define create
 	@command -v $(PYTHON) >/dev/null || { echo "AdminView needs Python 3.11 or newer"; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "AdminView needs Python 3.11 or newer, and this is " + sys.version)'
-	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
-	@touch $@
+	$(PYTHON) -m venv $(1)
+endef
 
 # The Python that Lambda has, where there is one.
 .venv-cloud/ready: requirements-cloud.txt
 	$$(python3.13 -c 'print("python3.13")' 2>/dev/null || echo $(PYTHON)) -m venv .venv-cloud
-	.venv-cloud/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-cloud.txt
+	.venv-cloud/bin/python $(PIP) -r requirements-cloud.txt
 	@touch $@
 
 node_modules/ready: package.json package-lock.json
