@@ -1,14 +1,24 @@
-"""The wheel holds the library and nothing else, and its command works in an app's folder."""
+"""The wheel and the sdist hold the library and nothing else, and work in an app's folder."""
 
 import os
+import re
+import shutil
 import subprocess
 import sys
+import tomllib
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 from zipfile import ZipFile
 
 import pytest
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[2]
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
+NOT_COPIED = shutil.ignore_patterns(
+    ".*", "node_modules", "build", "cdk.out", "__pycache__", "*.egg-info"
+)
 VIEW_FILE = """
 from adminview import AccessPattern, Item, Row, Source, key, view
 
@@ -21,31 +31,53 @@ def parcel(item: Item):
 """
 
 
+def run(*command: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Run a command outside of this checkout's environment."""
+    hidden = ("PYTHONPATH", "ADMINVIEW_VIEWS", "ADMINVIEW_MIGRATIONS")
+    plain = {name: value for name, value in os.environ.items() if name not in hidden}
+    return subprocess.run(
+        [str(word) for word in command],
+        cwd=cwd,
+        env=plain | {"COLUMNS": "80", "NO_COLOR": "1"},
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+
+
+def pip(environment: Path, *arguments: str | Path) -> None:
+    done = run(environment / "bin/python", "-m", "pip", *arguments)
+    assert done.returncode == 0, done.stderr
+
+
+def empty_environment(folder: Path) -> Path:
+    """Make a virtual environment with nothing but pip."""
+    assert run(sys.executable, "-m", "venv", folder).returncode == 0
+    return folder
+
+
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the wheel as `pip install .` does."""
-    folder = tmp_path_factory.mktemp("wheel")
-    build = ["-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder), str(ROOT)]
-    subprocess.run([sys.executable, *build], check=True)
-    (built,) = folder.glob("*.whl")
+def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the sdist in a copy of the checkout, where nothing was built before."""
+    folder = tmp_path_factory.mktemp("sdist")
+    builder = empty_environment(folder / "builder")
+    pip(builder, "install", "--quiet", *PROJECT["build-system"]["requires"])
+    checkout = shutil.copytree(ROOT, folder / "checkout", ignore=NOT_COPIED)
+    code = "import sys; from setuptools.build_meta import build_sdist; build_sdist(sys.argv[1])"
+    done = run(builder / "bin/python", "-c", code, folder, cwd=checkout)
+    assert done.returncode == 0, done.stderr
+    (built,) = folder.glob("*.tar.gz")
     return built
 
 
-@pytest.mark.slow
-def test_the_only_package_in_the_wheel_is_adminview(wheel: Path) -> None:
-    names = ZipFile(wheel).namelist()
-    assert {name.partition("/")[0].partition("-")[0] for name in names} == {"adminview"}
-    assert "adminview/py.typed" in names
-    assert "adminview/cdk/bundle.py" in names
-
-
 @pytest.fixture(scope="module")
-def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Install the wheel, beside the dependencies that this environment has."""
-    folder = tmp_path_factory.mktemp("installed")
-    install = ["-m", "pip", "install", "--quiet", "--no-deps", "--target", str(folder)]
-    subprocess.run([sys.executable, *install, str(wheel)], check=True)
-    return folder
+def wheel(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the wheel from the sdist alone."""
+    folder = tmp_path_factory.mktemp("wheel")
+    environment = empty_environment(folder / "builder")
+    pip(environment, "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, sdist)
+    (built,) = folder.glob("*.whl")
+    return built
 
 
 @pytest.fixture
@@ -57,38 +89,69 @@ def app(tmp_path: Path) -> Path:
     return tmp_path / "app"
 
 
-def run(installed: Path, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """Run a command of the installed wheel in *folder*."""
-    code = (
-        "import adminview, sys; from adminview.cli.main import main; "
-        "assert adminview.__file__.startswith(sys.argv.pop(1)); main()"
-    )
-    return subprocess.run(
-        [sys.executable, "-c", code, str(installed), *words],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(installed), "COLUMNS": "80", "NO_COLOR": "1"},
-        check=False,
-        capture_output=True,
-        text=True,
-    )
+@pytest.mark.slow
+def test_the_only_package_in_the_wheel_is_adminview(wheel: Path) -> None:
+    names = ZipFile(wheel).namelist()
+    assert {name.partition("/")[0].partition("-")[0] for name in names} == {"adminview"}
+    assert "adminview/py.typed" in names
+    assert "adminview/cdk/bundle.py" in names
 
 
 @pytest.mark.slow
-def test_the_command_of_the_wheel_finds_the_views_of_the_folder_it_runs_in(
-    installed: Path, app: Path, tmp_path: Path
+@pytest.mark.parametrize("built", ["wheel", "sdist"])
+def test_what_is_built_works_in_an_empty_environment(
+    built: str, request: pytest.FixtureRequest, app: Path, tmp_path: Path
 ) -> None:
-    assert "One parcel" in run(installed, app, "patterns").stdout
-    elsewhere = run(installed, tmp_path, "patterns")
+    environment = empty_environment(tmp_path / "environment")
+    constraints = ("--constraint", ROOT / "constraints.txt")
+    archive = request.getfixturevalue(built)
+    pip(environment, "install", "--quiet", *constraints, archive)
+
+    command = environment / "bin/adminview"
+    assert run(command, "--version").stdout.strip() == PROJECT["project"]["version"]
+    assert "One parcel" in run(command, "patterns", cwd=app).stdout
+    elsewhere = run(command, "patterns", cwd=tmp_path)
     assert elsewhere.returncode != 0
     assert "there is no package lambdas.views for view files" in elsewhere.stderr
 
+    (record,) = environment.glob("lib/python3.*/site-packages/adminview-*.dist-info/RECORD")
+    names = {line.partition("/")[0] for line in record.read_text().splitlines()}
+    assert names == {"adminview", record.parent.name, ".."}  # above it is bin/adminview
 
+
+@pytest.mark.shop
 @pytest.mark.slow
 def test_the_demo_of_the_wheel_runs_the_shop_in_any_folder(
-    installed: Path, app: Path, tmp_path: Path
+    wheel: Path, app: Path, tmp_path: Path
 ) -> None:
+    environment = empty_environment(tmp_path / "environment")
+    constraints = ("--constraint", ROOT / "constraints.txt")
+    pip(environment, "install", "--quiet", "--no-compile", *constraints, f"{wheel}[local]")
     for folder in (tmp_path, app):
-        demo = run(installed, folder, "demo")
+        demo = run(environment / "bin/adminview", "demo", cwd=folder)
         assert demo.returncode == 0, demo.stderr
         assert "orders-by-status" in demo.stdout
         assert "parcel" not in demo.stdout
+
+
+def pinned(file: str) -> dict[str, str]:
+    """Read the packages that a list of requirements names itself, and their versions."""
+    lines = (ROOT / file).read_text().splitlines()
+    found = (re.fullmatch(r"([\w.-]+)(?:\[[\w,]+\])?==(\S+)", line) for line in lines)
+    return {one[1]: one[2] for one in found if one}
+
+
+def requirements(lines: Iterable[str]) -> dict[str, Requirement]:
+    return {one.name: one for one in map(Requirement, lines) if one.name != "adminview"}
+
+
+def test_the_pinned_versions_are_those_that_the_package_asks_for() -> None:
+    extras = PROJECT["project"]["optional-dependencies"]
+    assert sorted(extras) == ["cdk", "dev", "local"]
+    runs = requirements([*PROJECT["project"]["dependencies"], *extras["cdk"]])
+    develops = requirements([*extras["local"], *extras["dev"]])
+    for file, needed in (("requirements.txt", runs), ("requirements-dev.txt", develops)):
+        versions = pinned(file)
+        assert versions.keys() == needed.keys()
+        for name, version in versions.items():
+            assert needed[name].specifier.contains(version), name
