@@ -3,48 +3,5 @@
 The names that view files and migrations are written with. Everything else may change.
 """
 
-from adminview.model import (
-    AccessPattern,
-    Attribute,
-    Index,
-    IndexEntry,
-    Item,
-    Join,
-    KeyCondition,
-    LocalIndex,
-    Migration,
-    RawValue,
-    Registry,
-    Row,
-    Source,
-    View,
-    binary,
-    key,
-    migration,
-    number,
-    text,
-    view,
-)
-
-__all__ = [
-    "AccessPattern",
-    "Attribute",
-    "Index",
-    "IndexEntry",
-    "Item",
-    "Join",
-    "KeyCondition",
-    "LocalIndex",
-    "Migration",
-    "RawValue",
-    "Registry",
-    "Row",
-    "Source",
-    "View",
-    "binary",
-    "key",
-    "migration",
-    "number",
-    "text",
-    "view",
-]
+from adminview.model import *  # noqa: F403 - the list is kept there, once
+from adminview.model import __all__ as __all__
