@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from adminview.cli.deployment.resources import PARTS, Part, Resource, Site
-from adminview.cli.deployment.stacks import FUNCTION, Stack
+from adminview.cli.deployment.aws_calls import Aws
+from adminview.cli.deployment.deployment import DeployedStack, Deployment, Resource
+from adminview.cli.deployment.stacks import FUNCTION, PARTS, Stack
 from adminview.cli.doctor import callers
-from adminview.cli.doctor.aws_calls import Aws
 from adminview.cli.doctor.callers import PERMISSION
 from adminview.cli.doctor.grants import declared_grants
 from adminview.cli.doctor.mappings import MAPPING, ON_FAILURE, expected_settings
@@ -34,24 +34,27 @@ def made(id_: str, resource: dict[str, Any]) -> Resource:
     return Resource(id_, kind, name, properties)
 
 
-def deployed(assembly: Assembly, stage: str = "dev", prefix: str = "") -> Site:
+def deployed(assembly: Assembly, stage: str = "dev", prefix: str = "") -> Deployment:
     """Deploy the templates in words: outputs are what they refer to."""
-    parts: dict[str, Part] = {}
-    site = Site(stage, prefix, parts)
+    parts: dict[str, DeployedStack] = {}
+    site = Deployment(Aws(), stage, prefix, _parts=parts)
     for part in PARTS:  # each after those it refers to
         name = f"{prefix}AdminView-{stage}-{part}"
         template = assembly.templates.get(name)
+        parts[part] = DeployedStack(name)
         if template is None:
             continue
         resources = tuple(made(*one) for one in template["Resources"].items())
         outputs: dict[str, str] = {}
         stack = Stack(name, "CREATE_COMPLETE", None, outputs, template)
-        parts[part] = Part(name, ID.format(name), "CREATE_COMPLETE", stack, resources)
+        parts[part] = DeployedStack(name, ID.format(name), "CREATE_COMPLETE", stack, resources)
         outputs.update(_outputs(template, parts[part], site))
     return site
 
 
-def _outputs(template: dict[str, Any], part: Part, site: Site) -> Iterator[tuple[str, str]]:
+def _outputs(
+    template: dict[str, Any], part: DeployedStack, site: Deployment
+) -> Iterator[tuple[str, str]]:
     for name, output in template.get("Outputs", {}).items():
         if "Fn::GetAtt" in output["Value"] and output["Value"]["Fn::GetAtt"][1] == "StreamArn":
             yield name, STREAM
@@ -63,13 +66,13 @@ def _outputs(template: dict[str, Any], part: Part, site: Site) -> Iterator[tuple
 
 
 @pytest.fixture(params=["dev", "mixed", "traced"])
-def site(request: pytest.FixtureRequest) -> Site:
+def site(request: pytest.FixtureRequest) -> Deployment:
     """Deploy in different ways."""
     prefix = "team-a-" if request.param == "mixed" else ""
     return deployed(request.getfixturevalue(request.param), prefix=prefix)
 
 
-def test_each_role_is_understood_to_the_last_resource(site: Site) -> None:
+def test_each_role_is_understood_to_the_last_resource(site: Deployment) -> None:
     roles = [*site.of(ROLE)]
     assert roles
     for part, role in roles:
@@ -78,19 +81,19 @@ def test_each_role_is_understood_to_the_last_resource(site: Site) -> None:
         assert [one for one in grants if "{" in one.resource] == []
 
 
-def test_each_function_has_a_role_that_can_be_named(site: Site) -> None:
+def test_each_function_has_a_role_that_can_be_named(site: Deployment) -> None:
     for part, function in site.of(FUNCTION):
         found = resolve(function.properties["Role"], part, site)
         assert found.startswith("arn:aws:iam::111122223333:role/"), function.id
 
 
-def test_each_permission_is_looked_at_with_the_function_it_is_for(site: Site) -> None:
+def test_each_permission_is_looked_at_with_the_function_it_is_for(site: Deployment) -> None:
     asked = {str(one.properties["FunctionName"]) for _, one in site.of(PERMISSION)}
     assert asked
     assert len([*callers.checks(Aws(), site)]) == len(asked)
 
 
-def test_each_schedule_has_a_function_that_can_be_named(site: Site) -> None:
+def test_each_schedule_has_a_function_that_can_be_named(site: Deployment) -> None:
     rules = [*site.of(RULE)]
     assert rules
     for part, rule in rules:
@@ -98,7 +101,7 @@ def test_each_schedule_has_a_function_that_can_be_named(site: Site) -> None:
         assert ":function:" in resolve(target["Arn"], part, site), rule.id
 
 
-def test_mappings_are_deployed_without_a_filter(site: Site) -> None:
+def test_mappings_are_deployed_without_a_filter(site: Deployment) -> None:
     assert [one.id for _, one in site.of(MAPPING) if "FilterCriteria" in one.properties] == []
 
 

@@ -18,8 +18,8 @@ import pytest
 from adminview.aws.attribute_codec import for_boto3
 from adminview.aws.deadline import Deadline
 from adminview.aws.row_store import RowStore
+from adminview.cli.model_lock.model_diff import Change
 from adminview.cli.planning.cost import Estimate
-from adminview.cli.planning.model_diff import Change
 from adminview.cli.planning.sample import make_estimator
 from adminview.local.engines import EngineName
 from adminview.local.local_cloud import LocalCloud

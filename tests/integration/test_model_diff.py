@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from adminview.cli.commands.model import app
-from adminview.cli.planning.lock import as_text
+from adminview.cli.model_lock.lock import as_text
 from adminview.local.local_cloud import LocalCloud
 from adminview.model import Registry
 from tests.support import model

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from adminview.cli.planning.model_diff import Change
+from adminview.cli.model_lock.model_diff import Change
 from adminview.cli.planning.moved_rows import moves
 from adminview.cli.planning.sample import make_estimator
 from adminview.local.local_cloud import LocalCloud

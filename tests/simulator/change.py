@@ -4,7 +4,7 @@ from typing import Any, cast
 
 from adminview.bulk.lease_table import LeaseTable
 from adminview.bulk.runs import BACKFILL, EVERYTHING, SWEEP
-from adminview.cli.planning.completions import Progress
+from adminview.cli.deployment.completions import Progress
 from adminview.model.delivery import REPLAY_SECONDS
 from adminview.model.errors import ServiceError
 from adminview.reconcile.expected_rows import wanted

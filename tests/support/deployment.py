@@ -8,8 +8,8 @@ from typing import Any
 
 from adminview.aws.settings import Settings
 from adminview.cli.commands.doctor import examine
-from adminview.cli.deployment.resources import Site
-from adminview.cli.doctor.aws_calls import Aws
+from adminview.cli.deployment.aws_calls import Aws
+from adminview.cli.deployment.deployment import Deployment as RealDeployment
 from adminview.cli.doctor.finding import Finding
 from adminview.local.tables import source_table, view_table
 from adminview.model import Registry
@@ -94,9 +94,9 @@ class Deployment:
         found: list[Told] = self.roles["sync-role"]["LeastPrivilege"]["Statement"]
         return found
 
-    def site(self) -> Site:
-        """Read the stacks."""
-        return Site.read(self.aws(), "dev", "")
+    def deployment(self) -> RealDeployment:
+        """Name it to a command."""
+        return RealDeployment(self.aws(), "dev", "")
 
     def aws(self) -> Aws:
         """Ask it without patience."""
@@ -104,7 +104,7 @@ class Deployment:
 
     def examine(self) -> dict[str, Finding]:
         """Send the doctor, and give what was found by name."""
-        found = examine(self.aws(), self.site(), registry(), ["orders-delivery-date"], lambda: NOW)
+        found = examine(self.deployment(), registry(), ["orders-delivery-date"], lambda: NOW)
         assert len({one.name for one in found}) == len(found)
         return {one.name: one for one in found}
 

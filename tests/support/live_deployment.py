@@ -21,11 +21,11 @@ from adminview.aws.view_reader import ViewReader
 from adminview.aws.view_readers import Boto3Reader
 from adminview.bulk.runs import Bulk, make_bulk
 from adminview.cli.bulk.segment_pool import SegmentPool
+from adminview.cli.deployment.facts import Declared, Deployed
+from adminview.cli.deployment.stacks import API, SYNC
+from adminview.cli.model_lock.model_diff import Description
 from adminview.cli.planning.apply import Application
 from adminview.cli.planning.bulk_steps import BulkBuilder
-from adminview.cli.planning.facts import Declared, Deployed
-from adminview.cli.planning.model_diff import Description
-from adminview.cli.planning.step import API, SYNC
 from adminview.cli.shutdown import Stop
 from adminview.local.engines import Engine
 from adminview.local.local_cloud import LocalCloud

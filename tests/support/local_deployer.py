@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from adminview.cli.deployment.facts import Declared
 from adminview.cli.deployment.read import Tables
-from adminview.cli.planning.facts import Declared
+from adminview.cli.deployment.stacks import API, SOURCES, SYNC, VIEW, WATCH
 from adminview.cli.planning.phases import Wave
-from adminview.cli.planning.step import API, SOURCES, SYNC, VIEW, WATCH
 from adminview.local.event_source import EventSource
 from adminview.local.local_cloud import LocalCloud
 from adminview.local.settings import declared

@@ -6,10 +6,18 @@ from hashlib import sha256
 from json import dumps
 from typing import Any, NoReturn
 
-from adminview.cli.planning.facts import CREATING, DELETING, Declared, Deployed, Marker, TableIndex
-from adminview.cli.planning.model_diff import Description
+from adminview.cli.deployment.facts import (
+    CREATING,
+    DELETING,
+    Declared,
+    Deployed,
+    Marker,
+    TableIndex,
+)
+from adminview.cli.deployment.stacks import API, RECOVERY, SOURCES, SYNC, VIEW, WATCH
+from adminview.cli.model_lock.model_diff import Description
 from adminview.cli.planning.planner import LONGEST_WRITE, make_plan
-from adminview.cli.planning.step import API, RECOVERY, SOURCES, SYNC, VIEW, WATCH, Plan, Step
+from adminview.cli.planning.step import Plan, Step
 from adminview.cli.planning.steps import (
     AwaitIndex,
     Backfill,

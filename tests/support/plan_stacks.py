@@ -7,7 +7,7 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from adminview.aws.deadline import Deadline
-from adminview.cli.planning.facts import TableIndex
+from adminview.cli.deployment.facts import TableIndex
 from tests.support.plan_simulator import index, model, question
 
 BY = index("ByStatus", "status", include=("data", "_at"))

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from adminview.cli.commands.plan import DONE, REFUSED, UNFINISHED, carry_out, show
+from adminview.cli.deployment.facts import Deployed
 from adminview.cli.deployment.read import Tables
+from adminview.cli.model_lock.model_diff import Description
 from adminview.cli.output.printing import Console
 from adminview.cli.planning.apply import Application, PlanError
 from adminview.cli.planning.cdk import CdkDeployer, find_cdk
-from adminview.cli.planning.facts import Deployed
-from adminview.cli.planning.model_diff import Description
 from adminview.cli.planning.phases import Wave
 from adminview.cli.planning.step import Step
 from adminview.cli.planning.steps import DeployCode, DeployQuestions, DeployWatch, Sweep
@@ -169,7 +169,9 @@ def test_a_stop_cuts_a_pause_short_and_begins_nothing_new(site: Site) -> None:
 def run(site: Site, confirm: Callable[[str], bool] | None) -> tuple[int, str]:
     """Carry a plan out as the command does, and give its status and what it printed."""
     console = Console(file=io.StringIO(), width=200)
-    status = carry_out(site.application(), console, confirm)
+    application = site.application()
+    deployed = application.read(application.model)
+    status = carry_out(application, deployed, console, confirm)
     assert isinstance(console.file, io.StringIO)
     return status, console.file.getvalue()
 
@@ -211,7 +213,10 @@ def test_a_signal_ends_the_command_while_it_asks_and_is_a_wish_only_when_it_work
 
     site.stops = works
     console = Console(file=io.StringIO(), width=200)
-    assert carry_out(site.application(), console, asks, partial(stoppable, Stop())) == DONE
+    application = site.application()
+    deployed = application.read(application.model)
+    working = partial(stoppable, Stop())
+    assert carry_out(application, deployed, console, asks, working) == DONE
     assert len(seen) > 2
     assert all(seen)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from adminview.cli.planning.model_diff import Change
+from adminview.cli.model_lock.model_diff import Change
 from adminview.model import Index, LocalIndex, Registry, number
 from adminview.model.fingerprint import imports
 from tests.support.model import registry

@@ -40,7 +40,7 @@ class Counting(Deployment):
         self.metrics[namespace, name, where] = value
 
     def observe(self, hours: int = 24) -> Observed:
-        return observe(self.aws(), self.site().settings, "sync", hours, NOW)
+        return observe(self.aws(), self.deployment().settings, "sync", hours, NOW)
 
 
 class CountingClient(Client):
@@ -168,8 +168,7 @@ def test_where_nothing_was_counted_at_all_there_is_no_bill(here: Counting) -> No
 def run(here: Counting, monkeypatch: pytest.MonkeyPatch, *words: str) -> Any:
     monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
     monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
-    monkeypatch.setattr("adminview.cli.deployment.find.boto3.client", here.client)
-    monkeypatch.setattr("adminview.cli.commands.cost.Aws", here.aws)
+    monkeypatch.setattr("adminview.cli.deployment.deployment.Aws", here.aws)
     return CliRunner().invoke(app, ["cost", "--measured", *words], env={"COLUMNS": "100"})
 
 

@@ -1,15 +1,17 @@
 """A deployment is found by the outputs of its stacks, or it is said what is missing."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from io import BytesIO
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import boto3
 import pytest
-from botocore.exceptions import ClientError
 
 from adminview.aws.settings import Settings
+from adminview.cli.deployment.aws_calls import UnansweredError
+from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import (
     check_model,
     check_queue,
@@ -25,6 +27,9 @@ from adminview.model.errors import QuestionError, SettingsError
 from tests.support.fakes import refusal
 from tests.support.model import registry
 
+if TYPE_CHECKING:
+    from botocore.exceptions import ClientError
+
 SETTINGS = Settings("the-view", "https://queue", {"Orders": "prod-Orders"}, "abc")
 ENDPOINT = {"AWS_ENDPOINT_URL": "http://127.0.0.1:1"}
 
@@ -32,7 +37,14 @@ ENDPOINT = {"AWS_ENDPOINT_URL": "http://127.0.0.1:1"}
 @pytest.fixture(autouse=True)
 def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every endpoint count as one that answers."""
-    monkeypatch.setattr("adminview.cli.deployment.find.check_endpoints", lambda *_: None)
+    for module in ("deployment", "find"):
+        monkeypatch.setattr(f"adminview.cli.deployment.{module}.check_endpoints", lambda *_: None)
+
+
+def named(
+    stage: str | None, prefix: str = "", environ: Mapping[str, str] | None = None
+) -> Deployment:
+    return Deployment.from_options(stage, prefix, environ or {})
 
 
 class FakeAws:
@@ -74,22 +86,22 @@ def aws(monkeypatch: pytest.MonkeyPatch) -> FakeAws:
 
 def test_settings_come_from_the_outputs_of_the_stage_that_is_named(aws: FakeAws) -> None:
     aws.stacks["team-AdminView-prod-Sync"] = {"Settings": json.dumps(SETTINGS.to_env())}
-    assert find_settings(registry(), {}, "prod", "team-") == SETTINGS
+    assert find_settings(registry(), named("prod", "team-", {})) == SETTINGS
 
 
 def test_the_stage_is_dev_unless_it_is_named(aws: FakeAws) -> None:
     aws.stacks["AdminView-dev-Sync"] = {"Settings": json.dumps(SETTINGS.to_env())}
-    assert find_settings(registry(), {}, None, "") == SETTINGS
+    assert find_settings(registry(), named(None, "", {})) == SETTINGS
 
 
 def test_a_functions_own_environment_comes_first(aws: FakeAws) -> None:
-    assert find_settings(registry(), SETTINGS.to_env() | ENDPOINT, "prod", "") == SETTINGS
+    assert find_settings(registry(), named("prod", "", SETTINGS.to_env() | ENDPOINT)) == SETTINGS
     assert aws.configs == {}
 
 
 def test_a_local_engine_has_the_names_of_the_view_files(aws: FakeAws) -> None:
     queue = {"ADMINVIEW_DEAD_LETTER_QUEUE_URL": "http://queue"}
-    found = find_settings(registry(), ENDPOINT | queue, None, "")
+    found = find_settings(registry(), named(None, "", ENDPOINT | queue))
     assert found == declared(registry(), "http://queue")
     assert found.sources["Orders"] == "Orders"
     assert found.model == registry().fingerprint
@@ -98,21 +110,21 @@ def test_a_local_engine_has_the_names_of_the_view_files(aws: FakeAws) -> None:
 
 def test_a_local_engine_that_was_deployed_to_is_asked_for_its_stacks(aws: FakeAws) -> None:
     aws.stacks["AdminView-dev-Sync"] = {"Settings": json.dumps(SETTINGS.to_env())}
-    assert find_settings(registry(), ENDPOINT, "dev", "") == SETTINGS
+    assert find_settings(registry(), named("dev", "", ENDPOINT)) == SETTINGS
 
 
 def test_a_stack_that_is_not_there_is_named_with_what_to_do(aws: FakeAws) -> None:
     with pytest.raises(
         SettingsError, match=r"no stack 'AdminView-prod-Sync'.*--stage and --prefix"
     ):
-        find_settings(registry(), {}, "prod", "")
+        find_settings(registry(), named("prod", "", {}))
     assert "cloudformation" in aws.configs
 
 
 def test_other_trouble_with_cloudformation_is_not_taken_for_a_missing_stack(aws: FakeAws) -> None:
     aws.refusal = refusal("AccessDenied", "DescribeStacks")
-    with pytest.raises(ClientError, match="AccessDenied"):
-        find_settings(registry(), {}, "prod", "")
+    with pytest.raises(UnansweredError, match="AccessDenied"):
+        find_settings(registry(), named("prod", "", {}))
 
 
 @pytest.mark.parametrize("outputs", [{}, {"Another": "x"}])
@@ -121,12 +133,12 @@ def test_a_stack_without_the_output_is_of_another_version(
 ) -> None:
     aws.stacks["AdminView-dev-Recovery"] = outputs
     with pytest.raises(SettingsError, match="has no output 'ReplayFunctionName': deploy"):
-        deployed_function(None, "")
+        deployed_function(named(None))
 
 
 def test_the_replay_function_is_found(aws: FakeAws) -> None:
     aws.stacks["AdminView-prod-Recovery"] = {"ReplayFunctionName": "replay-1"}
-    assert deployed_function("prod", "") == "replay-1"
+    assert deployed_function(named("prod")) == "replay-1"
 
 
 def test_the_function_is_asked_for_what_was_chosen_and_given_all_the_time_it_has(
@@ -162,15 +174,15 @@ def test_what_is_being_built_is_told_by_the_api_of_the_stage_that_is_named(aws: 
     building = {"orders-by-status": None, "order-by-payment": "GSI3"}
     aws.stacks["team-AdminView-prod-Api"] = questions(pending=building)
     aws.stacks["AdminView-dev-Api"] = questions()
-    assert find_building(registry(), {}, "prod", "team-") == building
-    assert find_building(registry(), {}, None, "") == {}
+    assert find_building(registry(), named("prod", "team-", {})) == building
+    assert find_building(registry(), named(None, "", {})) == {}
 
 
 def test_questions_of_another_model_are_not_asked_of_a_deployment(aws: FakeAws) -> None:
     aws.stacks["AdminView-dev-Api"] = questions(model="abc")
     here = registry().fingerprint
     with pytest.raises(SettingsError) as caught:
-        find_building(registry(), {}, "dev", "")
+        find_building(registry(), named("dev", "", {}))
     assert str(caught.value) == (
         f"the questions here are of model {here}, and deployed is abc: "
         "check out what is deployed, or deploy what is here"
@@ -180,17 +192,17 @@ def test_questions_of_another_model_are_not_asked_of_a_deployment(aws: FakeAws) 
 @pytest.mark.parametrize("output", ["not JSON", "[]", "{}", '{"model": "abc"}', "7"])
 def test_an_output_that_says_nothing_of_questions_is_named(aws: FakeAws, output: str) -> None:
     aws.stacks["AdminView-dev-Api"] = {"AccessPatterns": output}
-    with pytest.raises(SettingsError, match="the output 'AccessPatterns' of stack"):
-        find_building(registry(), {}, None, "")
+    with pytest.raises(SettingsError, match="the output 'AccessPatterns' of stack 'AdminView-dev-Api'"):
+        find_building(registry(), named(None, "", {}))
 
 
 @pytest.mark.parametrize("environ", [ENDPOINT, SETTINGS.to_env()])
 def test_where_nothing_is_deployed_the_environment_says_what_is_being_built(
     aws: FakeAws, environ: dict[str, str]
 ) -> None:
-    assert find_building(registry(), environ, None, "") == {}
+    assert find_building(registry(), named(None, "", environ)) == {}
     given = environ | {"ADMINVIEW_PENDING_PATTERNS": '{"orders-by-status": null}'}
-    assert find_building(registry(), given, None, "") == {"orders-by-status": None}
+    assert find_building(registry(), named(None, "", given)) == {"orders-by-status": None}
     assert aws.configs == {}
 
 

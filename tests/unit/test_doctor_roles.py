@@ -156,7 +156,7 @@ def test_an_action_that_takes_no_resource_is_not_simulated(here: Deployment) -> 
 def test_references_of_a_template_are_what_was_made(
     here: Deployment, value: Any, expected: str
 ) -> None:
-    site = here.site()
+    site = here.deployment()
     assert resolve(value, site.part("Sync"), site) == expected
 
 
@@ -171,6 +171,6 @@ def test_references_of_a_template_are_what_was_made(
     ],
 )
 def test_a_reference_that_cannot_be_told_is_not_guessed(here: Deployment, value: Any) -> None:
-    site = here.site()
+    site = here.deployment()
     with pytest.raises(SettingsError, match="it cannot be told what"):
         resolve(value, site.part("Sync"), site)

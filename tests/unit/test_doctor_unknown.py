@@ -8,8 +8,7 @@ import pytest
 from botocore.exceptions import EndpointConnectionError
 from typer.testing import CliRunner, Result
 
-from adminview.cli.doctor.aws_calls import look
-from adminview.cli.doctor.finding import Check, Fault, Finding, State
+from adminview.cli.doctor.finding import Check, Fault, Finding, State, look
 from adminview.cli.main import app
 from tests.support.aws_descriptions import stream
 from tests.support.deployment import SYNC, Deployment, sound
@@ -71,9 +70,9 @@ def test_a_service_that_does_not_answer_is_not_waited_for_again(here: Deployment
 def test_a_refusal_is_asked_again_for_the_next_thing(here: Deployment) -> None:
     here.refused["describe_table"] = refusal("AccessDeniedException", "DescribeTable")
     aws = here.aws()
-    for _ in range(2):
+    for name in ("Orders", "Users"):
         with pytest.raises(Exception, match="AccessDenied"):
-            aws.ask("dynamodb", "DescribeTable", TableName="Orders")
+            aws.ask("dynamodb", "DescribeTable", TableName=name)
     assert here.asked.count("describe_table") == 2
 
 

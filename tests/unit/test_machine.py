@@ -9,7 +9,8 @@ import pytest
 
 from adminview.cli.bulk import state_machine as machine_module
 from adminview.cli.bulk.segment_pool import Outcome
-from adminview.cli.bulk.state_machine import Follower, Order, deployed_machine, on_aws
+from adminview.cli.bulk.state_machine import Follower, Order, on_aws
+from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.shutdown import Stop
 from adminview.model.errors import ServiceError, SettingsError
 from tests.support.bulk_tables import World, never
@@ -180,9 +181,10 @@ def test_it_is_found_by_the_output_of_its_stack(monkeypatch: pytest.MonkeyPatch)
     aws = FakeAws()
     aws.stacks["team-AdminView-prod-Recovery"] = {"BackfillMachineArn": MACHINE}
     monkeypatch.setattr("boto3.client", aws.client)
-    assert deployed_machine("BackfillMachineArn", "prod", "team-") == MACHINE
+    deployment = Deployment.from_options("prod", "team-", {})
+    assert deployment.output("Recovery", "BackfillMachineArn") == MACHINE
     with pytest.raises(SettingsError, match="no output 'MigrateMachineArn': deploy this version"):
-        deployed_machine("MigrateMachineArn", "prod", "team-")
+        deployment.output("Recovery", "MigrateMachineArn")
 
 
 def test_the_clients_are_those_of_the_environment(

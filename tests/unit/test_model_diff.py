@@ -12,12 +12,12 @@ from typer.testing import CliRunner, Result
 
 from adminview.aws.settings import MODEL_METADATA
 from adminview.cli.commands import model as command
+from adminview.cli.model_lock.lock import Lock, as_text
+from adminview.cli.model_lock.model_diff import Change
+from adminview.cli.model_lock.wording import NEVER_ADDED, in_words
 from adminview.cli.output.printing import Console
 from adminview.cli.planning.cost import Costs, Estimate, Indexes, SourceCosts, item_costs
-from adminview.cli.planning.lock import Lock, as_text
-from adminview.cli.planning.model_diff import Change
 from adminview.cli.planning.report import data, short, show
-from adminview.cli.planning.wording import NEVER_ADDED, in_words
 from adminview.model import Index, LocalIndex
 from adminview.model.write_units import Units
 from tests.support.fakes import refusal

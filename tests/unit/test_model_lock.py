@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 from adminview import views
 from adminview.cli.commands import model as command
-from adminview.cli.planning import lock as files
-from adminview.cli.planning.lock import Lock
+from adminview.cli.model_lock import lock as files
+from adminview.cli.model_lock.lock import Lock
 from adminview.model.errors import SettingsError
 from tests.support.model import registry
 

@@ -21,6 +21,7 @@ from adminview.cli import main
 from adminview.cli.bulk.segment_pool import Outcome
 from adminview.cli.commands import plan as plan_command
 from adminview.cli.costing.prices import Prices
+from adminview.cli.deployment.facts import Deployed
 from adminview.cli.doctor.finding import Finding, State
 from adminview.cli.output import bulk as bulk_report
 from adminview.cli.output import cost as cost_report
@@ -228,12 +229,12 @@ def a_run() -> Run:
 
 
 def carry_out(console: Console) -> None:
-    def fail(_: object) -> bool:
+    def fail(*_: object) -> bool:
         raise PlanError(HOSTILE)
 
     made = Plan((Backfill(reason=HOSTILE, source=HOSTILE),), (), ())
-    application = cast("Any", SimpleNamespace(plan=lambda: made, apply=fail))
-    plan_command.carry_out(application, console, None)
+    application = cast("Any", SimpleNamespace(plan=lambda _: made, apply=fail))
+    plan_command.carry_out(application, Deployed(), console, None)
 
 
 PLAN = Plan((Backfill(reason=HOSTILE, source=HOSTILE),), (HOSTILE,), (HOSTILE,))

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from adminview.cdk.options.rollout_phase import RolloutPhase
-from adminview.cli.planning.facts import Deployed, Marker, Rows, TableIndex
-from adminview.cli.planning.model_diff import Description
+from adminview.cli.deployment.facts import Deployed, Marker, Rows, TableIndex
+from adminview.cli.model_lock.model_diff import Description
 from adminview.cli.planning.phases import Wave, wave_of
 from adminview.cli.planning.planner import make_plan
 from adminview.cli.planning.refusals import in_use

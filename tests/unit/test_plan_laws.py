@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import assume, given, note
 from hypothesis import strategies as st
 
-from adminview.cli.planning.model_diff import Description
+from adminview.cli.model_lock.model_diff import Description
 from tests.support.plan_simulator import World, index, model, question
 
 KEYS = (("k1",), ("k1", "s1"), ("k2",), ("k2", "s1"), ("k3", "s2"))

@@ -7,8 +7,8 @@ import pytest
 
 from adminview.bulk.lease_table import LEASE_SECONDS, LeaseTable
 from adminview.bulk.segment import Record, Segment
-from adminview.cli.planning.completions import Progress, markers, sweeps
-from adminview.cli.planning.facts import Marker
+from adminview.cli.deployment.completions import Progress, markers, sweeps
+from adminview.cli.deployment.facts import Marker
 from adminview.model.errors import BulkError
 from tests.support.plan_stacks import Cloud, ever
 

@@ -8,11 +8,14 @@ from typing import Any
 import pytest
 
 from adminview.bulk.lease_table import LeaseTable
+from adminview.cli.deployment.aws_calls import Aws
+from adminview.cli.deployment.deployment import Deployment
+from adminview.cli.deployment.facts import Deployed, Marker
 from adminview.cli.deployment.read import EngineReader, StackReader, Tables, imported_sources
-from adminview.cli.planning.facts import Deployed, Marker
 from adminview.cli.planning.planner import make_plan
 from adminview.model.errors import SettingsError
 from adminview.model.monitored import watched
+from tests.support.fakes import NO_WAIT
 from tests.support.plan_stacks import OLD, THEN, Cloud, described, ever, function
 
 
@@ -48,7 +51,8 @@ def cloud() -> Cloud:
 def read(cloud: Cloud, **more: Any) -> Deployed:
     client: Any = cloud
     tables = Tables(client, "team-AdminViewTable", lambda: 7.0)
-    return StackReader(client, tables, "dev", "team-", **more).read(OLD)
+    deployment = Deployment(Aws(lambda _: client, backoff=NO_WAIT), "dev", "team-")
+    return StackReader(deployment, tables, **more).read(OLD)
 
 
 def test_a_deployment_is_read_from_its_stacks_and_tables(cloud: Cloud) -> None:

@@ -1,5 +1,6 @@
 """Repairs from this machine end soon after other code is deployed."""
 
+import os
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +11,7 @@ from adminview.aws.deadline import Deadline
 from adminview.aws.settings import Settings
 from adminview.cli.commands import verify
 from adminview.cli.dead_letters import commands as mailroom
+from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import CHECK_SECONDS, Throttled
 from adminview.dead_letters.replay import ROUND
 from adminview.model.errors import SettingsError
@@ -17,7 +19,7 @@ from tests.support import dead_letter_queue, verify_tables
 from tests.support.model import registry
 
 
-class Deployment:
+class ChangingModel:
     """A deployment whose model changes after some looks."""
 
     def __init__(self, looks: int) -> None:
@@ -43,7 +45,7 @@ def test_verify_repairs_nothing_more_once_other_code_is_deployed() -> None:
     lab = verify_tables.Lab()
     for number in range(4):
         lab.put(f"t{number}", x="1", synced=False)
-    verifier = lab.verifier(check=Deployment(looks=2).check)
+    verifier = lab.verifier(check=ChangingModel(looks=2).check)
     with pytest.raises(SettingsError, match="deployed is another"):
         verifier.verify(verifier.begin(lab.scope(repair=True)))
     assert len(lab.view) == 2
@@ -52,7 +54,7 @@ def test_verify_repairs_nothing_more_once_other_code_is_deployed() -> None:
 def test_to_compare_without_a_repair_nobody_need_ask_what_is_deployed() -> None:
     lab = verify_tables.Lab()
     lab.put("t", x="1", synced=False)
-    verifier = lab.verifier(check=Deployment(looks=0).check)
+    verifier = lab.verifier(check=ChangingModel(looks=0).check)
     run = verifier.begin(lab.scope())
     verifier.verify(run)
     assert run.total["left"] == 1
@@ -61,7 +63,7 @@ def test_to_compare_without_a_repair_nobody_need_ask_what_is_deployed() -> None:
 def test_a_replay_takes_up_no_more_letters_once_other_code_is_deployed() -> None:
     lab = dead_letter_queue.Lab()
     lab.sqs.add(*(dead_letter_queue.ours(f"i{number}") for number in range(ROUND + 1)))
-    replayer = replace(lab.replayer, check=Deployment(looks=1).check)
+    replayer = replace(lab.replayer, check=ChangingModel(looks=1).check)
     soon = Deadline.after(60)
     with pytest.raises(SettingsError, match="deployed is another"):
         replayer.replay(until=soon, end=soon)
@@ -108,5 +110,5 @@ def test_the_command_to_verify_asks_again(
 def test_the_command_to_replay_asks_again(
     deployed: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    check = mailroom.replayer_for(None, "", writes=True).check
+    check = mailroom.replayer_for(Deployment.from_options(None, "", os.environ), writes=True).check
     other_code_comes(deployed, monkeypatch, check)

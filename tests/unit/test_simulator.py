@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from adminview.cli.planning.completions import Progress
+from adminview.cli.deployment.completions import Progress
 from tests.simulator.choices import Choices
 from tests.simulator.deployment import deploy
 from tests.simulator.faults import Fault

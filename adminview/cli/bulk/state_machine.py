@@ -13,11 +13,10 @@ import boto3
 from adminview.aws.clients import Clients
 from adminview.aws.deadline import Deadline
 from adminview.aws.retry import Backoff, call_with_retry
-from adminview.aws.settings import Settings, stack_name
+from adminview.aws.settings import Settings
 from adminview.aws.table_scanner import TableScanner
 from adminview.bulk.lease_table import LeaseTable, progress_table
 from adminview.cli.bulk.segment_pool import Asked, Limits, Outcome, Watch
-from adminview.cli.deployment.find import STAGE, output
 from adminview.cli.output.bulk import progress
 from adminview.cli.output.printing import echo
 from adminview.cli.shutdown import Stop, stoppable
@@ -53,11 +52,6 @@ def as_event(asked: Asked, limits: Limits) -> dict[str, Any]:
         "tolerated_failures": asked.tolerate,
         "restart": asked.restart or None,
     }
-
-
-def deployed_machine(name: str, stage: str | None, prefix: str) -> str:
-    """Find a deployed state machine by the output of its stack."""
-    return output(stack_name(prefix, stage or STAGE, "Recovery"), name)
 
 
 def on_aws(machine: str, settings: Settings, order: Order) -> list[Outcome]:

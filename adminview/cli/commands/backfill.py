@@ -14,9 +14,11 @@ from adminview.bulk.runs import BACKFILL, EVERYTHING, SWEEP, Bulk
 from adminview.bulk.segment import MOST_SEGMENTS
 from adminview.bulk.worker import Worker
 from adminview.cli.bulk.segment_pool import Asked, Limits, Outcome, SegmentPool, connect
-from adminview.cli.bulk.state_machine import Order, as_event, deployed_machine, on_aws
+from adminview.cli.bulk.state_machine import Order, as_event, on_aws
 from adminview.cli.dead_letters.post import LETTERS
+from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import check_deployed, check_model, check_streams, find_settings
+from adminview.cli.deployment.stacks import RECOVERY
 from adminview.cli.errors import trouble_is
 from adminview.cli.options import Json, Prefix, Stage
 from adminview.cli.output.bulk import UNFINISHED, progress, report
@@ -63,21 +65,22 @@ def _command(kind: str, about: str) -> Callable[..., None]:
         stage: Stage = None,
         prefix: Prefix = "",
     ) -> None:
-        settings = find_settings(registry(), os.environ, stage, prefix)
+        deployment = Deployment.from_options(stage, prefix, os.environ)
+        settings = find_settings(registry(), deployment)
         everything = [EVERYTHING] if kind == SWEEP else [*settings.sources]
         subjects = list(dict.fromkeys(source or everything))
         asked, limits = Asked(segments, tolerate, restart, as_json), Limits(max_rcu, max_wcu)
         check_model(registry(), settings)
         if deployed:
             event = {"task": kind, "sources": source, **as_event(asked, limits)}
-            machine = deployed_machine(BACKFILL_MACHINE_OUTPUT, stage, prefix)
+            machine = deployment.output(RECOVERY, BACKFILL_MACHINE_OUTPUT)
             outcomes = on_aws(machine, settings, _order(settings, event, subjects))
             report(outcomes, as_json=as_json)
-        check = partial(check_deployed, registry(), os.environ, stage, prefix)
+        check = partial(check_deployed, registry(), deployment)
         bulk = connect(registry(), settings, limits, check)
         runs = [bulk.run(kind, subject) for subject in subjects]
         if kind == BACKFILL:
-            check_streams(os.environ, stage, prefix, subjects)
+            check_streams(deployment, subjects)
         work_through(bulk, runs, asked)
 
     command.__name__, command.__doc__ = kind, about

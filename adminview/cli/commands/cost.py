@@ -11,14 +11,15 @@ from typing import Annotated, Any, Final
 import boto3
 import typer
 
-from adminview.aws.settings import SYNC_FUNCTION_OUTPUT, stack_name
+from adminview.aws.settings import SYNC_FUNCTION_OUTPUT
 from adminview.cli.costing.comparison import Compared, compare_load, compare_observed
 from adminview.cli.costing.load import EXAMPLE, read_loads
 from adminview.cli.costing.observed import observe
 from adminview.cli.costing.prices import Prices
 from adminview.cli.costing.sampled import describe, items_of
-from adminview.cli.deployment.find import STAGE, find_settings, known_source, output
-from adminview.cli.doctor.aws_calls import Aws
+from adminview.cli.deployment.deployment import Deployment
+from adminview.cli.deployment.find import find_settings, known_source
+from adminview.cli.deployment.stacks import SYNC
 from adminview.cli.options import Json, Prefix, Stage
 from adminview.cli.output.cost import as_data, show
 from adminview.cli.output.printing import Console, print_json
@@ -151,9 +152,12 @@ def _add_sample(source: str, told: Entry, file: str) -> str:
 
 
 def _measured(stage: str | None, prefix: str, hours: int) -> Compared:
-    settings = find_settings(registry(), os.environ, stage, prefix)
-    function = output(stack_name(prefix, stage or STAGE, "Sync"), SYNC_FUNCTION_OUTPUT)
-    return compare_observed(observe(Aws(), settings, function, hours, datetime.now(tz=UTC)))
+    deployment = Deployment.from_options(stage, prefix, os.environ)
+    settings = find_settings(registry(), deployment)
+    function = deployment.output(SYNC, SYNC_FUNCTION_OUTPUT)
+    return compare_observed(
+        observe(deployment.aws, settings, function, hours, datetime.now(tz=UTC))
+    )
 
 
 def _read(file: str, what: str) -> Any:

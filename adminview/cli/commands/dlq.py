@@ -1,5 +1,6 @@
 """`adminview dlq`: look through dead letters, replay them, discard them."""
 
+import os
 from json import dumps
 from pathlib import Path
 from time import time
@@ -20,6 +21,7 @@ from adminview.cli.dead_letters.commands import (
     show_preview,
     tell_replayed,
 )
+from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import deployed_function, invoke
 from adminview.cli.options import Error, Json, Key, NewerThan, OlderThan, Prefix, Source, Stage
 from adminview.cli.output import dead_letters as letters
@@ -56,7 +58,7 @@ def list_(  # noqa: PLR0913 - the command's options
     choice = choose(
         source=source, error=error, key=key, older_than=older_than, newer_than=newer_than
     )
-    replayer = replayer_for(stage, prefix)
+    replayer = replayer_for(Deployment.from_options(stage, prefix, os.environ))
     with look_through(replayer, choice, limit) as pile:
         if json:
             print_json(dumps([*letters.plain(pile)]))
@@ -70,7 +72,9 @@ def list_(  # noqa: PLR0913 - the command's options
 @app.command()
 def show(id_: Id, *, json: Json = False, stage: Stage = None, prefix: Prefix = "") -> None:
     """Show one letter whole."""
-    with look_through(replayer_for(stage, prefix), LetterFilter(id=id_)) as pile:
+    with look_through(
+        replayer_for(Deployment.from_options(stage, prefix, os.environ)), LetterFilter(id=id_)
+    ) as pile:
         bodies = [errand.message.body for errand in pile.meant]
         bodies += [message.body for message, _ in pile.unknown]
         check_found(bodies, id_)
@@ -115,14 +119,15 @@ def replay(  # noqa: PLR0913 - the command's options
     if deployed and dry_run:
         msg = "--deployed and --dry-run exclude each other: the dry run happens here"
         raise QuestionError(msg)
+    deployment = Deployment.from_options(stage, prefix, os.environ)
     if deployed:
-        summary = invoke(deployed_function(stage, prefix), choice)
+        summary = invoke(deployed_function(deployment), choice)
     elif dry_run:
-        show_preview(replayer_for(stage, prefix, writes=True), choice, json=json)
+        show_preview(replayer_for(deployment, writes=True), choice, json=json)
         return
     else:
-        summary = replay_all(replayer_for(stage, prefix, writes=True), choice)
-    tell_replayed(summary, stage, prefix, json=json)
+        summary = replay_all(replayer_for(deployment, writes=True), choice)
+    tell_replayed(summary, deployment, json=json)
 
 
 @app.command()
@@ -155,7 +160,7 @@ def discard(  # noqa: PLR0913 - the command's options
     if choice == LetterFilter() and not everything:
         msg = "say which letters: by their id, source, error, key or age, or --all; see --help"
         raise QuestionError(msg)
-    replayer = replayer_for(stage, prefix)
+    replayer = replayer_for(Deployment.from_options(stage, prefix, os.environ))
     with look_through(replayer, choice) as pile:
         count = discard_pile(replayer, pile, Audit(audit), reason, yes=yes)
     rest = letters.resting(replayer.mailbox.count(until=Deadline.after(SECONDS)))

@@ -11,8 +11,8 @@ from typing import Final
 import typer
 
 from adminview.aws.concurrency import together
-from adminview.cli.deployment.find import STAGE
-from adminview.cli.deployment.resources import Site
+from adminview.cli.deployment.deployment import STAGE, Deployment
+from adminview.cli.deployment.stacks import SYNC
 from adminview.cli.doctor import (
     alarms,
     callers,
@@ -26,13 +26,11 @@ from adminview.cli.doctor import (
 )
 from adminview.cli.doctor import bulk_work as work
 from adminview.cli.doctor import dead_letters as letters
-from adminview.cli.doctor.aws_calls import Aws, look
-from adminview.cli.doctor.finding import Check, Finding, Verdict
+from adminview.cli.doctor.finding import Check, Finding, Verdict, look
 from adminview.cli.endpoints import check_endpoints
 from adminview.cli.options import Json, Prefix, Stage
 from adminview.cli.output.doctor import as_data, show
 from adminview.cli.output.printing import Console, print_json
-from adminview.cli.planning.step import SYNC
 from adminview.model import Registry
 from adminview.views import migrations, registry
 
@@ -53,11 +51,12 @@ def doctor(*, as_json: Json = False, stage: Stage = None, prefix: Prefix = "") -
 
     Exit status: 0 all is ok or a warning, 1 something is a problem or unknown.
     """
-    named, aws = _name(stage or STAGE, "--stage"), Aws()
+    named = _name(stage or STAGE, "--stage")
     if prefix:
         _name(prefix, "--prefix")
     check_endpoints(os.environ, "CLOUDFORMATION")
-    findings = examine(aws, Site.read(aws, named, prefix), registry(), tuple(migrations()))
+    deployment = Deployment.from_options(named, prefix, os.environ)
+    findings = examine(deployment, registry(), tuple(migrations()))
     status = UNSOUND if any(one.fails for one in findings) else SOUND
     if as_json:
         print_json(json.dumps(as_data(findings, status), indent=2))
@@ -75,21 +74,21 @@ def _name(given: str, option: str) -> str:
 
 
 def examine(
-    aws: Aws,
-    site: Site,
+    deployment: Deployment,
     model: Registry,
     migrated: Sequence[str] = (),
     now: Callable[[], float] = time.time,
 ) -> list[Finding]:
     """Make all checks of a deployment, some at once."""
-    found = [*stacks.checks(site, model)]
-    if site.part(SYNC).stack:  # it tells what the sources are
-        found += _known("sources", lambda: sources.checks(aws, site))
-        found += _known("mappings", lambda: mappings.checks(aws, site))
-        found += work.checks(aws, site, migrated, now)
+    aws = deployment.aws
+    found = [*stacks.checks(deployment, model)]
+    if deployment.part(SYNC).stack:  # it tells what the sources are
+        found += _known("sources", lambda: sources.checks(aws, deployment))
+        found += _known("mappings", lambda: mappings.checks(aws, deployment))
+        found += work.checks(aws, deployment, migrated, now)
     for module in (view, letters, functions, callers, schedules):
-        found += module.checks(aws, site)
-    found += (*alarms.checks(aws, site, now), *roles.checks(aws, site))
+        found += module.checks(aws, deployment)
+    found += (*alarms.checks(aws, deployment, now), *roles.checks(aws, deployment))
     return together(look, found)
 
 

@@ -14,6 +14,7 @@ import typer
 from adminview.aws.clients import Clients
 from adminview.aws.deadline import Deadline
 from adminview.cli.dead_letters.post import post_for
+from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import check_model, find_settings, known_source
 from adminview.cli.options import Json, Prefix, Stage
 from adminview.cli.output.printing import Console, print_json
@@ -44,7 +45,8 @@ def reconcile(  # noqa: PLR0913 - the command's options
     prefix: Prefix = "",
 ) -> None:
     """Make one item's rows what its source says now. If it is stopped half-way, run it again."""
-    settings = find_settings(registry(), os.environ, stage, prefix)
+    deployment = Deployment.from_options(stage, prefix, os.environ)
+    settings = find_settings(registry(), deployment)
     check_model(registry(), settings)
     clients = Clients()
     reconciler = make_reconciler(registry(), settings, clients, post_for(settings, clients))
@@ -79,7 +81,8 @@ def explain(
     prefix: Prefix = "",
 ) -> None:
     """Say why a row looks as it does; 1 if it is not what its source says now."""
-    settings = find_settings(registry(), os.environ, stage, prefix)
+    deployment = Deployment.from_options(stage, prefix, os.environ)
+    settings = find_settings(registry(), deployment)
     reconciler = make_reconciler(registry(), settings, Clients())
     found = find_out(
         (pk, sk), routes(registry(), settings.sources), reconciler, until=Deadline.after(SECONDS)

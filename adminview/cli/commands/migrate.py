@@ -17,7 +17,7 @@ from adminview.bulk.migrate import Migrate
 from adminview.bulk.runs import MIGRATE, Bulk
 from adminview.cli.bulk.migration_preview import Preview, Previewer
 from adminview.cli.bulk.segment_pool import Asked, Limits, connect
-from adminview.cli.bulk.state_machine import Order, as_event, deployed_machine, on_aws
+from adminview.cli.bulk.state_machine import Order, as_event, on_aws
 from adminview.cli.commands.backfill import (
     Deployed,
     MaxRcu,
@@ -27,7 +27,9 @@ from adminview.cli.commands.backfill import (
     Tolerate,
     go_through,
 )
+from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import check_deployed, check_model, find_settings
+from adminview.cli.deployment.stacks import RECOVERY
 from adminview.cli.errors import trouble_is
 from adminview.cli.options import Json, Prefix, Stage
 from adminview.cli.output.bulk import UNFINISHED
@@ -77,7 +79,8 @@ def migrate(  # noqa: PLR0913 - a command's options
         _list()
         return
     migration = _find(name)
-    settings = find_settings(registry(), os.environ, stage, prefix)
+    deployment = Deployment.from_options(stage, prefix, os.environ)
+    settings = find_settings(registry(), deployment)
     check_model(registry(), settings)
     console = Console()
     if dry_run or not yes:
@@ -92,11 +95,11 @@ def migrate(  # noqa: PLR0913 - a command's options
     asked = Asked(segments, tolerate, restart, as_json)
     limits = Limits(max_rcu, max_wcu)
     if deployed:
-        machine = deployed_machine(MIGRATE_MACHINE_OUTPUT, stage, prefix)
+        machine = deployment.output(RECOVERY, MIGRATE_MACHINE_OUTPUT)
         outcomes = on_aws(machine, settings, _order(migration, settings, asked, limits))
         show_outcome(outcomes[0], [], console, as_json=as_json)
         raise typer.Exit(status(outcomes[0]))
-    check = partial(check_deployed, registry(), os.environ, stage, prefix)
+    check = partial(check_deployed, registry(), deployment)
     _run(connect(registry(), settings, limits, check), name, asked, console)
 
 

@@ -2,7 +2,6 @@
 
 import json
 import os
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -10,15 +9,15 @@ from typing import Annotated
 import typer
 
 from adminview.aws.clients import Clients
-from adminview.aws.settings import VIEW_TABLE, stack_name
-from adminview.cli.deployment.find import STAGE, find_settings
-from adminview.cli.deployment.model import deployed_description
+from adminview.cli.deployment.deployment import Deployment
+from adminview.cli.deployment.find import deployed_description, find_settings
+from adminview.cli.deployment.stacks import SYNC
 from adminview.cli.errors import EXPLAINED, explained, tell
+from adminview.cli.model_lock.lock import LOCK, Lock, read_description
+from adminview.cli.model_lock.model_diff import Change, Description
 from adminview.cli.options import Json, Prefix, Stage
 from adminview.cli.output.printing import Console, echo, print_json, print_traceback
 from adminview.cli.planning.cost import Estimate
-from adminview.cli.planning.lock import LOCK, Lock, read_description
-from adminview.cli.planning.model_diff import Change, Description
 from adminview.cli.planning.report import data, show
 from adminview.cli.planning.sample import make_estimator
 from adminview.local.settings import ENDPOINT
@@ -54,9 +53,10 @@ def diff(
     from those of a local engine. Exit status: 0 the same, 1 another, 2 trouble.
     """
     try:
-        old, where = _other(against, stage, prefix)
+        deployment = Deployment.from_options(stage, prefix, os.environ)
+        old, where = _other(against, deployment)
         change = Change.between(old, registry().description())
-        estimate, trouble = _costs(change, registry(), os.environ, (stage, prefix), sample)
+        estimate, trouble = _costs(change, registry(), deployment, sample)
         if as_json:
             print_json(json.dumps(data(change, estimate, trouble), indent=2))
         else:
@@ -83,31 +83,26 @@ def lock(
     echo(f"wrote {files.path.name} and {files.changes.name}: commit both with the change")
 
 
-def _other(against: Path | None, stage: str | None, prefix: str) -> tuple[Description | None, str]:
+def _other(against: Path | None, deployment: Deployment) -> tuple[Description | None, str]:
     """Find the model to compare with, and say where it is."""
     if against is not None:
         return read_description(against), str(against)
-    if stage or prefix:
-        where = f"stack {stack_name(prefix, stage or STAGE, 'Sync')}"
-        return deployed_description(stage, prefix), where
+    if deployment.named:
+        return deployed_description(deployment), f"stack {deployment.name_of(SYNC)}"
     files = Lock()
     return files.read(), files.path.name
 
 
 def _costs(
-    change: Change,
-    model: Registry,
-    environ: Mapping[str, str],
-    deployment: tuple[str | None, str],
-    sample: int,
+    change: Change, model: Registry, deployment: Deployment, sample: int
 ) -> tuple[Estimate | None, str]:
     """Reckon the costs, or say why that cannot be done: the rest is worth showing."""
     if change.nothing:
         return None, ""
-    if not any((*deployment, environ.get(ENDPOINT), environ.get(VIEW_TABLE))):
+    if not deployment.named and not deployment.local:
         return None, NO_TABLES
     try:
-        settings = find_settings(model, environ, *deployment)
+        settings = find_settings(model, deployment)
         estimator = make_estimator(change, model, settings, Clients().dynamodb, sample)
         return estimator.estimate(), ""
     except EXPLAINED as error:

@@ -15,22 +15,22 @@ import typer
 from adminview.bulk.runs import Bulk
 from adminview.cli.bulk.segment_pool import Asked, Limits, connect
 from adminview.cli.commands.backfill import MaxRcu, MaxWcu, Segments, Tolerate, go_through
+from adminview.cli.deployment.deployment import Deployment
+from adminview.cli.deployment.facts import Deployed
 from adminview.cli.deployment.find import (
-    STAGE,
     check_deployed,
     check_model,
     check_streams,
     find_settings,
 )
-from adminview.cli.deployment.place import Place
+from adminview.cli.deployment.read import Tables, reader_of, tables_of
+from adminview.cli.model_lock.lock import LOCK
 from adminview.cli.options import Json, Prefix, Stage
 from adminview.cli.output.printing import Console, confirm, echo, joined, styled
 from adminview.cli.output.tables import table
 from adminview.cli.planning.apply import Application, PlanError
 from adminview.cli.planning.bulk_steps import BulkBuilder
 from adminview.cli.planning.cdk import CdkDeployer
-from adminview.cli.planning.facts import Deployed
-from adminview.cli.planning.lock import LOCK
 from adminview.cli.planning.moved_rows import left_behind
 from adminview.cli.planning.planner import LONGEST_WRITE, make_plan
 from adminview.cli.planning.step import Plan
@@ -77,11 +77,11 @@ def plan(  # noqa: PLR0913 - a command's options
 
     Exit status: 0, or 1 if there is no way and why.
     """
-    place = Place(stage, prefix, against)
+    deployment = Deployment.from_options(stage, prefix, os.environ)
     model = registry().description()
-    deployed = place.reader.read(model)
+    deployed = reader_of(deployment, against).read(model)
     made = make_plan(deployed, model, time.time(), longest=wait)
-    if not stale and (found := _left_behind(place, deployed, made)):
+    if not stale and (found := _left_behind(deployment, deployed, made)):
         made = replace(made, steps=(), refusals=found)
     show(made, Console(), as_json=as_json)
     raise typer.Exit(REFUSED if made.refusals else DONE)
@@ -107,8 +107,8 @@ def apply(  # noqa: PLR0913 - a command's options
     stops after the step in hand, or within a backfill; the same command goes on, on any machine.
     Exit status: 0 done, 1 refused or failed, 2 stopped.
     """
-    place = Place(stage, prefix, against)
-    if place.local:
+    deployment = Deployment.from_options(stage, prefix, os.environ)
+    if deployment.local:
         msg = (
             f"there are no stacks to deploy at {os.environ.get(ENDPOINT)}: name a deployment with "
             "--stage, or start `adminview local` with the new view files and use `backfill`"
@@ -117,43 +117,48 @@ def apply(  # noqa: PLR0913 - a command's options
     model = registry().description()
     stop = Stop()
     asked = Asked(segments, tolerate)
-    builder = _builder(place, stop, asked, Limits(max_rcu, max_wcu))
+    tables = tables_of(deployment)
     application = Application(
         model=model,
-        read=place.reader.read,
+        read=lambda model: reader_of(deployment.fresh(), against).read(model),
         deployer=CdkDeployer(
-            place.stage or STAGE,
+            deployment.stage,
             prefix,
-            place.tables,
+            tables,
             sleep=stop.sleep,
             show=partial(echo, err=True) if verbose else lambda _: None,
         ),
-        builder=builder,
+        builder=_builder(deployment, tables, stop, asked, Limits(max_rcu, max_wcu)),
         now=time.time,
         sleep=stop.sleep,
         longest=wait,
         stopped=stop.event.is_set,
         say=echo,
     )
-    found = () if stale else _left_behind(place, place.reader.read(model), application.plan())
+    deployed = reader_of(deployment, against).read(model)
+    found = () if stale else _left_behind(deployment, deployed, application.plan(deployed))
     if found:
         show(Plan((), found, ()), Console(), as_json=False)
         raise typer.Exit(REFUSED)
-    status = carry_out(application, Console(), None if yes else confirm, partial(stoppable, stop))
+    agree = None if yes else confirm
+    status = carry_out(application, deployed, Console(), agree, partial(stoppable, stop))
     raise typer.Exit(status)
 
 
 def carry_out(
     application: Application,
+    deployed: Deployed,
     console: Console,
     confirm: Callable[[str], bool] | None,
     working: Callable[[], AbstractContextManager[object]] = nullcontext,
 ) -> int:
-    """Show the plan, ask, and carry it out; return the exit status.
+    """Show the plan from what is *deployed*, ask, and carry it out; return the exit status.
 
-    Only what is done within *working* is stopped in order: at a prompt, Ctrl-C ends the command.
+    After a prompt the deployment is read again: it may have changed while somebody thought about
+    it. Only what is done within *working* is stopped in order: at a prompt, Ctrl-C ends the
+    command.
     """
-    made = application.plan()
+    made = application.plan(deployed)
     show(made, console, as_json=False)
     if made.refusals:
         return REFUSED
@@ -163,7 +168,7 @@ def carry_out(
         return UNFINISHED
     try:
         with working():
-            finished = application.apply(made.destroyed)
+            finished = application.apply(made.destroyed, None if confirm else deployed)
     except PlanError as error:
         console.print(f"stopped: {error}", style="red", soft_wrap=True)
         return REFUSED
@@ -193,11 +198,10 @@ def show(made: Plan, console: Console, *, as_json: bool) -> None:
         console.print(f"note: {note}", soft_wrap=True)
 
 
-def _left_behind(place: Place, deployed: Deployed, made: Plan) -> tuple[str, ...]:
-    if place.local:
+def _left_behind(deployment: Deployment, deployed: Deployed, made: Plan) -> tuple[str, ...]:
+    if deployment.local:
         return ()
-    stage = place.stage or STAGE
-    settings = partial(find_settings, registry(), os.environ, stage, place.prefix)
+    settings = partial(find_settings, registry(), deployment)
     return left_behind(registry(), deployed, made, settings)
 
 
@@ -206,19 +210,21 @@ def _question(made: Plan) -> str:
     return f"{len(made.steps)} steps.{lost} Go on?"
 
 
-def _builder(place: Place, stop: Stop, asked: Asked, limits: Limits) -> BulkBuilder:
-    where = (registry(), os.environ, place.stage or STAGE, place.prefix)
-    check = partial(check_deployed, *where)
+def _builder(
+    deployment: Deployment, tables: Tables, stop: Stop, asked: Asked, limits: Limits
+) -> BulkBuilder:
+    """Make what goes through whole tables; each time it reads what is deployed by then."""
+    check = partial(check_deployed, registry(), deployment)
 
     def bulk() -> Bulk:
-        settings = find_settings(*where)
+        settings = find_settings(registry(), deployment.fresh())
         check_model(registry(), settings)
         return connect(registry(), settings, limits, check)
 
     return BulkBuilder(
         bulk,
-        place.tables.progress,
+        tables.progress,
         registry().fingerprint,
         partial(go_through, asked=asked, stop=stop),
-        partial(check_streams, os.environ, place.stage or STAGE, place.prefix),
+        lambda sources: check_streams(deployment.fresh(), sources),
     )

@@ -26,6 +26,7 @@ from adminview.aws.deadline import Deadline
 from adminview.aws.settings import SERVICE
 from adminview.aws.view_reader import ViewReader
 from adminview.aws.view_readers import Boto3Reader
+from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import find_building, find_settings
 from adminview.cli.options import Prefix, Stage
 from adminview.cli.output.printing import echo
@@ -172,8 +173,9 @@ def serve(  # noqa: PLR0913 - all are keywords
             "authorization: give --expose if everyone who reaches it may read the view"
         )
         raise SettingsError(msg)
-    settings = find_settings(registry(), os.environ, stage, prefix)
-    building = find_building(registry(), os.environ, stage, prefix)
+    deployment = Deployment.from_options(stage, prefix, os.environ)
+    settings = find_settings(registry(), deployment)
+    building = find_building(registry(), deployment)
     reader = ViewReader(Boto3Reader(dynamodb_client()), settings.view_table)
     reader.get([("is", "it there?")], until=Deadline.after(LOOK_SECONDS))
     asker = QueryEngine(registry(), reader, building)

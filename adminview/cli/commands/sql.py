@@ -13,6 +13,7 @@ from adminview.aws.attribute_codec import from_boto3
 from adminview.aws.clients import Clients
 from adminview.aws.deadline import Deadline
 from adminview.aws.retry import Backoff, call_with_retry
+from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import find_settings
 from adminview.cli.options import Prefix, Stage
 from adminview.cli.output import rows
@@ -82,7 +83,8 @@ def sql(  # noqa: PLR0913 - the command's options
         msg = "--json and --csv exclude each other"
         raise typer.BadParameter(msg)
     select = read(statement)
-    settings = find_settings(registry(), os.environ, stage, prefix, connects=not dry_run)
+    deployment = Deployment.from_options(stage, prefix, os.environ)
+    settings = find_settings(registry(), deployment, connects=not dry_run)
     made = plan(select, registry(), settings.view_table)
     if dry_run:
         rows.print_table(facts("", explanation(made)))

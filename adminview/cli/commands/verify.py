@@ -28,6 +28,7 @@ from adminview.bulk.verify.scope import MOST_SEGMENTS, Scope
 from adminview.bulk.verify.verifier import GRACE_SECONDS, Verifier, make_verifier
 from adminview.cli.bulk.verify_state import StateFile
 from adminview.cli.dead_letters.post import post_for
+from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import Throttled, check_deployed, check_model, find_settings
 from adminview.cli.errors import EXPLAINED, tell
 from adminview.cli.options import Json, Prefix, Stage
@@ -103,11 +104,12 @@ def verify(  # noqa: PLR0913 - a command's options
         source, segment_count, sample, repair, as_json, max_rcu, grace, state, restart
     )
     try:
-        settings = find_settings(registry(), os.environ, stage, prefix)
+        deployment = Deployment.from_options(stage, prefix, os.environ)
+        settings = find_settings(registry(), deployment)
         check_model(registry(), settings)
         clients = Clients()
         with stoppable() as stop:
-            again = partial(check_deployed, registry(), os.environ, stage, prefix)
+            again = partial(check_deployed, registry(), deployment)
             around = Surroundings(
                 sleep=stop.sleep, stopped=stop.event.is_set, check=Throttled(again)
             )

@@ -8,7 +8,7 @@ from typing import Any, Final
 from adminview.aws.settings import NAMESPACE, Settings
 from adminview.cli.costing.usage import TABLE
 from adminview.cli.costing.work import ROW_OVERHEAD
-from adminview.cli.doctor.aws_calls import Aws
+from adminview.cli.deployment.aws_calls import Aws
 
 PERIOD: Final = 3600  # seconds
 COUNTS: Final = ("Records", "Written", "Unchanged", "RowsPut", "RowsDeleted")

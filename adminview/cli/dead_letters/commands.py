@@ -1,6 +1,5 @@
 """What the `dlq` commands do."""
 
-import os
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
@@ -15,6 +14,7 @@ from adminview.aws.boto3_clients import streams_client
 from adminview.aws.clients import Clients
 from adminview.aws.deadline import Deadline
 from adminview.cli.dead_letters.audit import Audit
+from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import (
     Throttled,
     check_deployed,
@@ -55,9 +55,9 @@ def discard_pile(
     return len(messages)
 
 
-def tell_replayed(summary: dict[str, Any], stage: str | None, prefix: str, *, json: bool) -> None:
+def tell_replayed(summary: dict[str, Any], deployment: Deployment, *, json: bool) -> None:
     """Show what a replay came to, and whether any letter is left."""
-    waiting = replayer_for(stage, prefix).mailbox.count(until=Deadline.after(SECONDS))
+    waiting = replayer_for(deployment).mailbox.count(until=Deadline.after(SECONDS))
     if json:
         print_json(dumps(summary | {"resting": waiting.resting}))
     else:
@@ -74,15 +74,15 @@ def choose(**chosen: Any) -> LetterFilter:
     return LetterFilter(**chosen)
 
 
-def replayer_for(stage: str | None, prefix: str, *, writes: bool = False) -> Replayer:
+def replayer_for(deployment: Deployment, *, writes: bool = False) -> Replayer:
     """Find a deployment's queue; to write, it must have the view files that are here."""
-    settings = find_settings(registry(), os.environ, stage, prefix)
+    settings = find_settings(registry(), deployment)
     check_queue(settings)
     made = make_replayer(registry(), settings, Clients(), streams_client())
     if not writes:
         return made
     check_model(registry(), settings)
-    again = partial(check_deployed, registry(), os.environ, stage, prefix)
+    again = partial(check_deployed, registry(), deployment)
     return replace(made, check=Throttled(again))
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import boto3
 from botocore.config import Config
-from botocore.exceptions import ClientError
 
 from adminview.aws.deadline import Deadline
 from adminview.aws.event_source_mappings import check_followed
@@ -22,9 +21,12 @@ from adminview.aws.settings import (
     VIEW_TABLE,
     PendingPatterns,
     Settings,
-    stack_name,
 )
+from adminview.cli.deployment.deployment import Deployment
+from adminview.cli.deployment.stacks import API, RECOVERY, SYNC
 from adminview.cli.endpoints import check_endpoints
+from adminview.cli.model_lock.lock import checked
+from adminview.cli.model_lock.model_diff import Description
 from adminview.dead_letters.letter_filter import LetterFilter
 from adminview.local.settings import ENDPOINT, declared
 from adminview.model import Registry, Source
@@ -33,48 +35,38 @@ from adminview.model.errors import QuestionError, SettingsError
 if TYPE_CHECKING:
     from mypy_boto3_lambda import LambdaClient
 
-# For all services at once: with one of them alone, the others would be asked on AWS.
 LONGEST_RUN = 900  # seconds that Lambda lets a function run
 PATIENCE_SECONDS = 30.0
 CHECK_SECONDS = 30.0  # between two looks at which model is deployed, while rows are written
-STAGE = "dev"  # of cdk.json
 
 
-def find_settings(
-    registry: Registry,
-    environ: Mapping[str, str],
-    stage: str | None,
-    prefix: str,
-    *,
-    connects: bool = True,
-) -> Settings:
+def find_settings(registry: Registry, deployment: Deployment, *, connects: bool = True) -> Settings:
     """Find the settings of a deployment.
 
     They are taken from a function's own environment if it is given, from the declarations if a
     local engine is asked, and otherwise from the outputs of the deployed stacks. If the caller
     *connects* to the tables, an endpoint that the environment names must answer.
     """
+    environ = deployment.environ
     if connects:
         check_endpoints(environ, "DYNAMODB")
     if environ.get(VIEW_TABLE):
         return Settings.from_env(environ)
-    if environ.get(ENDPOINT) and not stage and not prefix:
+    if deployment.local:
         return declared(registry, environ.get(QUEUE_URL, ""))
-    stack = stack_name(prefix, stage or STAGE, "Sync")
     try:
-        return Settings.from_env(loads(output(stack, SETTINGS_OUTPUT)))
+        return Settings.from_env(loads(deployment.output(SYNC, SETTINGS_OUTPUT)))
     except (ValueError, AttributeError) as error:
+        stack = deployment.name_of(SYNC)
         msg = f"the output {SETTINGS_OUTPUT!r} of stack {stack!r} does not hold settings"
         raise SettingsError(msg) from error
 
 
-def find_building(
-    registry: Registry, environ: Mapping[str, str], stage: str | None, prefix: str
-) -> Mapping[str, str | None]:
+def find_building(registry: Registry, deployment: Deployment) -> Mapping[str, str | None]:
     """Find which questions are being built, where they are asked; refuse those of another model."""
-    if environ.get(VIEW_TABLE) or (environ.get(ENDPOINT) and not stage and not prefix):
-        return PendingPatterns.from_env(environ).patterns
-    model, building = deployed_questions(stage, prefix)
+    if deployment.local:
+        return PendingPatterns.from_env(deployment.environ).patterns
+    model, building = deployed_questions(deployment)
     if registry.fingerprint != model:
         msg = (
             f"the questions here are of model {registry.fingerprint}, and deployed is {model}: "
@@ -84,12 +76,11 @@ def find_building(
     return building
 
 
-def deployed_questions(stage: str | None, prefix: str) -> tuple[str, Mapping[str, str | None]]:
+def deployed_questions(deployment: Deployment) -> tuple[str, Mapping[str, str | None]]:
     """Find the model that a deployment's API asks by, and what of it is being built."""
-    stack = stack_name(prefix, stage or STAGE, "Api")
-    where = f"the output {PATTERNS_OUTPUT!r} of stack {stack!r}"
+    where = f"the output {PATTERNS_OUTPUT!r} of stack {deployment.name_of(API)!r}"
     try:
-        told = loads(output(stack, PATTERNS_OUTPUT))
+        told = loads(deployment.output(API, PATTERNS_OUTPUT))
         model, building = str(told["model"]), told["pending"]
     except (ValueError, LookupError, TypeError) as error:
         msg = f"{where} does not say which questions there are: deploy this version of AdminView"
@@ -97,33 +88,11 @@ def deployed_questions(stage: str | None, prefix: str) -> tuple[str, Mapping[str
     return model, PendingPatterns.read(building, where).patterns
 
 
-def output(stack: str, name: str) -> str:
-    """Read one output of a deployed stack."""
-    check_endpoints(os.environ, "CLOUDFORMATION")
-    try:
-        found = boto3.client("cloudformation").describe_stacks(StackName=stack)["Stacks"][0]
-    except ClientError as error:
-        if error.response["Error"]["Code"] != "ValidationError":
-            raise
-        msg = (
-            f"there is no stack {stack!r} in this account and region: name the deployment with "
-            f"--stage and --prefix, or only set {ENDPOINT} to ask a local engine"
-        )
-        raise SettingsError(msg) from error
-    for one in found.get("Outputs", []):
-        if one["OutputKey"] == name:
-            return str(one["OutputValue"])
-    msg = f"stack {stack!r} has no output {name!r}: deploy this version of AdminView first"
-    raise SettingsError(msg)
-
-
-def check_streams(
-    environ: Mapping[str, str], stage: str | None, prefix: str, sources: Iterable[str]
-) -> None:
+def check_streams(deployment: Deployment, sources: Iterable[str]) -> None:
     """Refuse to fill the view from sources whose streams a deployment does not follow."""
-    if environ.get(VIEW_TABLE) or (environ.get(ENDPOINT) and not stage and not prefix):
+    if deployment.local:
         return  # a local engine, which somebody follows with `adminview local`
-    mappings = loads(output(stack_name(prefix, stage or STAGE, "Sync"), MAPPINGS_OUTPUT))
+    mappings = loads(deployment.output(SYNC, MAPPINGS_OUTPUT))
     client: LambdaClient = boto3.client("lambda")
     check_followed(client, mappings, sources, lambda: Deadline.after(PATIENCE_SECONDS))
 
@@ -157,11 +126,27 @@ def check_model(registry: Registry, settings: Settings) -> None:
         raise SettingsError(msg)
 
 
-def check_deployed(
-    registry: Registry, environ: Mapping[str, str], stage: str | None, prefix: str
-) -> None:
-    """Look again whether what is deployed is what is here: it may have changed meanwhile."""
-    check_model(registry, find_settings(registry, environ, stage, prefix))
+def check_deployed(registry: Registry, deployment: Deployment) -> None:
+    """Read again whether what is deployed is what is here: it may have changed meanwhile."""
+    check_model(registry, find_settings(registry, deployment.fresh()))
+
+
+def deployed_description(deployment: Deployment) -> Description | None:
+    """Read the model that the sync was deployed with; None if it is not deployed."""
+    stack = deployment.stack(SYNC)
+    if stack is None:
+        return None
+    try:
+        model = stack.description()
+    except ValueError:
+        model = None
+    if model is None:
+        msg = (
+            f"stack {stack.name!r} does not say which model it was deployed with: "
+            "deploy this version of AdminView once, with the model that is there"
+        )
+        raise SettingsError(msg)
+    return checked(model, f"the template of stack {stack.name!r}")
 
 
 @dataclass(slots=True)
@@ -183,9 +168,9 @@ class Throttled:
             self.check()
 
 
-def deployed_function(stage: str | None, prefix: str) -> str:
+def deployed_function(deployment: Deployment) -> str:
     """Find the deployed replay function."""
-    return output(stack_name(prefix, stage or STAGE, "Recovery"), REPLAY_FUNCTION_OUTPUT)
+    return deployment.output(RECOVERY, REPLAY_FUNCTION_OUTPUT)
 
 
 def invoke(function: str, choice: LetterFilter) -> dict[str, Any]:

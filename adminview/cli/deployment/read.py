@@ -1,5 +1,6 @@
 """Read what is deployed: from stacks, or from the tables of a local engine that has none."""
 
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -8,17 +9,30 @@ from json import loads
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from adminview.aws import settings
+from adminview.aws.clients import Clients
 from adminview.aws.deadline import Deadline
 from adminview.aws.retry import Backoff, call_with_retry
-from adminview.aws.settings import PATTERNS_OUTPUT, stack_name
+from adminview.aws.settings import PATTERNS_OUTPUT
 from adminview.aws.table_scanner import TableScanner
 from adminview.bulk.lease_table import LeaseTable, progress_table
-from adminview.cli.deployment.stacks import Stack, indexes_of, read_stack
-from adminview.cli.planning.completions import Progress, markers, sweeps
-from adminview.cli.planning.facts import Declared, Deployed, Rows, TableIndex
-from adminview.cli.planning.lock import checked
-from adminview.cli.planning.model_diff import Description
-from adminview.cli.planning.step import API, PARTS, RECOVERY, SOURCES, SYNC, VIEW, WATCH
+from adminview.cli.deployment.completions import Progress, markers, sweeps
+from adminview.cli.deployment.deployment import Deployment
+from adminview.cli.deployment.facts import Declared, Deployed, Rows, TableIndex
+from adminview.cli.deployment.stacks import (
+    API,
+    PARTS,
+    RECOVERY,
+    SOURCES,
+    SYNC,
+    VIEW,
+    WATCH,
+    Stack,
+    indexes_of,
+)
+from adminview.cli.endpoints import check_endpoints
+from adminview.cli.model_lock.lock import ROOT, Lock, checked, read_description
+from adminview.cli.model_lock.model_diff import Description
 from adminview.model.errors import ServiceError, SettingsError
 from adminview.model.monitored import watched
 from adminview.model.row import MODEL, OWNER, VIEW_TABLE
@@ -89,16 +103,14 @@ class Tables:
 class StackReader:
     """A deployment that CloudFormation knows."""
 
-    cloudformation: Any  # a client
+    deployment: Deployment
     tables: Tables
-    stage: str
-    prefix: str
     imported: frozenset[str] = frozenset()
     against: Description | None = None  # the deployed model, where stacks do not say
 
     def read(self, model: Description) -> Deployed:
         """Read the facts; *model* is the declared one."""
-        stacks = {part: self._stack(part) for part in PARTS}
+        stacks = {part: self.deployment.stack(part) for part in PARTS}
         sync, recovery, api = stacks[SYNC], stacks[RECOVERY], stacks[API]
         watch = stacks[WATCH]
         old = self._description(sync)
@@ -117,9 +129,6 @@ class StackReader:
         if facts.indexes is None:
             return facts
         return replace(facts, **self.tables.facts(Declared(model), old["code"] if old else ()))
-
-    def _stack(self, part: str) -> Stack | None:
-        return read_stack(self.cloudformation, stack_name(self.prefix, self.stage, part))
 
     def _description(self, stack: Stack | None) -> Description | None:
         """Read the model a stack was deployed with; one of an older release cannot say it."""
@@ -160,7 +169,8 @@ class StackReader:
         )
 
     def _sources(self, stack: Stack | None) -> list[str]:
-        return [name.removeprefix(self.prefix) for name in stack.tables()] if stack else []
+        prefix = self.deployment.prefix
+        return [name.removeprefix(prefix) for name in stack.tables()] if stack else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,9 +210,20 @@ def imported_sources(folder: Path) -> frozenset[str]:
         raise SettingsError(msg) from error
 
 
-def view_of(prefix: str) -> str:
-    """Name the view's table of a deployment."""
-    return f"{prefix}{VIEW_TABLE}"
+def tables_of(deployment: Deployment) -> Tables:
+    """Find the tables of a deployment."""
+    check_endpoints(deployment.environ, "DYNAMODB")
+    named = deployment.environ.get(settings.VIEW_TABLE) if deployment.local else None
+    return Tables(Clients().dynamodb, named or f"{deployment.prefix}{VIEW_TABLE}", time.time)
+
+
+def reader_of(deployment: Deployment, against: Path | None) -> StackReader | EngineReader:
+    """Find out how to read a deployment; *against* describes its model where it does not say."""
+    old = read_description(against) if against else Lock().read()
+    tables = tables_of(deployment)
+    if deployment.local:
+        return EngineReader(tables, old)
+    return StackReader(deployment, tables, imported_sources(ROOT), old)
 
 
 def _building(api: Stack | None) -> Mapping[str, str | None]:

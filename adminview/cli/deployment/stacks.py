@@ -5,13 +5,19 @@ from dataclasses import dataclass
 from json import loads
 from typing import Any, Final
 
-from botocore.exceptions import ClientError
-
 from adminview.aws.settings import MODEL, MODEL_METADATA, WATCHED_METADATA
-from adminview.cli.planning.facts import TableIndex
+from adminview.cli.deployment.facts import TableIndex
 from adminview.model.errors import SettingsError
 
-NO_STACK: Final = "ValidationError"
+# The stacks of a deployment.
+PARTS = SOURCES, VIEW, SYNC, RECOVERY, API, WATCH = (
+    "Sources",
+    "View",
+    "Sync",
+    "Recovery",
+    "Api",
+    "Watch",
+)
 # Of a stack that was never made, though it has a name: CDK makes it anew.
 NOTHING: Final = ("REVIEW_IN_PROGRESS", "ROLLBACK_COMPLETE", "DELETE_COMPLETE")
 CREATED: Final = "CREATE_COMPLETE"
@@ -27,6 +33,19 @@ class Stack:
     updated: float | None  # when it last was, if ever
     outputs: Mapping[str, str]
     template: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, name: str, described: Mapping[str, Any], template: Any) -> "Stack":
+        """Make a stack of what DescribeStacks and GetTemplate return."""
+        if isinstance(template, str):
+            try:
+                template = loads(template)
+            except ValueError as error:
+                msg = f"the template of stack {name!r} is not JSON: it was not deployed from here"
+                raise SettingsError(msg) from error
+        updated = described.get("LastUpdatedTime")
+        when = updated.timestamp() if updated else None
+        return cls(name, described["StackStatus"], when, outputs_of(described), template)
 
     @property
     def replaced_at(self) -> float | None:
@@ -70,31 +89,9 @@ class Stack:
         return (resource for resource in resources if resource["Type"] == kind)
 
 
-def read_stack(client: Any, name: str) -> Stack | None:
-    """Read a stack; None if it is not there."""
-    try:
-        found: Any = client.describe_stacks(StackName=name)["Stacks"][0]
-        if found["StackStatus"] in NOTHING:
-            return None
-        template: Any = client.get_template(StackName=name)["TemplateBody"]
-    except ClientError as error:
-        if error.response["Error"]["Code"] != NO_STACK:
-            raise
-        return None
-    if isinstance(template, str):
-        try:
-            template = loads(template)
-        except ValueError as error:
-            msg = f"the template of stack {name!r} is not JSON: it was not deployed from here"
-            raise SettingsError(msg) from error
-    updated = found.get("LastUpdatedTime")
-    return Stack(
-        name,
-        found["StackStatus"],
-        updated.timestamp() if updated else None,
-        {one["OutputKey"]: one["OutputValue"] for one in found.get("Outputs", [])},
-        template,
-    )
+def outputs_of(described: Mapping[str, Any]) -> dict[str, str]:
+    """Read the outputs of a stack from what DescribeStacks returns."""
+    return {one["OutputKey"]: str(one["OutputValue"]) for one in described.get("Outputs", [])}
 
 
 def indexes_of(table: Mapping[str, Any]) -> Iterator[TableIndex]:

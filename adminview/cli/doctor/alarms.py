@@ -6,8 +6,8 @@ from functools import partial
 from typing import Any, Final
 
 from adminview.aws.concurrency import chunks
-from adminview.cli.deployment.resources import Part, Resource, Site
-from adminview.cli.doctor.aws_calls import Aws
+from adminview.cli.deployment.aws_calls import Aws
+from adminview.cli.deployment.deployment import DeployedStack, Deployment, Resource
 from adminview.cli.doctor.finding import Check, Fault, State, Verdict
 
 TOPIC: Final = "AWS::SNS::Topic"
@@ -16,29 +16,29 @@ ALARM_LIMIT: Final = 100  # names in a call, set by CloudWatch
 DAY: Final = 24 * 60 * 60
 
 
-def checks(aws: Aws, site: Site, now: Callable[[], float]) -> Iterator[Check]:
+def checks(aws: Aws, deployment: Deployment, now: Callable[[], float]) -> Iterator[Check]:
     """List what is to be looked at."""
-    for part in site.parts.values():
+    for part in deployment.parts.values():
         if part.of(*ALARM):
-            look = partial(look_at_alarms, aws, site, part, now)
+            look = partial(fetch_alarms, aws, deployment, part, now)
             yield Check(f"alarms of {part.name}", look)
-    for part, one in site.of(TOPIC):
-        yield Check(f"topic {one.label}", partial(look_at_topic, aws, site, part, one))
+    for part, one in deployment.of(TOPIC):
+        yield Check(f"topic {one.label}", partial(fetch_topic, aws, deployment, part, one))
 
 
-def look_at_topic(aws: Aws, site: Site, part: Part, topic: Resource) -> Verdict:
+def fetch_topic(aws: Aws, deployment: Deployment, part: DeployedStack, topic: Resource) -> Verdict:
     """Look at whether the topic is there, and whether anybody has subscribed."""
     found = aws.find("sns", "GetTopicAttributes", TopicArn=topic.name)
     if found is None:
-        return [Fault("it is gone: alarms ring, and nobody is told", site.restore(part))], ""
+        return [Fault("it is gone: alarms ring, and nobody is told", deployment.restore(part))], ""
     told = found["Attributes"]
     readers, asked = (int(told.get(f"Subscriptions{one}", 0)) for one in ("Confirmed", "Pending"))
     if readers:
         return [], f"subscribed: {readers}" + (f", not confirmed: {asked}" if asked else "")
-    return judge_nobody(topic.name, asked), ""
+    return evaluate_nobody(topic.name, asked), ""
 
 
-def judge_nobody(topic: str, asked: int) -> Iterator[Fault]:
+def evaluate_nobody(topic: str, asked: int) -> Iterator[Fault]:
     """Say that nobody hears of alarms, and why."""
     subscribe = f"aws sns subscribe --topic-arn {topic} --protocol email"
     do = f"{subscribe} --notification-endpoint <address>"
@@ -53,7 +53,9 @@ def _addresses(count: int) -> str:
     return "1 address has" if count == 1 else f"{count} addresses have"
 
 
-def look_at_alarms(aws: Aws, site: Site, part: Part, now: Callable[[], float]) -> Verdict:
+def fetch_alarms(
+    aws: Aws, deployment: Deployment, part: DeployedStack, now: Callable[[], float]
+) -> Verdict:
     """Look at which alarms of a stack ring, and which could not."""
     names = [one.name for one in part.of(*ALARM)]
     found: dict[str, Any] = {}
@@ -62,10 +64,12 @@ def look_at_alarms(aws: Aws, site: Site, part: Part, now: Callable[[], float]) -
         page = aws.ask("cloudwatch", "DescribeAlarms", AlarmNames=[*some], AlarmTypes=kinds)
         told = [*page.get("MetricAlarms", []), *page.get("CompositeAlarms", [])]
         found |= {one["AlarmName"]: one for one in told}
-    return judge_alarms(names, found, site.restore(part), now()), f"none of {len(names)} rings"
+    return evaluate_alarms(
+        names, found, deployment.restore(part), now()
+    ), f"none of {len(names)} rings"
 
 
-def judge_alarms(
+def evaluate_alarms(
     names: Sequence[str], found: Mapping[str, Mapping[str, Any]], restore: str, now: float
 ) -> Iterator[Fault]:
     """Find the alarms that ring, are lost, see nothing, or tell nobody."""

@@ -8,26 +8,32 @@ from adminview.aws.deadline import Deadline
 from adminview.bulk.lease_table import LeaseTable
 from adminview.bulk.runs import BACKFILL, EVERYTHING, MIGRATE, SWEEP
 from adminview.bulk.segment import Record
-from adminview.cli.deployment.resources import Site
-from adminview.cli.deployment.stacks import TABLE
-from adminview.cli.doctor.aws_calls import Aws
+from adminview.cli.deployment.aws_calls import Aws
+from adminview.cli.deployment.deployment import Deployment
+from adminview.cli.deployment.stacks import RECOVERY, TABLE
 from adminview.cli.doctor.finding import Check, Fault, State, Verdict
-from adminview.cli.planning.step import RECOVERY
 
 
 def checks(
-    aws: Aws, site: Site, migrations: Sequence[str], now: Callable[[], float] = time.time
+    aws: Aws,
+    deployment: Deployment,
+    migrations: Sequence[str],
+    now: Callable[[], float] = time.time,
 ) -> Iterator[Check]:
     """List what is to be looked at."""
-    for one in site.part(RECOVERY).of(TABLE):
-        yield Check("bulk work", partial(look_at_work, aws, site, one.name, migrations, now))
+    for one in deployment.part(RECOVERY).of(TABLE):
+        yield Check("bulk work", partial(fetch_work, aws, deployment, one.name, migrations, now))
 
 
-def look_at_work(
-    aws: Aws, site: Site, table: str, migrations: Sequence[str], now: Callable[[], float]
+def fetch_work(
+    aws: Aws,
+    deployment: Deployment,
+    table: str,
+    migrations: Sequence[str],
+    now: Callable[[], float],
 ) -> Verdict:
     """Look for runs that have records: one that ends leaves none."""
-    sources = [*site.settings.sources]
+    sources = [*deployment.settings.sources]
     runs = [
         *(f"{BACKFILL}/{one}" for one in sources),
         *(f"{SWEEP}/{one}" for one in (EVERYTHING, *sources)),
@@ -40,10 +46,10 @@ def look_at_work(
         return [record for run in runs for record in progress.records(run, until=until)]
 
     found = aws.do("dynamodb", "Query", read)
-    return judge_work(found, now(), site), "none was left unfinished"
+    return evaluate_work(found, now(), deployment), "none was left unfinished"
 
 
-def judge_work(found: Sequence[Record], now: float, site: Site) -> Iterator[Fault]:
+def evaluate_work(found: Sequence[Record], now: float, deployment: Deployment) -> Iterator[Fault]:
     """Find the runs that nobody goes on with, and say how to go on."""
     for run in dict.fromkeys(one.segment.run for one in found):
         records = [one for one in found if one.segment.run == run]
@@ -52,13 +58,15 @@ def judge_work(found: Sequence[Record], now: float, site: Site) -> Iterator[Faul
         if any(one.until > now for one in records):
             yield Fault(f"{far}, and somebody is at work on it", "", State.WARNING)
         else:
-            yield Fault(f"{far}, and nobody is at work on it", _command(run, site), State.WARNING)
+            yield Fault(
+                f"{far}, and nobody is at work on it", _command(run, deployment), State.WARNING
+            )
 
 
-def _command(run: str, site: Site) -> str:
+def _command(run: str, deployment: Deployment) -> str:
     kind, _, subject = run.partition("/")
     if kind == MIGRATE:
         words = f"{kind} {subject}"
     else:
         words = kind if subject == EVERYTHING else f"{kind} --source {subject}"
-    return f"adminview {words} {site.options} goes on"
+    return f"adminview {words} {deployment.options} goes on"

@@ -5,9 +5,9 @@ from functools import partial
 from json import loads
 from typing import Any, Final
 
-from adminview.cli.deployment.resources import Part, Resource, Site
+from adminview.cli.deployment.aws_calls import Aws
+from adminview.cli.deployment.deployment import DeployedStack, Deployment, Resource
 from adminview.cli.deployment.stacks import FUNCTION
-from adminview.cli.doctor.aws_calls import Aws
 from adminview.cli.doctor.finding import Check, Fault, Verdict
 from adminview.cli.doctor.grants import several
 from adminview.cli.doctor.references import resolve
@@ -16,27 +16,31 @@ from adminview.model.errors import SettingsError
 PERMISSION: Final = "AWS::Lambda::Permission"
 
 
-def checks(aws: Aws, site: Site) -> Iterator[Check]:
+def checks(aws: Aws, deployment: Deployment) -> Iterator[Check]:
     """List what is to be looked at."""
-    for part, one in site.of(FUNCTION):
+    for part, one in deployment.of(FUNCTION):
         if permissions := [*_permissions(part, one)]:
-            look = partial(look_at_callers, aws, site, part, one, permissions)
+            look = partial(fetch_callers, aws, deployment, part, one, permissions)
             yield Check(f"callers of {one.label}", look)
 
 
-def look_at_callers(
-    aws: Aws, site: Site, part: Part, function: Resource, permissions: Sequence[Mapping[str, Any]]
+def fetch_callers(
+    aws: Aws,
+    deployment: Deployment,
+    part: DeployedStack,
+    function: Resource,
+    permissions: Sequence[Mapping[str, Any]],
 ) -> Verdict:
     """Look at who may call a function."""
     found = aws.find("lambda", "GetPolicy", FunctionName=function.name)
     statements = several(loads(found["Policy"]).get("Statement")) if found else []
-    wanted = {(str(one["Principal"]), _source(one, part, site)) for one in permissions}
+    wanted = {(str(one["Principal"]), _source(one, part, deployment)) for one in permissions}
     lost = [one for one in sorted(wanted) if not any(_allows(told, *one) for told in statements)]
-    faults = [Fault(f"{_caller(*one)} may not call it", site.restore(part)) for one in lost]
+    faults = [Fault(f"{_caller(*one)} may not call it", deployment.restore(part)) for one in lost]
     return faults, f"all may call it that must: {', '.join(sorted({who for who, _ in wanted}))}"
 
 
-def _permissions(part: Part, function: Resource) -> Iterator[Mapping[str, Any]]:
+def _permissions(part: DeployedStack, function: Resource) -> Iterator[Mapping[str, Any]]:
     """List who was deployed to call a function of the same stack."""
     ways = ({"Ref": function.id}, {"Fn::GetAtt": [function.id, "Arn"]}, function.name)
     for one in part.of(PERMISSION):
@@ -44,10 +48,10 @@ def _permissions(part: Part, function: Resource) -> Iterator[Mapping[str, Any]]:
             yield one.properties
 
 
-def _source(permission: Mapping[str, Any], part: Part, site: Site) -> str:
+def _source(permission: Mapping[str, Any], part: DeployedStack, deployment: Deployment) -> str:
     """Say on whose behalf a service may call; "" if that cannot be told."""
     try:
-        return resolve(permission.get("SourceArn", ""), part, site)
+        return resolve(permission.get("SourceArn", ""), part, deployment)
     except SettingsError:
         return ""
 

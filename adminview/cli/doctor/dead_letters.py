@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Final
 
-from adminview.cli.deployment.resources import Part, Resource, Site
-from adminview.cli.doctor.aws_calls import Aws
+from adminview.cli.deployment.aws_calls import Aws
+from adminview.cli.deployment.deployment import DeployedStack, Deployment, Resource
+from adminview.cli.deployment.stacks import SYNC
 from adminview.cli.doctor.finding import Check, Fault, State, Verdict
-from adminview.cli.planning.step import SYNC
 
 QUEUE: Final = "AWS::SQS::Queue"
 # As a template calls them, and as SQS does.
@@ -23,36 +23,38 @@ COUNTS: Final = {
 }
 
 
-def checks(aws: Aws, site: Site) -> Iterator[Check]:
+def checks(aws: Aws, deployment: Deployment) -> Iterator[Check]:
     """List what is to be looked at."""
-    part = site.part(SYNC)
+    part = deployment.part(SYNC)
     for queue in part.of(QUEUE):
-        yield Check(f"queue {queue.label}", partial(look_at_queue, aws, site, part, queue))
+        yield Check(f"queue {queue.label}", partial(fetch_queue, aws, deployment, part, queue))
 
 
-def look_at_queue(aws: Aws, site: Site, part: Part, queue: Resource) -> Verdict:
+def fetch_queue(aws: Aws, deployment: Deployment, part: DeployedStack, queue: Resource) -> Verdict:
     """Look at the queue's own account of itself; no letter is taken up."""
     names = [*SETTINGS.values(), *COUNTS.values()]
     found = aws.find("sqs", "GetQueueAttributes", QueueUrl=queue.name, AttributeNames=names)
     told = found["Attributes"] if found else None
-    faults = judge_queue(told, queue, site, part)
+    faults = evaluate_queue(told, queue, deployment, part)
     return faults, "reachable, and no letter is in it"
 
 
-def judge_queue(
-    told: Mapping[str, str] | None, queue: Resource, site: Site, part: Part
+def evaluate_queue(
+    told: Mapping[str, str] | None, queue: Resource, deployment: Deployment, part: DeployedStack
 ) -> Iterator[Fault]:
     """Find what is wrong with the queue, and whether letters wait."""
     if told is None:
-        yield Fault("it is gone: what cannot be synced stays in the stream", site.restore(part))
+        yield Fault(
+            "it is gone: what cannot be synced stays in the stream", deployment.restore(part)
+        )
         return
     for ours, theirs in SETTINGS.items():
         wanted = queue.properties.get(ours)
         if wanted is not None and told.get(theirs) != str(wanted):
             seen = f"{theirs} is {told.get(theirs)}, and deployed was {wanted}"
-            yield Fault(seen, site.restore(part))
+            yield Fault(seen, deployment.restore(part))
     counts = {word: int(told.get(name, 0)) for word, name in COUNTS.items()}
     if any(counts.values()):
         each = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
-        do = f"adminview dlq list {site.options} says why each was set aside"
+        do = f"adminview dlq list {deployment.options} says why each was set aside"
         yield Fault(f"letters: {each}", do, State.WARNING)

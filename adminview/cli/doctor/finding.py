@@ -1,9 +1,12 @@
-"""What a check found: plain data."""
+"""A check, and what it found: plain data."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, TypeAlias
+
+from adminview.cli.deployment.aws_calls import UnansweredError, puzzled
+from adminview.cli.errors import EXPLAINED, explained
 
 
 class State(StrEnum):
@@ -58,6 +61,11 @@ class Finding:
         }
 
 
+def fault_of(error: UnansweredError) -> Fault:
+    """Take an error for a part of a check that could not be made."""
+    return Fault(str(error), error.do, State.UNKNOWN)
+
+
 Verdict: TypeAlias = tuple[Iterable[Fault], str]  # and what to say if there are none
 
 
@@ -67,3 +75,15 @@ class Check:
 
     name: str
     look: Callable[[], Verdict]
+
+
+def look(check: Check) -> Finding:
+    """Make one check; what cannot be looked at is unknown, and stops no other."""
+    try:
+        faults, fine = check.look()
+        return Finding.of(check.name, faults, fine)
+    except EXPLAINED as error:
+        advice = (error.do,) if isinstance(error, UnansweredError) and error.do else ()
+        return Finding(check.name, State.UNKNOWN, explained(error), advice)
+    except Exception as error:  # noqa: BLE001 - a surprise in one check must not hide the others
+        return Finding(check.name, State.UNKNOWN, puzzled(error))

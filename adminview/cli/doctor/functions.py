@@ -5,9 +5,9 @@ from functools import partial
 from typing import Any, Final
 
 from adminview.aws.transport.eligibility import Fallback, deployed_fallback
-from adminview.cli.deployment.resources import Part, Resource, Site
+from adminview.cli.deployment.aws_calls import Aws
+from adminview.cli.deployment.deployment import DeployedStack, Deployment, Resource
 from adminview.cli.deployment.stacks import FUNCTION
-from adminview.cli.doctor.aws_calls import Aws
 from adminview.cli.doctor.finding import Check, Fault, State, Verdict
 from adminview.cli.doctor.references import resolve
 from adminview.model.errors import SettingsError
@@ -16,28 +16,30 @@ READY: Final = ("Active", "Inactive")  # the latter was idle for long, and wakes
 RESERVED: Final = "ReservedConcurrentExecutions"
 
 
-def checks(aws: Aws, site: Site) -> Iterator[Check]:
+def checks(aws: Aws, deployment: Deployment) -> Iterator[Check]:
     """List what is to be looked at."""
-    for part, one in site.of(FUNCTION):
-        yield Check(f"function {one.label}", partial(fetch_function, aws, site, part, one))
+    for part, one in deployment.of(FUNCTION):
+        yield Check(f"function {one.label}", partial(fetch_function, aws, deployment, part, one))
 
 
-def fetch_function(aws: Aws, site: Site, part: Part, function: Resource) -> Verdict:
+def fetch_function(
+    aws: Aws, deployment: Deployment, part: DeployedStack, function: Resource
+) -> Verdict:
     """Look at whether a function can be invoked."""
     name = {"FunctionName": function.name}
     found = aws.find("lambda", "GetFunctionConfiguration", **name)
     reserved = aws.ask("lambda", "GetFunctionConcurrency", **name) if found else {}
-    role = resolve(function.properties["Role"], part, site)
-    faults = [*evaluate_function(found, reserved, function, role, site.restore(part))]
+    role = resolve(function.properties["Role"], part, deployment)
+    faults = [*evaluate_function(found, reserved, function, role, deployment.restore(part))]
     if not found:
         return faults, ""
     deployed = function.properties.get("Environment", {}).get("Variables", {})
-    expected = {variable: _settled(value, part, site) for variable, value in deployed.items()}
+    expected = {variable: _settled(value, part, deployment) for variable, value in deployed.items()}
     environment = found.get("Environment") or {}
-    faults += evaluate_variables(environment, expected, site.restore(part))
+    faults += evaluate_variables(environment, expected, deployment.restore(part))
     reason = deployed_fallback(environment.get("Variables", {}), _region(found))
     if reason and reason.setting not in deployed:
-        faults.append(evaluate_fallback(reason, site.restore(part)))
+        faults.append(evaluate_fallback(reason, deployment.restore(part)))
     return faults, f"active; it uses boto3: {reason}" if reason else "active"
 
 
@@ -110,8 +112,8 @@ def evaluate_variables(
         yield Fault(seen, restore)
 
 
-def _settled(value: Any, part: Part, site: Site) -> str | None:
+def _settled(value: Any, part: DeployedStack, deployment: Deployment) -> str | None:
     try:
-        return resolve(value, part, site)
+        return resolve(value, part, deployment)
     except SettingsError:  # it stands for what no stack tells
         return None

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from json import dumps
 from typing import Any, Final
 
-from adminview.cli.deployment.resources import Part, Resource, Site
+from adminview.cli.deployment.deployment import DeployedStack, Deployment, Resource
 from adminview.cli.doctor.references import resolve
 
 POLICY: Final = "AWS::IAM::Policy"
@@ -34,13 +34,15 @@ class Grant:
         return plain and "*" not in self.action and self.action not in UNSCOPED
 
 
-def declared_grants(role: Resource, part: Part, site: Site) -> frozenset[Grant]:
+def declared_grants(
+    role: Resource, part: DeployedStack, deployment: Deployment
+) -> frozenset[Grant]:
     """List what a role was deployed with."""
 
     def settled(value: Any) -> Any:
         if isinstance(value, Mapping):
             if any(name == "Ref" or name.startswith("Fn::") for name in value):
-                return resolve(value, part, site)
+                return resolve(value, part, deployment)
             return {name: settled(one) for name, one in value.items()}
         return [settled(one) for one in value] if isinstance(value, list) else value
 
@@ -48,12 +50,12 @@ def declared_grants(role: Resource, part: Part, site: Site) -> frozenset[Grant]:
     return frozenset(grants(documents, settled))
 
 
-def declared_policies(role: Resource, part: Part) -> frozenset[str]:
+def declared_policies(role: Resource, part: DeployedStack) -> frozenset[str]:
     """Name the policies that a role was deployed with."""
     return frozenset(str(one.get("PolicyName")) for one in _policies(role, part))
 
 
-def _policies(role: Resource, part: Part) -> list[Mapping[str, Any]]:
+def _policies(role: Resource, part: DeployedStack) -> list[Mapping[str, Any]]:
     """List a role's own policies, and those that stand beside it in the template."""
     beside = (one.properties for one in part.of(POLICY))
     added = (one for one in beside if {"Ref": role.id} in one.get("Roles", []))

@@ -6,13 +6,12 @@ from json import dumps
 from typing import Any, Final
 
 from adminview.aws.event_source_mappings import ENABLED
-from adminview.cli.deployment.resources import Site
-from adminview.cli.deployment.stacks import TABLE
-from adminview.cli.doctor.aws_calls import Aws
+from adminview.cli.deployment.aws_calls import Aws
+from adminview.cli.deployment.deployment import Deployment
+from adminview.cli.deployment.stacks import API, RECOVERY, SOURCES, SYNC, TABLE
 from adminview.cli.doctor.finding import Check, Fault, State, Verdict
 from adminview.cli.doctor.references import resolve
 from adminview.cli.doctor.sources import view_type
-from adminview.cli.planning.step import API, RECOVERY, SOURCES, SYNC
 from adminview.model.stream import VIEW_TYPE
 
 MAPPING: Final = "AWS::Lambda::EventSourceMapping"
@@ -30,38 +29,40 @@ RULES: Final = (
 )
 
 
-def checks(aws: Aws, site: Site) -> Iterator[Check]:
+def checks(aws: Aws, deployment: Deployment) -> Iterator[Check]:
     """List what is to be looked at."""
-    for source in site.settings.sources:
-        yield Check(f"mapping of {source}", partial(look_at_mapping, aws, site, source))
+    for source in deployment.settings.sources:
+        yield Check(f"mapping of {source}", partial(fetch_mapping, aws, deployment, source))
 
 
-def look_at_mapping(aws: Aws, site: Site, source: str) -> Verdict:
+def fetch_mapping(aws: Aws, deployment: Deployment, source: str) -> Verdict:
     """Look at how a source's stream is followed."""
-    uuid, table = site.mappings.get(source, ""), site.settings.sources[source]
+    uuid, table = deployment.mappings.get(source, ""), deployment.settings.sources[source]
     found = aws.find("lambda", "GetEventSourceMapping", UUID=uuid) if uuid else None
     described = (aws.find("dynamodb", "DescribeTable", TableName=table) or {}).get("Table", {})
     # A stream that is off or of the wrong type has to go first, and that is said of the table.
     right = view_type(described) == VIEW_TYPE
-    faults = judge_mapping(site, source, found, described["LatestStreamArn"] if right else "")
+    faults = evaluate_mapping(
+        deployment, source, found, described["LatestStreamArn"] if right else ""
+    )
     return faults, "enabled, and set as it was deployed"
 
 
-def judge_mapping(
-    site: Site, source: str, found: Mapping[str, Any] | None, stream: str
+def evaluate_mapping(
+    deployment: Deployment, source: str, found: Mapping[str, Any] | None, stream: str
 ) -> Iterator[Fault]:
     """Find what is wrong with a mapping; *stream* is what is to be read."""
-    restore = site.restore(site.part(SYNC))
+    restore = deployment.restore(deployment.part(SYNC))
     if found is None:
-        again = f"{restore}; {_catch_up(site, source)}"
+        again = f"{restore}; {_catch_up(deployment, source)}"
         yield Fault("it is gone: no change reaches the view", again)
         return
     yield from _state_faults(found)
     if stream and found.get("EventSourceArn") != stream:
-        yield _another_stream(site, source, str(found.get("EventSourceArn")), stream)
-    yield from _filter_faults(site, source, found)
+        yield _another_stream(deployment, source, str(found.get("EventSourceArn")), stream)
+    yield from _filter_faults(deployment, source, found)
     seen = settings_of(found)
-    for name, wanted in expected_settings(site, site.mappings[source]).items():
+    for name, wanted in expected_settings(deployment, deployment.mappings[source]).items():
         if seen[name] != wanted:
             yield Fault(f"{name} is {seen[name]}, and deployed was {wanted}", restore)
 
@@ -79,34 +80,36 @@ def _state_faults(found: Mapping[str, Any]) -> Iterator[Fault]:
         yield Fault(f"the last batch was not taken: {result}", why)
 
 
-def _filter_faults(site: Site, source: str, found: Mapping[str, Any]) -> Iterator[Fault]:
+def _filter_faults(
+    deployment: Deployment, source: str, found: Mapping[str, Any]
+) -> Iterator[Fault]:
     """Find a filter: ours are deployed without, so that CloudFormation sees no drift in one."""
     filters = (found.get("FilterCriteria") or {}).get("Filters") or []
     if filters or found.get("FilterCriteriaError"):
         remove = "aws lambda update-event-source-mapping --filter-criteria '{}'"
         yield Fault(
             "it has a filter, and deployed was none: it drops changes without a trace",
-            f"{remove} --uuid {found['UUID']}; {_catch_up(site, source)}",
+            f"{remove} --uuid {found['UUID']}; {_catch_up(deployment, source)}",
         )
 
 
-def _another_stream(site: Site, source: str, read: str, stream: str) -> Fault:
+def _another_stream(deployment: Deployment, source: str, read: str, stream: str) -> Fault:
     """Say how a stream is followed that was turned off and on: it is another one since."""
-    table = site.settings.sources[source]
-    readers = [site.part(one) for one in (SYNC, RECOVERY, API)]
+    table = deployment.settings.sources[source]
+    readers = [deployment.part(one) for one in (SYNC, RECOVERY, API)]
     entry = {"tableName": table, "streamArn": stream, "streamViewType": VIEW_TYPE}
     # CloudFormation has no eye for it: the stack of the table goes on naming the stream of old.
     return Fault(
         f"it reads {read}, and the table's stream is {stream}: no change reaches the view",
         f'put "{source}": {dumps(entry)} into "sources" of cdk.json; '
-        f"{site.deploy(*readers)} --exclusively; {_catch_up(site, source)}"
-        f"{_warning(site, table)}",
+        f"{deployment.deploy(*readers)} --exclusively; {_catch_up(deployment, source)}"
+        f"{_warning(deployment, table)}",
     )
 
 
-def _warning(site: Site, table: str) -> str:
+def _warning(deployment: Deployment, table: str) -> str:
     """Say what becomes of a table of ours that is named as another's from now on."""
-    part = site.part(SOURCES)
+    part = deployment.part(SOURCES)
     declared = part.stack.template["Resources"] if part.stack else {}
     owned = [declared[one.id] for one in part.of(TABLE) if one.name == table]
     if all(one.get("DeletionPolicy") == "Retain" for one in owned):
@@ -126,19 +129,19 @@ def settings_of(found: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def expected_settings(site: Site, uuid: str) -> dict[str, Any]:
+def expected_settings(deployment: Deployment, uuid: str) -> dict[str, Any]:
     """Say how a mapping must be set: as it was deployed."""
-    part = site.part(SYNC)
+    part = deployment.part(SYNC)
     (asked,) = (one.properties for one in part.of(MAPPING) if one.name == uuid)
     return {
-        name: resolve(value, part, site) if isinstance(value, dict) else value
+        name: resolve(value, part, deployment) if isinstance(value, dict) else value
         for name, value in settings_of(asked).items()
     }
 
 
-def _catch_up(site: Site, source: str) -> str:
+def _catch_up(deployment: Deployment, source: str) -> str:
     return (
-        f"then adminview verify --source {source} --repair {site.options}, "
+        f"then adminview verify --source {source} --repair {deployment.options}, "
         "for the changes that were not read meanwhile"
     )
 

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from adminview.cli.deployment.resources import Part, Resource, Site
+from adminview.cli.deployment.deployment import DeployedStack, Deployment, Resource
 from adminview.model.errors import SettingsError
 
 PSEUDO: Final = {"AWS::Partition": 1, "AWS::Region": 3, "AWS::AccountId": 4}  # fields of an ARN
@@ -17,7 +17,7 @@ ARNS: Final = {
 }
 
 
-def resolve(value: Any, part: Part, site: Site) -> str:
+def resolve(value: Any, part: DeployedStack, deployment: Deployment) -> str:
     """Say what a value of a stack's template is now; raise a SettingsError if it cannot be told."""
     match value:
         case str():
@@ -28,25 +28,25 @@ def resolve(value: Any, part: Part, site: Site) -> str:
             return _made(part, id_, value).name
         case {"Fn::GetAtt": [id_, "Arn"]}:
             return arn_of(_made(part, id_, value), part)
-    return _put_together(value, part, site)
+    return _put_together(value, part, deployment)
 
 
-def _put_together(value: Any, part: Part, site: Site) -> str:
+def _put_together(value: Any, part: DeployedStack, deployment: Deployment) -> str:
     match value:
         case {"Fn::Join": [str(between), [*pieces]]}:
-            return between.join(resolve(one, part, site) for one in pieces)
+            return between.join(resolve(one, part, deployment) for one in pieces)
         case {"Fn::Select": [position, {"Fn::Split": [str(by), whole]}]}:
-            return resolve(whole, part, site).split(by)[int(position)]
+            return resolve(whole, part, deployment).split(by)[int(position)]
         case {"Fn::ImportValue": str(export)}:
             # CDK exports an output of a stack as "stack:output".
             stack, _, output = export.partition(":")
-            return _output(site, stack, output, value)
+            return _output(deployment, stack, output, value)
         case {"Fn::GetStackOutput": {"StackName": str(stack), "OutputName": str(output)}}:
-            return _output(site, stack, output, value)
+            return _output(deployment, stack, output, value)
     raise _unclear(value)
 
 
-def arn_of(resource: Resource, part: Part) -> str:
+def arn_of(resource: Resource, part: DeployedStack) -> str:
     """Name a resource in full."""
     if resource.name.startswith("arn:"):
         return resource.name
@@ -59,15 +59,15 @@ def arn_of(resource: Resource, part: Part) -> str:
     return ARNS[resource.kind].format(name=name, **place)
 
 
-def _made(part: Part, id_: str, value: object) -> Resource:
+def _made(part: DeployedStack, id_: str, value: object) -> Resource:
     for one in part.resources:
         if one.id == id_:
             return one
     raise _unclear(value)
 
 
-def _output(site: Site, stack: str, output: str, value: object) -> str:
-    for part in site.parts.values():
+def _output(deployment: Deployment, stack: str, output: str, value: object) -> str:
+    for part in deployment.parts.values():
         if part.name == stack and part.stack and output in part.stack.outputs:
             return part.stack.outputs[output]
     raise _unclear(value)

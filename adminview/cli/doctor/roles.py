@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
-from adminview.cli.deployment.resources import Part, Resource, Site
-from adminview.cli.doctor.aws_calls import Aws, UnansweredError
+from adminview.cli.deployment.aws_calls import Aws, UnansweredError
+from adminview.cli.deployment.deployment import DeployedStack, Deployment, Resource
 from adminview.cli.doctor.finding import Check, Fault, State, Verdict
 from adminview.cli.doctor.grants import Grant, declared_grants, declared_policies, grants, several
 from adminview.cli.doctor.references import resolve
@@ -38,18 +38,18 @@ class Seen:
         return frozenset[Grant]().union(*(self.policies or {}).values())
 
 
-def checks(aws: Aws, site: Site) -> Iterator[Check]:
+def checks(aws: Aws, deployment: Deployment) -> Iterator[Check]:
     """List what is to be looked at."""
-    for part, one in site.of(ROLE):
-        yield Check(f"role {one.label}", partial(look_at_role, aws, site, part, one))
+    for part, one in deployment.of(ROLE):
+        yield Check(f"role {one.label}", partial(fetch_role, aws, deployment, part, one))
 
 
-def look_at_role(aws: Aws, site: Site, part: Part, role: Resource) -> Verdict:
+def fetch_role(aws: Aws, deployment: Deployment, part: DeployedStack, role: Resource) -> Verdict:
     """Read a role's policies, have each of its grants simulated, and judge what is told."""
-    restore = site.restore(part)
-    declared = declared_grants(role, part, site)
+    restore = deployment.restore(part)
+    declared = declared_grants(role, part, deployment)
     managed = {
-        resolve(one, part, site) for one in several(role.properties.get("ManagedPolicyArns"))
+        resolve(one, part, deployment) for one in several(role.properties.get("ManagedPolicyArns"))
     }
     found, seen = aws.find("iam", "GetRole", RoleName=role.name), Seen()
     if found is None:
@@ -58,7 +58,7 @@ def look_at_role(aws: Aws, site: Site, part: Part, role: Resource) -> Verdict:
     _simulate(aws, found["Role"]["Arn"], declared, seen)
     if seen.policies is None and not seen.allowed and not seen.denied:
         raise seen.untold[0]
-    faults = [*judge_role(declared, frozenset(managed), seen, restore)]
+    faults = [*evaluate_role(declared, frozenset(managed), seen, restore)]
     for name, given in (seen.policies or {}).items():
         if more := _listed(map(str, sorted(given - declared))):
             faults.append(_added(role, name, more, part, restore))
@@ -66,7 +66,7 @@ def look_at_role(aws: Aws, site: Site, part: Part, role: Resource) -> Verdict:
     return faults, f"able to do all {len(declared)} things it must, and no more"
 
 
-def judge_role(
+def evaluate_role(
     declared: frozenset[Grant], managed: frozenset[str], seen: Seen, restore: str
 ) -> Iterator[Fault]:
     """Find what a role lacks."""
@@ -86,7 +86,7 @@ def judge_role(
         yield Fault(f"in part it was not looked at: {error}", error.do, State.WARNING)
 
 
-def _added(role: Resource, policy: str, more: str, part: Part, restore: str) -> Fault:
+def _added(role: Resource, policy: str, more: str, part: DeployedStack, restore: str) -> Fault:
     """Say what takes back a grant: a policy beside the template is no drift to CloudFormation."""
     if policy in declared_policies(role, part):
         return Fault(f"more was given to it by hand: {more}", restore, State.WARNING)

@@ -4,34 +4,34 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
-from adminview.cli.deployment.resources import Site
-from adminview.cli.doctor.aws_calls import Aws
+from adminview.cli.deployment.aws_calls import Aws
+from adminview.cli.deployment.deployment import Deployment
+from adminview.cli.deployment.stacks import SYNC
 from adminview.cli.doctor.finding import Check, Fault, Verdict
-from adminview.cli.planning.step import SYNC
 from adminview.model.stream import VIEW_TYPE, replace, turn_on
 
 ACTIVE: Final = ("ACTIVE", "UPDATING")  # either way it is read and written
 AGAIN: Final = "Then ask again: a stream that is turned on is a new one, and must be followed anew"
 
 
-def checks(aws: Aws, site: Site) -> Iterator[Check]:
+def checks(aws: Aws, deployment: Deployment) -> Iterator[Check]:
     """List what is to be looked at."""
-    for source in site.settings.sources:
-        yield Check(f"source {source}", partial(look_at_table, aws, site, source))
+    for source in deployment.settings.sources:
+        yield Check(f"source {source}", partial(fetch_table, aws, deployment, source))
 
 
-def look_at_table(aws: Aws, site: Site, source: str) -> Verdict:
+def fetch_table(aws: Aws, deployment: Deployment, source: str) -> Verdict:
     """Look at the table behind a source, and at its stream."""
-    name = site.settings.sources[source]
+    name = deployment.settings.sources[source]
     found = aws.find("dynamodb", "DescribeTable", TableName=name)
     table = found["Table"] if found else None
-    model = site.part(SYNC).description()
+    model = deployment.part(SYNC).description()
     keys = {one["name"]: one["key"] for one in model["sources"]} if model else {}
-    faults = judge_table(name, table, keys.get(source))
+    faults = evaluate_table(name, table, keys.get(source))
     return faults, f"table {name} is active, its stream {VIEW_TYPE}"
 
 
-def judge_table(
+def evaluate_table(
     name: str, table: Mapping[str, Any] | None, declared: list[list[str]] | None
 ) -> Iterator[Fault]:
     """Find what is wrong with a source's table; *declared* are names and types of its key."""

@@ -4,10 +4,9 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
-from adminview.cli.deployment.resources import WATCH, Part, Site
-from adminview.cli.deployment.stacks import NOTHING
+from adminview.cli.deployment.deployment import DeployedStack, Deployment
+from adminview.cli.deployment.stacks import API, NOTHING, RECOVERY, SOURCES, SYNC, WATCH
 from adminview.cli.doctor.finding import Check, Fault, State, Verdict
-from adminview.cli.planning.step import API, RECOVERY, SOURCES, SYNC
 from adminview.model import Registry
 
 SETTLED: Final = ("CREATE_COMPLETE", "UPDATE_COMPLETE", "IMPORT_COMPLETE")
@@ -16,34 +15,34 @@ TAKEN_BACK: Final = ("UPDATE_ROLLBACK_COMPLETE", "IMPORT_ROLLBACK_COMPLETE")
 STREAM: Final = "AWS::Lambda::EventSourceMapping"
 
 
-def checks(site: Site, registry: Registry) -> Iterator[Check]:
+def checks(deployment: Deployment, registry: Registry) -> Iterator[Check]:
     """List what is to be looked at."""
-    for part, one in site.parts.items():
-        if part == SOURCES and not one.id and not one.trouble and not _needed(site):
+    for part, one in deployment.parts.items():
+        if part == SOURCES and not one.id and not one.trouble and not _needed(deployment):
             continue
-        yield Check(f"stack {one.name}", partial(judge_stack, one, site))
-    if site.part(SYNC).stack:
-        yield Check("model", partial(judge_model, site))
-        yield Check("view files", partial(judge_files, site, registry))
-    if site.part(API).stack:
-        yield Check("questions", partial(judge_questions, site))
+        yield Check(f"stack {one.name}", partial(evaluate_stack, one, deployment))
+    if deployment.part(SYNC).stack:
+        yield Check("model", partial(evaluate_model, deployment))
+        yield Check("view files", partial(evaluate_files, deployment, registry))
+    if deployment.part(API).stack:
+        yield Check("questions", partial(evaluate_questions, deployment))
 
 
-def judge_stack(part: Part, site: Site) -> Verdict:
+def evaluate_stack(part: DeployedStack, deployment: Deployment) -> Verdict:
     """Tell whether a stack is there, and not in the middle of something."""
     if part.trouble:
         raise part.trouble
-    return _stack_faults(part, site), part.status
+    return _stack_faults(part, deployment), part.status
 
 
-def _stack_faults(part: Part, site: Site) -> Iterator[Fault]:
-    status, again = part.status, site.deploy()
+def _stack_faults(part: DeployedStack, deployment: Deployment) -> Iterator[Fault]:
+    status, again = part.status, deployment.deploy()
     if not status or status in NOTHING:
         seen = f"it is {status}: it was never made" if status else "there is no such stack"
         seen = f"{seen} in this account and region"
-        if part.name == site.part(WATCH).name:  # the rest works without
+        if part.name == deployment.part(WATCH).name:  # the rest works without
             silent = f"{seen}: nobody is told of anything"
-            yield Fault(silent, site.deploy(part), State.WARNING)
+            yield Fault(silent, deployment.deploy(part), State.WARNING)
             return
         yield Fault(seen, again)
     elif status in TAKEN_BACK:
@@ -58,51 +57,53 @@ def _stack_faults(part: Part, site: Site) -> Iterator[Fault]:
         yield Fault(f"it is {status}", f"{_events(part)} says why")
 
 
-def judge_model(site: Site) -> Verdict:
+def evaluate_model(deployment: Deployment) -> Verdict:
     """Tell whether all functions are of one model."""
     found = {
         part: model
         for part in (SYNC, RECOVERY, API)
-        if (stack := site.part(part).stack) and (model := stack.fingerprint())
+        if (stack := deployment.part(part).stack) and (model := stack.fingerprint())
     }
     each = ", ".join(f"{part} {model}" for part, model in found.items())
     faults = []
     if len(set(found.values())) > 1:
-        changing = bool(site.part(API).stack and site.building)
+        changing = bool(deployment.part(API).stack and deployment.building)
         state = State.WARNING if changing else State.PROBLEM
-        faults = [Fault(f"the stacks are of several models: {each}", _go_on(site), state)]
+        faults = [Fault(f"the stacks are of several models: {each}", _go_on(deployment), state)]
     elif SYNC not in found:
-        faults = [Fault("the functions of the sync do not say which model they are", site.deploy())]
+        faults = [
+            Fault("the functions of the sync do not say which model they are", deployment.deploy())
+        ]
     return faults, f"all are {found.get(SYNC)}"
 
 
-def judge_files(site: Site, registry: Registry) -> Verdict:
+def evaluate_files(deployment: Deployment, registry: Registry) -> Verdict:
     """Tell whether the view files here are what is deployed; only a note if not."""
-    stack, here = site.part(SYNC).stack, registry.fingerprint
+    stack, here = deployment.part(SYNC).stack, registry.fingerprint
     deployed = stack.fingerprint() if stack else None
     seen = f"here they are model {here}, and deployed is {deployed}"
-    plan = f"adminview plan {site.options} says what a deployment would change"
+    plan = f"adminview plan {deployment.options} says what a deployment would change"
     faults = [] if here == deployed else [Fault(seen, plan, State.WARNING)]
     return faults, f"those deployed: {here}"
 
 
-def judge_questions(site: Site) -> Verdict:
+def evaluate_questions(deployment: Deployment) -> Verdict:
     """Tell which questions are not answered yet."""
-    building = sorted(site.building)
+    building = sorted(deployment.building)
     seen = f"being built: {', '.join(building)}"
-    faults = [Fault(seen, _go_on(site), State.WARNING)] if building else []
+    faults = [Fault(seen, _go_on(deployment), State.WARNING)] if building else []
     return faults, "none is being built"
 
 
-def _needed(site: Site) -> bool:
+def _needed(deployment: Deployment) -> bool:
     """Tell whether there must be a stack of sources: not if all of them are others' tables."""
-    streams = [one.properties.get("EventSourceArn") for _, one in site.of(STREAM)]
+    streams = [one.properties.get("EventSourceArn") for _, one in deployment.of(STREAM)]
     return not streams or not all(isinstance(one, str) for one in streams)
 
 
-def _go_on(site: Site) -> str:
-    return f"adminview apply {site.options} brings all to the model of the view files here"
+def _go_on(deployment: Deployment) -> str:
+    return f"adminview apply {deployment.options} brings all to the model of the view files here"
 
 
-def _events(part: Part) -> str:
+def _events(part: DeployedStack) -> str:
     return f"aws cloudformation describe-stack-events --stack-name {part.name}"

@@ -4,34 +4,35 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from adminview.cli.deployment.resources import Site
-from adminview.cli.deployment.stacks import TABLE, indexes_of
-from adminview.cli.doctor.aws_calls import Aws
+from adminview.cli.deployment.aws_calls import Aws
+from adminview.cli.deployment.deployment import Deployment
+from adminview.cli.deployment.facts import Declared, TableIndex
+from adminview.cli.deployment.stacks import API, TABLE, VIEW, indexes_of
 from adminview.cli.doctor.finding import Check, Fault, State, Verdict
 from adminview.cli.doctor.sources import ACTIVE, key_of
-from adminview.cli.planning.facts import Declared, TableIndex
-from adminview.cli.planning.step import API, VIEW
 from adminview.model.attribute import PK, SK
 from adminview.model.row import OWNER_INDEX
 
 KEY = [[PK.name, PK.type], [SK.name, SK.type]]
 
 
-def checks(aws: Aws, site: Site) -> Iterator[Check]:
+def checks(aws: Aws, deployment: Deployment) -> Iterator[Check]:
     """List what is to be looked at."""
-    for one in site.part(VIEW).of(TABLE):
-        yield Check(f"view {one.name}", partial(look_at_view, aws, site, one.name))
+    for one in deployment.part(VIEW).of(TABLE):
+        yield Check(f"view {one.name}", partial(fetch_view, aws, deployment, one.name))
 
 
-def look_at_view(aws: Aws, site: Site, name: str) -> Verdict:
+def fetch_view(aws: Aws, deployment: Deployment, name: str) -> Verdict:
     """Look at the view's table, and at its indexes."""
     found = aws.find("dynamodb", "DescribeTable", TableName=name)
     if found is None:
-        lost = Fault(f"there is no table {name}", f"restore it, or {_restore(site)} and backfill")
+        lost = Fault(
+            f"there is no table {name}", f"restore it, or {_restore(deployment)} and backfill"
+        )
         return [lost], ""
     table = found["Table"]
     there = [*indexes_of(table)]
-    faults = [*_table_faults(table), *judge_indexes(there, site)]
+    faults = [*_table_faults(table), *evaluate_indexes(there, deployment)]
     return faults, f"active, with all of its {len(there)} indexes"
 
 
@@ -43,41 +44,41 @@ def _table_faults(table: Mapping[str, Any]) -> Iterator[Fault]:
         yield Fault(f"its key is {names}, not {PK.name}, {SK.name}", "this table is another's")
 
 
-def judge_indexes(there: Sequence[TableIndex], site: Site) -> Iterator[Fault]:
+def evaluate_indexes(there: Sequence[TableIndex], deployment: Deployment) -> Iterator[Fault]:
     """Compare the indexes that are there with what was deployed, and with what is asked."""
-    stack = site.part(VIEW).stack
+    stack = deployment.part(VIEW).stack
     asked_for = {one.name: one for one in stack.indexes()} if stack else {}
     found = {one.name: one for one in there}
     for name, wanted in asked_for.items():
-        yield from _index_faults(name, wanted, found.get(name), site)
+        yield from _index_faults(name, wanted, found.get(name), deployment)
     for name in found.keys() - asked_for.keys():
         seen = f"index {name} was made by hand: it costs writes, and nobody asks it"
-        yield Fault(seen, _delete(site, name), State.WARNING)
-    yield from _question_faults(found, asked_for, site)
+        yield Fault(seen, _delete(deployment, name), State.WARNING)
+    yield from _question_faults(found, asked_for, deployment)
 
 
 def _index_faults(
-    name: str, wanted: TableIndex, found: TableIndex | None, site: Site
+    name: str, wanted: TableIndex, found: TableIndex | None, deployment: Deployment
 ) -> Iterator[Fault]:
     if found is None:
-        yield Fault(f"index {name} is gone", _restore(site))
+        yield Fault(f"index {name} is gone", _restore(deployment))
         return
     if not found.ready:
         state = f"index {name} is {found.status}"
         yield Fault(state, "wait until it is active, and ask again", State.WARNING)
     if not found.same(wanted):
         seen = f"index {name} has another key or carries other attributes than was deployed"
-        yield Fault(seen, f"delete it ({_delete(site, name)}), then {_restore(site)}")
+        yield Fault(seen, f"delete it ({_delete(deployment, name)}), then {_restore(deployment)}")
 
 
 def _question_faults(
-    found: Mapping[str, TableIndex], asked_for: Mapping[str, TableIndex], site: Site
+    found: Mapping[str, TableIndex], asked_for: Mapping[str, TableIndex], deployment: Deployment
 ) -> Iterator[Fault]:
     """Find indexes that the deployed questions need, and the View stack was never told of."""
-    model = site.part(API).description()
+    model = deployment.part(API).description()
     if model is None:
         return
-    building, apply = site.building, f"adminview apply {site.options}"
+    building, apply = deployment.building, f"adminview apply {deployment.options}"
     needed = {OWNER_INDEX.name: "repairs"}
     for shape in model["patterns"]:
         asked = building.get(shape["name"]) or shape["index"]
@@ -93,12 +94,12 @@ def _question_faults(
             yield Fault(f"index {name} is not as {by} needs it", apply)
 
 
-def _restore(site: Site) -> str:
-    return site.restore(site.part(VIEW))
+def _restore(deployment: Deployment) -> str:
+    return deployment.restore(deployment.part(VIEW))
 
 
-def _delete(site: Site, name: str) -> str:
-    table = site.part(VIEW).of(TABLE)[0].name
+def _delete(deployment: Deployment, name: str) -> str:
+    table = deployment.part(VIEW).of(TABLE)[0].name
     update = f'[{{"Delete":{{"IndexName":"{name}"}}}}]'
     command = f"aws dynamodb update-table --table-name {table}"
     return f"{command} --global-secondary-index-updates '{update}'"

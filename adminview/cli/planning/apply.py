@@ -8,8 +8,8 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from adminview.cli.planning.facts import DELETING, Deployed
-from adminview.cli.planning.model_diff import Description
+from adminview.cli.deployment.facts import DELETING, Deployed
+from adminview.cli.model_lock.model_diff import Description
 from adminview.cli.planning.phases import Wave
 from adminview.cli.planning.planner import LONGEST_WRITE, make_plan
 from adminview.cli.planning.refusals import in_use
@@ -69,18 +69,26 @@ class Application:
     stopped: Callable[[], bool] = lambda: False
     say: Callable[[str], None] = field(default=lambda _: None)
 
-    def plan(self) -> Plan:
-        """Plan from what is deployed now."""
-        return make_plan(self.read(self.model), self.model, self.now(), longest=self.longest)
+    def plan(self, deployed: Deployed | None = None) -> Plan:
+        """Plan from what is *deployed*, or from what is read now."""
+        deployed = self.read(self.model) if deployed is None else deployed
+        return make_plan(deployed, self.model, self.now(), longest=self.longest)
 
-    def apply(self, agreed: Collection[str]) -> bool:
+    def apply(self, agreed: Collection[str], deployed: Deployed | None = None) -> bool:
         """Carry out what is left of the plan, and tell whether all of it is done.
 
-        *agreed* names the steps that destroy something and may. Raises a PlanError if it cannot go
-        on.
+        *agreed* names the steps that destroy something and may. The first step is planned from what
+        is *deployed*, if that was just read; every other from what is read after the step before.
+        Raises a PlanError if it cannot go on.
         """
         done: list[Step] = []
-        while (plan := self._next()).steps:
+        while True:
+            deployed = self.read(self.model) if deployed is None else deployed
+            plan = self.plan(deployed)
+            if plan.refusals:
+                raise PlanError("; ".join(plan.refusals))
+            if not plan.steps:
+                return True
             if self.stopped():
                 return False
             step = plan.steps[0]
@@ -92,13 +100,7 @@ class Application:
             if not self._carry_out(step):
                 return False
             done.append(step)
-        return True
-
-    def _next(self) -> Plan:
-        plan = self.plan()
-        if plan.refusals:
-            raise PlanError("; ".join(plan.refusals))
-        return plan
+            deployed = None
 
     def _check(self, step: Step, agreed: Collection[str]) -> None:
         """Refuse to destroy what nobody agreed on, or what is still asked."""
@@ -106,6 +108,7 @@ class Application:
             msg = f"{step.title!r} has come into the plan since it was agreed on: look at it again"
             raise PlanError(msg)
         if isinstance(step, DropIndex):
+            # Read again: a dropped index cannot be brought back, and the API may be another by now.
             asking = in_use(self.read(self.model), step.index)
             if asking:
                 msg = f"index {step.index} is not dropped: {', '.join(asking)} still asks it"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from adminview.bulk.runs import BACKFILL, EVERYTHING, SWEEP, Bulk
 from adminview.cli.bulk.segment_pool import Outcome
-from adminview.cli.planning.completions import Progress
+from adminview.cli.deployment.completions import Progress
 from adminview.cli.planning.steps import DeployCode
 
 

@@ -12,8 +12,8 @@ from typing import IO, Final
 
 from adminview.aws.settings import stack_name
 from adminview.cli.deployment.read import Tables
+from adminview.cli.model_lock.lock import ROOT
 from adminview.cli.planning.apply import PlanError
-from adminview.cli.planning.lock import ROOT
 from adminview.cli.planning.phases import Wave
 
 LOG: Final = Path("cdk.out", "apply.log")

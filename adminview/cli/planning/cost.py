@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
 
-from adminview.cli.planning.model_diff import Change, Shape
+from adminview.cli.model_lock.model_diff import Change, Shape
 from adminview.model import Index
 from adminview.model.row import CHANGED_AT, DATA, SEQUENCE, Attributes, RowKey
 from adminview.model.write_units import Units, entry_units, write_units

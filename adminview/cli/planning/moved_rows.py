@@ -9,8 +9,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from adminview.aws.clients import Clients
 from adminview.aws.settings import Settings
-from adminview.cli.planning.facts import Deployed
-from adminview.cli.planning.model_diff import Change
+from adminview.cli.deployment.facts import Deployed
+from adminview.cli.model_lock.model_diff import Change
 from adminview.cli.planning.sample import make_estimator
 from adminview.cli.planning.step import Plan
 from adminview.cli.planning.steps import DeployCode

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from adminview.cli.planning.facts import PendingPatterns, TableIndex
+from adminview.cli.deployment.facts import PendingPatterns, TableIndex
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ machine has to remember how far a plan is. The order keeps every question right 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from adminview.cli.planning.facts import (
+from adminview.cli.deployment.facts import (
     CREATING,
     DELETING,
     Declared,
@@ -28,7 +28,7 @@ from adminview.cli.planning.facts import (
     PendingPatterns,
     TableIndex,
 )
-from adminview.cli.planning.model_diff import Description
+from adminview.cli.model_lock.model_diff import Description
 from adminview.cli.planning.phases import Wave, wave_of
 from adminview.cli.planning.refusals import notes, refusals, stand_in
 from adminview.cli.planning.stale_rows import attributes, may_show_leftovers, to_sweep

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from itertools import chain
 
-from adminview.cli.planning.facts import DELETING, Declared, Deployed, TableIndex, shards_of
-from adminview.cli.planning.model_diff import Shape
+from adminview.cli.deployment.facts import DELETING, Declared, Deployed, TableIndex, shards_of
+from adminview.cli.model_lock.model_diff import Shape
 from adminview.model.registry import INCLUDE_LIMIT, INDEX_LIMIT
 
 LATER = "and remove the old one in a later change"

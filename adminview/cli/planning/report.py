@@ -2,11 +2,11 @@
 
 from typing import Any
 
+from adminview.cli.model_lock.model_diff import Change
+from adminview.cli.model_lock.wording import as_data, in_words
 from adminview.cli.output.printing import Console, Table
 from adminview.cli.output.tables import table
 from adminview.cli.planning.cost import Estimate, SourceCosts
-from adminview.cli.planning.model_diff import Change
-from adminview.cli.planning.wording import as_data, in_words
 
 COLUMNS = ("rebuild once", "fill once", "1M changes now", "then", "1M inserts now", "then")
 SHORT = {"G": 1_000_000_000, "M": 1_000_000, "k": 1000}

@@ -13,8 +13,8 @@ from adminview.aws.deadline import Deadline
 from adminview.aws.row_store import RowStore
 from adminview.aws.settings import Settings
 from adminview.aws.table_scanner import TableScanner
+from adminview.cli.model_lock.model_diff import Change, Shape
 from adminview.cli.planning.cost import Costs, Estimate, Indexes, Rows, SourceCosts, item_costs
-from adminview.cli.planning.model_diff import Change, Shape
 from adminview.model import Attribute, Registry, Source
 from adminview.model.errors import RecordError, ServiceError
 from adminview.model.row import Attributes

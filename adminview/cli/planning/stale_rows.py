@@ -1,7 +1,7 @@
 """Rows that an older model wrote and nothing derives any more: whose, and who might see them."""
 
-from adminview.cli.planning.facts import Declared, Deployed, PendingPatterns
-from adminview.cli.planning.model_diff import Description
+from adminview.cli.deployment.facts import Declared, Deployed, PendingPatterns
+from adminview.cli.model_lock.model_diff import Description
 
 
 def to_sweep(deployed: Deployed, declared: Declared, unbuilt: list[str]) -> list[str]:

@@ -6,16 +6,6 @@ from typing import Any, ClassVar
 
 from adminview.cli.planning.phases import Wave
 
-# The stacks.
-PARTS = SOURCES, VIEW, SYNC, RECOVERY, API, WATCH = (
-    "Sources",
-    "View",
-    "Sync",
-    "Recovery",
-    "Api",
-    "Watch",
-)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step(ABC):

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from adminview.cli.planning.facts import DELETING
-from adminview.cli.planning.step import API, RECOVERY, SOURCES, SYNC, VIEW, WATCH, Step
+from adminview.cli.deployment.facts import DELETING
+from adminview.cli.deployment.stacks import API, RECOVERY, SOURCES, SYNC, VIEW, WATCH
+from adminview.cli.planning.step import Step
 
 MANY = 5  # names in a title, at most
 

@@ -11,6 +11,7 @@ import typer
 from adminview.aws.clients import Clients
 from adminview.aws.view_reader import Meter, ViewReader
 from adminview.aws.view_readers import Boto3Reader
+from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import find_building, find_settings
 from adminview.cli.options import Prefix, Stage
 from adminview.cli.output import rows
@@ -88,8 +89,9 @@ def run(model: Registry, pattern: AccessPattern, given: dict[str, str], options:
     options.check()
     values = typed(pattern, given)
     Question.of(pattern, values, options.order)  # refuse what is wrong before anybody is asked
-    settings = find_settings(model, os.environ, options.stage, options.prefix)
-    building = find_building(model, os.environ, options.stage, options.prefix)
+    deployment = Deployment.from_options(options.stage, options.prefix, os.environ)
+    settings = find_settings(model, deployment)
+    building = find_building(model, deployment)
     client, meter = Clients().dynamodb, Meter()
     # At the client: a count and joined rows are then on the meter too.
     client.meta.events.register("after-call.dynamodb", lambda parsed, **_: meter.add(parsed))

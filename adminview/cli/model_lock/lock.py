@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from adminview.cli.planning.model_diff import Change, Description
-from adminview.cli.planning.wording import in_words
+from adminview.cli.model_lock.model_diff import Change, Description
+from adminview.cli.model_lock.wording import in_words
 from adminview.model import Index
 from adminview.model.errors import DeclarationError, SettingsError
 

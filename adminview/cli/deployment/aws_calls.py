@@ -1,8 +1,10 @@
-"""How AWS is asked: with little patience, and with words for what it does not answer."""
+"""Calls that read a deployment: each is made once, and what AWS does not answer is explained."""
 
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import partial
+from json import dumps
 from os import environ
 from threading import Lock
 from typing import Any, Final, TypeVar
@@ -14,8 +16,7 @@ from botocore.parsers import ResponseParserError
 from adminview.aws.boto3_clients import CLIENT
 from adminview.aws.deadline import Deadline
 from adminview.aws.retry import Backoff, call_with_retry
-from adminview.cli.doctor.finding import Check, Fault, Finding, State
-from adminview.cli.errors import EXPLAINED, explained
+from adminview.cli.errors import explained
 from adminview.local.settings import ENDPOINT
 from adminview.model.errors import AdminViewError, ServiceError
 
@@ -66,15 +67,14 @@ class UnansweredError(AdminViewError):
             self.do = f"let whoever runs this call {permission}"
         super().__init__(words)
 
-    @property
-    def fault(self) -> Fault:
-        """Take it for a part of a check that could not be made."""
-        return Fault(str(self), self.do, State.UNKNOWN)
-
 
 @dataclass(slots=True)
 class Aws:
-    """Clients of all services; one that once gave no answer at all is not waited for again."""
+    """Calls of all services, whose answers are kept: `fresh` makes them again.
+
+    A service that once gave no answer at all is not waited for again. Any number of threads may
+    use it: they wait for a call that another of them is making.
+    """
 
     make: Callable[[str], Any] = lambda service: boto3.client(service, config=CLIENT)
     patience: float = PATIENCE_SECONDS
@@ -82,10 +82,27 @@ class Aws:
     _clients: dict[str, Any] = field(default_factory=dict)
     _silent: dict[str, UnansweredError] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
+    _answers: dict[str, Future[Any]] = field(default_factory=dict)
+
+    def fresh(self) -> "Aws":
+        """Return one that knows no answer yet, to see what has changed."""
+        return Aws(self.make, self.patience, self.backoff, self._clients)
 
     def ask(self, service: str, operation: str, **arguments: Any) -> Any:
         """Make a call; raise an UnansweredError if it is refused or nobody answers."""
+        asked = f"{service}:{operation} {dumps(arguments, sort_keys=True, default=str)}"
+        with self._lock:
+            known = asked in self._answers
+            answer = self._answers.setdefault(asked, Future())
+        if not known:
+            try:
+                answer.set_result(self._call(service, operation, arguments))
+            except BaseException as error:
+                answer.set_exception(error)
+                raise
+        return answer.result()
 
+    def _call(self, service: str, operation: str, arguments: dict[str, Any]) -> Any:
         def call(client: Any) -> Any:
             return getattr(client, xform_name(operation))(**arguments)
 
@@ -121,18 +138,6 @@ class Aws:
             if service not in self._clients:
                 self._clients[service] = self.make(service)
             return self._clients[service]
-
-
-def look(check: Check) -> Finding:
-    """Make one check; what cannot be looked at is unknown, and stops no other."""
-    try:
-        faults, fine = check.look()
-        return Finding.of(check.name, faults, fine)
-    except EXPLAINED as error:
-        advice = (error.do,) if isinstance(error, UnansweredError) and error.do else ()
-        return Finding(check.name, State.UNKNOWN, explained(error), advice)
-    except Exception as error:  # noqa: BLE001 - a surprise in one check must not hide the others
-        return Finding(check.name, State.UNKNOWN, puzzled(error))
 
 
 def puzzled(error: Exception) -> str:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from adminview.aws.deadline import Deadline
 from adminview.bulk.lease_table import TURN, LeaseTable
 from adminview.bulk.runs import BACKFILL, EVERYTHING, SWEEP
-from adminview.cli.planning.facts import Marker
+from adminview.cli.deployment.facts import Marker
 from adminview.model.errors import ServiceError
 
 NO_TABLE: Final = "ResourceNotFoundException"

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from adminview.cli.planning.model_diff import Change, Shape
+from adminview.cli.model_lock.model_diff import Change, Shape
 
 NEVER_ADDED = "a local index is made with the table and can never be added to it"
 CANNOT_CHANGE = (

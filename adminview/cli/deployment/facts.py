@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias
 
-from adminview.cli.planning.model_diff import Description, Shape
+from adminview.cli.model_lock.model_diff import Description, Shape
 from adminview.model import Index
 
 Key: TypeAlias = tuple[tuple[str, str], ...]  # names and types of attributes

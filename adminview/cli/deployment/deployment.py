@@ -1,25 +1,34 @@
-"""The stacks of a deployment with all that is in them, as CloudFormation tells it."""
+"""A deployment: its stacks and what is in them, each read once.
+
+Every command makes one `Deployment` and hands it on. Whoever must see a change makes another with
+`fresh`.
+"""
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass, field, replace
 from json import loads
 from typing import Any, Final
 
 from botocore.exceptions import BotoCoreError
 
-from adminview.aws.settings import MAPPINGS_OUTPUT, PATTERNS_OUTPUT, SETTINGS_OUTPUT, Settings
-from adminview.aws.settings import stack_name as name_of
-from adminview.cli.deployment.stacks import NOTHING, Stack, read_stack
-from adminview.cli.doctor.aws_calls import Aws, puzzled
-from adminview.cli.planning.lock import checked
-from adminview.cli.planning.model_diff import Description
-from adminview.cli.planning.step import API, RECOVERY, SOURCES, SYNC, VIEW
+from adminview.aws.settings import (
+    MAPPINGS_OUTPUT,
+    PATTERNS_OUTPUT,
+    SETTINGS_OUTPUT,
+    VIEW_TABLE,
+    Settings,
+    stack_name,
+)
+from adminview.cli.deployment.aws_calls import Aws, puzzled
+from adminview.cli.deployment.stacks import API, NOTHING, PARTS, SYNC, Stack, outputs_of
+from adminview.cli.endpoints import check_endpoints
+from adminview.cli.model_lock.lock import checked
+from adminview.cli.model_lock.model_diff import Description
+from adminview.local.settings import ENDPOINT
 from adminview.model.errors import AdminViewError, SettingsError
 
-WATCH: Final = "Watch"
-PARTS: Final = (SOURCES, VIEW, SYNC, RECOVERY, API, WATCH)
+STAGE: Final = "dev"  # of cdk.json
 HASH: Final = re.compile(r"[0-9A-F]{8}$")  # that CDK puts behind the names of constructs
 
 
@@ -39,7 +48,7 @@ class Resource:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class DeployedStack:
     """One stack."""
 
     name: str
@@ -50,7 +59,7 @@ class Part:
     trouble: AdminViewError | None = None  # why it cannot be read
 
     @classmethod
-    def read(cls, aws: Aws, name: str) -> "Part":
+    def read(cls, aws: Aws, name: str) -> "DeployedStack":
         """Read a stack; what cannot be read of it is told, not raised."""
         part = cls(name)
         try:
@@ -61,8 +70,9 @@ class Part:
             part = cls(name, str(told["StackId"]), str(told["StackStatus"]))
             if part.status in NOTHING:
                 return part
-            stack = aws.do("cloudformation", "GetTemplate", lambda one: read_stack(one, name))
-            resources = tuple(_resources(aws, name, stack)) if stack else ()
+            template = aws.ask("cloudformation", "GetTemplate", StackName=name)["TemplateBody"]
+            stack = Stack.of(name, told, template)
+            resources = tuple(_resources(aws, name, stack))
             return cls(name, part.id, part.status, stack, resources)
         except AdminViewError as error:
             return cls(name, part.id, part.status, trouble=error)
@@ -90,24 +100,79 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
-    """A deployment."""
+class Deployment:
+    """The stacks of a stage and a prefix, or the tables that the environment names instead."""
 
-    stage: str
-    prefix: str
-    parts: Mapping[str, Part] = field(default_factory=dict)
+    aws: Aws
+    stage: str = STAGE
+    prefix: str = ""
+    environ: Mapping[str, str] = field(default_factory=dict)
+    named: bool = True  # by the options of a command
+    _parts: dict[str, DeployedStack] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
-    def read(cls, aws: Aws, stage: str, prefix: str) -> "Site":
-        """Read all stacks that there are."""
-        name = partial(name_of, prefix, stage)
-        return cls(stage, prefix, {part: Part.read(aws, name(part)) for part in PARTS})
+    def from_options(
+        cls, stage: str | None, prefix: str, environ: Mapping[str, str]
+    ) -> "Deployment":
+        """Find the deployment that the options of a command name; none mean the stage dev."""
+        return cls(Aws(), stage or STAGE, prefix, environ, bool(stage or prefix))
 
-    def part(self, name: str) -> Part:
-        """Find a stack, there or not."""
-        return self.parts.get(name) or Part(name_of(self.prefix, self.stage, name))
+    def fresh(self) -> "Deployment":
+        """Return the same deployment, with nothing read of it yet."""
+        return replace(self, aws=self.aws.fresh(), _parts={})
 
-    def of(self, *kinds: str) -> Iterator[tuple[Part, Resource]]:
+    @property
+    def local(self) -> bool:
+        """Tell whether the environment names tables, or an engine without stacks."""
+        engine = self.environ.get(ENDPOINT) and not self.named
+        return bool(self.environ.get(VIEW_TABLE) or engine)
+
+    def name_of(self, part: str) -> str:
+        """Name one of its stacks."""
+        return stack_name(self.prefix, self.stage, part)
+
+    def output(self, part: str, name: str) -> str:
+        """Read an output of a stack, or raise a SettingsError that says what to do."""
+        stack = self.name_of(part)
+        described = self._described(part)
+        if described is None:
+            msg = (
+                f"there is no stack {stack!r} in this account and region: name the deployment with "
+                f"--stage and --prefix, or only set {ENDPOINT} to ask a local engine"
+            )
+            raise SettingsError(msg)
+        outputs = outputs_of(described)
+        if name not in outputs:
+            msg = f"stack {stack!r} has no output {name!r}: deploy this version of AdminView first"
+            raise SettingsError(msg)
+        return outputs[name]
+
+    def stack(self, part: str) -> Stack | None:
+        """Read a stack with its template; None if it was never made."""
+        described, name = self._described(part), self.name_of(part)
+        if described is None or described["StackStatus"] in NOTHING:
+            return None
+        template = self.aws.ask("cloudformation", "GetTemplate", StackName=name)["TemplateBody"]
+        return Stack.of(name, described, template)
+
+    def _described(self, part: str) -> Mapping[str, Any] | None:
+        check_endpoints(self.environ, "CLOUDFORMATION")
+        found = self.aws.find("cloudformation", "DescribeStacks", StackName=self.name_of(part))
+        described: Mapping[str, Any] | None = found["Stacks"][0] if found else None
+        return described
+
+    @property
+    def parts(self) -> Mapping[str, DeployedStack]:
+        """Read all stacks with their resources; what cannot be read of one is kept, not raised."""
+        return {part: self.part(part) for part in PARTS}
+
+    def part(self, name: str) -> DeployedStack:
+        """Read a stack with its resources, there or not."""
+        if name not in self._parts:
+            self._parts[name] = DeployedStack.read(self.aws, self.name_of(name))
+        return self._parts[name]
+
+    def of(self, *kinds: str) -> Iterator[tuple[DeployedStack, Resource]]:
         """List the resources of some kinds, in all stacks."""
         return ((part, one) for part in self.parts.values() for one in part.of(*kinds))
 
@@ -116,13 +181,13 @@ class Site:
         """Name this deployment to another command of ours."""
         return f"--stage {self.stage}" + (f" --prefix {self.prefix}" if self.prefix else "")
 
-    def deploy(self, *parts: Part) -> str:
+    def deploy(self, *parts: DeployedStack) -> str:
         """Say how stacks are deployed, or all of them."""
         names = " ".join(one.name for one in parts) or "--all"
         prefix = f" -c adminview:prefix={self.prefix}" if self.prefix else ""
         return f"npx cdk deploy {names} -c adminview:stage={self.stage}{prefix}"
 
-    def restore(self, part: Part) -> str:
+    def restore(self, part: DeployedStack) -> str:
         """Say how what was changed by hand in a stack is put back; else CDK sees no difference."""
         return f"{self.deploy(part)} --exclusively --revert-drift"
 

@@ -1,0 +1,1 @@
+"""The model as it was agreed on, and how another differs from it."""
