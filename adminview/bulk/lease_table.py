@@ -25,6 +25,10 @@ LEASE_SECONDS = WORK_SECONDS + 120.0
 BUILT = "built"  # the partition of what has been done
 OVERTAKEN = "{run} was ended, or begun again by others, meanwhile: begin again"
 TURN = "turn"  # in a mark: runs up to this one are over
+ABSENT: Any = {
+    "ConditionExpression": "attribute_not_exists(#pk)",
+    "ExpressionAttributeNames": {"#pk": PK.name},
+}
 
 
 def progress_table(view_table: str) -> str:
@@ -136,11 +140,34 @@ class LeaseTable:
             if error.code != ANOTHERS:
                 raise
 
-    def mark(self, subject: str, facts: dict[str, Any], *, until: Deadline) -> None:
-        """Write down that something has been done."""
-        item: Any = {**_key(BUILT, subject), "facts": {"S": dumps(facts)}}
-        call = partial(self.client.put_item, TableName=self.name, Item=item)
-        call_with_retry(call, f"note in {self.name}", self.backoff, until)
+    def mark(self, subject: str, facts: dict[str, Any], *, until: Deadline) -> bool:
+        """Write down that something has been done; return False if it is overtaken.
+
+        It is if a later turn is marked, or the same turn of another model. A put that arrives late
+        changes nothing: it expects the mark that was there before.
+        """
+        text = dumps(facts)
+        while (known := self._mark(subject, until)) != text:
+            before = loads(known or "{}")
+            if TURN in facts and facts[TURN] <= before.get(TURN, 0):
+                return (before.get(TURN), before.get("model")) == (facts[TURN], facts.get("model"))
+            self._replace_mark(subject, known, text, until)
+        return True
+
+    def _mark(self, subject: str, until: Deadline) -> str | None:
+        marks = (item for item in self._query(BUILT, until) if item[SK.name]["S"] == subject)
+        return next((item["facts"]["S"] for item in marks), None)
+
+    def _replace_mark(self, subject: str, known: str | None, text: str, until: Deadline) -> None:
+        """Write a mark if the one that is *known* is still there, or still none."""
+        item: Any = {**_key(BUILT, subject), "facts": {"S": text}}
+        condition: Any = ABSENT if known is None else _equal(facts={"S": known})
+        call = partial(self.client.put_item, TableName=self.name, Item=item, **condition)
+        try:
+            call_with_retry(call, f"note in {self.name}", self.backoff, until)
+        except ServiceError as error:
+            if error.code != ANOTHERS:
+                raise
 
     def marks(self, *, until: Deadline) -> dict[str, dict[str, Any]]:
         """List what has been done, by subject."""
@@ -182,18 +209,17 @@ def _key(partition: str, sort: str) -> dict[str, Any]:
 def _unchanged(record: Record) -> Any:
     """Ask that a record is still what it was when it was read, or still absent."""
     if not record.version:
-        return {
-            "ConditionExpression": "attribute_not_exists(#pk)",
-            "ExpressionAttributeNames": {"#pk": PK.name},
-        }
+        return ABSENT
     # The holder too: a record that was deleted and made anew counts its versions from 1 again.
+    return _equal(version={"N": str(record.version)}, holder={"S": record.holder})
+
+
+def _equal(**attributes: dict[str, str]) -> Any:
+    """Ask that attributes have these values."""
     return {
-        "ConditionExpression": "#version = :version AND #holder = :holder",
-        "ExpressionAttributeNames": {"#version": "version", "#holder": "holder"},
-        "ExpressionAttributeValues": {
-            ":version": {"N": str(record.version)},
-            ":holder": {"S": record.holder},
-        },
+        "ConditionExpression": " AND ".join(f"#{name} = :{name}" for name in attributes),
+        "ExpressionAttributeNames": {f"#{name}": name for name in attributes},
+        "ExpressionAttributeValues": {f":{name}": value for name, value in attributes.items()},
     }
 
 

@@ -113,6 +113,7 @@ class Bulk:
     ) -> Counter[str] | None:
         """Mark a run as done if all its segments are, and add up what was done; else None.
 
+        None too if a later run has ended, or other code has come, meanwhile.
         Raises a TooManyFailuresError if more items of the run failed than are to be tolerated,
         also before all is done.
         """
@@ -125,7 +126,8 @@ class Bulk:
         if not current or len(current) < current[0].segment.of:
             return None
         facts = self._facts(run, current[0].segment.turn, counts)
-        self.progress.mark(run, facts, until=until)
+        if not self.progress.mark(run, facts, until=until):
+            return None
         for one in current:
             self.progress.forget(one, until=until)
         return counts

@@ -161,6 +161,7 @@ class Tables:
             "attribute_not_exists(#pk)": not old,
             "#version = :version AND #holder = :holder": (old.get("version"), old.get("holder"))
             == (values.get(":version"), values.get(":holder")),
+            "#facts = :facts": old.get("facts") == values.get(":facts"),
             "#owner = :owner": old.get("_owner") == values.get(":owner"),
             "attribute_not_exists(#owner) OR #owner = :owner": old.get(
                 "_owner", values.get(":owner")

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from adminview.aws.deadline import Deadline
 from adminview.bulk.lease_table import LEASE_SECONDS, LeaseTable
 from adminview.bulk.segment import Record, Segment
 from adminview.cli.deployment.completions import Progress, markers, sweeps
@@ -81,6 +82,29 @@ def test_a_run_that_is_under_way_when_other_code_comes_neither_goes_on_nor_count
     assert table.marks()[run]["turn"] == 5
     with pytest.raises(BulkError, match="was ended, or begun again"):
         table.table.take(segment, "m", until=ever())
+
+
+def test_a_run_that_ends_while_its_mark_is_taken_back_does_not_count_either() -> None:
+    client: Any = Cloud()
+    own = LeaseTable(client, "Progress")
+    run, ended = "backfill/Orders", {"model": "m", "turn": 1}
+
+    class Racing(LeaseTable):
+        """Another ends the run just before the first mark."""
+
+        def mark(self, subject: str, facts: dict[str, Any], *, until: Deadline) -> bool:
+            if not own.marks(until=until):
+                own.mark(run, ended, until=until)
+            return super().mark(subject, facts, until=until)
+
+    Progress(Racing(client, "Progress"), lambda: 1.0).spoil(["Orders"], [], [], model="n")
+    assert own.marks(until=ever())[run] == {
+        "model": "",
+        "by": "m",
+        "code": "",
+        "at": 1.0,
+        "turn": 2,
+    }
 
 
 @pytest.mark.parametrize("run", ["backfill/Orders", "sweep/Orders", "sweep/*"])

@@ -2,8 +2,10 @@
 
 from collections import Counter
 from dataclasses import replace
+from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError, ReadTimeoutError
 
 from adminview.bulk.lease_table import LEASE_SECONDS, LeaseTable
 from adminview.bulk.segment import Record, Segment
@@ -133,6 +135,92 @@ def test_marks_are_kept_apart_from_records(made: World) -> None:
     take(made.progress)
     assert made.progress.marks(until=never()) == {RUN: {"model": "m", "counts": {"items": 3}}}
     assert len(made.records()) == 1
+
+
+def marked(made: World) -> Any:
+    return made.progress.marks(until=never())[RUN]
+
+
+@pytest.mark.parametrize("first", [None, {"since": 0}])
+@pytest.mark.parametrize("newer", [{"since": 2}, {"model": "", "turn": 9}])
+def test_a_mark_that_arrives_late_does_not_replace_a_newer_one(
+    made: World, first: dict[str, Any] | None, newer: dict[str, Any]
+) -> None:
+    """Its call gets no response and is repeated; the first try takes effect at the very end."""
+    if first:
+        made.progress.mark(RUN, first, until=never())
+    db: Any = made.db
+    put, late = db.put_item, []
+
+    def hold_first(**asked: Any) -> Any:
+        late.append(asked)
+        if len(late) == 1:
+            raise ReadTimeoutError(endpoint_url="http://127.0.0.1")
+        return put(**asked)
+
+    db.put_item = hold_first
+    mine = {"since": 1} if "since" in newer else {"model": "m", "turn": 1}
+    assert made.progress.mark(RUN, mine, until=never())
+    assert marked(made) == mine
+    assert made.progress.mark(RUN, newer, until=never())
+    with pytest.raises(ClientError, match="ConditionalCheckFailed"):
+        put(**late[0])
+    assert marked(made) == newer
+
+
+def test_a_mark_whose_answer_is_lost_is_found_out(made: World) -> None:
+    lost = iter([True])
+
+    def lose(name: str, _: str) -> None:
+        if name == "put_item" and next(lost, False):
+            raise refusal("InternalServerError", status=500)
+
+    made.db.on(after=lose)
+    assert made.progress.mark(RUN, {"since": 1}, until=never())
+    assert marked(made) == {"since": 1}
+    assert made.db.written(PROGRESS) == [("put_item", PROGRESS)] * 2
+
+
+@pytest.mark.parametrize(
+    ("turn", "model", "is_marked"), [(4, "m", False), (5, "", False), (5, "m", True)]
+)
+def test_a_mark_of_an_earlier_turn_or_of_this_one_by_another_model_is_not_made(
+    made: World, turn: int, model: str, *, is_marked: bool
+) -> None:
+    there = {"model": "m", "turn": 5, "at": 1}
+    made.progress.mark(RUN, there, until=never())
+    mine = {"model": model, "turn": turn, "at": 2}
+    assert made.progress.mark(RUN, mine, until=never()) is is_marked
+    assert marked(made) == there
+
+
+def test_of_two_that_mark_at_once_the_later_turn_stays(made: World) -> None:
+    others, newer = made.progress, {"model": "", "turn": 2}
+
+    def mark_first(name: str, _: str) -> None:
+        if name == "put_item":
+            made.db.on()
+            others.mark(RUN, newer, until=never())
+
+    made.db.on(before=mark_first)
+    assert not made.progress.mark(RUN, {"model": "m", "turn": 1}, until=never())
+    assert marked(made) == newer
+
+
+def test_a_run_that_is_overtaken_just_before_its_mark_does_not_count(made: World) -> None:
+    segment = Segment(RUN, 0, 1, 1)
+    record = take(made.progress, segment, made.fingerprint)
+    made.progress.save(replace(record, done=True), until=never(), keep=False)
+    spoiled, others = {"model": "", "turn": 2}, made.progress
+
+    def spoil(name: str, _: str) -> None:
+        if name == "put_item":
+            made.db.on()
+            others.mark(RUN, spoiled, until=never())
+
+    made.db.on(before=spoil)
+    assert made.bulk.finish(RUN, until=never()) is None
+    assert marked(made) == spoiled
 
 
 def test_trouble_is_told_with_the_tables_name(made: World) -> None:

@@ -86,7 +86,8 @@ class Progress:
         turn = max([int(known.get(TURN, 0)), *turns]) + 1
         # Of no model: or a run of this turn would take the mark for its own.
         facts = {**known, BY: _by(known), **said, "model": "", TURN: turn}
-        self.table.mark(run, facts, until=_soon())
+        if not self.table.mark(run, facts, until=_soon()):
+            self._end(run, self.marks(), **said)  # a run has ended meanwhile
 
 
 def markers(marks: Marks) -> dict[str, Marker]:
