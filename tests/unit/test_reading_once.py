@@ -9,12 +9,12 @@ from typing import Any
 
 import boto3
 import pytest
-from tests.support.deployment import API, RECOVERY, SYNC, Client, Deployment, sound
-from tests.support.model import registry
 from typer.testing import CliRunner
 
 from adminview.cli.main import app
 from adminview.cli.planning.apply import Application
+from tests.support.deployment import API, RECOVERY, SYNC, Client, Deployment, sound
+from tests.support.model import registry
 
 Calls = Counter[tuple[str, str]]  # operation and parameters
 
