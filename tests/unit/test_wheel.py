@@ -134,6 +134,49 @@ def test_the_demo_of_the_wheel_runs_the_shop_in_any_folder(
         assert "parcel" not in demo.stdout
 
 
+NODE = ROOT / "node_modules" / ".bin"
+PUT_AN_ITEM = """
+from adminview.testing import local_view
+from lambdas.views.orders import orders
+
+with local_view() as view:
+    view.put(orders, {"orderId": "o-7", "customerId": "c-1", "status": "PAID", "createdAt": "x"})
+    (row,) = view.query("open-orders", status="PAID")
+    print(row["PK"], row["SK"])
+"""
+
+
+@pytest.mark.slow
+def test_a_generated_app_is_tested_synthesized_and_shows_a_row_without_this_checkout(
+    wheel: Path, tmp_path: Path
+) -> None:
+    environment = empty_environment(tmp_path / "environment")
+    constraints = ("--constraint", ROOT / "constraints.txt")
+    pip(environment, "install", "--quiet", *constraints, f"{wheel}[cdk,local]", "pytest")
+    python, app = environment / "bin/python", tmp_path / "my-app"
+    done = run(environment / "bin/adminview", "init", app)
+    assert done.returncode == 0, done.stderr
+
+    tests = run(python, "-m", "pytest", "-q", cwd=app)
+    assert "2 passed" in tests.stdout, tests.stdout
+
+    path = os.pathsep.join([str(environment / "bin"), str(NODE), os.environ["PATH"]])
+    synth = run("env", f"PATH={path}", "cdk", "synth", "--quiet", cwd=app)
+    assert synth.returncode == 0, synth.stderr
+    assert len([*app.glob("cdk.out/*.template.json")]) == 6
+    for manifest in app.glob("cdk.out/asset.*/adminview-manifest.json"):
+        bundled = {str(path.relative_to(manifest.parent)) for path in manifest.parent.rglob("*.py")}
+        assert "lambdas/views/orders.py" in bundled
+        assert "adminview/handlers/sync.py" in bundled
+        assert not [name for name in bundled if name.startswith(("infra", "adminview/cli"))]
+
+    row = run(python, "-c", PUT_AN_ITEM, cwd=app)
+    assert row.stdout.strip() == "CUSTOMER#c-1 ORDER#o-7", row.stderr
+
+    check = run(environment / "bin/adminview", "model", "diff", cwd=app)
+    assert check.returncode == 0, check.stdout + check.stderr
+
+
 def pinned(file: str) -> dict[str, str]:
     """Read the packages that a list of requirements names itself, and their versions."""
     lines = (ROOT / file).read_text().splitlines()

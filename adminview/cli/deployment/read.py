@@ -31,7 +31,7 @@ from adminview.cli.deployment.stacks import (
     indexes_of,
 )
 from adminview.cli.endpoints import check_endpoints
-from adminview.cli.model_lock.lock import ROOT, Lock, checked, read_description
+from adminview.cli.model_lock.lock import Lock, checked, read_description
 from adminview.cli.model_lock.model_diff import Description
 from adminview.model.errors import ServiceError, SettingsError
 from adminview.model.monitored import watched
@@ -223,7 +223,7 @@ def reader_of(deployment: Deployment, against: Path | None) -> StackReader | Eng
     tables = tables_of(deployment)
     if deployment.local:
         return EngineReader(tables, old)
-    return StackReader(deployment, tables, imported_sources(ROOT), old)
+    return StackReader(deployment, tables, imported_sources(Path()), old)
 
 
 def _building(api: Stack | None) -> Mapping[str, str | None]:

@@ -12,7 +12,6 @@ from adminview.cli.model_lock.wording import in_words
 from adminview.model import Index
 from adminview.model.errors import DeclarationError, SettingsError
 
-ROOT = Path(__file__).resolve().parents[3]
 LOCK, CHANGES = "model.lock.json", "MODEL_CHANGES.md"
 PARTS = {"fingerprint", "sources", "indexes", "patterns", "views", "code"}
 LEAST_WORDS = 3  # of a reason
@@ -29,7 +28,7 @@ ADVICE = 'run `adminview model lock --reason "why it changes"` and commit both f
 class Lock:
     """The two files, in one folder."""
 
-    folder: Path = ROOT
+    folder: Path = Path()  # the app's, in which commands run
 
     @property
     def path(self) -> Path:

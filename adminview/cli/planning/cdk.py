@@ -12,7 +12,6 @@ from typing import IO, Final
 
 from adminview.aws.settings import stack_name
 from adminview.cli.deployment.read import Tables
-from adminview.cli.model_lock.lock import ROOT
 from adminview.cli.planning.apply import PlanError
 from adminview.cli.planning.phases import Wave
 
@@ -38,7 +37,7 @@ class CdkDeployer:
     stage: str
     prefix: str
     tables: Tables
-    folder: Path = ROOT
+    folder: Path = Path()  # the app's, in which commands run
     command: Sequence[str] = ()
     sleep: Callable[[float], object] = time.sleep
     show: Callable[[str], None] = field(default=lambda _: None)  # each line that it prints

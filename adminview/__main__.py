@@ -1,0 +1,5 @@
+"""Run the command as `python -m adminview`."""
+
+from adminview.cli.main import main
+
+main()

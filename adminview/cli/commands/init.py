@@ -1,0 +1,93 @@
+"""Generate the app that an adopter owns."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from enum import StrEnum
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from adminview.aws.settings import MIGRATIONS_PACKAGE, VIEWS_PACKAGE
+from adminview.cli.output.printing import echo
+from adminview.examples import shop, starter
+from adminview.model.errors import AdminViewError
+
+# The files of the reference app that every app has; views, tests and README differ.
+APP = ("app.py", "cdk.json", "infra/*.py", "lambdas/*.py", "lambdas/*/__init__.py")
+SHOP = ("lambdas/views/*.py", "lambdas/migrations/*.py")
+STARTER = ("lambdas/views/*.py", "tests/*.py")
+REASON = "the first model of this app"
+REQUIREMENTS = """# To upgrade AdminView, change its version here. No other file needs an edit.
+adminview[cdk,local]=={version}
+pytest
+"""
+
+
+class Example(StrEnum):
+    """Which views an app begins with."""
+
+    STARTER = "starter"
+    SHOP = "shop"
+
+
+class InitError(AdminViewError):
+    """The app cannot be generated there."""
+
+
+def init(
+    directory: Annotated[Path, typer.Argument(help="A folder that is empty or does not exist.")],
+    *,
+    example: Annotated[
+        Example, typer.Option(help="The views to begin with: one commented view, or the shop.")
+    ] = Example.STARTER,
+) -> None:
+    """Generate an app: stacks, Lambda handlers, a view and its test, README and model lock."""
+    if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
+        msg = f"{directory} is not empty: name a folder that is empty or does not exist"
+        raise InitError(msg)
+    name = directory.resolve().name
+    for source, path in _files(example):
+        target = directory / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, target)
+    text = (starter.FOLDER / "README.md").read_text(encoding="utf-8")
+    (directory / "README.md").write_text(text.replace("{name}", name), encoding="utf-8")
+    requirements = REQUIREMENTS.format(version=version("adminview"))
+    (directory / "requirements.txt").write_text(requirements, encoding="utf-8")
+    _lock(directory)
+    echo(f"generated {directory}; next: read {directory / 'README.md'}")
+
+
+def _lock(directory: Path) -> None:
+    """Lock the model in a process of its own: this one may have loaded the views of another app."""
+    command = [sys.executable, "-m", "adminview", "model", "lock", "--reason", REASON]
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in (VIEWS_PACKAGE, MIGRATIONS_PACKAGE)
+    }
+    done = subprocess.run(  # noqa: S603 - our own command
+        command, cwd=directory, env=environment, check=False, capture_output=True, text=True
+    )
+    if done.returncode:
+        msg = f"the generated model cannot be locked:\n{done.stderr.strip()}"
+        raise InitError(msg)
+
+
+def _files(example: Example) -> Iterator[tuple[Path, str]]:
+    """List the files to copy, and where they go."""
+    root = shop.app_folder()
+    wanted = [(root, one) for one in APP]
+    if example is Example.SHOP:
+        wanted += [(root, one) for one in SHOP]
+    else:
+        wanted += [(starter.FOLDER, one) for one in STARTER]
+    yield starter.FOLDER / "gitignore", ".gitignore"
+    for folder, pattern in wanted:
+        for file in sorted(folder.glob(pattern)):
+            yield file, str(file.relative_to(folder))
