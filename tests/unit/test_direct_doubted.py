@@ -97,14 +97,19 @@ class Doubling:
             else:
                 self.rows.add(key)
         content = json.dumps({"UnprocessedItems": {TABLE: left} if left else {}})
-        lock = self._locks.setdefault(request.connection, Lock())
-        with lock:
-            answer(200, content)(request)
-        self._late.append(Thread(target=self._say_late, args=(request.connection, lock)))
-        self._late[-1].start()
+        lock, said = self._locks.setdefault(request.connection, Lock()), Event()
+        late = Thread(target=self._say_late, args=(request.connection, lock, said))
+        late.start()
+        self._late.append(late)  # before the response: whoever has it may wait for the rest
+        try:
+            with lock:
+                answer(200, content)(request)
+        finally:
+            said.set()
         return True
 
-    def _say_late(self, connection: socket.socket, lock: Any) -> None:
+    def _say_late(self, connection: socket.socket, lock: Any, said: Event) -> None:
+        said.wait(20)
         sleep(self.seconds)
         try:
             with lock:
