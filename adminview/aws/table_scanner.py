@@ -5,8 +5,9 @@ the last word.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
+from math import ceil
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from adminview.aws.attribute_codec import all_from_boto3, for_boto3, from_boto3
@@ -14,6 +15,7 @@ from adminview.aws.concurrency import chunks
 from adminview.aws.deadline import Deadline
 from adminview.aws.rate_limit import RateLimiter
 from adminview.aws.retry import Backoff, call_with_retry
+from adminview.aws.table_description import TableDescription
 from adminview.model.attribute import PK, SK
 from adminview.model.item import AttributeValue
 from adminview.model.row import OWNER, Attributes
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 READ_LIMIT = 100  # keys per call, set by BatchGetItem
 PAGE_LIMIT = 1000  # items per page, so that little is done again after a stop
+SPREAD = 8  # places of a table that a sample is taken from
 ITEMS_PER_UNIT = 2  # of 4 KB each, read without consistency
 
 Found: TypeAlias = tuple[list[Attributes], list[Any]]  # and the keys left unprocessed
@@ -101,17 +104,19 @@ class TableScanner:
 
     def count(self, table: str, *, until: Deadline) -> int:
         """Say about how many items a table has: DynamoDB counts them every few hours."""
-        return int(self.describe(table, until).get("ItemCount", 0))
+        return self.describe(table, until).items
 
     def place(self, table: str, *, until: Deadline) -> str:
         """Tell a table apart from all that have its name, elsewhere or before it."""
         found = self.describe(table, until)
-        return f"{found['TableArn']} of {found['CreationDateTime'].timestamp():.0f}"
+        assert found.created
+        return f"{found.arn} of {found.created.timestamp():.0f}"
 
-    def describe(self, table: str, until: Deadline) -> Any:
-        """Give what DynamoDB knows of a table."""
+    def describe(self, table: str, until: Deadline) -> TableDescription:
+        """Describe a table; raises a ServiceError if there is none."""
         call = partial(self._client.describe_table, TableName=table)
-        return call_with_retry(call, f"describe {table}", self._backoff, until)["Table"]
+        found = call_with_retry(call, f"describe {table}", self._backoff, until)["Table"]
+        return TableDescription.of(found)
 
     def _get(self, table: str, keys: list[Any], until: Deadline, *, consistent: bool) -> Found:
         """Make one call."""
@@ -131,6 +136,44 @@ class TableScanner:
         """Let a page take no more than about a second of the budget."""
         rate = self.budget.per_second
         return PAGE_LIMIT if rate is None else max(1, min(PAGE_LIMIT, int(rate * ITEMS_PER_UNIT)))
+
+
+@dataclass(slots=True)
+class Sample:
+    """Items from several places of a table: up to about *most* of them, or all.
+
+    Iterating reads them, a page at a time; *taken* and *whole* then tell how many there were, and
+    whether they were all.
+    """
+
+    reader: TableScanner
+    table: str
+    most: int | None
+    until: Callable[[], Deadline]
+    only: Mapping[str, Any] = field(default_factory=dict)  # which attributes
+    taken: int = 0
+    whole: bool = False
+
+    def __iter__(self) -> Iterator[Attributes]:
+        places: dict[int, Attributes | None] = dict.fromkeys(range(SPREAD))
+        while places and (self.most is None or self.taken < self.most):
+            share = None if self.most is None else ceil((self.most - self.taken) / len(places))
+            for number, start in list(places.items()):
+                page = self.reader.page(
+                    self.table, (number, SPREAD), start, until=self.until, limit=share, **self.only
+                )
+                places[number] = page.last
+                if page.last is None:
+                    del places[number]
+                self.taken += len(page.items)
+                yield from page.items
+        self.whole = not places
+
+    def count(self) -> int:
+        """Count the items of the table: exactly if all were read, else as DynamoDB did."""
+        if self.whole:
+            return self.taken
+        return max(self.taken, self.reader.count(self.table, until=self.until()))
 
 
 def get_all(

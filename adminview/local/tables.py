@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from adminview.aws.table_description import TableDescription
 from adminview.model import Attribute, Index, Registry, Source
 from adminview.model.attribute import PK, SK
 from adminview.model.stream import VIEW_TYPE
@@ -45,7 +46,7 @@ def create(client: "DynamoDBClient", arguments: dict[str, Any]) -> str | None:
         TableName=arguments["TableName"], WaiterConfig={"Delay": 1, "MaxAttempts": 120}
     )
     table = client.describe_table(TableName=arguments["TableName"])["Table"]
-    return table.get("LatestStreamArn")
+    return TableDescription.of(table).stream_arn
 
 
 def _table(name: str, attributes: Iterable[Attribute]) -> dict[str, Any]:

@@ -6,14 +6,8 @@ from hashlib import sha256
 from json import dumps
 from typing import Any, NoReturn
 
-from adminview.cli.deployment.facts import (
-    CREATING,
-    DELETING,
-    Declared,
-    Deployed,
-    Marker,
-    TableIndex,
-)
+from adminview.aws.table_description import CREATING, DELETING, TableIndex
+from adminview.cli.deployment.facts import Declared, Deployed, Marker
 from adminview.cli.deployment.stacks import API, RECOVERY, SOURCES, SYNC, VIEW, WATCH
 from adminview.cli.model_lock.model_diff import Description
 from adminview.cli.planning.planner import LONGEST_WRITE, make_plan

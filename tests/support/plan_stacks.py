@@ -7,7 +7,7 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from adminview.aws.deadline import Deadline
-from adminview.cli.deployment.facts import TableIndex
+from adminview.aws.table_description import TableIndex
 from tests.support.plan_simulator import index, model, question
 
 BY = index("ByStatus", "status", include=("data", "_at"))
@@ -69,8 +69,9 @@ class Cloud:
             raise refusal("ResourceNotFoundException")
         return {"Table": self.table}
 
-    def scan(self, **_: Any) -> Any:
-        return {"Items": self.rows, "ScannedCount": len(self.rows)}
+    def scan(self, *, Segment: int, **_: Any) -> Any:  # noqa: N803
+        rows = [] if Segment else self.rows
+        return {"Items": rows, "ScannedCount": len(rows)}
 
     def query(self, *, ExpressionAttributeValues: Any, **_: Any) -> Any:  # noqa: N803
         if self.progress is None:

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from adminview.aws.table_description import TableIndex
 from adminview.cdk.options.rollout_phase import RolloutPhase
-from adminview.cli.deployment.facts import Deployed, Marker, Rows, TableIndex
+from adminview.cli.deployment.facts import Deployed, Marker, Rows
 from adminview.cli.model_lock.model_diff import Description
 from adminview.cli.planning.phases import Wave, wave_of
 from adminview.cli.planning.planner import make_plan

@@ -1,14 +1,14 @@
 """What a migration would do, from a look at some items or at all: nothing is written."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import ceil
 from time import time
 from typing import Any
 
 from adminview.aws.deadline import Deadline
-from adminview.aws.table_scanner import TableScanner
-from adminview.model import Attribute, Index, Migration, Registry
+from adminview.aws.table_scanner import Sample, TableScanner
+from adminview.model import Index, Migration, Registry
 from adminview.model.errors import RecordError
 from adminview.model.limits import row_size
 from adminview.model.row import Attributes
@@ -18,7 +18,6 @@ from adminview.reconcile.expected_rows import wanted
 from adminview.sync.complete import complete
 from adminview.sync.decode import Route
 
-SPREAD = 8  # places of a table that the sample is taken from
 SHOWN = 5
 READ_UNIT = 8192  # bytes that a scan reads for one unit
 CALL_SECONDS = 30.0
@@ -63,32 +62,14 @@ class Previewer:
     def look(self, most: int | None) -> Preview:
         """Look at so many items, from several places of the table, or at all of them."""
         found = Preview(self.migration, self.route.table)
-        indexes = self._indexes()
-        for number in range(SPREAD):
-            left = ceil(most / SPREAD) if most else None
-            for item in self._segment(number, left, found):
-                self._add(found, item, indexes)
-        counted = found.sampled
-        if not found.whole:
-            counted = self.reader.count(self.route.table, until=_until())
-        found.items = max(counted, found.sampled)
+        # The indexes of the source table itself pay for the update too.
+        described = self.reader.describe(self.route.table, _until())
+        indexes = [index.declaration() for index in described.indexes]
+        sample = Sample(self.reader, self.route.table, most, _until)
+        for item in sample:
+            self._add(found, item, indexes)
+        found.whole, found.items = sample.whole, sample.count()
         return found
-
-    def _segment(self, number: int, left: int | None, found: Preview) -> Iterator[Attributes]:
-        start = None
-        while True:
-            page = self.reader.page(
-                self.route.table, (number, SPREAD), start, until=_until, limit=left
-            )
-            yield from page.items
-            start = page.last
-            if start is None:
-                return
-            if left is not None:
-                left -= len(page.items)
-                if left <= 0:
-                    found.whole = False
-                    return
 
     def _add(self, found: Preview, item: Attributes, indexes: Iterable[Index]) -> None:
         """Count what one item would come to."""
@@ -128,34 +109,6 @@ class Previewer:
         owner = self.route.source.owner(item)
         rows = wanted(self.route, owner, item, time(), self.model.fingerprint)
         return {key: canonical(row) for key, row in rows.items()}
-
-    def _indexes(self) -> list[Index]:
-        """Find the indexes of the source table itself, which pay for the update too."""
-        table = self.reader.describe(self.route.table, _until())
-        types = {
-            one["AttributeName"]: one["AttributeType"] for one in table["AttributeDefinitions"]
-        }
-        return [
-            _index(one, types)
-            for kind in ("GlobalSecondaryIndexes", "LocalSecondaryIndexes")
-            for one in table.get(kind, [])
-        ]
-
-
-def _index(found: Any, types: dict[str, str]) -> Index:
-    """Read an index as DescribeTable tells it."""
-    sides: dict[str, list[Attribute]] = {"HASH": [], "RANGE": []}
-    for key in found["KeySchema"]:
-        name = key["AttributeName"]
-        sides[key["KeyType"]].append(Attribute(name, types[name]))
-    projection = found["Projection"]
-    return Index(
-        found["IndexName"],
-        partition=sides["HASH"],
-        sort=sides["RANGE"],
-        include=projection.get("NonKeyAttributes", ()),
-        all_because="it is so" if projection["ProjectionType"] == "ALL" else "",
-    )
 
 
 def _until() -> Deadline:

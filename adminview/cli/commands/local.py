@@ -6,12 +6,13 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from adminview.aws.boto3_clients import streams_client
 from adminview.aws.call_errors import CallErrors
 from adminview.aws.clients import Clients
 from adminview.aws.settings import Settings
+from adminview.aws.table_description import Key, TableDescription
 from adminview.cli.dead_letters.post import LetterFile
 from adminview.cli.endpoints import check_endpoints
 from adminview.handlers.sync import sync
@@ -29,7 +30,6 @@ from adminview.sync.counts import BatchCounts
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
-    from mypy_boto3_dynamodb.type_defs import TableDescriptionTypeDef
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,50 +73,54 @@ def settings_for(
 
 def check_tables(registry: Registry, settings: Settings, dynamodb: "DynamoDBClient") -> list[str]:
     """Compare the endpoint's tables with the declarations, and give the streams to follow."""
-    _check_table(dynamodb, view_table(registry, settings.view_table))
+    _check_table(dynamodb, TableDescription.of(view_table(registry, settings.view_table)))
     streams = []
     for source in registry.sources:
-        found = _check_table(dynamodb, source_table(source, settings.sources[source.name]))
-        streams.append(_stream_of(found))
+        expected = TableDescription.of(source_table(source, settings.sources[source.name]))
+        streams.append(_stream_of(_check_table(dynamodb, expected)))
     return streams
 
 
-def _check_table(dynamodb: "DynamoDBClient", wanted: dict[str, Any]) -> "TableDescriptionTypeDef":
+def _check_table(dynamodb: "DynamoDBClient", expected: TableDescription) -> TableDescription:
     """Find a table, or say how it differs from what is declared."""
-    name = wanted["TableName"]
+    name = expected.name
     try:
-        found = dynamodb.describe_table(TableName=name)["Table"]
+        found = TableDescription.of(dynamodb.describe_table(TableName=name)["Table"])
     except dynamodb.exceptions.ResourceNotFoundException as error:
         msg = f"there is no table {name!r}; create it, or run with --create"
         raise SettingsError(msg) from error
-    for what, planned, actual in [("the table", wanted, found), *_indexes(wanted, found)]:
-        if actual is None or planned["KeySchema"] != actual["KeySchema"]:
-            has = _key(actual) if actual else "nothing of that name"
-            msg = f"table {name!r}: {what} is declared with {_key(planned)}, and has {has}"
+    keys = [("the table", expected.key, found.key), *_index_keys(expected, found)]
+    for what, declared_key, key in keys:
+        if declared_key != key:
+            has = _key(key) if key else "nothing of that name"
+            msg = f"table {name!r}: {what} is declared with {_key(declared_key)}, and has {has}"
             raise SettingsError(msg)
     return found
 
 
-def _indexes(wanted: dict[str, Any], found: Any) -> Iterator[tuple[str, Any, Any]]:
-    there = {index["IndexName"]: index for index in found.get("GlobalSecondaryIndexes", [])}
-    for index in wanted.get("GlobalSecondaryIndexes", []):
-        yield f"index {index['IndexName']!r}", index, there.get(index["IndexName"])
+def _index_keys(
+    expected: TableDescription, found: TableDescription
+) -> Iterator[tuple[str, Key, Key]]:
+    for index in expected.indexes:
+        there = found.index(index.name)
+        key = there.partition + there.sort if there else ()
+        yield f"index {index.name!r}", index.partition + index.sort, key
 
 
-def _key(schema: Any) -> str:
-    return "key (" + ", ".join(part["AttributeName"] for part in schema["KeySchema"]) + ")"
+def _key(key: Key) -> str:
+    return "key (" + ", ".join(name for name, _ in key) + ")"
 
 
-def _stream_of(table: "TableDescriptionTypeDef") -> str:
+def _stream_of(table: TableDescription) -> str:
     """Find the stream of a source table, or say how to turn it on."""
-    name, stream = table["TableName"], table.get("StreamSpecification", {})
-    if not stream.get("StreamEnabled"):
+    name = table.name
+    if table.stream_type is None:
         msg = f"table {name!r} has no stream. {turn_on(name)}"
         raise SettingsError(msg)
-    if stream.get("StreamViewType") != VIEW_TYPE:
-        msg = f"table {name!r} has a stream of {stream['StreamViewType']}. {replace_stream(name)}"
+    if table.stream_type != VIEW_TYPE:
+        msg = f"table {name!r} has a stream of {table.stream_type}. {replace_stream(name)}"
         raise SettingsError(msg)
-    return table["LatestStreamArn"]
+    return table.stream_arn or ""
 
 
 def follow(

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from adminview.aws.settings import NAMESPACE, Settings
+from adminview.aws.table_description import TableDescription, TableIndex
 from adminview.cli.costing.usage import TABLE
 from adminview.cli.costing.work import ROW_OVERHEAD
 from adminview.cli.deployment.aws_calls import Aws
@@ -52,13 +53,11 @@ class Observed:
 
 def observe(aws: Aws, settings: Settings, function: str, hours: int, now: datetime) -> Observed:
     """Ask for the last whole hours."""
-    table = aws.ask("dynamodb", "DescribeTable", TableName=settings.view_table)["Table"]
+    described = aws.ask("dynamodb", "DescribeTable", TableName=settings.view_table)
+    table = TableDescription.of(described["Table"])
     backups = aws.ask("dynamodb", "DescribeContinuousBackups", TableName=settings.view_table)
     told = aws.ask("lambda", "GetFunctionConfiguration", FunctionName=function)
-    indexes = {
-        one["IndexName"]: _bytes(one, "IndexSizeBytes")
-        for one in table.get("GlobalSecondaryIndexes", [])
-    }
+    indexes = {one.name: _bytes(one) for one in table.indexes if not one.local}
     until = now.replace(minute=0, second=0, microsecond=0)
     log_group = told.get("LoggingConfig", {}).get("LogGroup", f"/aws/lambda/{function}")
     ours = {name: _ours(settings.service, name) for name in settings.sources}
@@ -79,15 +78,15 @@ def observe(aws: Aws, settings: Settings, function: str, hours: int, now: dateti
         found.get(invocations),
         found.get(logs),
         int(told["MemorySize"]),
-        _bytes(table, "TableSizeBytes"),
+        _bytes(table),
         indexes,
         recovery.get("PointInTimeRecoveryStatus") == "ENABLED",
     )
 
 
-def _bytes(told: Mapping[str, Any], name: str) -> float:
-    """Read a size as it is billed: DynamoDB looks about every six hours."""
-    return float(told.get(name, 0) + told.get("ItemCount", 0) * ROW_OVERHEAD)
+def _bytes(stored: TableDescription | TableIndex) -> float:
+    """Compute a size as it is billed: DynamoDB looks about every six hours."""
+    return float(stored.bytes + stored.items * ROW_OVERHEAD)
 
 
 def _ours(service: str, source: str) -> list[Metric]:

@@ -5,76 +5,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias
 
+from adminview.aws.table_description import TableIndex
 from adminview.cli.model_lock.model_diff import Description, Shape
-from adminview.model import Index
 
-Key: TypeAlias = tuple[tuple[str, str], ...]  # names and types of attributes
 PendingPatterns: TypeAlias = Mapping[str, str | None]  # by question, as the API takes it
-
-CREATING, DELETING = "CREATING", "DELETING"
-READY = ("ACTIVE", "UPDATING")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableIndex:
-    """An index as DynamoDB has it: a shard is an attribute like any other."""
-
-    name: str
-    partition: Key
-    sort: Key = ()
-    projection: str
-    include: tuple[str, ...] = ()
-    local: bool = False
-    status: str = "ACTIVE"
-    ours: bool = True  # made by the View stack, and not by hand
-
-    @classmethod
-    def of(cls, shape: Shape) -> "TableIndex":
-        """Make a declared index what it is to DynamoDB."""
-        index = Index.from_shape(shape)
-        return cls(
-            name=index.name,
-            partition=tuple((key.name, key.type) for key in index.stored_partition),
-            sort=tuple((key.name, key.type) for key in index.sort),
-            projection=index.projection,
-            include=index.include,
-            local=index.local,
-        )
-
-    @property
-    def key(self) -> tuple[Key, Key]:
-        """What decides which rows are in it, and in what order."""
-        return self.partition, self.sort
-
-    @property
-    def attributes(self) -> dict[str, str]:
-        """The attributes of its key, with their types."""
-        return dict(self.partition + self.sort)
-
-    @property
-    def ready(self) -> bool:
-        """Tell whether every row that belongs in it is there."""
-        return self.status in READY
-
-    def same(self, other: "TableIndex") -> bool:
-        """Tell whether DynamoDB need change nothing to make one the other."""
-        return (self.key, self.projection, set(self.include), self.local) == (
-            other.key,
-            other.projection,
-            set(other.include),
-            other.local,
-        )
-
-    def shape(self) -> Shape:
-        """Describe it as a wave does that keeps it; what it includes in the order it has."""
-        return {
-            "name": self.name,
-            "partition": [list(key) for key in self.partition],
-            "sort": [list(key) for key in self.sort],
-            "projection": self.projection,
-            "include": list(self.include),
-            **({"local": True} if self.local else {}),
-        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from json import loads
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -12,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Final
 from adminview.aws import settings
 from adminview.aws.clients import Clients
 from adminview.aws.deadline import Deadline
-from adminview.aws.retry import Backoff, call_with_retry
 from adminview.aws.settings import PATTERNS_OUTPUT
-from adminview.aws.table_scanner import TableScanner
+from adminview.aws.table_description import TableIndex
+from adminview.aws.table_scanner import Sample, TableScanner
 from adminview.bulk.lease_table import LeaseTable, progress_table
 from adminview.cli.deployment.completions import Progress, markers, sweeps
 from adminview.cli.deployment.deployment import Deployment
-from adminview.cli.deployment.facts import Declared, Deployed, Rows, TableIndex
+from adminview.cli.deployment.facts import Declared, Deployed, Rows
 from adminview.cli.deployment.stacks import (
     API,
     PARTS,
@@ -28,7 +27,6 @@ from adminview.cli.deployment.stacks import (
     VIEW,
     WATCH,
     Stack,
-    indexes_of,
 )
 from adminview.cli.endpoints import check_endpoints
 from adminview.cli.model_lock.lock import Lock, checked, read_description
@@ -60,31 +58,24 @@ class Tables:
 
     def indexes(self) -> list[TableIndex] | None:
         """List the indexes of the view's table; None if there is no table."""
-        call = partial(self.client.describe_table, TableName=self.view)
         try:
-            found = call_with_retry(call, f"describe {self.view}", Backoff(), _soon())["Table"]
+            return [*TableScanner(self.client).describe(self.view, _soon()).indexes]
         except ServiceError as error:
             if error.code != "ResourceNotFoundException":
                 raise
             return None
-        return [*indexes_of(found)]
 
     def rows(self) -> Rows:
         """Look at some rows: whose they are, and which models wrote them."""
-        reader, counts, seen, start = TableScanner(self.client), Counter[tuple[str, str]](), 0, None
-        only: dict[str, Any] = {
+        only = {
             "ProjectionExpression": "#owner, #model",
             "ExpressionAttributeNames": {"#owner": OWNER, "#model": MODEL},
         }
-        while seen < ROWS_READ:
-            page = reader.page(self.view, (0, 1), start, until=_soon, **only)
-            for row in page.items:
-                owner, by = (row.get(name, {}).get("S", "") for name in (OWNER, MODEL))
-                if owner:
-                    counts[owner.partition("/")[0], by] += 1
-            seen, start = seen + page.scanned, page.last
-            if start is None:
-                break
+        counts = Counter[tuple[str, str]]()
+        for row in Sample(TableScanner(self.client), self.view, ROWS_READ, _soon, only):
+            owner, by = (row.get(name, {}).get("S", "") for name in (OWNER, MODEL))
+            if owner:
+                counts[owner.partition("/")[0], by] += 1
         return Rows(counts)
 
     def facts(self, declared: Declared, older: Iterable[str]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from json import loads
 from typing import Any, Final
 
 from adminview.aws.settings import MODEL, MODEL_METADATA, WATCHED_METADATA
-from adminview.cli.deployment.facts import TableIndex
+from adminview.aws.table_description import TableDescription, TableIndex
 from adminview.model.errors import SettingsError
 
 # The stacks of a deployment.
@@ -82,7 +82,7 @@ class Stack:
     def indexes(self) -> list[TableIndex]:
         """List the indexes of its one table, as they were asked for."""
         (table,) = (resource["Properties"] for resource in self._resources(TABLE))
-        return [*indexes_of(table)]
+        return [*TableDescription.of(table).indexes]
 
     def _resources(self, kind: str) -> Iterator[Any]:
         resources = self.template.get("Resources", {}).values()
@@ -92,31 +92,3 @@ class Stack:
 def outputs_of(described: Mapping[str, Any]) -> dict[str, str]:
     """Read the outputs of a stack from what DescribeStacks returns."""
     return {one["OutputKey"]: str(one["OutputValue"]) for one in described.get("Outputs", [])}
-
-
-def indexes_of(table: Mapping[str, Any]) -> Iterator[TableIndex]:
-    """Read the indexes of a table from how it was asked for, or how DynamoDB describes it."""
-    types = {one["AttributeName"]: one["AttributeType"] for one in table["AttributeDefinitions"]}
-    for kind in ("GlobalSecondaryIndexes", "LocalSecondaryIndexes"):
-        for one in table.get(kind) or ():
-            sides: dict[str, list[tuple[str, str]]] = {"HASH": [], "RANGE": []}
-            for key in one["KeySchema"]:
-                name = key["AttributeName"]
-                # While an index is deleted, its attributes may be described no more.
-                sides[key["KeyType"]].append((name, types.get(name, "")))
-            yield TableIndex(
-                name=one["IndexName"],
-                partition=tuple(sides["HASH"]),
-                sort=tuple(sides["RANGE"]),
-                projection=one["Projection"]["ProjectionType"],
-                include=tuple(one["Projection"].get("NonKeyAttributes") or ()),
-                local=kind == "LocalSecondaryIndexes",
-                status=_status(one),
-            )
-
-
-def _status(index: Mapping[str, Any]) -> str:
-    """Read how far an index is; a template does not say, and DynamoDB not of local ones."""
-    if index.get("Backfilling"):
-        return "CREATING"
-    return str(index.get("IndexStatus") or "ACTIVE")

@@ -6,12 +6,12 @@ from json import dumps
 from typing import Any, Final
 
 from adminview.aws.event_source_mappings import ENABLED
+from adminview.aws.table_description import TableDescription
 from adminview.cli.deployment.aws_calls import Aws
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.stacks import API, RECOVERY, SOURCES, SYNC, TABLE
 from adminview.cli.doctor.finding import Check, Fault, State, Verdict
 from adminview.cli.doctor.references import resolve
-from adminview.cli.doctor.sources import view_type
 from adminview.model.stream import VIEW_TYPE
 
 MAPPING: Final = "AWS::Lambda::EventSourceMapping"
@@ -39,12 +39,12 @@ def fetch_mapping(aws: Aws, deployment: Deployment, source: str) -> Verdict:
     """Look at how a source's stream is followed."""
     uuid, table = deployment.mappings.get(source, ""), deployment.settings.sources[source]
     found = aws.find("lambda", "GetEventSourceMapping", UUID=uuid) if uuid else None
-    described = (aws.find("dynamodb", "DescribeTable", TableName=table) or {}).get("Table", {})
+    described = aws.find("dynamodb", "DescribeTable", TableName=table)
+    stream = TableDescription.of(described["Table"]) if described else None
     # A stream that is off or of the wrong type has to go first, and that is said of the table.
-    right = view_type(described) == VIEW_TYPE
-    faults = evaluate_mapping(
-        deployment, source, found, described["LatestStreamArn"] if right else ""
-    )
+    right = stream is not None and stream.stream_type == VIEW_TYPE
+    arn = (stream.stream_arn or "") if stream and right else ""
+    faults = evaluate_mapping(deployment, source, found, arn)
     return faults, "enabled, and set as it was deployed"
 
 

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
 
+from adminview.aws.table_description import TableDescription, TableIndex
 from adminview.cli.deployment.aws_calls import Aws
 from adminview.cli.deployment.deployment import Deployment
-from adminview.cli.deployment.facts import Declared, TableIndex
-from adminview.cli.deployment.stacks import API, TABLE, VIEW, indexes_of
+from adminview.cli.deployment.facts import Declared
+from adminview.cli.deployment.stacks import API, TABLE, VIEW
 from adminview.cli.doctor.finding import Check, Fault, State, Verdict
-from adminview.cli.doctor.sources import ACTIVE, key_of
+from adminview.cli.doctor.sources import key_of
 from adminview.model.attribute import PK, SK
 from adminview.model.row import OWNER_INDEX
 
@@ -30,15 +30,14 @@ def fetch_view(aws: Aws, deployment: Deployment, name: str) -> Verdict:
             f"there is no table {name}", f"restore it, or {_restore(deployment)} and backfill"
         )
         return [lost], ""
-    table = found["Table"]
-    there = [*indexes_of(table)]
-    faults = [*_table_faults(table), *evaluate_indexes(there, deployment)]
-    return faults, f"active, with all of its {len(there)} indexes"
+    table = TableDescription.of(found["Table"])
+    faults = [*_table_faults(table), *evaluate_indexes(table.indexes, deployment)]
+    return faults, f"active, with all of its {len(table.indexes)} indexes"
 
 
-def _table_faults(table: Mapping[str, Any]) -> Iterator[Fault]:
-    if (status := table["TableStatus"]) not in ACTIVE:
-        yield Fault(f"it is {status}", "wait until it is active, and ask again")
+def _table_faults(table: TableDescription) -> Iterator[Fault]:
+    if not table.ready:
+        yield Fault(f"it is {table.status}", "wait until it is active, and ask again")
     if (key := key_of(table)) != KEY:
         names = ", ".join(name for name, _ in key)
         yield Fault(f"its key is {names}, not {PK.name}, {SK.name}", "this table is another's")

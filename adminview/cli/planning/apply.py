@@ -8,7 +8,8 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from adminview.cli.deployment.facts import DELETING, Deployed
+from adminview.aws.table_description import DELETING
+from adminview.cli.deployment.facts import Deployed
 from adminview.cli.model_lock.model_diff import Description
 from adminview.cli.planning.phases import Wave
 from adminview.cli.planning.planner import LONGEST_WRITE, make_plan

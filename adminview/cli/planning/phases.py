@@ -8,7 +8,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from adminview.cli.deployment.facts import PendingPatterns, TableIndex
+from adminview.aws.table_description import TableIndex
+from adminview.cli.deployment.facts import PendingPatterns
 
 
 @dataclass(frozen=True, slots=True)

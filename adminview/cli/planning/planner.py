@@ -20,14 +20,8 @@ machine has to remember how far a plan is. The order keeps every question right 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from adminview.cli.deployment.facts import (
-    CREATING,
-    DELETING,
-    Declared,
-    Deployed,
-    PendingPatterns,
-    TableIndex,
-)
+from adminview.aws.table_description import CREATING, DELETING, TableIndex
+from adminview.cli.deployment.facts import Declared, Deployed, PendingPatterns
 from adminview.cli.model_lock.model_diff import Description
 from adminview.cli.planning.phases import Wave, wave_of
 from adminview.cli.planning.refusals import notes, refusals, stand_in

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping
 from itertools import chain
 
-from adminview.cli.deployment.facts import DELETING, Declared, Deployed, TableIndex, shards_of
+from adminview.aws.table_description import DELETING, TableIndex
+from adminview.cli.deployment.facts import Declared, Deployed, shards_of
 from adminview.cli.model_lock.model_diff import Shape
 from adminview.model.registry import INCLUDE_LIMIT, INDEX_LIMIT
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import reduce
-from math import ceil
 from operator import add
 from time import time
 from typing import TYPE_CHECKING
@@ -12,7 +11,7 @@ from adminview.aws.concurrency import together
 from adminview.aws.deadline import Deadline
 from adminview.aws.row_store import RowStore
 from adminview.aws.settings import Settings
-from adminview.aws.table_scanner import TableScanner
+from adminview.aws.table_scanner import Sample, TableScanner
 from adminview.cli.model_lock.model_diff import Change, Shape
 from adminview.cli.planning.cost import Costs, Estimate, Indexes, Rows, SourceCosts, item_costs
 from adminview.model import Attribute, Registry, Source
@@ -25,7 +24,6 @@ from adminview.sync.decode import Route
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-SPREAD = 8  # places of a table that the sample is taken from
 CALL_SECONDS = 10.0
 NO_TABLE = "ResourceNotFoundException"
 
@@ -57,7 +55,7 @@ class Estimator:
     def left(self, source: str) -> list[Attributes]:
         """Find rows of a sample of items that the declared views do not derive any more."""
         route = self.routes[source]
-        items, _ = self._sample(route.table)
+        items = [*self._sample(route.table)]
         return [row for rows in together(lambda one: self._left(route, one), items) for row in rows]
 
     def _left(self, route: Route, item: Attributes) -> list[Attributes]:
@@ -76,26 +74,13 @@ class Estimator:
         return [name for name in self.routes if every or name in some]
 
     def _source(self, route: Route) -> SourceCosts:
-        items, count = self._sample(route.table)
-        costs = together(lambda item: self._item(route, item), items)
-        return SourceCosts(route.source.name, count, len(items), reduce(add, costs, Costs()))
+        sample = self._sample(route.table)
+        items = [*sample]
+        costs = reduce(add, together(lambda item: self._item(route, item), items), Costs())
+        return SourceCosts(route.source.name, sample.count(), len(items), costs)
 
-    def _sample(self, table: str) -> tuple[list[Attributes], int]:
-        """Take items from several places of a table, and say about how many it has."""
-        items: list[Attributes] = []
-        places: dict[int, Attributes | None] = dict.fromkeys(range(SPREAD))
-        while places and len(items) < self.sample:
-            share = ceil((self.sample - len(items)) / len(places))
-            for number, start in list(places.items()):
-                page = self.reader.page(
-                    table, (number, SPREAD), start, until=self._until, limit=share
-                )
-                items += page.items
-                places[number] = page.last
-                if page.last is None:
-                    del places[number]
-        counted = self.reader.count(table, until=self._until()) if places else 0
-        return items, max(counted, len(items))
+    def _sample(self, table: str) -> Sample:
+        return Sample(self.reader, table, self.sample, self._until)
 
     def _item(self, route: Route, item: Attributes) -> Costs:
         """Count what one item costs."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from adminview.cli.deployment.facts import DELETING
+from adminview.aws.table_description import DELETING
 from adminview.cli.deployment.stacks import API, RECOVERY, SOURCES, SYNC, VIEW, WATCH
 from adminview.cli.planning.step import Step
 
