@@ -1,4 +1,4 @@
-"""What a fixed stream takes, counted: calls, bytes, write units, and calls of our own functions.
+"""What a fixed stream takes, counted: calls, bytes and write units.
 
 Nothing is timed, so it is the same on every machine. Whoever changes a number should know why, and
 which way it went.
