@@ -17,7 +17,7 @@ from adminview.sync.counts import BatchCounts
 from adminview.sync.dead_letter import in_doubt_letters
 from adminview.sync.decode import Route, StreamRecord, decode
 from adminview.sync.fold import Fold, Write
-from adminview.sync.plan import Batch, Fate, plan_batch, sequence_at
+from adminview.sync.plan import Batch, RecordOutcome, plan_batch, sequence_at
 
 # A call that was begun in time may take this long; then letters, log and report must still fit.
 LETTERS_RESERVE = LONGEST_CALL + 1
@@ -83,9 +83,7 @@ def _write_parts(batch: Batch, with_: Runtime, until: Deadline) -> Outcome:
         finally:
             if outcome.in_doubt:
                 with_.in_doubt.extend(_in_doubt(batch, writes, outcome, with_))
-            for owners in outcome.earlier_in_doubt:
-                with_.in_doubt.extend(_earlier_in_doubt(owners, with_))
-        _set_refused_aside(batch, writes, outcome, with_.routes)
+        _dead_letter_refused(batch, writes, outcome, with_.routes)
         total += outcome
         if total.unwritten:
             break
@@ -158,7 +156,7 @@ def _send_letters(
     return sent, unsent
 
 
-def _set_refused_aside(
+def _dead_letter_refused(
     batch: Batch, writes: Iterable[Write], outcome: Outcome, routes: Mapping[str, Route]
 ) -> None:
     """Set aside the records whose rows DynamoDB itself would not take; one letter for each."""
@@ -169,16 +167,16 @@ def _set_refused_aside(
     for position, code in refused.items():
         error = RefusedRowError(f"DynamoDB refused a row of this item: {code}")
         change = decode(batch.records[position], routes)
-        batch.set_aside(position, change, error, rows[change.owner])
+        batch.dead_letter(position, change, error, rows[change.owner])
     for write, _ in outcome.refused:
-        batch.fates[write.first] = batch.fates[write.last] = Fate.SET_ASIDE
+        batch.outcomes[write.first] = batch.outcomes[write.last] = RecordOutcome.DEAD_LETTERED
 
 
 def _tally(
     batch: Batch, total: Outcome, checkpoint: int, letters: int, with_: Runtime
 ) -> BatchCounts:
     return BatchCounts.of(
-        batch.fates,
+        batch.outcomes,
         checkpoint,
         records=len(batch.records),
         source=batch.source,

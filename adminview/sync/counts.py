@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from adminview.sync.plan import Fate
+from adminview.sync.plan import RecordOutcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,16 +29,16 @@ class BatchCounts:
 
     @classmethod
     def of(
-        cls, fates: Sequence[Fate], checkpoint: int, *, records: int, **more: Any
+        cls, outcomes: Sequence[RecordOutcome], checkpoint: int, *, records: int, **more: Any
     ) -> "BatchCounts":
-        """Count the records before *checkpoint* by their fate, and the others as returned."""
-        done = fates[:checkpoint]
+        """Count the records before *checkpoint* by their outcome, and the others as returned."""
+        done = outcomes[:checkpoint]
         return cls(
             records=records,
-            written=done.count(Fate.WRITTEN),
-            unchanged=done.count(Fate.UNCHANGED),
-            unclaimed=done.count(Fate.UNCLAIMED),
-            set_aside=done.count(Fate.SET_ASIDE),
+            written=done.count(RecordOutcome.WRITTEN),
+            unchanged=done.count(RecordOutcome.UNCHANGED),
+            unclaimed=done.count(RecordOutcome.NO_VIEW),
+            set_aside=done.count(RecordOutcome.DEAD_LETTERED),
             returned=records - checkpoint,
             **more,
         )

@@ -22,13 +22,13 @@ from adminview.sync.diff import diff
 from adminview.sync.fold import Fold
 
 
-class Fate(Enum):
+class RecordOutcome(Enum):
     """What became of a record."""
 
     WRITTEN = auto()
     UNCHANGED = auto()  # its rows are the same before and after
-    UNCLAIMED = auto()  # no view is for its item
-    SET_ASIDE = auto()
+    NO_VIEW = auto()  # no view is for its item
+    DEAD_LETTERED = auto()
 
 
 PART_BYTES: Final = 8 * 1024 * 1024  # of rows in JSON
@@ -44,14 +44,14 @@ class Batch:
     model: str
     writes: Fold = field(default_factory=Fold)  # of the current part
     letters: list[OutgoingLetter] = field(default_factory=list)
-    fates: list[Fate] = field(default_factory=list)
+    outcomes: list[RecordOutcome] = field(default_factory=list)
     # Owner -> the last image of an item that changes again, its rows, and about their size.
     derived: dict[str, tuple[Image, Rows, int]] = field(default_factory=dict, repr=False)
     derived_bytes: int = 0
     newest: float = 0.0  # when the newest change was made
     source: str = ""
 
-    def set_aside(
+    def dead_letter(
         self,
         position: int,
         change: Change | None,
@@ -77,10 +77,10 @@ def plan_batch(
         if isinstance(one, Change):
             batch.newest = max(batch.newest, one.at)
             batch.source = one.route.source.name
-            batch.fates.append(_add(batch, position, one, again=last[one.owner] > position))
+            batch.outcomes.append(_add(batch, position, one, again=last[one.owner] > position))
         else:
-            batch.set_aside(position, None, one, ())
-            batch.fates.append(Fate.SET_ASIDE)
+            batch.dead_letter(position, None, one, ())
+            batch.outcomes.append(RecordOutcome.DEAD_LETTERED)
             batch.source = batch.source or _source_of(records[position], routes)
         if batch.writes.size > part_bytes:
             yield batch.writes
@@ -104,7 +104,7 @@ def _source_of(record: StreamRecord, routes: Mapping[str, Route]) -> str:
     return route.source.name if route else ""
 
 
-def _add(batch: Batch, position: int, change: Change, *, again: bool) -> Fate:
+def _add(batch: Batch, position: int, change: Change, *, again: bool) -> RecordOutcome:
     """Add one change to the batch; its item may change *again*."""
     before, unreadable = _derive_before(batch, change)
     after = NO_ROWS
@@ -119,15 +119,15 @@ def _add(batch: Batch, position: int, change: Change, *, again: bool) -> Fate:
         # A repair may delete what a letter names: never a row that another item claims.
         touched = {*before.rows, *after.rows}
         own = [key for key in touched if not batch.writes.is_anothers(key, change.owner)]
-        batch.set_aside(position, change, error, own)
-        return Fate.SET_ASIDE
+        batch.dead_letter(position, change, error, own)
+        return RecordOutcome.DEAD_LETTERED
     if unreadable:
         # What the image before may have left in the view cannot be told from here.
-        batch.set_aside(position, change, unreadable, after.rows)
-        return Fate.WRITTEN if changes else Fate.SET_ASIDE
+        batch.dead_letter(position, change, unreadable, after.rows)
+        return RecordOutcome.WRITTEN if changes else RecordOutcome.DEAD_LETTERED
     if changes:
-        return Fate.WRITTEN
-    return Fate.UNCHANGED if before.claimed or after.claimed else Fate.UNCLAIMED
+        return RecordOutcome.WRITTEN
+    return RecordOutcome.UNCHANGED if before.claimed or after.claimed else RecordOutcome.NO_VIEW
 
 
 def _keep(batch: Batch, position: int, owner: str, image: Image, rows: Rows) -> None:

@@ -10,7 +10,7 @@ import pytest
 from adminview.model import Item, Registry, Row, Source, view
 from adminview.model.errors import MissingAttributeError, RowError
 from adminview.sync.decode import routes
-from adminview.sync.plan import Fate
+from adminview.sync.plan import RecordOutcome
 from tests.support.fakes import planned
 from tests.support.stream_records import record
 
@@ -76,7 +76,7 @@ def same_instance(item: Item) -> Iterator[Row]:
 )
 def test_an_error_is_told_without_the_data_it_may_quote(derivation: Any, kind: str) -> None:
     batch = work_out(derivation)
-    assert batch.fates == [Fate.SET_ASIDE]
+    assert batch.outcomes == [RecordOutcome.DEAD_LETTERED]
     assert len(batch.writes) == 0
     error = json.loads(batch.letters[0].body)["error"]
     assert error["kind"] == kind
@@ -99,7 +99,7 @@ def test_an_attribute_that_the_view_file_names_is_named() -> None:
 
 def test_a_predicate_that_raises_sets_the_record_aside() -> None:
     batch = work_out(after_a_row, when=lambda item: int(item["email"]) > 1)
-    assert batch.fates == [Fate.SET_ASIDE]
+    assert batch.outcomes == [RecordOutcome.DEAD_LETTERED]
     assert CUSTOMER not in batch.letters[0].body
 
 

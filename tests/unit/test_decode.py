@@ -7,7 +7,7 @@ import pytest
 
 from adminview.model.errors import SettingsError
 from adminview.sync.decode import routes
-from adminview.sync.plan import Fate
+from adminview.sync.plan import RecordOutcome
 from tests.support.batches import letters, prepared
 from tests.support.fakes import planned
 from tests.support.model import USER, registry
@@ -38,7 +38,7 @@ def test_a_record_that_is_no_record_is_set_aside_and_says_why(spoil: Any, reason
     spoiled = record(users, None, USER, 1)
     spoil(spoiled)
     batch = prepared(spoiled, record(users, None, USER, 2))
-    assert batch.fates == [Fate.SET_ASIDE, Fate.WRITTEN]
+    assert batch.outcomes == [RecordOutcome.DEAD_LETTERED, RecordOutcome.WRITTEN]
     (letter,) = letters(batch)
     assert letter["error"]["kind"] == "UnreadableRecordError"
     assert re.search(reason, letter["error"]["reason"])
@@ -57,9 +57,9 @@ def test_routing_is_by_the_exact_name_of_the_table() -> None:
     assert set(followed) == {"prod-Users", "Orders", "Products", "Payments"}
     for table in ("Users", "my-prod-Users", "prod-Users2"):
         batch = planned([record(users, None, USER, table=table)], followed, "m")
-        assert batch.fates == [Fate.SET_ASIDE]
+        assert batch.outcomes == [RecordOutcome.DEAD_LETTERED]
     batch = planned([record(users, None, USER, table="prod-Users")], followed, "m")
-    assert batch.fates == [Fate.WRITTEN]
+    assert batch.outcomes == [RecordOutcome.WRITTEN]
 
 
 def test_two_sources_of_one_table_and_tables_of_no_source_are_refused() -> None:

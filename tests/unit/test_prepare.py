@@ -11,7 +11,7 @@ import pytest
 from adminview.model import Index, Item, Registry, Row, Source, number, view
 from adminview.model.dead_letter import BODY_LIMIT
 from adminview.model.delivery import NEXT_TRY_SECONDS
-from adminview.sync.plan import Fate, sequence_at
+from adminview.sync.plan import RecordOutcome, sequence_at
 from tests.support.batches import letters, prepared, written
 from tests.support.model import FAVOURITE, USER, order, registry
 from tests.support.stream_records import record, ttl_deletion
@@ -26,26 +26,26 @@ ONE_ADDRESS = USER | {"addresses": [{"id": "home", "city": "Hanoi"}]}
 @pytest.mark.parametrize(
     ("before", "after", "expected", "fate"),
     [
-        (None, USER, {PROFILE: True, HOME: True, WORK: True}, Fate.WRITTEN),
-        (USER, None, {PROFILE: False, HOME: False, WORK: False}, Fate.WRITTEN),
-        (USER, ONE_ADDRESS, {WORK: False}, Fate.WRITTEN),
-        (ONE_ADDRESS, USER, {WORK: True}, Fate.WRITTEN),
-        (USER, USER | {"name": "Eve"}, {PROFILE: True}, Fate.WRITTEN),
-        (USER, USER | {"lastSeen": "today"}, {}, Fate.UNCHANGED),
+        (None, USER, {PROFILE: True, HOME: True, WORK: True}, RecordOutcome.WRITTEN),
+        (USER, None, {PROFILE: False, HOME: False, WORK: False}, RecordOutcome.WRITTEN),
+        (USER, ONE_ADDRESS, {WORK: False}, RecordOutcome.WRITTEN),
+        (ONE_ADDRESS, USER, {WORK: True}, RecordOutcome.WRITTEN),
+        (USER, USER | {"name": "Eve"}, {PROFILE: True}, RecordOutcome.WRITTEN),
+        (USER, USER | {"lastSeen": "today"}, {}, RecordOutcome.UNCHANGED),
     ],
 )
 def test_only_what_differs_is_written(
-    before: Any, after: Any, expected: dict[tuple[str, str], bool], fate: Fate
+    before: Any, after: Any, expected: dict[tuple[str, str], bool], fate: RecordOutcome
 ) -> None:
     batch = prepared(record(users, before, after))
     assert written(batch) == expected
-    assert batch.fates == [fate]
+    assert batch.outcomes == [fate]
     assert batch.letters == []
 
 
 def test_an_item_that_no_view_is_for_is_skipped_and_counted() -> None:
     batch = prepared(record(orders, None, {"CustomerId": "u", "SK": "NOTE#1"}))
-    assert (written(batch), batch.fates, batch.letters) == ({}, [Fate.UNCLAIMED], [])
+    assert (written(batch), batch.outcomes, batch.letters) == ({}, [RecordOutcome.NO_VIEW], [])
 
 
 def test_a_ttl_deletion_and_an_ordinary_one_do_the_same() -> None:
@@ -104,7 +104,11 @@ def test_a_record_whose_view_raises_is_set_aside_and_its_neighbours_are_written(
         record(orders, None, BROKEN, 2),
         record(orders, None, FAVOURITE, 3),
     )
-    assert batch.fates == [Fate.WRITTEN, Fate.SET_ASIDE, Fate.WRITTEN]
+    assert batch.outcomes == [
+        RecordOutcome.WRITTEN,
+        RecordOutcome.DEAD_LETTERED,
+        RecordOutcome.WRITTEN,
+    ]
     assert len(batch.writes) == 4
     (letter,) = letters(batch)
     assert letter["error"]["kind"] == "MissingAttributeError"
@@ -129,7 +133,7 @@ def test_a_letter_names_the_rows_that_the_record_might_have_touched() -> None:
 def test_an_unreadable_before_is_written_over_and_leaves_a_letter() -> None:
     batch = prepared(record(orders, BROKEN, order()))
     assert len(batch.writes) == 3
-    assert batch.fates == [Fate.WRITTEN]
+    assert batch.outcomes == [RecordOutcome.WRITTEN]
     (letter,) = letters(batch)
     assert letter["error"]["kind"] == "MissingAttributeError"
     assert len(letter["rows"]) == 3
@@ -137,7 +141,11 @@ def test_an_unreadable_before_is_written_over_and_leaves_a_letter() -> None:
 
 def test_the_deletion_of_an_unreadable_item_is_set_aside() -> None:
     batch = prepared(record(orders, BROKEN, None))
-    assert (written(batch), batch.fates, len(batch.letters)) == ({}, [Fate.SET_ASIDE], 1)
+    assert (written(batch), batch.outcomes, len(batch.letters)) == (
+        {},
+        [RecordOutcome.DEAD_LETTERED],
+        1,
+    )
 
 
 things = Source("Things", partition_key="id")
@@ -183,7 +191,7 @@ def test_a_row_that_dynamodb_would_refuse_sets_its_record_aside(row: Any, reason
         yield row()
 
     batch = prepared(record(things, None, {"id": "i"}), model=model_of(derivation))
-    assert batch.fates == [Fate.SET_ASIDE]
+    assert batch.outcomes == [RecordOutcome.DEAD_LETTERED]
     assert written(batch) == {}
     assert re.search(reason, letters(batch)[0]["error"]["reason"])
 
@@ -192,15 +200,15 @@ def test_a_row_just_within_the_limit_passes_with_its_provenance_counted() -> Non
     def derivation(item: Item) -> Iterator[Row]:
         yield Row("PK", "SK", data={"v": "y" * int(item["length"])})
 
-    def fate(length: int) -> Fate:
+    def fate(length: int) -> RecordOutcome:
         one = record(things, None, {"id": "i", "length": length})
-        return prepared(one, model=model_of(derivation)).fates[0]
+        return prepared(one, model=model_of(derivation)).outcomes[0]
 
-    limit = max(n for n in range(409_300, 409_600) if fate(n) is Fate.WRITTEN)
+    limit = max(n for n in range(409_300, 409_600) if fate(n) is RecordOutcome.WRITTEN)
     batch = prepared(record(things, None, {"id": "i", "length": limit}), model=model_of(derivation))
     (write,) = batch.writes
     assert sum(len(name) for name in json.loads(write.row or b"")) + limit < 400 * 1024
-    assert fate(limit + 1) is Fate.SET_ASIDE
+    assert fate(limit + 1) is RecordOutcome.DEAD_LETTERED
 
 
 def test_rows_that_cannot_be_spelled_are_set_aside_whole_though_nobody_knows_why(
@@ -220,7 +228,7 @@ def test_rows_that_cannot_be_spelled_are_set_aside_whole_though_nobody_knows_why
     monkeypatch.setattr("adminview.sync.plan.spell", refuse_the_second)
     records = [record(things, None, {"id": id_}) for id_ in ("good", "bad")]
     batch = prepared(*records, model=model_of(derivation))
-    assert batch.fates == [Fate.WRITTEN, Fate.SET_ASIDE]
+    assert batch.outcomes == [RecordOutcome.WRITTEN, RecordOutcome.DEAD_LETTERED]
     assert written(batch) == {("PK", "good-1"): True, ("PK", "good-2"): True}
     assert letters(batch)[0]["rows"] == [["PK", "bad-1"], ["PK", "bad-2"]]
 
@@ -231,7 +239,7 @@ def test_a_key_that_is_no_text_is_set_aside_however_short(id_: str) -> None:
         yield Row("PK", "SK")
 
     batch = prepared(record(things, None, {"id": id_}), model=model_of(derivation))
-    assert batch.fates == [Fate.SET_ASIDE]
+    assert batch.outcomes == [RecordOutcome.DEAD_LETTERED]
 
 
 def test_one_item_with_two_rows_of_one_key_is_set_aside() -> None:
@@ -249,7 +257,7 @@ def test_two_items_that_claim_one_row_are_noticed() -> None:
 
     first, second = (record(things, None, {"id": id_}, n) for n, id_ in enumerate("ab", 1))
     batch = prepared(first, second, model=model_of(derivation))
-    assert batch.fates == [Fate.WRITTEN, Fate.SET_ASIDE]
+    assert batch.outcomes == [RecordOutcome.WRITTEN, RecordOutcome.DEAD_LETTERED]
     assert letters(batch)[0]["error"]["kind"] == "OwnershipError"
     assert letters(batch)[0]["rows"] == []  # a repair of the second must not delete the first's
 
@@ -267,23 +275,23 @@ def test_an_error_of_a_view_is_told_by_kind_and_place_and_never_quotes_data() ->
 @pytest.mark.parametrize(
     ("kind", "expected"),
     [
-        ({"where": {"type": "order"}}, Fate.WRITTEN),
-        ({"where": {"type": "other"}}, Fate.UNCLAIMED),
-        ({"where": {"absent": "x"}}, Fate.UNCLAIMED),
-        ({"where": {"absent": None}}, Fate.UNCLAIMED),
-        ({"where": {"count": 1}}, Fate.WRITTEN),
-        ({"where": {"count": True}}, Fate.UNCLAIMED),
-        ({"when": lambda item: "type" in item}, Fate.WRITTEN),
-        ({"when": lambda item: "absent" in item}, Fate.UNCLAIMED),
-        ({"where": {"type": "order"}, "when": lambda _: False}, Fate.UNCLAIMED),
+        ({"where": {"type": "order"}}, RecordOutcome.WRITTEN),
+        ({"where": {"type": "other"}}, RecordOutcome.NO_VIEW),
+        ({"where": {"absent": "x"}}, RecordOutcome.NO_VIEW),
+        ({"where": {"absent": None}}, RecordOutcome.NO_VIEW),
+        ({"where": {"count": 1}}, RecordOutcome.WRITTEN),
+        ({"where": {"count": True}}, RecordOutcome.NO_VIEW),
+        ({"when": lambda item: "type" in item}, RecordOutcome.WRITTEN),
+        ({"when": lambda item: "absent" in item}, RecordOutcome.NO_VIEW),
+        ({"where": {"type": "order"}, "when": lambda _: False}, RecordOutcome.NO_VIEW),
     ],
 )
-def test_a_view_is_for_the_items_it_says(kind: dict[str, Any], expected: Fate) -> None:
+def test_a_view_is_for_the_items_it_says(kind: dict[str, Any], expected: RecordOutcome) -> None:
     def derivation(item: Item) -> Iterator[Row]:
         yield Row("PK", item["id"])
 
     one = record(things, None, {"id": "i", "type": "order", "count": 1})
-    assert prepared(one, model=model_of(derivation, **kind)).fates == [expected]
+    assert prepared(one, model=model_of(derivation, **kind)).outcomes == [expected]
 
 
 def test_an_item_that_changes_its_kind_loses_the_rows_of_the_old_one() -> None:
