@@ -3,13 +3,13 @@
 from typing import Any, cast
 
 import pytest
-from tests.fakes import NO_WAIT
-from tests.shop import registry
 
 from adminview.aws.deadline import Deadline
 from adminview.aws.table_description import TableDescription, TableIndex
 from adminview.aws.table_scanner import SPREAD, Sample, TableScanner
 from adminview.local.tables import source_table, view_table
+from tests.support.fakes import NO_WAIT
+from tests.support.model import registry
 
 
 class FakeTable:
