@@ -45,28 +45,28 @@ MORE: Final[tuple[tuple[str, Measure, Lines], ...]] = (
 def measure(there: Endpoint, found: dict[str, Any], *, quick: bool) -> None:
     """Measure everything, part by part."""
     progress = Progress()
-    tell = progress.tell
+    report_error = progress.report_error
     with crew(there, WAYS) as workers:
-        tell("counting what each way sends")
+        report_error("counting what each way sends")
         count(there, workers, 20 if quick else 1000, found)
         for part in quick_plan() if quick else whole_plan():
-            tell(f"{part.title}, {part.rounds} rounds")
+            report_error(f"{part.title}, {part.rounds} rounds")
             time_part(there, workers, part, found, late=lambda: progress.seconds > ENOUGH)
     lean = lean_plan(records=20) if quick else lean_plan()
     with crew(there, {run.way: run for run in lean.runs}, **{SETTING: LEAN}) as workers:
-        tell(f"{lean.title}, {lean.rounds} rounds")
+        report_error(f"{lean.title}, {lean.rounds} rounds")
         there.answer_after(0)
         for run in () if quick else lean.runs:
             workers[run.way].run(run.load)  # to warm up
         time_part(there, workers, lean, found, late=lambda: False)
-    tell("cold starts")
+    report_error("cold starts")
     start_cold(there, ["usual", OURS] if quick else [*WAYS, "untraced"], 1 if quick else 5, found)
     if not quick:
-        tell("the memory of a batch of 6 MB")
+        report_error("the memory of a batch of 6 MB")
         quicker = [way for way in WAYS if way != "usual"]  # it would take long
         weigh(there, quicker, Load(10_000, batch=10_000), found)
     for name, one, _ in MORE:
-        tell(name)
+        report_error(name)
         found[name] = one(there, quick)
     found["seconds"] = round(progress.seconds)
 

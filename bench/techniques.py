@@ -128,13 +128,13 @@ def signed_by_botocore() -> AbstractContextManager[Any]:
 
 def by_threads() -> AbstractContextManager[Any]:
     """Let each call have a thread, eight at once, as those of a boto3 client have."""
-    from adminview.aws.concurrency import crew, together  # noqa: PLC0415
+    from adminview.aws.concurrency import crew, map_concurrently  # noqa: PLC0415
     from adminview.aws.transport.http_client import HttpClient  # noqa: PLC0415
 
     threads = crew()
 
     def calls(direct: HttpClient, operation: str, bodies: Iterable[bytes], *_: object) -> list[Any]:
-        return together(lambda body: direct.call(operation, body), [*bodies], threads)
+        return map_concurrently(lambda body: direct.call(operation, body), [*bodies], threads)
 
     return patch.object(HttpClient, "calls", calls)
 
@@ -143,7 +143,7 @@ def one_call_at_a_time() -> AbstractContextManager[Any]:
     """Let each call wait for the one before it."""
     from adminview.aws.transport import http_client as direct  # noqa: PLC0415
 
-    return patch.object(direct, "AT_ONCE", 1)
+    return patch.object(direct, "MAX_CONCURRENCY", 1)
 
 
 def read_by_http_client() -> AbstractContextManager[Any]:
@@ -151,7 +151,7 @@ def read_by_http_client() -> AbstractContextManager[Any]:
     from http.client import HTTPResponse  # noqa: PLC0415
     from io import BufferedReader, RawIOBase  # noqa: PLC0415
 
-    from adminview.aws.transport.connection import Answer, Connection  # noqa: PLC0415
+    from adminview.aws.transport.connection import Connection, HttpResponse  # noqa: PLC0415
 
     class Bytes(RawIOBase):
         """What a connection has received, and what it receives yet."""
@@ -172,11 +172,11 @@ def read_by_http_client() -> AbstractContextManager[Any]:
         def makefile(self, _: str) -> BufferedReader:
             return BufferedReader(self)
 
-    def receive(connection: Connection) -> Answer:
+    def receive(connection: Connection) -> HttpResponse:
         response = HTTPResponse(cast("Any", Bytes(connection)), method="POST")
         response.begin()
         headers = {name.lower(): value for name, value in response.getheaders()}
-        return Answer(response.status, headers, response.read())
+        return HttpResponse(response.status, headers, response.read())
 
     return patch.object(Connection, "receive", receive)
 
@@ -254,7 +254,7 @@ def main() -> None:
     progress = Progress()
     with endpoint() as there:
         for name, technique in TECHNIQUES.items():
-            progress.tell(technique.what)
+            progress.report_error(technique.what)
             rows.append(measured(there, name))
     sys.stdout.write("\n".join(table(head, rows)) + "\n")
 

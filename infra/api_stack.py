@@ -6,7 +6,7 @@ from typing import Any
 from aws_cdk import Stack
 from constructs import Construct
 
-from adminview.cdk import DeploymentOptions, QueryApi, SourceStream, SyncPipeline, ViewTable
+from adminview.cdk import AdminViewTable, DeploymentOptions, QueryApi, SourceStream, SyncPipeline
 
 
 class ApiStack(Stack):
@@ -18,7 +18,7 @@ class ApiStack(Stack):
         id_: str,
         *,
         options: DeploymentOptions,
-        view: ViewTable,
+        view: AdminViewTable,
         streams: Sequence[SourceStream],
         sync: SyncPipeline,
         **kwargs: Any,

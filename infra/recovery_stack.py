@@ -6,7 +6,7 @@ from typing import Any
 from aws_cdk import Stack
 from constructs import Construct
 
-from adminview.cdk import DeploymentOptions, Recovery, SourceStream, SyncPipeline, ViewTable
+from adminview.cdk import AdminViewTable, DeploymentOptions, Recovery, SourceStream, SyncPipeline
 
 
 class RecoveryStack(Stack):
@@ -18,7 +18,7 @@ class RecoveryStack(Stack):
         id_: str,
         *,
         options: DeploymentOptions,
-        view: ViewTable,
+        view: AdminViewTable,
         streams: Sequence[SourceStream],
         sync: SyncPipeline,
         **kwargs: Any,

@@ -6,7 +6,7 @@ from typing import Any
 from aws_cdk import Stack
 from constructs import Construct
 
-from adminview.cdk import DeploymentOptions, SourceStream, SyncPipeline, ViewTable
+from adminview.cdk import AdminViewTable, DeploymentOptions, SourceStream, SyncPipeline
 
 
 class SyncStack(Stack):
@@ -18,7 +18,7 @@ class SyncStack(Stack):
         id_: str,
         *,
         options: DeploymentOptions,
-        view: ViewTable,
+        view: AdminViewTable,
         streams: Sequence[SourceStream],
         **kwargs: Any,
     ) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 from aws_cdk import Stack
 from constructs import Construct
 
-from adminview.cdk import DeploymentOptions, ViewTable
+from adminview.cdk import AdminViewTable, DeploymentOptions
 
 
 class ViewStack(Stack):
@@ -15,4 +15,4 @@ class ViewStack(Stack):
         self, scope: Construct, id_: str, *, options: DeploymentOptions, **kwargs: Any
     ) -> None:
         super().__init__(scope, id_, **kwargs)
-        self.view = ViewTable(self, "Default", options=options)
+        self.view = AdminViewTable(self, "Default", options=options)

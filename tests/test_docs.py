@@ -18,7 +18,7 @@ from adminview.aws.view_reader import ViewReader
 from adminview.aws.view_readers import Boto3Reader
 from adminview.cli.main import app
 from adminview.cli.output.catalogue import markdown
-from adminview.dead_letters.replay import Fate
+from adminview.dead_letters.replay import LetterOutcome
 from adminview.query.engine import QueryEngine
 from adminview.sync.counts import BatchCounts
 from bench.picture import picture
@@ -135,7 +135,7 @@ def test_the_command_itself_explains_itself() -> None:
 def test_every_metric_in_the_runbook_is_emitted_and_every_one_emitted_is_in_it() -> None:
     listed = (ROOT / "docs" / "runbook.md").read_text().split("All metrics are")[1]
     named = set(re.findall(r"`([A-Z][A-Za-z]+)`", listed.split("\n\n")[0])) - {NAMESPACE}
-    replay = {f"Letters{fate.title().replace('_', '')}" for fate in Fate}
+    replay = {f"Letters{outcome.title().replace('_', '')}" for outcome in LetterOutcome}
     verify = {"Checked", "Drift", "VerifyUnfinished"}
     told = {*BatchCounts().counts(), "LagOfNewestRecord", "AgeOfOldestLetter"}
     assert named == told | replay | verify

@@ -9,13 +9,13 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from adminview.model.json_codec import spell
+from adminview.model.json_codec import dump_json
 from adminview.model.row import Attributes
 
 
 def for_boto3(attributes: Attributes) -> Attributes:
     """Turn base64 text into bytes, where there is any."""
-    text = spell(attributes)  # far quicker than to look at every value in Python
+    text = dump_json(attributes)  # far quicker than to look at every value in Python
     if b'"B":' not in text and b'"BS":' not in text:
         return attributes
     return {name: _convert(value, _bytes) for name, value in attributes.items()}
@@ -36,7 +36,7 @@ def all_from_boto3(items: list[Any]) -> list[Attributes]:
 def _is_json(attributes: dict[str, Any] | list[Any]) -> bool:
     """Tell whether there are neither bytes nor empty maps, of which some have no type."""
     try:
-        return b"{}" not in spell(attributes)  # quicker than to look at every value in Python
+        return b"{}" not in dump_json(attributes)  # quicker than to look at every value in Python
     except TypeError:  # bytes
         return False
 

@@ -12,10 +12,10 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from adminview.aws.attribute_codec import for_boto3
 from adminview.aws.call_owners import Owners, calls_about, find_in_doubt
-from adminview.aws.concurrency import crew, together
+from adminview.aws.concurrency import crew, map_concurrently
 from adminview.aws.deadline import Deadline
 from adminview.aws.responses import check_members
-from adminview.model.json_codec import parse, spell
+from adminview.model.json_codec import dump_json, parse
 from adminview.model.row import key_image
 from adminview.sync.fold import Write
 
@@ -40,7 +40,7 @@ Result: TypeAlias = Mapping[str, Any] | Failure | None
 class Writer(Protocol):
     """Where calls go."""
 
-    def send(self, table: str, calls: Sequence[Call], until: Deadline) -> Sequence[Result]:
+    def send(self, table: str, calls: Sequence[Call], deadline: Deadline) -> Sequence[Result]:
         """Make calls, some at once, and return the response or the error of each.
 
         A response has its `UnprocessedItems`. None stands for a call that was not begun in time.
@@ -61,12 +61,12 @@ class Boto3BatchWriter:
         self._client = client
         self._crew = crew()
 
-    def send(self, table: str, calls: Sequence[Call], until: Deadline) -> Sequence[Result]:
+    def send(self, table: str, calls: Sequence[Call], deadline: Deadline) -> Sequence[Result]:
         """Make calls, each in a thread."""
-        return together(partial(self._send, table, until), calls, self._crew)
+        return map_concurrently(partial(self._send, table, deadline), calls, self._crew)
 
-    def _send(self, table: str, until: Deadline, call: Call) -> Result:
-        if until.passed:
+    def _send(self, table: str, deadline: Deadline, call: Call) -> Result:
+        if deadline.passed:
             return None
         try:
             requests = [_request(write) for write in call]
@@ -91,10 +91,10 @@ class HttpBatchWriter:
     def __init__(self, direct: "HttpClient") -> None:
         self._direct = direct
 
-    def send(self, table: str, calls: Sequence[Call], until: Deadline) -> Sequence[Result]:
+    def send(self, table: str, calls: Sequence[Call], deadline: Deadline) -> Sequence[Result]:
         """Make calls, without threads."""
         bodies = (body(table, call) for call in calls)
-        return [*self._direct.calls(OPERATION, bodies, until, map(_owners, calls))]
+        return [*self._direct.calls(OPERATION, bodies, deadline, map(_owners, calls))]
 
     def find_in_doubt(self) -> Sequence[Owners]:
         """Return what the client has found."""
@@ -103,7 +103,7 @@ class HttpBatchWriter:
 
 def body(table: str, call: Call) -> bytes:
     """Spell a call; its rows are spelled already."""
-    return b'{"RequestItems":{%b:[%b]}}' % (spell(table), b",".join(map(_text, call)))
+    return b'{"RequestItems":{%b:[%b]}}' % (dump_json(table), b",".join(map(_text, call)))
 
 
 def _owners(call: Call) -> Owners:
@@ -112,7 +112,7 @@ def _owners(call: Call) -> Owners:
 
 def _text(write: Write) -> bytes:
     if write.row is None:
-        return b'{"DeleteRequest":{"Key":%b}}' % spell(key_image(write.key))
+        return b'{"DeleteRequest":{"Key":%b}}' % dump_json(key_image(write.key))
     return b'{"PutRequest":{"Item":%b}}' % write.row
 
 

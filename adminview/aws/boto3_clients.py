@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import boto3
 from botocore.config import Config
 
-from adminview.aws.concurrency import AT_ONCE
+from adminview.aws.concurrency import MAX_CONCURRENCY
 from adminview.aws.deadline import CONNECT_SECONDS, READ_SECONDS
 from adminview.aws.responses import check_responses
 
@@ -21,7 +21,7 @@ CLIENT = Config(
     retries={"total_max_attempts": 1},
     connect_timeout=CONNECT_SECONDS,
     read_timeout=READ_SECONDS,
-    max_pool_connections=AT_ONCE,
+    max_pool_connections=MAX_CONCURRENCY,
     tcp_keepalive=True,
 )
 

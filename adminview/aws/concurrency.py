@@ -7,10 +7,10 @@ from typing import TypeVar
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
-AT_ONCE = 8
+MAX_CONCURRENCY = 8
 
 
-def chunks(jobs: Sequence[Job], size: int) -> Iterator[Sequence[Job]]:
+def batched(jobs: Sequence[Job], size: int) -> Iterator[Sequence[Job]]:
     """Cut *jobs* into pieces of at most *size*."""
     for start in range(0, len(jobs), size):
         yield jobs[start : start + size]
@@ -18,10 +18,10 @@ def chunks(jobs: Sequence[Job], size: int) -> Iterator[Sequence[Job]]:
 
 def crew() -> Executor:
     """Keep threads for work that comes again and again; they start with the first and rest."""
-    return ThreadPoolExecutor(AT_ONCE)
+    return ThreadPoolExecutor(MAX_CONCURRENCY)
 
 
-def together(
+def map_concurrently(
     work: Callable[[Job], Result], jobs: Sequence[Job], by: Executor | None = None
 ) -> list[Result]:
     """Do all *jobs*, some at once; return when none is under way any more.
@@ -31,8 +31,8 @@ def together(
     if len(jobs) <= 1:
         return [work(job) for job in jobs]
     if by is None:
-        with ThreadPoolExecutor(min(AT_ONCE, len(jobs))) as pool:
-            return together(work, jobs, pool)
+        with ThreadPoolExecutor(min(MAX_CONCURRENCY, len(jobs))) as pool:
+            return map_concurrently(work, jobs, pool)
     futures = [by.submit(work, job) for job in jobs]
     try:
         wait(futures, return_when=FIRST_EXCEPTION)

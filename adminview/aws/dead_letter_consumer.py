@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from adminview.aws.concurrency import chunks
+from adminview.aws.concurrency import batched
 from adminview.aws.dead_letter_producer import BATCH_LIMIT
 from adminview.aws.deadline import Deadline
 from adminview.aws.retry import Backoff, call_with_retry
@@ -56,7 +56,7 @@ class DeadLetterConsumer:
         self._backoff = backoff or Backoff()
         self._wait_seconds = wait_seconds
 
-    def take(self, *, until: Deadline, hide_seconds: int | None = None) -> list[Message]:
+    def take(self, *, deadline: Deadline, hide_seconds: int | None = None) -> list[Message]:
         """Take up some letters, at most ten; none if none is ready.
 
         Nobody else sees them for as long as the queue says, or for *hide_seconds*.
@@ -70,15 +70,17 @@ class DeadLetterConsumer:
             MessageSystemAttributeNames=["ApproximateReceiveCount", "SentTimestamp"],
             **hide,
         )
-        answer = call_with_retry(call, f"take letters from {self._queue_url}", self._backoff, until)
+        answer = call_with_retry(
+            call, f"take letters from {self._queue_url}", self._backoff, deadline
+        )
         return [_message(one) for one in answer.get("Messages", [])]
 
-    def delete(self, messages: Sequence[Message], *, until: Deadline) -> list[Message]:
+    def delete(self, messages: Sequence[Message], *, deadline: Deadline) -> list[Message]:
         """Delete letters, and return those that stayed: harmless, they are tried again."""
         delete = partial(self._client.delete_message_batch, QueueUrl=self._queue_url)
-        return self._in_tens(delete, messages, {}, f"delete letters of {self._queue_url}", until)
+        return self._in_tens(delete, messages, {}, f"delete letters of {self._queue_url}", deadline)
 
-    def put_back(self, messages: Sequence[Message], *, until: Deadline) -> None:
+    def put_back(self, messages: Sequence[Message], *, deadline: Deadline) -> None:
         """Let others see letters again at once."""
         change = partial(self._client.change_message_visibility_batch, QueueUrl=self._queue_url)
         self._in_tens(
@@ -86,10 +88,10 @@ class DeadLetterConsumer:
             messages,
             {"VisibilityTimeout": 0},
             f"put letters back into {self._queue_url}",
-            until,
+            deadline,
         )
 
-    def count(self, *, until: Deadline) -> Waiting:
+    def count(self, *, deadline: Deadline) -> Waiting:
         """Count the letters in the queue."""
         names = ("", "NotVisible", "Delayed")
         call = partial(
@@ -98,7 +100,7 @@ class DeadLetterConsumer:
             AttributeNames=["All"],
         )
         said: Any = call_with_retry(
-            call, f"count the letters in {self._queue_url}", self._backoff, until
+            call, f"count the letters in {self._queue_url}", self._backoff, deadline
         )["Attributes"]
         return Waiting(*(int(said[f"ApproximateNumberOfMessages{name}"]) for name in names))
 
@@ -108,15 +110,15 @@ class DeadLetterConsumer:
         messages: Sequence[Message],
         more: dict[str, Any],
         asked: str,
-        until: Deadline,
+        deadline: Deadline,
     ) -> list[Message]:
         failed: list[Message] = []
-        for share in chunks(messages, BATCH_LIMIT):
+        for share in batched(messages, BATCH_LIMIT):
             entries = [
                 {"Id": str(place), "ReceiptHandle": message.receipt, **more}
                 for place, message in enumerate(share)
             ]
-            answer = call_with_retry(partial(call, Entries=entries), asked, self._backoff, until)
+            answer = call_with_retry(partial(call, Entries=entries), asked, self._backoff, deadline)
             failed += [share[int(one["Id"])] for one in answer.get("Failed", [])]
         return failed
 

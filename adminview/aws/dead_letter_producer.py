@@ -7,7 +7,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from adminview.aws.clients import Clients
 from adminview.aws.deadline import Deadline
-from adminview.aws.retry import Backoff, error_code, passes
+from adminview.aws.retry import Backoff, error_code, is_transient
 from adminview.model.dead_letter import OutgoingLetter
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ class DeadLetterSink(Protocol):
     """Where dead letters go."""
 
     def send(
-        self, letters: Sequence[OutgoingLetter], *, until: Deadline
+        self, letters: Sequence[OutgoingLetter], *, deadline: Deadline
     ) -> tuple[list[OutgoingLetter], set[str]]:
         """Send *letters*; return those that were not accepted, and the codes of the errors."""
 
@@ -38,7 +38,7 @@ class DeadLetterProducer:
         self,
         letters: Sequence[OutgoingLetter],
         *,
-        until: Deadline,
+        deadline: Deadline,
         delay_seconds: int | None = None,
     ) -> tuple[list[OutgoingLetter], set[str]]:
         """Send *letters*; return those the queue would not take in time, and what it said.
@@ -48,27 +48,27 @@ class DeadLetterProducer:
         unsent: list[OutgoingLetter] = []
         trouble: set[str] = set()
         for call in _calls(letters):
-            unsent += self._send_call(call, delay_seconds, until, trouble)
+            unsent += self._send_call(call, delay_seconds, deadline, trouble)
         return unsent, trouble
 
     def _send_call(
         self,
         letters: Sequence[OutgoingLetter],
         delay: int | None,
-        until: Deadline,
+        deadline: Deadline,
         trouble: set[str],
     ) -> Sequence[OutgoingLetter]:
         attempt = 0
-        while letters and not until.passed:
+        while letters and not deadline.passed:
             try:
                 letters, hopeless = self._send_once(letters, delay, trouble)
             except (ClientError, BotoCoreError) as error:
                 trouble.add(error_code(error))
-                hopeless = not passes(error)
+                hopeless = not is_transient(error)
             if hopeless:
                 break
             if letters:
-                self._backoff.pause(attempt, until)
+                self._backoff.pause(attempt, deadline)
                 attempt += 1
         return letters
 
@@ -100,12 +100,14 @@ class LazyDeadLetterProducer:
         self._queue_url = queue_url
 
     def send(
-        self, letters: Sequence[OutgoingLetter], *, until: Deadline
+        self, letters: Sequence[OutgoingLetter], *, deadline: Deadline
     ) -> tuple[list[OutgoingLetter], set[str]]:
         """Send *letters*; return those that were not accepted, and the codes of the errors."""
         if not letters:
             return [], set()
-        return DeadLetterProducer(self._clients.sqs, self._queue_url).send(letters, until=until)
+        return DeadLetterProducer(self._clients.sqs, self._queue_url).send(
+            letters, deadline=deadline
+        )
 
 
 def _delay(letter: OutgoingLetter, otherwise: int | None) -> dict[str, int]:

@@ -31,12 +31,12 @@ def check_followed(
     client: "LambdaClient",
     mappings: Mapping[str, str],  # source name -> UUID of the mapping of its stream
     sources: Iterable[str],
-    until: Callable[[], Deadline],
+    deadline: Callable[[], Deadline],
 ) -> None:
     """Refuse to go on unless the mapping of each source's stream is enabled, and say why."""
     for source in sources:
         uuid = mappings.get(source)
-        state = _state(client, uuid, until())
+        state = _state(client, uuid, deadline())
         if state not in (ENABLED, *ABSENT):
             state += (
                 f": enable it (aws lambda update-event-source-mapping --enabled --uuid {uuid}), "
@@ -50,13 +50,13 @@ def check_followed(
             raise SettingsError(msg)
 
 
-def _state(client: "LambdaClient", uuid: str | None, until: Deadline) -> str:
+def _state(client: "LambdaClient", uuid: str | None, deadline: Deadline) -> str:
     if uuid is None:
         return UNKNOWN
     call = partial(client.get_event_source_mapping, UUID=uuid)
     try:
         return str(
-            call_with_retry(call, "look at an event source mapping", Backoff(), until)["State"]
+            call_with_retry(call, "look at an event source mapping", Backoff(), deadline)["State"]
         )
     except ServiceError as error:
         if error.code != "ResourceNotFoundException":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from botocore.exceptions import ClientError
 
 from adminview.aws.call_owners import Owners, find_in_doubt, keep_in_doubt
-from adminview.aws.page_sizer import Pace
+from adminview.aws.page_sizer import PageSizer
 from adminview.aws.rate_limit import RateLimiter
 from adminview.aws.retry import THROTTLED, error_code
 
@@ -31,7 +31,7 @@ class Metered:
         self.reads = reads
         self.writes = writes
         rates = [one.per_second for one in (reads, writes) if one.per_second is not None]
-        self._pace = Pace(min(rates)) if rates else None
+        self._pace = PageSizer(min(rates)) if rates else None
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         """Measure a call that is billed; hand any other on."""
@@ -69,11 +69,11 @@ class Metered:
         if self._pace is not None:
             self._pace.end(most, items, self.rest)
 
-    def owe(self, seconds: float) -> None:
+    def add_debt(self, seconds: float) -> None:
         """Begin with a rest that was not had to its end, if there is a limit."""
         if seconds > 0:
-            self.reads.owe(seconds)
-            self.writes.owe(seconds)
+            self.reads.add_debt(seconds)
+            self.writes.add_debt(seconds)
 
 
 def _call(call: Callable[..., Any], budget: RateLimiter, **asked: Any) -> Any:

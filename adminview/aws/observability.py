@@ -57,15 +57,15 @@ class Observability:
                 error=letter.error,
                 reason=letter.reason,
             )
-        level = self._logger.error if tally.returned else self._logger.info
+        level = self._logger.error if tally.redelivered else self._logger.info
         level("batch synced", **tally.as_dict(), errors=errors.as_list())
         self._measure(tally)
 
     def replayed(self, summary: Mapping[str, Any]) -> None:
         """Tell what a replay came to."""
         self._logger.info("letters replayed", **summary)
-        for fate, count in summary["fates"].items():
-            name = "".join(word.capitalize() for word in fate.split("_"))
+        for outcome, count in summary["outcomes"].items():
+            name = "".join(word.capitalize() for word in outcome.split("_"))
             self._metrics.add_metric(f"Letters{name}", MetricUnit.Count, count)
         self._metrics.add_metric(OLDEST_LETTER, MetricUnit.Seconds, summary["oldest_seconds"])
         self._metrics.flush_metrics()

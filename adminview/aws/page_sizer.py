@@ -2,13 +2,13 @@
 
 from threading import Lock
 
-from adminview.aws.concurrency import AT_ONCE
+from adminview.aws.concurrency import MAX_CONCURRENCY
 
 FIRST_ITEMS = 25  # while nothing is known of what they take
 MOST_OWED, LITTLE_OWED = 1.0, 0.25  # seconds that a page may keep the others waiting
 
 
-class Pace:
+class PageSizer:
     """One page at a time while a page has all that may be in hand; then several, full ones."""
 
     def __init__(self, first: float = FIRST_ITEMS) -> None:
@@ -32,4 +32,4 @@ class Pace:
                 if not self._working:  # once for all that were in hand together
                     self._items = max(1, self._items // 2)
             elif owed < LITTLE_OWED and items >= min(most, self._items):
-                self._items = min(self._items * 2, most * AT_ONCE)
+                self._items = min(self._items * 2, most * MAX_CONCURRENCY)

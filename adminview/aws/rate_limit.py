@@ -50,7 +50,7 @@ class RateLimiter:
             if self.per_second is not None:
                 self._units -= units
 
-    def owe(self, seconds: float) -> None:
+    def add_debt(self, seconds: float) -> None:
         """Begin with what another bucket of this rate still owed."""
         with self._lock:
             self._fill()

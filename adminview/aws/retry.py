@@ -51,7 +51,7 @@ def error_code(error: ClientError | BotoCoreError) -> str:
     return type(error).__name__
 
 
-def passes(error: ClientError | BotoCoreError) -> bool:
+def is_transient(error: ClientError | BotoCoreError) -> bool:
     """Tell whether an error is transient: throttling, a conflict, the network, a server error."""
     if isinstance(error, ClientError):
         status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
@@ -67,17 +67,17 @@ class Backoff:
     sleep: Callable[[float], None] = time.sleep
     jitter: Callable[[float, float], float] = random.uniform
 
-    def pause(self, attempt: int, until: Deadline) -> None:
+    def pause(self, attempt: int, deadline: Deadline) -> None:
         """Wait after the given failed attempt (counted from 0), but not past *until*."""
         longest = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(attempt, 16))
-        self.sleep(max(0.0, min(self.jitter(0, longest), until.remaining)))
+        self.sleep(max(0.0, min(self.jitter(0, longest), deadline.remaining)))
 
 
 def call_with_retry(
     call: Callable[[], Answer],
     asked: str,
     backoff: Backoff,
-    until: Deadline,
+    deadline: Deadline,
     on_doubt: Callable[[], object] = lambda: None,
 ) -> Answer:
     """Make a call again while its trouble passes and there is time; *asked* says what for.
@@ -85,15 +85,15 @@ def call_with_retry(
     Calls *on_doubt* for an attempt that ended without a response: it may still take effect.
     """
     code, attempt, answered = OUT_OF_TIME, 0, False
-    while not until.passed:
+    while not deadline.passed:
         try:
             return call()
         except (ClientError, BotoCoreError) as error:
             code, answered = error_code(error), isinstance(error, ClientError)
             if is_in_doubt(error):
                 on_doubt()
-            if not passes(error):
+            if not is_transient(error):
                 raise ServiceError(code, asked, answered=answered) from error
-        backoff.pause(attempt, until)
+        backoff.pause(attempt, deadline)
         attempt += 1
     raise ServiceError(code, asked, answered=answered)

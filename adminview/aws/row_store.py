@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from adminview.aws.attribute_codec import for_boto3, from_boto3
 from adminview.aws.call_owners import Owners, find_in_doubt, keep_in_doubt
-from adminview.aws.concurrency import chunks
+from adminview.aws.concurrency import batched
 from adminview.aws.deadline import Deadline
 from adminview.aws.retry import Backoff, call_with_retry
 from adminview.aws.view_table import REFUSALS
@@ -42,7 +42,7 @@ class RowStore:
         self._name = name
         self._backoff = backoff or Backoff()
 
-    def find(self, owner: str, *, until: Deadline) -> set[RowKey]:
+    def find(self, owner: str, *, deadline: Deadline) -> set[RowKey]:
         """Find the rows of an owner in the owner index, which lags the table like every index."""
         found: set[RowKey] = set()
         start: dict[str, Any] = {}
@@ -57,7 +57,7 @@ class RowStore:
                 **start,
             )
             page = call_with_retry(
-                call, f"find rows of {self._name} by their owner", self._backoff, until
+                call, f"find rows of {self._name} by their owner", self._backoff, deadline
             )
             found.update(key_of(row) for row in page["Items"])
             if not (last := page.get("LastEvaluatedKey")):
@@ -65,7 +65,7 @@ class RowStore:
             start = {"ExclusiveStartKey": last}
 
     def read(
-        self, keys: Collection[RowKey], *, until: Deadline, owners_only: bool = False
+        self, keys: Collection[RowKey], *, deadline: Deadline, owners_only: bool = False
     ) -> dict[RowKey, Attributes]:
         """Read rows as they are now; those that are not there are left out.
 
@@ -73,39 +73,39 @@ class RowStore:
         """
         rows: dict[RowKey, Attributes] = {}
         more: dict[str, Any] = OWNERS_ONLY if owners_only else {}
-        for share in chunks(sorted(keys), READ_LIMIT):
+        for share in batched(sorted(keys), READ_LIMIT):
             left: list[Any] = [key_image(key) for key in share]
             attempt = 0
             while left:
                 asked: Any = {self._name: {"Keys": left, "ConsistentRead": True, **more}}
                 call = partial(self._client.batch_get_item, RequestItems=asked)
                 page: Any = call_with_retry(
-                    call, f"read rows of {self._name}", self._backoff, until
+                    call, f"read rows of {self._name}", self._backoff, deadline
                 )
                 found = page["Responses"].get(self._name, [])
                 rows.update((key_of(row), from_boto3(row)) for row in found)
                 left = page["UnprocessedKeys"].get(self._name, {}).get("Keys", [])
                 if left:
-                    self._give_time(attempt, until)
+                    self._give_time(attempt, deadline)
                     attempt += 1
         return rows
 
     def put(
-        self, owner: str, row: Attributes, *, until: Deadline, on_doubt: OnDoubt = ignore_doubt
+        self, owner: str, row: Attributes, *, deadline: Deadline, on_doubt: OnDoubt = ignore_doubt
     ) -> bool:
         """Write a row unless another item owns it, and tell whether it was written."""
         put = partial(self._client.put_item, TableName=self._name, Item=for_boto3(row))
         condition = "attribute_not_exists(#owner) OR #owner = :owner"
-        return self._if(put, condition, owner, until, on_doubt)
+        return self._if(put, condition, owner, deadline, on_doubt)
 
     def delete(
-        self, owner: str, key: RowKey, *, until: Deadline, on_doubt: OnDoubt = ignore_doubt
+        self, owner: str, key: RowKey, *, deadline: Deadline, on_doubt: OnDoubt = ignore_doubt
     ) -> bool:
         """Delete a row if it is the owner's, and tell whether it was."""
         delete = partial(self._client.delete_item, TableName=self._name, Key=key_image(key))
-        return self._if(delete, "#owner = :owner", owner, until, on_doubt)
+        return self._if(delete, "#owner = :owner", owner, deadline, on_doubt)
 
-    def delete_ownerless(self, key: RowKey, *, until: Deadline) -> bool:
+    def delete_ownerless(self, key: RowKey, *, deadline: Deadline) -> bool:
         """Delete a row if it names no owner, and tell whether it did."""
         delete = partial(
             self._client.delete_item,
@@ -114,7 +114,7 @@ class RowStore:
             ConditionExpression="attribute_exists(#pk) AND attribute_not_exists(#owner)",
             ExpressionAttributeNames={"#pk": PK.name, "#owner": OWNER},
         )
-        return self._unless_anothers(delete, until, ignore_doubt)
+        return self._unless_anothers(delete, deadline, ignore_doubt)
 
     def find_in_doubt(self) -> Sequence[Owners]:
         """Return the owners of each answered call that was found to be in doubt since last asked.
@@ -132,7 +132,7 @@ class RowStore:
         write: Callable[..., Any],
         condition: str,
         owner: str,
-        until: Deadline,
+        deadline: Deadline,
         on_doubt: OnDoubt,
     ) -> bool:
         call = partial(
@@ -141,13 +141,13 @@ class RowStore:
             ExpressionAttributeNames={"#owner": OWNER},
             ExpressionAttributeValues={":owner": {"S": owner}},
         )
-        return self._unless_anothers(call, until, on_doubt)
+        return self._unless_anothers(call, deadline, on_doubt)
 
     def _unless_anothers(
-        self, call: Callable[..., Any], until: Deadline, on_doubt: OnDoubt
+        self, call: Callable[..., Any], deadline: Deadline, on_doubt: OnDoubt
     ) -> bool:
         try:
-            call_with_retry(call, f"write a row of {self._name}", self._backoff, until, on_doubt)
+            call_with_retry(call, f"write a row of {self._name}", self._backoff, deadline, on_doubt)
         except ServiceError as error:
             if error.code in REFUSALS:
                 msg = f"DynamoDB refused a row of this item: {error.code}"
@@ -157,7 +157,7 @@ class RowStore:
             return False
         return True
 
-    def _give_time(self, attempt: int, until: Deadline) -> None:
-        if until.passed:
+    def _give_time(self, attempt: int, deadline: Deadline) -> None:
+        if deadline.passed:
             raise ServiceError("UnprocessedKeys", f"read rows of {self._name}")  # noqa: EM101 - a code
-        self._backoff.pause(attempt, until)
+        self._backoff.pause(attempt, deadline)

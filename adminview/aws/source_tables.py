@@ -12,17 +12,21 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 
-class SourceTables:
+class SourceReader:
     """Items as their services wrote them."""
 
     def __init__(self, client: "DynamoDBClient", backoff: Backoff | None = None) -> None:
         self._client = client
         self._backoff = backoff or Backoff()
 
-    def read(self, table: str, key: dict[str, AttributeValue], *, until: Deadline) -> Image | None:
+    def read(
+        self, table: str, key: dict[str, AttributeValue], *, deadline: Deadline
+    ) -> Image | None:
         """Read one item as it is now, or None if it is not there."""
         call = partial(
             self._client.get_item, TableName=table, Key=for_boto3(key), ConsistentRead=True
         )
-        item = call_with_retry(call, f"read an item of {table}", self._backoff, until).get("Item")
+        item = call_with_retry(call, f"read an item of {table}", self._backoff, deadline).get(
+            "Item"
+        )
         return from_boto3(item) if item else None

@@ -23,7 +23,7 @@ class SourceUpdates:
         self._client = client
         self._backoff = backoff or Backoff()
 
-    def write(self, table: str, update: Update, *, until: Deadline) -> bool:
+    def write(self, table: str, update: Update, *, deadline: Deadline) -> bool:
         """Set what is to be set, and tell whether the item was still what had been read of it.
 
         An update whose answer was lost on the way is told as False too: look at the item again.
@@ -40,7 +40,7 @@ class SourceUpdates:
             **asked,
         )
         try:
-            call_with_retry(call, f"update an item of {table}", self._backoff, until)
+            call_with_retry(call, f"update an item of {table}", self._backoff, deadline)
         except ServiceError as error:
             if error.code in REFUSALS:
                 msg = f"DynamoDB refused the update of an item: {error.code}"

@@ -108,10 +108,10 @@ class StreamMetrics:
             "EndTime": at,
         }
         found: dict[str, Points] = {f"m{place}": {} for place in range(len(metrics))}
-        until = Deadline.after(SECONDS)
+        deadline = Deadline.after(SECONDS)
         while True:
             call = partial(self._client().get_metric_data, **asked)
-            answer: Any = call_with_retry(call, "read metrics", self._backoff, until)
+            answer: Any = call_with_retry(call, "read metrics", self._backoff, deadline)
             for one in answer["MetricDataResults"]:
                 found[one["Id"]].update(zip(one["Timestamps"], one["Values"], strict=True))
             if not (token := answer.get("NextToken")):

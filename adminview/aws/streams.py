@@ -27,20 +27,20 @@ class Streams:
         self._client = client
         self._backoff = backoff or Backoff()
 
-    def read(self, stretch: SequenceRange, *, until: Deadline) -> Iterator[Mapping[str, Any]]:
+    def read(self, stretch: SequenceRange, *, deadline: Deadline) -> Iterator[Mapping[str, Any]]:
         """Read the records of a stretch, as Lambda would deliver them, or say they are gone."""
         try:
-            yield from self._read(stretch, until)
+            yield from self._read(stretch, deadline)
         except ServiceError as error:
             if error.code not in FORGOTTEN:
                 raise
             msg = "the stream no longer has the records of this letter"
             raise ExpiredRecordsError(msg) from error
 
-    def _read(self, stretch: SequenceRange, until: Deadline) -> Iterator[Mapping[str, Any]]:
+    def _read(self, stretch: SequenceRange, deadline: Deadline) -> Iterator[Mapping[str, Any]]:
         first, last = int(stretch.first), int(stretch.last)
         begun = False
-        for record in self._records(stretch, until):
+        for record in self._records(stretch, deadline):
             sequence = int(record["dynamodb"]["SequenceNumber"])
             if (not begun and sequence != first) or sequence > last:
                 break
@@ -51,22 +51,22 @@ class Streams:
         msg = "the stream no longer has all records of this letter"
         raise ExpiredRecordsError(msg)
 
-    def _records(self, stretch: SequenceRange, until: Deadline) -> Iterator["RecordTypeDef"]:
+    def _records(self, stretch: SequenceRange, deadline: Deadline) -> Iterator["RecordTypeDef"]:
         """Read a shard on from the first record of a stretch."""
-        iterator: str | None = self._begin(stretch, until)
+        iterator: str | None = self._begin(stretch, deadline)
         empty = 0
         while iterator:
             call = partial(self._client.get_records, ShardIterator=iterator)
-            page = call_with_retry(call, "read the stream again", self._backoff, until)
+            page = call_with_retry(call, "read the stream again", self._backoff, deadline)
             yield from page["Records"]
             iterator = page.get("NextShardIterator")
             empty = 0 if page["Records"] else empty + 1
             if empty == EMPTY_PAGES:
                 raise ServiceError("EmptyPages", "read the stream again")  # noqa: EM101 - a code
             if empty:
-                self._backoff.pause(empty, until)
+                self._backoff.pause(empty, deadline)
 
-    def _begin(self, stretch: SequenceRange, until: Deadline) -> str:
+    def _begin(self, stretch: SequenceRange, deadline: Deadline) -> str:
         call = partial(
             self._client.get_shard_iterator,
             StreamArn=stretch.stream_arn,
@@ -74,7 +74,9 @@ class Streams:
             ShardIteratorType="AT_SEQUENCE_NUMBER",
             SequenceNumber=stretch.first,
         )
-        return call_with_retry(call, "read the stream again", self._backoff, until)["ShardIterator"]
+        return call_with_retry(call, "read the stream again", self._backoff, deadline)[
+            "ShardIterator"
+        ]
 
 
 def delivered(record: "RecordTypeDef", stream_arn: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from math import ceil
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from adminview.aws.attribute_codec import all_from_boto3, for_boto3, from_boto3
-from adminview.aws.concurrency import chunks
+from adminview.aws.concurrency import batched
 from adminview.aws.deadline import Deadline
 from adminview.aws.rate_limit import RateLimiter
 from adminview.aws.retry import Backoff, call_with_retry
@@ -32,7 +32,7 @@ Found: TypeAlias = tuple[list[Attributes], list[Any]]  # and the keys left unpro
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ScanPage:
     """One page of a segment, and where the next one begins, if there is one."""
 
     items: list[Attributes]
@@ -59,10 +59,10 @@ class TableScanner:
         segment: tuple[int, int],  # which one, of how many
         start: Attributes | None,
         *,
-        until: Callable[[], Deadline],
+        deadline: Callable[[], Deadline],
         limit: int | None = None,
         **only: Any,
-    ) -> Page:
+    ) -> ScanPage:
         """Read one page of a segment; *only* says which items and attributes of it.
 
         Here as below *until* is asked when a call begins: to wait for the budget is not to lose
@@ -80,18 +80,20 @@ class TableScanner:
             **begin,
         )
         self.budget.wait()
-        page = call_with_retry(call, f"scan {table}", self._backoff, until())
+        page = call_with_retry(call, f"scan {table}", self._backoff, deadline())
         self.budget.spend(page.get("ConsumedCapacity", {}).get("CapacityUnits", 0))
         last = page.get("LastEvaluatedKey")
         items: Any = page["Items"]
-        return Page(all_from_boto3(items), page["ScannedCount"], from_boto3(last) if last else None)
+        return ScanPage(
+            all_from_boto3(items), page["ScannedCount"], from_boto3(last) if last else None
+        )
 
     def get(
         self,
         table: str,
         keys: Sequence[Mapping[str, AttributeValue]],
         *,
-        until: Callable[[], Deadline],
+        deadline: Callable[[], Deadline],
         consistent: bool = False,
     ) -> Iterator[Attributes]:
         """Read the items of different *keys*; those that are not there are left out."""
@@ -100,32 +102,32 @@ class TableScanner:
             return self._get(table, left, end, consistent=consistent)
 
         images = [for_boto3(dict(key)) for key in keys]
-        yield from get_all(get, images, until, self._backoff, self.budget.wait)
+        yield from get_all(get, images, deadline, self._backoff, self.budget.wait)
 
-    def count(self, table: str, *, until: Deadline) -> int:
+    def count(self, table: str, *, deadline: Deadline) -> int:
         """Say about how many items a table has: DynamoDB counts them every few hours."""
-        return self.describe(table, until).items
+        return self.describe(table, deadline).items
 
-    def place(self, table: str, *, until: Deadline) -> str:
+    def place(self, table: str, *, deadline: Deadline) -> str:
         """Tell a table apart from all that have its name, elsewhere or before it."""
-        found = self.describe(table, until)
+        found = self.describe(table, deadline)
         assert found.created
         return f"{found.arn} of {found.created.timestamp():.0f}"
 
-    def describe(self, table: str, until: Deadline) -> TableDescription:
+    def describe(self, table: str, deadline: Deadline) -> TableDescription:
         """Describe a table; raises a ServiceError if there is none."""
         call = partial(self._client.describe_table, TableName=table)
-        found = call_with_retry(call, f"describe {table}", self._backoff, until)["Table"]
+        found = call_with_retry(call, f"describe {table}", self._backoff, deadline)["Table"]
         return TableDescription.of(found)
 
-    def _get(self, table: str, keys: list[Any], until: Deadline, *, consistent: bool) -> Found:
+    def _get(self, table: str, keys: list[Any], deadline: Deadline, *, consistent: bool) -> Found:
         """Make one call."""
         call = partial(
             self._client.batch_get_item,
             RequestItems={table: {"Keys": keys, "ConsistentRead": consistent}},
             ReturnConsumedCapacity="TOTAL",
         )
-        answer: Any = call_with_retry(call, f"read items of {table}", self._backoff, until)
+        answer: Any = call_with_retry(call, f"read items of {table}", self._backoff, deadline)
         spent = answer.get("ConsumedCapacity", [])
         self.budget.spend(sum(one.get("CapacityUnits", 0) for one in spent))
         found = answer["Responses"].get(table, [])
@@ -149,7 +151,7 @@ class Sample:
     reader: TableScanner
     table: str
     most: int | None
-    until: Callable[[], Deadline]
+    deadline: Callable[[], Deadline]
     only: Mapping[str, Any] = field(default_factory=dict)  # which attributes
     taken: int = 0
     whole: bool = False
@@ -160,7 +162,12 @@ class Sample:
             share = None if self.most is None else ceil((self.most - self.taken) / len(places))
             for number, start in list(places.items()):
                 page = self.reader.page(
-                    self.table, (number, SPREAD), start, until=self.until, limit=share, **self.only
+                    self.table,
+                    (number, SPREAD),
+                    start,
+                    deadline=self.deadline,
+                    limit=share,
+                    **self.only,
                 )
                 places[number] = page.last
                 if page.last is None:
@@ -173,24 +180,24 @@ class Sample:
         """Count the items of the table: exactly if all were read, else as DynamoDB did."""
         if self.whole:
             return self.taken
-        return max(self.taken, self.reader.count(self.table, until=self.until()))
+        return max(self.taken, self.reader.count(self.table, deadline=self.deadline()))
 
 
 def get_all(
     get: Callable[[list[Any], Deadline], Found],
     keys: Sequence[Any],
-    until: Callable[[], Deadline],
+    deadline: Callable[[], Deadline],
     backoff: Backoff,
     wait: Callable[[], object] = lambda: None,
 ) -> Iterator[Attributes]:
     """Read *keys* in hundreds, and again what was left of each, while that brings something."""
-    for share in chunks(keys, READ_LIMIT):
+    for share in batched(keys, READ_LIMIT):
         left = list(share)
         fruitless = 0
         while left:
             wait()
             if not fruitless:
-                end = until()
+                end = deadline()
             items, unprocessed = get(left, end)
             fruitless = fruitless + 1 if len(unprocessed) == len(left) else 0
             left = unprocessed

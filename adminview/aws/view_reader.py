@@ -47,7 +47,7 @@ class ViewReader:
         page_size: int | None,
         descending: bool,
         consistent: bool,
-        until: Deadline,
+        deadline: Deadline,
         meter: Meter,
     ) -> Iterator[Attributes]:
         """Answer a key condition row by row, in the order of the keys; pages are read as needed."""
@@ -57,41 +57,41 @@ class ViewReader:
         }
         start: Any = {"ExclusiveStartKey": after} if after else {}
         while True:
-            page = self._ask(query | start, until, meter)
+            page = self._ask(query | start, deadline, meter)
             yield from page["Items"]
             if not (last := page.get("LastEvaluatedKey")):
                 return
             start = {"ExclusiveStartKey": last}
 
     def count(
-        self, condition: KeyCondition, *, consistent: bool, until: Deadline, meter: Meter
+        self, condition: KeyCondition, *, consistent: bool, deadline: Deadline, meter: Meter
     ) -> int:
         """Count the rows that meet a key condition, without reading them over the network."""
         query = _query(self._name, condition, consistent=consistent) | {"Select": "COUNT"}
         total = 0
         start: dict[str, Any] = {}
         while True:
-            page = self._ask(query | start, until, meter)
+            page = self._ask(query | start, deadline, meter)
             total += int(page["Count"])
             if not (last := page.get("LastEvaluatedKey")):
                 return total
             start = {"ExclusiveStartKey": last}
 
-    def get(self, keys: list[RowKey], *, until: Deadline) -> dict[RowKey, Attributes]:
+    def get(self, keys: list[RowKey], *, deadline: Deadline) -> dict[RowKey, Attributes]:
         """Read rows by their keys, in hundreds; those that are not there are left out."""
         images = [key_image(key) for key in keys]
-        found = get_all(self._get, images, lambda: until, self._backoff)
+        found = get_all(self._get, images, lambda: deadline, self._backoff)
         return {key_of(row): row for row in found}
 
-    def _get(self, keys: list[Any], until: Deadline) -> Found:
+    def _get(self, keys: list[Any], deadline: Deadline) -> Found:
         call = partial(self._reader.batch_get_item, RequestItems={self._name: {"Keys": keys}})
-        answer = call_with_retry(call, f"read items of {self._name}", self._backoff, until)
+        answer = call_with_retry(call, f"read items of {self._name}", self._backoff, deadline)
         left = answer.get("UnprocessedKeys", {}).get(self._name, {}).get("Keys", [])
         return answer.get("Responses", {}).get(self._name, []), left
 
-    def _ask(self, query: dict[str, Any], until: Deadline, meter: Meter) -> Any:
+    def _ask(self, query: dict[str, Any], deadline: Deadline, meter: Meter) -> Any:
         call = partial(self._reader.query, ReturnConsumedCapacity="TOTAL", **query)
-        page = call_with_retry(call, f"ask {self._name}", self._backoff, until)
+        page = call_with_retry(call, f"ask {self._name}", self._backoff, deadline)
         meter.add(page)
         return page
 

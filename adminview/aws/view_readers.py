@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from adminview.aws.attribute_codec import all_from_boto3, for_boto3, from_boto3
 from adminview.aws.responses import check_members
 from adminview.aws.transport.matching import check_match
-from adminview.model.json_codec import spell
+from adminview.model.json_codec import dump_json
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -69,6 +69,6 @@ class HttpReader:
         return self._call("BatchGetItem", asked)
 
     def _call(self, operation: str, asked: dict[str, Any]) -> dict[str, Any]:
-        response = self._direct.call(operation, spell(asked))
+        response = self._direct.call(operation, dump_json(asked))
         check_match(operation, asked, response)
         return response

@@ -7,10 +7,10 @@ from typing import Any, Self
 from adminview.aws.batch_writers import OPERATION, Call, Failure, UnsendableRowError, Writer
 from adminview.aws.call_errors import CallErrors
 from adminview.aws.call_owners import Owners
-from adminview.aws.concurrency import chunks
+from adminview.aws.concurrency import batched
 from adminview.aws.deadline import Deadline
 from adminview.aws.responses import NotFromAwsError, is_in_doubt
-from adminview.aws.retry import Backoff, error_code, passes
+from adminview.aws.retry import Backoff, error_code, is_transient
 from adminview.model.errors import kind_of
 from adminview.model.row import RowKey, key_of
 from adminview.sync.fold import Write
@@ -27,7 +27,7 @@ REFUSALS = {
 
 
 @dataclass(slots=True)
-class Outcome:
+class WriteOutcome:
     """What became of writes."""
 
     rows_put: int = 0
@@ -41,7 +41,7 @@ class Outcome:
     earlier_in_doubt: list[Owners] = field(default_factory=list)
     unanswered: int = 0  # all those calls
 
-    def __iadd__(self, other: "Outcome") -> Self:
+    def __iadd__(self, other: "WriteOutcome") -> Self:
         """Add what became of another part."""
         self.rows_put += other.rows_put
         self.rows_deleted += other.rows_deleted
@@ -76,8 +76,8 @@ class ViewTable:
         self._backoff = backoff or Backoff()
 
     def write(
-        self, writes: Iterable[Write], *, until: Deadline, into: Outcome | None = None
-    ) -> Outcome:
+        self, writes: Iterable[Write], *, deadline: Deadline, into: WriteOutcome | None = None
+    ) -> WriteOutcome:
         """Apply *writes*, in any order, and tell which DynamoDB would not take, in time or at all.
 
         Returns when every call has ended. A call that ended without a response may still take
@@ -85,14 +85,14 @@ class ViewTable:
         response may have been another's is in doubt, too, and is not repeated. One of an earlier
         write may only be found now, also if there is nothing to write.
         """
-        outcome = Outcome() if into is None else into
+        outcome = WriteOutcome() if into is None else into
         writes = list(writes)
-        calls: list[Call] = list(chunks(writes, BATCH_LIMIT))
+        calls: list[Call] = list(batched(writes, BATCH_LIMIT))
         attempt = 0
-        while calls and not until.passed:
+        while calls and not deadline.passed:
             again = RetryQueue()
             try:
-                results = self._writer.send(self._name, calls, until)
+                results = self._writer.send(self._name, calls, deadline)
             except BaseException:
                 outcome.in_doubt.update((one.key, one.owner) for call in calls for one in call)
                 raise
@@ -103,9 +103,9 @@ class ViewTable:
                     _fail(call, result, outcome, again)
                 else:
                     self._succeed(call, result, outcome, again)
-            calls = [*again.halves, *chunks(again.later, BATCH_LIMIT)]
+            calls = [*again.halves, *batched(again.later, BATCH_LIMIT)]
             if again.later:
-                self._backoff.pause(attempt, until)
+                self._backoff.pause(attempt, deadline)
                 attempt += 1
         outcome.unwritten += (write for call in calls for write in call)
         if found := self._writer.find_in_doubt():
@@ -113,7 +113,7 @@ class ViewTable:
         return outcome
 
     def _succeed(
-        self, call: Call, response: Mapping[str, Any], outcome: Outcome, again: RetryQueue
+        self, call: Call, response: Mapping[str, Any], outcome: WriteOutcome, again: RetryQueue
     ) -> None:
         """Count what is written, and keep what DynamoDB left for later."""
         left = self._left(call, response["UnprocessedItems"])
@@ -136,7 +136,7 @@ class ViewTable:
         return left if is_ours else None
 
 
-def _count(call: Call, left: Collection[RowKey], outcome: Outcome, again: RetryQueue) -> None:
+def _count(call: Call, left: Collection[RowKey], outcome: WriteOutcome, again: RetryQueue) -> None:
     for write in call:
         if write.key in left:
             again.later.append(write)
@@ -146,7 +146,7 @@ def _count(call: Call, left: Collection[RowKey], outcome: Outcome, again: RetryQ
             outcome.rows_put += 1
 
 
-def _fail(call: Call, error: Failure, outcome: Outcome, again: RetryQueue) -> None:
+def _fail(call: Call, error: Failure, outcome: WriteOutcome, again: RetryQueue) -> None:
     """Classify a failed call: bad row, transient, or fatal."""
     if isinstance(error, UnsendableRowError | RecursionError):
         again.halves += _divide(call, kind_of(error), outcome)
@@ -157,13 +157,13 @@ def _fail(call: Call, error: Failure, outcome: Outcome, again: RetryQueue) -> No
         if is_in_doubt(error):
             outcome.unanswered += 1
             outcome.in_doubt.update((write.key, write.owner) for write in call)
-        if passes(error):
+        if is_transient(error):
             again.later += call
         else:
             outcome.unwritten += call
 
 
-def _doubt(found: Sequence[Owners], writes: Sequence[Write], outcome: Outcome) -> None:
+def _doubt(found: Sequence[Owners], writes: Sequence[Write], outcome: WriteOutcome) -> None:
     """Add calls that were found to be in doubt after they were answered."""
     outcome.unanswered += len(found)
     owners = {owner for call in found for owner in call}
@@ -174,7 +174,7 @@ def _doubt(found: Sequence[Owners], writes: Sequence[Write], outcome: Outcome) -
     outcome.earlier_in_doubt += filter(None, earlier)
 
 
-def _divide(call: Call, code: str, outcome: Outcome) -> Iterator[Call]:
+def _divide(call: Call, code: str, outcome: WriteOutcome) -> Iterator[Call]:
     """Halve a call that was refused for one of its rows; a row that stands alone is the one."""
     if len(call) == 1:
         outcome.refused.append((call[0], code))

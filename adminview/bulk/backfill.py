@@ -11,20 +11,20 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from adminview.aws.concurrency import together
+from adminview.aws.concurrency import map_concurrently
 from adminview.aws.dead_letter_producer import DeadLetterSink
 from adminview.aws.deadline import Deadline
-from adminview.aws.table_scanner import Page, TableScanner
-from adminview.aws.view_table import Outcome, ViewTable
+from adminview.aws.table_scanner import ScanPage, TableScanner
+from adminview.aws.view_table import ViewTable, WriteOutcome
 from adminview.bulk.failures import Failures
 from adminview.bulk.segment import Segment
 from adminview.bulk.task import PageTooLargeError
 from adminview.model.errors import OwnershipError, RefusedRowError, ServiceError
 from adminview.model.item import AttributeValue, Image
-from adminview.model.json_codec import spell
+from adminview.model.json_codec import dump_json
 from adminview.model.row import OWNER, Attributes, RowKey, key_image, key_of
-from adminview.reconcile.equality import same, same_row
-from adminview.reconcile.expected_rows import wanted
+from adminview.reconcile.equality import equivalent, equivalent_rows
+from adminview.reconcile.expected_rows import expected_rows
 from adminview.reconcile.item_ref import ItemRef
 from adminview.reconcile.reconciler import CLAIMED_TWICE, Reconciler
 from adminview.sync.decode import Route
@@ -51,12 +51,14 @@ class Backfill:
     now: Callable[[], float] = time.time
     most: int = 250
 
-    def read(self, segment: Segment, start: Attributes | None, limit: int, until: Deadline) -> Page:
+    def read(
+        self, segment: Segment, start: Attributes | None, limit: int, deadline: Deadline
+    ) -> ScanPage:
         """Read a page of the source."""
         table = self.route.table
-        return self.reader.page(table, segment.part, start, until=lambda: until, limit=limit)
+        return self.reader.page(table, segment.part, start, deadline=lambda: deadline, limit=limit)
 
-    def plan(self, items: Sequence[Attributes], until: Deadline) -> "PageOfItems":
+    def plan(self, items: Sequence[Attributes], deadline: Deadline) -> "PageOfItems":
         """Compare the rows of a page's items with those that are there."""
         page = PageOfItems(self)
         derived: list[tuple[Attributes, Found]] = []
@@ -64,49 +66,49 @@ class Backfill:
         for item in items:
             if (rows := page.derive(item)) is not None:
                 derived.append((item, rows))
-                size += len(rows) * (ROW_BYTES + len(spell(item)))
+                size += len(rows) * (ROW_BYTES + len(dump_json(item)))
             if size > PAGE_BYTES and len(items) > 1:
                 raise PageTooLargeError
         keys = {key for _, rows in derived for key in rows}
-        found = self.rows_at(keys, until)
+        found = self.rows_at(keys, deadline)
         for item, rows in derived:
             page.add(item, rows, found)
         return page
 
-    def redo(self, note: Sequence[Any], until: Deadline) -> Counter[str]:
+    def recover_intent(self, note: Sequence[Any], deadline: Deadline) -> Counter[str]:
         """Reconcile the items of a page that was not finished.
 
         Calls of the worker that died over it may still arrive, so the items are checked once more
         when none can.
         """
         failures = self.failures()
-        counts = self.reconcile([(key, ()) for key in note], failures, until)
-        self.reconciler.report_in_doubt([ItemRef(self.route, key) for key in note], until)
-        counts["failed"] += failures.send(until)
+        counts = self.reconcile([(key, ()) for key in note], failures, deadline)
+        self.reconciler.report_in_doubt([ItemRef(self.route, key) for key in note], deadline)
+        counts["failed"] += failures.send(deadline)
         return counts
 
-    def rows_at(self, keys: Iterable[RowKey], until: Deadline) -> Found:
+    def rows_at(self, keys: Iterable[RowKey], deadline: Deadline) -> Found:
         """Read rows as they are now."""
         images = [key_image(key) for key in sorted(keys)]
-        rows = self.reader.get(self.view_table, images, until=lambda: until, consistent=True)
+        rows = self.reader.get(self.view_table, images, deadline=lambda: deadline, consistent=True)
         return {key_of(row): row for row in rows}
 
     def reconcile(
         self,
         items: Iterable[tuple[Key, Iterable[RowKey]]],
         failures: Failures,
-        until: Deadline,
+        deadline: Deadline,
     ) -> Counter[str]:
         """Reconcile items, some at once, each with the rows it may have left."""
 
         def reconcile(target: ItemRef) -> Counter[str]:
             with failures.of(target):
-                done = self.reconciler.reconcile(target, until=until)
+                done = self.reconciler.reconcile(target, deadline=deadline)
                 return Counter(rows=done.put, deleted=done.deleted)
             return Counter()
 
         targets = [ItemRef(self.route, key, frozenset(rows)) for key, rows in items]
-        return sum(together(reconcile, targets), Counter[str]())
+        return sum(map_concurrently(reconcile, targets), Counter[str]())
 
     def failures(self) -> Failures:
         """Collect what goes wrong with single items."""
@@ -137,7 +139,7 @@ class PageOfItems:
         task = self.task
         target = ItemRef(task.route, self._key(item))
         with self.failures.of(target):
-            return wanted(task.route, target.owner, item, task.now(), task.reconciler.model)
+            return expected_rows(task.route, target.owner, item, task.now(), task.reconciler.model)
         return None
 
     def add(self, item: Image, rows: Found, found: Found) -> None:
@@ -148,42 +150,42 @@ class PageOfItems:
             if any(found[key].get(OWNER, owner) != owner for key in rows.keys() & found.keys()):
                 raise OwnershipError(CLAIMED_TWICE)
             puts = {
-                key: spell(row)
+                key: dump_json(row)
                 for key, row in rows.items()
-                if key not in found or not same_row(found[key], row)
+                if key not in found or not equivalent_rows(found[key], row)
             }
             self.writes.add(len(self.items), target.owner, puts)
             self.right += len(rows) - len(puts)
             if puts:
                 self.items.append(item)
 
-    def do(self, until: Deadline) -> Counter[str]:
+    def do(self, deadline: Deadline) -> Counter[str]:
         """Write the rows, then put right what changed meanwhile; letters last."""
-        outcome = self.task.view.write(self.writes, until=until)
-        self._report_in_doubt(outcome, until)
+        outcome = self.task.view.write(self.writes, deadline=deadline)
+        self._report_in_doubt(outcome, deadline)
         if outcome.unwritten:
             code = min(outcome.errors, default="OutOfTime")
             raise ServiceError(code, f"write rows of {self.task.view_table}")
-        moved = self._moved(until)
+        moved = self._moved(deadline)
         counts = Counter(rows=outcome.written, right=self.right, changed=len(moved))
-        counts += self.task.reconcile(moved, self.failures, until)
+        counts += self.task.reconcile(moved, self.failures, deadline)
         self._refuse(outcome)
-        counts["failed"] += self.failures.send(until)
+        counts["failed"] += self.failures.send(deadline)
         return counts
 
-    def _moved(self, until: Deadline) -> list[tuple[Key, list[RowKey]]]:
+    def _moved(self, deadline: Deadline) -> list[tuple[Key, list[RowKey]]]:
         """Find the items that are not what they were when they were scanned, and their rows."""
         task, keys = self.task, self.note
-        now = task.reader.get(task.route.table, keys, until=lambda: until, consistent=True)
+        now = task.reader.get(task.route.table, keys, deadline=lambda: deadline, consistent=True)
         items = {task.route.source.owner(item): item for item in now}
         owners = [task.route.source.owner(item) for item in self.items]
         return [
             (key, [write.key for write in self.writes if write.owner == owner])
             for key, owner, item in zip(keys, owners, self.items, strict=True)
-            if not same(item, items.get(owner))
+            if not equivalent(item, items.get(owner))
         ]
 
-    def _report_in_doubt(self, outcome: Outcome, until: Deadline) -> None:
+    def _report_in_doubt(self, outcome: WriteOutcome, deadline: Deadline) -> None:
         """Let the items be checked whose rows a call without a response may still write."""
         rows: dict[int, list[RowKey]] = {}
         for write in self.writes:
@@ -194,10 +196,10 @@ class PageOfItems:
                 ItemRef(self.task.route, self._key(self.items[place]), frozenset(keys))
                 for place, keys in rows.items()
             ]
-            self.task.reconciler.report_in_doubt(targets, until)
-        self.task.reconciler.report_calls(outcome.earlier_in_doubt, until)
+            self.task.reconciler.report_in_doubt(targets, deadline)
+        self.task.reconciler.report_calls(outcome.earlier_in_doubt, deadline)
 
-    def _refuse(self, outcome: Outcome) -> None:
+    def _refuse(self, outcome: WriteOutcome) -> None:
         """Set aside the items whose rows DynamoDB itself would not take."""
         for position, code in {write.first: code for write, code in outcome.refused}.items():
             target = ItemRef(self.task.route, self._key(self.items[position]))

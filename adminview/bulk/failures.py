@@ -43,9 +43,9 @@ class Failures:
         )
         self._letters.append(dead_letter(0, origin, error, rows))
 
-    def send(self, until: Deadline) -> int:
+    def send(self, deadline: Deadline) -> int:
         """Send the letters, and count the items that failed; raise if the queue refuses one."""
-        unsent, trouble = self.post.send(self._letters, until=until)
+        unsent, trouble = self.post.send(self._letters, deadline=deadline)
         if unsent:
             raise ServiceError(min(trouble, default="Unsent"), "send letters of items that fail")
         return len(self._letters)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from adminview.aws.deadline import Deadline
 from adminview.aws.item_forms import CLIENT, Form
-from adminview.aws.source_tables import SourceTables
+from adminview.aws.source_tables import SourceReader
 from adminview.aws.source_updates import SourceUpdates
 from adminview.model.errors import AdminViewError, DeclarationError, RecordError, reason_of
 from adminview.model.migration import Migration
@@ -47,7 +47,7 @@ class Lazy:
         *,
         table: str | None = None,  # if it is not named as its source
         form: Form = CLIENT,
-        tell: Callable[[str], object] = _log,
+        report_error: Callable[[str], object] = _log,
         seconds: float = PATIENCE_SECONDS,
     ) -> None:
         self._migrations = tuple(migrations)
@@ -58,9 +58,9 @@ class Lazy:
         (source,) = sources
         self._table = table or source.name
         self._form = form
-        self._tell = tell
+        self._tell = report_error
         self._seconds = seconds
-        self._tables = SourceTables(client)
+        self._tables = SourceReader(client)
         self._updates = SourceUpdates(client)
         self._source = source
 
@@ -73,15 +73,15 @@ class Lazy:
 
         If somebody did, it is read again and the newer one is given, or None if it was deleted.
         """
-        until = Deadline.after(self._seconds)
+        deadline = Deadline.after(self._seconds)
         image = self._form.read(item)
         for _ in range(ROUNDS):
             completed, updates = self._completed(image)
             try:
-                if all(self._updates.write(self._table, one, until=until) for one in updates):
+                if all(self._updates.write(self._table, one, deadline=deadline) for one in updates):
                     return self._form.write(completed)
                 key = self._source.key_of(image)
-                newer = self._tables.read(self._table, key, until=until)
+                newer = self._tables.read(self._table, key, deadline=deadline)
             except AdminViewError as error:
                 self._tell(reason_of(error))
                 return self._form.write(completed)

@@ -46,58 +46,58 @@ class LeaseTable:
     now: Callable[[], float] = time.time
     holder: str = field(default_factory=lambda: uuid4().hex)
 
-    def take(self, segment: Segment, model: str, *, until: Deadline) -> Record:
+    def take(self, segment: Segment, model: str, *, deadline: Deadline) -> Record:
         """Take a segment where it was left, or raise a SegmentTakenError if somebody is at it."""
-        found = self.read(segment, until=until) or Record(segment, model)
+        found = self.read(segment, deadline=deadline) or Record(segment, model)
         if (found.segment, found.model) != (segment, model):
             msg = (
                 f"{segment.run} was begun again meanwhile, in {found.segment.of} segments and by "
                 f"model {found.model}: let that one end, or begin again"
             )
             raise BulkError(msg)
-        if self._has_ended(segment, model, until):
+        if self._has_ended(segment, model, deadline):
             return replace(found, done=True)  # by others; or the answer that it was done is lost
-        turns = [one.segment.turn for one in self.records(segment.run, until=until)]
+        turns = [one.segment.turn for one in self.records(segment.run, deadline=deadline)]
         if segment.turn < max(turns, default=0):
             raise BulkError(OVERTAKEN.format(run=segment.run))
         if found.done:
             return found
-        taken = self.take_over(found, until=until)
+        taken = self.take_over(found, deadline=deadline)
         # Others may have ended the run since the look above, and deleted its records: the work
         # would begin again, and nobody would recover what it leaves.
         if found.version:
             return taken
         try:
-            over = self._has_ended(segment, model, until)
+            over = self._has_ended(segment, model, deadline)
         except BulkError:
-            self.forget(taken, until=until)
+            self.forget(taken, deadline=deadline)
             raise
         if over:
-            self.forget(taken, until=until)
+            self.forget(taken, deadline=deadline)
         return replace(taken, done=over)
 
-    def _has_ended(self, segment: Segment, model: str, until: Deadline) -> bool:
+    def _has_ended(self, segment: Segment, model: str, deadline: Deadline) -> bool:
         """Tell whether a segment's run has ended; raise a BulkError if another overtook it."""
-        ended = self.marks(until=until).get(segment.run, {})
+        ended = self.marks(deadline=deadline).get(segment.run, {})
         if (ended.get(TURN), ended.get("model")) == (segment.turn, model):
             return True
         if segment.turn <= ended.get(TURN, 0):
             raise BulkError(OVERTAKEN.format(run=segment.run))
         return False
 
-    def take_over(self, found: Record, *, until: Deadline) -> Record:
+    def take_over(self, found: Record, *, deadline: Deadline) -> Record:
         """Take a segment as it was found, whichever run it is of."""
-        if (left := found.until - self.now()) > 0:
+        if (left := found.deadline - self.now()) > 0:
             raise SegmentTakenError(found.segment.run, found.segment.number, left)
-        return self.save(found, until=until)
+        return self.save(found, deadline=deadline)
 
-    def save(self, record: Record, *, until: Deadline, keep: bool = True) -> Record:
+    def save(self, record: Record, *, deadline: Deadline, keep: bool = True) -> Record:
         """Write a record down, and keep the segment or leave it to others.
 
         Raises a SegmentTakenError if somebody else has taken it meanwhile.
         """
         lease = self.now() + LEASE_SECONDS if keep else 0.0
-        new = replace(record, holder=self.holder, until=lease, version=record.version + 1)
+        new = replace(record, holder=self.holder, deadline=lease, version=record.version + 1)
         call = partial(
             self.client.put_item,
             TableName=self.name,
@@ -105,13 +105,13 @@ class LeaseTable:
             **_unchanged(record),
         )
         try:
-            call_with_retry(call, f"note in {self.name}", self.backoff, until)
+            call_with_retry(call, f"note in {self.name}", self.backoff, deadline)
         except ServiceError as error:
-            if error.code != ANOTHERS or not self._is_mine(new, until):
+            if error.code != ANOTHERS or not self._is_mine(new, deadline):
                 raise self._explained(error, record) from error
         return new
 
-    def read(self, segment: Segment, *, until: Deadline) -> Record | None:
+    def read(self, segment: Segment, *, deadline: Deadline) -> Record | None:
         """Read the record of a segment as it is now."""
         call = partial(
             self.client.get_item,
@@ -119,14 +119,14 @@ class LeaseTable:
             Key=_key(segment.run, _place(segment.number)),
             ConsistentRead=True,
         )
-        item = call_with_retry(call, f"read {self.name}", self.backoff, until).get("Item")
+        item = call_with_retry(call, f"read {self.name}", self.backoff, deadline).get("Item")
         return _record(item) if item else None
 
-    def records(self, run: str, *, until: Deadline) -> list[Record]:
+    def records(self, run: str, *, deadline: Deadline) -> list[Record]:
         """List the records of a run."""
-        return [_record(item) for item in self._query(run, until)]
+        return [_record(item) for item in self._query(run, deadline)]
 
-    def forget(self, record: Record, *, until: Deadline) -> None:
+    def forget(self, record: Record, *, deadline: Deadline) -> None:
         """Delete the record of a segment, unless somebody has taken it meanwhile."""
         call = partial(
             self.client.delete_item,
@@ -135,45 +135,47 @@ class LeaseTable:
             **_unchanged(record),
         )
         try:
-            call_with_retry(call, f"note in {self.name}", self.backoff, until)
+            call_with_retry(call, f"note in {self.name}", self.backoff, deadline)
         except ServiceError as error:
             if error.code != ANOTHERS:
                 raise
 
-    def mark(self, subject: str, facts: dict[str, Any], *, until: Deadline) -> bool:
+    def mark(self, subject: str, facts: dict[str, Any], *, deadline: Deadline) -> bool:
         """Write down that something has been done; return False if it is overtaken.
 
         It is if a later turn is marked, or the same turn of another model. A put that arrives late
         changes nothing: it expects the mark that was there before.
         """
         text = dumps(facts)
-        while (known := self._mark(subject, until)) != text:
+        while (known := self._mark(subject, deadline)) != text:
             before = loads(known or "{}")
             if TURN in facts and facts[TURN] <= before.get(TURN, 0):
                 return (before.get(TURN), before.get("model")) == (facts[TURN], facts.get("model"))
-            self._replace_mark(subject, known, text, until)
+            self._replace_mark(subject, known, text, deadline)
         return True
 
-    def _mark(self, subject: str, until: Deadline) -> str | None:
-        marks = (item for item in self._query(BUILT, until) if item[SK.name]["S"] == subject)
+    def _mark(self, subject: str, deadline: Deadline) -> str | None:
+        marks = (item for item in self._query(BUILT, deadline) if item[SK.name]["S"] == subject)
         return next((item["facts"]["S"] for item in marks), None)
 
-    def _replace_mark(self, subject: str, known: str | None, text: str, until: Deadline) -> None:
+    def _replace_mark(self, subject: str, known: str | None, text: str, deadline: Deadline) -> None:
         """Write a mark if the one that is *known* is still there, or still none."""
         item: Any = {**_key(BUILT, subject), "facts": {"S": text}}
         condition: Any = ABSENT if known is None else _equal(facts={"S": known})
         call = partial(self.client.put_item, TableName=self.name, Item=item, **condition)
         try:
-            call_with_retry(call, f"note in {self.name}", self.backoff, until)
+            call_with_retry(call, f"note in {self.name}", self.backoff, deadline)
         except ServiceError as error:
             if error.code != ANOTHERS:
                 raise
 
-    def marks(self, *, until: Deadline) -> dict[str, dict[str, Any]]:
+    def marks(self, *, deadline: Deadline) -> dict[str, dict[str, Any]]:
         """List what has been done, by subject."""
-        return {item[SK.name]["S"]: loads(item["facts"]["S"]) for item in self._query(BUILT, until)}
+        return {
+            item[SK.name]["S"]: loads(item["facts"]["S"]) for item in self._query(BUILT, deadline)
+        }
 
-    def _query(self, partition: str, until: Deadline) -> Iterator[Any]:
+    def _query(self, partition: str, deadline: Deadline) -> Iterator[Any]:
         start: dict[str, Any] = {}
         while True:
             call = partial(
@@ -185,15 +187,15 @@ class LeaseTable:
                 ConsistentRead=True,
                 **start,
             )
-            page = call_with_retry(call, f"read {self.name}", self.backoff, until)
+            page = call_with_retry(call, f"read {self.name}", self.backoff, deadline)
             yield from page["Items"]
             if not (last := page.get("LastEvaluatedKey")):
                 return
             start = {"ExclusiveStartKey": last}
 
-    def _is_mine(self, new: Record, until: Deadline) -> bool:
+    def _is_mine(self, new: Record, deadline: Deadline) -> bool:
         """Tell whether a write that seems to have failed took effect: its answer was lost."""
-        found = self.read(new.segment, until=until)
+        found = self.read(new.segment, deadline=deadline)
         return found is not None and (found.holder, found.version) == (new.holder, new.version)
 
     def _explained(self, error: ServiceError, record: Record) -> Exception:
@@ -234,7 +236,7 @@ def _item(record: Record) -> Any:
         "turn": {"N": str(record.segment.turn)},
         "state": {"S": record.to_json()},
         "holder": {"S": record.holder},
-        "until": {"N": repr(record.until)},
+        "until": {"N": repr(record.deadline)},
         "version": {"N": str(record.version)},
         "paid_at": {"N": repr(record.paid_at)},
     }
@@ -246,7 +248,7 @@ def _record(item: Any) -> Record:
         Segment(item[PK.name]["S"], number, of, turn),
         item["state"]["S"],
         holder=item["holder"]["S"],
-        until=float(item["until"]["N"]),
+        deadline=float(item["until"]["N"]),
         version=int(item["version"]["N"]),
         paid_at=float(item.get("paid_at", {}).get("N", 0)),  # older versions did not write it
     )

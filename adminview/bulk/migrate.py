@@ -9,12 +9,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from adminview.aws.concurrency import together
+from adminview.aws.concurrency import map_concurrently
 from adminview.aws.deadline import Deadline
 from adminview.aws.retry import Backoff
-from adminview.aws.source_tables import SourceTables
+from adminview.aws.source_tables import SourceReader
 from adminview.aws.source_updates import SourceUpdates
-from adminview.aws.table_scanner import Page, TableScanner
+from adminview.aws.table_scanner import ScanPage, TableScanner
 from adminview.bulk.segment import Segment
 from adminview.model.errors import RecordError
 from adminview.model.migration import Migration
@@ -39,35 +39,41 @@ class Migrate:
     migration: Migration
     table: str
     reader: TableScanner
-    sources: SourceTables
+    sources: SourceReader
     updates: SourceUpdates
-    tell: Callable[[Attributes, RecordError], object] = lambda *_: None  # of an item that fails
+    report_error: Callable[[Attributes, RecordError], object] = lambda *_: (
+        None
+    )  # of an item that fails
     backoff: Backoff = field(default_factory=Backoff)
     most: int = 250
 
-    def read(self, segment: Segment, start: Attributes | None, limit: int, until: Deadline) -> Page:
+    def read(
+        self, segment: Segment, start: Attributes | None, limit: int, deadline: Deadline
+    ) -> ScanPage:
         """Read a page of the source."""
-        return self.reader.page(self.table, segment.part, start, until=lambda: until, limit=limit)
+        return self.reader.page(
+            self.table, segment.part, start, deadline=lambda: deadline, limit=limit
+        )
 
-    def plan(self, items: Sequence[Attributes], until: Deadline) -> "PageOfUpdates":  # noqa: ARG002 - nothing is asked
+    def plan(self, items: Sequence[Attributes], deadline: Deadline) -> "PageOfUpdates":  # noqa: ARG002 - nothing is asked
         """Work out the updates of a page's items."""
         page = PageOfUpdates(self)
         for item in items:
             page.add(item)
         return page
 
-    def redo(self, note: Sequence[Any], until: Deadline) -> Counter[str]:  # noqa: ARG002 - see above
+    def recover_intent(self, note: Sequence[Any], deadline: Deadline) -> Counter[str]:  # noqa: ARG002 - see above
         """Do nothing: a page leaves nothing half done."""
         return Counter()
 
-    def update(self, update: Update, until: Deadline) -> str:
+    def update(self, update: Update, deadline: Deadline) -> str:
         """Write an update; if the item is another by now, work it out again."""
         for attempt in range(ROUNDS):
-            if self.updates.write(self.table, update, until=until):
+            if self.updates.write(self.table, update, deadline=deadline):
                 return UPDATED
             if attempt:
-                self.backoff.pause(attempt, until)
-            now = self.sources.read(self.table, update.key, until=until)
+                self.backoff.pause(attempt, deadline)
+            now = self.sources.read(self.table, update.key, deadline=deadline)
             if now is None:
                 return GONE
             again = complete(self.migration, now)
@@ -102,16 +108,16 @@ class PageOfUpdates:
             else:
                 self.counts[RIGHT] += 1
 
-    def do(self, until: Deadline) -> Counter[str]:
+    def do(self, deadline: Deadline) -> Counter[str]:
         """Write the updates, some at once."""
 
         def write(update: Update) -> str | RecordError:
             try:
-                return self.task.update(update, until)
+                return self.task.update(update, deadline)
             except RecordError as error:
                 return error
 
-        outcomes = together(write, self.updates)
+        outcomes = map_concurrently(write, self.updates)
         for update, outcome in zip(self.updates, outcomes, strict=True):
             if isinstance(outcome, str):
                 self.counts[outcome] += 1
@@ -122,4 +128,4 @@ class PageOfUpdates:
     def _fail(self, item: Attributes, error: RecordError) -> None:
         key = {attribute.name: item[attribute.name] for attribute in self.task.migration.source.key}
         self.counts[FAILED] += 1
-        self.task.tell(key, error)
+        self.task.report_error(key, error)

@@ -34,7 +34,7 @@ STEPS: Mapping[str, Mapping[str, str]] = {
 NEEDED: Mapping[str, tuple[str, ...]] = {"begin": (), "work": ("run", "segment", "of")}
 
 
-def checked(event: Mapping[str, Any]) -> dict[str, Any]:
+def validate_request(event: Mapping[str, Any]) -> dict[str, Any]:
     """Give what an event holds; refuse what nobody would look at, or could not understand."""
     step: Any = event.get("step")
     if step not in [*STEPS]:  # it may be anything

@@ -14,7 +14,7 @@ from adminview.aws.metered_client import Metered
 from adminview.aws.retry import Backoff
 from adminview.aws.row_store import RowStore
 from adminview.aws.settings import Settings
-from adminview.aws.source_tables import SourceTables
+from adminview.aws.source_tables import SourceReader
 from adminview.aws.source_updates import SourceUpdates
 from adminview.aws.table_scanner import TableScanner
 from adminview.aws.view_table import ViewTable
@@ -46,7 +46,9 @@ class Bulk:
     post: DeadLetterSink
     backoff: Backoff
     migrations: Mapping[str, Migration] = field(default_factory=dict)
-    tell: Callable[[RecordError], object] = lambda _: None  # why a migration fails on an item
+    report_error: Callable[[RecordError], object] = lambda _: (
+        None
+    )  # why a migration fails on an item
     check: Callable[[], object] = lambda: None  # raises if other code is deployed by now
     now: Callable[[], float] = time.time
     clock: Callable[[], float] = awake_or_asleep  # that the workers' leases are kept by
@@ -70,7 +72,7 @@ class Bulk:
         run: str,
         of: int | None,
         *,
-        until: Deadline,
+        deadline: Deadline,
         restart: bool = False,
         tolerated: int | None = None,
     ) -> list[Segment]:
@@ -86,8 +88,8 @@ class Bulk:
             msg = f"{of} segments: choose 1 to {MOST_SEGMENTS}"
             raise SettingsError(msg)
         self.check()
-        found = self.progress.records(run, until=until)
-        ended = self._turns_ended(run, until)
+        found = self.progress.records(run, deadline=deadline)
+        ended = self._turns_ended(run, deadline)
         current = [] if restart else self._current(run, found, ended)
         if too_many(added_up(current), tolerated):
             current = []
@@ -102,14 +104,14 @@ class Bulk:
         for one in found:
             if one not in current:
                 worker = self.worker(run)
-                self.progress.forget(worker.put_right(one, end=until), until=until)
+                self.progress.forget(worker.recover(one, end=deadline), deadline=deadline)
         done = {one.segment.number for one in current if one.done}
         turns = [one.segment.turn for one in current]
         turn = max(turns or [ended, *(one.segment.turn for one in found)]) + (not turns)
         return [Segment(run, number, of, turn) for number in range(of) if number not in done]
 
     def finish(
-        self, run: str, *, until: Deadline, tolerated: int | None = None
+        self, run: str, *, deadline: Deadline, tolerated: int | None = None
     ) -> Counter[str] | None:
         """Mark a run as done if all its segments are, and add up what was done; else None.
 
@@ -117,8 +119,8 @@ class Bulk:
         Raises a TooManyFailuresError if more items of the run failed than are to be tolerated,
         also before all is done.
         """
-        found = self.progress.records(run, until=until)
-        ended = self._turns_ended(run, until)
+        found = self.progress.records(run, deadline=deadline)
+        ended = self._turns_ended(run, deadline)
         begun = self._current(run, found, ended)
         counts = added_up(begun)
         check_failures(run, counts, tolerated)
@@ -126,10 +128,10 @@ class Bulk:
         if not current or len(current) < current[0].segment.of:
             return None
         facts = self._facts(run, current[0].segment.turn, counts)
-        if not self.progress.mark(run, facts, until=until):
+        if not self.progress.mark(run, facts, deadline=deadline):
             return None
         for one in current:
-            self.progress.forget(one, until=until)
+            self.progress.forget(one, deadline=deadline)
         return counts
 
     def worker(self, run: str) -> Worker:
@@ -168,15 +170,15 @@ class Bulk:
             migration,
             self.table(f"{MIGRATE}/{migration.name}"),
             reader,
-            SourceTables(self._dynamodb, self.backoff),
+            SourceReader(self._dynamodb, self.backoff),
             SourceUpdates(self._dynamodb, self.backoff),
-            tell=lambda _, error: self.tell(error),
+            report_error=lambda _, error: self.report_error(error),
             backoff=self.backoff,
         )
 
-    def built(self, *, until: Deadline) -> dict[str, dict[str, Any]]:
+    def built(self, *, deadline: Deadline) -> dict[str, dict[str, Any]]:
         """Say which runs have ended, of which model."""
-        return self.progress.marks(until=until)
+        return self.progress.marks(deadline=deadline)
 
     @property
     def model(self) -> str:
@@ -195,7 +197,7 @@ class Bulk:
     @property
     def _reconciler(self) -> Reconciler:
         return Reconciler(
-            sources=SourceTables(self._dynamodb, self.backoff),
+            sources=SourceReader(self._dynamodb, self.backoff),
             rows=RowStore(self._dynamodb, self.settings.view_table, self.backoff),
             model=self.model,
             post=self.post,
@@ -211,8 +213,8 @@ class Bulk:
         last = max(((one.segment.turn, one.segment.of) for one in ours), default=None)
         return [one for one in ours if (one.segment.turn, one.segment.of) == last]
 
-    def _turns_ended(self, run: str, until: Deadline) -> int:
-        return int(self.progress.marks(until=until).get(run, {}).get(TURN, 0))
+    def _turns_ended(self, run: str, deadline: Deadline) -> int:
+        return int(self.progress.marks(deadline=deadline).get(run, {}).get(TURN, 0))
 
     def _facts(self, run: str, turn: int, counts: Mapping[str, int]) -> dict[str, Any]:
         code = self.registry.description()["code"].get(run.partition("/")[2])

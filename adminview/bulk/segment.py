@@ -37,12 +37,12 @@ class Record:
     segment: Segment
     model: str
     start: Attributes | None = None  # where the next page begins
-    noted: list[Any] = field(default_factory=list)
+    intent: list[Any] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
     done: bool = False
     # Who works on it, and when at the latest somebody else may: never two at once.
     holder: str = ""
-    until: float = 0.0
+    deadline: float = 0.0
     version: int = 0
     paid_at: float = 0.0  # when the budget has made good what the work took
 
@@ -52,7 +52,7 @@ class Record:
             {
                 "model": self.model,
                 "start": self.start,
-                "noted": self.noted,
+                "intent": self.intent,
                 "counts": self.counts,
                 "done": self.done,
             }

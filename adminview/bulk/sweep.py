@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from time import time
 from typing import Any
 
-from adminview.aws.concurrency import together
+from adminview.aws.concurrency import map_concurrently
 from adminview.aws.dead_letter_producer import DeadLetterSink
 from adminview.aws.deadline import Deadline
-from adminview.aws.table_scanner import Page, TableScanner, owners_only
+from adminview.aws.table_scanner import ScanPage, TableScanner, owners_only
 from adminview.bulk.failures import Failures
 from adminview.bulk.segment import Segment
 from adminview.bulk.verify.compare_page import by_owner
@@ -44,53 +44,55 @@ class Sweep:
     now: Callable[[], float] = time
     most: int = 250  # all of a page may be suspect, and are reconciled while the lease lasts
 
-    def read(self, segment: Segment, start: Attributes | None, limit: int, until: Deadline) -> Page:
+    def read(
+        self, segment: Segment, start: Attributes | None, limit: int, deadline: Deadline
+    ) -> ScanPage:
         """Read a page of the view."""
         only = owners_only(self.source)
         return self.reader.page(
-            self.view_table, segment.part, start, until=lambda: until, limit=limit, **only
+            self.view_table, segment.part, start, deadline=lambda: deadline, limit=limit, **only
         )
 
-    def plan(self, items: Sequence[Attributes], until: Deadline) -> "PageOfRows":
+    def plan(self, items: Sequence[Attributes], deadline: Deadline) -> "PageOfRows":
         """Find the rows that their items do not derive."""
-        suspects: list[Candidate] = []
+        candidates: list[Candidate] = []
         targets: dict[str, list[ItemRef]] = {}
         for owner, rows in by_owner(items).items():
             if target := target_by_owner(self.routes.values(), owner, rows):
                 targets.setdefault(target.route.source.name, []).append(target)
             elif owner and self._is_undeclared(owner):
-                suspects.append((owner, sorted(rows)))
+                candidates.append((owner, sorted(rows)))
         unjudged: list[ItemRef] = []
         for some in targets.values():
-            suspects += self._underived(some, unjudged, until)
-        return PageOfRows(self, suspects, len(unjudged))
+            candidates += self._underived(some, unjudged, deadline)
+        return PageOfRows(self, candidates, len(unjudged))
 
-    def redo(self, note: Sequence[Any], until: Deadline) -> Counter[str]:
+    def recover_intent(self, note: Sequence[Any], deadline: Deadline) -> Counter[str]:
         """Reconcile the items of a page that was not finished.
 
         Calls of the worker that died over it may still arrive, so the items are checked once more
         when none can.
         """
-        counts = self.reconcile(note, until)
+        counts = self.reconcile(note, deadline)
         by_source: dict[str, list[ItemRef]] = {}
         for owner, rows in note:
             keys = [(pk, sk) for pk, sk in rows]
             if target := target_by_owner(self.routes.values(), owner, keys):
                 by_source.setdefault(target.route.source.name, []).append(target)
         for targets in by_source.values():
-            self.reconciler.report_in_doubt(targets, until)
+            self.reconciler.report_in_doubt(targets, deadline)
         return counts
 
-    def reconcile(self, suspects: Sequence[Any], until: Deadline) -> Counter[str]:
+    def reconcile(self, candidates: Sequence[Any], deadline: Deadline) -> Counter[str]:
         """Reconcile the items that rows name."""
         failures = Failures(self.post, self.reconciler.model, self.now)
 
-        def reconcile(suspect: Any) -> Counter[str]:
-            owner, rows = suspect
-            return self._reconcile(owner, [(pk, sk) for pk, sk in rows], failures, until)
+        def reconcile(candidate: Any) -> Counter[str]:
+            owner, rows = candidate
+            return self._reconcile(owner, [(pk, sk) for pk, sk in rows], failures, deadline)
 
-        counts = sum(together(reconcile, suspects), Counter[str]())
-        counts["failed"] += failures.send(until)
+        counts = sum(map_concurrently(reconcile, candidates), Counter[str]())
+        counts["failed"] += failures.send(deadline)
         return counts
 
     def _is_undeclared(self, owner: str) -> bool:
@@ -98,14 +100,14 @@ class Sweep:
         return owner.partition("/")[0] not in self.routes
 
     def _underived(
-        self, targets: Sequence[ItemRef], unjudged: list[ItemRef], until: Deadline
+        self, targets: Sequence[ItemRef], unjudged: list[ItemRef], deadline: Deadline
     ) -> list[Candidate]:
         """Find the rows of some items of one source that their views do not make."""
         route = targets[0].route
         keys = [one.key for one in targets]
-        items = self.reader.get(route.table, keys, until=lambda: until)
+        items = self.reader.get(route.table, keys, deadline=lambda: deadline)
         found = {route.source.owner(item): item for item in items}
-        suspects = []
+        candidates = []
         for one in targets:
             try:
                 derived = derive(route.views, found.get(one.owner), room=ROW_LIMIT).rows
@@ -113,20 +115,20 @@ class Sweep:
                 unjudged.append(one)  # what it derives cannot be told: its rows stay
                 continue
             if left := sorted(one.rows - derived.keys()):
-                suspects.append((one.owner, left))
-        return suspects
+                candidates.append((one.owner, left))
+        return candidates
 
     def _reconcile(
-        self, owner: str, rows: Sequence[RowKey], failures: Failures, until: Deadline
+        self, owner: str, rows: Sequence[RowKey], failures: Failures, deadline: Deadline
     ) -> Counter[str]:
         if self._is_undeclared(owner):
-            deleted = [self.reconciler.rows.delete(owner, row, until=until) for row in rows]
+            deleted = [self.reconciler.rows.delete(owner, row, deadline=deadline) for row in rows]
             return Counter(deleted=sum(deleted))
         target = target_by_owner(self.routes.values(), owner, rows)
         if target is None:
             return Counter()
         with failures.of(target):
-            done = self.reconciler.reconcile(target, until=until)
+            done = self.reconciler.reconcile(target, deadline=deadline)
             return Counter(rows=done.put, deleted=done.deleted)
         return Counter()
 
@@ -136,14 +138,14 @@ class PageOfRows:
     """The rows of a page that nothing seems to derive."""
 
     task: Sweep
-    suspects: Sequence[Candidate]
+    candidates: Sequence[Candidate]
     unjudged: int = 0  # items whose views raise
 
     @property
     def note(self) -> list[Any]:
         """The owners, and their rows."""
-        return list(self.suspects)
+        return list(self.candidates)
 
-    def do(self, until: Deadline) -> Counter[str]:
+    def do(self, deadline: Deadline) -> Counter[str]:
         """Reconcile the items."""
-        return self.task.reconcile(self.suspects, until) + Counter(unjudged=self.unjudged)
+        return self.task.reconcile(self.candidates, deadline) + Counter(unjudged=self.unjudged)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from adminview.aws.deadline import Deadline
-from adminview.aws.table_scanner import Page
+from adminview.aws.table_scanner import ScanPage
 from adminview.bulk.segment import Segment
 from adminview.model.row import Attributes
 
@@ -21,7 +21,7 @@ class Job(Protocol):
     def note(self) -> list[Any]:
         """What must be put right if this job is begun and not ended, as JSON; empty if nothing."""
 
-    def do(self, until: Deadline) -> Counter[str]:
+    def do(self, deadline: Deadline) -> Counter[str]:
         """Do it, and count what was done. Nothing is written after *until*."""
 
 
@@ -32,14 +32,16 @@ class Task(Protocol):
     def most(self) -> int:
         """How many items a page may have: they are held together, and their note is one item."""
 
-    def read(self, segment: Segment, start: Attributes | None, limit: int, until: Deadline) -> Page:
+    def read(
+        self, segment: Segment, start: Attributes | None, limit: int, deadline: Deadline
+    ) -> ScanPage:
         """Read a page of a segment."""
 
-    def plan(self, items: Sequence[Attributes], until: Deadline) -> Job:
+    def plan(self, items: Sequence[Attributes], deadline: Deadline) -> Job:
         """Work out what is to be done with a page, and write nothing.
 
         Raises a PageTooLargeError if the page must be smaller; never for a single item.
         """
 
-    def redo(self, note: Sequence[Any], until: Deadline) -> Counter[str]:
+    def recover_intent(self, note: Sequence[Any], deadline: Deadline) -> Counter[str]:
         """Put right what a job that was not ended has left."""

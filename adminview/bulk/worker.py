@@ -50,32 +50,32 @@ class Worker:
         segment, and a TooManyFailuresError; the work can go on later from where it is.
         """
         began = self.clock()
-        record = self.progress.take(segment, self.model, until=end.within(ALIVE_SECONDS))
-        self.meter.owe(record.paid_at - self.progress.now())
+        record = self.progress.take(segment, self.model, deadline=end.within(ALIVE_SECONDS))
+        self.meter.add_debt(record.paid_at - self.progress.now())
         if not record.done:
-            record = self._work(_Hand(self, record, end, began))
+            record = self._work(SegmentSession(self, record, end, began))
         self._rest(end)
         return record
 
-    def _work(self, hand: "_Hand") -> Record:
+    def _work(self, hand: "SegmentSession") -> Record:
         try:
-            while hand.record.noted and not self._over(hand.end) and hand.rest():
+            while hand.record.intent and not self._over(hand.end) and hand.rest():
                 pass
-            hand.put_right()
+            hand.recover()
             self._turn_pages(hand)
         except ServiceError:
-            if not hand.record.noted:
+            if not hand.record.intent:
                 with suppress(ServiceError, SegmentTakenError):
                     hand.leave()  # at once: nothing is in hand
             raise
         return hand.leave()
 
-    def put_right(self, found: Record, *, end: Deadline) -> Record:
+    def recover(self, found: Record, *, end: Deadline) -> Record:
         """Put right what another run left in hand, whatever model and segments it had."""
         began = self.clock()
-        record = self.progress.take_over(found, until=end.within(ALIVE_SECONDS))
-        hand = _Hand(self, record, end, began)
-        hand.put_right()
+        record = self.progress.take_over(found, deadline=end.within(ALIVE_SECONDS))
+        hand = SegmentSession(self, record, end, began)
+        hand.recover()
         self._rest(end)
         return hand.record
 
@@ -84,7 +84,7 @@ class Worker:
         while not self._over(end) and (owed := self.meter.rest) > 0:
             self.sleep(min(owed, NAP_SECONDS))
 
-    def _turn_pages(self, hand: "_Hand") -> None:
+    def _turn_pages(self, hand: "SegmentSession") -> None:
         while not hand.record.done and not self._over(hand.end):
             if hand.rest():
                 continue
@@ -95,7 +95,7 @@ class Worker:
             self.watch(hand.record)
             hand.check_failures()
 
-    def _turn_page(self, hand: "_Hand") -> bool:
+    def _turn_page(self, hand: "SegmentSession") -> bool:
         """Do the next page, unless others who share the budget are at theirs."""
         most, before = self.task.most, hand.record.counts["items"]
         limit = self.meter.begin_page(most)
@@ -111,7 +111,7 @@ class Worker:
 
 
 @dataclass(slots=True)
-class _Hand:
+class SegmentSession:
     """What a worker has in hand. The record in the table may be a page behind, never ahead."""
 
     worker: Worker
@@ -119,12 +119,12 @@ class _Hand:
     end: Deadline
     saved_at: float
 
-    def put_right(self) -> None:
+    def recover(self) -> None:
         """Put right what was in hand when the work ended last time."""
-        while self.record.noted:
-            now, later = self.record.noted[:REDONE_AT_ONCE], self.record.noted[REDONE_AT_ONCE:]
-            counts = self.worker.task.redo(now, self.work_until)
-            self.record = self._counted(counts, noted=later)
+        while self.record.intent:
+            now, later = self.record.intent[:REDONE_AT_ONCE], self.record.intent[REDONE_AT_ONCE:]
+            counts = self.worker.task.recover_intent(now, self.work_until)
+            self.record = self._counted(counts, intent=later)
             self.save()
 
     def turn_page(self, limit: int) -> None:
@@ -139,13 +139,13 @@ class _Hand:
         if limit > 1 and len(dumps(job.note)) > NOTE_LIMIT:
             return self.turn_page(limit // 2)
         if job.note:
-            self.record = replace(record, noted=job.note)
+            self.record = replace(record, intent=job.note)
             self.save()
         else:
             self.stay_alive()
         counts = job.do(self.work_until)
         counts["items"] += page.scanned
-        self.record = self._counted(counts, noted=[], start=page.last, done=page.last is None)
+        self.record = self._counted(counts, intent=[], start=page.last, done=page.last is None)
         return self.stay_alive()
 
     def rest(self) -> bool:
@@ -174,7 +174,7 @@ class _Hand:
         """Write the record down; from now on the work may last for a while."""
         now, progress, owed = self.worker.clock(), self.worker.progress, self.worker.meter.rest
         record = replace(self.record, paid_at=progress.now() + owed if owed else 0.0)
-        self.record = progress.save(record, until=self.end.within(WORK_SECONDS), keep=keep)
+        self.record = progress.save(record, deadline=self.end.within(WORK_SECONDS), keep=keep)
         self.saved_at = now
 
     def stay_alive(self) -> None:

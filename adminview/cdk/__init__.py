@@ -5,7 +5,7 @@ from adminview.cdk.constructs.query_api import QueryApi
 from adminview.cdk.constructs.recovery import Recovery
 from adminview.cdk.constructs.source_tables import SourceStream, SourceTables, source_streams
 from adminview.cdk.constructs.sync_pipeline import SyncPipeline
-from adminview.cdk.constructs.view_table import ViewTable
+from adminview.cdk.constructs.view_table import AdminViewTable
 from adminview.cdk.monitoring.monitoring import Monitoring
 from adminview.cdk.options.alarm_contact import AlarmContact
 from adminview.cdk.options.api_access import ApiAccess
@@ -16,6 +16,7 @@ from adminview.cdk.options.stage import Stage
 
 __all__ = [
     "AdminView",
+    "AdminViewTable",
     "AlarmContact",
     "ApiAccess",
     "CustomerKey",
@@ -28,6 +29,5 @@ __all__ = [
     "SourceTables",
     "Stage",
     "SyncPipeline",
-    "ViewTable",
     "source_streams",
 ]

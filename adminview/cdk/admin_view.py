@@ -11,7 +11,7 @@ from adminview.cdk.constructs.query_api import QueryApi
 from adminview.cdk.constructs.recovery import Recovery
 from adminview.cdk.constructs.source_tables import SourceTables, source_streams
 from adminview.cdk.constructs.sync_pipeline import SyncPipeline
-from adminview.cdk.constructs.view_table import ViewTable
+from adminview.cdk.constructs.view_table import AdminViewTable
 from adminview.cdk.monitoring.monitoring import Monitoring
 from adminview.cdk.options.alarm_contact import AlarmContact
 from adminview.cdk.options.api_access import ApiAccess
@@ -78,7 +78,7 @@ class AdminView(Construct):
         )
         created = SourceTables(self, "Sources", options=options) if options.owned_sources else None
         streams = source_streams(options, created.streams if created else {})
-        view = ViewTable(self, "View", options=options)
+        view = AdminViewTable(self, "View", options=options)
         sync = SyncPipeline(self, "Sync", options=options, view=view, streams=streams)
         recovery = Recovery(
             self, "Recovery", options=options, view=view, streams=streams, sync=sync

@@ -25,7 +25,8 @@ from adminview.model.errors import AdminViewError
 from adminview.model.local_imports import local_modules
 
 LIBRARY: Final = Path(__file__).parents[1]
-NOT_DEPLOYED: Final = ("cdk", "cli", "local", "examples")  # packages of the library
+# Of the library: commands, constructs, local engines and what needs them.
+NOT_DEPLOYED: Final = ("__main__.py", "cdk", "cli", "examples", "local", "testing.py")
 BUILD: Final = Path("build", "lambda")  # in the app's folder
 REQUIREMENTS: Final = LIBRARY / "cdk" / "bundled" / "requirements.txt"
 TRACING_REQUIREMENTS: Final = REQUIREMENTS.with_name("requirements-tracing.txt")

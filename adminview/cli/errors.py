@@ -55,7 +55,7 @@ def _escaped() -> Iterator[None]:
         raise
 
 
-def tell(error: Exception) -> None:
+def report_error(error: Exception) -> None:
     """Say what is wrong, and where in a view file if it was there."""
     print_error(f"adminview: {explained(error)}")
 
@@ -71,7 +71,7 @@ def trouble_is(status: int) -> Iterator[None]:
         echo("Aborted.", err=True)
         raise typer.Exit(status) from None
     except EXPLAINED as error:
-        tell(error)
+        report_error(error)
         raise typer.Exit(status) from None
     except Exception:  # noqa: BLE001 - it is told, and the status says no less
         print_traceback()

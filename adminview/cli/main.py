@@ -22,7 +22,7 @@ from adminview.cli.commands.serve import serve
 from adminview.cli.commands.sql import sql
 from adminview.cli.commands.verify import verify
 from adminview.cli.endpoints import use_region
-from adminview.cli.errors import EXPLAINED, Commands, tell
+from adminview.cli.errors import EXPLAINED, Commands, report_error
 from adminview.cli.output import catalogue
 from adminview.cli.output.printing import Console, echo, print_traceback
 from adminview.local.engines import EngineName
@@ -133,7 +133,7 @@ def main() -> None:
     try:
         app()
     except EXPLAINED as error:
-        tell(error)
+        report_error(error)
         raise SystemExit(1) from None
     except Exception:  # noqa: BLE001 - Python itself would print its text unescaped
         print_traceback()

@@ -16,14 +16,14 @@ NEVER = -1e300
 
 
 @dataclass(slots=True)
-class Stop:
+class Shutdown:
     """The wish to stop, as deadlines and as a sleep that it cuts short."""
 
     event: Event = field(default_factory=Event)
     at: float = inf  # when it was wished
 
     @property
-    def until(self) -> Deadline:
+    def deadline(self) -> Deadline:
         """Begin nothing new after it."""
         return Deadline(0.0, lambda: 1.0 if self.event.is_set() else NEVER)
 
@@ -40,9 +40,9 @@ class Stop:
 
 
 @contextmanager
-def stoppable(stop: Stop | None = None) -> Iterator[Stop]:
+def graceful_shutdown(stop: Shutdown | None = None) -> Iterator[Shutdown]:
     """Let the first signal be a wish, and the next one an order."""
-    stop = stop or Stop()
+    stop = stop or Shutdown()
     before: dict[signal.Signals, object] = {}
 
     def wish(_: int, __: FrameType | None) -> None:

@@ -17,15 +17,15 @@ class LetterFilter:
     older_than: float | None = None  # seconds since the change
     newer_than: float | None = None
 
-    def takes(self, errand: ResolvedLetter, now: float) -> bool:
+    def takes(self, resolved: ResolvedLetter, now: float) -> bool:
         """Tell whether a letter is meant."""
-        letter = errand.letter
-        age = now - errand.since
+        letter = resolved.letter
+        age = now - resolved.since
         return (
-            (self.id is None or errand.message.id.startswith(self.id))
-            and self.source in (None, errand.source)
+            (self.id is None or resolved.message.id.startswith(self.id))
+            and self.source in (None, resolved.source)
             and self.error in (None, letter.latest_error.kind)
-            and (self.key is None or self.key in _names(errand))
+            and (self.key is None or self.key in _names(resolved))
             and (self.older_than is None or age > self.older_than)
             and (self.newer_than is None or age < self.newer_than)
         )
@@ -36,8 +36,8 @@ class LetterFilter:
         return self == named and (self.id is None or message.id.startswith(self.id))
 
 
-def _names(errand: ResolvedLetter) -> set[str]:
+def _names(resolved: ResolvedLetter) -> set[str]:
     """List what an item may be called by."""
-    keys = [value for target in errand.targets for value in target.key.values()]
+    keys = [value for target in resolved.targets for value in target.key.values()]
     values = {value for typed in keys for value in typed.values()}
-    return {*(target.owner for target in errand.targets), *values}
+    return {*(target.owner for target in resolved.targets), *values}

@@ -28,49 +28,53 @@ class PeekResult:
 
 @contextmanager
 def browse(  # noqa: PLR0913 - all but two are keywords
-    mailbox: DeadLetterConsumer,
-    errands: LetterResolver,
+    consumer: DeadLetterConsumer,
+    resolver: LetterResolver,
     *,
-    choice: LetterFilter,
+    letter_filter: LetterFilter,
     now: Callable[[], float],
-    until: Deadline,
+    deadline: Deadline,
     limit: int | None = None,
 ) -> Iterator[PeekResult]:
     """Take letters up, sort them, and afterwards put those back that are still there."""
     taken: dict[str, Message] = {}
-    pile = PeekResult()
+    peeked = PeekResult()
     try:
-        while fresh := [one for one in _take(mailbox, until) if one.id not in taken]:
+        while fresh := [one for one in _take(consumer, deadline) if one.id not in taken]:
             taken |= {message.id: message for message in fresh}
             for message in fresh:
-                _sort(pile, message, errands, choice, now())
-            if limit is not None and len(pile) >= limit:
-                pile.whole = False
+                _sort(peeked, message, resolver, letter_filter, now())
+            if limit is not None and len(peeked) >= limit:
+                peeked.whole = False
                 break
-        pile.whole = pile.whole and not until.passed
-        yield pile
+        peeked.whole = peeked.whole and not deadline.passed
+        yield peeked
     finally:
-        later = Deadline.after(PUT_BACK_SECONDS, until.clock)
-        mailbox.put_back([*taken.values()], until=later)
+        later = Deadline.after(PUT_BACK_SECONDS, deadline.clock)
+        consumer.put_back([*taken.values()], deadline=later)
 
 
-def _take(mailbox: DeadLetterConsumer, until: Deadline) -> list[Message]:
+def _take(consumer: DeadLetterConsumer, deadline: Deadline) -> list[Message]:
     try:
-        return mailbox.take(until=until, hide_seconds=HIDE_SECONDS)
+        return consumer.take(deadline=deadline, hide_seconds=HIDE_SECONDS)
     except ServiceError:
-        if until.passed:
+        if deadline.passed:
             return []  # what was taken so far is shown
         raise
 
 
 def _sort(
-    pile: PeekResult, message: Message, errands: LetterResolver, choice: LetterFilter, now: float
+    peeked: PeekResult,
+    message: Message,
+    resolver: LetterResolver,
+    letter_filter: LetterFilter,
+    now: float,
 ) -> None:
     try:
-        errand = errands.understand(message)
+        resolved = resolver.understand(message)
     except UnknownLetterError as error:
-        if choice.takes_unknown(message):
-            pile.unknown.append((message, str(error)))
+        if letter_filter.takes_unknown(message):
+            peeked.unknown.append((message, str(error)))
         return
-    if choice.takes(errand, now):
-        pile.meant.append(errand)
+    if letter_filter.takes(resolved, now):
+        peeked.meant.append(resolved)

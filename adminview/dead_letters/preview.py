@@ -10,7 +10,7 @@ from adminview.dead_letters.replay_item import ReplayItem
 from adminview.dead_letters.resolve import ResolvedLetter
 from adminview.model.errors import AdminViewError, kind_of, reason_of
 from adminview.reconcile.item_ref import ItemRef
-from adminview.reconcile.reconciler import Plan
+from adminview.reconcile.reconciler import ReconcilePlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Previewed:
 
     about: str
     letters: int
-    plan: Plan | None = None
+    plan: ReconcilePlan | None = None
     problem: str = ""
 
     def as_dict(self) -> dict[str, Any]:
@@ -34,13 +34,13 @@ class Previewed:
         }
 
 
-def preview(by: Replayer, errands: Iterable[ResolvedLetter]) -> Iterator[Previewed]:
+def preview(by: Replayer, resolver: Iterable[ResolvedLetter]) -> Iterator[Previewed]:
     """Plan the reconcile of each item that letters name, and of those that cannot be, say why."""
     items: dict[str, tuple[ItemRef, int]] = {}
-    for errand in errands:
-        case = ReplayItem.of(errand, by.errands, Deadline.after(PATIENCE))
+    for resolved in resolver:
+        case = ReplayItem.of(resolved, by.resolver, Deadline.after(PATIENCE))
         for problem in case.problems:
-            yield Previewed(errand.about, 1, problem=_told(problem))
+            yield Previewed(resolved.about, 1, problem=_told(problem))
         for target in case.targets:
             known, count = items.get(target.owner, (target, 0))
             merged = replace(known, rows=known.rows | target.rows)
@@ -48,7 +48,7 @@ def preview(by: Replayer, errands: Iterable[ResolvedLetter]) -> Iterator[Preview
     for owner, (target, count) in items.items():
         try:
             yield Previewed(
-                owner, count, by.reconciler.plan(target, until=Deadline.after(PATIENCE))
+                owner, count, by.reconciler.plan(target, deadline=Deadline.after(PATIENCE))
             )
         except AdminViewError as error:
             yield Previewed(owner, count, problem=_told(error))

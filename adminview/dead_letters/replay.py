@@ -9,14 +9,14 @@ from time import time
 from typing import TYPE_CHECKING, Any
 
 from adminview.aws.clients import Clients
-from adminview.aws.concurrency import together
+from adminview.aws.concurrency import map_concurrently
 from adminview.aws.dead_letter_consumer import WAIT_SECONDS, DeadLetterConsumer, Message
 from adminview.aws.dead_letter_producer import DeadLetterProducer
 from adminview.aws.deadline import Deadline
 from adminview.aws.settings import Settings
 from adminview.aws.streams import Streams
 from adminview.dead_letters.letter_filter import LetterFilter
-from adminview.dead_letters.replay_item import Outcome, ReplayItem
+from adminview.dead_letters.replay_item import ReplayItem, ReplayOutcome
 from adminview.dead_letters.resolve import LetterResolver
 from adminview.model import Registry
 from adminview.model.delivery import NEXT_TRY_SECONDS
@@ -42,7 +42,7 @@ MOST_REASONS = 50  # that a summary lists
 ALL = LetterFilter()
 
 
-class Fate(StrEnum):
+class LetterOutcome(StrEnum):
     """What became of a letter."""
 
     RECONCILED = "reconciled"  # its item's rows were wrong, and are right now: deleted
@@ -53,14 +53,19 @@ class Fate(StrEnum):
     LEFT = "left_for_later"  # there was no time, or AWS refused: left in the queue
 
 
-KEPT = (Fate.FAILING, Fate.EXPIRED, Fate.UNKNOWN, Fate.LEFT)  # a letter is still there
+KEPT = (
+    LetterOutcome.FAILING,
+    LetterOutcome.EXPIRED,
+    LetterOutcome.UNKNOWN,
+    LetterOutcome.LEFT,
+)  # a letter is still there
 
 
 @dataclass(slots=True)
 class Summary:
     """What a replay came to."""
 
-    fates: Counter[Fate] = field(default_factory=Counter)
+    outcomes: Counter[LetterOutcome] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)  # why letters are still there
     items: int = 0
     rows_put: int = 0
@@ -71,21 +76,21 @@ class Summary:
     def as_dict(self) -> dict[str, Any]:
         """Show everything as plain data."""
         return asdict(self) | {
-            "fates": {fate.value: self.fates[fate] for fate in Fate},
+            "outcomes": {outcome.value: self.outcomes[outcome] for outcome in LetterOutcome},
             "reasons": dict(self.reasons.most_common(MOST_REASONS)),
         }
 
 
-Tell = Callable[[Message, Fate, str], None]
+Tell = Callable[[Message, LetterOutcome, str], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replayer:
     """The queue's two sides, and the way back to the sources."""
 
-    errands: LetterResolver
+    resolver: LetterResolver
     reconciler: Reconciler
-    mailbox: DeadLetterConsumer
+    consumer: DeadLetterConsumer
     post: DeadLetterProducer
     # Not again before the owner index has caught up with a try that failed.
     retry_seconds: int
@@ -94,40 +99,40 @@ class Replayer:
 
     def replay(
         self,
-        choice: LetterFilter = ALL,
+        letter_filter: LetterFilter = ALL,
         *,
-        until: Deadline,
+        deadline: Deadline,
         end: Deadline,
-        tell: Tell | None = None,
+        report_error: Tell | None = None,
     ) -> Summary:
         """Replay the letters that are meant: begin none after *until*, and be done at *end*.
 
         Two replays at once are harmless, and so is one that is killed.
         """
-        run = _Run(self, choice, until, end, tell or (lambda *_: None))
+        run = _Run(self, letter_filter, deadline, end, report_error or (lambda *_: None))
         vain = 0
         try:
             while vain < run.patience:
                 self.check()
-                if not (taken := self.take_round(until)):
+                if not (taken := self.take_round(deadline)):
                     break
                 vain = 0 if run.handle(taken) else vain + 1
-            run.summary.complete = vain < run.patience and not until.passed
+            run.summary.complete = vain < run.patience and not deadline.passed
         finally:
             with suppress(ServiceError):  # a courtesy: the queue shows them again by itself
-                self.mailbox.put_back(run.untouched, until=end)
+                self.consumer.put_back(run.untouched, deadline=end)
         return run.summary
 
-    def take_round(self, until: Deadline) -> list[Message]:
+    def take_round(self, deadline: Deadline) -> list[Message]:
         """Take up letters until there are enough for a round, or no more."""
         taken: list[Message] = []
         try:
-            while len(taken) < ROUND and not until.passed:
-                if not (some := self.mailbox.take(until=until)):
+            while len(taken) < ROUND and not deadline.passed:
+                if not (some := self.consumer.take(deadline=deadline)):
                     break
                 taken += some
         except ServiceError:
-            if not taken and not until.passed:
+            if not taken and not deadline.passed:
                 raise
         return taken
 
@@ -151,9 +156,9 @@ def make_replayer(
     patience = patience or Patience()
     queue = settings.dead_letter_queue_url
     return Replayer(
-        errands=LetterResolver(routes(model, settings.sources), Streams(streams)),
+        resolver=LetterResolver(routes(model, settings.sources), Streams(streams)),
         reconciler=make_reconciler(model, settings, clients),
-        mailbox=DeadLetterConsumer(clients.sqs, queue, wait_seconds=patience.for_letters),
+        consumer=DeadLetterConsumer(clients.sqs, queue, wait_seconds=patience.for_letters),
         post=DeadLetterProducer(clients.sqs, queue),
         retry_seconds=patience.before_retry,
     )
@@ -163,13 +168,18 @@ class _Run:
     """One replay under way."""
 
     def __init__(
-        self, by: Replayer, choice: LetterFilter, until: Deadline, end: Deadline, tell: Tell
+        self,
+        by: Replayer,
+        letter_filter: LetterFilter,
+        deadline: Deadline,
+        end: Deadline,
+        report_error: Tell,
     ) -> None:
         self._by = by
-        self._choice = choice
-        self._until = until
+        self._choice = letter_filter
+        self._until = deadline
         self._end = end
-        self._tell = tell
+        self._tell = report_error
         self._seen: set[str] = set()
         self._sent: set[str] = set()
         self._failed: dict[str, AdminViewError] = {}  # what letters were about that failed
@@ -184,8 +194,8 @@ class _Run:
         outcomes = self._reconcile_all(cases)
         answered = [case for case in cases if self._settle(case, outcomes)]
         # First those that are done: if letters cannot be deleted, none may be written anew.
-        done = [case.errand.message for case in answered if not case.mail]
-        self._by.mailbox.delete(done, until=self._end)
+        done = [case.resolved.message for case in answered if not case.mail]
+        self._by.consumer.delete(done, deadline=self._end)
         for case in answered:
             if case.mail:
                 self._replace(case)
@@ -202,73 +212,75 @@ class _Run:
     def _open(self, message: Message) -> ReplayItem | None:
         """Find out what a letter asks for, if it can be understood and is meant."""
         try:
-            errand = self._by.errands.understand(message)
+            resolved = self._by.resolver.understand(message)
         except UnknownLetterError as error:
             self._leave(message, message.sent)
             if self._choice.takes_unknown(message):
-                self._note(message, Fate.UNKNOWN, error)
+                self._note(message, LetterOutcome.UNKNOWN, error)
             return None
-        if not self._choice.takes(errand, self._by.now()):
-            self._leave(message, errand.since)
+        if not self._choice.takes(resolved, self._by.now()):
+            self._leave(message, resolved.since)
             return None
         if message.body in self._sent:
             return None  # this very run wrote it
-        if failed := self._failed.get(errand.about):
-            self._stays(errand.since)
-            self._note(message, Fate.FAILING, failed)
+        if failed := self._failed.get(resolved.about):
+            self._stays(resolved.since)
+            self._note(message, LetterOutcome.FAILING, failed)
             return None  # it rests until the queue shows it again
-        return ReplayItem.of(errand, self._by.errands, self._until.within(PATIENCE))
+        return ReplayItem.of(resolved, self._by.resolver, self._until.within(PATIENCE))
 
-    def _reconcile_all(self, cases: Iterable[ReplayItem]) -> dict[str, Outcome]:
+    def _reconcile_all(self, cases: Iterable[ReplayItem]) -> dict[str, ReplayOutcome]:
         """Reconcile each item once, however many letters there are for it."""
         work: dict[str, ItemRef] = {}
         for target in (target for case in cases for target in case.targets):
             known = work.get(target.owner, target)
             work[target.owner] = replace(known, rows=known.rows | target.rows)
-        results = together(self._reconcile, [*work.values()])
+        results = map_concurrently(self._reconcile, [*work.values()])
         for result in results:
             if isinstance(result, Reconciled):
                 self.summary.items += 1
                 self.summary.rows_put += result.put
                 self.summary.rows_deleted += result.deleted
         return {
-            owner: Outcome(target, result)
+            owner: ReplayOutcome(target, result)
             for (owner, target), result in zip(work.items(), results, strict=True)
         }
 
     def _reconcile(self, target: ItemRef) -> Reconciled | AdminViewError:
         try:
-            return self._by.reconciler.reconcile(target, until=self._until.within(PATIENCE))
+            return self._by.reconciler.reconcile(target, deadline=self._until.within(PATIENCE))
         except AdminViewError as error:
             return error
 
-    def _settle(self, case: ReplayItem, all_outcomes: Mapping[str, Outcome]) -> bool:
+    def _settle(self, case: ReplayItem, all_outcomes: Mapping[str, ReplayOutcome]) -> bool:
         """Decide what becomes of a letter, and tell whether it is answered: done, or to be anew."""
         outcomes = [all_outcomes[owner] for owner in dict.fromkeys(case.owners)]
         problems = [*case.problems, *(one.problem for one in outcomes if one.problem)]
-        message = case.errand.message
+        message = case.resolved.message
         if problems:
-            self._stays(case.errand.since)
+            self._stays(case.resolved.since)
         if refused := [one for one in problems if isinstance(one, ServiceError)]:
-            self._note(message, Fate.LEFT, refused[0])
+            self._note(message, LetterOutcome.LEFT, refused[0])
             return False
         if problems:
-            self._failed[case.errand.about] = problems[0]
+            self._failed[case.resolved.about] = problems[0]
             expired = isinstance(problems[0], ExpiredRecordsError)
-            self._note(message, Fate.EXPIRED if expired else Fate.FAILING, problems[0])
+            self._note(
+                message, LetterOutcome.EXPIRED if expired else LetterOutcome.FAILING, problems[0]
+            )
             case.write_anew(problems[0], outcomes, self._by.reconciler.model, self._by.now())
             return True
         changed = any(not outcome.unchanged for outcome in outcomes)
-        self._note(message, Fate.RECONCILED if changed else Fate.UNCHANGED)
+        self._note(message, LetterOutcome.RECONCILED if changed else LetterOutcome.UNCHANGED)
         return True
 
     def _replace(self, case: ReplayItem) -> None:
         """Send a letter anew, and only then delete the old one."""
         by = self._by
         self._sent.update(mail.body for mail in case.mail)
-        unsent, _ = by.post.send(case.mail, until=self._end, delay_seconds=by.retry_seconds)
+        unsent, _ = by.post.send(case.mail, deadline=self._end, delay_seconds=by.retry_seconds)
         if not unsent:
-            by.mailbox.delete([case.errand.message], until=self._end)
+            by.consumer.delete([case.resolved.message], deadline=self._end)
 
     def _leave(self, message: Message, since: float) -> None:
         """Let others have a letter that is not for this run."""
@@ -279,9 +291,11 @@ class _Run:
         """Remember how old the oldest change is whose letter stays in the queue."""
         self.summary.oldest_seconds = max(self.summary.oldest_seconds, self._by.now() - since)
 
-    def _note(self, message: Message, fate: Fate, error: AdminViewError | None = None) -> None:
-        self.summary.fates[fate] += 1
+    def _note(
+        self, message: Message, outcome: LetterOutcome, error: AdminViewError | None = None
+    ) -> None:
+        self.summary.outcomes[outcome] += 1
         reason = f"{kind_of(error)}: {reason_of(error)}" if error else ""
         if reason:
             self.summary.reasons[reason] += 1
-        self._tell(message, fate, reason)
+        self._tell(message, outcome, reason)

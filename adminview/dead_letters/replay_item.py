@@ -20,7 +20,7 @@ from adminview.sync.dead_letter import dead_letter, identify
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ReplayOutcome:
     """What the reconcile of an item came to."""
 
     target: ItemRef
@@ -41,24 +41,26 @@ class Outcome:
 class ReplayItem:
     """One letter, with the items it asks for, or with what keeps it from being answered."""
 
-    errand: ResolvedLetter
+    resolved: ResolvedLetter
     targets: list[ItemRef] = field(default_factory=list)
     broken: list[Broken] = field(default_factory=list)
     problems: list[AdminViewError] = field(default_factory=list)
     mail: list[OutgoingLetter] = field(default_factory=list)  # to be sent in its place
 
     @classmethod
-    def of(cls, errand: ResolvedLetter, errands: LetterResolver, until: Deadline) -> "ReplayItem":
+    def of(
+        cls, resolved: ResolvedLetter, resolver: LetterResolver, deadline: Deadline
+    ) -> "ReplayItem":
         """Find out what a letter asks for."""
-        case = cls(errand)
+        case = cls(resolved)
         try:
-            for found in errands.targets(errand, until):
+            for found in resolver.targets(resolved, deadline):
                 if isinstance(found, Broken):
                     case.broken.append(found)
                 else:
                     case.targets.append(found)
         except AdminViewError as error:
-            return cls(errand, problems=[error])
+            return cls(resolved, problems=[error])
         case.problems += (broken.error for broken in case.broken)
         return case
 
@@ -68,21 +70,21 @@ class ReplayItem:
         return [target.owner for target in self.targets]
 
     def write_anew(
-        self, problem: AdminViewError, outcomes: Iterable[Outcome], model: str, now: float
+        self, problem: AdminViewError, outcomes: Iterable[ReplayOutcome], model: str, now: float
     ) -> None:
         """Write what is to stay in the queue instead of this letter.
 
         A letter about several items is replaced by one for each that still fails: the stream
         forgets Lambda's records, and one bad item must not keep the others in the queue.
         """
-        letter = self.errand.letter
+        letter = self.resolved.letter
         if not isinstance(letter, RecordLetter) and (self.targets or self.broken):
             self.mail = [*self._item_letters(letter, outcomes, model)]
         else:
             self.mail = [OutgoingLetter.of(retried(letter, problem, now))]
 
     def _item_letters(
-        self, letter: BatchLetter | InDoubtLetter, outcomes: Iterable[Outcome], model: str
+        self, letter: BatchLetter | InDoubtLetter, outcomes: Iterable[ReplayOutcome], model: str
     ) -> Iterator[OutgoingLetter]:
         for broken in self.broken:
             yield dead_letter(0, identify(broken.record, None, model), broken.error, ())

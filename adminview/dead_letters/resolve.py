@@ -81,15 +81,15 @@ class LetterResolver:
                 targets = ()
         return ResolvedLetter(message, letter, route.source.name, targets)
 
-    def targets(self, errand: ResolvedLetter, until: Deadline) -> Iterator[ItemRef | Broken]:
+    def targets(self, resolved: ResolvedLetter, deadline: Deadline) -> Iterator[ItemRef | Broken]:
         """Find the items that a letter is about; those of Lambda's are read from the stream."""
-        letter, name = errand.letter, errand.source
-        if errand.targets:
-            yield from errand.targets
+        letter, name = resolved.letter, resolved.source
+        if resolved.targets:
+            yield from resolved.targets
             return
         assert isinstance(letter, BatchLetter)
         try:
-            for record in self.streams.read(letter.records, until=until):
+            for record in self.streams.read(letter.records, deadline=deadline):
                 yield self._reread(record)
         except ExpiredRecordsError as error:
             msg = (

@@ -17,7 +17,7 @@ from adminview.aws.event_source_mappings import check_followed, lambda_client
 from adminview.aws.metered_client import Metered
 from adminview.aws.observability import Observability
 from adminview.aws.rate_limit import RateLimiter
-from adminview.bulk.request import checked
+from adminview.bulk.request import validate_request
 from adminview.bulk.runs import BACKFILL, EVERYTHING, MIGRATE, SWEEP, Bulk, make_bulk
 from adminview.bulk.segment import Segment
 from adminview.model.errors import SettingsError, reason_of
@@ -41,11 +41,11 @@ class Dependencies:
 
 def handle(event: Mapping[str, Any], context: Invocation) -> dict[str, Any]:
     """Begin a run, or work on one segment of it."""
-    return answer(event, context, crew())
+    return answer(event, context, dependencies())
 
 
 @cache
-def crew() -> Dependencies:
+def dependencies() -> Dependencies:
     """Connect this container to the tables that its environment names."""
     settings, clients = read_settings(), Clients()
     observer = Observability(service=settings.service)
@@ -53,38 +53,44 @@ def crew() -> Dependencies:
     def make(reads: RateLimiter, writes: RateLimiter) -> Bulk:
         client = Metered(clients.dynamodb, reads, writes)
         bulk = make_bulk(registry(), settings, clients, client, migrations())
-        return replace(bulk, tell=lambda error: observer.failed(reason_of(error)))
+        return replace(bulk, report_error=lambda error: observer.failed(reason_of(error)))
 
     def check(mappings: Mapping[str, str], sources: list[str]) -> None:
-        until = partial(Deadline.after, PATIENCE_SECONDS)
-        check_followed(lambda_client(), mappings, sources, until)
+        deadline = partial(Deadline.after, PATIENCE_SECONDS)
+        check_followed(lambda_client(), mappings, sources, deadline)
 
     return Dependencies(make, check, observer)
 
 
-def answer(event: Mapping[str, Any], context: Invocation, with_: Dependencies) -> dict[str, Any]:
+def answer(
+    event: Mapping[str, Any], context: Invocation, dependencies: Dependencies
+) -> dict[str, Any]:
     """Do one step with a given crew."""
-    with_.observer.invoked(context)
+    dependencies.observer.invoked(context)
     end = Deadline.after(context.get_remaining_time_in_millis() / 1000).earlier(RESERVE)
-    asked = checked(event)
-    return _begin(asked, with_, end) if asked["step"] == "begin" else _work(asked, with_, end)
+    asked = validate_request(event)
+    return (
+        _begin(asked, dependencies, end)
+        if asked["step"] == "begin"
+        else _work(asked, dependencies, end)
+    )
 
 
-def _begin(event: Mapping[str, Any], with_: Dependencies, end: Deadline) -> dict[str, Any]:
+def _begin(event: Mapping[str, Any], dependencies: Dependencies, end: Deadline) -> dict[str, Any]:
     """Cut the work into segments, each with its share of the budgets."""
-    bulk = _made(event, with_)
+    bulk = _made(event, dependencies)
     runs = _runs(event, bulk)
     if event.get("task", BACKFILL) == BACKFILL:
-        with_.check(event.get("mappings", {}), [run.partition("/")[2] for run in runs])
+        dependencies.check(event.get("mappings", {}), [run.partition("/")[2] for run in runs])
     segments: list[Segment] = []
     tolerated = event.get("tolerated_failures", TOLERATED)
     restart = event.get("restart", False)
     for run in runs:
         of = event.get("segments")
-        left = bulk.begin(run, of, until=end, restart=restart, tolerated=tolerated)
+        left = bulk.begin(run, of, deadline=end, restart=restart, tolerated=tolerated)
         if not left:
             # Whoever did the last of it did not come to this.
-            bulk.finish(run, until=end, tolerated=tolerated)
+            bulk.finish(run, deadline=end, tolerated=tolerated)
         segments += left
     concurrency = event.get("concurrency", CONCURRENCY)
     at_once = max(1, min(concurrency, len(segments)))
@@ -108,9 +114,9 @@ def _begin(event: Mapping[str, Any], with_: Dependencies, end: Deadline) -> dict
     return told
 
 
-def _made(event: Mapping[str, Any], with_: Dependencies) -> Bulk:
+def _made(event: Mapping[str, Any], dependencies: Dependencies) -> Bulk:
     """Make the tools on the budgets that an event names."""
-    return with_.make(RateLimiter(event.get("max_rcu")), RateLimiter(event.get("max_wcu")))
+    return dependencies.make(RateLimiter(event.get("max_rcu")), RateLimiter(event.get("max_wcu")))
 
 
 def _as_event(segment: Segment) -> dict[str, Any]:
@@ -131,9 +137,9 @@ def _runs(event: Mapping[str, Any], bulk: Bulk) -> list[str]:
     return [*dict.fromkeys(bulk.run(task, subject) for subject in subjects)]
 
 
-def _work(event: Mapping[str, Any], with_: Dependencies, end: Deadline) -> dict[str, Any]:
+def _work(event: Mapping[str, Any], dependencies: Dependencies, end: Deadline) -> dict[str, Any]:
     """Work on one segment until it is done or the time is nearly over."""
-    bulk = _made(event, with_)
+    bulk = _made(event, dependencies)
     run = bulk.run(*event["run"].split("/", 1))
     model = bulk.model_of(run)
     if event.get("model", model) != model:
@@ -146,7 +152,7 @@ def _work(event: Mapping[str, Any], with_: Dependencies, end: Deadline) -> dict[
     record = worker.work(segment, end=end)
     done = record.done and not bulk.client.rest  # or the next segment would not know what is owed
     if done:
-        bulk.finish(segment.run, until=end, tolerated=tolerated)
+        bulk.finish(segment.run, deadline=end, tolerated=tolerated)
     told = {"done": done, "run": segment.run, "segment": segment.number}
-    with_.observer.worked(told | record.counts)
+    dependencies.observer.worked(told | record.counts)
     return {**told, "counts": dict(record.counts)}

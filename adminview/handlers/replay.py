@@ -41,13 +41,13 @@ def handle(event: Mapping[str, Any], context: Invocation) -> dict[str, Any]:
 
 
 def replay(
-    event: Mapping[str, Any], context: Invocation, with_: Replayer, observer: Observability
+    event: Mapping[str, Any], context: Invocation, replayer: Replayer, observer: Observability
 ) -> dict[str, Any]:
     """Replay letters with a given replayer."""
     observer.invoked(context)
     end = Deadline.after(context.get_remaining_time_in_millis() / 1000)
-    summary = with_.replay(
-        _choice(event), until=end.earlier(ROUND_RESERVE), end=end.earlier(LONGEST_CALL)
+    summary = replayer.replay(
+        _choice(event), deadline=end.earlier(ROUND_RESERVE), end=end.earlier(LONGEST_CALL)
     ).as_dict()
     observer.replayed(summary)
     return summary

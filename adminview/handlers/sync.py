@@ -8,7 +8,7 @@ from typing import TypedDict
 
 from adminview.aws.call_owners import Owners
 from adminview.aws.deadline import LONGEST_CALL, Deadline
-from adminview.aws.view_table import Outcome
+from adminview.aws.view_table import WriteOutcome
 from adminview.model.dead_letter import Origin, OutgoingLetter, TouchedItem
 from adminview.model.errors import RefusedRowError, UnreadableRecordError
 from adminview.model.row import RowKey
@@ -49,41 +49,45 @@ def handle(event: StreamEvent, context: Invocation) -> PartialBatchResponse:
     return sync(event, context, runtime())
 
 
-def sync(event: StreamEvent, context: Invocation, with_: Runtime) -> PartialBatchResponse:
+def sync(event: StreamEvent, context: Invocation, runtime: Runtime) -> PartialBatchResponse:
     """Sync one batch with a given runtime."""
     if "Records" not in event:
         msg = "the event has no Records: this function takes the events of DynamoDB streams"
         raise UnreadableRecordError(msg)
-    with_.observer.invoked(context)
+    runtime.observer.invoked(context)
     end = Deadline.after(context.get_remaining_time_in_millis() / 1000)
-    batch = Batch(event["Records"], with_.model)
+    batch = Batch(event["Records"], runtime.model)
     try:
-        total = _write_parts(batch, with_, end.earlier(WRITES_RESERVE))
+        total = _write_parts(batch, runtime, end.earlier(WRITES_RESERVE))
     except BaseException:
         # The batch comes again, and knows nothing of the calls that may still arrive.
-        _send_in_doubt(with_, end.earlier(LETTERS_RESERVE))
+        _send_in_doubt(runtime, end.earlier(LETTERS_RESERVE))
         raise
     checkpoint = min((write.first for write in total.unwritten), default=len(batch.records))
-    sent, unsent = _send_letters(batch, checkpoint, total, with_, end.earlier(LETTERS_RESERVE))
+    sent, unsent = _send_letters(batch, checkpoint, total, runtime, end.earlier(LETTERS_RESERVE))
     checkpoint = min([checkpoint, *(letter.position for letter in unsent)])
-    with_.observer.synced(_tally(batch, total, checkpoint, len(sent), with_), sent, total.errors)
+    runtime.observer.synced(
+        _tally(batch, total, checkpoint, len(sent), runtime), sent, total.errors
+    )
     if checkpoint == len(batch.records):
         return {"batchItemFailures": []}
     return {"batchItemFailures": [{"itemIdentifier": sequence_at(batch.records, checkpoint)}]}
 
 
-def _write_parts(batch: Batch, with_: Runtime, until: Deadline) -> Outcome:
+def _write_parts(batch: Batch, runtime: Runtime, deadline: Deadline) -> WriteOutcome:
     """Plan and write one part of a batch after the other, up to the first that is not complete."""
-    total = Outcome()
+    total = WriteOutcome()
     # Nothing is written first: that finds what the batch before left in doubt.
-    for writes in chain([Fold()], plan_batch(batch, with_.routes)):
-        outcome = Outcome()
+    for writes in chain([Fold()], plan_batch(batch, runtime.routes)):
+        outcome = WriteOutcome()
         try:
-            with_.view.write(writes, until=until, into=outcome)
+            runtime.view.write(writes, deadline=deadline, into=outcome)
         finally:
             if outcome.in_doubt:
-                with_.in_doubt.extend(_in_doubt(batch, writes, outcome, with_))
-        _dead_letter_refused(batch, writes, outcome, with_.routes)
+                runtime.in_doubt.extend(_in_doubt(batch, writes, outcome, runtime))
+            for owners in outcome.earlier_in_doubt:
+                runtime.in_doubt.extend(_earlier_in_doubt(owners, runtime))
+        _dead_letter_refused(batch, writes, outcome, runtime.routes)
         total += outcome
         if total.unwritten:
             break
@@ -91,53 +95,55 @@ def _write_parts(batch: Batch, with_: Runtime, until: Deadline) -> Outcome:
 
 
 def _in_doubt(
-    batch: Batch, writes: Iterable[Write], outcome: Outcome, with_: Runtime
+    batch: Batch, writes: Iterable[Write], outcome: WriteOutcome, runtime: Runtime
 ) -> Iterator[OutgoingLetter]:
     """Write the letters about the items whose rows a call without a response may still write."""
     touched: defaultdict[str, list[Write]] = defaultdict(list)
     for write in writes:
         if write.key in outcome.in_doubt:
             touched[write.owner].append(write)
-    changes = [decode(batch.records[some[0].last], with_.routes) for some in touched.values()]
+    changes = [decode(batch.records[some[0].last], runtime.routes) for some in touched.values()]
     items = [
         TouchedItem(key=change.key, owner=change.owner, rows=frozenset(write.key for write in some))
         for change, some in zip(changes, touched.values(), strict=True)
     ]
-    yield from _letters(changes[0].route, items, with_)
+    yield from _letters(changes[0].route, items, runtime)
 
 
-def _earlier_in_doubt(owners: Owners, with_: Runtime) -> Iterator[OutgoingLetter]:
+def _earlier_in_doubt(owners: Owners, runtime: Runtime) -> Iterator[OutgoingLetter]:
     """Write the letters about a call of an earlier batch, of which only the owners are known.
 
     A replay finds their rows in the owner index, which has caught up by then.
     """
-    by_source = {route.source.name: route for route in with_.routes.values()}
+    by_source = {route.source.name: route for route in runtime.routes.values()}
     items: defaultdict[str, list[TouchedItem]] = defaultdict(list)
     for owner in owners:
         source = owner.partition("/")[0]
         key = by_source[source].source.key_from(owner)
         items[source].append(TouchedItem(key=key, owner=owner, rows=frozenset()))
     for source, some in items.items():
-        yield from _letters(by_source[source], some, with_)
+        yield from _letters(by_source[source], some, runtime)
 
 
 def _letters(
-    route: Route, items: Iterable[TouchedItem], with_: Runtime
+    route: Route, items: Iterable[TouchedItem], runtime: Runtime
 ) -> Iterator[OutgoingLetter]:
-    origin = Origin(source=route.source.name, table=route.table, at=with_.now(), model=with_.model)
+    origin = Origin(
+        source=route.source.name, table=route.table, at=runtime.now(), model=runtime.model
+    )
     # Of the first record: until the queue takes it, the whole batch is returned.
     return in_doubt_letters(0, origin, items)
 
 
-def _send_in_doubt(with_: Runtime, until: Deadline) -> None:
+def _send_in_doubt(runtime: Runtime, deadline: Deadline) -> None:
     """Send what letters about calls in doubt there are; those that are not taken are kept."""
     with suppress(Exception):
-        unsent, _ = with_.dead_letters.send(with_.in_doubt, until=until)
-        with_.in_doubt[:] = unsent
+        unsent, _ = runtime.dead_letters.send(runtime.in_doubt, deadline=deadline)
+        runtime.in_doubt[:] = unsent
 
 
 def _send_letters(
-    batch: Batch, checkpoint: int, total: Outcome, with_: Runtime, until: Deadline
+    batch: Batch, checkpoint: int, total: WriteOutcome, runtime: Runtime, deadline: Deadline
 ) -> tuple[list[OutgoingLetter], list[OutgoingLetter]]:
     """Send the letters of the records before *checkpoint*: which were sent, and which were not.
 
@@ -147,17 +153,17 @@ def _send_letters(
     no redelivery makes them again.
     """
     due = [letter for letter in batch.letters if letter.position < checkpoint]
-    unsent, codes = with_.dead_letters.send([*with_.in_doubt, *due], until=until)
+    unsent, codes = runtime.dead_letters.send([*runtime.in_doubt, *due], deadline=deadline)
     for code in codes if unsent else ():
         total.errors.add_code(f"dead-letter queue: {code}")
-    returned = {id(letter) for letter in unsent}
-    sent = [one for one in [*with_.in_doubt, *due] if id(one) not in returned]
-    with_.in_doubt[:] = [one for one in with_.in_doubt if id(one) in returned]
+    redelivered = {id(letter) for letter in unsent}
+    sent = [one for one in [*runtime.in_doubt, *due] if id(one) not in redelivered]
+    runtime.in_doubt[:] = [one for one in runtime.in_doubt if id(one) in redelivered]
     return sent, unsent
 
 
 def _dead_letter_refused(
-    batch: Batch, writes: Iterable[Write], outcome: Outcome, routes: Mapping[str, Route]
+    batch: Batch, writes: Iterable[Write], outcome: WriteOutcome, routes: Mapping[str, Route]
 ) -> None:
     """Set aside the records whose rows DynamoDB itself would not take; one letter for each."""
     refused = {write.last: code for write, code in outcome.refused}
@@ -173,7 +179,7 @@ def _dead_letter_refused(
 
 
 def _tally(
-    batch: Batch, total: Outcome, checkpoint: int, letters: int, with_: Runtime
+    batch: Batch, total: WriteOutcome, checkpoint: int, letters: int, runtime: Runtime
 ) -> BatchCounts:
     return BatchCounts.of(
         batch.outcomes,
@@ -184,5 +190,5 @@ def _tally(
         rows_deleted=total.rows_deleted,
         letters=letters,
         in_doubt=total.unanswered,
-        lag_seconds=max(0.0, with_.now() - batch.newest) if batch.newest else None,
+        lag_seconds=max(0.0, runtime.now() - batch.newest) if batch.newest else None,
     )

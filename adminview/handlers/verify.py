@@ -66,9 +66,11 @@ def verification() -> Verification:
     )
 
 
-def verify(event: Mapping[str, Any], context: Invocation, with_: Verification) -> dict[str, Any]:
+def verify(
+    event: Mapping[str, Any], context: Invocation, verification: Verification
+) -> dict[str, Any]:
     """Verify a sample with given tables. The summary holds counts, and no key of anybody."""
-    with_.observer.invoked(context)
+    verification.observer.invoked(context)
     if unknown := sorted(event.keys() - {*FIELDS}):
         msg = f"the event holds {', '.join(unknown)}; it may hold {', '.join(FIELDS)}"
         raise SettingsError(msg)
@@ -78,7 +80,7 @@ def verify(event: Mapping[str, Any], context: Invocation, with_: Verification) -
     def sleep(seconds: float) -> None:
         time.sleep(max(0.0, min(seconds, end.remaining)))
 
-    verifier = with_.make(RateLimiter(_positive(event, "max_rcu"), sleep=sleep))
+    verifier = verification.make(RateLimiter(_positive(event, "max_rcu"), sleep=sleep))
     grace = _positive(event, "grace")
     verifier = replace(
         verifier,
@@ -91,14 +93,14 @@ def verify(event: Mapping[str, Any], context: Invocation, with_: Verification) -
     run = verifier.begin(
         Scope(
             view_table=verifier.view_table,
-            model=with_.model,
+            model=verification.model,
             source=event.get("source"),
             segments=event.get("segments", 4),
             sample=event.get("sample", SAMPLE),
         )
     )
     trouble = _verify(verifier, run)
-    return _tell(run, list(verifier.routes), trouble, with_.observer)
+    return _tell(run, list(verifier.routes), trouble, verification.observer)
 
 
 def _verify(verifier: Verifier, run: Run) -> str:

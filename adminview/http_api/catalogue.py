@@ -8,16 +8,16 @@ from adminview.model import AccessPattern, Registry
 TYPES: Final = {"S": "string", "N": "number", "B": "base64"}
 
 
-def catalogue(registry: Registry, model: str, building: Mapping[str, str | None]) -> dict[str, Any]:
+def catalogue(registry: Registry, model: str, pending: Mapping[str, str | None]) -> dict[str, Any]:
     """List the questions with their parameters, and the model that they belong to."""
     found = sorted(registry.patterns, key=lambda one: one.name)
-    return {"model": model, "patterns": [describe(one, building) for one in found]}
+    return {"model": model, "patterns": [describe(one, pending) for one in found]}
 
 
-def describe(pattern: AccessPattern, building: Mapping[str, str | None]) -> dict[str, Any]:
+def describe(pattern: AccessPattern, pending: Mapping[str, str | None]) -> dict[str, Any]:
     """Describe one question, with the index that it is asked of now."""
     declared = pattern.index.name if pattern.index else None
-    older = building.get(pattern.name)
+    older = pending.get(pattern.name)
     return {
         "name": pattern.name,
         "about": pattern.about,
@@ -30,5 +30,5 @@ def describe(pattern: AccessPattern, building: Mapping[str, str | None]) -> dict
         "index": older or declared,
         "order": "desc" if pattern.descending else "asc",
         "consistent": pattern.consistent,
-        "beingBuilt": pattern.name in building and older is None,
+        "beingBuilt": pattern.name in pending and older is None,
     }

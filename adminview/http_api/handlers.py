@@ -19,7 +19,7 @@ from adminview.http_api.openapi import document
 from adminview.http_api.page import PageMaker
 from adminview.http_api.problems import ProblemError, problem_of
 from adminview.http_api.render import Renderer, text
-from adminview.http_api.request import Asked, read_query
+from adminview.http_api.request import ApiRequest, read_query
 from adminview.model import AccessPattern
 from adminview.model.attribute import PK, SK
 from adminview.model.errors import BeingBuiltError, ServiceError, kind_of
@@ -87,12 +87,12 @@ class Api:
     def patterns(self) -> Response[str]:
         """List the questions."""
         read_query(self._query, ())
-        return _ok(text(catalogue(self.asker.registry, self.model, self.asker.building)))
+        return _ok(text(catalogue(self.asker.registry, self.model, self.asker.pending)))
 
     def question(self) -> Response[str]:
         """Answer a question with one page."""
         pattern = self._pattern()
-        asked = Asked.read(self._query)
+        asked = ApiRequest.read(self._query)
         maker = PageMaker(
             self.asker, self.renderer, pattern, typed(pattern, asked.parameters), asked.order
         )
@@ -172,7 +172,7 @@ class Api:
         keys = [key for key in keys if _possible(key)][:MOST_READINGS]
         found: dict[RowKey, Attributes] = {}
         if keys:
-            found = self.asker.reader.get(keys, until=Deadline.after(SECONDS))
+            found = self.asker.reader.get(keys, deadline=Deadline.after(SECONDS))
         if len(found) > 1:
             detail = f"{len(found)} rows can be read from this path; {EXACTLY}"
             raise ProblemError(HTTPStatus.CONFLICT, detail)

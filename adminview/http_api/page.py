@@ -13,10 +13,10 @@ from typing import Any, Final
 
 from adminview.http_api.problems import ProblemError
 from adminview.http_api.render import Renderer, text
-from adminview.http_api.request import Asked
+from adminview.http_api.request import ApiRequest
 from adminview.model import AccessPattern
 from adminview.model.errors import ServiceError
-from adminview.query.engine import PAGE, Answer, QueryEngine
+from adminview.query.engine import PAGE, QueryEngine, QueryResult
 
 ROOM: Final = (6 * 1024 - 64) * 1024  # bytes: Lambda's limit, and something for the headers
 SHARE: Final = 200  # rows
@@ -44,7 +44,7 @@ class PageMaker:
     room: int = ROOM
     clock: Callable[[], float] = monotonic
 
-    def fill(self, asked: Asked) -> Page:
+    def fill(self, asked: ApiRequest) -> Page:
         """Read rows until there are enough, no more fit, or it takes too long."""
         limit = PAGE if asked.limit is None else asked.limit
         rows: list[str] = []
@@ -78,12 +78,12 @@ class PageMaker:
             texts = self._texts(answer)
         return Page(rows + texts, answer.cursor)
 
-    def _ask(self, limit: int, cursor: str | None) -> Answer:
+    def _ask(self, limit: int, cursor: str | None) -> QueryResult:
         return self.asker.ask(
             self.pattern.name, limit=limit, cursor=cursor, order=self.order, **self.parameters
         )
 
-    def _texts(self, answer: Answer) -> list[str]:
+    def _texts(self, answer: QueryResult) -> list[str]:
         return [text(self.renderer.answered(one, self.pattern.shows)) for one in answer.rows]
 
 

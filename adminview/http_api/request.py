@@ -36,7 +36,7 @@ def read_query(text: str, known: Sequence[str] | None) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ApiRequest:
     """A question's parameters, and which part of its answer is wanted."""
 
     parameters: dict[str, str]
@@ -45,7 +45,7 @@ class Asked:
     order: str | None
 
     @classmethod
-    def read(cls, text: str) -> "Asked":
+    def read(cls, text: str) -> "ApiRequest":
         """Tell the parameters of a question from those of its pages."""
         given = read_query(text, None)
         limit = given.pop(LIMIT, None)

@@ -57,7 +57,7 @@ class Ledger:
         return BatchCounts(**sums)
 
 
-def straight_to(engine: Engine) -> HttpClient:
+def direct_client_to(engine: Engine) -> HttpClient:
     """Reach the engine as the deployed functions reach DynamoDB; it may take its time."""
     endpoint = DirectEndpoint(
         engine.dynamodb_url, REGION, StaticCredentials(ACCESS_KEY, SECRET_KEY)
@@ -67,7 +67,7 @@ def straight_to(engine: Engine) -> HttpClient:
 
 def writer_to(engine: Engine) -> Writer:
     """Write as the deployed sync does."""
-    return HttpBatchWriter(straight_to(engine))
+    return HttpBatchWriter(direct_client_to(engine))
 
 
 @dataclass
@@ -81,7 +81,7 @@ class LocalCloud:
     ledger: Ledger
     settings: Settings
     sources: list[EventSource]
-    building: Mapping[str, str | None] = field(default_factory=dict)  # as an Asker takes it
+    pending: Mapping[str, str | None] = field(default_factory=dict)  # as an Asker takes it
 
     @classmethod
     def start(
@@ -133,8 +133,8 @@ class LocalCloud:
 
     def replay(self, registry: Registry | None = None) -> Summary:
         """Replay the letters that are ready."""
-        until = Deadline.after(REPLAY_SECONDS)
-        return self.replayer(registry).replay(until=until, end=until)
+        deadline = Deadline.after(REPLAY_SECONDS)
+        return self.replayer(registry).replay(deadline=deadline, end=deadline)
 
     def deploy(self, registry: Registry) -> None:
         """Put other views behind the streams, from now on."""
@@ -174,8 +174,8 @@ class LocalCloud:
     @property
     def asker(self) -> QueryEngine:
         """Ask this cloud's view."""
-        reader = HttpReader(straight_to(self.engine))
-        return QueryEngine(self.registry, ViewReader(reader, VIEW_TABLE), self.building)
+        reader = HttpReader(direct_client_to(self.engine))
+        return QueryEngine(self.registry, ViewReader(reader, VIEW_TABLE), self.pending)
 
     def rows(self) -> list[Attributes]:
         """Read the whole view."""
@@ -189,7 +189,7 @@ class LocalCloud:
             ENDPOINT: self.engine.dynamodb_url,
             f"{ENDPOINT}_SQS": self.engine.sqs_url,
             QUEUE_URL: self.queue_url,
-            **PendingPatterns(self.building).to_env(),
+            **PendingPatterns(self.pending).to_env(),
             "AWS_ACCESS_KEY_ID": ACCESS_KEY,
             "AWS_SECRET_ACCESS_KEY": SECRET_KEY,
             "AWS_DEFAULT_REGION": REGION,

@@ -16,7 +16,7 @@ def on_failure(post: DeadLetterSink) -> Callable[[dict[str, Any]], None]:
 
     def send(letter: dict[str, Any]) -> None:
         message = OutgoingLetter.of(from_json(json.dumps(letter)))
-        unsent, trouble = post.send([message], until=Deadline.after(SECONDS))
+        unsent, trouble = post.send([message], deadline=Deadline.after(SECONDS))
         if unsent:
             msg = f"Lambda's letter was not taken, its records stay: {', '.join(sorted(trouble))}"
             raise RuntimeError(msg)

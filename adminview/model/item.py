@@ -174,7 +174,7 @@ DIGITS = 38  # that DynamoDB keeps
 SMALLEST, LARGEST = -130, 125  # powers of ten of the numbers it keeps
 
 
-def spelled(number: Decimal) -> str:
+def normalize_number(number: Decimal) -> str:
     """Spell a number without needless zeros, and without an exponent.
 
     Raises a RowError if DynamoDB has no such number. The check comes first: 1E+999999999 takes nine

@@ -10,7 +10,7 @@ from adminview.model.source import Source
 Predicate: TypeAlias = Callable[[Item], bool]
 
 
-def kind(
+def item_filter(
     what: str,  # is declared: "a view", "a migration"
     source: Source,
     *,

@@ -30,7 +30,7 @@ _ONLY_JSON: Final = (
 )
 
 
-def spell(value: Any, default: Default | None = None) -> bytes:
+def dump_json(value: Any, default: Default | None = None) -> bytes:
     """Write a value, or raise a TypeError, ValueError or RecursionError.
 
     *default* is asked for what stands for a value that is no JSON.

@@ -4,7 +4,7 @@ from decimal import Decimal
 from typing import TypeAlias
 
 from adminview.model.errors import RowError
-from adminview.model.item import number_text, spelled
+from adminview.model.item import normalize_number, number_text
 
 SEPARATOR, ESCAPE = "#", "%"
 # The escape character comes first. Rows are stored with these codes, and no fingerprint covers
@@ -61,7 +61,7 @@ def _text(part: object, place: int) -> str:
         msg = f"part {place} of a key is empty"
         raise RowError(msg)
     if isinstance(part, int | Decimal) and not isinstance(part, bool):
-        return spelled(Decimal(number_text(part)))
+        return normalize_number(Decimal(number_text(part)))
     msg = f"part {place} of a key is text or a number, not {type(part).__name__}"
     raise RowError(msg)
 

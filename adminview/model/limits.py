@@ -6,7 +6,7 @@ from typing import Final
 
 from adminview.model.errors import RowError
 from adminview.model.item import AttributeValue, Image
-from adminview.model.json_codec import spell
+from adminview.model.json_codec import dump_json
 
 # All in bytes.
 ROW_LIMIT: Final = 400 * 1024
@@ -25,7 +25,7 @@ def check_key(name: str, value: AttributeValue, limit: int) -> None:
 def check_size(attributes: Image, room: int) -> None:
     """Refuse a row of more than *room* bytes."""
     # JSON is never shorter than what DynamoDB counts, and far quicker to measure.
-    if len(spell(attributes)) > room and (size := row_size(attributes)) > room:
+    if len(dump_json(attributes)) > room and (size := row_size(attributes)) > room:
         msg = f"the row takes {size} bytes, and there is room for {room}"
         raise RowError(msg)
 

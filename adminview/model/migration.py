@@ -16,7 +16,7 @@ from adminview.model.access_pattern import NAME
 from adminview.model.errors import DeclarationError, MigrationError
 from adminview.model.fingerprint import fingerprint
 from adminview.model.item import AttributeValue, Image, Item, encode
-from adminview.model.item_filter import Predicate, kind
+from adminview.model.item_filter import Predicate, item_filter
 from adminview.model.limits import ROW_LIMIT, row_size
 from adminview.model.row import Attributes
 from adminview.model.source import Source
@@ -128,7 +128,7 @@ def migration(  # noqa: PLR0913 - all but the source are keywords
     *sets* names the attributes that the function may return values for. It returns those it knows
     for the item it is given; an empty dict leaves the item alone.
     """
-    applies = kind("a migration", source, sort_begins=sort_begins, where=where, when=when)
+    applies = item_filter("a migration", source, sort_begins=sort_begins, where=where, when=when)
     attributes = (sets,) if isinstance(sets, str) else tuple(sets)
     keys = {key.name for key in source.key}
     for wrong, problem in (

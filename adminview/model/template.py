@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, cast
 
 from adminview.model.attribute import Attribute
 from adminview.model.errors import RowError
-from adminview.model.item import AttributeValue, encode, spelled
+from adminview.model.item import AttributeValue, encode, normalize_number
 from adminview.model.key import SEPARATOR, escape
 
 Template: TypeAlias = str
@@ -65,7 +65,7 @@ def fill(template: Template, attribute: Attribute, given: Mapping[str, object]) 
     text = attribute.type == "S"
     value = encode(render(template, cast("Mapping[str, str]", given)) if text else given[names[0]])
     # As DynamoDB spells it, or the key of a row would not be that of its question.
-    return {"N": spelled(Decimal(value["N"]))} if "N" in value else value
+    return {"N": normalize_number(Decimal(value["N"]))} if "N" in value else value
 
 
 def _check(name: str, value: object, type_: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Final, TypeAlias
 
 from adminview.model.errors import DeclarationError
 from adminview.model.item import Item
-from adminview.model.item_filter import Predicate, kind
+from adminview.model.item_filter import Predicate, item_filter
 from adminview.model.row import Row
 from adminview.model.source import Source
 
@@ -63,7 +63,7 @@ def view(  # noqa: PLR0913 - all but the source are keywords
         if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
             msg = f"{name} of a view on {source.name!r} is a positive number; it is {limit!r}"
             raise DeclarationError(msg)
-    applies = kind("a view", source, sort_begins=sort_begins, where=where, when=when)
+    applies = item_filter("a view", source, sort_begins=sort_begins, where=where, when=when)
 
     def declare(derive: Derivation) -> View:
         if not isgeneratorfunction(derive):

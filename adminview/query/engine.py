@@ -7,7 +7,7 @@ from functools import partial
 from itertools import chain, islice
 from typing import Any
 
-from adminview.aws.concurrency import crew, together
+from adminview.aws.concurrency import crew, map_concurrently
 from adminview.aws.deadline import Deadline
 from adminview.aws.view_reader import Meter, ViewReader
 from adminview.model import AccessPattern, Registry
@@ -31,7 +31,7 @@ class AnsweredRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class QueryResult:
     """One page, and where the next one begins; None if this is the last."""
 
     rows: list[AnsweredRow]
@@ -49,7 +49,7 @@ class QueryEngine:
 
     registry: Registry
     reader: ViewReader
-    building: Mapping[str, str | None] = field(default_factory=dict)
+    pending: Mapping[str, str | None] = field(default_factory=dict)
     # Who asks the shards of an index, all at once.
     crew: Executor = field(default_factory=crew, repr=False, compare=False)
 
@@ -62,7 +62,7 @@ class QueryEngine:
         cursor: str | None = None,
         order: str | None = None,
         **parameters: Any,
-    ) -> Answer:
+    ) -> QueryResult:
         """Answer a question with one page: at most *limit* rows, from *cursor* on."""
         question = self.question(name, parameters, order)
         if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST:
@@ -70,15 +70,15 @@ class QueryEngine:
             raise QuestionError(msg)
         binding = question.binding
         place = binding.start if cursor is None else cursors.read(binding, cursor)
-        meter, until = Meter(), Deadline.after(SECONDS)
+        meter, deadline = Meter(), Deadline.after(SECONDS)
         try:
-            shown, more = self._page(question, place, limit, meter, until)
+            shown, more = self._page(question, place, limit, meter, deadline)
         except ServiceError as error:
             if cursor is None or error.code != "ValidationException":
                 raise
             raise cursors.refusal(binding, "does not fit the question") from error
         following = cursors.write(binding, place) if more else None
-        return Answer(self._joined(question.pattern, shown, until), following, meter)
+        return QueryResult(self._joined(question.pattern, shown, deadline), following, meter)
 
     def rows(self, name: str, /, **asked: Any) -> Iterator[AnsweredRow]:
         """Answer a question with all its rows, page after page."""
@@ -91,11 +91,14 @@ class QueryEngine:
     def count(self, name: str, /, **parameters: Any) -> int:
         """Count the rows that answer a question."""
         question = self.question(name, parameters)
-        until, meter = Deadline.after(SECONDS), Meter()
+        deadline, meter = Deadline.after(SECONDS), Meter()
         count = partial(
-            self.reader.count, consistent=question.pattern.consistent, until=until, meter=meter
+            self.reader.count,
+            consistent=question.pattern.consistent,
+            deadline=deadline,
+            meter=meter,
         )
-        return sum(together(count, question.conditions, self.crew))
+        return sum(map_concurrently(count, question.conditions, self.crew))
 
     def question(
         self, name: str, parameters: Mapping[str, Any], order: str | None = None
@@ -106,22 +109,22 @@ class QueryEngine:
         except KeyError as error:
             raise QuestionError(error.args[0]) from error
         question = Question.of(pattern, parameters, order)
-        if name not in self.building:
+        if name not in self.pending:
             return question
-        older = self.building[name]
+        older = self.pending[name]
         if older is None:
             raise BeingBuiltError(name)
         return question.asked_of(older)
 
     def _page(
-        self, question: Question, place: Place, limit: int, meter: Meter, until: Deadline
+        self, question: Question, place: Place, limit: int, meter: Meter, deadline: Deadline
     ) -> tuple[list[Attributes], bool]:
         """Read one page, move *place* to its end, and tell whether there is another."""
         shown: list[Attributes] = []
         reached: dict[int, Attributes] = {}  # the last row of each shard
         more = False
         # One more than is shown tells whether there is another page.
-        for shard, row in self._run(question, place.positions, limit + 1, meter, until):
+        for shard, row in self._run(question, place.positions, limit + 1, meter, deadline):
             past = question.is_past(row, place.last)
             if not past and len(shown) == limit:
                 more = True
@@ -140,7 +143,7 @@ class QueryEngine:
         positions: Positions,
         page_size: int,
         meter: Meter,
-        until: Deadline,
+        deadline: Deadline,
     ) -> Iterator[tuple[int, Attributes]]:
         """Read all shards from their positions on, in one order; the first page of each at once."""
         shards = [
@@ -150,17 +153,17 @@ class QueryEngine:
                 page_size=page_size,
                 descending=question.descending,
                 consistent=question.pattern.consistent,
-                until=until,
+                deadline=deadline,
                 meter=meter,
             )
             for condition, after in zip(question.conditions, positions, strict=True)
         ]
-        firsts = together(lambda shard: list(islice(shard, 1)), shards, self.crew)
+        firsts = map_concurrently(lambda shard: list(islice(shard, 1)), shards, self.crew)
         runs = [chain(first, shard) for first, shard in zip(firsts, shards, strict=True)]
         return merged(runs, question.sort, descending=question.descending)
 
     def _joined(
-        self, pattern: AccessPattern, rows: list[Attributes], until: Deadline
+        self, pattern: AccessPattern, rows: list[Attributes], deadline: Deadline
     ) -> list[AnsweredRow]:
         """Read the rows to show beside an answer's, each once."""
         answered = [AnsweredRow(row) for row in rows]
@@ -168,7 +171,7 @@ class QueryEngine:
             return answered
         wanted = [{join.name: join.key(row) for join in pattern.joins} for row in rows]
         keys = dict.fromkeys(key for one in wanted for key in one.values() if key)
-        found = self.reader.get(list(keys), until=until)
+        found = self.reader.get(list(keys), deadline=deadline)
         return [
             replace(
                 one, joined={name: found.get(key) if key else None for name, key in which.items()}

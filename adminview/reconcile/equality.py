@@ -8,14 +8,14 @@ from decimal import Decimal
 from typing import Any
 
 from adminview.model.errors import RowError
-from adminview.model.item import AttributeValue, spelled
+from adminview.model.item import AttributeValue, normalize_number
 from adminview.model.row import CHANGED_AT, MODEL, SEQUENCE, Attributes
 
 # Which change wrote a row, and which model, says nothing about what it shows.
 CIRCUMSTANCES = frozenset({SEQUENCE, CHANGED_AT, MODEL})
 
 
-def same(
+def equivalent(
     one: Mapping[str, AttributeValue] | None, other: Mapping[str, AttributeValue] | None
 ) -> bool:
     """Tell whether two items are the same."""
@@ -24,12 +24,12 @@ def same(
     return one == other or canonical(one) == canonical(other)
 
 
-def same_row(one: Attributes, other: Attributes) -> bool:
+def equivalent_rows(one: Attributes, other: Attributes) -> bool:
     """Tell whether two rows show the same, of the same owner."""
-    return same(essence(one), essence(other))
+    return equivalent(content_of(one), content_of(other))
 
 
-def essence(row: Attributes) -> Attributes:
+def content_of(row: Attributes) -> Attributes:
     """Take from a row all that is the same whenever and however it is written."""
     return {name: value for name, value in row.items() if name not in CIRCUMSTANCES}
 
@@ -62,6 +62,6 @@ def _content(kind: str, content: Any) -> Any:
 
 def _number(digits: str) -> str:
     try:
-        return spelled(Decimal(digits))
+        return normalize_number(Decimal(digits))
     except (ArithmeticError, RowError):
         return digits  # a local engine may keep what is none

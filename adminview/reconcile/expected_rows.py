@@ -7,7 +7,7 @@ from adminview.sync.decode import Route
 from adminview.sync.derive import derive
 
 
-def wanted(
+def expected_rows(
     route: Route, owner: str, item: Image | None, at: float, model: str
 ) -> dict[RowKey, Attributes]:
     """Derive an item's rows, stamped as written from the item itself, or raise a RecordError."""

@@ -13,9 +13,9 @@ from adminview.model.limits import ROW_LIMIT
 from adminview.model.row import CHANGED_AT, MODEL, OWNER, SEQUENCE, Attributes, RowKey
 from adminview.model.stream import FAR_FUTURE
 from adminview.model.view import View
-from adminview.reconcile.equality import canonical, essence
+from adminview.reconcile.equality import canonical, content_of
 from adminview.reconcile.item_ref import ItemRef, target_by_owner
-from adminview.reconcile.reconciler import Plan, Reconciler
+from adminview.reconcile.reconciler import ReconcilePlan, Reconciler
 from adminview.sync.decode import Route
 from adminview.sync.derive import derive
 
@@ -68,18 +68,18 @@ class Explanation:
 
 
 def explain(
-    key: RowKey, routes: Mapping[str, Route], reconciler: Reconciler, *, until: Deadline
+    key: RowKey, routes: Mapping[str, Route], reconciler: Reconciler, *, deadline: Deadline
 ) -> Explanation | None:
     """Find out why a row looks as it does; None if there is no such row."""
-    row = reconciler.rows.read([key], until=until).get(key)
+    row = reconciler.rows.read([key], deadline=deadline).get(key)
     if row is None:
         return None
     target = target_by_owner(routes.values(), _text(row, OWNER), [key])
     if target is None:
         return Explanation(row, Verdict.UNOWNED)
-    others = tuple(sorted(reconciler.rows.find(target.owner, until=until) - {key}))
+    others = tuple(sorted(reconciler.rows.find(target.owner, deadline=deadline) - {key}))
     try:
-        plan = reconciler.plan(target, until=until)
+        plan = reconciler.plan(target, deadline=deadline)
     except RecordError as error:
         return Explanation(
             row, Verdict.FAILING, target, others=others, problem=f"{reason_of(error)}"
@@ -94,8 +94,8 @@ def explain(
     )
 
 
-def _verdict(plan: Plan, key: RowKey) -> Verdict:
-    if key not in plan.wanted:
+def _verdict(plan: ReconcilePlan, key: RowKey) -> Verdict:
+    if key not in plan.expected:
         return Verdict.ORPHANED
     return Verdict.DIFFERENT if key in plan.puts else Verdict.EQUAL
 
@@ -108,17 +108,17 @@ def _view(route: Route, item: Image | None, key: RowKey) -> View | None:
     return None
 
 
-def _difference(plan: Plan, key: RowKey) -> Iterator[str]:
+def _difference(plan: ReconcilePlan, key: RowKey) -> Iterator[str]:
     """Compare the row with what it should be, line by line."""
-    if key not in plan.wanted or key in plan.puts:
-        found, wanted = _lines(plan.found.get(key)), _lines(plan.wanted.get(key))
+    if key not in plan.expected or key in plan.puts:
+        found, wanted = _lines(plan.found.get(key)), _lines(plan.expected.get(key))
         yield from unified_diff(found, wanted, "the row", "what the source says", lineterm="", n=1)
 
 
 def _lines(row: Attributes | None) -> list[str]:
     if row is None:
         return []
-    text = dumps(canonical(essence(row)), indent=1, sort_keys=True, ensure_ascii=False)
+    text = dumps(canonical(content_of(row)), indent=1, sort_keys=True, ensure_ascii=False)
     return text.splitlines()
 
 

@@ -18,9 +18,9 @@ class BatchCounts:
     records: int = 0
     written: int = 0
     unchanged: int = 0
-    unclaimed: int = 0
-    set_aside: int = 0
-    returned: int = 0  # left in the stream, to be delivered again
+    no_view: int = 0
+    dead_lettered: int = 0
+    redelivered: int = 0  # left in the stream, to be delivered again
     rows_put: int = 0
     rows_deleted: int = 0
     letters: int = 0
@@ -37,9 +37,9 @@ class BatchCounts:
             records=records,
             written=done.count(RecordOutcome.WRITTEN),
             unchanged=done.count(RecordOutcome.UNCHANGED),
-            unclaimed=done.count(RecordOutcome.NO_VIEW),
-            set_aside=done.count(RecordOutcome.DEAD_LETTERED),
-            returned=records - checkpoint,
+            no_view=done.count(RecordOutcome.NO_VIEW),
+            dead_lettered=done.count(RecordOutcome.DEAD_LETTERED),
+            redelivered=records - checkpoint,
             **more,
         )
 

@@ -7,7 +7,7 @@ from typing import NoReturn
 
 from adminview.model.errors import RowError, TooManyRowsError
 from adminview.model.item import Image, Item
-from adminview.model.json_codec import spell
+from adminview.model.json_codec import dump_json
 from adminview.model.limits import ROW_LIMIT, check_size
 from adminview.model.row import Attributes, RowKey
 from adminview.model.view import View
@@ -15,18 +15,18 @@ from adminview.sync.redact import redact
 
 
 @dataclass(slots=True)
-class Rows:
+class DerivedRows:
     """The rows of one item, and whether any view was for it."""
 
     rows: dict[RowKey, Attributes]
     claimed: bool
 
 
-NO_ROWS = Rows({}, claimed=False)
+NO_ROWS = DerivedRows({}, claimed=False)
 NO_JSON = "a row cannot be written as JSON"
 
 
-def derive(views: Iterable[View], image: Image | None, *, room: int | None) -> Rows:
+def derive(views: Iterable[View], image: Image | None, *, room: int | None) -> DerivedRows:
     """Derive the rows of one item, each of at most *room* bytes, or raise a RecordError.
 
     Without *room*, whoever asks looks at the sizes, or does not need to.
@@ -45,7 +45,7 @@ def derive(views: Iterable[View], image: Image | None, *, room: int | None) -> R
             raise  # not the record's fault
         except (Exception, SystemExit) as error:
             raise redact(error, view) from error
-    return Rows(rows, claimed)
+    return DerivedRows(rows, claimed)
 
 
 def _add_rows(
@@ -74,7 +74,7 @@ def _check_bytes(made: Iterable[Attributes], view: View) -> None:
     size = 0
     for attributes in made:
         try:
-            size += len(spell(attributes))
+            size += len(dump_json(attributes))
         except (RecursionError, TypeError, ValueError) as error:
             raise RowError(NO_JSON) from error
         if size > view.max_bytes:

@@ -12,12 +12,12 @@ from typing import Final
 from adminview.model.dead_letter import OutgoingLetter
 from adminview.model.errors import RecordError, RowError
 from adminview.model.item import Image
-from adminview.model.json_codec import spell
+from adminview.model.json_codec import dump_json
 from adminview.model.limits import ROW_LIMIT, row_size
 from adminview.model.row import Attributes, RowKey
 from adminview.sync.dead_letter import dead_letter, identify
 from adminview.sync.decode import Change, Route, StreamRecord, decode, sequence_of, table_of
-from adminview.sync.derive import NO_JSON, NO_ROWS, Rows, derive
+from adminview.sync.derive import NO_JSON, NO_ROWS, DerivedRows, derive
 from adminview.sync.diff import diff
 from adminview.sync.fold import Fold
 
@@ -46,7 +46,7 @@ class Batch:
     letters: list[OutgoingLetter] = field(default_factory=list)
     outcomes: list[RecordOutcome] = field(default_factory=list)
     # Owner -> the last image of an item that changes again, its rows, and about their size.
-    derived: dict[str, tuple[Image, Rows, int]] = field(default_factory=dict, repr=False)
+    derived: dict[str, tuple[Image, DerivedRows, int]] = field(default_factory=dict, repr=False)
     derived_bytes: int = 0
     newest: float = 0.0  # when the newest change was made
     source: str = ""
@@ -130,7 +130,7 @@ def _add(batch: Batch, position: int, change: Change, *, again: bool) -> RecordO
     return RecordOutcome.UNCHANGED if before.claimed or after.claimed else RecordOutcome.NO_VIEW
 
 
-def _keep(batch: Batch, position: int, owner: str, image: Image, rows: Rows) -> None:
+def _keep(batch: Batch, position: int, owner: str, image: Image, rows: DerivedRows) -> None:
     """Keep the rows of an item that changes again, while that does not take too much memory."""
     record = batch.records[position]["dynamodb"].get("SizeBytes", RECORD_BYTES)
     size = len(rows.rows) * (record if isinstance(record, int) else RECORD_BYTES)
@@ -139,7 +139,7 @@ def _keep(batch: Batch, position: int, owner: str, image: Image, rows: Rows) -> 
         batch.derived_bytes += size
 
 
-def _derive_before(batch: Batch, change: Change) -> tuple[Rows, RecordError | None]:
+def _derive_before(batch: Batch, change: Change) -> tuple[DerivedRows, RecordError | None]:
     if known := batch.derived.pop(change.owner, None):
         image, rows, size = known
         batch.derived_bytes -= size
@@ -156,11 +156,11 @@ def _spelled(
 ) -> dict[RowKey, bytes | None]:
     """Spell the rows to be put, with their provenance, or raise a RecordError."""
     provenance = change.provenance(model)
-    end = b"," + spell(provenance)[1:]  # the same for all rows of an item
+    end = b"," + dump_json(provenance)[1:]  # the same for all rows of an item
     rows: dict[RowKey, bytes | None] = {}
     try:
         for key, row in changes.items():
-            rows[key] = spell(row)[:-1] + end if row else None
+            rows[key] = dump_json(row)[:-1] + end if row else None
     except (RecursionError, TypeError, ValueError) as error:
         _look_closely(change, provenance)
         raise RowError(NO_JSON) from error

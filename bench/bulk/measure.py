@@ -9,7 +9,7 @@ from time import perf_counter, process_time
 from typing import Any, Final
 
 from adminview.aws.clients import Clients
-from adminview.aws.concurrency import chunks
+from adminview.aws.concurrency import batched
 from adminview.aws.metered_client import Metered
 from adminview.aws.rate_limit import RateLimiter
 from adminview.aws.transport.dynamodb_client import DynamoDbHttpClient
@@ -17,9 +17,9 @@ from adminview.bulk.runs import BACKFILL, make_bulk
 from adminview.bulk.verify.scope import Scope
 from adminview.bulk.verify.verifier import make_verifier
 from adminview.cli.bulk.segment_pool import SegmentPool
-from adminview.cli.shutdown import Stop
+from adminview.cli.shutdown import Shutdown
 from adminview.local.engines import dynamodb_local_engine
-from adminview.local.local_cloud import LocalCloud, straight_to
+from adminview.local.local_cloud import LocalCloud, direct_client_to
 from adminview.model.row import VIEW_TABLE
 from bench.bulk import plain
 from bench.model import orders, registry
@@ -70,7 +70,7 @@ def put(client: Any, items: int) -> None:
     records = (one for event in Load(3 * items).batches() for one in event["Records"])
     images = [one["dynamodb"]["NewImage"] for one in records if one["eventName"] == "INSERT"]
     assert len(images) >= items
-    for call in chunks(images[:items], PUTS):
+    for call in batched(images[:items], PUTS):
         client.batch_write_item(
             RequestItems={orders.name: [{"PutRequest": {"Item": image}} for image in call]}
         )
@@ -82,7 +82,7 @@ def empty(client: Any) -> None:
         TableName=VIEW_TABLE, ProjectionExpression="PK, SK"
     )
     for page in pages:
-        for call in chunks(page["Items"], PUTS):
+        for call in batched(page["Items"], PUTS):
             client.batch_write_item(
                 RequestItems={VIEW_TABLE: [{"DeleteRequest": {"Key": key}} for key in call]}
             )
@@ -93,21 +93,23 @@ def backfill(cloud: LocalCloud, client: Any) -> int:
     clients = Clients(client, cloud.clients.sqs)
     metered = Metered(clients.dynamodb, RateLimiter(), RateLimiter())
     bulk = make_bulk(cloud.registry, cloud.settings, clients, metered)
-    outcome = SegmentPool(bulk, bulk.run(BACKFILL, orders.name), Stop(), tolerated=0).work(SEGMENTS)
+    outcome = SegmentPool(bulk, bulk.run(BACKFILL, orders.name), Shutdown(), tolerated=0).work(
+        SEGMENTS
+    )
     assert outcome.finished, outcome.trouble
     return outcome.counts["items"]
 
 
 def as_deployed(cloud: LocalCloud) -> Any:
     """Reach the tables as the deployed functions do."""
-    return DynamoDbHttpClient(straight_to(cloud.engine), cloud.engine.dynamodb)
+    return DynamoDbHttpClient(direct_client_to(cloud.engine), cloud.engine.dynamodb)
 
 
 def verify(cloud: LocalCloud, client: Any) -> int:
     """Verify the whole view."""
     settings = cloud.settings
     verifier = make_verifier(cloud.registry, settings, client)
-    place = verifier.reader.place(settings.view_table, until=verifier.deadline())
+    place = verifier.reader.place(settings.view_table, deadline=verifier.deadline())
     scope = Scope(settings.view_table, settings.model, segments=SEGMENTS, place=place)
     run = verifier.begin(scope)
     verifier.verify(run)

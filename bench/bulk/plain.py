@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from adminview.aws.concurrency import chunks
+from adminview.aws.concurrency import batched
 from bench.ways.rows import wire_rows_of
 
 CALL = 25
@@ -29,7 +29,7 @@ def copy(client: Any, table: str, view: str, segments: int) -> int:
         for items in _pages(client, table, part, segments):
             number += len(items)
             puts = [{"PutRequest": {"Item": row}} for item in items for row in wire_rows_of(item)]
-            for call in chunks(puts, CALL):
+            for call in batched(puts, CALL):
                 client.batch_write_item(RequestItems={view: call})
         return number
 

@@ -16,10 +16,12 @@ def connect() -> Handle:
     return handler_of(replace(runtime(), routes=routes(registry(), {})))
 
 
-def handler_of(with_: Runtime) -> Handle:
+def handler_of(runtime: Runtime) -> Handle:
     """Sync with a runtime, and let nothing be left over."""
 
     def handle(event: Event) -> None:
-        assert sync({"Records": event["Records"]}, Invocation(), with_) == {"batchItemFailures": []}
+        assert sync({"Records": event["Records"]}, Invocation(), runtime) == {
+            "batchItemFailures": []
+        }
 
     return handle

@@ -82,8 +82,8 @@ def transform_order_event(
 
 def batch_write_items(client: Any, table: str, requests: list[Any]) -> None:
     """Send 25 requests at a time, and once more what was left."""
-    chunks = [requests[i : i + 25] for i in range(0, len(requests), 25)]
-    for chunk in chunks:
+    batched = [requests[i : i + 25] for i in range(0, len(requests), 25)]
+    for chunk in batched:
         response = client.batch_write_item(RequestItems={table: chunk})
         unprocessed_items = response.get("UnprocessedItems", {})
         if unprocessed_items:

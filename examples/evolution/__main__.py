@@ -52,9 +52,9 @@ def favourites(engine: Engine, console: Console) -> None:
     """Mark a product of an order, and show both items that came of it."""
     cloud = LocalCloud.start(engine, shop.registry())
     apply(cloud, [order(ADA, "2025-03-01", "2121195", "PENDING", [MILK, EGGS])])
-    fate = Favourites(cloud.clients.dynamodb).mark(ADA, "2025-03-01#2121195", EGGS)
+    outcome = Favourites(cloud.clients.dynamodb).mark(ADA, "2025-03-01#2121195", EGGS)
     cloud.settle()
-    console.print(f"eggs of order 2121195: {fate}\n", highlight=False)
+    console.print(f"eggs of order 2121195: {outcome}\n", highlight=False)
     for question in ("favourites-of-user", "orders-of-user"):
         console.print(answer(question, cloud.ask(question, user_id=ADA)))
     cloud.stop()

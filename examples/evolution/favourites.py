@@ -32,7 +32,7 @@ PASSES = {"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceed
 Attributes = Mapping[str, Any]  # DynamoDB JSON
 
 
-class Fate(StrEnum):
+class LetterOutcome(StrEnum):
     """What became of a wish."""
 
     MARKED = "marked"
@@ -48,7 +48,7 @@ class Favourites:
     table: str = "Orders"
     sleep: Callable[[float], object] = time.sleep
 
-    def mark(self, customer_id: str, order: str, product_id: str) -> Fate:
+    def mark(self, customer_id: str, order: str, product_id: str) -> LetterOutcome:
         """Make a product of an order a favourite; to do it twice changes nothing."""
         key = {"CustomerId": {"S": customer_id}, "SK": {"S": order}}
         for attempt in range(TRIES):
@@ -58,7 +58,7 @@ class Favourites:
             found = self.client.get_item(TableName=self.table, Key=key, ConsistentRead=True)
             writes = transaction(self.table, found.get("Item", {}), product_id)
             if not writes:
-                return Fate.NOT_THERE
+                return LetterOutcome.NOT_THERE
             try:
                 # boto3 gives each call a token: one whose answer was lost is not done twice.
                 self.client.transact_write_items(TransactItems=writes)
@@ -67,8 +67,8 @@ class Favourites:
                 if not reasons <= {MOVED, "None", *PASSES}:
                     raise
             else:
-                return Fate.MARKED
-        return Fate.BUSY
+                return LetterOutcome.MARKED
+        return LetterOutcome.BUSY
 
 
 def transaction(table: str, order: Attributes, product_id: str) -> list[Any]:

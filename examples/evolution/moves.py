@@ -13,7 +13,7 @@ from adminview.aws.metered_client import Metered
 from adminview.aws.rate_limit import RateLimiter
 from adminview.bulk.runs import BACKFILL, make_bulk
 from adminview.cli.bulk.segment_pool import SegmentPool
-from adminview.cli.shutdown import Stop
+from adminview.cli.shutdown import Shutdown
 from adminview.local.local_cloud import LocalCloud
 from adminview.local.tables import view_table
 from adminview.model.row import VIEW_TABLE
@@ -49,7 +49,7 @@ def rebuild(cloud: LocalCloud) -> Counter[str]:
     bulk = make_bulk(cloud.registry, cloud.settings, cloud.clients, client)
     counts: Counter[str] = Counter()
     for source in cloud.registry.sources:
-        outcome = SegmentPool(bulk, bulk.run(BACKFILL, source.name), Stop(), tolerated=0).work()
+        outcome = SegmentPool(bulk, bulk.run(BACKFILL, source.name), Shutdown(), tolerated=0).work()
         assert outcome.finished, outcome.trouble
         counts += outcome.counts
     return counts

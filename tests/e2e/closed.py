@@ -19,7 +19,7 @@ from typing import Any
 import boto3
 
 from adminview.aws.settings import MAPPINGS_OUTPUT, stack_name
-from adminview.local.event_source import Backoff, EventSource
+from adminview.local.event_source import EventSource, RetryDelay
 from adminview.model.delivery import Delivery
 from tests.e2e.certificate import write_certificate
 from tests.e2e.cloud import REGION, Checkout, local_cloud
@@ -30,7 +30,7 @@ ACCOUNT = "000000000000"
 ASSETS = f"cdk-hnb659fds-assets-{ACCOUNT}-{REGION}"
 # As CloudFormation names it: the stack, the construct, a hash.
 FUNCTION = re.compile(r"-([A-Za-z]+)Function[0-9A-F]{8}-")
-AT_ONCE = Delivery(window_seconds=0)
+MAX_CONCURRENCY = Delivery(window_seconds=0)
 
 
 class FunctionFailedError(Exception):
@@ -205,7 +205,11 @@ class Closed:
         return boto3.Session(given["AccessKeyId"], given["SecretAccessKey"], given["SessionToken"])
 
     def event_source(
-        self, source: str, delivery: Delivery = AT_ONCE, clock: Clock | None = None, **more: Any
+        self,
+        source: str,
+        delivery: Delivery = MAX_CONCURRENCY,
+        clock: Clock | None = None,
+        **more: Any,
     ) -> EventSource:
         """Follow a stream as Lambda does, in the role of the sync, and call the deployed sync."""
         clock = clock or Clock()
@@ -215,7 +219,7 @@ class Closed:
             "on_failure": lambda letter: sqs.send_message(
                 QueueUrl=self.queue, MessageBody=json.dumps(letter)
             ),
-            "backoff": Backoff(first=1.0),
+            "backoff": RetryDelay(first=1.0),
         }
         return EventSource(
             streams=self._connect(self.as_sync, "dynamodbstreams"),

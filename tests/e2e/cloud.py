@@ -104,15 +104,17 @@ class Checkout:
 
     def await_row(self, key: dict[str, Any]) -> None:
         """Wait until the deployed sync has written a row."""
-        self.until(
+        self.deadline(
             lambda: self.row(key["PK"]["S"], key["SK"]["S"]), "the sync function writes the row"
         )
 
-    def until(self, seen: Callable[[], object], what: str, seconds: float = SYNC_SECONDS) -> None:
+    def deadline(
+        self, seen: Callable[[], object], what: str, seconds: float = SYNC_SECONDS
+    ) -> None:
         """Wait until something is seen."""
-        until = time.monotonic() + seconds
+        deadline = time.monotonic() + seconds
         while not seen():
-            if time.monotonic() > until:
+            if time.monotonic() > deadline:
                 said = "\n".join(self.complaints()[-COMPLAINTS:])
                 pytest.fail(f"within {seconds:.0f} seconds it did not happen that {what}\n{said}")
             time.sleep(0.2)
@@ -227,8 +229,8 @@ def _environment(folder: Path, port: str) -> dict[str, str]:
 
 def _serves(folder: Path, cloud: subprocess.Popen[str]) -> bool:
     """Wait until the cloud has its port; tell if it has ended instead, for want of it."""
-    until = time.monotonic() + START_SECONDS
-    while cloud.poll() is None and time.monotonic() < until:
+    deadline = time.monotonic() + START_SECONDS
+    while cloud.poll() is None and time.monotonic() < deadline:
         if SERVES in (folder / "cloud.log").read_text():  # its own word: others answer on ports too
             return True
         time.sleep(0.1)

@@ -26,7 +26,7 @@ from adminview.model.dead_letter import ItemOrigin
 from adminview.model.errors import RecordError
 from adminview.model.item import encode
 from adminview.model.row import VIEW_TABLE, Attributes, RowKey, key_image, key_of
-from adminview.reconcile.expected_rows import wanted
+from adminview.reconcile.expected_rows import expected_rows
 from adminview.sync.dead_letter import dead_letter
 from adminview.sync.decode import Route, routes
 from tests.e2e.closed import Closed
@@ -104,7 +104,9 @@ class Lab:
     def rows_of(self, source: str, item: dict[str, Any]) -> dict[RowKey, Attributes]:
         """Derive the rows that an item should have."""
         route, image = self.routes[source], _image(item)
-        return wanted(route, route.source.owner(image), image, time.time(), registry().fingerprint)
+        return expected_rows(
+            route, route.source.owner(image), image, time.time(), registry().fingerprint
+        )
 
     @cached_property
     def all_rows(self) -> set[RowKey]:
@@ -309,7 +311,7 @@ def _work(function: str, lab: Lab, segments: Iterable[Any]) -> None:
 def _leave_half_done(lab: Lab) -> None:
     """Note a page of orders as a worker does that is killed before it writes the page."""
     note = [lab.routes["Orders"].source.key_of(_image(ITEMS["Orders"]))]
-    record = Record(Segment("backfill/Orders", 0, 1), registry().fingerprint, noted=note)
+    record = Record(Segment("backfill/Orders", 0, 1), registry().fingerprint, intent=note)
     item = progress_item(replace(record, holder="killed", version=1))
     lab.dynamodb.put_item(TableName=PROGRESS, Item=item)
 

@@ -50,19 +50,19 @@ def test_rows_move_when_an_item_changes_and_vanish_with_it(checkout: Checkout) -
     first, second = (("ORDER#2121207", f"PRODUCT#{one}{bought}") for one in ("milk", "eggs"))
 
     checkout.put("Orders", order(**number, Items=[{"Id": "milk", "Name": "Milk", "Price": 1}]))
-    checkout.until(lambda: checkout.row(*first), "what was bought has a row")
+    checkout.deadline(lambda: checkout.row(*first), "what was bought has a row")
     assert "2121207" in str(api.ask("/patterns/orders-by-status?status=PENDING").body)
 
     changed = order(**number, Status="PAID", Items=[{"Id": "eggs", "Name": "Eggs", "Price": 3}])
     checkout.put("Orders", changed)
-    checkout.until(lambda: checkout.row(*second), "what is bought now has a row")
-    checkout.until(lambda: not checkout.row(*first), "what is no longer bought has none")
+    checkout.deadline(lambda: checkout.row(*second), "what is bought now has a row")
+    checkout.deadline(lambda: not checkout.row(*first), "what is no longer bought has none")
     assert "2121207" not in str(api.ask("/patterns/orders-by-status?status=PENDING").body)
     assert "2121207" in str(api.ask("/patterns/orders-by-status?status=PAID").body)
 
     checkout.delete("Orders", CustomerId="user-123", SK=number["SK"])
-    checkout.until(lambda: not checkout.row(*second), "nothing of it was bought")
-    checkout.until(lambda: not checkout.row(USER_KEY, f"ORDER#{number['SK']}"), "it is gone")
+    checkout.deadline(lambda: not checkout.row(*second), "nothing of it was bought")
+    checkout.deadline(lambda: not checkout.row(USER_KEY, f"ORDER#{number['SK']}"), "it is gone")
 
 
 def test_every_kind_of_question_is_answered_over_http(checkout: Checkout) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from adminview.aws.settings import SOURCES
-from adminview.local.event_source import Backoff, UnsettledRecordsError
+from adminview.local.event_source import RetryDelay, UnsettledRecordsError
 from adminview.model.delivery import FIRST_TRY_SECONDS, Delivery
 from adminview.model.row import key_of
 from tests.e2e.closed import Closed
@@ -42,7 +42,7 @@ class Courier:
             "Orders",
             closed.rules("Orders"),
             handler=self._handle,
-            backoff=Backoff(4 * HOUR, 12 * HOUR),
+            backoff=RetryDelay(4 * HOUR, 12 * HOUR),
         )
         self.source.drain()
         self.calls.clear()

@@ -30,7 +30,9 @@ def test_a_poison_record_is_set_aside_and_its_neighbours_are_written(checkout: C
         checkout.put("Payments", item | {"transactionId": name})
     for name in ("txn-before", "txn-after"):
         checkout.await_row({"PK": {"S": "ORDER#2121195"}, "SK": {"S": f"PAYMENT#{name}"}})
-    checkout.until(lambda: letters(checkout, "", "Delayed"), "the letter is in the deployed queue")
+    checkout.deadline(
+        lambda: letters(checkout, "", "Delayed"), "the letter is in the deployed queue"
+    )
     assert checkout.row("ORDER#2121195", "PAYMENT#txn-poison") is None
 
 
@@ -47,7 +49,7 @@ def test_a_corrected_view_is_deployed_and_then_there_is_no_difference(checkout: 
 def test_a_letter_holds_keys_and_a_reason_and_the_deployed_function_replays_it(
     checkout: Checkout,
 ) -> None:
-    checkout.until(lambda: letters(checkout, ""), "the letter has rested", REST_SECONDS)
+    checkout.deadline(lambda: letters(checkout, ""), "the letter has rested", REST_SECONDS)
     (letter,) = json.loads(checkout.adminview("dlq", "list", "--json"))
     assert letter["source"] == "Payments"
     assert "createdAt" in letter["reason"]
@@ -81,7 +83,7 @@ def test_the_state_machines_build_and_sweep_the_view_and_complete_old_items(
     assert "rows" not in again[0]["counts"]
     assert completed["counts"]["updated"] == 1
     question = "/patterns/orders-by-delivery-date?delivery_date=2025-03-22"
-    checkout.until(
+    checkout.deadline(
         lambda: "2121195" in str(Api(checkout).ask(question).body),
         "the stream brings the date into the view",
     )

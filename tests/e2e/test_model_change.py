@@ -71,7 +71,7 @@ def test_apply_changes_the_model_in_place_while_it_is_asked(checkout: Checkout) 
 
 def test_a_new_view_is_followed_asked_and_verified(checkout: Checkout) -> None:
     checkout.put("Shipments", SHIPMENT | {"shipmentId": "shipment-2", "weight": 70})
-    checkout.until(lambda: checkout.row("SHIPMENT#shipment-2", "DETAILS"), "the sync follows it")
+    checkout.deadline(lambda: checkout.row("SHIPMENT#shipment-2", "DETAILS"), "the sync follows it")
     heavy = ("--carrier", "DHL", "--least", "60")
     product = ("--product-id", "product-def-789")
     shipped, bought, verified, planned = at_once(

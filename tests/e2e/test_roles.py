@@ -99,8 +99,8 @@ def test_a_change_becomes_a_row_through_the_deployed_mapping(lab: Lab) -> None:
     with lab.closed.only("Sync"), lab.closed.followed():
         lab.put("Users", ITEMS["Users"])
         expected = {*lab.rows_of("Users", ITEMS["Users"])}
-        until = time.monotonic() + MACHINE_SECONDS
-        while not expected <= lab.rows and time.monotonic() < until:
+        deadline = time.monotonic() + MACHINE_SECONDS
+        while not expected <= lab.rows and time.monotonic() < deadline:
             time.sleep(0.2)
         assert expected <= lab.rows
 
@@ -133,8 +133,8 @@ def _execute(lab: Lab, machine: str, asked: dict[str, Any]) -> None:
     states = lab.closed.client("stepfunctions")
     arn = lab.closed.output("Recovery", machine)
     begun = states.start_execution(stateMachineArn=arn, input=json.dumps(asked))
-    until = time.monotonic() + MACHINE_SECONDS
-    while time.monotonic() < until:
+    deadline = time.monotonic() + MACHINE_SECONDS
+    while time.monotonic() < deadline:
         told = states.describe_execution(executionArn=begun["executionArn"])
         if told["status"] != "RUNNING":
             break

@@ -12,7 +12,7 @@ from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sqs as sqs
 from cdk_nag import AwsSolutionsChecks
 
-from adminview.cdk.constructs.suppress_nag import acknowledge
+from adminview.cdk.constructs.suppress_nag import suppress_nag
 from tests.infra import checks
 from tests.infra.checks import TOLERATED, Finding, deployments, lint, nag
 from tests.support.shop import registry
@@ -29,7 +29,7 @@ def nagged(directory: Path, fill: Fill) -> dict[str, str]:
 def open_queue(stack: cdk.Stack) -> sqs.Queue:
     """Make a queue that takes letters without TLS."""
     queue = sqs.Queue(stack, "Queue")
-    acknowledge(queue, "SQS3", "It is planted.")
+    suppress_nag(queue, "SQS3", "It is planted.")
     return queue
 
 
@@ -57,7 +57,7 @@ def test_a_role_that_may_touch_everything_is_found_by_what_it_may_do(tmp_path: P
 
 def test_what_is_acknowledged_is_not_found_and_its_neighbour_is(tmp_path: Path) -> None:
     def fill(stack: cdk.Stack) -> None:
-        acknowledge(role(stack, "sqs:*"), "IAM5[Resource::*]", "It is planted.")
+        suppress_nag(role(stack, "sqs:*"), "IAM5[Resource::*]", "It is planted.")
 
     assert nagged(tmp_path, fill) == {"AwsSolutions-IAM5[Action::sqs:*]": "Small/Role/Resource"}
 
@@ -72,15 +72,15 @@ def test_an_acknowledgment_of_what_is_not_found_is_itself_found(
 ) -> None:
     def fill(stack: cdk.Stack) -> None:
         topic = sns.Topic(stack, "Topic", enforce_ssl=True)
-        acknowledge(topic if where == topic.node.path else stack, rule, "It is planted.")
+        suppress_nag(topic if where == topic.node.path else stack, rule, "It is planted.")
 
     assert nagged(tmp_path, fill) == {f"AwsSolutions::AwsSolutions-{rule}": where}
 
 
 def test_an_acknowledgment_that_only_another_resource_needs_is_found(tmp_path: Path) -> None:
     def fill(stack: cdk.Stack) -> None:
-        acknowledge(open_queue(stack), "SQS4", "It is planted.")
-        acknowledge(sns.Topic(stack, "Topic", enforce_ssl=True), "SQS4", "It is planted.")
+        suppress_nag(open_queue(stack), "SQS4", "It is planted.")
+        suppress_nag(sns.Topic(stack, "Topic", enforce_ssl=True), "SQS4", "It is planted.")
 
     assert nagged(tmp_path, fill) == {"AwsSolutions::AwsSolutions-SQS4": "Small/Topic"}
 
@@ -90,7 +90,7 @@ def test_an_acknowledgment_that_one_of_two_needs_is_not_superfluous(tmp_path: Pa
         sqs.Queue(stack, "One", enforce_ssl=True)
         sqs.Queue(stack, "Other")
         for rule in ("SQS3", "SQS4"):
-            acknowledge(stack, rule, "It is planted.")
+            suppress_nag(stack, rule, "It is planted.")
 
     assert nagged(tmp_path, fill) == {}
 

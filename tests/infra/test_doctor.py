@@ -131,6 +131,6 @@ def test_what_the_stacks_tell_of_themselves_is_what_the_doctor_reads(dev: Assemb
     assert site.settings.sources == {source.name: source.name for source in model.sources}
     assert {*site.mappings} == {source.name for source in model.sources}
     assert {*site.mappings.values()} == {one.name for _, one in site.of(MAPPING)}
-    assert site.building == {}
+    assert site.pending == {}
     description = site.part("Sync").description()
     assert description == json.loads(json.dumps(model.description()))

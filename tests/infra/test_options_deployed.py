@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from adminview.bulk.request import checked
+from adminview.bulk.request import validate_request
 from adminview.handlers.verify import FIELDS
 from tests.infra.options import BUDGETS, KEY_ARN, STREAMS_ENDPOINT, VPC
 from tests.infra.roles import held
@@ -133,7 +133,7 @@ def test_bulk_work_keeps_within_the_budgets_unless_whoever_starts_it_says_otherw
     parts = merged(everything, machine)
     event = parts["default"] | parts["fixed"]
     assert (event["max_rcu"], event["max_wcu"]) == (500, 0.5)
-    assert checked(event) == event, "the function understands it"
+    assert validate_request(event) == event, "the function understands it"
     assert "max_rcu" not in parts["fixed"]
 
 

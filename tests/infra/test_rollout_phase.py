@@ -87,15 +87,15 @@ def test_the_attributes_defined_are_those_that_are_keys_in_this_wave(phase: Asse
 
 
 def test_the_api_is_told_what_is_being_built_and_so_is_whoever_asks(phase: Assembly) -> None:
-    building = {
+    pending = {
         "orders-by-status": "OldGSI1",
         "payments-by-status": None,
         "buyers-of-product": None,  # GSI2 is not there yet, whatever the phase says of it
     }
     told = json.loads(phase.outputs()["AccessPatterns"])
-    assert told == {"model": registry().fingerprint, "pending": building}
+    assert told == {"model": registry().fingerprint, "pending": pending}
     manifests = {name: phase.manifest_of(name) for name in ("Api", "Sync", "Replay", "Verify")}
-    assert manifests.pop("Api").pending == building
+    assert manifests.pop("Api").pending == pending
     assert {name: manifest.pending for name, manifest in manifests.items()} == {
         name: {} for name in manifests
     }, "a phase deploys the API's stack alone"

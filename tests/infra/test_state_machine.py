@@ -8,7 +8,7 @@ import pytest
 
 from adminview.aws.observability import Observability
 from adminview.bulk.lease_table import LEASE_SECONDS
-from adminview.bulk.request import checked
+from adminview.bulk.request import validate_request
 from adminview.bulk.segment import Segment
 from adminview.cdk.constructs.segment_machine import LAMBDA_TROUBLE
 from adminview.handlers.bulk import Dependencies, answer
@@ -50,7 +50,7 @@ def calls(assembly: Assembly, machine: str) -> dict[str, dict[str, Any]]:
 
 def goes_to(state: dict[str, Any]) -> list[str]:
     """Name the states after this one, the usual one last."""
-    chosen = [choice["Next"] for choice in state.get("Choices", [])]
+    chosen = [letter_filter["Next"] for letter_filter in state.get("Choices", [])]
     usual = [state[key] for key in ("Default", "Next") if key in state]
     assert bool(chosen or usual) != bool(state.get("End") or state["Type"] == "Succeed")
     return chosen + usual
@@ -176,7 +176,7 @@ def test_begin_answers_what_the_machine_looks_for_with_items_that_work_understan
     told = answer(event, Context(), crew)
     each = each_segment(dev, machine)
     (item,) = told[each["ItemsPath"].removeprefix("$.")]
-    assert checked(item)["step"] == "work"
+    assert validate_request(item)["step"] == "work"
     assert told[each["MaxConcurrencyPath"].removeprefix("$.")] == given.get("concurrency", 8)
 
 

@@ -247,7 +247,7 @@ def test_the_page_begins_with_all_alarms_and_has_a_row_for_each_source(assembly:
         assert len({one["y"] for one in row}) == 1
         shown = {metric[1] for one in row for metric in one["properties"]["metrics"]}
         assert shown >= {"LagOfNewestRecord", "Records", "RowsPut", "RowsDeleted", "Unchanged"}
-        assert shown >= {"SetAside", "Returned"}
+        assert shown >= {"DeadLettered", "Redelivered"}
 
 
 def test_the_page_shows_what_all_sources_share(dev: Assembly) -> None:

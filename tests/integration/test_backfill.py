@@ -53,5 +53,6 @@ def test_a_backfill_that_is_killed_twice_ends_exact_beside_a_service_that_goes_o
     assert traffic.written > SEGMENTS
     assert difference(cloud, tmp_path / "state") == ""
     assert (
-        bulk_of(cloud).built(until=Deadline.after(600))[RUN]["model"] == cloud.registry.fingerprint
+        bulk_of(cloud).built(deadline=Deadline.after(600))[RUN]["model"]
+        == cloud.registry.fingerprint
     )

@@ -87,8 +87,8 @@ def cloud(start: Callable[[Registry], LocalCloud]) -> LocalCloud:
     return cloud
 
 
-def asker(cloud: LocalCloud, registry: Registry, building: dict[str, str | None]) -> QueryEngine:
-    return replace(cloud.asker, registry=registry, building=building)
+def asker(cloud: LocalCloud, registry: Registry, pending: dict[str, str | None]) -> QueryEngine:
+    return replace(cloud.asker, registry=registry, pending=pending)
 
 
 def keys(answered: Any) -> list[str]:
@@ -98,7 +98,7 @@ def keys(answered: Any) -> list[str]:
 def test_a_half_filled_index_is_not_asked_until_it_is_filled(cloud: LocalCloud) -> None:
     on = asker(cloud, NEW, {})
     assert on.count("of-size", size="small") == 1, "so it would answer: one of eight"
-    cloud.registry, cloud.building = NEW, BUILDING
+    cloud.registry, cloud.pending = NEW, BUILDING
     asked = cloud.asker
     for way in (asked.ask, asked.count, lambda *a, **k: list(asked.rows(*a, **k))):
         with pytest.raises(BeingBuiltError, match="question 'of-size' is being built"):
@@ -161,7 +161,7 @@ def query(*words: str) -> Result:
 def test_the_command_is_told_by_the_environment(
     cloud: LocalCloud, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cloud.building = BUILDING
+    cloud.pending = BUILDING
     for name, value in cloud.environment.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr("adminview.cli.commands.query.registry", lambda: NEW)

@@ -121,13 +121,13 @@ def test_a_replay_tells_what_it_did_and_whether_letters_are_left(shop: LocalClou
     replayed = adminview("dlq", "replay")
     assert replayed.exit_code == 0
     assert "letters reconciled" in replayed.stdout
-    assert parsed("dlq", "replay")["fates"]["reconciled"] == 0
+    assert parsed("dlq", "replay")["outcomes"]["reconciled"] == 0
     assert ("USER#user-123", "ORDER#2025-03-02#7") in keys(shop)
     shop.put("Orders", BAD_ORDER | {"SK": "2025-03-03#8"})
     shop.settle()
     failed = adminview("dlq", "replay", "--source", "Orders", "--json")
     assert failed.exit_code == 1
-    assert json.loads(failed.stdout)["fates"]["still_failing"] >= 1
+    assert json.loads(failed.stdout)["outcomes"]["still_failing"] >= 1
 
 
 def test_a_dry_run_is_never_left_to_the_deployed_function(shop: LocalCloud) -> None:

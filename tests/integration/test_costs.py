@@ -18,7 +18,7 @@ import pytest
 from adminview.aws.attribute_codec import for_boto3
 from adminview.aws.deadline import Deadline
 from adminview.aws.row_store import RowStore
-from adminview.cli.model_lock.model_diff import Change
+from adminview.cli.model_lock.model_diff import ModelDiff
 from adminview.cli.planning.cost import Estimate
 from adminview.cli.planning.sample import make_estimator
 from adminview.local.engines import EngineName
@@ -106,7 +106,7 @@ def models(tmp_path: Path) -> tuple[Registry, Registry]:
 
 
 def estimated(cloud: LocalCloud, old: Registry, new: Registry, sample: int) -> Estimate:
-    change = Change.between(old.description(), new.description())
+    change = ModelDiff.between(old.description(), new.description())
     estimator = make_estimator(change, new, cloud.settings, cloud.clients.dynamodb, sample)
     return estimator.estimate()
 
@@ -134,13 +134,13 @@ def drop_index(cloud: LocalCloud, name: str) -> None:
 
 
 def wait_for_index(cloud: LocalCloud, name: str, *, there: bool) -> None:
-    until = Deadline.after(60)
+    deadline = Deadline.after(60)
     while True:
         table = cloud.clients.dynamodb.describe_table(TableName=VIEW_TABLE)["Table"]
         found = {one["IndexName"]: one for one in table["GlobalSecondaryIndexes"]}
         if found[name]["IndexStatus"] == "ACTIVE" if there and name in found else name not in found:
             return
-        assert not until.passed
+        assert not deadline.passed
 
 
 def filling(cloud: LocalCloud, new: Registry) -> int:
@@ -163,13 +163,13 @@ def rebuild(cloud: LocalCloud, new: Registry, meter: Meter) -> Units:
     targets = [ItemRef(route, {"id": encode(f"p{number}")}) for number in range(ITEMS)]
     settings = replace(cloud.settings, model=new.fingerprint)
     reconciler = make_reconciler(new, settings, cloud.clients)
-    until = Deadline.after(300)
+    deadline = Deadline.after(300)
     for target in targets:
-        for row in reconciler.plan(target, until=until).puts.values():
-            assert rows.put(target.owner, row, until=until)
+        for row in reconciler.plan(target, deadline=deadline).puts.values():
+            assert rows.put(target.owner, row, deadline=deadline)
     for name in ("ByCity", "ByCarrier"):
         drop_index(cloud, name)
-    swept = [reconciler.reconcile(target, until=until) for target in targets]
+    swept = [reconciler.reconcile(target, deadline=deadline) for target in targets]
     assert {(one.put, one.deleted) for one in swept} == {(0, 1)}
     return meter.read()
 
@@ -233,7 +233,7 @@ def test_a_new_source_and_one_that_goes_cost_their_rows(
     inserted = change_all(cloud, items, meter)
     none = old.description() | {"sources": [], "code": {}, "patterns": [], "views": []}
 
-    change = Change.between(old.description(), none)
+    change = ModelDiff.between(old.description(), none)
     gone = replace(old, sources=(), views=())
     estimator = make_estimator(change, gone, cloud.settings, cloud.clients.dynamodb, 1000)
     (told,) = estimator.estimate().sources
@@ -243,7 +243,7 @@ def test_a_new_source_and_one_that_goes_cost_their_rows(
         cloud.clients.dynamodb.delete_item(TableName=VIEW_TABLE, Key=key_image(key(row)))
     assert meter.read() == told.costs.rebuilding
 
-    change = Change.between(none, old.description())
+    change = ModelDiff.between(none, old.description())
     estimator = make_estimator(change, old, cloud.settings, cloud.clients.dynamodb, 1000)
     (told,) = estimator.estimate().sources
     assert near(told.rebuilding, inserted)  # a live row carries a longer sequence number

@@ -83,9 +83,9 @@ def test_an_index_that_was_deleted_is_missed(here: Doctored) -> None:
 
 def test_a_run_that_nobody_ended_is_found_in_the_progress_table(here: Doctored) -> None:
     segment = Segment("backfill/Orders", 1, 4)
-    until = Deadline.after(600)
+    deadline = Deadline.after(600)
     table = LeaseTable(here.clients.dynamodb, "AdminViewTableProgress")
-    table.save(Record(segment, "x", done=True), until=until, keep=False)
+    table.save(Record(segment, "x", done=True), deadline=deadline, keep=False)
     assert here.not_ok() == {
         "bulk work": (
             State.WARNING,

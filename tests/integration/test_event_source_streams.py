@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 
 from adminview.local.engines import Engine
-from adminview.local.event_source import Backoff, EventSource
+from adminview.local.event_source import EventSource, RetryDelay
 from adminview.local.tables import create, source_table, view_table
 from adminview.model import Source
 from adminview.model.delivery import FOREVER, Delivery
@@ -19,7 +19,7 @@ from tests.support.model import registry
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-AT_ONCE = Delivery(window_seconds=0, retries=1)
+MAX_CONCURRENCY = Delivery(window_seconds=0, retries=1)
 DIGITS = "1234567890123456789012345678901234567.8"
 
 
@@ -41,7 +41,7 @@ class Followed:
     def follow(
         self,
         answer: Callable[[list[str]], Any] = lambda _: None,
-        delivery: Delivery = AT_ONCE,
+        delivery: Delivery = MAX_CONCURRENCY,
     ) -> EventSource:
         """Deliver the stream to a handler that *answer* speaks for, told the batch's numbers."""
 
@@ -55,7 +55,7 @@ class Followed:
             handler=handler,
             on_failure=self.letters.append,
             delivery=delivery,
-            backoff=Backoff(first=0.01),
+            backoff=RetryDelay(first=0.01),
         )
 
     @property

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from adminview.aws.deadline import Deadline
-from adminview.aws.source_tables import SourceTables
+from adminview.aws.source_tables import SourceReader
 from adminview.aws.source_updates import SourceUpdates
 from adminview.aws.table_scanner import TableScanner
 from adminview.bulk.lazy_migration import Lazy
@@ -32,7 +32,7 @@ from examples.evolution.__main__ import (
     ask,
     customer,
 )
-from examples.evolution.favourites import TRIES, Fate, Favourites, transaction
+from examples.evolution.favourites import TRIES, Favourites, LetterOutcome, transaction
 from examples.evolution.moves import contract, expand, rebuild
 from tests.support.migrated_orders import ORDERS, Interrupted, orders_of, put
 from tests.support.migrations.delivery_date import delivery_date
@@ -109,7 +109,7 @@ def test_old_orders_stay_readable_while_a_day_of_delivery_is_added_in_bulk(
     assert by_day(cloud) == {"ORDER#2025-03-02#2121207": "2025-03-21"}
     client: Any = Interrupted(cloud.clients.dynamodb, check_throughout(cloud, before))
     task = Migrate(
-        delivery_date, ORDERS, TableScanner(client), SourceTables(client), SourceUpdates(client)
+        delivery_date, ORDERS, TableScanner(client), SourceReader(client), SourceUpdates(client)
     )
     soon = Deadline.after(60)
     page = task.read(Segment("migrate/orders", 0, 1), None, 100, soon)
@@ -179,11 +179,11 @@ def favourites_of(cloud: LocalCloud, client: Any = None) -> Favourites:
 def test_a_favourite_and_the_mark_on_its_order_appear_together(store: LocalCloud) -> None:
     favourites = favourites_of(store)
     assert seen(store) == ([], [])
-    assert favourites.mark(shop.ADA, ORDER, shop.EGGS) == Fate.MARKED
+    assert favourites.mark(shop.ADA, ORDER, shop.EGGS) == LetterOutcome.MARKED
     assert seen(store) == ([shop.EGGS], [shop.EGGS])
     (row,) = store.ask("favourites-of-user", user_id=shop.ADA)
     assert plain(decode(row["data"]))["ItemName"] == "Eggs"
-    assert favourites.mark(shop.ADA, ORDER, shop.EGGS) == Fate.MARKED
+    assert favourites.mark(shop.ADA, ORDER, shop.EGGS) == LetterOutcome.MARKED
     assert seen(store) == ([shop.EGGS], [shop.EGGS])
 
 
@@ -228,14 +228,14 @@ def test_an_order_that_was_sorted_anew_is_read_again_and_the_right_line_is_marke
         store.clients.dynamodb, lambda: put(store, ordered(shop.TEA, shop.EGGS, shop.MILK)), 1
     )
     put(store, ordered(shop.EGGS, shop.MILK))
-    assert favourites_of(store, anew).mark(shop.ADA, ORDER, shop.EGGS) == Fate.MARKED
+    assert favourites_of(store, anew).mark(shop.ADA, ORDER, shop.EGGS) == LetterOutcome.MARKED
     assert seen(store) == ([shop.EGGS], [shop.EGGS])
 
 
 def test_a_product_that_was_taken_off_the_order_is_no_favourite(store: LocalCloud) -> None:
     gone = Meddled(store.clients.dynamodb, lambda: put(store, ordered(shop.MILK)), 1)
-    assert favourites_of(store, gone).mark(shop.ADA, ORDER, shop.EGGS) == Fate.NOT_THERE
-    assert favourites_of(store).mark(shop.ADA, "2025-03-01#1", shop.EGGS) == Fate.NOT_THERE
+    assert favourites_of(store, gone).mark(shop.ADA, ORDER, shop.EGGS) == LetterOutcome.NOT_THERE
+    assert favourites_of(store).mark(shop.ADA, "2025-03-01#1", shop.EGGS) == LetterOutcome.NOT_THERE
     assert seen(store) == ([], [])
 
 
@@ -247,7 +247,7 @@ def test_an_order_that_is_sorted_anew_each_time_is_given_up_for_now(store: Local
         ways.reverse()
 
     restless = Meddled(store.clients.dynamodb, swap, TRIES)
-    assert favourites_of(store, restless).mark(shop.ADA, ORDER, shop.EGGS) == Fate.BUSY
+    assert favourites_of(store, restless).mark(shop.ADA, ORDER, shop.EGGS) == LetterOutcome.BUSY
     assert seen(store) == ([], [])
 
 

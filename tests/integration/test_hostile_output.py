@@ -190,7 +190,7 @@ def test_the_follower_prints_hostile_reasons_escaped(
     def say(line: str) -> None:
         echo(f"{line} {HOSTILE}")
         said.append(line)
-        if "set aside" in line:
+        if "dead-lettered" in line:
             stop.set()
 
     settings = declared(registry(), "")
@@ -209,4 +209,4 @@ def test_the_follower_prints_hostile_reasons_escaped(
 def test_every_command_is_run_here() -> None:
     """Commands that print no data of others are listed: they read only the view files."""
     commands = set(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
-    assert commands == {words[0] for words in COMMANDS} | {"demo", "patterns", "local"}
+    assert commands == {words[0] for words in COMMANDS} | {"demo", "init", "local", "patterns"}

@@ -120,7 +120,7 @@ def test_it_creates_what_is_missing_follows_it_and_ends_when_told(
     local.wait_for("Ctrl-C to stop")
     put(empty, "Users", userId="u1", name="Ada")
     put(empty, "Users", userId="u2", addresses=[{}])
-    local.wait_for("set aside")
+    local.wait_for("dead-lettered")
     assert local.end(number) == 0
     assert "created AdminViewTable" in local.said
     assert "stopped; nothing is lost" in local.said
@@ -139,7 +139,7 @@ def test_letters_go_to_a_queue_if_one_is_named(
     local = run(
         AWS_ENDPOINT_URL_SQS=engine.sqs_url, ADMINVIEW_DEAD_LETTER_QUEUE_URL=cloud.queue_url
     )
-    local.wait_for("set aside")
+    local.wait_for("dead-lettered")
     assert local.end(signal.SIGINT) == 0
     assert [letter["owner"] for letter in cloud.letters()] == ["Users/u2"]
     assert not local.letters.exists()

@@ -18,7 +18,7 @@ from adminview.bulk.lazy_migration import Lazy
 from adminview.cli.bulk.migration_preview import Previewer
 from adminview.cli.bulk.segment_pool import STOPPED, Limits, SegmentPool, connect
 from adminview.cli.main import app
-from adminview.cli.shutdown import Stop
+from adminview.cli.shutdown import Shutdown
 from adminview.examples.shop import sample_data as shop
 from adminview.local.engines import EngineName
 from adminview.local.local_cloud import LocalCloud
@@ -144,7 +144,7 @@ def test_too_many_that_fail_end_the_run(cloud: LocalCloud) -> None:
 def test_a_run_that_is_stopped_goes_on_where_it_was(cloud: LocalCloud) -> None:
     put(cloud, *(old_order(number, f"user-{number}") for number in range(60)))
     bulk = connect(registry(), cloud.settings, Limits())
-    stop = Stop()
+    stop = Shutdown()
 
     def enough(counts: Counter[str]) -> None:
         if counts["updated"]:
@@ -283,7 +283,7 @@ def test_what_a_dry_run_says_it_costs_is_what_dynamodb_takes(cloud: LocalCloud) 
     meter = Meter(cloud.clients.dynamodb)
     bulk = connect(registry(), cloud.settings, Limits())
     bulk_meter = Meter(bulk.progress.client, ORDERS)
-    assert SegmentPool(bulk, f"migrate/{NAME}", Stop(), 0).work().counts["updated"] == 60
+    assert SegmentPool(bulk, f"migrate/{NAME}", Shutdown(), 0).work().counts["updated"] == 60
     cloud.settle()
     taken = {ORDERS: bulk_meter.read().total, VIEW_TABLE: meter.read().total}
     assert taken[ORDERS] > 60 * 3, "the indexes are among it"

@@ -10,7 +10,7 @@ import pytest
 
 from adminview.aws.deadline import Deadline
 from adminview.aws.item_forms import RESOURCE
-from adminview.aws.source_tables import SourceTables
+from adminview.aws.source_tables import SourceReader
 from adminview.aws.source_updates import SourceUpdates
 from adminview.aws.table_scanner import TableScanner
 from adminview.bulk.lazy_migration import Lazy
@@ -67,7 +67,7 @@ def soon() -> Deadline:
 
 
 def read(cloud: LocalCloud) -> Any:
-    return SourceTables(cloud.clients.dynamodb).read(ORDERS, image(KEY), until=soon())
+    return SourceReader(cloud.clients.dynamodb).read(ORDERS, image(KEY), deadline=soon())
 
 
 def test_an_item_that_is_what_it_was_is_updated_whatever_types_it_has(cloud: LocalCloud) -> None:
@@ -77,9 +77,9 @@ def test_an_item_that_is_what_it_was_is_updated_whatever_types_it_has(cloud: Loc
     assert update is not None
     assert update.looked_at.keys() == {*KINDS, "absent"}
     updates = SourceUpdates(cloud.clients.dynamodb)
-    assert updates.write(ORDERS, update, until=soon())
+    assert updates.write(ORDERS, update, deadline=soon())
     assert read(cloud) == update.applied(found)
-    assert not updates.write(ORDERS, update, until=soon()), "it has a colour now"
+    assert not updates.write(ORDERS, update, deadline=soon()), "it has a colour now"
 
 
 CHANGES: dict[str, Any] = {
@@ -110,7 +110,7 @@ def test_an_item_that_changed_where_the_migration_looked_is_not_updated(cloud: L
         assert update is not None
         put(cloud, KEY | KINDS | {name: value})
         changed = read(cloud)
-        assert not updates.write(ORDERS, update, until=soon()), name
+        assert not updates.write(ORDERS, update, deadline=soon()), name
         assert read(cloud) == changed
 
 
@@ -121,7 +121,7 @@ def test_an_item_from_which_something_it_looked_at_was_removed_is_not_updated(
     update = complete(colour(), read(cloud))
     assert update is not None
     put(cloud, KEY | {name: value for name, value in KINDS.items() if name != "bool"})
-    assert not SourceUpdates(cloud.clients.dynamodb).write(ORDERS, update, until=soon())
+    assert not SourceUpdates(cloud.clients.dynamodb).write(ORDERS, update, deadline=soon())
 
 
 def test_what_others_change_where_it_did_not_look_is_kept(cloud: LocalCloud) -> None:
@@ -129,7 +129,7 @@ def test_what_others_change_where_it_did_not_look_is_kept(cloud: LocalCloud) -> 
     update = complete(delivery_date, image(old_order(1)))
     assert update is not None
     put(cloud, old_order(1, Status="PAID", Note="ring twice"))
-    assert SourceUpdates(cloud.clients.dynamodb).write(ORDERS, update, until=soon())
+    assert SourceUpdates(cloud.clients.dynamodb).write(ORDERS, update, deadline=soon())
     (now,) = orders_of(cloud).values()
     assert now["Note"] == {"S": "ring twice"}
     assert now["DeliveryDate"] == {"S": "2025-02-23"}
@@ -138,7 +138,7 @@ def test_what_others_change_where_it_did_not_look_is_kept(cloud: LocalCloud) -> 
 def test_a_deleted_item_does_not_come_back(cloud: LocalCloud) -> None:
     update = complete(delivery_date, image(old_order(1)))
     assert update is not None
-    assert not SourceUpdates(cloud.clients.dynamodb).write(ORDERS, update, until=soon())
+    assert not SourceUpdates(cloud.clients.dynamodb).write(ORDERS, update, deadline=soon())
     assert orders_of(cloud) == {}
 
 
@@ -214,7 +214,7 @@ def test_an_order_that_the_migration_fails_on_is_given_as_it_is(
     told: list[str] = []
     item = old_order(1) | {"OrderDate": "someday"}
     put(cloud, item)
-    complete_ = lazy(service, tell=told.append)
+    complete_ = lazy(service, report_error=told.append)
     assert complete_.on_read(as_read(item)) == as_read(item)
     assert complete_.on_write(as_read(item)) == as_read(item)
     assert service.calls == {}
@@ -227,7 +227,7 @@ def test_a_service_that_cannot_write_now_reads_all_the_same(
     cloud: LocalCloud, service: Interrupted
 ) -> None:
     told: list[str] = []
-    nowhere = lazy(service, table="Nowhere", tell=told.append)
+    nowhere = lazy(service, table="Nowhere", report_error=told.append)
     given = nowhere.on_read(as_read(old_order(1)))
     assert given is not None
     assert given["DeliveryDate"] == {"S": "2025-02-23"}
@@ -269,7 +269,7 @@ def test_several_migrations_of_a_table_see_what_those_before_them_set(
 
 def bulk(client: Any, of: Migration = delivery_date, **more: Any) -> Migrate:
     reader = TableScanner(client)
-    return Migrate(of, ORDERS, reader, SourceTables(client), SourceUpdates(client), **more)
+    return Migrate(of, ORDERS, reader, SourceReader(client), SourceUpdates(client), **more)
 
 
 def pages(task: Migrate, limit: int = 4) -> Counter[str]:
@@ -340,7 +340,7 @@ def test_an_item_that_fails_is_counted_and_told_and_harms_no_other(
 ) -> None:
     told: list[Any] = []
     put(cloud, old_order(1), old_order(2) | {"OrderDate": "someday"}, old_order(3))
-    task = bulk(service, tell=lambda *failed: told.append(failed))
+    task = bulk(service, report_error=lambda *failed: told.append(failed))
     assert pages(task) == {"updated": 2, "failed": 1}
     ((key, error),) = told
     assert key == image({"CustomerId": shop.ADA, "SK": "2025-02-03#0000002"})

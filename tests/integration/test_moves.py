@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from adminview.cli.model_lock.model_diff import Change
+from adminview.cli.model_lock.model_diff import ModelDiff
 from adminview.cli.planning.moved_rows import moves
 from adminview.cli.planning.sample import make_estimator
 from adminview.local.local_cloud import LocalCloud
@@ -42,7 +42,7 @@ def test_a_row_that_gets_another_key_is_found_with_the_question_that_shows_it(
     cloud = start(old)
     cloud.put("Parcels", {"id": "1", "day": "2025-03-01", "carrier": "ups"})
     cloud.settle()
-    change = Change.between(old.description(), new.description())
+    change = ModelDiff.between(old.description(), new.description())
     estimator = make_estimator(change, new, cloud.settings, cloud.clients.dynamodb, 100)
     found = estimator.left("Parcels")
     assert set(map(key_of, found)) == left

@@ -8,7 +8,7 @@ import pytest
 from adminview.aws.attribute_codec import for_boto3
 from adminview.aws.deadline import Deadline
 from adminview.aws.row_store import RowStore
-from adminview.aws.source_tables import SourceTables
+from adminview.aws.source_tables import SourceReader
 from adminview.local.local_cloud import LocalCloud
 from adminview.model.errors import RefusedRowError, ServiceError
 from adminview.model.item import encode
@@ -43,45 +43,45 @@ def test_an_owners_rows_are_found_however_many_there_are(cloud: LocalCloud, rows
             for _, sk in call
         ]
         cloud.clients.dynamodb.batch_write_item(RequestItems={VIEW_TABLE: requests})
-    rows.put("Users/b", row("other", "Users/b"), until=SOON)
-    assert rows.find("Users/a", until=SOON) == keys
-    assert rows.read(keys | {("THING#1", "absent")}, until=SOON).keys() == keys
+    rows.put("Users/b", row("other", "Users/b"), deadline=SOON)
+    assert rows.find("Users/a", deadline=SOON) == keys
+    assert rows.read(keys | {("THING#1", "absent")}, deadline=SOON).keys() == keys
 
 
 def test_a_row_is_written_only_while_it_is_nobody_elses(rows: RowStore) -> None:
     key = ("THING#1", "s")
-    assert rows.put("Users/a", row("s", "Users/a", n=1), until=SOON)
-    assert rows.put("Users/a", row("s", "Users/a", n=2), until=SOON)
-    assert not rows.put("Users/b", row("s", "Users/b", n=3), until=SOON)
-    assert rows.read([key], until=SOON) == {key: row("s", "Users/a", n=2)}
-    assert not rows.delete("Users/b", key, until=SOON)
-    assert rows.delete("Users/a", key, until=SOON)
-    assert not rows.delete("Users/a", key, until=SOON), "it is gone"
-    assert rows.read([key], until=SOON) == {}
+    assert rows.put("Users/a", row("s", "Users/a", n=1), deadline=SOON)
+    assert rows.put("Users/a", row("s", "Users/a", n=2), deadline=SOON)
+    assert not rows.put("Users/b", row("s", "Users/b", n=3), deadline=SOON)
+    assert rows.read([key], deadline=SOON) == {key: row("s", "Users/a", n=2)}
+    assert not rows.delete("Users/b", key, deadline=SOON)
+    assert rows.delete("Users/a", key, deadline=SOON)
+    assert not rows.delete("Users/a", key, deadline=SOON), "it is gone"
+    assert rows.read([key], deadline=SOON) == {}
 
 
 def test_values_come_back_as_they_were_written(rows: RowStore) -> None:
     values = {"bytes": b"\x00\xff", "number": 10**37 + 1, "empty": {}, "set": {"a"}, "none": None}
     written = row("s", "Users/a", **values)
-    rows.put("Users/a", written, until=SOON)
-    assert rows.read([("THING#1", "s")], until=SOON) == {("THING#1", "s"): written}
+    rows.put("Users/a", written, deadline=SOON)
+    assert rows.read([("THING#1", "s")], deadline=SOON) == {("THING#1", "s"): written}
 
 
 def test_a_row_that_the_engine_refuses_is_told_apart_from_trouble(rows: RowStore) -> None:
     too_large = row("s", "Users/a", text="x" * 410_000)
     with pytest.raises(RefusedRowError):
-        rows.put("Users/a", too_large, until=SOON)
+        rows.put("Users/a", too_large, deadline=SOON)
 
 
 def test_an_item_is_read_as_it_is_now(cloud: LocalCloud) -> None:
-    sources = SourceTables(cloud.clients.dynamodb)
+    sources = SourceReader(cloud.clients.dynamodb)
     key = {"userId": {"S": "user-123"}}
-    assert sources.read("Users", key, until=SOON) is None
+    assert sources.read("Users", key, deadline=SOON) is None
     cloud.put("Users", USER)
-    found = sources.read("Users", key, until=SOON)
+    found = sources.read("Users", key, deadline=SOON)
     assert found == {name: encode(value) for name, value in USER.items()}
 
 
 def test_a_table_that_is_not_there_is_trouble_and_says_so(cloud: LocalCloud) -> None:
     with pytest.raises(ServiceError, match=r"read an item of Nowhere.*ResourceNotFoundException"):
-        SourceTables(cloud.clients.dynamodb).read("Nowhere", {"id": {"S": "1"}}, until=SOON)
+        SourceReader(cloud.clients.dynamodb).read("Nowhere", {"id": {"S": "1"}}, deadline=SOON)

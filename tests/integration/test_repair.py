@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from adminview.dead_letters.replay import Fate
+from adminview.dead_letters.replay import LetterOutcome
 from adminview.local.local_cloud import LocalCloud
 from adminview.model import Item, Registry, Row, Source, view
 from adminview.model.delivery import Delivery
@@ -72,7 +72,7 @@ def test_a_poisoned_record_is_exact_after_the_view_is_fixed_and_its_letter_repla
     cloud.deploy(FIXED)
     summary = cloud.replay()
     assert shown(cloud) == {("a", "A"): "2", ("a", "C"): "2", ("b", "A"): "1"}
-    assert summary.fates == {Fate.RECONCILED: 1}
+    assert summary.outcomes == {LetterOutcome.RECONCILED: 1}
     assert (summary.rows_put, summary.rows_deleted) == (2, 1)
     assert cloud.letters() == []
 
@@ -83,7 +83,9 @@ def test_an_item_that_was_deleted_does_not_come_back_with_its_old_letter(cloud: 
     cloud.delete("Things", {"id": "a"})
     cloud.settle()
     cloud.deploy(FIXED)
-    assert cloud.replay().fates == {Fate.UNCHANGED: 2}  # of the insert, and of the deletion
+    assert cloud.replay().outcomes == {
+        LetterOutcome.UNCHANGED: 2
+    }  # of the insert, and of the deletion
     assert shown(cloud) == {}
     assert cloud.letters() == []
 
@@ -96,7 +98,7 @@ def test_a_letter_of_an_item_that_has_changed_since_keeps_the_newer_state(
     put(cloud, "a", A="2", B="2")
     cloud.settle()
     cloud.deploy(FIXED)
-    assert cloud.replay().fates == {Fate.UNCHANGED: 2}
+    assert cloud.replay().outcomes == {LetterOutcome.UNCHANGED: 2}
     assert shown(cloud) == {("a", "A"): "2", ("a", "B"): "2"}
 
 
@@ -120,7 +122,7 @@ def test_an_item_whose_view_still_raises_keeps_its_letter_with_the_count_and_the
     cloud.settle()
     for _ in range(2):
         summary = cloud.replay()
-        assert summary.fates == {Fate.FAILING: 1}
+        assert summary.outcomes == {LetterOutcome.FAILING: 1}
         (reason,) = summary.reasons
         assert reason.startswith("ViewError: the view raised LookupError")
         sleep(1.1)  # a letter that failed rests, here for a second
@@ -137,7 +139,7 @@ def test_many_letters_for_one_item_are_one_reconcile(cloud: LocalCloud) -> None:
         cloud.settle()
     cloud.deploy(FIXED)
     summary = cloud.replay()
-    assert (summary.items, summary.fates.total()) == (1, 5)
+    assert (summary.items, summary.outcomes.total()) == (1, 5)
     assert shown(cloud) == {("a", "A"): "4"}
 
 
@@ -148,13 +150,13 @@ def test_what_lambda_gave_up_on_is_read_from_the_stream_again(cloud: LocalCloud)
     assert letter["DDBStreamBatchInfo"]["batchSize"] == 2
     assert shown(cloud) == {}
     summary = cloud.replay()
-    assert summary.fates == {Fate.FAILING: 1}, "one of its two items has become poison"
+    assert summary.outcomes == {LetterOutcome.FAILING: 1}, "one of its two items has become poison"
     assert shown(cloud) == {("a", "A"): "1"}
     sleep(1.1)
     (letter,) = peek(cloud)
     assert (letter["kind"], letter["owner"]) == ("adminview.letter/1", "Things/b")
     cloud.deploy(FIXED)
-    assert cloud.replay().fates == {Fate.RECONCILED: 1}
+    assert cloud.replay().outcomes == {LetterOutcome.RECONCILED: 1}
     assert shown(cloud) == {("a", "A"): "1", ("b", "A"): "3"}
 
 

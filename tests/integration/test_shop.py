@@ -317,5 +317,5 @@ def test_a_poison_record_leaves_a_letter_and_its_neighbours_are_written(
     assert letter["error"]["kind"] == "MissingAttributeError"
     assert len(cloud.ask("favourites-of-user", user_id=shop.ALAN)) == 1
     total = cloud.ledger.total()
-    parts = (total.written, total.unchanged, total.unclaimed, total.set_aside, total.returned)
+    parts = (total.written, total.unchanged, total.no_view, total.dead_lettered, total.redelivered)
     assert total.records == sum(parts) == len(shop.FIRST_DAY) + 2

@@ -7,9 +7,9 @@ from adminview.aws.batch_writers import Boto3BatchWriter, HttpBatchWriter, Write
 from adminview.aws.deadline import Deadline
 from adminview.aws.view_reader import Meter, ViewReader
 from adminview.aws.view_readers import Boto3Reader, HttpReader, Reader
-from adminview.aws.view_table import Outcome, ViewTable
+from adminview.aws.view_table import ViewTable, WriteOutcome
 from adminview.local.engines import Engine
-from adminview.local.local_cloud import LocalCloud, straight_to, writer_to
+from adminview.local.local_cloud import LocalCloud, direct_client_to, writer_to
 from adminview.model import KeyCondition
 from adminview.model.row import VIEW_TABLE, Attributes, key_of
 from adminview.sync.fold import Write
@@ -42,8 +42,8 @@ def writes() -> list[Write]:
     return made
 
 
-def write(writer: Writer, given: list[Write]) -> Outcome:
-    return ViewTable(writer, VIEW_TABLE).write(given, until=Deadline.after(60))
+def write(writer: Writer, given: list[Write]) -> WriteOutcome:
+    return ViewTable(writer, VIEW_TABLE).write(given, deadline=Deadline.after(60))
 
 
 def unordered(value: Any) -> Any:
@@ -87,14 +87,14 @@ def test_a_row_that_the_engine_refuses_is_refused_alone_both_ways(
 
 def found_by(reader: Reader) -> Any:
     """Ask in pages of 7 from a start on; count; and read rows by their keys."""
-    view, meter, until = ViewReader(reader, VIEW_TABLE), Meter(), Deadline.after(60)
+    view, meter, deadline = ViewReader(reader, VIEW_TABLE), Meter(), Deadline.after(60)
     asked = KeyCondition(None, "#p = :p", {"#p": "PK"}, {":p": {"S": "P"}})
     pages: dict[str, Any] = {"page_size": 7, "descending": False, "consistent": True}
     after = {"PK": {"S": "P"}, "SK": {"S": "10"}}
-    rows = [*view.rows(asked, after=after, **pages, until=until, meter=meter)]
-    number = view.count(asked, consistent=True, until=until, meter=meter)
+    rows = [*view.rows(asked, after=after, **pages, deadline=deadline, meter=meter)]
+    number = view.count(asked, consistent=True, deadline=deadline, meter=meter)
     keys = [("P", "1"), ("P", "2"), ("P", "not there")]
-    got = view.get(keys, until=until)
+    got = view.get(keys, deadline=deadline)
     assert meter.units > 0
     return (
         [unordered({"M": one}) for one in rows],
@@ -105,7 +105,7 @@ def found_by(reader: Reader) -> Any:
 
 def test_both_ways_find_the_same(cloud: LocalCloud, engine: Engine) -> None:
     write(writer_to(engine), writes())
-    readers = (Boto3Reader(cloud.clients.dynamodb), HttpReader(straight_to(engine)))
+    readers = (Boto3Reader(cloud.clients.dynamodb), HttpReader(direct_client_to(engine)))
     plain, direct = (found_by(one) for one in readers)
     assert plain == direct
     rows, got, (number, calls, _) = direct

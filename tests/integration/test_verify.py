@@ -20,7 +20,7 @@ import pytest
 from adminview import views
 from adminview.aws.settings import Settings
 from adminview.bulk.verify.verifier import make_verifier
-from adminview.cli.commands.verify import Options, Surroundings, compare
+from adminview.cli.commands.verify import Surroundings, VerifyOptions, compare
 from adminview.cli.output.printing import Console
 from adminview.examples.shop import sample_data as shop
 from adminview.handlers.verify import Verification, handle, verification, verify
@@ -140,7 +140,7 @@ def run(
     cloud: LocalCloud, state: Path, around: Surroundings | None = None, **asked: Any
 ) -> tuple[int, dict[str, Any]]:
     """Run the command, and return its status and what it tells machines."""
-    options = Options(state=state, as_json=True, **({"grace": 0.2} | asked))
+    options = VerifyOptions(state=state, as_json=True, **({"grace": 0.2} | asked))
     console = Console(file=StringIO())
     dynamodb = cloud.engine.dynamodb()
     status = compare(dynamodb, cloud.registry, settings_of(cloud), options, console, around=around)

@@ -12,7 +12,7 @@ from tests.simulator.broken import SurpriseError
 from tests.simulator.calls import LEASED
 from tests.simulator.deployment import Deployment, make_bulk
 from tests.simulator.faults import Fault
-from tests.simulator.fibers import AT_ONCE, NEVER, Killed
+from tests.simulator.fibers import MAX_CONCURRENCY, NEVER, Killed
 from tests.simulator.simulation import World
 
 SECONDS = (200.0, 90.0, 800.0)  # that an invocation may work, one of
@@ -39,7 +39,9 @@ class Run:
             working.append(self._spawn(segment, 0.0))
             if self._world.choices.happens(self._world.profile.twin_percent):
                 working.append(self._spawn(segment, self._world.choices.pick(TWIN_LATER)))
-        self._world.fibers.wait(lambda: AT_ONCE if all(one.over for one in working) else NEVER)
+        self._world.fibers.wait(
+            lambda: MAX_CONCURRENCY if all(one.over for one in working) else NEVER
+        )
 
     @property
     def _over(self) -> bool:
@@ -56,12 +58,12 @@ class Run:
             pass
 
     def _begin(self, bulk: Bulk, end: Deadline) -> list[Segment]:
-        return bulk.begin(self._run, self._world.profile.segments, until=end)
+        return bulk.begin(self._run, self._world.profile.segments, deadline=end)
 
     def _work(self, segment: Segment, bulk: Bulk, end: Deadline) -> bool:
         record = bulk.worker(self._run).work(segment, end=end)
         if record.done:
-            bulk.finish(self._run, until=end)
+            bulk.finish(self._run, deadline=end)
         return record.done
 
     def _invoke(self, step: Callable[[Bulk, Deadline], Any]) -> Any:
@@ -73,15 +75,15 @@ class Run:
             with fibers.invocation(end.at + RESERVE, bulk.progress.holder):
                 return step(bulk, end)
         except SegmentTakenError as error:
-            world.calls.tell("finds the segment in other hands")
+            world.calls.report_error("finds the segment in other hands")
             world.faults.came[Fault.TAKEN] += 1
             fibers.sleep(error.seconds + RETRY_SECONDS)
         except (Killed, ServiceError) as error:
-            world.calls.tell(f"ends: {type(error).__name__}")
+            world.calls.report_error(f"ends: {type(error).__name__}")
             world.faults.came[Fault.RESUMED] += 1
             fibers.sleep(RETRY_SECONDS)
         except BulkError:
-            world.calls.tell("ends: another run was begun")
+            world.calls.report_error("ends: another run was begun")
             return True
         except Exception as error:
             raise SurpriseError from error

@@ -7,7 +7,7 @@ from adminview.bulk.runs import BACKFILL, EVERYTHING, SWEEP
 from adminview.cli.deployment.completions import Progress
 from adminview.model.delivery import REPLAY_SECONDS
 from adminview.model.errors import ServiceError
-from adminview.reconcile.expected_rows import wanted
+from adminview.reconcile.expected_rows import expected_rows
 from tests.simulator.bulk import RETRY_SECONDS, Run
 from tests.simulator.deployment import deploy
 from tests.simulator.faults import Fault
@@ -33,7 +33,9 @@ def begin_with_items(world: World, *, synced: bool) -> None:
         if synced:
             live, at = world.live, world.fibers.now
             route = live.routes[name.source.name]
-            for row in wanted(route, name.owner, name.image(state), at, live.model.name).values():
+            for row in expected_rows(
+                route, name.owner, name.image(state), at, live.model.name
+            ).values():
                 world.view.put(row)
     pasts = [world.view.past, *(source.past for source in world.sources.values())]
     for past in pasts:
@@ -64,15 +66,15 @@ def change_model(world: World, after: float) -> None:
     world.fibers.sleep(after)
     promised = [name.owner for name in world.names]
     world.busy.update(promised)
-    spoil(world, model)
+    invalidate(world, model)
     world.live = deploy(world, model)
     world.faults.came[Fault.REDEPLOYED] += 1
-    world.calls.tell(f"{model} is deployed")
+    world.calls.report_error(f"{model} is deployed")
     if world.profile.taken_back:
         world.fibers.sleep(world.choices.pick((0.0, 40.0, 500.0)))
-        spoil(world, before)
+        invalidate(world, before)
         world.live = deploy(world, before)
-        world.calls.tell(f"{before} is deployed again, before any row was built")
+        world.calls.report_error(f"{before} is deployed again, before any row was built")
     world.fibers.sleep(DRAIN_SECONDS)
     build(world)
     sweep(world)
@@ -80,14 +82,14 @@ def change_model(world: World, after: float) -> None:
     check_the_quiet(world)
 
 
-def spoil(world: World, model: Model) -> None:
+def invalidate(world: World, model: Model) -> None:
     """Let no run of the old model go on or count, as a plan does before it deploys; insist."""
     client, now = cast("Any", world.dynamodb), world.fibers.clock
     table = LeaseTable(client, PROGRESS, world.backoff, now, PLANNER)
     while True:
         try:
             with world.fibers.invocation(world.fibers.now + SPOIL_SECONDS, PLANNER):
-                Progress(table, now).spoil(world.sources, world.sources, (), model=model.name)
+                Progress(table, now).invalidate(world.sources, world.sources, (), model=model.name)
         except (Killed, ServiceError):
             world.fibers.sleep(RETRY_SECONDS)
         else:

@@ -10,7 +10,7 @@ from adminview.aws.metered_client import Metered
 from adminview.aws.rate_limit import RateLimiter
 from adminview.aws.row_store import RowStore
 from adminview.aws.settings import Settings
-from adminview.aws.source_tables import SourceTables
+from adminview.aws.source_tables import SourceReader
 from adminview.aws.view_table import ViewTable
 from adminview.bulk.lease_table import TURN, LeaseTable
 from adminview.bulk.runs import Bulk
@@ -73,7 +73,7 @@ def deploy(world: "World", model: Model) -> Deployment:
     backoff, now = world.backoff, world.fibers.clock
     view = ViewTable(Boto3BatchWriter(dynamodb), TABLE, backoff)
     rows = RowStore(dynamodb, TABLE, backoff)
-    sources = SourceTables(dynamodb, backoff)
+    sources = SourceReader(dynamodb, backoff)
     reconciler = Reconciler(sources, rows, model.name, world.post, now)
     return Deployment(
         model=model,
@@ -82,9 +82,9 @@ def deploy(world: "World", model: Model) -> Deployment:
         runtime=Runtime(to, model.name, view, world.post, world, now),
         reconciler=reconciler,
         replayer=Replayer(
-            errands=LetterResolver(to, world.streams),
+            resolver=LetterResolver(to, world.streams),
             reconciler=reconciler,
-            mailbox=DeadLetterConsumer(queue, QUEUE, backoff, wait_seconds=0),
+            consumer=DeadLetterConsumer(queue, QUEUE, backoff, wait_seconds=0),
             post=world.post,
             retry_seconds=int(world.queue.next_try),
             now=now,

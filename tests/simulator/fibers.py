@@ -16,7 +16,7 @@ When = float | Callable[[], float]
 
 START = 1_790_000_000.0  # seconds since 1970
 STEPS = 6000  # far more than any history takes that comes to an end
-AT_ONCE, NEVER = -inf, inf
+MAX_CONCURRENCY, NEVER = -inf, inf
 
 
 class Killed(BaseException):
@@ -33,7 +33,7 @@ class Fiber:
     def __init__(self, name: str, run: Callable[[], Any], root: "Fiber | None") -> None:
         self.name = name
         self.root = root or self
-        self.when: When = AT_ONCE  # it wants to go on
+        self.when: When = MAX_CONCURRENCY  # it wants to go on
         self.end = NEVER  # of the invocation, set by its timeout
         self.dead = False  # the invocation was killed
         self.invocations = 0
@@ -118,7 +118,7 @@ class Fibers:
         try:
             self.pause()
         finally:
-            me.when = AT_ONCE
+            me.when = MAX_CONCURRENCY
 
     def sleep(self, seconds: float) -> None:
         """Let time pass."""
@@ -135,7 +135,7 @@ class Fibers:
         finally:
             me.end, me.dead, me.holder = NEVER, False, ""
 
-    def together(
+    def map_concurrently(
         self, work: Callable[[Job], Result], jobs: Sequence[Job], _: object = None
     ) -> list[Result]:
         """Do all *jobs* at once, as `adminview.aws.concurrency` does, in fibers."""
@@ -144,7 +144,9 @@ class Fibers:
         me = self.current
         parts = [self.spawn(me.name, partial(work, job), me.root) for job in jobs]
         try:
-            self.wait(lambda: AT_ONCE if me.root.dead or all(p.over for p in parts) else NEVER)
+            self.wait(
+                lambda: MAX_CONCURRENCY if me.root.dead or all(p.over for p in parts) else NEVER
+            )
         finally:
             for part in parts:
                 self._discard(part)

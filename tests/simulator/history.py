@@ -133,10 +133,10 @@ def _simulated(fibers: Fibers) -> Iterator[None]:
 
     stand_ins: list[tuple[Any, str, Any]] = [
         (Deadline, "after", after),
-        (writers, "together", fibers.together),
-        (backfilling, "together", fibers.together),
-        (sweep, "together", fibers.together),
-        (replayer, "together", fibers.together),
+        (writers, "map_concurrently", fibers.map_concurrently),
+        (backfilling, "map_concurrently", fibers.map_concurrently),
+        (sweep, "map_concurrently", fibers.map_concurrently),
+        (replayer, "map_concurrently", fibers.map_concurrently),
         (view_table, "BATCH_LIMIT", 2),
         (owned_rows, "READ_LIMIT", 3),
         (reconcile, "ROUNDS", 2),

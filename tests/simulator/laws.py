@@ -13,12 +13,12 @@ from tests.simulator.simulation import World
 
 def check_the_quiet(world: World) -> None:
     """Look for silent loss: an item that nobody will see to any more must be right."""
-    noted = world.dynamodb.progress.noted
+    intent = world.dynamodb.progress.intent
     for name in world.names:
         stream = world.sources[name.source.name]
         if (
             not world.busy[name.owner]
-            and name.owner not in noted
+            and name.owner not in intent
             and not stream.waiting(name.id)
             and not any(name.owner in owners(world, one.body) for one in world.queue.letters)
         ):
@@ -34,7 +34,7 @@ def check_the_end(world: World) -> None:
         _break(f"6: each row has one owner: {sorted(foreign)} have none")
     for name in world.names:
         plan = world.live.reconciler.plan(
-            world.live.target(name), until=Deadline(world.fibers.now + 60, world.fibers.clock)
+            world.live.target(name), deadline=Deadline(world.fibers.now + 60, world.fibers.clock)
         )
         if not plan.changes_nothing:
             _break(f"7: the source is the truth: {name.owner} still wants a reconcile")

@@ -75,7 +75,7 @@ class Name:
 NAMES = (Name(things, "a"), Name(things, "b"), Name(others, "a"))
 
 
-class Fate(Enum):
+class LetterOutcome(Enum):
     """What a model makes of a part that the one before made a row of."""
 
     KEPT = 0
@@ -89,18 +89,18 @@ class Model:
     """What the views of one deployment derive."""
 
     name: str = "model-1"
-    fates: tuple[Fate, ...] = (Fate.KEPT,) * len(ROWS)
+    outcomes: tuple[LetterOutcome, ...] = (LetterOutcome.KEPT,) * len(ROWS)
     swapped: bool = False  # each row has the key that its neighbour had
 
     def part(self, name: str, value: int) -> tuple[str, int] | None:
         """Say which row a part of an item becomes, if any, and what it shows."""
         place = ROWS.index(name) ^ self.swapped
-        match self.fates[place]:
-            case Fate.DROPPED:
+        match self.outcomes[place]:
+            case LetterOutcome.DROPPED:
                 return None
-            case Fate.MOVED:
+            case LetterOutcome.MOVED:
                 return ROWS[place].lower(), value
-            case Fate.CHANGED:
+            case LetterOutcome.CHANGED:
                 return ROWS[place], value if value == REFUSED else value + 10
             case _:
                 return ROWS[place], value
@@ -119,8 +119,10 @@ class Model:
 
 def draw_model(choices: Choices) -> Model:
     """Draw the model that another is changed to."""
-    fates = tuple(choices.pick((Fate.KEPT, *Fate, Fate.CHANGED)) for _ in ROWS)
-    return Model("model-2", fates, swapped=choices.below(3) > 0)
+    outcomes = tuple(
+        choices.pick((LetterOutcome.KEPT, *LetterOutcome, LetterOutcome.CHANGED)) for _ in ROWS
+    )
+    return Model("model-2", outcomes, swapped=choices.below(3) > 0)
 
 
 def draw_states(choices: Choices, poison_percent: int, refused_percent: int) -> list[State]:

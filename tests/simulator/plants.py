@@ -10,18 +10,18 @@ import pytest
 from adminview.aws.batch_writers import Boto3BatchWriter, Call, Result
 from adminview.aws.deadline import Deadline
 from adminview.aws.row_store import RowStore
-from adminview.aws.table_scanner import Page, owners_only
+from adminview.aws.table_scanner import ScanPage, owners_only
 from adminview.bulk.backfill import PageOfItems
 from adminview.bulk.lease_table import LeaseTable
 from adminview.bulk.segment import Record
 from adminview.bulk.sweep import PageOfRows, Sweep
-from adminview.bulk.worker import _Hand
+from adminview.bulk.worker import SegmentSession
 from adminview.dead_letters.resolve import LetterResolver
 from adminview.handlers.sync import sync
 from adminview.model.dead_letter import RecordLetter
 from adminview.model.item import Image
 from adminview.reconcile.item_ref import ItemRef
-from adminview.reconcile.reconciler import Plan, Reconciled, Reconciler
+from adminview.reconcile.reconciler import Reconciled, ReconcilePlan, Reconciler
 from adminview.runtime import Runtime
 from adminview.sync.decode import Route
 from adminview.sync.fold import Fold, Write
@@ -51,8 +51,8 @@ def reapply(monkeypatch: pytest.MonkeyPatch) -> None:
         image = record["dynamodb"].get("NewImage")
         return Remembered(target.route, target.key, target.rows, image)
 
-    def recall(self: Reconciler, target: ItemRef, until: Deadline) -> Image | None:
-        return target.image if isinstance(target, Remembered) else read(self, target, until)
+    def recall(self: Reconciler, target: ItemRef, deadline: Deadline) -> Image | None:
+        return target.image if isinstance(target, Remembered) else read(self, target, deadline)
 
     monkeypatch.setattr(LetterResolver, "_target", remember)
     monkeypatch.setattr(Reconciler, "_read", recall)
@@ -72,8 +72,8 @@ def no_hints(monkeypatch: pytest.MonkeyPatch) -> None:
     """Look only at the rows that the owner index knows."""
     reconcile = Reconciler.reconcile
 
-    def forgetful(self: Reconciler, target: ItemRef, *, until: Deadline) -> Reconciled:
-        return reconcile(self, replace(target, rows=frozenset()), until=until)
+    def forgetful(self: Reconciler, target: ItemRef, *, deadline: Deadline) -> Reconciled:
+        return reconcile(self, replace(target, rows=frozenset()), deadline=deadline)
 
     monkeypatch.setattr(Reconciler, "reconcile", forgetful)
 
@@ -87,11 +87,11 @@ def forget(monkeypatch: pytest.MonkeyPatch) -> None:
         target: ItemRef,
         item: Image | None,
         _: object,
-        until: Deadline,
+        deadline: Deadline,
         *,
         owners_only: bool,
-    ) -> Plan:
-        return plan(self, target, item, target.rows, until, owners_only=owners_only)
+    ) -> ReconcilePlan:
+        return plan(self, target, item, target.rows, deadline, owners_only=owners_only)
 
     monkeypatch.setattr(Reconciler, "_plan", forgetful)
 
@@ -107,7 +107,7 @@ def letters_first(monkeypatch: pytest.MonkeyPatch) -> None:
     def send(batch: Batch, routes: Mapping[str, Route]) -> Iterator[Fold]:
         for writes in plan_batch(batch, routes):
             post = runtime[0].dead_letters
-            batch.letters, _ = post.send(batch.letters, until=Deadline.after(60))
+            batch.letters, _ = post.send(batch.letters, deadline=Deadline.after(60))
             yield writes
 
     monkeypatch.setattr("tests.simulator.pollers.sync", remember)
@@ -125,7 +125,7 @@ def no_intent(monkeypatch: pytest.MonkeyPatch) -> None:
     save = LeaseTable.save
 
     def silent(self: LeaseTable, record: Record, **how: Any) -> Record:
-        return replace(save(self, replace(record, noted=[]), **how), noted=record.noted)
+        return replace(save(self, replace(record, intent=[]), **how), intent=record.intent)
 
     monkeypatch.setattr(LeaseTable, "save", silent)
 
@@ -138,17 +138,17 @@ def no_reread(monkeypatch: pytest.MonkeyPatch) -> None:
 def no_redo(monkeypatch: pytest.MonkeyPatch) -> None:
     """Go on after a crash, whatever was in hand."""
 
-    def go_on(self: _Hand) -> None:
-        self.record = replace(self.record, noted=[])
+    def go_on(self: SegmentSession) -> None:
+        self.record = replace(self.record, intent=[])
 
-    monkeypatch.setattr(_Hand, "put_right", go_on)
+    monkeypatch.setattr(SegmentSession, "put_right", go_on)
 
 
 def no_lease(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take a segment at once, whoever may still be at it."""
 
-    def take(self: LeaseTable, found: Record, *, until: Deadline) -> Record:
-        return self.save(found, until=until)
+    def take(self: LeaseTable, found: Record, *, deadline: Deadline) -> Record:
+        return self.save(found, deadline=deadline)
 
     monkeypatch.setattr(LeaseTable, "take_over", take)
 
@@ -160,7 +160,7 @@ def short_lease(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def no_work_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     """Go on writing when the lease is over."""
-    monkeypatch.setattr(_Hand, "work_until", property(lambda hand: hand.end))
+    monkeypatch.setattr(SegmentSession, "work_until", property(lambda hand: hand.end))
 
 
 def no_drain(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,20 +178,20 @@ def no_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tests.simulator.change.sweep", lambda *_: None)
 
 
-def _delete(page: PageOfRows, until: Deadline) -> Counter[str]:
-    for owner, rows in page.suspects:
+def _delete(page: PageOfRows, deadline: Deadline) -> Counter[str]:
+    for owner, rows in page.candidates:
         for row in rows:
-            page.task.reconciler.rows.delete(owner, row, until=until)
+            page.task.reconciler.rows.delete(owner, row, deadline=deadline)
     return Counter()
 
 
 def sweep_by_age(monkeypatch: pytest.MonkeyPatch) -> None:
     """Delete the rows that an older model wrote."""
 
-    def suspect(_: Sweep, targets: Sequence[ItemRef], *__: Any) -> list[Any]:
+    def candidate(_: Sweep, targets: Sequence[ItemRef], *__: Any) -> list[Any]:
         return [(one.owner, sorted(one.rows)) for one in targets]
 
-    monkeypatch.setattr(Sweep, "_underived", suspect)
+    monkeypatch.setattr(Sweep, "_underived", candidate)
     monkeypatch.setattr(PageOfRows, "do", _delete)
 
 
@@ -199,7 +199,7 @@ def sweep_other_models(monkeypatch: pytest.MonkeyPatch) -> None:
     """Look only at the rows that do not carry the fingerprint of the model that is deployed."""
     read = Sweep.read
 
-    def read_older(self: Sweep, *asked: Any) -> Page:
+    def read_older(self: Sweep, *asked: Any) -> ScanPage:
         def older(source: str | None) -> dict[str, Any]:
             return {
                 **owners_only(source),
@@ -222,11 +222,11 @@ def unprocessed_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Send unprocessed items a second time, and take that for done."""
     send = Boto3BatchWriter._send
 
-    def send_twice(self: Boto3BatchWriter, table: str, until: Deadline, call: Call) -> Result:
-        result = send(self, table, until, call)
+    def send_twice(self: Boto3BatchWriter, table: str, deadline: Deadline, call: Call) -> Result:
+        result = send(self, table, deadline, call)
         if isinstance(result, dict) and (left := result["UnprocessedItems"].get(table)):
             keys = {key_of(request) for request in left}
-            send(self, table, until, [write for write in call if write.key in keys])
+            send(self, table, deadline, [write for write in call if write.key in keys])
             return {"UnprocessedItems": {}}
         return result
 
@@ -267,9 +267,9 @@ def no_doubt_after_crash(monkeypatch: pytest.MonkeyPatch) -> None:
     """Believe that no call of a worker that died can arrive once its page is redone."""
     report = Reconciler.report_in_doubt
 
-    def report_some(self: Reconciler, targets: Sequence[ItemRef], until: Deadline) -> None:
+    def report_some(self: Reconciler, targets: Sequence[ItemRef], deadline: Deadline) -> None:
         if any(target.rows for target in targets):
-            report(self, targets, until)
+            report(self, targets, deadline)
 
     monkeypatch.setattr(Reconciler, "report_in_doubt", report_some)
 

@@ -4,15 +4,15 @@ from dataclasses import replace
 from typing import Any, cast
 
 from adminview.handlers.sync import sync
-from adminview.local.event_source.invocation import Context, Function
-from adminview.local.event_source.lane import Backoff as Rest
+from adminview.local.event_source.invocation import Context, InvokedFunction
 from adminview.local.event_source.lane import Lane, Subscription
+from adminview.local.event_source.lane import RetryDelay as Rest
 from adminview.local.event_source.letter import Address
 from adminview.runtime import Runtime
 from tests.simulator.broken import SurpriseError
 from tests.simulator.deployment import Deployment
 from tests.simulator.faults import Fault
-from tests.simulator.fibers import AT_ONCE, NEVER, Killed
+from tests.simulator.fibers import MAX_CONCURRENCY, NEVER, Killed
 from tests.simulator.laws import check_the_quiet
 from tests.simulator.model import deployed
 from tests.simulator.shards import Reader, Shard, SourceStream
@@ -33,10 +33,10 @@ def serve(world: World) -> None:
         name = choices.pick(world.names)
         state = choices.pick([None, *world.states])
         if world.write(name, state):
-            world.calls.tell(f"{name.owner} becomes {state or 'nothing'}")
+            world.calls.report_error(f"{name.owner} becomes {state or 'nothing'}")
         stream = world.sources[name.source.name]
         if world.faults.draw("sync", (Fault.SPLIT,)):
-            world.calls.tell(f"the shard of {name.owner} splits")
+            world.calls.report_error(f"the shard of {name.owner} splits")
             for shard in stream.split(name.id):
                 follow(world, stream, shard)
         _pause(world, choices.pick(world.profile.pauses))
@@ -52,14 +52,14 @@ def _pause(world: World, seconds: float) -> None:
         return
     reads, latest = world.dynamodb.reads, world.fibers.now + LONGEST_PAUSE
     before = reads[seconds]
-    world.fibers.wait(lambda: AT_ONCE if reads[seconds] > before else latest)
+    world.fibers.wait(lambda: MAX_CONCURRENCY if reads[seconds] > before else latest)
 
 
 def fix(world: World) -> None:
     """Deploy views that can take every state."""
     world.fibers.sleep(world.profile.fix_after)
     deployed.fixed = True
-    world.calls.tell("the views are fixed")
+    world.calls.report_error("the views are fixed")
 
 
 def follow(world: World, stream: SourceStream, shard: Shard) -> None:
@@ -87,7 +87,7 @@ class Poller:
         self._shard = shard
         self._arn = stream.arn
         self._by = Subscription(
-            Function(self._invoke, timeout_seconds=SYNC_SECONDS),
+            InvokedFunction(self._invoke, timeout_seconds=SYNC_SECONDS),
             world.profile.delivery,
             world.queue.take_lambdas,
             world.fibers.clock,
@@ -99,7 +99,7 @@ class Poller:
     def run(self) -> None:
         """Deliver the shard from its first record to its last, after its parent."""
         parent = self._shard.parent
-        self._world.fibers.wait(lambda: AT_ONCE if not parent or parent.drained else NEVER)
+        self._world.fibers.wait(lambda: MAX_CONCURRENCY if not parent or parent.drained else NEVER)
         while not self._lane.over:
             self._world.fibers.wait(self._due)
             self._shard.settled += self._lane.advance()
@@ -111,7 +111,7 @@ class Poller:
     def _due(self) -> float:
         due = self._lane.due
         if self._reader.closed or (self._reader.more and due is None):
-            return due or AT_ONCE
+            return due or MAX_CONCURRENCY
         return NEVER if due is None else due
 
     def _go_to(self, position: int) -> None:
@@ -123,7 +123,7 @@ class Poller:
         """Forget a checkpoint: the end of what was delivered comes again."""
         again = 1 + self._world.choices.below(min(4, self._shard.settled))
         self._shard.settled -= again
-        self._world.calls.tell(f"the last {again} records come again")
+        self._world.calls.report_error(f"the last {again} records come again")
         self._go_to(self._shard.settled)
 
     def _runtime(self) -> Runtime:
@@ -137,7 +137,7 @@ class Poller:
         """Invoke the real sync in a process that can be killed."""
         world, came = self._world, self._world.faults.came
         sequences = [record["dynamodb"]["SequenceNumber"] for record in event["Records"]]
-        world.calls.tell(f"sync of {' '.join(sequences)}")
+        world.calls.report_error(f"sync of {' '.join(sequences)}")
         try:
             with world.fibers.invocation(context.deadline):
                 answer = sync(event, context, self._runtime())
@@ -151,5 +151,5 @@ class Poller:
         failures = answer["batchItemFailures"]
         came[Fault.PARTIAL] += bool(failures)
         if failures:
-            world.calls.tell(f"sync wants again from {failures[0]['itemIdentifier']}")
+            world.calls.report_error(f"sync wants again from {failures[0]['itemIdentifier']}")
         return answer

@@ -21,13 +21,13 @@ class ProgressRows:
         self._items: dict[tuple[str, str], Wire] = {}
 
     @property
-    def noted(self) -> set[str]:
+    def intent(self) -> set[str]:
         """The items that backfills have in hand: they are put right whatever happens."""
         return {
             f"{run.partition('/')[2]}/{key['id']['S']}"
             for (run, _), item in self._items.items()
             if run.startswith(BACKFILL)
-            for key in loads(item["state"]["S"])["noted"]
+            for key in loads(item["state"]["S"])["intent"]
         }
 
     def held_until(self, holder: str) -> float:

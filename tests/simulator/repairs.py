@@ -4,16 +4,16 @@ from typing import Any, cast
 
 from adminview.aws.deadline import Deadline
 from adminview.handlers.replay import replay as handle
-from adminview.local.event_source.invocation import Context, Function
+from adminview.local.event_source.invocation import Context, InvokedFunction
 from adminview.model.delivery import REPLAY_SECONDS
 from adminview.model.errors import AdminViewError, ServiceError
 from tests.simulator.broken import SurpriseError
-from tests.simulator.fibers import AT_ONCE, Killed
+from tests.simulator.fibers import MAX_CONCURRENCY, Killed
 from tests.simulator.laws import check_the_quiet
 from tests.simulator.simulation import World
 from tests.simulator.tables import LAG_SECONDS
 
-REPLAY = Function(lambda *_: None, "adminview-replay", REPLAY_SECONDS)
+REPLAY = InvokedFunction(lambda *_: None, "adminview-replay", REPLAY_SECONDS)
 OPERATOR_SECONDS = 60
 LATER = (0.0, 0.0, 5.0, 60.0, 700.0)
 
@@ -22,7 +22,7 @@ def replay(world: World) -> None:
     """Replay letters, soon or late, until none will come any more."""
     fibers = world.fibers
     while True:
-        fibers.wait(lambda: AT_ONCE if world.settled else world.queue.due)
+        fibers.wait(lambda: MAX_CONCURRENCY if world.settled else world.queue.due)
         if world.settled:
             return
         fibers.sleep(world.choices.pick(world.profile.replay_pauses))
@@ -37,7 +37,7 @@ def replay_once(world: World) -> None:
         with world.fibers.invocation(context.deadline):
             handle({}, context, world.live.replayer, cast("Any", world))
     except (Killed, ServiceError) as error:
-        world.calls.tell(f"the replay ends: {type(error).__name__}")
+        world.calls.report_error(f"the replay ends: {type(error).__name__}")
     except Exception as error:
         raise SurpriseError from error
 
@@ -50,13 +50,13 @@ def operate(world: World) -> None:
     world.busy[name.owner] += 1
     done = False
     while not done:
-        until, live = Deadline(fibers.now + OPERATOR_SECONDS, fibers.clock), world.live
+        deadline, live = Deadline(fibers.now + OPERATOR_SECONDS, fibers.clock), world.live
         try:
-            with fibers.invocation(until.at + 10):
-                live.reconciler.reconcile(live.target(name), until=until)
+            with fibers.invocation(deadline.at + 10):
+                live.reconciler.reconcile(live.target(name), deadline=deadline)
                 done = True
         except (Killed, AdminViewError) as error:
-            world.calls.tell(f"the reconcile ends: {type(error).__name__}")
+            world.calls.report_error(f"the reconcile ends: {type(error).__name__}")
             fibers.sleep(LAG_SECONDS + 5)
     world.busy[name.owner] -= 1
     check_the_quiet(world)

@@ -9,7 +9,7 @@ from adminview.aws.call_errors import CallErrors
 from adminview.aws.dead_letter_producer import DeadLetterProducer
 from adminview.aws.retry import Backoff
 from adminview.aws.streams import Streams
-from adminview.dead_letters.replay import Fate
+from adminview.dead_letters.replay import LetterOutcome
 from adminview.model.dead_letter import OutgoingLetter
 from adminview.sync.counts import BatchCounts
 from tests.simulator.calls import Calls
@@ -91,6 +91,6 @@ class World:
 
     def replayed(self, summary: Mapping[str, Any]) -> None:
         """Hear what a replay came to."""
-        self.faults.came[Fault.FAILED_REPLAY] += summary["fates"][Fate.FAILING]
+        self.faults.came[Fault.FAILED_REPLAY] += summary["outcomes"][LetterOutcome.FAILING]
         for reason, count in summary["reasons"].items():
             self.faults.came[Fault.MOVING] += count * reason.startswith("MovingItemError")

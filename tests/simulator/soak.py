@@ -76,7 +76,7 @@ def soak(seconds: float, seed: int, total: Sum) -> None:
                 total.add(block.result())
             if monotonic() > told + PROGRESS_SECONDS:
                 told = monotonic()
-                _say(f"{told - start:6.0f} s  {total}")
+                _send(f"{told - start:6.0f} s  {total}")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -86,17 +86,17 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, help="where to begin (default: anywhere)")
     asked = parser.parse_args(arguments)
     seed = secrets.randbelow(10**9) if asked.seed is None else asked.seed
-    _say(f"from seed {seed} on, for {asked.minutes:g} minutes")
+    _send(f"from seed {seed} on, for {asked.minutes:g} minutes")
     total = Sum()
     try:
         soak(asked.minutes * 60, seed, total)
     except KeyboardInterrupt:
-        _say("interrupted")
+        _send("interrupted")
     for kind, count in total.faults.most_common():
-        _say(f"{count:10,}  {kind}")
-    _say(str(total))
+        _send(f"{count:10,}  {kind}")
+    _send(str(total))
     if total.failure:
-        _say(total.failure)
+        _send(total.failure)
     return int(total.failure is not None)
 
 
@@ -104,7 +104,7 @@ def _leave_interrupts_to_the_parent() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _say(line: str) -> None:
+def _send(line: str) -> None:
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 

@@ -9,7 +9,7 @@ from adminview.model.delivery import Delivery
 ARN = "arn:aws:{}:eu-west-1:111122223333:{}"
 GATEWAY = "apigateway.amazonaws.com"
 
-Told = dict[str, Any]
+Response = dict[str, Any]
 
 
 def stream(table: str, when: str = "2026-01-01T00:00:00.000") -> str:
@@ -17,9 +17,9 @@ def stream(table: str, when: str = "2026-01-01T00:00:00.000") -> str:
     return ARN.format("dynamodb", f"table/{table}/stream/{when}")
 
 
-def described(asked: Mapping[str, Any]) -> Told:
+def described(asked: Mapping[str, Any]) -> Response:
     """Describe a table as DynamoDB does, once it is there."""
-    table: Told = {**deepcopy(dict(asked)), "TableStatus": "ACTIVE"}
+    table: Response = {**deepcopy(dict(asked)), "TableStatus": "ACTIVE"}
     for index in table.get("GlobalSecondaryIndexes", []):
         index["IndexStatus"] = "ACTIVE"
     if "StreamSpecification" in table:
@@ -27,7 +27,7 @@ def described(asked: Mapping[str, Any]) -> Told:
     return table
 
 
-def statements(*resolved: str) -> list[Told]:
+def statements(*resolved: str) -> list[Response]:
     """Write the sync's policy, with what its references stand for or with the references."""
     view, queue = resolved or (
         {"Fn::ImportValue": "AdminView-dev-View:ViewArn"},
@@ -40,13 +40,13 @@ def statements(*resolved: str) -> list[Told]:
     ]
 
 
-def caller(source: str, service: str = GATEWAY) -> Told:
+def caller(source: str, service: str = GATEWAY) -> Response:
     """Let a service call a function, as Lambda tells it."""
     condition = {"ArnLike": {"AWS:SourceArn": source}}
     return {"Effect": "Allow", "Principal": {"Service": service}, "Condition": condition}
 
 
-def mapping_properties() -> Told:
+def mapping_properties() -> Response:
     """Ask for a mapping as `infra` does."""
     rules = Delivery()
     return {

@@ -16,16 +16,16 @@ from typing import Any
 import pytest
 
 from adminview.aws.clients import Clients
-from adminview.aws.concurrency import chunks, together
+from adminview.aws.concurrency import batched, map_concurrently
 from adminview.aws.deadline import Deadline
 from adminview.aws.metered_client import Metered
 from adminview.aws.rate_limit import RateLimiter
 from adminview.bulk.lease_table import LEASE_SECONDS
 from adminview.bulk.runs import Bulk, make_bulk
-from adminview.cli.bulk.segment_pool import Outcome, SegmentPool
-from adminview.cli.commands.verify import Options, compare
+from adminview.cli.bulk.segment_pool import SegmentOutcome, SegmentPool
+from adminview.cli.commands.verify import VerifyOptions, compare
 from adminview.cli.output.printing import Console
-from adminview.cli.shutdown import Stop
+from adminview.cli.shutdown import Shutdown
 from adminview.local.local_cloud import LocalCloud
 from adminview.local.tables import create, source_table
 from adminview.model.delivery import Delivery
@@ -74,7 +74,7 @@ def fill(cloud: LocalCloud, source: str, items: Sequence[dict[str, Any]]) -> Non
         answer = dynamodb.batch_write_item(RequestItems={source: requests})
         assert not answer.get("UnprocessedItems")
 
-    together(put, list(chunks(items, 25)))
+    map_concurrently(put, list(batched(items, 25)))
     dynamodb.update_table(TableName=source, StreamSpecification=stream)
     arn = dynamodb.describe_table(TableName=source)["Table"]["LatestStreamArn"]
     cloud.sources = [one for one in cloud.sources if f":table/{source}/" not in one.stream_arn]
@@ -138,9 +138,9 @@ def bulk_of(cloud: LocalCloud, dynamodb: Any = None, *, later: float = 0.0) -> B
     return replace(bulk, progress=replace(bulk.progress, now=lambda: time.time() + later))
 
 
-def work(bulk: Bulk, run: str, of: int | None = None) -> Outcome:
+def work(bulk: Bulk, run: str, of: int | None = None) -> SegmentOutcome:
     """Go through a run on this machine."""
-    return SegmentPool(bulk, run, Stop(), tolerated=0).work(of)
+    return SegmentPool(bulk, run, Shutdown(), tolerated=0).work(of)
 
 
 def work_and_die(cloud: LocalCloud, run: str, *, after: int, later: float) -> None:
@@ -156,12 +156,12 @@ def work_and_die(cloud: LocalCloud, run: str, *, after: int, later: float) -> No
     worker = bulk.worker(run)
     worker = replace(worker, task=replace(worker.task, most=SMALL_PAGE))  # type: ignore[type-var]
     with pytest.raises(KilledError):
-        SegmentPool(bulk, run, Stop(), 0, watch, worker=worker).work()
+        SegmentPool(bulk, run, Shutdown(), 0, watch, worker=worker).work()
 
 
 def done_by(bulk: Bulk, run: str) -> int:
     """Count the items that are done according to the progress table."""
-    records = bulk.progress.records(run, until=Deadline.after(10))
+    records = bulk.progress.records(run, deadline=Deadline.after(10))
     return sum(one.counts["items"] for one in records)
 
 
@@ -182,7 +182,7 @@ def begin_and_kill(cloud: LocalCloud, source: str, of: int, *, after: int) -> No
 def difference(cloud: LocalCloud, state: Path) -> str:
     """Verify the whole view, and tell what is wrong with it; nothing if nothing is."""
     told = StringIO()
-    options = Options(segments=4, grace=0.5, state=state)
+    options = VerifyOptions(segments=4, grace=0.5, state=state)
     console = Console(file=told, width=200)
     status = compare(cloud.clients.dynamodb, cloud.registry, cloud.settings, options, console)
     return told.getvalue() if status else ""

@@ -287,12 +287,12 @@ class World:
 
     def run(self, run: str = RUN, of: int | None = 1) -> Any:
         """Go through a run, segment by segment."""
-        for segment in self.bulk.begin(run, of, until=never()):
+        for segment in self.bulk.begin(run, of, deadline=never()):
             self.worker(run).work(segment, end=never())
-        return self.bulk.finish(run, until=never())
+        return self.bulk.finish(run, deadline=never())
 
     def records(self, run: str = RUN) -> list[Record]:
-        return self.progress.records(run, until=never())
+        return self.progress.records(run, deadline=never())
 
     def later(self) -> None:
         """Let every lease run out."""

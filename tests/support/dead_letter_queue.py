@@ -95,7 +95,7 @@ def message(body: str, id_: str = "m-1", sent: float = AT) -> Message:
     return Message(id_, f"{id_}/1", body, sent, 1)
 
 
-def errand(body: str, id_: str = "m-1", sent: float = AT) -> ResolvedLetter:
+def resolved(body: str, id_: str = "m-1", sent: float = AT) -> ResolvedLetter:
     """Take up a letter and understand it."""
     return LetterResolver(ROUTES, cast("Any", None)).understand(message(body, id_, sent))
 
@@ -186,8 +186,8 @@ class FakeReconciler:
     deadlines: list[Deadline] = field(default_factory=list)
     model: str = "model-1"
 
-    def reconcile(self, target: ItemRef, *, until: Deadline) -> Reconciled:
-        self.deadlines.append(until)
+    def reconcile(self, target: ItemRef, *, deadline: Deadline) -> Reconciled:
+        self.deadlines.append(deadline)
         self.log.append(f"reconcile {target.owner}")
         self.rows[target.owner] = target.rows
         result = self.results.get(target.owner, Reconciled(put=1))
@@ -203,7 +203,7 @@ class FakeStreams:
     records: list[Any] = field(default_factory=list)
     error: AdminViewError | None = None
 
-    def read(self, stretch: Any, *, until: Deadline) -> Iterator[Any]:  # noqa: ARG002 - the real one's
+    def read(self, stretch: Any, *, deadline: Deadline) -> Iterator[Any]:  # noqa: ARG002 - the real one's
         yield from self.records
         if self.error:
             raise self.error
@@ -223,9 +223,9 @@ class Lab:
     def replayer(self) -> Replayer:
         sqs = cast("Any", self.sqs)
         return Replayer(
-            errands=LetterResolver(ROUTES, cast("Any", self.streams)),
+            resolver=LetterResolver(ROUTES, cast("Any", self.streams)),
             reconciler=cast("Any", self.reconciler),
-            mailbox=DeadLetterConsumer(sqs, "queue", NO_WAIT),
+            consumer=DeadLetterConsumer(sqs, "queue", NO_WAIT),
             post=DeadLetterProducer(sqs, "queue", NO_WAIT),
             retry_seconds=self.retry_seconds,
             now=lambda: self.sqs.now,
@@ -235,9 +235,9 @@ class Lab:
         """Let the reconcile of an item fail."""
         self.reconciler.results[f"Things/{id_}"] = error
 
-    def replay(self, choice: LetterFilter = ALL, **more: Any) -> Summary:
+    def replay(self, letter_filter: LetterFilter = ALL, **more: Any) -> Summary:
         soon = Deadline.after(60)
-        return self.replayer.replay(choice, **{"until": soon, "end": soon} | more)
+        return self.replayer.replay(letter_filter, **{"deadline": soon, "end": soon} | more)
 
     def letters(self) -> list[dict[str, Any]]:
         """Read what is in the queue now, hidden or not."""

@@ -16,7 +16,7 @@ from adminview.model import Registry
 from tests.support.aws_descriptions import (
     ARN,
     GATEWAY,
-    Told,
+    Response,
     caller,
     described,
     mapping_properties,
@@ -43,22 +43,22 @@ SYNC, RECOVERY, API, WATCH = (
 class Deployment:
     """What AWS would tell of a deployment, service by service."""
 
-    stacks: dict[str, Told] = field(default_factory=dict)
-    tables: dict[str, Told] = field(default_factory=dict)
-    mappings: dict[str, Told] = field(default_factory=dict)
-    functions: dict[str, Told] = field(default_factory=dict)
+    stacks: dict[str, Response] = field(default_factory=dict)
+    tables: dict[str, Response] = field(default_factory=dict)
+    mappings: dict[str, Response] = field(default_factory=dict)
+    functions: dict[str, Response] = field(default_factory=dict)
     concurrency: dict[str, int] = field(default_factory=dict)
-    queues: dict[str, Told] = field(default_factory=dict)
-    rules: dict[str, Told] = field(default_factory=dict)
-    machines: dict[str, Told] = field(default_factory=dict)
-    targets: dict[str, list[Told]] = field(default_factory=dict)  # by rule
-    callers: dict[str, list[Told]] = field(default_factory=dict)  # statements, by function
-    topics: dict[str, Told] = field(default_factory=dict)
-    alarms: dict[str, Told] = field(default_factory=dict)
-    roles: dict[str, Told] = field(default_factory=dict)
+    queues: dict[str, Response] = field(default_factory=dict)
+    rules: dict[str, Response] = field(default_factory=dict)
+    machines: dict[str, Response] = field(default_factory=dict)
+    targets: dict[str, list[Response]] = field(default_factory=dict)  # by rule
+    callers: dict[str, list[Response]] = field(default_factory=dict)  # statements, by function
+    topics: dict[str, Response] = field(default_factory=dict)
+    alarms: dict[str, Response] = field(default_factory=dict)
+    roles: dict[str, Response] = field(default_factory=dict)
     attached: list[str] = field(default_factory=list)
-    denied: dict[str, Told] = field(default_factory=dict)  # by action
-    progress: list[Told] = field(default_factory=list)
+    denied: dict[str, Response] = field(default_factory=dict)  # by action
+    progress: list[Response] = field(default_factory=list)
     refused: dict[str, Exception] = field(default_factory=dict)  # by the name of the call
     asked: list[str] = field(default_factory=list)
 
@@ -66,9 +66,9 @@ class Deployment:
         """Give what is asked, of whichever service."""
         return Client(self)
 
-    def stack(self, name: str, **resources: tuple[str, str, Told]) -> Told:
+    def stack(self, name: str, **resources: tuple[str, str, Response]) -> Response:
         """Add a stack with resources: kind, name and properties."""
-        template: Told = {
+        template: Response = {
             "Resources": {
                 id_: {"Type": kind, "Properties": properties}
                 for id_, (kind, _, properties) in resources.items()
@@ -89,9 +89,9 @@ class Deployment:
         outputs[:] = [one for one in outputs if one["OutputKey"] != name]
         outputs.append({"OutputKey": name, "OutputValue": value})
 
-    def policy(self) -> list[Told]:
+    def policy(self) -> list[Response]:
         """Give the statements of the sync's role, to be changed."""
-        found: list[Told] = self.roles["sync-role"]["LeastPrivilege"]["Statement"]
+        found: list[Response] = self.roles["sync-role"]["LeastPrivilege"]["Statement"]
         return found
 
     def deployment(self) -> RealDeployment:
@@ -256,7 +256,7 @@ def sound(queue_url: str = QUEUE_URL) -> Deployment:
     here.output(SYNC, "Mappings", dumps({name: f"id-{name}" for name in names}))
     here.queues[queue_url] = {name: str(value) for name, value in QUEUE_SETTINGS.items()}
     settled = {**told_all, "ADMINVIEW_DEAD_LETTER_QUEUE_URL": queue_url, "ADMINVIEW_WHERE": "here"}
-    function: Told = {"State": "Active", "LastUpdateStatus": "Successful", "Role": ROLE}
+    function: Response = {"State": "Active", "LastUpdateStatus": "Successful", "Role": ROLE}
     function["Environment"] = {"Variables": settled}
     here.functions = {
         name: deepcopy(function) | {"FunctionArn": ARN.format("lambda", f"function:{name}")}
@@ -268,13 +268,13 @@ def sound(queue_url: str = QUEUE_URL) -> Deployment:
     return here
 
 
-def describe(stack: Told, function: str, model: Registry) -> None:
+def describe(stack: Response, function: str, model: Registry) -> None:
     """Let a function of a stack say which model it was deployed with."""
     metadata = {"AdminViewModel": dumps(model.description())}
     stack["template"]["Resources"][function]["Metadata"] = metadata
 
 
-def _add_the_rest(here: Deployment, function: Told) -> None:
+def _add_the_rest(here: Deployment, function: Response) -> None:
     here.stack(
         RECOVERY,
         ReplayRule01234567=("AWS::Events::Rule", "replay-rule", {"Targets": [REPLAYED]}),
@@ -305,7 +305,7 @@ def _add_the_rest(here: Deployment, function: Told) -> None:
     here.alarms["age"] = {"AlarmName": "age", "StateValue": "OK", "AlarmDescription": "Runbook#age"}
 
 
-def _mapping(source: str, queue: str) -> Told:
+def _mapping(source: str, queue: str) -> Response:
     return {
         **mapping_properties(),
         "UUID": f"id-{source}",
@@ -318,8 +318,8 @@ def _mapping(source: str, queue: str) -> Told:
 
 
 def _known(
-    things: Mapping[str, Told], name: str, absent: str = "ResourceNotFoundException"
-) -> Told:
+    things: Mapping[str, Response], name: str, absent: str = "ResourceNotFoundException"
+) -> Response:
     if name not in things:
         raise refusal(absent)
     return things[name]

@@ -14,7 +14,7 @@ from adminview.aws.retry import Backoff
 from adminview.aws.view_table import ViewTable
 from adminview.model import Registry
 from adminview.model.dead_letter import OutgoingLetter
-from adminview.model.json_codec import spell
+from adminview.model.json_codec import dump_json
 from adminview.runtime import Runtime
 from adminview.sync.counts import BatchCounts
 from adminview.sync.decode import Route, routes
@@ -38,7 +38,7 @@ def refusal(code: str, operation: str = "BatchWriteItem", status: int = 400) -> 
 
 def a_write(key: tuple[str, str], attributes: Any, place: int = 0) -> Write:
     """Make a write of one row, or, of None, its deletion."""
-    return Write(key, "o", None if attributes is None else spell(attributes), place, place)
+    return Write(key, "o", None if attributes is None else dump_json(attributes), place, place)
 
 
 def a_put(place: int, **more: Any) -> Write:

@@ -26,7 +26,7 @@ from adminview.cli.deployment.stacks import API, SYNC
 from adminview.cli.model_lock.model_diff import Description
 from adminview.cli.planning.apply import Application
 from adminview.cli.planning.bulk_steps import BulkBuilder
-from adminview.cli.shutdown import Stop
+from adminview.cli.shutdown import Shutdown
 from adminview.local.engines import Engine
 from adminview.local.local_cloud import LocalCloud
 from adminview.model import Registry
@@ -139,7 +139,7 @@ class Lab:
             sync=sync,
             recovery=self.cloud.registry.fingerprint,
             api=there.api.description(),
-            building=there.building,
+            pending=there.pending,
             watch=there.watch,
             indexes=tuple(tables.indexes() or ()),
             tables=frozenset(known & set(names)),
@@ -151,7 +151,7 @@ class Lab:
     def application(self, model: Registry, **more: Any) -> Application:
         """Make all that carries a plan out, anew."""
         self.deployer = replace(self.deployer, model=model)
-        stop = Stop()
+        stop = Shutdown()
         progress = replace(self.deployer.tables.progress, now=self.now)
 
         def go(bulk: Bulk, run: str) -> Any:
@@ -266,7 +266,7 @@ class Lab:
         """Ask one question; say whether there is one, and that it was answered rightly."""
         there = self.deployer
         reader = ViewReader(Boto3Reader(self.cloud.clients.dynamodb), VIEW_TABLE)
-        asker = QueryEngine(there.api, reader, there.building)
+        asker = QueryEngine(there.api, reader, there.pending)
         try:
             found = {
                 (one.row["PK"]["S"], one.row["SK"]["S"]): one.row["data"]

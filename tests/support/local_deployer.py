@@ -7,7 +7,7 @@ from typing import Any
 from adminview.cli.deployment.facts import Declared
 from adminview.cli.deployment.read import Tables
 from adminview.cli.deployment.stacks import API, SOURCES, SYNC, VIEW, WATCH
-from adminview.cli.planning.phases import Wave
+from adminview.cli.planning.phases import Phase
 from adminview.local.event_source import EventSource
 from adminview.local.local_cloud import LocalCloud
 from adminview.local.settings import declared
@@ -25,18 +25,18 @@ class LocalDeployer:
     cloud: LocalCloud
     model: Registry  # what is declared
     api: Registry
-    building: Mapping[str, str | None] = field(default_factory=dict)
+    pending: Mapping[str, str | None] = field(default_factory=dict)
     after: Callable[[str], None] = lambda _: None  # hears of each stack
     watch: str = ""  # what the alarms look at
     created: dict[str, EventSource] = field(default_factory=dict)  # sources that were added
 
-    def deploy(self, stacks: Sequence[str], wave: Wave) -> None:
+    def deploy(self, stacks: Sequence[str], phase: Phase) -> None:
         """Deploy stacks, and nothing else."""
         for stack in stacks:
             if stack == SOURCES:
                 self._sources()
             elif stack == VIEW:
-                self._view(wave)
+                self._view(phase)
             elif stack == SYNC:
                 settings = declared(self.model, self.cloud.queue_url)
                 self.cloud.settings = settings
@@ -44,7 +44,7 @@ class LocalDeployer:
             elif stack == WATCH:
                 self.watch = watched(self.model.description())
             elif stack == API:
-                self.api, self.building = self.model, dict(wave.building)
+                self.api, self.pending = self.model, dict(phase.pending)
             self.after(stack)
 
     def await_index(self, name: str, *, gone: bool, stopped: Callable[[], bool]) -> None:
@@ -73,9 +73,9 @@ class LocalDeployer:
             self.cloud.sources.remove(self.created.pop(name))
             dynamodb.delete_table(TableName=name)
 
-    def _view(self, wave: Wave) -> None:
+    def _view(self, phase: Phase) -> None:
         """Make or delete one index, as CloudFormation takes them."""
-        wanted = wave.indexes(Declared(self.model.description()).indexes)
+        wanted = phase.indexes(Declared(self.model.description()).indexes)
         there = {one.name: one for one in self.tables.indexes() or ()}
         (changed,) = wanted.keys() ^ there.keys()  # or it would be refused
         dynamodb = self.cloud.clients.dynamodb

@@ -14,13 +14,13 @@ from adminview.cli.planning.planner import LONGEST_WRITE, make_plan
 from adminview.cli.planning.step import Plan, Step
 from adminview.cli.planning.steps import (
     AwaitIndex,
-    Backfill,
+    BackfillStep,
     CreateIndex,
     DeployCode,
     DeployQuestions,
     DeployWatch,
     DropIndex,
-    Sweep,
+    SweepStep,
     Wait,
 )
 from adminview.model import Index
@@ -114,10 +114,10 @@ class World:
             assert step.stacks == (WATCH,)
             self._watch(target)
         if isinstance(step, Wait):
-            self.now = step.until
-        if isinstance(step, Backfill):
+            self.now = step.deadline
+        if isinstance(step, BackfillStep):
             self._backfill(step.source, target)
-        if isinstance(step, Sweep):
+        if isinstance(step, SweepStep):
             self._sweep(step.sources, target)
         if isinstance(step, AwaitIndex | CreateIndex | DropIndex) and not half:
             self._indexes_settle()
@@ -136,7 +136,7 @@ class World:
         self._change(tables=names)
 
     def _view(self, step: Step, target: Description) -> None:
-        wanted = step.wave.indexes(Declared(target).indexes)
+        wanted = step.phase.indexes(Declared(target).indexes)
         there = {one.name: one for one in self.deployed.indexes or ()}
         if self.deployed.indexes is None:
             self._change(indexes=tuple(wanted.values()))
@@ -163,13 +163,13 @@ class World:
 
     def _api(self, step: DeployQuestions, target: Description) -> None:
         before = {name: (shape, on) for name, shape, on in self.deployed.live()}
-        building = dict(step.wave.building)
-        self._change(api=target, building=building, api_at=self.now)
+        pending = dict(step.phase.pending)
+        self._change(api=target, pending=pending, api_at=self.now)
         for shape in target["patterns"]:
             name = shape["name"]
-            if building.get(name, "answered") is None:
+            if pending.get(name, "answered") is None:
                 continue
-            on = building.get(name) or shape["index"]
+            on = pending.get(name) or shape["index"]
             held = self.deployed.index(on)
             if on and (held is None or not held.ready):
                 fail(f"{name} asks {on}, which is not there")
@@ -257,8 +257,8 @@ class World:
             yield f"indexes {[one.name for one in there.indexes or ()]}"
         if not (there.sync == there.api == target and there.recovery == target["fingerprint"]):
             yield "the model of the functions"
-        if there.building:
-            yield f"building {there.building}"
+        if there.pending:
+            yield f"building {there.pending}"
         for source, code in target["code"].items():
             if self._made(source) != {code}:
                 yield f"rows of {source} by {self._made(source)}"

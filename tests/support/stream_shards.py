@@ -14,7 +14,7 @@ from adminview.model.delivery import FOREVER, Delivery
 
 ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/Things/stream/2026-01-01T00:00:00.000"
 NOW = 1_767_225_600.0
-AT_ONCE = Delivery(window_seconds=0, max_age_seconds=FOREVER)
+MAX_CONCURRENCY = Delivery(window_seconds=0, max_age_seconds=FOREVER)
 
 
 def refusal(code: str, status: int = 400) -> ClientError:
@@ -113,7 +113,7 @@ class Lab:
         wiring: dict[str, Any] = {
             "on_failure": self.letters.append,
             "handler": self.handle,
-            "delivery": AT_ONCE,
+            "delivery": MAX_CONCURRENCY,
         }
         self.source = EventSource(
             streams=self.stream,  # type: ignore[arg-type]  # as much of the client as is used

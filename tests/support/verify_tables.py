@@ -17,7 +17,7 @@ from adminview.aws.settings import Settings
 from adminview.bulk.verify.run import Run
 from adminview.bulk.verify.scope import Scope
 from adminview.bulk.verify.verifier import Verifier, make_verifier
-from adminview.cli.commands.verify import Options, Surroundings, compare
+from adminview.cli.commands.verify import Surroundings, VerifyOptions, compare
 from adminview.cli.output.printing import Console
 from adminview.model import Item, Registry, Row, Source, number, view
 from adminview.model.limits import ROW_LIMIT
@@ -213,7 +213,7 @@ class Lab:
         return replace(timed, **changes)
 
     def scope(self, **asked: Any) -> Scope:
-        place = self.verifier().reader.place(TABLE, until=Deadline.after(60))
+        place = self.verifier().reader.place(TABLE, deadline=Deadline.after(60))
         given: dict[str, Any] = {"segments": 1, "place": place} | asked
         return Scope(TABLE, self.model.fingerprint, **given)
 
@@ -226,7 +226,7 @@ class Lab:
 
     def command(self, state: Path, **asked: Any) -> tuple[int, str]:
         """Run the command, and return its status and what it says."""
-        options = Options(state=state, **({"segments": 1} | asked))
+        options = VerifyOptions(state=state, **({"segments": 1} | asked))
         around = Surroundings(lambda: self.now, self.sleep, self.stops)
         console = Console(file=StringIO(), width=200)
         status = compare(

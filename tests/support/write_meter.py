@@ -17,7 +17,7 @@ class Meter:
         self._taken: Counter[str] = Counter()
         for call in ("PutItem", "DeleteItem", "UpdateItem", "BatchWriteItem"):
             client.meta.events.register(f"before-parameter-build.dynamodb.{call}", self._ask)
-            client.meta.events.register(f"after-call.dynamodb.{call}", self._hear)
+            client.meta.events.register(f"after-call.dynamodb.{call}", self._receive)
 
     def read(self) -> Units:
         """Read it, and begin anew."""
@@ -27,7 +27,7 @@ class Meter:
     def _ask(self, params: Any, **_: Any) -> None:
         params["ReturnConsumedCapacity"] = "INDEXES"
 
-    def _hear(self, parsed: Any, **_: Any) -> None:
+    def _receive(self, parsed: Any, **_: Any) -> None:
         told = parsed.get("ConsumedCapacity", [])
         for one in told if isinstance(told, list) else [told]:
             if one["TableName"] == self._table:

@@ -13,7 +13,7 @@ from adminview.http_api import page as paging
 from adminview.http_api.page import ROOM, Page, PageMaker
 from adminview.http_api.problems import ProblemError
 from adminview.http_api.render import Renderer, number, plain, text
-from adminview.http_api.request import Asked
+from adminview.http_api.request import ApiRequest
 from adminview.model.errors import ServiceError
 from tests.support.query_table import Lab, make_registry
 
@@ -85,7 +85,7 @@ def maker(lab: Lab, room: int) -> PageMaker:
 
 
 def fill(lab: Lab, room: int, limit: int | None = None, cursor: str | None = None) -> Page:
-    return maker(lab, room).fill(Asked({}, limit, cursor, None))
+    return maker(lab, room).fill(ApiRequest({}, limit, cursor, None))
 
 
 def ids(page: Page) -> list[str]:
@@ -149,7 +149,7 @@ def test_a_slow_page_is_handed_over_as_it_is(monkeypatch: pytest.MonkeyPatch) ->
     slow = maker(large([0] * 9), ROOM)
     ticks = count(step=10)
     slow.clock = lambda: float(next(ticks))
-    page = slow.fill(Asked({}, 9, None, None))
+    page = slow.fill(ApiRequest({}, 9, None, None))
     assert ids(page) == ["t0", "t1"]
     assert page.cursor
 
@@ -168,7 +168,7 @@ def test_rows_that_were_read_before_the_trouble_are_not_thrown_away(
         return ask(limit, cursor)
 
     monkeypatch.setattr(PageMaker, "_ask", lambda _, *given: fail_later(*given))
-    page = troubled.fill(Asked({}, 9, None, None))
+    page = troubled.fill(ApiRequest({}, 9, None, None))
     monkeypatch.undo()
     assert ids(page) == ["t0", "t1"]
     assert ids(fill(lab, ROOM, cursor=page.cursor)) == [f"t{place}" for place in range(2, 9)]

@@ -133,7 +133,7 @@ def test_serving_says_where_and_for_whom_until_it_is_stopped(
         serving, "LocalGateway", lambda *of, **how: served.append(LocalGateway(*of, **how))
     )
     serving.serve(port=0, expose=expose)
-    assert served[0].api.asker.building == {"orders-by-status": None}
+    assert served[0].api.asker.pending == {"orders-by-status": None}
     said = capsys.readouterr().out.splitlines()
     assert said[0].startswith("serving AdminViewTable at http://127.0.0.1:")
     where = "exposed to other machines" if expose else "on loopback alone"
@@ -142,11 +142,11 @@ def test_serving_says_where_and_for_whom_until_it_is_stopped(
 
 
 def answer_of(
-    monkeypatch: pytest.MonkeyPatch, path: str, model: str, building: PendingPatterns | None = None
+    monkeypatch: pytest.MonkeyPatch, path: str, model: str, pending: PendingPatterns | None = None
 ) -> dict[str, Any]:
     """Ask the function, in an environment that was made for a model."""
     settings = Settings("AdminViewTable", "queue", {"Orders": "Orders"}, model)
-    variables = settings.to_env() | (building or PendingPatterns({})).to_env()
+    variables = settings.to_env() | (pending or PendingPatterns({})).to_env()
     for name, value in ({"AWS_DEFAULT_REGION": "us-east-1"} | variables).items():
         monkeypatch.setenv(name, value)
     function.api.cache_clear()
@@ -159,9 +159,9 @@ def answer_of(
 def test_the_function_is_told_by_its_environment_what_is_being_built(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    building = PendingPatterns({"orders-by-status": None, "of-another-model": None})
+    pending = PendingPatterns({"orders-by-status": None, "of-another-model": None})
     path = "/patterns/orders-by-status?status=PENDING"
-    answer = answer_of(monkeypatch, path, registry().fingerprint, building)
+    answer = answer_of(monkeypatch, path, registry().fingerprint, pending)
     assert answer["statusCode"] == 503
     assert "being built" in answer["body"]
 

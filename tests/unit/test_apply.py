@@ -19,10 +19,10 @@ from adminview.cli.model_lock.model_diff import Description
 from adminview.cli.output.printing import Console
 from adminview.cli.planning.apply import Application, PlanError
 from adminview.cli.planning.cdk import CdkDeployer, find_cdk
-from adminview.cli.planning.phases import Wave
+from adminview.cli.planning.phases import Phase
 from adminview.cli.planning.step import Step
-from adminview.cli.planning.steps import DeployCode, DeployQuestions, DeployWatch, Sweep
-from adminview.cli.shutdown import Stop, stoppable
+from adminview.cli.planning.steps import DeployCode, DeployQuestions, DeployWatch, SweepStep
+from adminview.cli.shutdown import Shutdown, graceful_shutdown
 from tests.support.plan_simulator import World, index, model, question
 
 OLDER, NEWER, CITY = index("Older", "k"), index("Newer", "k", include=()), index("City", "c")
@@ -61,16 +61,16 @@ class Site:
     def sleep(self, seconds: float) -> None:
         self.world.now += seconds
 
-    def deploy(self, stacks: Sequence[str], wave: Wave) -> None:
+    def deploy(self, stacks: Sequence[str], phase: Phase) -> None:
         self.deployments += 1
         assert self.deployments < 50
         steps: dict[Sequence[str], Step | None] = {
-            ("Api",): DeployQuestions(reason="", wave=wave),
+            ("Api",): DeployQuestions(reason="", phase=phase),
             ("Sync", "Recovery"): self.code,
             ("Watch",): DeployWatch(reason=""),
         }
         if not self.deaf:
-            step = steps.get(tuple(stacks)) or _Deployment(reason="", wave=wave)
+            step = steps.get(tuple(stacks)) or _Deployment(reason="", phase=phase)
             if isinstance(step, _Deployment):
                 self.world._view(step, self.model)
             else:
@@ -82,7 +82,7 @@ class Site:
         assert stopped() in (True, False)
         self.world._indexes_settle()
 
-    def spoil(self, step: DeployCode) -> None:
+    def invalidate(self, step: DeployCode) -> None:
         self.code = step
 
     def backfill(self, source: str) -> str:
@@ -91,7 +91,7 @@ class Site:
         return self.trouble
 
     def sweep(self, sources: Sequence[str]) -> str:
-        self.world.carry_out(Sweep(reason="", sources=tuple(sources)), self.model)
+        self.world.carry_out(SweepStep(reason="", sources=tuple(sources)), self.model)
         return ""
 
 
@@ -133,7 +133,7 @@ def test_an_index_is_not_dropped_while_somebody_asks_it(site: Site) -> None:
     def read(given: Description) -> Deployed:
         facts = site.read(given)
         dropping = bool(site.said) and "drop index Older" in site.said[-1]
-        return replace(facts, api=OLD, building={}) if dropping and next(looks) == 0 else facts
+        return replace(facts, api=OLD, pending={}) if dropping and next(looks) == 0 else facts
 
     with pytest.raises(PlanError, match="index Older is not dropped: q still asks it"):
         replace(application, read=read).apply(application.plan().destroyed)
@@ -150,7 +150,7 @@ def test_a_backfill_in_trouble_ends_the_plan_there(site: Site) -> None:
     site.trouble = "too many items failed"
     with pytest.raises(PlanError, match="'backfill Orders' did not end: too many items failed"):
         site.application().apply(())
-    assert site.world.deployed.building == {"q": "Older"}
+    assert site.world.deployed.pending == {"q": "Older"}
 
 
 def test_a_stop_within_a_backfill_is_no_trouble(site: Site) -> None:
@@ -215,7 +215,7 @@ def test_a_signal_ends_the_command_while_it_asks_and_is_a_wish_only_when_it_work
     console = Console(file=io.StringIO(), width=200)
     application = site.application()
     deployed = application.read(application.model)
-    working = partial(stoppable, Stop())
+    working = partial(graceful_shutdown, Shutdown())
     assert carry_out(application, deployed, console, asks, working) == DONE
     assert len(seen) > 2
     assert all(seen)
@@ -264,7 +264,7 @@ def deployer(folder: Path, **more: Any) -> CdkDeployer:
 
 def test_stacks_are_deployed_by_themselves_with_their_wave(tmp_path: Path) -> None:
     shown: list[str] = []
-    deployer(tmp_path, show=shown.append).deploy(["Sync", "Recovery"], Wave(without=("GSI9",)))
+    deployer(tmp_path, show=shown.append).deploy(["Sync", "Recovery"], Phase(without=("GSI9",)))
     called = json.loads((tmp_path / "called.json").read_text())
     words = " ".join(called["words"])
     assert words.startswith("deploy team-AdminView-dev-Sync team-AdminView-dev-Recovery --excl")
@@ -276,7 +276,7 @@ def test_stacks_are_deployed_by_themselves_with_their_wave(tmp_path: Path) -> No
 
 def test_a_deployment_that_fails_shows_how_it_ended(tmp_path: Path) -> None:
     with pytest.raises(PlanError) as failed:
-        deployer(tmp_path).deploy(["View"], Wave())
+        deployer(tmp_path).deploy(["View"], Phase())
     said = str(failed.value)
     assert "`cdk deploy team-AdminView-dev-View` failed" in said
     assert said.endswith("line 39\nboom")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from adminview.cli.bulk.segment_pool import Outcome
+from adminview.cli.bulk.segment_pool import SegmentOutcome
 from adminview.cli.planning.bulk_steps import BulkBuilder
 from adminview.cli.planning.steps import DeployCode
 
@@ -18,7 +18,7 @@ class Progress:
 
     done: list[Any] = field(default_factory=list)
 
-    def spoil(self, unbuilt: Any, leftovers: Any, names: Any, *, model: str) -> None:
+    def invalidate(self, unbuilt: Any, leftovers: Any, names: Any, *, model: str) -> None:
         self.done.append(("spoil", unbuilt, leftovers, names, model))
 
 
@@ -34,9 +34,9 @@ class Bulk:
     def run(self, kind: str, subject: str) -> str:
         return f"{kind}/{subject}"
 
-    def go(self, _: Any, run: str) -> Outcome:
+    def go(self, _: Any, run: str) -> SegmentOutcome:
         self.done.append(run)
-        return Outcome(run, None, "")  # type: ignore[arg-type]  # nobody looks at the counts
+        return SegmentOutcome(run, None, "")  # type: ignore[arg-type]  # nobody looks at the counts
 
 
 @pytest.fixture
@@ -69,5 +69,5 @@ def test_a_sweep_is_of_one_source_or_of_all_that_is_there(
 
 def test_other_code_is_announced_before_it_comes(progress: Progress) -> None:
     step = DeployCode(reason="", unbuilt=("a",), leftovers=("b",), attributes=("c",))
-    builder(progress).spoil(step)
+    builder(progress).invalidate(step)
     assert progress.done == [("spoil", ("a",), ("b",), ("c",), "m2")]

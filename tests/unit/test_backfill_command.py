@@ -13,16 +13,16 @@ from botocore.stub import Stubber
 
 from adminview.aws.clients import Clients
 from adminview.bulk.segment import Segment
-from adminview.cli.bulk.segment_pool import OVERTAKEN, Outcome, SegmentPool, _check_progress
-from adminview.cli.output.bulk import Pace, lines, progress, report
-from adminview.cli.shutdown import Stop
+from adminview.cli.bulk.segment_pool import OVERTAKEN, SegmentOutcome, SegmentPool, _check_progress
+from adminview.cli.output.bulk import ProgressRate, lines, progress, report
+from adminview.cli.shutdown import Shutdown
 from adminview.model.errors import SettingsError
 from tests.support.bulk_tables import RUN, KilledError, World, never
 from tests.support.fakes import TABLE, refusal
 
 
 @dataclass
-class QuickStop(Stop):
+class QuickStop(Shutdown):
     """Lets the world's time pass instead of waiting."""
 
     world: Any = None
@@ -53,7 +53,7 @@ def test_all_segments_are_done_by_threads_and_counted_as_they_go(made: World) ->
     assert made.shown() == made.expected()
     assert max(seen) == 60
     assert len(seen) > 16
-    assert made.bulk.built(until=never())[RUN]["counts"]["items"] == 60
+    assert made.bulk.built(deadline=never())[RUN]["counts"]["items"] == 60
 
 
 def test_a_stop_is_no_loss_and_the_next_one_goes_on_from_there(made: World) -> None:
@@ -69,7 +69,7 @@ def test_a_stop_is_no_loss_and_the_next_one_goes_on_from_there(made: World) -> N
     first: list[int] = []
     again = shift(made, watch=lambda counts: first.append(counts["items"])).work()
     assert first[0] == outcome.counts["items"], "what was done is known before the first page"
-    assert again == Outcome(RUN, Counter(items=60, rows=60))
+    assert again == SegmentOutcome(RUN, Counter(items=60, rows=60))
 
 
 def test_a_stop_before_the_first_segment_is_a_stop_though_an_earlier_run_has_ended(
@@ -99,17 +99,17 @@ def test_a_run_that_other_code_overtook_does_not_count_as_done(made: World) -> N
     """Its last pages are written, for the lease is its own; but a plan begins it again."""
     spoiled = {"model": "", "turn": 1}
 
-    def spoil(counts: Counter[str]) -> None:
+    def invalidate(counts: Counter[str]) -> None:
         if counts["items"]:
-            made.progress.mark(RUN, spoiled, until=never())
+            made.progress.mark(RUN, spoiled, deadline=never())
 
-    assert shift(made, watch=spoil).work(1).trouble == OVERTAKEN
-    assert made.bulk.built(until=never()) == {RUN: spoiled}
+    assert shift(made, watch=invalidate).work(1).trouble == OVERTAKEN
+    assert made.bulk.built(deadline=never()) == {RUN: spoiled}
 
 
 def test_a_command_that_waited_while_other_code_was_deployed_does_not_begin(made: World) -> None:
     others = made.progress
-    record = others.take(Segment(RUN, 0, 1), "another-model", until=never())
+    record = others.take(Segment(RUN, 0, 1), "another-model", deadline=never())
     deployed = [made.fingerprint]
 
     def check() -> None:
@@ -119,7 +119,7 @@ def test_a_command_that_waited_while_other_code_was_deployed_does_not_begin(made
 
     def deploy(_: str) -> None:
         deployed[0] = "another-model"
-        others.save(record, until=never(), keep=False)
+        others.save(record, deadline=never(), keep=False)
 
     working = shift(made, say=deploy)
     working.bulk = replace(working.bulk, check=check)
@@ -131,15 +131,15 @@ def test_a_command_that_waited_while_other_code_was_deployed_does_not_begin(made
 
 def test_trouble_ends_the_waiting_for_other_hands_too(made: World) -> None:
     """One thread waits for a segment that somebody keeps for good; the other fails."""
-    taken, _ = made.bulk.begin(RUN, 2, until=never())
+    taken, _ = made.bulk.begin(RUN, 2, deadline=never())
     others = made.progress
-    record = others.take(taken, made.fingerprint, until=never())
+    record = others.take(taken, made.fingerprint, deadline=never())
 
     def keep(name: str, table: str) -> None:
         nonlocal record
-        if name == "get_item" and record.until < made.now + 10:
+        if name == "get_item" and record.deadline < made.now + 10:
             made.db.on()
-            record = others.save(record, until=never())
+            record = others.save(record, deadline=never())
             made.db.on(before=keep)
         if (name, table) == ("batch_write_item", TABLE):
             raise refusal("AccessDeniedException")
@@ -186,8 +186,8 @@ def test_a_surprise_stops_the_others_and_comes_out(made: World) -> None:
 
 
 def test_a_segment_in_other_hands_is_waited_for_while_the_others_are_done(made: World) -> None:
-    segments = made.bulk.begin(RUN, 4, until=never())
-    made.progress.take(segments[0], made.fingerprint, until=never())
+    segments = made.bulk.begin(RUN, 4, deadline=never())
+    made.progress.take(segments[0], made.fingerprint, deadline=never())
     said: list[str] = []
     done: list[int] = []
 
@@ -201,7 +201,7 @@ def test_a_segment_in_other_hands_is_waited_for_while_the_others_are_done(made: 
 
 
 def test_what_an_older_model_left_is_waited_for_and_put_right(made: World) -> None:
-    made.progress.take(Segment(RUN, 0, 3), "older", until=never())
+    made.progress.take(Segment(RUN, 0, 3), "older", deadline=never())
     said: list[str] = []
     assert shift(made, say=said.append).work(2).finished
     assert len(said) == 1
@@ -217,12 +217,12 @@ def test_somebody_else_may_be_the_first_to_see_that_all_is_done(
         return finish(self, run, **asked)
 
     monkeypatch.setattr(type(made.bulk), "finish", beaten)
-    assert shift(made).work(2) == Outcome(RUN, Counter(items=60, rows=60))
+    assert shift(made).work(2) == SegmentOutcome(RUN, Counter(items=60, rows=60))
 
 
 def test_the_pace_is_that_of_this_command_and_says_when_it_will_be_done() -> None:
     now = [100.0]
-    pace = Pace(1000, lambda: now[0])
+    pace = ProgressRate(1000, lambda: now[0])
     assert pace.words(Counter(items=400)) == "400 of about 1000 items, 0 items/s"
     now[0] += 10
     counts = Counter(items=500, rows=900, failed=2)
@@ -230,13 +230,13 @@ def test_the_pace_is_that_of_this_command_and_says_when_it_will_be_done() -> Non
         "500 of about 1000 items, 900 rows, 2 failed, 10 items/s, 0:00:50 left"
     )
     assert pace.words(Counter(items=2000)).endswith("160 items/s, 0:00:00 left")
-    assert Pace(None, lambda: now[0]).words(Counter(items=5)) == "5 items, 0 items/s"
+    assert ProgressRate(None, lambda: now[0]).words(Counter(items=5)) == "5 items, 0 items/s"
 
 
 def test_where_there_is_no_terminal_a_line_is_said_now_and_then() -> None:
     now = [0.0]
     said: list[str] = []
-    watch = lines("backfill/Orders", Pace(None, lambda: now[0]), said.append)
+    watch = lines("backfill/Orders", ProgressRate(None, lambda: now[0]), said.append)
     for items in range(0, 100, 5):
         watch(Counter(items=items, rows=items))
         now[0] += 1
@@ -260,21 +260,21 @@ def test_on_a_terminal_a_bar_is_shown_beside_the_output(
 @pytest.mark.parametrize(
     ("outcome", "status", "words"),
     [
-        (Outcome(RUN, Counter(items=3)), 0, "done"),
+        (SegmentOutcome(RUN, Counter(items=3)), 0, "done"),
         (
-            Outcome(RUN, Counter(items=3, failed=1)),
+            SegmentOutcome(RUN, Counter(items=3, failed=1)),
             1,
             "done, but for the items that failed: adminview dlq list shows why",
         ),
         (
-            Outcome(RUN, Counter(), "stopped"),
+            SegmentOutcome(RUN, Counter(), "stopped"),
             2,
             "stopped; the same command (without --restart) goes on",
         ),
     ],
 )
 def test_what_it_came_to_is_told_in_words_and_by_the_exit_status(
-    outcome: Outcome, status: int, words: str, capsys: pytest.CaptureFixture[str]
+    outcome: SegmentOutcome, status: int, words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(typer.Exit) as ended:
         report([outcome], as_json=False)
@@ -293,7 +293,7 @@ def test_what_it_came_to_is_told_in_words_and_by_the_exit_status(
 
 
 def test_the_worst_of_several_outcomes_is_the_exit_status() -> None:
-    outcomes = [Outcome(RUN, Counter(failed=1)), Outcome(RUN, Counter())]
+    outcomes = [SegmentOutcome(RUN, Counter(failed=1)), SegmentOutcome(RUN, Counter())]
     with pytest.raises(typer.Exit) as ended:
         report(outcomes, as_json=True)
     assert ended.value.exit_code == 1

@@ -13,14 +13,14 @@ from adminview.aws.rate_limit import RateLimiter
 from adminview.bulk.runs import Bulk
 from adminview.bulk.segment import Segment
 from adminview.bulk.worker import PAGE_RESERVE
-from adminview.handlers.bulk import RESERVE, Dependencies, answer, crew
+from adminview.handlers.bulk import RESERVE, Dependencies, answer, dependencies
 from adminview.model.errors import BulkError, SettingsError, TooManyFailuresError
 from tests.support.bulk_tables import PROGRESS, RUN, World, never
 from tests.support.fakes import TABLE, Context, refusal
 
 
 @dataclass
-class Told:
+class Response:
     """An observer that remembers."""
 
     segments: list[Any] = field(default_factory=list)
@@ -37,7 +37,7 @@ class Function:
     """The function on tables in memory."""
 
     world: World = field(default_factory=World)
-    told: Told = field(default_factory=Told)
+    told: Response = field(default_factory=Response)
     rates: list[Any] = field(default_factory=list)
     checked: list[str] = field(default_factory=list)
     refusal: str = ""
@@ -90,7 +90,7 @@ def test_every_segment_is_an_event_that_the_function_takes_and_the_last_one_ends
     assert [one["done"] for one in answers] == [True] * 3
     assert sum(one["counts"].get("items", 0) for one in answers) == 10
     assert answers[1].keys() == {"done", "run", "segment", "counts"}
-    assert function.world.bulk.built(until=never())[RUN]["counts"] == {"items": 10, "rows": 10}
+    assert function.world.bulk.built(deadline=never())[RUN]["counts"] == {"items": 10, "rows": 10}
     assert function.world.records() == []
     assert len(function.told.segments) == 3
 
@@ -178,11 +178,11 @@ def test_a_run_that_nobody_has_ended_is_ended_by_the_next_one_that_asks(
     function: Function,
 ) -> None:
     """The last worker died between its last page and the mark; no segment is left to work on."""
-    (segment,) = function.world.bulk.begin(RUN, 1, until=never())
+    (segment,) = function.world.bulk.begin(RUN, 1, deadline=never())
     function.world.worker().work(segment, end=never())
-    assert function.world.bulk.built(until=never()) == {}
+    assert function.world.bulk.built(deadline=never()) == {}
     assert function(step="begin", sources=["Things"])["segments"] == []
-    assert function.world.bulk.built(until=never())[RUN]["counts"]["items"] == 10
+    assert function.world.bulk.built(deadline=never())[RUN]["counts"]["items"] == 10
     assert len(function(step="begin", sources=["Things"])["segments"]) == 16
 
 
@@ -197,7 +197,7 @@ def test_a_run_is_begun_anew_if_that_is_asked(function: Function) -> None:
     with pytest.raises(SettingsError, match="was begun with 2 segments"):
         function(**{**asked, "segments": 3})
     function(**told[1])
-    assert function.world.bulk.built(until=never())[RUN]["turn"] == 2
+    assert function.world.bulk.built(deadline=never())[RUN]["turn"] == 2
 
 
 def test_a_run_in_which_too_many_failed_is_begun_anew_unless_more_are_tolerated(
@@ -228,7 +228,7 @@ def test_the_code_of_another_model_does_not_go_on_with_an_execution(function: Fu
 
 def test_a_worker_of_an_execution_that_is_out_of_date_fails_at_once(function: Function) -> None:
     (old,) = function(step="begin", segments=1, sources=["Things"])["segments"]
-    function.world.progress.take(Segment(RUN, 0, 2), "model-1", until=never())
+    function.world.progress.take(Segment(RUN, 0, 2), "model-1", deadline=never())
     with pytest.raises(BulkError, match="was begun again meanwhile, in 2 segments"):
         function(**old)
 
@@ -281,7 +281,7 @@ def test_a_container_connects_to_what_its_environment_names(
     monkeypatch.setattr(
         "adminview.handlers.bulk.lambda_client", lambda: Lambda(**{"u-1": "Disabled"})
     )
-    made = crew.__wrapped__()
+    made = dependencies.__wrapped__()
     bulk = made.make(RateLimiter(3), RateLimiter(4))
     assert (bulk.client.reads.per_second, bulk.client.writes.per_second) == (3, 4)
     assert (bulk.settings.view_table, bulk.progress.name) == (TABLE, f"{TABLE}Progress")

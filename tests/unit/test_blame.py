@@ -33,7 +33,7 @@ def own_missing(item: Item) -> Iterator[Row]:
     raise MissingAttributeError(item["email"])
 
 
-def noted(item: Item) -> Iterator[Row]:
+def intent(item: Item) -> Iterator[Row]:
     try:
         yield Row("PK", item["absent"])
     except KeyError as error:
@@ -67,7 +67,7 @@ def same_instance(item: Item) -> Iterator[Row]:
         (by_data, "MissingAttributeError"),
         (own_error, "ViewError"),
         (own_missing, "ViewError"),
-        (noted, "MissingAttributeError"),
+        (intent, "MissingAttributeError"),
         (named_class, "ViewError"),
         (leaving, "ViewError"),
         (after_a_row, "ViewError"),
@@ -93,8 +93,8 @@ def work_out(derivation: Any, **kind: Any) -> Any:
 
 
 def test_an_attribute_that_the_view_file_names_is_named() -> None:
-    reason = json.loads(work_out(noted).letters[0].body)["error"]["reason"]
-    assert reason.startswith("the item has no attribute 'absent'; view 'noted'")
+    reason = json.loads(work_out(intent).letters[0].body)["error"]["reason"]
+    assert reason.startswith("the item has no attribute 'absent'; view 'intent'")
 
 
 def test_a_predicate_that_raises_sets_the_record_aside() -> None:

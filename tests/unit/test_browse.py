@@ -22,24 +22,31 @@ def lab() -> Lab:
     return lab
 
 
-def look(lab: Lab, choice: LetterFilter = ALL, limit: int | None = None) -> Any:
+def look(lab: Lab, letter_filter: LetterFilter = ALL, limit: int | None = None) -> Any:
     by = lab.replayer
-    until = Deadline.after(60)
-    return browse(by.mailbox, by.errands, choice=choice, now=by.now, until=until, limit=limit)
+    deadline = Deadline.after(60)
+    return browse(
+        by.consumer,
+        by.resolver,
+        letter_filter=letter_filter,
+        now=by.now,
+        deadline=deadline,
+        limit=limit,
+    )
 
 
 def test_letters_are_sorted_into_those_that_are_understood_and_others(lab: Lab) -> None:
-    with look(lab) as pile:
-        assert [errand.message.id for errand in pile.meant] == ["m-1", "m-2", "m-4"]
-        ((unknown, why),) = pile.unknown
+    with look(lab) as peeked:
+        assert [resolved.message.id for resolved in peeked.meant] == ["m-1", "m-2", "m-4"]
+        ((unknown, why),) = peeked.unknown
         assert (unknown.id, why) == ("m-3", "it is not JSON")
-        assert (len(pile), pile.whole) == (4, True)
+        assert (len(peeked), peeked.whole) == (4, True)
 
 
 def test_only_letters_that_are_meant_are_shown(lab: Lab) -> None:
-    with look(lab, LetterFilter(key="b")) as pile:
-        assert [errand.message.id for errand in pile.meant] == ["m-4"]
-        assert pile.unknown == []
+    with look(lab, LetterFilter(key="b")) as peeked:
+        assert [resolved.message.id for resolved in peeked.meant] == ["m-4"]
+        assert peeked.unknown == []
     assert lab.sqs.hidden() == set()
 
 
@@ -76,34 +83,34 @@ def test_letters_are_put_back_even_if_the_queue_fails_half_way(lab: Lab) -> None
 
 def test_looking_ends_soon_after_the_limit_and_says_that_there_may_be_more(lab: Lab) -> None:
     lab.sqs.add(*(ours(f"i{number}") for number in range(30)))
-    with look(lab, limit=5) as pile:
-        assert len(pile) == 10
-        assert not pile.whole
+    with look(lab, limit=5) as peeked:
+        assert len(peeked) == 10
+        assert not peeked.whole
     assert lab.sqs.hidden() == set()
 
 
 def test_letters_that_are_not_meant_do_not_count_for_the_limit(lab: Lab) -> None:
     lab.sqs.add(*(ours(f"i{number}") for number in range(30)), ours("last"))
-    with look(lab, LetterFilter(key="last"), limit=1) as pile:
-        assert len(pile) == 1
+    with look(lab, LetterFilter(key="last"), limit=1) as peeked:
+        assert len(peeked) == 1
 
 
 def test_letters_that_come_again_are_shown_once_and_end_it(lab: Lab) -> None:
     receive = lab.sqs.receive_message
     lab.sqs.receive_message = lambda **asked: receive(**asked | {"VisibilityTimeout": 0})  # type: ignore[method-assign]
-    with look(lab) as pile:
-        assert len(pile) == 4
+    with look(lab) as peeked:
+        assert len(peeked) == 4
 
 
 def test_letters_that_were_deleted_meanwhile_stay_deleted(lab: Lab) -> None:
-    with look(lab, LetterFilter(id="m-3")) as pile:
-        messages = [message for message, _ in pile.unknown]
-        lab.replayer.mailbox.delete(messages, until=Deadline.after(60))
+    with look(lab, LetterFilter(id="m-3")) as peeked:
+        messages = [message for message, _ in peeked.unknown]
+        lab.replayer.consumer.delete(messages, deadline=Deadline.after(60))
     assert [*lab.sqs.bodies] == ["m-1", "m-2", "m-4"]
 
 
 def test_looking_asks_nothing_of_tables_and_streams(lab: Lab) -> None:
     lab.streams.error = ServiceError("AccessDeniedException", "read the stream again")
-    with look(lab) as pile:
-        assert len(pile.meant) == 3
+    with look(lab) as peeked:
+        assert len(peeked.meant) == 3
     assert lab.log == [f"put back m-{number}" for number in range(1, 5)]

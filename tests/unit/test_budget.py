@@ -86,14 +86,14 @@ def test_a_pause_and_a_debt_pass_side_by_side() -> None:
 def test_a_debt_that_another_bucket_left_is_made_good_first_and_counts_once() -> None:
     time = Time()
     budget = RateLimiter(10, lambda: time.now, time.sleep)
-    budget.owe(4)
-    budget.owe(3)
+    budget.add_debt(4)
+    budget.add_debt(3)
     assert budget.rest == 4
     budget.wait()
     budget.spend(10)
     assert budget.rest == 1
     unlimited = RateLimiter(None, lambda: time.now, time.sleep)
-    unlimited.owe(4)
+    unlimited.add_debt(4)
     assert unlimited.rest == 0
 
 

@@ -122,10 +122,10 @@ def test_a_segment_whose_work_is_not_paid_yet_is_called_again_before_the_next_be
     assert made.worker().work(SEGMENT, end=too_short).done
     assert function.spent > 0.5 * function.allowed
     assert not function(NO_TIME, **one)["done"]
-    assert made.bulk.built(until=never()) == {}
+    assert made.bulk.built(deadline=never()) == {}
     assert function(**one)["done"]
     assert function.spent <= 0.5 * function.allowed + 1e-6
-    assert RUN in made.bulk.built(until=never())
+    assert RUN in made.bulk.built(deadline=never())
 
 
 def test_what_was_in_hand_is_put_right_only_when_nothing_is_owed() -> None:

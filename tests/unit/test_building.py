@@ -61,7 +61,7 @@ def ids(answered: Any) -> list[str]:
 def test_a_question_that_is_being_built_is_refused_however_it_is_asked(
     new: QueryEngine, table: NotingTable
 ) -> None:
-    asker = replace(new, building={"of-colour": None})
+    asker = replace(new, pending={"of-colour": None})
     ways: list[Callable[[], Any]] = [
         lambda: asker.ask("of-colour", **RED),
         lambda: list(asker.rows("of-colour", **RED)),
@@ -79,7 +79,7 @@ def test_a_question_that_is_being_built_is_refused_however_it_is_asked(
 
 
 def test_a_wrong_question_is_told_so_even_while_it_is_being_built(new: QueryEngine) -> None:
-    asker = replace(new, building={"of-colour": None})
+    asker = replace(new, pending={"of-colour": None})
     with pytest.raises(QuestionError, match="colour is missing"):
         asker.count("of-colour")
 
@@ -87,7 +87,7 @@ def test_a_wrong_question_is_told_so_even_while_it_is_being_built(new: QueryEngi
 def test_a_question_whose_older_index_is_there_is_asked_of_that(
     new: QueryEngine, table: NotingTable
 ) -> None:
-    asker = replace(new, building={"of-colour": "ByColour"})
+    asker = replace(new, pending={"of-colour": "ByColour"})
     assert ids(asker.rows("of-colour", **RED)) == IDS
     assert asker.count("of-colour", colour="red") == len(IDS)
     assert set(table.asked) == {"ByColour"}
@@ -99,7 +99,7 @@ def test_a_question_whose_older_index_is_there_is_asked_of_that(
 def test_a_cursor_lives_as_long_as_its_index_is_asked(old: QueryEngine, new: QueryEngine) -> None:
     """Turn a page before the change, while it is under way, and after it."""
     first = old.ask("of-colour", **RED)
-    meanwhile = replace(new, building={"of-colour": "ByColour"})
+    meanwhile = replace(new, pending={"of-colour": "ByColour"})
     second = meanwhile.ask("of-colour", cursor=first.cursor, **RED)
     assert ids(first.rows) + ids(second.rows) == IDS[:6]
     with pytest.raises(QuestionError, match="has moved to another index since; ask from the begin"):
@@ -109,14 +109,14 @@ def test_a_cursor_lives_as_long_as_its_index_is_asked(old: QueryEngine, new: Que
 
 
 def test_a_name_that_no_question_has_is_overlooked(new: QueryEngine) -> None:
-    asker = replace(new, building={"of-another-model": None})
+    asker = replace(new, pending={"of-another-model": None})
     assert ids(asker.rows("of-colour", **RED)) == IDS
 
 
 @pytest.fixture
 def client(new: QueryEngine) -> Client:
     """Ask over HTTP, while one question is being built and another moves."""
-    return Client(replace(new, building={"of-colour": None, "heavy": "ByColour"}))
+    return Client(replace(new, pending={"of-colour": None, "heavy": "ByColour"}))
 
 
 @pytest.mark.parametrize("route", ["/patterns/of-colour", "/patterns/of-colour/count"])

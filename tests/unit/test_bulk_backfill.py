@@ -50,15 +50,15 @@ def test_rows_that_were_right_before_are_neither_written_nor_noted(made: World) 
     made.sync("a")
     made.sync("b")
     made.view["THING#b", "y"]["data"] = image({"d": {"value": "stale"}})["d"]
-    noted: list[Any] = []
+    intent: list[Any] = []
 
     def look(name: str, _: str) -> None:
         if name == "batch_write_item":
-            noted.extend(key["id"]["S"] for key in made.records()[0].noted)
+            intent.extend(key["id"]["S"] for key in made.records()[0].intent)
 
     made.db.on(before=look)
     assert made.run() == {"items": 3, "rows": 3, "right": 3}
-    assert noted == ["b", "c"]
+    assert intent == ["b", "c"]
     assert made.shown() == made.expected()
 
 
@@ -160,7 +160,7 @@ def test_if_the_queue_refuses_the_page_stays_noted_and_its_letters_come_later(
     with pytest.raises(ServiceError, match="send letters of items that fail"):
         made.run()
     (record,) = made.records()
-    assert len(record.noted) == 3
+    assert len(record.intent) == 3
     assert record.counts["failed"] == 0
     made.later()
     assert made.run()["failed"] == 1
@@ -178,7 +178,7 @@ def test_if_dynamodb_goes_on_leaving_rows_unprocessed_the_page_stays_noted(made:
     end = Deadline.after(60, lambda: made.now)
     with pytest.raises(ServiceError, match="write rows of AdminViewTable: AWS answered Unproc"):
         made.worker().work(Segment(RUN, 0, 1), end=end)
-    assert made.records()[0].noted
+    assert made.records()[0].intent
 
 
 def test_calls_that_are_found_in_doubt_after_their_answer_are_reported(made: World) -> None:
@@ -229,8 +229,8 @@ def test_a_page_whose_rows_would_fill_the_memory_is_read_in_smaller_ones(
     sizes: list[int] = []
     plan = Backfill.plan
 
-    def note(self: Backfill, items: Any, until: Any) -> Any:
-        job = plan(self, items, until)
+    def note(self: Backfill, items: Any, deadline: Any) -> Any:
+        job = plan(self, items, deadline)
         sizes.append(len(items))
         return job
 

@@ -26,11 +26,11 @@ def made() -> World:
 
 
 def begin(made: World, of: int | None = None, *, restart: bool = False) -> list[Segment]:
-    return made.bulk.begin(RUN, of, until=never(), restart=restart)
+    return made.bulk.begin(RUN, of, deadline=never(), restart=restart)
 
 
 def finish(made: World) -> dict[str, int] | None:
-    return made.bulk.finish(RUN, until=never())
+    return made.bulk.finish(RUN, deadline=never())
 
 
 def killed_over_a_page(made: World) -> None:
@@ -97,7 +97,7 @@ def test_all_segments_together_see_every_item_once(made: World) -> None:
 def test_a_run_that_has_ended_is_marked_with_model_code_time_and_counts(made: World) -> None:
     made.run(of=2)
     assert made.records() == []
-    mark = made.bulk.built(until=never())[RUN]
+    mark = made.bulk.built(deadline=never())[RUN]
     assert mark == {
         "model": "model-1",
         "code": made.model.description()["code"]["Things"],
@@ -112,7 +112,7 @@ def test_a_run_is_not_marked_before_its_last_segment_is_done(made: World) -> Non
     assert finish(made) is None
     made.worker().work(first, end=never())
     assert finish(made) is None
-    assert made.bulk.built(until=never()) == {}
+    assert made.bulk.built(deadline=never()) == {}
     made.worker().work(second, end=never())
     assert finish(made) == {"items": 12, "rows": 12}
     assert finish(made) is None
@@ -153,7 +153,7 @@ def test_what_a_run_that_is_begun_anew_left_in_hand_is_put_right_first(made: Wor
 
 
 def test_nothing_is_begun_anew_while_somebody_is_at_work(made: World) -> None:
-    made.progress.take(Segment(RUN, 0, 1), made.fingerprint, until=never())
+    made.progress.take(Segment(RUN, 0, 1), made.fingerprint, deadline=never())
     made.fingerprint = "model-2"
     with pytest.raises(SegmentTakenError):
         begin(made)
@@ -177,7 +177,7 @@ def test_the_next_run_looks_at_everything_though_the_last_died_while_it_was_ende
         else:
             assert killed_at > 5
             return
-        marked = bool(made.bulk.built(until=never()))
+        marked = bool(made.bulk.built(deadline=never()))
         made.view.clear()
         counts = made.run(of=4)
         assert counts["items"] == 8
@@ -218,9 +218,9 @@ def test_a_run_in_which_too_many_items_failed_is_never_marked_however_often_it_i
         made.worker(tolerated=3).work(segment, end=never())
     for _ in range(2):
         with pytest.raises(TooManyFailuresError, match="3 items failed in backfill/Things, and 2"):
-            made.bulk.finish(RUN, until=never(), tolerated=2)
-    assert made.bulk.built(until=never()) == {}
-    counts = made.bulk.finish(RUN, until=never(), tolerated=3)
+            made.bulk.finish(RUN, deadline=never(), tolerated=2)
+    assert made.bulk.built(deadline=never()) == {}
+    counts = made.bulk.finish(RUN, deadline=never(), tolerated=3)
     assert counts is not None
     assert counts["failed"] == 3
 
@@ -232,7 +232,7 @@ def test_too_many_failures_of_a_run_are_told_as_soon_as_a_segment_ends(made: Wor
     for one in (first, second):
         made.worker(tolerated=20).work(one, end=never())
     with pytest.raises(TooManyFailuresError, match="and 20 were to be tolerated"):
-        made.bulk.finish(RUN, until=never(), tolerated=20)
+        made.bulk.finish(RUN, deadline=never(), tolerated=20)
 
 
 def test_a_worker_of_an_ended_turn_does_not_write_over_what_another_model_built(

@@ -43,7 +43,7 @@ def states(made: World) -> list[tuple[list[Any], Any, bool]]:
         answer = saved(TableName, Item, **asked)
         if TableName == PROGRESS:
             (record,) = made.records()
-            said.append((record.noted, record.start, record.done))
+            said.append((record.intent, record.start, record.done))
         return answer
 
     made.db.put_item = put_item  # type: ignore[method-assign]
@@ -54,14 +54,14 @@ def test_a_page_is_noted_before_it_is_written_and_the_checkpoint_moves_with_the_
     made = world(things=5, most=2)
     said = states(made)
     made.work()
-    ids = [[key["id"]["S"] for key in noted] for noted, _, _ in said]
+    ids = [[key["id"]["S"] for key in intent] for intent, _, _ in said]
     assert ids == [[], ["t0", "t1"], ["t2", "t3"], ["t4"], []]
     starts = [start and start["id"]["S"] for _, start, _ in said]
     assert starts == [None, None, "t1", "t3", None]
     assert [done for _, _, done in said] == [False] * 4 + [True]
     writes = made.db.written(PROGRESS, TABLE)
-    noted, written = ("put_item", PROGRESS), ("batch_write_item", TABLE)
-    assert writes == [noted, noted, written, noted, written, noted, written, noted]
+    intent, written = ("put_item", PROGRESS), ("batch_write_item", TABLE)
+    assert writes == [intent, intent, written, intent, written, intent, written, intent]
 
 
 def test_pages_without_a_change_are_not_written_down_but_for_a_sign_of_life() -> None:
@@ -129,7 +129,7 @@ def test_a_worker_that_has_lost_its_segment_never_writes_again() -> None:
         if (name, table) == ("scan", "Things"):
             made.db.on()
             made.later()
-            made.progress.take(SEGMENT, made.fingerprint, until=never())
+            made.progress.take(SEGMENT, made.fingerprint, deadline=never())
             made.db.calls.clear()
 
     made.db.on(before=lose)
@@ -153,7 +153,7 @@ def test_what_is_slow_to_be_noted_leaves_no_time_to_write_in() -> None:
     with pytest.raises(ServiceError, match="write rows of AdminViewTable: AWS answered OutOfTime"):
         made.work()
     assert made.db.written(TABLE) == []
-    assert made.records()[0].noted
+    assert made.records()[0].intent
 
 
 def test_to_take_a_segment_slowly_is_not_to_have_it_for_longer() -> None:
@@ -223,7 +223,7 @@ def test_when_aws_refuses_the_segment_is_free_at_once_only_if_nothing_is_in_hand
         made.work()
     (record,) = made.records()
     assert record.counts["items"] == 2  # what is in hand is not counted
-    assert bool(record.noted) is not left_at_once
+    assert bool(record.intent) is not left_at_once
     made.db.on()
     if not left_at_once:
         with pytest.raises(SegmentTakenError):
@@ -254,7 +254,7 @@ def test_failing_items_are_tolerated_up_to_a_limit_and_then_all_stops() -> None:
     with pytest.raises(TooManyFailuresError, match="4 items failed in backfill/Things"):
         made.work(tolerated=3)
     (record,) = made.records()
-    assert record.until == 0.0, "others may go on"
+    assert record.deadline == 0.0, "others may go on"
     assert record.counts["items"] == 4
     assert made.work(tolerated=10).done
 
@@ -269,7 +269,7 @@ def test_it_stops_when_asked_and_begins_no_page_that_it_could_not_end() -> None:
         made.now += 2
 
     (record,) = made.records()
-    assert record.until == 0.0
+    assert record.deadline == 0.0
     late = made.worker(watch=slow).work(SEGMENT, end=ends)
     assert (late.done, late.counts["items"]) == (False, 4)
     assert made.work().done
@@ -281,7 +281,7 @@ def test_a_note_too_large_makes_smaller_pages(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(worker_module, "NOTE_LIMIT", 100)  # bytes: of five keys
     said = states(made)
     made.work()
-    assert max(len(noted) for noted, _, _ in said) == 4
+    assert max(len(intent) for intent, _, _ in said) == 4
     assert made.shown() == made.expected()
     made = world(things=3)
     monkeypatch.setattr(worker_module, "NOTE_LIMIT", 1)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from adminview.cli.model_lock.model_diff import Change
+from adminview.cli.model_lock.model_diff import ModelDiff
 from adminview.model import Index, LocalIndex, Registry, number
 from adminview.model.fingerprint import imports
 from tests.support.model import registry
@@ -24,30 +24,30 @@ def named(model: dict[str, Any], part: str, name: str) -> Any:
     return next(one for one in model[part] if one["name"] == name)
 
 
-def changed(edit: Edit) -> Change:
+def changed(edit: Edit) -> ModelDiff:
     """Edit a copy of the shop's description, and compare."""
     new = shop()
     edit(new)
-    return Change.between(shop(), new)
+    return ModelDiff.between(shop(), new)
 
 
-def names(change: Change) -> dict[str, tuple[str, ...]]:
+def names(change: ModelDiff) -> dict[str, tuple[str, ...]]:
     """Take what a change lists, where it lists anything."""
     return {
         name: found
-        for name in Change.__slots__
+        for name in ModelDiff.__slots__
         if name not in {"old", "new"} and (found := getattr(change, name))
     }
 
 
 def test_a_model_does_not_differ_from_itself() -> None:
-    change = Change.between(shop(), registry().description())
+    change = ModelDiff.between(shop(), registry().description())
     assert change.nothing
     assert names(change) == {}
 
 
 def test_where_nothing_is_deployed_everything_is_new() -> None:
-    change = Change.between(None, shop())
+    change = ModelDiff.between(None, shop())
     assert not change.nothing
     assert change.new_sources == change.rebuilt == ("Orders", "Payments", "Products", "Users")
     assert "GSI1" in change.new_indexes
@@ -136,7 +136,7 @@ def sharded(shards: int, shards_were: int = 0) -> dict[str, Any]:
 def test_another_number_of_shards_moves_rows_and_leaves_the_index(
     before: tuple[int, int], after: tuple[int, int], expected: dict[str, Any]
 ) -> None:
-    change = Change.between(sharded(*before), sharded(*after))
+    change = ModelDiff.between(sharded(*before), sharded(*after))
     assert names(change) == expected
     assert not change.nothing
 
@@ -195,7 +195,7 @@ def test_a_file_that_imports_another_is_rebuilt_with_it(
         a = load_view_file(folder / "a.py", A.format(shards=shards))
         b = load_view_file(folder / "b.py", B.format(how=how))
         models.append(Registry.of([a, b]).description())
-    assert Change.between(*models).rebuilt == rebuilt
+    assert ModelDiff.between(*models).rebuilt == rebuilt
 
 
 def test_imports_are_found_however_they_are_written() -> None:

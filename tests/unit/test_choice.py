@@ -3,16 +3,16 @@
 import pytest
 
 from adminview.dead_letters.letter_filter import LetterFilter
-from tests.support.dead_letter_queue import errand, lambdas_own, message, ours
+from tests.support.dead_letter_queue import lambdas_own, message, ours, resolved
 from tests.support.stream_records import AT
 
 NOW = AT + 100.0
-OURS = errand(ours("a"), "4f2a-1")
-LAMBDAS = errand(lambdas_own(), "4f2a-2")
+OURS = resolved(ours("a"), "4f2a-1")
+LAMBDAS = resolved(lambdas_own(), "4f2a-2")
 
 
 @pytest.mark.parametrize(
-    ("choice", "takes"),
+    ("letter_filter", "takes"),
     [
         (LetterFilter(), True),
         (LetterFilter(id="4f2a-1"), True),
@@ -35,14 +35,14 @@ LAMBDAS = errand(lambdas_own(), "4f2a-2")
     ],
 )
 def test_a_letter_is_taken_if_it_has_all_that_is_asked_for(
-    choice: LetterFilter,
+    letter_filter: LetterFilter,
     takes: bool,  # noqa: FBT001 - a parameter
 ) -> None:
-    assert choice.takes(OURS, NOW) is takes
+    assert letter_filter.takes(OURS, NOW) is takes
 
 
 @pytest.mark.parametrize(
-    ("choice", "takes"),
+    ("letter_filter", "takes"),
     [
         (LetterFilter(source="Things"), True),
         (LetterFilter(error="RetryAttemptsExhausted"), True),
@@ -52,31 +52,31 @@ def test_a_letter_is_taken_if_it_has_all_that_is_asked_for(
     ],
 )
 def test_lambdas_letter_has_a_source_an_error_and_an_age_but_no_key(
-    choice: LetterFilter,
+    letter_filter: LetterFilter,
     takes: bool,  # noqa: FBT001 - a parameter
 ) -> None:
-    assert choice.takes(LAMBDAS, NOW) is takes
+    assert letter_filter.takes(LAMBDAS, NOW) is takes
 
 
 def test_a_letter_without_a_time_is_as_old_as_its_message() -> None:
-    timeless = errand(ours(at=None), sent=NOW - 10)
+    timeless = resolved(ours(at=None), sent=NOW - 10)
     assert LetterFilter(older_than=9).takes(timeless, NOW)
     assert not LetterFilter(older_than=11).takes(timeless, NOW)
 
 
 def test_a_letter_that_was_tried_is_chosen_by_its_newest_error() -> None:
     attempts = {"count": 1, "at": "", "error": {"kind": "MovingItemError", "reason": ""}}
-    tried = errand(ours(attempts=attempts))
+    tried = resolved(ours(attempts=attempts))
     assert LetterFilter(error="MovingItemError").takes(tried, NOW)
     assert not LetterFilter(error="ViewError").takes(tried, NOW)
 
 
 def test_a_letter_without_an_owner_is_chosen_by_a_value_of_its_key() -> None:
-    assert LetterFilter(key="a").takes(errand(ours(owner=None)), NOW)
+    assert LetterFilter(key="a").takes(resolved(ours(owner=None)), NOW)
 
 
 @pytest.mark.parametrize(
-    ("choice", "takes"),
+    ("letter_filter", "takes"),
     [
         (LetterFilter(), True),
         (LetterFilter(id="4f2a"), True),
@@ -88,7 +88,7 @@ def test_a_letter_without_an_owner_is_chosen_by_a_value_of_its_key() -> None:
     ],
 )
 def test_an_unknown_message_is_taken_by_its_id_and_by_nothing_else(
-    choice: LetterFilter,
+    letter_filter: LetterFilter,
     takes: bool,  # noqa: FBT001 - a parameter
 ) -> None:
-    assert choice.takes_unknown(message("no letter", "4f2a-3")) is takes
+    assert letter_filter.takes_unknown(message("no letter", "4f2a-3")) is takes

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adminview.model.item import encode
-from adminview.reconcile.equality import canonical, same, same_row
+from adminview.reconcile.equality import canonical, equivalent, equivalent_rows
 
 texts = st.text(max_size=5)
 numbers = st.decimals(-(10**30), 10**30, allow_nan=False, allow_infinity=False, places=3)
@@ -45,13 +45,13 @@ def respelled(value: Any) -> Any:
 def test_order_and_needless_zeros_make_no_difference(item: dict[str, Any]) -> None:
     image = wire(item)
     again = {name: respelled(value) for name, value in image.items()}
-    assert same(image, again)
+    assert equivalent(image, again)
     assert canonical(canonical(image)) == canonical(image)
 
 
 @given(items, items)
 def test_what_differs_in_python_differs_here(one: dict[str, Any], other: dict[str, Any]) -> None:
-    assert same(wire(one), wire(other)) == (typed(one) == typed(other))
+    assert equivalent(wire(one), wire(other)) == (typed(one) == typed(other))
 
 
 def typed(value: Any) -> Any:
@@ -73,24 +73,24 @@ def typed(value: Any) -> Any:
     ],
 )
 def test_a_number_may_be_spelled_in_many_ways(one: str, other: str) -> None:
-    assert same({"n": {"N": one}}, {"n": {"N": other}})
-    assert same({"n": {"NS": [one, "7"]}}, {"n": {"NS": ["7", other]}})
+    assert equivalent({"n": {"N": one}}, {"n": {"N": other}})
+    assert equivalent({"n": {"NS": [one, "7"]}}, {"n": {"NS": ["7", other]}})
 
 
 def test_the_last_of_38_digits_counts() -> None:
     digits = "1234567890123456789012345678901234567"
-    assert not same({"n": {"N": f"{digits}8"}}, {"n": {"N": f"{digits}9"}})
+    assert not equivalent({"n": {"N": f"{digits}8"}}, {"n": {"N": f"{digits}9"}})
 
 
 def test_what_is_no_number_is_compared_as_text() -> None:
-    assert same({"n": {"N": "what"}}, {"n": {"N": "what"}})
-    assert not same({"n": {"N": "what"}}, {"n": {"N": "ever"}})
+    assert equivalent({"n": {"N": "what"}}, {"n": {"N": "what"}})
+    assert not equivalent({"n": {"N": "what"}}, {"n": {"N": "ever"}})
 
 
 def test_an_item_that_is_gone_is_the_same_as_none_alone() -> None:
-    assert same(None, None)
-    assert not same(None, {})
-    assert not same({"a": {"S": ""}}, None)
+    assert equivalent(None, None)
+    assert not equivalent(None, {})
+    assert not equivalent({"a": {"S": ""}}, None)
 
 
 def test_rows_are_the_same_whichever_change_and_model_wrote_them_but_not_whosever_they_are() -> (
@@ -98,5 +98,5 @@ def test_rows_are_the_same_whichever_change_and_model_wrote_them_but_not_whoseve
 ):
     row = {"PK": {"S": "p"}, "_owner": {"S": "Things/a"}, "_seq": {"S": "1"}, "_at": {"N": "1"}}
     later = row | {"_seq": {"S": "2"}, "_at": {"N": "2"}, "_model": {"S": "m"}}
-    assert same_row(row, later)
-    assert not same_row(row, later | {"_owner": {"S": "Things/b"}})
+    assert equivalent_rows(row, later)
+    assert not equivalent_rows(row, later | {"_owner": {"S": "Things/b"}})

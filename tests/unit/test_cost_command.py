@@ -119,9 +119,15 @@ def test_a_sample_tells_rows_sizes_and_indexes_and_what_is_told_counts_more(
 
 
 def test_items_are_read_as_people_write_them_and_as_aws_prints_them() -> None:
-    spelled = {name: encode(value) for name, value in order().items()}
-    for given in (order(), [order()], spelled, {"Item": spelled}, {"Items": [spelled], "Count": 1}):
-        assert items_of(given) == [spelled]
+    normalize_number = {name: encode(value) for name, value in order().items()}
+    for given in (
+        order(),
+        [order()],
+        normalize_number,
+        {"Item": normalize_number},
+        {"Items": [normalize_number], "Count": 1},
+    ):
+        assert items_of(given) == [normalize_number]
 
 
 @pytest.mark.parametrize("given", [None, [], {}, 3, [3], {"Items": []}, [{}]])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from adminview.aws.drift_metrics import CHECKED, DRIFT, UNFINISHED
 from adminview.aws.observability import IN_DOUBT, LAG
-from adminview.cli.costing.baseline import METRICS, OURS, USUAL, Way
+from adminview.cli.costing.baseline import METRICS, OURS, USUAL, Baseline
 from adminview.cli.costing.growth import RESERVED, limits
 from adminview.cli.costing.load import ASSUMED, IndexLoad, SourceLoad, read_loads
 from adminview.cli.costing.prices import Prices
@@ -50,7 +50,7 @@ def at_most(one: float, other: float) -> bool:
     return one <= other * (1 + 1e-9) + 1e-9
 
 
-def bill(load: SourceLoad, way: Way = OURS) -> Bill:
+def bill(load: SourceLoad, way: Baseline = OURS) -> Bill:
     return Work.of(load, registry(), way).bill(Prices())
 
 

@@ -130,8 +130,8 @@ def test_the_usual_way_would_have_written_rows_of_all_records_and_waited_for_eac
 
 def test_whole_hours_are_looked_at(here: Counting) -> None:
     here.observe(hours=3)
-    until = datetime(2026, 11, 16, 20, tzinfo=UTC)
-    assert {*here.asked_for} == {(until - timedelta(hours=3), until)}
+    deadline = datetime(2026, 11, 16, 20, tzinfo=UTC)
+    assert {*here.asked_for} == {(deadline - timedelta(hours=3), deadline)}
 
 
 def test_what_was_not_counted_is_named_with_what_is_taken_for_it(here: Counting) -> None:

@@ -48,7 +48,7 @@ def prepared(records: list[Any]) -> Batch:
 def sent(records: list[Any]) -> list[bytes]:
     way = Counted()
     outcome = ViewTable(HttpBatchWriter(way), TABLE, NO_WAIT).write(
-        prepared(records).writes, until=Deadline.after(60)
+        prepared(records).writes, deadline=Deadline.after(60)
     )
     assert not outcome.unwritten
     return way.bodies

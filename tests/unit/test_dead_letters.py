@@ -18,7 +18,7 @@ def send(
     queue: FakeQueue, to_send: list[OutgoingLetter], seconds: float = 30
 ) -> list[OutgoingLetter]:
     post = DeadLetterProducer(cast("Any", queue), "queue", NO_WAIT)
-    unsent, codes = post.send(to_send, until=Deadline.after(seconds))
+    unsent, codes = post.send(to_send, deadline=Deadline.after(seconds))
     queue.said = codes
     return unsent
 

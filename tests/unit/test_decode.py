@@ -17,7 +17,7 @@ users = registry().source("Users")
 
 
 @pytest.mark.parametrize(
-    ("spoil", "reason"),
+    ("invalidate", "reason"),
     [
         (lambda r: r.update(eventSourceARN="arn:x:table/Nope/stream/1"), "no source .* 'Nope'"),
         (lambda r: r.pop("eventSourceARN"), "does not name its stream"),
@@ -34,9 +34,9 @@ users = registry().source("Users")
         (lambda r: r.clear(), "does not name its stream"),
     ],
 )
-def test_a_record_that_is_no_record_is_set_aside_and_says_why(spoil: Any, reason: str) -> None:
+def test_a_record_that_is_no_record_is_set_aside_and_says_why(invalidate: Any, reason: str) -> None:
     spoiled = record(users, None, USER, 1)
-    spoil(spoiled)
+    invalidate(spoiled)
     batch = prepared(spoiled, record(users, None, USER, 2))
     assert batch.outcomes == [RecordOutcome.DEAD_LETTERED, RecordOutcome.WRITTEN]
     (letter,) = letters(batch)

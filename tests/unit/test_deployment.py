@@ -16,7 +16,7 @@ from adminview.cli.deployment.find import (
     check_model,
     check_queue,
     deployed_function,
-    find_building,
+    find_pending,
     find_settings,
     invoke,
     known_source,
@@ -144,7 +144,7 @@ def test_the_replay_function_is_found(aws: FakeAws) -> None:
 def test_the_function_is_asked_for_what_was_chosen_and_given_all_the_time_it_has(
     aws: FakeAws,
 ) -> None:
-    aws.answer = {"fates": {"reconciled": 1}}
+    aws.answer = {"outcomes": {"reconciled": 1}}
     told = invoke("replay-1", LetterFilter(source="Orders", older_than=60.0))
     assert told == aws.answer
     assert aws.invoked == [("replay-1", {"source": "Orders", "older_than": 60.0})]
@@ -171,18 +171,18 @@ def questions(**told: Any) -> dict[str, str]:
 
 
 def test_what_is_being_built_is_told_by_the_api_of_the_stage_that_is_named(aws: FakeAws) -> None:
-    building = {"orders-by-status": None, "order-by-payment": "GSI3"}
-    aws.stacks["team-AdminView-prod-Api"] = questions(pending=building)
+    pending = {"orders-by-status": None, "order-by-payment": "GSI3"}
+    aws.stacks["team-AdminView-prod-Api"] = questions(pending=pending)
     aws.stacks["AdminView-dev-Api"] = questions()
-    assert find_building(registry(), named("prod", "team-", {})) == building
-    assert find_building(registry(), named(None, "", {})) == {}
+    assert find_pending(registry(), named("prod", "team-", {})) == pending
+    assert find_pending(registry(), named(None, "", {})) == {}
 
 
 def test_questions_of_another_model_are_not_asked_of_a_deployment(aws: FakeAws) -> None:
     aws.stacks["AdminView-dev-Api"] = questions(model="abc")
     here = registry().fingerprint
     with pytest.raises(SettingsError) as caught:
-        find_building(registry(), named("dev", "", {}))
+        find_pending(registry(), named("dev", "", {}))
     assert str(caught.value) == (
         f"the questions here are of model {here}, and deployed is abc: "
         "check out what is deployed, or deploy what is here"
@@ -193,16 +193,16 @@ def test_questions_of_another_model_are_not_asked_of_a_deployment(aws: FakeAws) 
 def test_an_output_that_says_nothing_of_questions_is_named(aws: FakeAws, output: str) -> None:
     aws.stacks["AdminView-dev-Api"] = {"AccessPatterns": output}
     with pytest.raises(SettingsError, match="the output 'AccessPatterns' of stack"):
-        find_building(registry(), named(None, "", {}))
+        find_pending(registry(), named(None, "", {}))
 
 
 @pytest.mark.parametrize("environ", [ENDPOINT, SETTINGS.to_env()])
 def test_where_nothing_is_deployed_the_environment_says_what_is_being_built(
     aws: FakeAws, environ: dict[str, str]
 ) -> None:
-    assert find_building(registry(), named(None, "", environ)) == {}
+    assert find_pending(registry(), named(None, "", environ)) == {}
     given = environ | {"ADMINVIEW_PENDING_PATTERNS": '{"orders-by-status": null}'}
-    assert find_building(registry(), named(None, "", given)) == {"orders-by-status": None}
+    assert find_pending(registry(), named(None, "", given)) == {"orders-by-status": None}
     assert aws.configs == {}
 
 

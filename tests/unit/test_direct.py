@@ -13,9 +13,9 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from adminview.aws.batch_writers import HttpBatchWriter, Writer
 from adminview.aws.deadline import Deadline
-from adminview.aws.retry import error_code, passes
+from adminview.aws.retry import error_code, is_transient
 from adminview.aws.transport.connection import GRACE, Connection
-from adminview.aws.view_table import Outcome, ViewTable
+from adminview.aws.view_table import ViewTable, WriteOutcome
 from tests.support.dynamodb_writers import (
     HASTY,
     PATIENT,
@@ -46,8 +46,8 @@ from tests.support.faulty_server import (
 )
 
 
-def outcome_of(writer: Writer) -> Outcome:
-    return ViewTable(writer, TABLE, NO_WAIT).write(writes(), until=Deadline.after(60))
+def outcome_of(writer: Writer) -> WriteOutcome:
+    return ViewTable(writer, TABLE, NO_WAIT).write(writes(), deadline=Deadline.after(60))
 
 
 def only_one(request: Request) -> object:
@@ -94,7 +94,7 @@ LASTING = {
 SLOW = {"silent": wait, "silent within the answer": say(HALF, wait)}
 
 
-def told(outcome: Outcome) -> Any:
+def told(outcome: WriteOutcome) -> Any:
     return (
         outcome.written,
         sorted(write.key for write in outcome.unwritten),
@@ -157,12 +157,12 @@ def test_who_cannot_be_reached_is_so_alike(nobody: str, tmp_path: Path) -> None:
         timeouts = HASTY if nobody == "deaf" else PATIENT
         plain, direct = (error_of(writer) for writer in both(url, timeouts))
     assert error_code(plain) == error_code(direct)
-    assert passes(plain) == passes(direct) is True
+    assert is_transient(plain) == is_transient(direct) is True
 
 
 def test_who_speaks_no_tls_is_asked_again() -> None:
     with Faulty(scheme="https") as server:
-        assert all(passes(error_of(writer)) for writer in both(server.url, HASTY))
+        assert all(is_transient(error_of(writer)) for writer in both(server.url, HASTY))
 
 
 class Trickling(socket.socket):

@@ -13,8 +13,8 @@ from botocore.exceptions import BotoCoreError, ReadTimeoutError
 
 from adminview.aws.batch_writers import HttpBatchWriter
 from adminview.aws.deadline import Deadline
-from adminview.aws.transport.connection import AN_INSTANT, Answer, Connection
-from adminview.aws.transport.http_client import AT_ONCE, HttpClient
+from adminview.aws.transport.connection import AN_INSTANT, Connection, HttpResponse
+from adminview.aws.transport.http_client import MAX_CONCURRENCY, HttpClient
 from adminview.aws.view_table import ViewTable
 from tests.support.dynamodb_writers import HASTY, straight, tls
 from tests.support.fakes import NO_WAIT, TABLE, a_put
@@ -56,24 +56,24 @@ def test_each_call_gets_its_own_answer() -> None:
 
 
 def test_as_many_calls_as_allowed_are_under_way_at_once_and_no_more() -> None:
-    crowd, asked = threading.Barrier(AT_ONCE, timeout=20), [0]
+    crowd, asked = threading.Barrier(MAX_CONCURRENCY, timeout=20), [0]
 
     def meet(request: Request) -> object:
         crowd.wait()
         return healthy(request)
 
     def bodies() -> Iterator[bytes]:
-        for body in numbered(2 * AT_ONCE):
+        for body in numbered(2 * MAX_CONCURRENCY):
             asked[0] += 1
             yield body
 
-    with Faulty([meet for _ in range(2 * AT_ONCE)]) as server:
+    with Faulty([meet for _ in range(2 * MAX_CONCURRENCY)]) as server:
         direct = straight(server.url)
         told = direct.calls(OPERATION, bodies(), SOON)
         next(told)
-        assert asked[0] <= AT_ONCE + 1, "a body is made when there is a place for it"
-        assert len([*told]) == 2 * AT_ONCE - 1
-        assert server.connections == len(direct._idle) == AT_ONCE
+        assert asked[0] <= MAX_CONCURRENCY + 1, "a body is made when there is a place for it"
+        assert len([*told]) == 2 * MAX_CONCURRENCY - 1
+        assert server.connections == len(direct._idle) == MAX_CONCURRENCY
 
 
 def test_an_answer_that_has_come_is_read_before_another_connection_is_made(
@@ -142,7 +142,7 @@ def test_who_cannot_be_reached_is_asked_once(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_what_is_not_begun_in_time_is_not_begun() -> None:
     now = [0.0]
-    until = Deadline(3.0, lambda: now[0])
+    deadline = Deadline(3.0, lambda: now[0])
 
     def bodies() -> Iterator[bytes]:
         for body in numbered(5):
@@ -150,7 +150,7 @@ def test_what_is_not_begun_in_time_is_not_begun() -> None:
             yield body
 
     with Faulty() as server:
-        told = [*straight(server.url).calls(OPERATION, bodies(), until)]
+        told = [*straight(server.url).calls(OPERATION, bodies(), deadline)]
         assert len(server.requests) == 2
     assert [one is None for one in told] == [False, False, True, True, True]
 
@@ -201,7 +201,7 @@ def test_a_call_that_is_too_large_is_halved_and_its_neighbours_are_written(
     wrap = tls(tmp_path) if scheme == "https" else lambda plain: plain
     with Hasty(wrap=wrap, scheme=scheme) as server:
         view = ViewTable(HttpBatchWriter(straight(server.url)), TABLE, NO_WAIT)
-        outcome = view.write(large + small, until=Deadline.after(60))
+        outcome = view.write(large + small, deadline=Deadline.after(60))
     assert outcome.written == 75
     assert server.refused >= 3
 
@@ -227,7 +227,7 @@ def test_what_is_under_way_is_heard_though_memory_fails_again_and_again(
 ) -> None:
     receive, heard = Connection.receive, [0]
 
-    def fail(connection: Connection) -> Answer:
+    def fail(connection: Connection) -> HttpResponse:
         heard[0] += 1
         if heard[0] <= 3:
             raise MemoryError

@@ -101,7 +101,7 @@ def test_when_one_kept_connection_is_silent_none_of_them_is_used_again() -> None
     with Faulty([meet, meet, wait, healthy]) as server:
         direct = straight(server.url)
         view = ViewTable(HttpBatchWriter(direct), TABLE, NO_WAIT)
-        assert view.write(writes(50), until=Deadline.after(60)).written == 50
+        assert view.write(writes(50), deadline=Deadline.after(60)).written == 50
         assert len(direct._idle) == 2
         direct._timeouts = HASTY
         error_of(HttpBatchWriter(direct))
@@ -122,7 +122,7 @@ def test_calls_at_once_have_connections_of_their_own() -> None:
         direct = straight(server.url)
         view = ViewTable(HttpBatchWriter(direct), TABLE, NO_WAIT)
         for _ in range(2):
-            assert view.write(writes(200), until=Deadline.after(60)).written == 200
+            assert view.write(writes(200), deadline=Deadline.after(60)).written == 200
         assert server.connections == len(direct._idle) == 8
 
 

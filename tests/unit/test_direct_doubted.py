@@ -222,8 +222,8 @@ def one_by_one(direct: HttpClient) -> Callable[..., Any]:
     def calls(operation: str, bodies: Any, _: Deadline, owners: Any) -> Any:
         for body, whose in zip(bodies, owners, strict=True):
             connection = direct._connect()
-            direct._say(connection, direct._request(operation, body), whose)
-            yield direct._hear(connection, operation)
+            direct._send(connection, direct._request(operation, body), whose)
+            yield direct._receive(connection, operation)
 
     return calls
 
@@ -319,8 +319,8 @@ def test_after_unsolicited_bytes_the_other_connections_are_heard_but_not_used() 
         direct = straight(server.url)
         both = [direct._connect(), direct._connect()]
         for connection, name in zip(both, "ab", strict=True):
-            direct._say(connection, direct._request(OPERATION, b"{}"), (name,))
-            direct._hear(connection, OPERATION)
+            direct._send(connection, direct._request(OPERATION, b"{}"), (name,))
+            direct._receive(connection, OPERATION)
         first.set()
         assert select.select([both[0]._socket], [], [], 20)[0]
         doubted(direct, "c")
@@ -336,8 +336,8 @@ def test_after_unsolicited_bytes_what_is_late_on_other_connections_is_waited_for
         direct = straight(server.url)
         both = [direct._connect(), direct._connect()]
         for connection, name in zip(both, "ab", strict=True):
-            direct._say(connection, direct._request(OPERATION, b"{}"), (name,))
-            direct._hear(connection, OPERATION)
+            direct._send(connection, direct._request(OPERATION, b"{}"), (name,))
+            direct._receive(connection, OPERATION)
         first.set()
         assert select.select([both[0]._socket], [], [], 20)[0]
         listen = direct._listen
@@ -369,6 +369,6 @@ def test_unprocessed_rows_of_another_call_put_a_call_in_doubt() -> None:
     for unprocessed in ({TABLE: [other]}, {"AnotherTable": [other]}):
         with Faulty([answer(200, json.dumps({"UnprocessedItems": unprocessed}))]) as server:
             view = ViewTable(HttpBatchWriter(straight(server.url)), TABLE, NO_WAIT)
-            outcome = view.write([a_put(0)], until=Deadline.after(60))
+            outcome = view.write([a_put(0)], deadline=Deadline.after(60))
         assert (outcome.written, outcome.in_doubt) == (1, {("P", "0"): "o"})
         assert len(server.requests) == 2

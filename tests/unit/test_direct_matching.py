@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from adminview.aws.responses import NotFromAwsError, is_in_doubt
-from adminview.aws.retry import passes
+from adminview.aws.retry import is_transient
 from adminview.aws.transport.dynamodb_client import DynamoDbHttpClient
 from adminview.aws.view_readers import HttpReader
 from tests.support.dynamodb_writers import straight
@@ -69,7 +69,7 @@ def test_a_response_about_something_else_counts_as_none(
         reader = False
     with pytest.raises(NotFromAwsError) as caught:
         called(name, asked, response, reader=reader)
-    assert passes(caught.value)
+    assert is_transient(caught.value)
     assert is_in_doubt(caught.value)
 
 

@@ -93,7 +93,7 @@ def index_never_deployed(here: Deployment) -> None:
     del asked["GlobalSecondaryIndexes"][0]
 
 
-def building(model: str | None = None, **questions: str | None) -> Break:
+def pending(model: str | None = None, **questions: str | None) -> Break:
     told = {"model": model or registry().fingerprint, "pending": questions}
     return lambda here: here.output(API, "AccessPatterns", json.dumps(told))
 
@@ -107,8 +107,8 @@ def other_model(stack: str, function: str) -> Break:
     return change
 
 
-def record(run: str, *, done: bool, until: float = 0.0) -> Break:
-    state: Any = {"model": "x", "start": None, "noted": [["secret"]], "counts": {}, "done": done}
+def record(run: str, *, done: bool, deadline: float = 0.0) -> Break:
+    state: Any = {"model": "x", "start": None, "intent": [["secret"]], "counts": {}, "done": done}
     item = {
         "PK": {"S": run},
         "SK": {"S": "000003"},
@@ -116,7 +116,7 @@ def record(run: str, *, done: bool, until: float = 0.0) -> Break:
         "turn": {"N": "1"},
         "state": {"S": json.dumps(state)},
         "holder": {"S": "somebody"},
-        "until": {"N": repr(until)},
+        "until": {"N": repr(deadline)},
         "version": {"N": "1"},
     }
     return lambda here: here.progress.append(item)
@@ -134,7 +134,7 @@ def unseen(seconds: float, **changes: Any) -> Break:
     return lambda here: here.alarms["age"].update(told | changes)
 
 
-def pending(count: str) -> Break:
+def unconfirmed(count: str) -> Break:
     told = {"SubscriptionsConfirmed": "0", "SubscriptionsPending": count}
     return lambda here: here.topics[TOPIC].update(told)
 
@@ -155,7 +155,7 @@ CASES: list[tuple[Break, str, State, str, str]] = [
     (status(API, "UPDATE_FAILED"), f"stack {API}", PROBLEM, "UPDATE_FAILED", "stack-events"),
     (status(API, "UPDATE_ROLLBACK_COMPLETE"), f"stack {API}", WARNING, "taken back", "events"),
     (other_model(API, "ApiFunction"), "model", PROBLEM, "Api older", "adminview apply --stage dev"),
-    (building(gone=None), "questions", WARNING, "being built: gone", "adminview apply"),
+    (pending(gone=None), "questions", WARNING, "being built: gone", "adminview apply"),
     (lambda h: h.tables.pop("Orders"), "source Orders", PROBLEM, "no table Orders", "restore"),
     (table("Orders", TableStatus="DELETING"), "source Orders", PROBLEM, "is DELETING", "wait"),
     (table("Orders", KeySchema=OTHER_KEY), "source Orders", PROBLEM, "SK (S)", "declare"),
@@ -275,15 +275,15 @@ CASES: list[tuple[Break, str, State, str, str]] = [
         *("alarms of AdminView-dev-Watch", WARNING, "age has no data any more", "Runbook#age"),
     ),
     (
-        pending("0"),
+        unconfirmed("0"),
         *("topic Alarms", WARNING, "hears of alarms: nobody is subscribed", f"--topic-arn {TOPIC}"),
     ),
     (
-        pending("1"),
+        unconfirmed("1"),
         *("topic Alarms", WARNING, "1 address has not confirmed", "follow the link in the mail"),
     ),
     (
-        pending("2"),
+        unconfirmed("2"),
         *("topic Alarms", WARNING, "2 addresses have not confirmed", "aws sns subscribe"),
     ),
     (lambda h: h.alarms.clear(), "alarms of AdminView-dev-Watch", PROBLEM, "age is gone", "Watch"),
@@ -302,7 +302,7 @@ CASES: list[tuple[Break, str, State, str, str]] = [
         "1 of",
         "migrate ord",
     ),
-    (record("sweep/*", done=False, until=NOW + 9), "bulk work", WARNING, "is at work on it", ""),
+    (record("sweep/*", done=False, deadline=NOW + 9), "bulk work", WARNING, "is at work on it", ""),
 ]
 
 

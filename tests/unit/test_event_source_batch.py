@@ -5,23 +5,23 @@ from typing import Any
 
 import pytest
 
-from adminview.local.event_source.batch import Answer, Batch, Failure
+from adminview.local.event_source.batch import BatchResult, Failure, StreamBatch
 from adminview.local.event_source.event import StreamRecord
 from adminview.local.event_source.letter import Address, Condition, letter
 from adminview.model.delivery import FOREVER, Delivery
 
-ERROR = Answer(0, Failure.FUNCTION_ERROR)
+ERROR = BatchResult(0, Failure.FUNCTION_ERROR)
 WHOLE = Delivery(bisect=False, retries=2)
 HALVES = Delivery(bisect=True, retries=2)
 # The second is the smaller number, but the greater text.
 NUMBERS = ["98", "99", "100", "101"]
 
 
-def batch(*sequences: str, **more: Any) -> Batch:
-    return Batch(tuple(StreamRecord(number, 0.0, "{}", 2) for number in sequences), **more)
+def batch(*sequences: str, **more: Any) -> StreamBatch:
+    return StreamBatch(tuple(StreamRecord(number, 0.0, "{}", 2) for number in sequences), **more)
 
 
-def numbers(batches: Iterable[Batch]) -> list[list[str]]:
+def numbers(batches: Iterable[StreamBatch]) -> list[list[str]]:
     return [[record.sequence for record in one.records] for one in batches]
 
 
@@ -31,12 +31,12 @@ def report(*identifiers: object) -> dict[str, Any]:
 
 @pytest.mark.parametrize("response", [None, {}, report(), {"batchItemFailures": None}])
 def test_an_empty_response_settles_the_whole_batch(response: object) -> None:
-    assert batch(*NUMBERS).read(response) == Answer(4)
+    assert batch(*NUMBERS).read(response) == BatchResult(4)
 
 
 @pytest.mark.parametrize("reported", [["99"], ["100", "99"], ["101", "99", "100"]])
 def test_the_lowest_reported_sequence_number_is_the_checkpoint(reported: list[str]) -> None:
-    assert batch(*NUMBERS).read(report(*reported)) == Answer(1, Failure.PARTIAL)
+    assert batch(*NUMBERS).read(report(*reported)) == BatchResult(1, Failure.PARTIAL)
 
 
 @pytest.mark.parametrize(
@@ -60,16 +60,16 @@ def test_the_lowest_reported_sequence_number_is_the_checkpoint(reported: list[st
     ],
 )
 def test_a_response_that_names_no_record_of_the_batch_fails_it_as_a_whole(response: object) -> None:
-    assert batch(*NUMBERS).read(response) == Answer(0, Failure.MALFORMED)
+    assert batch(*NUMBERS).read(response) == BatchResult(0, Failure.MALFORMED)
 
 
 def test_a_batch_that_is_done_leaves_nothing() -> None:
-    assert batch(*NUMBERS).after(Answer(4), HALVES) == ()
+    assert batch(*NUMBERS).after(BatchResult(4), HALVES) == ()
 
 
 @pytest.mark.parametrize("failure", [Failure.FUNCTION_ERROR, Failure.MALFORMED])
 def test_a_failed_batch_is_halved_without_using_up_a_retry(failure: Failure) -> None:
-    halves = batch("1", "2", "3", "4", "5").after(Answer(0, failure), HALVES)
+    halves = batch("1", "2", "3", "4", "5").after(BatchResult(0, failure), HALVES)
 
     assert numbers(halves) == [["1", "2"], ["3", "4", "5"]]
     assert [half.failures for half in halves] == [0, 0]
@@ -90,7 +90,7 @@ def test_without_bisect_a_failed_batch_stays_whole_and_uses_up_a_retry() -> None
 
 
 def test_with_bisect_a_partial_failure_cuts_the_batch_without_using_up_a_retry() -> None:
-    [rest] = batch(*NUMBERS, failures=1).after(Answer(2, Failure.PARTIAL), HALVES)
+    [rest] = batch(*NUMBERS, failures=1).after(BatchResult(2, Failure.PARTIAL), HALVES)
 
     assert numbers([rest]) == [["100", "101"]]
     assert rest.failures == 1
@@ -99,14 +99,14 @@ def test_with_bisect_a_partial_failure_cuts_the_batch_without_using_up_a_retry()
 def test_with_bisect_a_partial_failure_of_the_first_record_has_nothing_to_cut_and_is_a_retry() -> (
     None
 ):
-    [again] = batch(*NUMBERS).after(Answer(0, Failure.PARTIAL), HALVES)
+    [again] = batch(*NUMBERS).after(BatchResult(0, Failure.PARTIAL), HALVES)
 
     assert numbers([again]) == [NUMBERS]
     assert again.failures == 1
 
 
 def test_without_bisect_a_partial_failure_is_a_retry_of_the_rest() -> None:
-    [rest] = batch(*NUMBERS).after(Answer(3, Failure.PARTIAL), WHOLE)
+    [rest] = batch(*NUMBERS).after(BatchResult(3, Failure.PARTIAL), WHOLE)
 
     assert numbers([rest]) == [["101"]]
     assert rest.failures == 1
@@ -123,7 +123,7 @@ def test_a_batch_is_tried_once_and_then_retried_as_often_as_allowed(
 
 
 def test_only_records_at_the_front_expire_and_only_past_the_limit() -> None:
-    mixed = Batch(
+    mixed = StreamBatch(
         tuple(StreamRecord(str(at), at, "{}", 2) for at in (100.0, 120.0, 140.0, 100.0)),
     )
 
@@ -137,14 +137,14 @@ ADDRESS = Address("arn:aws:lambda:us-east-1:1:function:sync", "arn:stream", "sha
 
 
 def test_a_letter_has_lambdas_shape_and_no_data() -> None:
-    tried = Batch(
+    tried = StreamBatch(
         (
             StreamRecord("4421584500000000017450439091", 1_767_225_600.0, "{}", 2),
             StreamRecord("4421584500000000017450439092", 1_767_225_661.0, "{}", 2),
         ),
         failures=4,
         invocations=4,
-        last=Answer(0, Failure.FUNCTION_ERROR, "request-4"),
+        last=BatchResult(0, Failure.FUNCTION_ERROR, "request-4"),
     )
 
     assert letter(tried, Condition.RETRIES, ADDRESS, 1_767_225_700.25) == {
@@ -174,7 +174,7 @@ def test_a_letter_has_lambdas_shape_and_no_data() -> None:
 
 
 def test_a_letter_names_no_function_error_when_the_function_reported_the_failure_itself() -> None:
-    tried = batch("1", invocations=1, last=Answer(0, Failure.PARTIAL, "request-1"))
+    tried = batch("1", invocations=1, last=BatchResult(0, Failure.PARTIAL, "request-1"))
 
     written = letter(tried, Condition.RETRIES, ADDRESS, 0.0)
 

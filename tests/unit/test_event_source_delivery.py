@@ -122,11 +122,11 @@ def test_a_response_that_json_has_no_word_for_is_a_function_error() -> None:
 def test_a_handler_cannot_spoil_the_records_for_the_next_delivery() -> None:
     seen = []
 
-    def spoil(event: dict[str, Any], _: Any) -> Any:
+    def invalidate(event: dict[str, Any], _: Any) -> Any:
         seen.append(event["Records"][0]["dynamodb"].pop("NewImage"))
         return failed("98") if len(seen) == 1 else None
 
-    lab = Lab(handler=spoil)
+    lab = Lab(handler=invalidate)
     lab.stream.put()
 
     lab.source.drain()

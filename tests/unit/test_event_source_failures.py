@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from adminview.local.event_source import Backoff
+from adminview.local.event_source import RetryDelay
 from tests.support.stream_shards import ARN, NOW, Lab, failed, fails_with, rules
 
 
@@ -99,7 +99,7 @@ def test_records_stay_when_their_letter_is_refused_and_the_function_is_not_asked
 
 
 def test_rests_between_retries_double_up_to_a_limit_and_begin_anew_after_a_success() -> None:
-    lab = Lab(*[ValueError()] * 5, None, ValueError(), backoff=Backoff(first=1, limit=4))
+    lab = Lab(*[ValueError()] * 5, None, ValueError(), backoff=RetryDelay(first=1, limit=4))
     lab.stream.put()
     lab.source.drain()
     lab.stream.put()
@@ -110,7 +110,7 @@ def test_rests_between_retries_double_up_to_a_limit_and_begin_anew_after_a_succe
 
 
 def test_a_shard_that_rests_is_not_tried_before_its_time() -> None:
-    lab = Lab(ValueError(), backoff=Backoff(first=1))
+    lab = Lab(ValueError(), backoff=RetryDelay(first=1))
     lab.stream.put()
     lab.source.poll()
     lab.now += 0.9

@@ -11,7 +11,7 @@ from botocore.exceptions import ClientError, EndpointConnectionError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adminview.local.event_source import Backoff, UnsettledRecordsError
+from adminview.local.event_source import RetryDelay, UnsettledRecordsError
 from adminview.model.delivery import FOREVER, Delivery
 from tests.support.stream_shards import FakeShard, Lab, failed, fails_with, refusal, rules
 
@@ -68,7 +68,7 @@ def test_draining_tries_as_often_as_allowed_and_no_more() -> None:
     assert len(lab.batches) == 7
 
 
-class Stop(Event):
+class Shutdown(Event):
     """A stop signal that counts its waits, and comes by itself after some."""
 
     def __init__(self, after: int) -> None:
@@ -87,7 +87,7 @@ class Stop(Event):
 def test_running_goes_on_until_stopped_and_pauses_only_when_there_is_nothing() -> None:
     lab = Lab(delivery=rules(batch_size=1))
     lab.stream.put(count=3)
-    stop = Stop(after=2)
+    stop = Shutdown(after=2)
 
     lab.source.run(stop, pause=7)
 
@@ -96,9 +96,9 @@ def test_running_goes_on_until_stopped_and_pauses_only_when_there_is_nothing() -
 
 
 def test_running_waits_no_longer_than_until_the_next_records_are_due() -> None:
-    lab = Lab(ValueError(), backoff=Backoff(first=0.5))
+    lab = Lab(ValueError(), backoff=RetryDelay(first=0.5))
     lab.stream.put()
-    stop = Stop(after=1)
+    stop = Shutdown(after=1)
 
     lab.source.run(stop, pause=7)
 
@@ -118,7 +118,7 @@ def test_running_outlives_a_stream_that_cannot_be_read_for_a_while(trouble: Exce
     lab.stream.put()
     lab.stream.refusals["A"] = [trouble]
 
-    lab.source.run(Stop(after=2))
+    lab.source.run(Shutdown(after=2))
 
     assert lab.batches == [["98"]]
 
@@ -129,7 +129,7 @@ def test_running_ends_when_the_stream_may_not_be_read() -> None:
     lab.stream.refusals["A"] = [refusal("AccessDeniedException")]
 
     with pytest.raises(ClientError, match="AccessDenied"):
-        lab.source.run(Stop(after=2))
+        lab.source.run(Shutdown(after=2))
 
 
 def test_the_context_says_what_lambda_would_say() -> None:

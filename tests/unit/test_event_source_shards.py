@@ -2,7 +2,7 @@
 
 import pytest
 
-from adminview.local.event_source import Backoff
+from adminview.local.event_source import RetryDelay
 from tests.support.stream_shards import FakeShard, Lab, rules
 
 
@@ -33,7 +33,7 @@ def test_a_child_waits_while_a_record_of_its_closed_parent_fails() -> None:
 
 
 def test_a_child_waits_for_records_at_hand_of_a_parent_that_the_stream_forgot() -> None:
-    lab = Lab(*[ValueError()] * 8, backoff=Backoff(first=10))
+    lab = Lab(*[ValueError()] * 8, backoff=RetryDelay(first=10))
     lab.stream.put("parent")
     lab.stream.shards["child"] = FakeShard(parent="parent")
     lab.stream.put("child")

@@ -21,9 +21,9 @@ class Post:
         self.letters: list[Any] = []
 
     def send(
-        self, letters: list[OutgoingLetter], *, until: Deadline
+        self, letters: list[OutgoingLetter], *, deadline: Deadline
     ) -> tuple[list[OutgoingLetter], set[str]]:
-        assert not until.passed
+        assert not deadline.passed
         self.letters += [json.loads(letter.body) for letter in letters]
         return [], set()
 

@@ -19,9 +19,9 @@ from adminview.cli.output.tables import plain
 from adminview.http_api.render import plain as rendered
 from adminview.model import Item, Source, number
 from adminview.model.errors import QuestionError, RowError
-from adminview.model.item import number_text, spelled
+from adminview.model.item import normalize_number, number_text
 from adminview.query.cursor import VERSION, _checksum
-from adminview.reconcile.equality import same
+from adminview.reconcile.equality import equivalent
 from tests.support.api_client import Client
 from tests.support.query_table import Lab, make_registry
 
@@ -168,16 +168,16 @@ def test_an_event_without_a_query_string_is_as_one_with_an_empty_one(query: Any)
 @pytest.mark.parametrize("value", [one for one in HUGE if one != "9" * 39])
 def test_no_number_out_of_range_is_written_without_its_exponent(value: str) -> None:
     begun = perf_counter()
-    for write in (spelled, number_text):
+    for write in (normalize_number, number_text):
         with pytest.raises(RowError):
             write(Decimal(value))
     with pytest.raises(QuestionError, match="not a number that DynamoDB can store"):
         key_of(Source("Readings", partition_key=number("at")), [value])
-    assert not same({"a": {"N": value}}, {"a": {"N": "1"}})
+    assert not equivalent({"a": {"N": value}}, {"a": {"N": "1"}})
     assert len(str(plain(Item({"a": {"N": value}})))) < 100
     assert len(str(rendered({"N": value}))) < 100
     assert perf_counter() - begun < SECONDS
 
 
 def test_a_zero_is_written_without_its_exponent() -> None:
-    assert number_text(Decimal("0E+999999999")) == spelled(Decimal("-0E-999999999")) == "0"
+    assert number_text(Decimal("0E+999999999")) == normalize_number(Decimal("-0E-999999999")) == "0"

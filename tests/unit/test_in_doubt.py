@@ -113,7 +113,7 @@ def test_one_letter_per_call_names_its_owners_and_waits_until_it_cannot_arrive()
     assert queue.delays == [IN_DOUBT_SECONDS]
     assert IN_DOUBT_SECONDS >= 6 * 60
     (tally,) = heard.tallies
-    assert (tally.written, tally.set_aside, tally.in_doubt) == (3, 0, 1)
+    assert (tally.written, tally.dead_lettered, tally.in_doubt) == (3, 0, 1)
     (letter,) = (json.loads(body) for body in queue.bodies)
     assert [item["key"] for item in letter["items"]] == [
         {"userId": {"S": f"u{n}"}} for n in (0, 1, 2)
@@ -182,11 +182,11 @@ def test_a_call_in_doubt_is_reported_though_the_invocation_fails(surprise: Excep
     queue = FakeQueue()
 
     class Failing(Boto3BatchWriter):
-        def send(self, table: str, calls: Any, until: Deadline) -> Any:
+        def send(self, table: str, calls: Any, deadline: Deadline) -> Any:
             if sent:
                 raise surprise
             sent.append(calls)
-            return super().send(table, calls, until)
+            return super().send(table, calls, deadline)
 
     sent: list[Any] = []
     runtime = make_runtime(registry(), FakeDynamoDB([TIMEOUT]), queue)
@@ -238,7 +238,7 @@ def test_both_clients_report_a_call_without_a_response(fault: Any, way: str) -> 
             else Boto3BatchWriter(client(server.url, HASTY))
         )
         outcome = ViewTable(writer, TABLE, NO_WAIT).write(
-            [a_put(n) for n in range(3)], until=Deadline.after(60)
+            [a_put(n) for n in range(3)], deadline=Deadline.after(60)
         )
     assert outcome.written == 3
     assert outcome.in_doubt == {("P", str(n)): "o" for n in range(3)}
@@ -249,7 +249,7 @@ def test_both_clients_report_a_call_without_a_response(fault: Any, way: str) -> 
 def test_a_response_of_dynamodb_leaves_no_doubt(fault: Any) -> None:
     with Faulty([fault]) as server:
         view = ViewTable(HttpBatchWriter(straight(server.url)), TABLE, NO_WAIT)
-        outcome = view.write([a_put(0)], until=Deadline.after(60))
+        outcome = view.write([a_put(0)], deadline=Deadline.after(60))
     assert (outcome.written, outcome.in_doubt) == (1, {})
 
 
@@ -300,10 +300,10 @@ def test_the_commands_show_an_in_doubt_letter() -> None:
     lab = Lab()
     (written,) = in_doubt_letters(0, ORIGIN, [touched("a"), touched("b"), touched("c")])
     lab.sqs.add(written.body)
-    (message,) = lab.replayer.mailbox.take(until=Deadline.after(60))
-    errand = lab.replayer.errands.understand(message)
-    assert item_of(errand) == "Things/a and 2 more"
-    assert errand.letter.latest_error.reason.startswith("a write ended without a response")
+    (message,) = lab.replayer.consumer.take(deadline=Deadline.after(60))
+    resolved = lab.replayer.resolver.understand(message)
+    assert item_of(resolved) == "Things/a and 2 more"
+    assert resolved.letter.latest_error.reason.startswith("a write ended without a response")
 
 
 class Answering:
@@ -325,9 +325,9 @@ def send_one(sqs: Answering) -> tuple[int, set[str], int]:
     """Send one letter: how many are left, what stood in the way, and how many calls it took."""
     letters = [*in_doubt_letters(0, ORIGIN, [touched("a")])]
     now = iter(range(100))
-    until = Deadline(10.0, lambda: float(next(now)))
+    deadline = Deadline(10.0, lambda: float(next(now)))
     unsent, codes = DeadLetterProducer(cast("Any", sqs), "queue", NO_WAIT).send(
-        letters, until=until
+        letters, deadline=deadline
     )
     return len(unsent), codes, sqs.calls
 

@@ -136,7 +136,7 @@ def test_what_was_written_of_a_batch_stays_written_when_the_rest_comes_again(
     assert int(failure["itemIdentifier"]) == second[0] + 1, "not from the beginning"
     assert {pk for pk, _ in dynamodb.rows} >= {f"BASKET#i{n}" for n in first}
     (tally,) = heard.tallies
-    assert (tally.records, tally.written, tally.returned) == (12, len(first), 12 - len(first))
+    assert (tally.records, tally.written, tally.redelivered) == (12, len(first), 12 - len(first))
 
 
 def test_the_last_change_of_an_item_wins_though_its_changes_are_in_different_parts() -> None:

@@ -26,7 +26,7 @@ from adminview.model.source import TABLE_NAME
 from adminview.model.stream import FAR_FUTURE, SequenceRange
 from adminview.sync.dead_letter import dead_letter, identify
 from adminview.sync.decode import sequence_of
-from tests.support.dead_letter_queue import batch_facts, errand, facts, lambdas_own, ours, things
+from tests.support.dead_letter_queue import batch_facts, facts, lambdas_own, ours, resolved, things
 from tests.support.stream_records import AT, STREAM, record
 
 MOVED = MovingItemError("the item changed 10 times")
@@ -70,10 +70,10 @@ def test_what_the_sync_writes_can_be_read() -> None:
 def test_a_letter_about_a_record_that_names_no_item_is_not_understood() -> None:
     written = dead_letter(0, identify({}, None, "model-1"), ViewError(LookupError()), ())
     with pytest.raises(UnknownLetterError, match="names no table"):
-        errand(written.body)
+        resolved(written.body)
     written = dead_letter(0, ItemOrigin.salvaged(table="Things"), ViewError(LookupError()), ())
     with pytest.raises(UnknownLetterError, match="names no item"):
-        errand(written.body)
+        resolved(written.body)
 
 
 def test_a_letter_that_was_tried_tells_the_newest_error_and_keeps_the_first() -> None:
@@ -265,7 +265,7 @@ def test_no_other_json_passes_for_a_letter(value: Any) -> None:
 def test_our_letter_with_parts_missing_is_whole_enough_or_not_understood(missing: set[str]) -> None:
     body = json.dumps({name: value for name, value in facts().items() if name not in missing})
     if missing <= {"event", "sequence", "stream", "model", "owner"}:
-        assert errand(body).about == "Things/a"
+        assert resolved(body).about == "Things/a"
     else:
         with pytest.raises(UnknownLetterError):
             from_json(body)

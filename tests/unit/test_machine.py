@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from adminview.cli.bulk import state_machine as machine_module
-from adminview.cli.bulk.segment_pool import Outcome
+from adminview.cli.bulk.segment_pool import SegmentOutcome
 from adminview.cli.bulk.state_machine import Follower, Order, on_aws
 from adminview.cli.deployment.deployment import Deployment
-from adminview.cli.shutdown import Stop
+from adminview.cli.shutdown import Shutdown
 from adminview.model.errors import ServiceError, SettingsError
 from tests.support.bulk_tables import World, never
 from tests.support.fakes import NO_WAIT, TABLE, refusal
@@ -68,7 +68,7 @@ def world() -> World:
 
 
 def follower(world: World, states: States, **changes: Any) -> Follower:
-    given: dict[str, Any] = {"stop": Stop(), "backoff": NO_WAIT} | changes
+    given: dict[str, Any] = {"stop": Shutdown(), "backoff": NO_WAIT} | changes
     return Follower(states, MACHINE, ORDER, world.progress, **given)
 
 
@@ -85,7 +85,7 @@ def test_progress_is_what_the_progress_table_says_and_the_end_what_the_marks_say
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(machine_module, "LOOK_SECONDS", 0.0)
-    (segment, *_) = world.bulk.begin(RUNS[0], 2, until=never())
+    (segment, *_) = world.bulk.begin(RUNS[0], 2, deadline=never())
 
     def work() -> None:
         world.worker(RUNS[0]).work(segment, end=never())
@@ -101,8 +101,8 @@ def test_progress_is_what_the_progress_table_says_and_the_end_what_the_marks_say
     assert seen[0] == 0, "what an earlier run did is not this one's doing"
     assert 0 < seen[1] < 6
     assert outcomes == [
-        Outcome(RUNS[0], Counter(items=6, rows=6)),
-        Outcome(RUNS[1], Counter(items=1, right=1)),
+        SegmentOutcome(RUNS[0], Counter(items=6, rows=6)),
+        SegmentOutcome(RUNS[1], Counter(items=1, right=1)),
     ]
     assert all(one.finished for one in outcomes)
 
@@ -114,7 +114,7 @@ def test_the_same_command_follows_the_execution_that_is_running(world: World) ->
     assert said == [f"it is running already: {EXECUTION}"]
     states.turns = [{"status": "SUCCEEDED"}]
     _, notes = follower(world, states).follow(EXECUTION, lambda _: None)
-    assert notes == Outcome(RUNS[1], Counter(items=1, rows=1)), "it may have ended before"
+    assert notes == SegmentOutcome(RUNS[1], Counter(items=1, rows=1)), "it may have ended before"
 
 
 def test_beside_an_execution_that_was_asked_otherwise_none_is_started(world: World) -> None:
@@ -164,7 +164,7 @@ def test_of_an_execution_that_failed_the_runs_that_have_ended_are_done(world: Wo
 
     made = follower(world, States([fail]))
     first, second = made.follow(made.start(), lambda _: None)
-    assert first == Outcome(RUNS[0], Counter(items=6, rows=6))
+    assert first == SegmentOutcome(RUNS[0], Counter(items=6, rows=6))
     assert second.trouble == f"the execution is TIMED_OUT: {EXECUTION}"
 
 

@@ -20,7 +20,7 @@ def soon() -> Deadline:
     return Deadline.after(60)
 
 
-def mailbox(sqs: Any) -> DeadLetterConsumer:
+def consumer(sqs: Any) -> DeadLetterConsumer:
     return DeadLetterConsumer(cast("Any", sqs), "queue", NO_WAIT)
 
 
@@ -33,7 +33,7 @@ def sqs() -> FakeSqs:
 
 
 def test_letters_are_taken_up_with_what_sqs_knows_of_them(sqs: FakeSqs) -> None:
-    one, two = mailbox(sqs).take(until=soon())
+    one, two = consumer(sqs).take(deadline=soon())
     assert one == Message("m-1", "m-1/1", "one", AT + 0.5, 2)
     assert two.body == "two"
     assert sqs.asked[0]["WaitTimeSeconds"] == 1, "or not all servers are asked"
@@ -41,15 +41,15 @@ def test_letters_are_taken_up_with_what_sqs_knows_of_them(sqs: FakeSqs) -> None:
 
 def test_at_most_ten_letters_come_at_once_and_nobody_else_sees_them(sqs: FakeSqs) -> None:
     sqs.add(*map(str, range(10)))
-    assert len(mailbox(sqs).take(until=soon())) == 10
-    assert len(mailbox(sqs).take(until=soon())) == 2
-    assert mailbox(sqs).take(until=soon()) == []
+    assert len(consumer(sqs).take(deadline=soon())) == 10
+    assert len(consumer(sqs).take(deadline=soon())) == 2
+    assert consumer(sqs).take(deadline=soon()) == []
 
 
 def test_letters_are_hidden_as_long_as_the_queue_says_or_as_long_as_asked(sqs: FakeSqs) -> None:
-    mailbox(sqs).take(until=soon())
+    consumer(sqs).take(deadline=soon())
     assert "VisibilityTimeout" not in sqs.asked[0]
-    mailbox(sqs).take(until=soon(), hide_seconds=0)
+    consumer(sqs).take(deadline=soon(), hide_seconds=0)
     assert sqs.asked[1]["VisibilityTimeout"] == 0
 
 
@@ -66,9 +66,9 @@ def test_a_count_without_attributes_counts_as_no_answer(
         }.items():
             monkeypatch.setenv(name, value)
         times = iter(range(100))
-        until = Deadline(5.0, lambda: float(next(times)))
+        deadline = Deadline(5.0, lambda: float(next(times)))
         with pytest.raises(ServiceError, match="no answer of AWS"):
-            DeadLetterConsumer(sqs_client(), server.url, NO_WAIT).count(until=until)
+            DeadLetterConsumer(sqs_client(), server.url, NO_WAIT).count(deadline=deadline)
 
 
 def test_a_message_without_attributes_can_be_taken_up() -> None:
@@ -78,56 +78,56 @@ def test_a_message_without_attributes_can_be_taken_up() -> None:
         def receive_message(self, **_: Any) -> Any:
             return {"Messages": [{"MessageId": "m", "ReceiptHandle": "r", "Body": ""}]}
 
-    assert mailbox(Bare()).take(until=soon()) == [Message("m", "r", "", 0, 1)]
+    assert consumer(Bare()).take(deadline=soon()) == [Message("m", "r", "", 0, 1)]
 
 
 def test_throttling_and_the_network_are_waited_out(sqs: FakeSqs) -> None:
     sqs.faults["receive"] = [THROTTLED, NETWORK_DOWN]
-    assert len(mailbox(sqs).take(until=soon())) == 2
+    assert len(consumer(sqs).take(deadline=soon())) == 2
     assert len(sqs.asked) == 3
 
 
 def test_a_refusal_is_told_at_once(sqs: FakeSqs) -> None:
     sqs.faults["receive"] = [refusal("AccessDenied", "ReceiveMessage")]
     with pytest.raises(ServiceError, match="take letters from queue: AWS answered AccessDenied"):
-        mailbox(sqs).take(until=soon())
+        consumer(sqs).take(deadline=soon())
     assert len(sqs.asked) == 1
 
 
 def test_throttling_is_not_waited_out_past_the_deadline(sqs: FakeSqs) -> None:
     sqs.faults["delete"] = [THROTTLED] * 5
-    until = Deadline(3, lambda: len(sqs.asked))
+    deadline = Deadline(3, lambda: len(sqs.asked))
     with pytest.raises(ServiceError, match="of queue: AWS answered RequestThrottled"):
-        mailbox(sqs).delete([message("one")], until=until)
+        consumer(sqs).delete([message("one")], deadline=deadline)
     assert len(sqs.asked) == 3
     assert len(sqs.bodies) == 2
 
 
 def test_nothing_is_asked_after_the_deadline(sqs: FakeSqs) -> None:
     with pytest.raises(ServiceError, match="OutOfTime"):
-        mailbox(sqs).take(until=Deadline.after(-1))
+        consumer(sqs).take(deadline=Deadline.after(-1))
     assert sqs.asked == []
 
 
 def test_letters_are_deleted_in_tens(sqs: FakeSqs) -> None:
-    mailbox(sqs).delete([message("", f"m-{number}") for number in range(21)], until=soon())
+    consumer(sqs).delete([message("", f"m-{number}") for number in range(21)], deadline=soon())
     assert [len(call["Entries"]) for call in sqs.asked] == [10, 10, 1]
     assert sqs.bodies == {}
 
 
 def test_letters_are_put_back_in_tens_for_all_to_see(sqs: FakeSqs) -> None:
     sqs.add(*map(str, range(9)))
-    box = mailbox(sqs)
-    taken = box.take(until=soon()) + box.take(until=soon())
+    box = consumer(sqs)
+    taken = box.take(deadline=soon()) + box.take(deadline=soon())
     assert len(sqs.hidden()) == 11
-    box.put_back(taken, until=soon())
+    box.put_back(taken, deadline=soon())
     assert [len(call["Entries"]) for call in sqs.asked[2:]] == [10, 1]
     assert sqs.hidden() == set()
 
 
 def test_no_letters_make_no_call(sqs: FakeSqs) -> None:
-    mailbox(sqs).delete([], until=Deadline.after(-1))
-    mailbox(sqs).put_back([], until=Deadline.after(-1))
+    consumer(sqs).delete([], deadline=Deadline.after(-1))
+    consumer(sqs).put_back([], deadline=Deadline.after(-1))
     assert sqs.asked == []
 
 
@@ -140,6 +140,6 @@ def test_letters_are_counted_by_where_they_are() -> None:
             counts = {name: "1", f"{name}NotVisible": "2", f"{name}Delayed": "3"}
             return {"Attributes": counts}
 
-    counted = mailbox(Counted()).count(until=soon())
+    counted = consumer(Counted()).count(deadline=soon())
     assert counted == Waiting(ready=1, taken=2, delayed=3)
     assert counted.resting == 5

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adminview.aws.metered_client import REFUSED, Metered
-from adminview.aws.page_sizer import Pace
+from adminview.aws.page_sizer import PageSizer
 from adminview.aws.rate_limit import LONGEST_PAUSE, RateLimiter
 from adminview.cli.bulk.segment_pool import SegmentPool
 from tests.support.bulk_tables import World, never
@@ -183,7 +183,7 @@ def test_workers_that_share_a_budget_keep_it_together() -> None:
         return answer
 
     made.db.batch_write_item = write  # type: ignore[method-assign,assignment]
-    for segment in made.bulk.begin("backfill/Things", 4, until=never()):
+    for segment in made.bulk.begin("backfill/Things", 4, deadline=never()):
         made.worker().work(segment, end=never())
         assert spent <= 10 * (made.now - began + 1) + 25
     assert spent == 400
@@ -214,7 +214,7 @@ def test_threads_turn_their_pages_one_by_one_while_the_budget_is_tight() -> None
 
 
 def test_the_pace_is_one_page_at_a_time_until_full_ones_owe_little() -> None:
-    pace = Pace(10)
+    pace = PageSizer(10)
     assert [pace.begin(20), pace.begin(20)] == [10, 0]
     pace.end(20, 10, 0.0)
     assert pace.begin(20) == 20
@@ -227,8 +227,8 @@ def test_the_pace_is_one_page_at_a_time_until_full_ones_owe_little() -> None:
     assert [pace.begin(20), pace.begin(20)] == [20, 0], "what is owed together is halved once"
     pace.end(20, 20, 0.5)
     assert [pace.begin(20), pace.begin(20)] == [20, 0]
-    assert Pace(0.5).begin(20) == 1
-    assert Pace(1e9).begin(250) == 25
+    assert PageSizer(0.5).begin(20) == 1
+    assert PageSizer(1e9).begin(250) == 25
 
 
 def test_a_condition_that_fails_is_billed_too() -> None:

@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 from adminview.aws.settings import MODEL_METADATA
 from adminview.cli.commands import model as command
 from adminview.cli.model_lock.lock import Lock, as_text
-from adminview.cli.model_lock.model_diff import Change
+from adminview.cli.model_lock.model_diff import ModelDiff
 from adminview.cli.model_lock.wording import NEVER_ADDED, in_words
 from adminview.cli.output.printing import Console
 from adminview.cli.planning.cost import Costs, Estimate, Indexes, SourceCosts, item_costs
@@ -55,7 +55,7 @@ def question(**changes: Any) -> dict[str, Any]:
 
 def said(**changes: Any) -> list[str]:
     """Say what changes from the small model to another."""
-    words = in_words(Change.between(model(), model(fingerprint="bbb", **changes)))
+    words = in_words(ModelDiff.between(model(), model(fingerprint="bbb", **changes)))
     return [f"{heading}: {line}" for heading, lines in words.items() for line in lines]
 
 
@@ -121,7 +121,7 @@ def test_a_new_index_says_what_it_is_and_a_local_one_that_it_cannot_come() -> No
         "Indexes: created: Spread, keyed by a and b over 4 shards, carrying everything",
         f"Indexes: created: Local, keyed by PK, then x, carrying keys alone; but {NEVER_ADDED}",
     ]
-    fresh = in_words(Change.between(None, model(indexes=more)))
+    fresh = in_words(ModelDiff.between(None, model(indexes=more)))
     assert fresh["Indexes"][1] == "created: Local, keyed by PK, then x, carrying keys alone"
 
 
@@ -135,7 +135,7 @@ def test_a_new_source_says_its_key_and_why_its_rows_are_built() -> None:
 
 def test_other_shards_say_that_the_index_stays() -> None:
     shapes = [Index("ByShelf", partition="a", shards=n).shape() for n in (4, 8)]
-    change = Change.between(*(model(indexes=[shape]) for shape in shapes))
+    change = ModelDiff.between(*(model(indexes=[shape]) for shape in shapes))
     assert in_words(change)["Indexes"] == [
         "spread otherwise: ByShelf, 4 shards, now 8: it stays, and its rows move when rebuilt"
     ]
@@ -143,7 +143,7 @@ def test_other_shards_say_that_the_index_stays() -> None:
 
 ROW = {"PK": {"S": "P"}, "SK": {"S": "S"}, "shelf": {"S": "A"}, "day": {"S": "1"}}
 THEN = Index("ByShelfShort", partition="shelf", sort="day")
-MOVE = Change.between(model(), model(indexes=[THEN.shape()], code={"Things": "2"}))
+MOVE = ModelDiff.between(model(), model(indexes=[THEN.shape()], code={"Things": "2"}))
 
 
 def row(size: int = 1, **more: Any) -> dict[str, Any]:
@@ -173,7 +173,7 @@ def told(**changes: Any) -> Estimate:
     return Estimate([SourceCosts("Things", 1000, 100, costs)], **{"unknown": {}, **changes})
 
 
-def shown(change: Change, estimate: Estimate | None, trouble: str = "") -> str:
+def shown(change: ModelDiff, estimate: Estimate | None, trouble: str = "") -> str:
     written = StringIO()
     show(change, "there", estimate, trouble, Console(file=written, width=120))
     return written.getvalue()

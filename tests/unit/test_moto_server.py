@@ -19,7 +19,7 @@ def ignored(*_: object) -> Callable[[bytes], object]:
 
 
 @pytest.mark.parametrize(
-    ("target", "together"),
+    ("target", "map_concurrently"),
     [
         ("DynamoDB_20120810.PutItem", False),
         ("DynamoDBStreams_20120810.GetRecords", False),
@@ -27,12 +27,14 @@ def ignored(*_: object) -> Callable[[bytes], object]:
         ("", True),
     ],
 )
-def test_only_requests_to_dynamodb_wait_for_each_other(target: str, *, together: bool) -> None:
+def test_only_requests_to_dynamodb_wait_for_each_other(
+    target: str, *, map_concurrently: bool
+) -> None:
     barrier = Barrier(2)
 
     def meets(_: "WSGIEnvironment", __: "StartResponse") -> Iterable[bytes]:
         try:
-            barrier.wait(timeout=10 if together else 0.2)
+            barrier.wait(timeout=10 if map_concurrently else 0.2)
         except BrokenBarrierError:
             return [b"alone"]
         return [b"together"]
@@ -41,7 +43,7 @@ def test_only_requests_to_dynamodb_wait_for_each_other(target: str, *, together:
     with ThreadPoolExecutor(2) as pool:
         calls = [pool.submit(app, {"HTTP_X_AMZ_TARGET": target}, ignored) for _ in range(2)]
         answers = {b"".join(call.result()) for call in calls}
-    assert answers == {b"together" if together else b"alone"}
+    assert answers == {b"together" if map_concurrently else b"alone"}
 
 
 def test_the_engine_lets_its_requests_in_one_by_one() -> None:

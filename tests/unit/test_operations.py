@@ -109,10 +109,10 @@ def test_a_batch_is_one_log_line_and_its_metrics(capsys: Any) -> None:
         "RowsPut",
         "RowsDeleted",
         "Unchanged",
-        "Unclaimed",
+        "NoView",
         "Written",
-        "SetAside",
-        "Returned",
+        "DeadLettered",
+        "Redelivered",
         "Letters",
         "LagOfNewestRecord",
     }
@@ -131,7 +131,7 @@ def test_metrics_of_two_batches_do_not_mix(capsys: Any) -> None:
         sync({"Records": [one]}, Context(), made)
     first, second = map(json.loads, capsys.readouterr().out.splitlines())
     assert (first["source"], second["source"]) == ("Users", "Orders")
-    assert (first["Written"], second["Unclaimed"]) == ([1.0], [1.0])
+    assert (first["Written"], second["NoView"]) == ([1.0], [1.0])
 
 
 def test_neither_images_nor_keys_reach_a_log_line_or_a_metric(capsys: Any) -> None:
@@ -190,7 +190,7 @@ def test_the_log_keeps_request_ids_and_throttling_reasons(way: str, code: str, m
             else Boto3BatchWriter(client(server.url))
         )
         view = ViewTable(writer, TABLE, NO_WAIT)
-        outcome = view.write([a_write(("P", "S"), None)], until=Deadline.after(60))
+        outcome = view.write([a_write(("P", "S"), None)], deadline=Deadline.after(60))
     assert outcome.errors.as_list() == [
         {
             "code": code,

@@ -18,7 +18,7 @@ from adminview.bulk.verify.differences import Difference, Kind
 from adminview.bulk.verify.run import Run
 from adminview.bulk.verify.scope import Scope
 from adminview.cli import main
-from adminview.cli.bulk.segment_pool import Outcome
+from adminview.cli.bulk.segment_pool import SegmentOutcome
 from adminview.cli.commands import plan as plan_command
 from adminview.cli.costing.prices import Prices
 from adminview.cli.deployment.facts import Deployed
@@ -32,7 +32,7 @@ from adminview.cli.output import rows
 from adminview.cli.output import verify as verify_report
 from adminview.cli.output.printing import (
     Console,
-    Table,
+    TextTable,
     csv_cell,
     echo,
     joined,
@@ -45,7 +45,7 @@ from adminview.cli.planning import report
 from adminview.cli.planning.apply import PlanError
 from adminview.cli.planning.cost import Costs, Estimate, SourceCosts
 from adminview.cli.planning.step import Plan
-from adminview.cli.planning.steps import Backfill
+from adminview.cli.planning.steps import BackfillStep
 from adminview.dead_letters.peek import PeekResult
 from adminview.model.errors import QuestionError, RecordError
 from tests.support.hostile_text import HOSTILE, MARKUP, check_inert
@@ -64,7 +64,7 @@ def printed(*shown: Any) -> str:
 @example(HOSTILE)
 @example("\ud800")
 def test_any_text_is_printed_without_control_characters(text: str) -> None:
-    shown = Table(text)
+    shown = TextTable(text)
     shown.add_column(text)
     shown.add_row(text)
     shown.add_row(styled(text, "red"))
@@ -232,12 +232,12 @@ def carry_out(console: Console) -> None:
     def fail(*_: object) -> bool:
         raise PlanError(HOSTILE)
 
-    made = Plan((Backfill(reason=HOSTILE, source=HOSTILE),), (), ())
+    made = Plan((BackfillStep(reason=HOSTILE, source=HOSTILE),), (), ())
     application = cast("Any", SimpleNamespace(plan=lambda _: made, apply=fail))
     plan_command.carry_out(application, Deployed(), console, None)
 
 
-PLAN = Plan((Backfill(reason=HOSTILE, source=HOSTILE),), (HOSTILE,), (HOSTILE,))
+PLAN = Plan((BackfillStep(reason=HOSTILE, source=HOSTILE),), (HOSTILE,), (HOSTILE,))
 LETTER = Message("id", HOSTILE, "", 0, 0)
 REPORTS: dict[str, Callable[[Console], object]] = {
     "query": lambda c: c.print(
@@ -259,7 +259,7 @@ REPORTS: dict[str, Callable[[Console], object]] = {
     "dlq replay": lambda c: c.print(
         letters.summary(
             {
-                "fates": {HOSTILE: 1},
+                "outcomes": {HOSTILE: 1},
                 "items": 1,
                 "rows_put": 1,
                 "rows_deleted": 1,
@@ -285,9 +285,9 @@ REPORTS: dict[str, Callable[[Console], object]] = {
     ),
     "cost": lambda c: cost_report.show([], Prices(region=HOSTILE), [HOSTILE], c),
     "verify": lambda c: verify_report.show(a_run(), 2, HOSTILE, c),
-    "backfill": lambda c: bulk_report.show(Outcome(HOSTILE, Counter(), HOSTILE), c),
+    "backfill": lambda c: bulk_report.show(SegmentOutcome(HOSTILE, Counter(), HOSTILE), c),
     "migrate": lambda c: migrate_report.show_outcome(
-        Outcome(HOSTILE, Counter(), HOSTILE),
+        SegmentOutcome(HOSTILE, Counter(), HOSTILE),
         [({"PK": {"S": HOSTILE}}, RecordError(HOSTILE))],
         c,
         as_json=False,

@@ -10,9 +10,9 @@ import pytest
 
 from adminview.aws.table_description import TableIndex
 from adminview.cdk.options.rollout_phase import RolloutPhase
-from adminview.cli.deployment.facts import Deployed, Marker, Rows
+from adminview.cli.deployment.facts import Deployed, Marker, RowCounts
 from adminview.cli.model_lock.model_diff import Description
-from adminview.cli.planning.phases import Wave, wave_of
+from adminview.cli.planning.phases import Phase, phase_of
 from adminview.cli.planning.planner import make_plan
 from adminview.cli.planning.refusals import in_use
 from adminview.model import LocalIndex
@@ -78,13 +78,13 @@ def test_an_index_is_added_another_changed_and_a_third_dropped_in_the_right_orde
 
 def test_the_waves_say_what_is_there_and_what_is_not_yet() -> None:
     steps = deployed().plan(NEW).steps
-    waves = [step.wave.data() for step in steps if step.stacks]
-    kept = [[one["name"] for one in wave["keep"]] for wave in waves]
+    phases = [step.phase.data() for step in steps if step.stacks]
+    kept = [[one["name"] for one in phase["keep"]] for phase in phases]
     both, one = ["ByStatus", "ByCity"], ["ByCity"]
     watch: list[str] = []  # nobody is called for what is about to go
     assert kept == [both, both, both, both, watch, both, one, []]
-    assert [wave["without"] for wave in waves] == [["ByDay"], [], [], [], [], [], [], []]
-    assert [wave["pending"] for wave in waves][2:6] == [
+    assert [phase["without"] for phase in phases] == [["ByDay"], [], [], [], [], [], [], []]
+    assert [phase["pending"] for phase in phases][2:6] == [
         {"by-status": "ByStatus", "of-day": None},
         {"by-status": "ByStatus", "of-day": None},
         {},
@@ -149,10 +149,10 @@ def test_a_new_question_that_could_show_old_rows_waits_for_the_sweep() -> None:
 
 def test_older_rows_that_nobody_noted_are_swept_once() -> None:
     world = deployed()
-    older = Rows({("Orders", "older"): 3, ("Gone", "older"): 1})
+    older = RowCounts({("Orders", "older"): 3, ("Gone", "older"): 1})
     world.deployed = replace(world.deployed, rows=older)
     assert titles(world, OLD) == ["sweep the rows of Orders, Gone"]
-    world.deployed = replace(world.deployed, sweeps={"Orders": None}, rows=Rows())
+    world.deployed = replace(world.deployed, sweeps={"Orders": None}, rows=RowCounts())
     assert titles(world, OLD) == []
 
 
@@ -283,7 +283,7 @@ def test_a_question_whose_index_somebody_deleted_is_built_again() -> None:
 
 
 def test_an_index_is_in_use_while_a_question_stands_on_it() -> None:
-    facts = Deployed(api=NEW, building={"by-status": "ByStatus", "of-day": None})
+    facts = Deployed(api=NEW, pending={"by-status": "ByStatus", "of-day": None})
     assert in_use(facts, "ByStatus") == ["by-status"]
     assert in_use(facts, "ByDay") == in_use(facts, "ByStatus2") == []
 
@@ -293,12 +293,12 @@ def test_the_cdk_app_reads_the_waves_that_a_plan_writes() -> None:
     declared = {one["name"]: TableIndex.of(one) for one in shop.description()["indexes"]}
     older = TableIndex.of(index("Older", "GSI1_PK", "GSI1_SK", include=("data", "_at")))
     there = [one for name, one in declared.items() if name != "GSI3"]
-    wave = wave_of([*there, older], declared, {"orders-by-status": "Older"})
-    with wave.file() as file:
+    phase = phase_of([*there, older], declared, {"orders-by-status": "Older"})
+    with phase.file() as file:
         read = RolloutPhase.read(str(file), shop)
-        assert json.loads(Path(file).read_text()) == wave.data()
-    assert {one.name for one in read.indexes(shop)} == set(wave.indexes(declared))
+        assert json.loads(Path(file).read_text()) == phase.data()
+    assert {one.name for one in read.indexes(shop)} == set(phase.indexes(declared))
     assert read.pending == {"orders-by-status": "Older"}
     assert read.without == {"GSI3"}
     assert not file.exists()
-    assert Wave().data() == {"keep": [], "without": [], "pending": {}}
+    assert Phase().data() == {"keep": [], "without": [], "pending": {}}

@@ -25,21 +25,21 @@ def test_marks_are_spoiled_before_other_code_comes_and_hold_again_when_it_is_bui
     cloud, times = Cloud(), iter(range(1, 100))
     table = progress(cloud, lambda: float(next(times)))
     ended = {"model": "m", "code": "a", "turn": 3}
-    table.table.mark("backfill/Orders", ended, until=ever())
+    table.table.mark("backfill/Orders", ended, deadline=ever())
     assert markers(table.marks()) == {"Orders": Marker("m", "a")}
-    table.spoil(["Orders"], ["Orders", "Gone"], ["k1"], model="m")
+    table.invalidate(["Orders"], ["Orders", "Gone"], ["k1"], model="m")
     assert markers(table.marks()) == {"Orders": Marker("", "")}
     assert sweeps(table.marks(), ["Orders"], "m") == {"Orders": K1, "Gone": K1}
-    table.spoil(["Orders"], ["Orders"], ["k2"], model="m")  # again, before it was swept
+    table.invalidate(["Orders"], ["Orders"], ["k2"], model="m")  # again, before it was swept
     assert sweeps(table.marks(), [], "m")["Orders"] == K1 | {"k2"}
 
     assert table.marks()["backfill/Orders"]["turn"] == 5  # which says when a run is another
 
-    table.table.mark("sweep/Orders", {"model": "m", "at": table.now()}, until=ever())
+    table.table.mark("sweep/Orders", {"model": "m", "at": table.now()}, deadline=ever())
     assert sweeps(table.marks(), ["Orders", "Users"], "m") == {"Orders": None, "Gone": K1}
-    table.table.mark("sweep/*", {"model": "m", "at": table.now()}, until=ever())
+    table.table.mark("sweep/*", {"model": "m", "at": table.now()}, deadline=ever())
     assert sweeps(table.marks(), ["Users"], "m") == dict.fromkeys(["Orders", "Gone", "Users"])
-    table.spoil([], ["Orders"], ["k3"], model="m")
+    table.invalidate([], ["Orders"], ["k3"], model="m")
     assert sweeps(table.marks(), [], "m")["Orders"] == frozenset({"k3"})
 
 
@@ -49,22 +49,22 @@ def test_a_sweep_by_the_old_model_while_the_new_one_is_deployed_leaves_the_new_o
 ) -> None:
     times = iter(range(1, 100))
     table = progress(Cloud(), lambda: float(next(times)))
-    table.spoil(["Orders"], ["Orders"], ["k1"], model="new")
-    table.table.mark(run, {"model": "old", "at": table.now()}, until=ever())
+    table.invalidate(["Orders"], ["Orders"], ["k1"], model="new")
+    table.table.mark(run, {"model": "old", "at": table.now()}, deadline=ever())
     assert sweeps(table.marks(), ["Orders"], "new") == {"Orders": K1}
     given_up = sweeps(table.marks(), ["Orders"], "old")
     assert given_up == {"Orders": None}, "where the plan was given up, the old one's will do"
-    table.table.mark(run, {"model": "new", "at": table.now()}, until=ever())
+    table.table.mark(run, {"model": "new", "at": table.now()}, deadline=ever())
     assert sweeps(table.marks(), ["Orders"], "new") == {"Orders": None}
 
 
 def test_what_was_swept_stays_so_when_a_later_model_changes_other_sources() -> None:
     times = iter(range(1, 100))
     table = progress(Cloud(), lambda: float(next(times)))
-    table.spoil([], ["Orders", "Users"], ["k1"], model="new")
-    table.table.mark("sweep/*", {"model": "new", "at": table.now()}, until=ever())
+    table.invalidate([], ["Orders", "Users"], ["k1"], model="new")
+    table.table.mark("sweep/*", {"model": "new", "at": table.now()}, deadline=ever())
     for _ in range(2):  # the second time, the mark has been taken back
-        table.spoil([], ["Orders"], ["k2"], model="newer")
+        table.invalidate([], ["Orders"], ["k2"], model="newer")
         found = sweeps(table.marks(), [], "newer")
         assert found == {"Orders": frozenset({"k2"}), "Users": None}
 
@@ -76,12 +76,12 @@ def test_a_run_that_is_under_way_when_other_code_comes_neither_goes_on_nor_count
     cloud = Cloud()
     table = progress(cloud, lambda: 1.0)
     segment = Segment(run, 0, 1, turn=4)
-    table.table.mark(run, {"model": "m", "turn": 3, "at": 0.5}, until=ever())  # the one before
-    table.table.save(Record(segment, "m", done=True), until=ever(), keep=False)
-    table.spoil(["Orders"], ["Orders"], [], model="m")
+    table.table.mark(run, {"model": "m", "turn": 3, "at": 0.5}, deadline=ever())  # the one before
+    table.table.save(Record(segment, "m", done=True), deadline=ever(), keep=False)
+    table.invalidate(["Orders"], ["Orders"], [], model="m")
     assert table.marks()[run]["turn"] == 5
     with pytest.raises(BulkError, match="was ended, or begun again"):
-        table.table.take(segment, "m", until=ever())
+        table.table.take(segment, "m", deadline=ever())
 
 
 def test_a_run_that_ends_while_its_mark_is_taken_back_does_not_count_either() -> None:
@@ -92,13 +92,13 @@ def test_a_run_that_ends_while_its_mark_is_taken_back_does_not_count_either() ->
     class Racing(LeaseTable):
         """Another ends the run just before the first mark."""
 
-        def mark(self, subject: str, facts: dict[str, Any], *, until: Deadline) -> bool:
-            if not own.marks(until=until):
-                own.mark(run, ended, until=until)
-            return super().mark(subject, facts, until=until)
+        def mark(self, subject: str, facts: dict[str, Any], *, deadline: Deadline) -> bool:
+            if not own.marks(deadline=deadline):
+                own.mark(run, ended, deadline=deadline)
+            return super().mark(subject, facts, deadline=deadline)
 
-    Progress(Racing(client, "Progress"), lambda: 1.0).spoil(["Orders"], [], [], model="n")
-    assert own.marks(until=ever())[run] == {
+    Progress(Racing(client, "Progress"), lambda: 1.0).invalidate(["Orders"], [], [], model="n")
+    assert own.marks(deadline=ever())[run] == {
         "model": "",
         "by": "m",
         "code": "",
@@ -111,23 +111,23 @@ def test_a_run_that_ends_while_its_mark_is_taken_back_does_not_count_either() ->
 def test_a_run_of_which_no_worker_has_a_record_yet_neither_begins_nor_counts(run: str) -> None:
     """Its segments were handed out before other code came; its model may be deployed again."""
     table = progress(Cloud(), lambda: 1.0)
-    table.spoil(["Orders"], ["Orders"], [], model="other")
+    table.invalidate(["Orders"], ["Orders"], [], model="other")
     with pytest.raises(BulkError, match="was ended, or begun again"):
-        table.table.take(Segment(run, 0, 1, turn=1), "m", until=ever())
+        table.table.take(Segment(run, 0, 1, turn=1), "m", deadline=ever())
 
 
 @pytest.mark.parametrize("run", ["sweep/Orders", "sweep/*"])
 def test_a_sweep_of_another_model_is_seen_too(run: str) -> None:
     client: Any = Cloud()
     table = Progress(LeaseTable(client, "Progress", now=lambda: 10.0), lambda: 10.0)
-    table.table.save(Record(Segment(run, 0, 1), "m"), until=ever())
+    table.table.save(Record(Segment(run, 0, 1), "m"), deadline=ever())
     assert table.busy_until(["Orders"], "other") == 10.0 + LEASE_SECONDS
 
 
 def test_a_worker_of_another_model_is_seen_and_one_of_this_is_not() -> None:
     client: Any = Cloud()
     table = Progress(LeaseTable(client, "Progress", now=lambda: 10.0), lambda: 10.0)
-    table.table.save(Record(Segment("backfill/Orders", 0, 1), "m"), until=ever())
+    table.table.save(Record(Segment("backfill/Orders", 0, 1), "m"), deadline=ever())
     assert table.busy_until(["Orders"], "other") == 10.0 + LEASE_SECONDS
     assert table.busy_until(["Orders"], "m") == table.busy_until(["Users"], "other") == 0.0
 
@@ -135,6 +135,6 @@ def test_a_worker_of_another_model_is_seen_and_one_of_this_is_not() -> None:
 def test_a_progress_table_that_is_not_there_yet_says_nothing() -> None:
     cloud = Cloud(progress=None)
     table = progress(cloud, lambda: 0.0)
-    table.spoil(["Orders"], ["Orders"], [], model="m")
+    table.invalidate(["Orders"], ["Orders"], [], model="m")
     assert table.marks() == {}
     assert table.busy_until(["Orders"], "m") == 0.0

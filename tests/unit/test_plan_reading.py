@@ -60,7 +60,7 @@ def test_a_deployment_is_read_from_its_stacks_and_tables(cloud: Cloud) -> None:
     assert facts.sync == facts.api == OLD
     assert facts.recovery == OLD["fingerprint"]
     assert facts.watch == watched(OLD)
-    assert facts.building == {"by-status": None}
+    assert facts.pending == {"by-status": None}
     assert facts.tables == {"Orders"}
     first, owner = facts.indexes or ()
     assert first.include == ("_at", "data")  # in the order of the stack, which must not change
@@ -148,7 +148,7 @@ def test_imported_sources_are_those_of_the_context(tmp_path: Path) -> None:
 def test_facts_of_the_tables_are_part_of_what_is_deployed(cloud: Cloud) -> None:
     client: Any = cloud
     own = LeaseTable(client, "team-AdminViewTableProgress")
-    own.mark("backfill/Orders", {"model": "m", "code": "a"}, until=ever())
+    own.mark("backfill/Orders", {"model": "m", "code": "a"}, deadline=ever())
     facts = read(cloud)
     assert facts.markers == {"Orders": Marker("m", "a")}
     assert replace(facts, markers={}) == replace(read(cloud), markers={})

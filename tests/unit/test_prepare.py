@@ -24,7 +24,7 @@ ONE_ADDRESS = USER | {"addresses": [{"id": "home", "city": "Hanoi"}]}
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "expected", "fate"),
+    ("before", "after", "expected", "outcome"),
     [
         (None, USER, {PROFILE: True, HOME: True, WORK: True}, RecordOutcome.WRITTEN),
         (USER, None, {PROFILE: False, HOME: False, WORK: False}, RecordOutcome.WRITTEN),
@@ -35,11 +35,11 @@ ONE_ADDRESS = USER | {"addresses": [{"id": "home", "city": "Hanoi"}]}
     ],
 )
 def test_only_what_differs_is_written(
-    before: Any, after: Any, expected: dict[tuple[str, str], bool], fate: RecordOutcome
+    before: Any, after: Any, expected: dict[tuple[str, str], bool], outcome: RecordOutcome
 ) -> None:
     batch = prepared(record(users, before, after))
     assert written(batch) == expected
-    assert batch.outcomes == [fate]
+    assert batch.outcomes == [outcome]
     assert batch.letters == []
 
 
@@ -200,15 +200,15 @@ def test_a_row_just_within_the_limit_passes_with_its_provenance_counted() -> Non
     def derivation(item: Item) -> Iterator[Row]:
         yield Row("PK", "SK", data={"v": "y" * int(item["length"])})
 
-    def fate(length: int) -> RecordOutcome:
+    def outcome(length: int) -> RecordOutcome:
         one = record(things, None, {"id": "i", "length": length})
         return prepared(one, model=model_of(derivation)).outcomes[0]
 
-    limit = max(n for n in range(409_300, 409_600) if fate(n) is RecordOutcome.WRITTEN)
+    limit = max(n for n in range(409_300, 409_600) if outcome(n) is RecordOutcome.WRITTEN)
     batch = prepared(record(things, None, {"id": "i", "length": limit}), model=model_of(derivation))
     (write,) = batch.writes
     assert sum(len(name) for name in json.loads(write.row or b"")) + limit < 400 * 1024
-    assert fate(limit + 1) is RecordOutcome.DEAD_LETTERED
+    assert outcome(limit + 1) is RecordOutcome.DEAD_LETTERED
 
 
 def test_rows_that_cannot_be_spelled_are_set_aside_whole_though_nobody_knows_why(
@@ -225,7 +225,7 @@ def test_rows_that_cannot_be_spelled_are_set_aside_whole_though_nobody_knows_why
             raise TypeError
         return json.dumps(value).encode()
 
-    monkeypatch.setattr("adminview.sync.plan.spell", refuse_the_second)
+    monkeypatch.setattr("adminview.sync.plan.dump_json", refuse_the_second)
     records = [record(things, None, {"id": id_}) for id_ in ("good", "bad")]
     batch = prepared(*records, model=model_of(derivation))
     assert batch.outcomes == [RecordOutcome.WRITTEN, RecordOutcome.DEAD_LETTERED]

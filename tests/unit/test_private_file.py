@@ -31,7 +31,7 @@ def mode(path: Path) -> int:
 
 
 def write_letters(path: Path) -> None:
-    LetterFile(path).send([LETTER], until=Deadline.after(1))
+    LetterFile(path).send([LETTER], deadline=Deadline.after(1))
 
 
 def write_audit(path: Path) -> None:
@@ -73,7 +73,7 @@ def test_letters_are_added_and_none_is_lost(tmp_path: Path) -> None:
     file.create()
     assert mode(tmp_path / "letters.jsonl") == 0o600
     for _ in range(2):
-        file.send([LETTER], until=Deadline.after(1))
+        file.send([LETTER], deadline=Deadline.after(1))
     assert (tmp_path / "letters.jsonl").read_text() == f"{LETTER.body}\n" * 2
 
 

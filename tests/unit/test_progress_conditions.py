@@ -23,8 +23,8 @@ def played(world: World, story: Any) -> Any:
         client = cast("Any", world.dynamodb)
         return LeaseTable(client, PROGRESS, world.backoff, world.fibers.clock, holder)
 
-    until = Deadline(world.fibers.now + 10_000, world.fibers.clock)
-    fiber = world.fibers.spawn("story", lambda: story(table("one"), table("other"), until))
+    deadline = Deadline(world.fibers.now + 10_000, world.fibers.clock)
+    fiber = world.fibers.spawn("story", lambda: story(table("one"), table("other"), deadline))
     world.fibers.run()
     return fiber.result
 
@@ -36,31 +36,31 @@ def world() -> World:
 
 
 def test_a_record_that_another_has_taken_is_not_forgotten(world: World) -> None:
-    def story(one: LeaseTable, other: LeaseTable, until: Deadline) -> list[Record]:
-        known = one.save(Record(SEGMENT, "model"), until=until, keep=False)
-        taken = other.take(SEGMENT, "model", until=until)
-        one.forget(known, until=until)
-        assert one.records(SEGMENT.run, until=until) == [taken]
-        other.forget(taken, until=until)
-        return one.records(SEGMENT.run, until=until)
+    def story(one: LeaseTable, other: LeaseTable, deadline: Deadline) -> list[Record]:
+        known = one.save(Record(SEGMENT, "model"), deadline=deadline, keep=False)
+        taken = other.take(SEGMENT, "model", deadline=deadline)
+        one.forget(known, deadline=deadline)
+        assert one.records(SEGMENT.run, deadline=deadline) == [taken]
+        other.forget(taken, deadline=deadline)
+        return one.records(SEGMENT.run, deadline=deadline)
 
     assert played(world, story) == []
 
 
 def test_a_record_made_anew_is_safe_from_whoever_had_the_one_before(world: World) -> None:
-    def story(one: LeaseTable, other: LeaseTable, until: Deadline) -> list[Record]:
-        before = one.take(SEGMENT, "model", until=until)
+    def story(one: LeaseTable, other: LeaseTable, deadline: Deadline) -> list[Record]:
+        before = one.take(SEGMENT, "model", deadline=deadline)
         world.fibers.now += LEASE_SECONDS + 1
-        found = one.records(SEGMENT.run, until=until)[0]
-        other.forget(other.take_over(found, until=until), until=until)
-        anew = other.take(SEGMENT, "model", until=until)
+        found = one.records(SEGMENT.run, deadline=deadline)[0]
+        other.forget(other.take_over(found, deadline=deadline), deadline=deadline)
+        anew = other.take(SEGMENT, "model", deadline=deadline)
         assert anew.version == before.version
-        noted = other.save(replace(anew, noted=["mine"], version=anew.version), until=until)
-        late = replace(before, version=noted.version)  # it has counted as far, before it hung
+        intent = other.save(replace(anew, intent=["mine"], version=anew.version), deadline=deadline)
+        late = replace(before, version=intent.version)  # it has counted as far, before it hung
         with pytest.raises(SegmentTakenError):
-            one.save(late, until=until)
-        return other.records(SEGMENT.run, until=until)
+            one.save(late, deadline=deadline)
+        return other.records(SEGMENT.run, deadline=deadline)
 
     (kept,) = played(world, story)
-    assert kept.noted == ["mine"]
+    assert kept.intent == ["mine"]
     assert kept.holder == "other"

@@ -23,21 +23,21 @@ def made() -> World:
 
 
 def take(table: LeaseTable, segment: Segment = SEGMENT, model: str = "m") -> Record:
-    return table.take(segment, model, until=never())
+    return table.take(segment, model, deadline=never())
 
 
 def test_a_record_is_read_back_as_it_was_written(made: World) -> None:
     record = replace(
         take(made.progress),
         start={"id": {"S": "é/ü"}, "n": {"N": "1.50"}, "b": {"B": "AAE="}},
-        noted=[{"id": {"S": "a"}}, ["owner", [["pk", "sk"]]]],
+        intent=[{"id": {"S": "a"}}, ["owner", [["pk", "sk"]]]],
         counts=Counter(items=3, failed=1),
         done=True,
     )
-    saved = made.progress.save(record, until=never())
-    assert made.progress.read(SEGMENT, until=never()) == saved
+    saved = made.progress.save(record, deadline=never())
+    assert made.progress.read(SEGMENT, deadline=never()) == saved
     assert made.records() == [saved]
-    assert replace(saved, version=record.version, until=record.until, holder="") == replace(
+    assert replace(saved, version=record.version, deadline=record.deadline, holder="") == replace(
         record, holder=""
     )
 
@@ -50,7 +50,7 @@ def test_a_segment_is_taken_once_and_again_when_it_was_left_or_its_lease_is_over
     with pytest.raises(SegmentTakenError) as caught:
         take(other)
     assert caught.value.seconds == LEASE_SECONDS
-    left = mine.save(record, until=never(), keep=False)
+    left = mine.save(record, deadline=never(), keep=False)
     assert take(other).version == left.version + 1
     made.later()
     assert take(mine).holder == mine.holder
@@ -82,15 +82,15 @@ def test_who_has_lost_it_cannot_write_any_more(made: World) -> None:
     theirs = take(other)
     for keep in (True, False):
         with pytest.raises(SegmentTakenError):
-            mine.save(record, until=never(), keep=keep)
+            mine.save(record, deadline=never(), keep=keep)
     assert made.records() == [theirs]
 
 
 def test_who_has_lost_it_to_one_who_forgot_it_does_not_bring_it_back(made: World) -> None:
     record = take(made.progress)
-    made.progress.forget(record, until=never())
+    made.progress.forget(record, deadline=never())
     with pytest.raises(SegmentTakenError):
-        made.progress.save(record, until=never())
+        made.progress.save(record, deadline=never())
     assert made.records() == []
 
 
@@ -104,7 +104,7 @@ def test_an_answer_that_is_lost_is_found_out(made: World) -> None:
     table = made.progress
     record = take(table)
     made.db.on(after=lose)
-    saved = table.save(replace(record, done=True), until=never())
+    saved = table.save(replace(record, done=True), deadline=never())
     assert made.records() == [saved]
 
 
@@ -131,14 +131,14 @@ def test_records_are_listed_by_run_in_the_order_of_their_segments(made: World) -
 
 
 def test_marks_are_kept_apart_from_records(made: World) -> None:
-    made.progress.mark(RUN, {"model": "m", "counts": {"items": 3}}, until=never())
+    made.progress.mark(RUN, {"model": "m", "counts": {"items": 3}}, deadline=never())
     take(made.progress)
-    assert made.progress.marks(until=never()) == {RUN: {"model": "m", "counts": {"items": 3}}}
+    assert made.progress.marks(deadline=never()) == {RUN: {"model": "m", "counts": {"items": 3}}}
     assert len(made.records()) == 1
 
 
 def marked(made: World) -> Any:
-    return made.progress.marks(until=never())[RUN]
+    return made.progress.marks(deadline=never())[RUN]
 
 
 @pytest.mark.parametrize("first", [None, {"since": 0}])
@@ -148,7 +148,7 @@ def test_a_mark_that_arrives_late_does_not_replace_a_newer_one(
 ) -> None:
     """Its call gets no response and is repeated; the first try takes effect at the very end."""
     if first:
-        made.progress.mark(RUN, first, until=never())
+        made.progress.mark(RUN, first, deadline=never())
     db: Any = made.db
     put, late = db.put_item, []
 
@@ -160,9 +160,9 @@ def test_a_mark_that_arrives_late_does_not_replace_a_newer_one(
 
     db.put_item = hold_first
     mine = {"since": 1} if "since" in newer else {"model": "m", "turn": 1}
-    assert made.progress.mark(RUN, mine, until=never())
+    assert made.progress.mark(RUN, mine, deadline=never())
     assert marked(made) == mine
-    assert made.progress.mark(RUN, newer, until=never())
+    assert made.progress.mark(RUN, newer, deadline=never())
     with pytest.raises(ClientError, match="ConditionalCheckFailed"):
         put(**late[0])
     assert marked(made) == newer
@@ -176,7 +176,7 @@ def test_a_mark_whose_answer_is_lost_is_found_out(made: World) -> None:
             raise refusal("InternalServerError", status=500)
 
     made.db.on(after=lose)
-    assert made.progress.mark(RUN, {"since": 1}, until=never())
+    assert made.progress.mark(RUN, {"since": 1}, deadline=never())
     assert marked(made) == {"since": 1}
     assert made.db.written(PROGRESS) == [("put_item", PROGRESS)] * 2
 
@@ -188,9 +188,9 @@ def test_a_mark_of_an_earlier_turn_or_of_this_one_by_another_model_is_not_made(
     made: World, turn: int, model: str, *, is_marked: bool
 ) -> None:
     there = {"model": "m", "turn": 5, "at": 1}
-    made.progress.mark(RUN, there, until=never())
+    made.progress.mark(RUN, there, deadline=never())
     mine = {"model": model, "turn": turn, "at": 2}
-    assert made.progress.mark(RUN, mine, until=never()) is is_marked
+    assert made.progress.mark(RUN, mine, deadline=never()) is is_marked
     assert marked(made) == there
 
 
@@ -200,26 +200,26 @@ def test_of_two_that_mark_at_once_the_later_turn_stays(made: World) -> None:
     def mark_first(name: str, _: str) -> None:
         if name == "put_item":
             made.db.on()
-            others.mark(RUN, newer, until=never())
+            others.mark(RUN, newer, deadline=never())
 
     made.db.on(before=mark_first)
-    assert not made.progress.mark(RUN, {"model": "m", "turn": 1}, until=never())
+    assert not made.progress.mark(RUN, {"model": "m", "turn": 1}, deadline=never())
     assert marked(made) == newer
 
 
 def test_a_run_that_is_overtaken_just_before_its_mark_does_not_count(made: World) -> None:
     segment = Segment(RUN, 0, 1, 1)
     record = take(made.progress, segment, made.fingerprint)
-    made.progress.save(replace(record, done=True), until=never(), keep=False)
+    made.progress.save(replace(record, done=True), deadline=never(), keep=False)
     spoiled, others = {"model": "", "turn": 2}, made.progress
 
-    def spoil(name: str, _: str) -> None:
+    def invalidate(name: str, _: str) -> None:
         if name == "put_item":
             made.db.on()
-            others.mark(RUN, spoiled, until=never())
+            others.mark(RUN, spoiled, deadline=never())
 
-    made.db.on(before=spoil)
-    assert made.bulk.finish(RUN, until=never()) is None
+    made.db.on(before=invalidate)
+    assert made.bulk.finish(RUN, deadline=never()) is None
     assert marked(made) == spoiled
 
 
@@ -244,7 +244,7 @@ def test_a_run_that_others_end_while_it_is_taken_does_not_begin_again(
     def end(name: str, in_table: str) -> None:
         if not marked and (name, in_table) == ("put_item", PROGRESS):
             marked.append(name)
-            others.mark(RUN, {"turn": SEGMENT.turn, "model": model}, until=never())
+            others.mark(RUN, {"turn": SEGMENT.turn, "model": model}, deadline=never())
 
     made.db.on(before=end)
     if model == "m":

@@ -60,6 +60,6 @@ class Halving(HttpClient):
 def test_rows_that_are_left_unprocessed_are_read_again_until_all_are_there() -> None:
     way = Halving()
     keys = [("P", str(number)) for number in range(120)]
-    found = ViewReader(HttpReader(way), TABLE, NO_WAIT).get(keys, until=Deadline.after(60))
+    found = ViewReader(HttpReader(way), TABLE, NO_WAIT).get(keys, deadline=Deadline.after(60))
     assert sorted(found) == sorted(keys)
     assert way.made == 7 + 5  # a hundred and twenty, each halved to the last

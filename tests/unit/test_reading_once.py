@@ -97,7 +97,7 @@ def stop(*_: Any, **__: Any) -> Any:
     raise FirstStep
 
 
-REPLAYED = {"fates": {}, "reasons": {}, "items": 0, "rows_put": 0, "rows_deleted": 0}
+REPLAYED = {"outcomes": {}, "reasons": {}, "items": 0, "rows_put": 0, "rows_deleted": 0}
 COMMANDS = "adminview.cli.commands"
 STAGE = ("--stage", "dev")
 

@@ -66,7 +66,7 @@ def test_a_replay_takes_up_no_more_letters_once_other_code_is_deployed() -> None
     replayer = replace(lab.replayer, check=ChangingModel(looks=1).check)
     soon = Deadline.after(60)
     with pytest.raises(SettingsError, match="deployed is another"):
-        replayer.replay(until=soon, end=soon)
+        replayer.replay(deadline=soon, end=soon)
     assert len(lab.letters()) == 1
     assert lab.sqs.hidden() == set(), "it is there for others"
 

@@ -51,7 +51,7 @@ class FakeSources:
     reads: int = 0
     when_read: Callable[[int], None] = lambda _: None
 
-    def read(self, table: str, key: Any, *, until: Deadline) -> Any:  # noqa: ARG002 - the real one's
+    def read(self, table: str, key: Any, *, deadline: Deadline) -> Any:  # noqa: ARG002 - the real one's
         assert table == "things-table"
         self.reads += 1
         self.when_read(self.reads)
@@ -78,7 +78,7 @@ class FakeRows:
     def keep_in_doubt(self, calls: Sequence[Owners]) -> None:
         self.in_doubt += calls
 
-    def find(self, owner: str, *, until: Deadline) -> set[RowKey]:  # noqa: ARG002 - the real one's
+    def find(self, owner: str, *, deadline: Deadline) -> set[RowKey]:  # noqa: ARG002 - the real one's
         return {k for k, row in self.rows.items() if row[OWNER]["S"] == owner and self.indexed(k)}
 
     def read(
@@ -138,7 +138,7 @@ class Lab:
         self.rows.rows["THING#a", sk] = row
 
     def reconcile(self, *touched: str) -> Any:
-        return self.reconciler.reconcile(target(*touched), until=SOON)
+        return self.reconciler.reconcile(target(*touched), deadline=SOON)
 
 
 def target(*touched: str) -> ItemRef:
@@ -266,7 +266,7 @@ def test_a_plan_says_what_would_be_done_and_does_nothing(lab: Lab) -> None:
     lab.item(A="1", C="mine")
     lab.row("B", "old")
     lab.row("C", "theirs", owner="Things/b")
-    plan = lab.reconciler.plan(target(), until=SOON)
+    plan = lab.reconciler.plan(target(), deadline=SOON)
     assert plan.puts.keys() == {("THING#a", "A"), ("THING#a", "C")}
     assert plan.deletes == {("THING#a", "B")}
     assert plan.claimed_twice == {("THING#a", "C"): "Things/b"}
@@ -297,7 +297,7 @@ def test_rows_name_the_item_as_its_source_spells_its_key() -> None:
     rows = FakeRows()
     reconciler = Reconciler(cast("Any", Spelling()), cast("Any", rows), "model-1", Lab().post)
     target = ItemRef(Route("numbers", numbers, (one,)), {"n": {"N": "1E+2"}})
-    reconciler.reconcile(target, until=SOON)
+    reconciler.reconcile(target, deadline=SOON)
     assert [row[OWNER]["S"] for row in rows.rows.values()] == ["Numbers/100"]
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from adminview.aws.deadline import Deadline
 from adminview.dead_letters.letter_filter import LetterFilter
-from adminview.dead_letters.replay import ROUND, Fate, Summary
+from adminview.dead_letters.replay import ROUND, LetterOutcome, Summary
 from adminview.model.errors import (
     ExpiredRecordsError,
     MovingItemError,
@@ -28,8 +28,8 @@ def lab() -> Lab:
     return Lab()
 
 
-def fates(summary: Summary) -> dict[Fate, int]:
-    return {fate: count for fate, count in summary.fates.items() if count}
+def outcomes(summary: Summary) -> dict[LetterOutcome, int]:
+    return {outcome: count for outcome, count in summary.outcomes.items() if count}
 
 
 def test_an_empty_queue_is_no_work(lab: Lab) -> None:
@@ -41,14 +41,14 @@ def test_a_letter_is_deleted_after_its_reconcile_and_not_before(lab: Lab) -> Non
     lab.sqs.add(ours("a"))
     summary = lab.replay()
     assert lab.log == ["reconcile Things/a", "delete m-1"]
-    assert fates(summary) == {Fate.RECONCILED: 1}
+    assert outcomes(summary) == {LetterOutcome.RECONCILED: 1}
     assert summary.reasons == {}
 
 
 def test_a_letter_whose_rows_were_right_is_deleted_and_counted_apart(lab: Lab) -> None:
     lab.sqs.add(ours("a"))
     lab.reconciler.results["Things/a"] = Reconciled()
-    assert fates(lab.replay()) == {Fate.UNCHANGED: 1}
+    assert outcomes(lab.replay()) == {LetterOutcome.UNCHANGED: 1}
     assert lab.letters() == []
 
 
@@ -59,7 +59,7 @@ def test_many_letters_for_one_item_are_one_reconcile_that_knows_all_their_rows(l
     assert lab.log.count("reconcile Things/a") == 1
     assert lab.reconciler.rows["Things/a"] == {("THING#a", f"ROW#{n}") for n in range(12)}
     assert lab.reconciler.rows["Things/b"] == {("THING#b", "X")}
-    assert (summary.items, summary.fates.total()) == (2, 13)
+    assert (summary.items, summary.outcomes.total()) == (2, 13)
     assert lab.letters() == []
 
 
@@ -68,7 +68,7 @@ def test_a_failing_letter_is_sent_anew_before_the_old_one_is_deleted(lab: Lab) -
     lab.fail("a", POISON)
     summary = lab.replay()
     assert lab.log == ["reconcile Things/a", "send", "delete m-1"]
-    assert fates(summary) == {Fate.FAILING: 1}
+    assert outcomes(summary) == {LetterOutcome.FAILING: 1}
     (letter,) = lab.letters()
     assert letter["rows"] == [["THING#a", "X"]]
     assert letter["attempts"]["count"] == 1
@@ -93,7 +93,7 @@ def test_the_old_letter_stays_when_the_queue_refuses_the_new_one(lab: Lab) -> No
     lab.sqs.add(ours("a"))
     lab.fail("a", POISON)
     lab.sqs.faults["send"] = [refusal("AccessDenied", "SendMessageBatch")]
-    assert fates(lab.replay()) == {Fate.FAILING: 1}
+    assert outcomes(lab.replay()) == {LetterOutcome.FAILING: 1}
     assert lab.log == ["reconcile Things/a"]
     assert [*lab.sqs.bodies] == ["m-1"]
 
@@ -101,7 +101,7 @@ def test_the_old_letter_stays_when_the_queue_refuses_the_new_one(lab: Lab) -> No
 def test_a_letter_that_fails_harms_no_other(lab: Lab) -> None:
     lab.sqs.add(ours("a"), ours("b"), ours("c"))
     lab.fail("b", POISON)
-    assert fates(lab.replay()) == {Fate.RECONCILED: 2, Fate.FAILING: 1}
+    assert outcomes(lab.replay()) == {LetterOutcome.RECONCILED: 2, LetterOutcome.FAILING: 1}
     (letter,) = lab.letters()
     assert letter["owner"] == "Things/b"
 
@@ -111,7 +111,7 @@ def test_a_letter_that_aws_had_no_answer_for_is_left_as_it_is_and_out_of_sight(l
     lab.fail("a", REFUSED)
     summary = lab.replay()
     assert lab.log == ["reconcile Things/a"]
-    assert fates(summary) == {Fate.LEFT: 1}
+    assert outcomes(summary) == {LetterOutcome.LEFT: 1}
     assert lab.sqs.hidden() == {"m-1"}
     assert [*summary.reasons] == [f"ServiceError: {REFUSED}"]
 
@@ -123,7 +123,7 @@ def test_a_message_that_is_not_understood_is_reported_and_stays(lab: Lab, body: 
     lab.sqs.add(body, ours("a"))
     summary = lab.replay()
     assert lab.log == ["reconcile Things/a", "delete m-2", "put back m-1"]
-    assert fates(summary) == {Fate.UNKNOWN: 1, Fate.RECONCILED: 1}
+    assert outcomes(summary) == {LetterOutcome.UNKNOWN: 1, LetterOutcome.RECONCILED: 1}
     assert lab.sqs.bodies == {"m-1": body}
     assert lab.sqs.hidden() == set()
 
@@ -131,20 +131,20 @@ def test_a_message_that_is_not_understood_is_reported_and_stays(lab: Lab, body: 
 def test_a_letter_of_a_source_that_is_no_longer_declared_stays(lab: Lab) -> None:
     lab.sqs.add(ours(source="Gone", table="gone-table"))
     summary = lab.replay()
-    assert fates(summary) == {Fate.UNKNOWN: 1}
+    assert outcomes(summary) == {LetterOutcome.UNKNOWN: 1}
     assert "no view file declares a source for table 'gone-table'" in next(iter(summary.reasons))
 
 
 def test_a_letter_of_a_source_that_has_moved_to_another_table_is_understood(lab: Lab) -> None:
     lab.sqs.add(ours(table="things-of-old"))
-    assert fates(lab.replay()) == {Fate.RECONCILED: 1}
+    assert outcomes(lab.replay()) == {LetterOutcome.RECONCILED: 1}
 
 
 def test_letters_that_are_not_meant_are_put_back_and_not_counted(lab: Lab) -> None:
     lab.sqs.add(ours("a"), ours("b"), "no letter")
     summary = lab.replay(LetterFilter(key="b"))
     assert lab.log == ["reconcile Things/b", "delete m-2", "put back m-1", "put back m-3"]
-    assert fates(summary) == {Fate.RECONCILED: 1}
+    assert outcomes(summary) == {LetterOutcome.RECONCILED: 1}
     assert lab.sqs.hidden() == set()
 
 
@@ -166,7 +166,7 @@ def test_what_lambda_gave_up_on_is_reconciled_item_by_item(lab: Lab) -> None:
         "Things/a": {("THING#a", "X"), ("THING#a", "Y")},
         "Things/b": frozenset(),
     }
-    assert (fates(summary), summary.items) == ({Fate.RECONCILED: 1}, 2)
+    assert (outcomes(summary), summary.items) == ({LetterOutcome.RECONCILED: 1}, 2)
     assert lab.letters() == []
 
 
@@ -174,14 +174,14 @@ def test_of_lambdas_letter_only_what_still_fails_stays_as_letters_of_our_own(lab
     lab.streams.records = [record(things, None, {"id": id_, "parts": ["X"]}) for id_ in "abcb"]
     lab.sqs.add(lambdas_own(1, 4))
     lab.fail("b", POISON)
-    assert fates(lab.replay()) == {Fate.FAILING: 1}
+    assert outcomes(lab.replay()) == {LetterOutcome.FAILING: 1}
     assert lab.log[-2:] == ["send", "delete m-1"]
     (letter,) = lab.letters()
     assert (letter["kind"], letter["owner"]) == ("adminview.letter/1", "Things/b")
     assert letter["rows"] == [["THING#b", "X"]]
     lab.sqs.now += HIDDEN_SECONDS
     lab.reconciler.results.clear()
-    assert fates(lab.replay()) == {Fate.RECONCILED: 1}
+    assert outcomes(lab.replay()) == {LetterOutcome.RECONCILED: 1}
 
 
 def test_a_record_of_lambdas_letter_that_cannot_be_read_becomes_a_letter(lab: Lab) -> None:
@@ -201,7 +201,7 @@ def test_lambdas_letter_stays_when_not_all_of_its_items_could_be_asked_for(lab: 
     lab.sqs.add(lambdas_own())
     lab.fail("a", POISON)
     lab.fail("b", REFUSED)
-    assert fates(lab.replay()) == {Fate.LEFT: 1}
+    assert outcomes(lab.replay()) == {LetterOutcome.LEFT: 1}
     assert [*lab.sqs.bodies] == ["m-1"]
     assert "send" not in lab.log
 
@@ -210,7 +210,7 @@ def test_lambdas_letter_stays_while_the_stream_cannot_be_read(lab: Lab) -> None:
     lab.streams.records = [record(things, None, {"id": "a", "parts": []})]
     lab.streams.error = ServiceError("AccessDeniedException", "read the stream again")
     lab.sqs.add(lambdas_own())
-    assert fates(lab.replay()) == {Fate.LEFT: 1}
+    assert outcomes(lab.replay()) == {LetterOutcome.LEFT: 1}
     assert lab.log == []
 
 
@@ -219,7 +219,7 @@ def test_a_letter_whose_records_are_forgotten_says_so_and_names_the_command(lab:
     lab.streams.error = ExpiredRecordsError("gone")
     lab.sqs.add(lambdas_own())
     summary = lab.replay()
-    assert fates(summary) == {Fate.EXPIRED: 1}
+    assert outcomes(summary) == {LetterOutcome.EXPIRED: 1}
     assert lab.log == ["send", "delete m-1"]
     (letter,) = lab.letters()
     reason = letter["attempts"]["error"]["reason"]
@@ -235,7 +235,7 @@ def test_what_failed_is_not_tried_twice_in_one_run(lab: Lab, body: str) -> None:
     lab.sqs.add(body)
     lab.fail("a", POISON)
     lab.streams.error = ExpiredRecordsError("gone")
-    assert lab.replay().fates.total() == 1
+    assert lab.replay().outcomes.total() == 1
     (letter,) = lab.letters()
     assert letter["attempts"]["count"] == 1
     assert lab.sqs.hidden() == {"m-2"}, "it rests"
@@ -243,21 +243,21 @@ def test_what_failed_is_not_tried_twice_in_one_run(lab: Lab, body: str) -> None:
 
 def test_more_letters_than_a_round_holds_are_all_replayed(lab: Lab) -> None:
     lab.sqs.add(*(ours(f"i{number}") for number in range(ROUND + 15)))
-    assert lab.replay().fates == {Fate.RECONCILED: ROUND + 15}
+    assert lab.replay().outcomes == {LetterOutcome.RECONCILED: ROUND + 15}
     assert lab.letters() == []
 
 
 def test_nothing_is_begun_after_the_deadline(lab: Lab) -> None:
     lab.sqs.add(ours("a"))
-    assert lab.replay(until=Deadline.after(-1)) == Summary(complete=False)
+    assert lab.replay(deadline=Deadline.after(-1)) == Summary(complete=False)
     assert lab.sqs.asked == []
 
 
 def test_a_run_stops_at_the_deadline_with_its_letters_seen_to(lab: Lab) -> None:
     lab.sqs.add(*(ours(f"i{number}") for number in range(ROUND + 50)))
     clock = iter([0.0] * 1000)
-    until = Deadline(1.0, lambda: 2.0 if "delete m-1" in lab.log else next(clock))
-    assert lab.replay(until=until).fates == {Fate.RECONCILED: ROUND}
+    deadline = Deadline(1.0, lambda: 2.0 if "delete m-1" in lab.log else next(clock))
+    assert lab.replay(deadline=deadline).outcomes == {LetterOutcome.RECONCILED: ROUND}
     assert len(lab.letters()) == 50
     assert lab.sqs.hidden() == set()
 
@@ -267,20 +267,20 @@ def test_two_replays_of_the_same_letter_are_harmless(lab: Lab) -> None:
     first = lab.replayer
     taken = first.take_round(Deadline.after(60))
     lab.sqs.now += HIDDEN_SECONDS  # so slow that the letter is shown to another
-    assert fates(lab.replay()) == {Fate.RECONCILED: 1}
+    assert outcomes(lab.replay()) == {LetterOutcome.RECONCILED: 1}
     lab.reconciler.results["Things/a"] = Reconciled()
-    mailbox = first.mailbox
-    mailbox.delete(taken, until=Deadline.after(60))
-    mailbox.put_back(taken, until=Deadline.after(60))
-    assert fates(lab.replay()) == {}
+    consumer = first.consumer
+    consumer.delete(taken, deadline=Deadline.after(60))
+    consumer.put_back(taken, deadline=Deadline.after(60))
+    assert outcomes(lab.replay()) == {}
     assert lab.letters() == []
 
 
 def test_two_replays_share_the_letters_between_them(lab: Lab) -> None:
     lab.sqs.add(ours("a"), *(ours(f"i{number}") for number in range(10)))
-    other = lab.replayer.mailbox.take(until=Deadline.after(60))
+    other = lab.replayer.consumer.take(deadline=Deadline.after(60))
     assert len(other) == 10
-    assert fates(lab.replay()) == {Fate.RECONCILED: 1}
+    assert outcomes(lab.replay()) == {LetterOutcome.RECONCILED: 1}
     assert len(lab.letters()) == 10
 
 
@@ -290,7 +290,7 @@ def test_a_letter_that_is_delivered_twice_is_counted_once(lab: Lab) -> None:
     answers = [receive(QueueUrl="queue", MaxNumberOfMessages=10, VisibilityTimeout=0)] * 2
     lab.sqs.receive_message = lambda **asked: answers.pop() if answers else receive(**asked)  # type: ignore[method-assign]
     summary = lab.replay()
-    assert fates(summary) == {Fate.RECONCILED: 1, Fate.UNKNOWN: 1}
+    assert outcomes(summary) == {LetterOutcome.RECONCILED: 1, LetterOutcome.UNKNOWN: 1}
     assert lab.log.count("reconcile Things/a") == 1
     assert lab.log.count("put back m-2") == 1
 
@@ -300,7 +300,7 @@ def test_letters_that_come_again_and_again_end_the_run(lab: Lab) -> None:
     receive = lab.sqs.receive_message
     lab.sqs.receive_message = lambda **asked: receive(**asked | {"VisibilityTimeout": 0})  # type: ignore[method-assign]
     summary = lab.replay()
-    assert summary.fates == {Fate.UNKNOWN: 1}
+    assert summary.outcomes == {LetterOutcome.UNKNOWN: 1}
 
 
 def test_a_queue_that_is_gone_is_an_error(lab: Lab) -> None:
@@ -315,13 +315,13 @@ def test_a_summary_adds_up_and_holds_no_data(lab: Lab) -> None:
     lab.fail("secret-a", POISON)
     lab.fail("secret-b", REFUSED)
     lab.reconciler.results["Things/secret-c"] = Reconciled(put=2, deleted=3)
-    told: list[tuple[Fate, str]] = []
-    summary = lab.replay(tell=lambda _, fate, why: told.append((fate, why)))
-    assert summary.fates.total() == len(told) == 5
+    told: list[tuple[LetterOutcome, str]] = []
+    summary = lab.replay(report_error=lambda _, outcome, why: told.append((outcome, why)))
+    assert summary.outcomes.total() == len(told) == 5
     assert summary.reasons.total() == 3, "one for each letter that is still there"
     assert (summary.items, summary.rows_put, summary.rows_deleted) == (2, 3, 3)
     assert "secret" not in str(summary.as_dict())
-    assert summary.as_dict()["fates"] == {
+    assert summary.as_dict()["outcomes"] == {
         "reconciled": 2,
         "unchanged": 0,
         "still_failing": 1,
@@ -333,9 +333,9 @@ def test_a_summary_adds_up_and_holds_no_data(lab: Lab) -> None:
 
 def test_a_letter_is_judged_old_or_new_by_the_clock_it_is_given(lab: Lab) -> None:
     lab.sqs.add(ours("a"))
-    assert fates(lab.replay(LetterFilter(older_than=1001))) == {}
+    assert outcomes(lab.replay(LetterFilter(older_than=1001))) == {}
     by = replace(lab.replayer, now=lambda: lab.sqs.now + 2)
     soon = Deadline.after(60)
-    assert fates(by.replay(LetterFilter(older_than=1001), until=soon, end=soon)) == {
-        Fate.RECONCILED: 1
+    assert outcomes(by.replay(LetterFilter(older_than=1001), deadline=soon, end=soon)) == {
+        LetterOutcome.RECONCILED: 1
     }

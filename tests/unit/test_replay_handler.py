@@ -45,7 +45,7 @@ def run(lab: Lab, event: dict[str, Any], context: Context | None = None) -> dict
 def test_an_empty_event_means_all_letters(lab: Lab) -> None:
     summary = run(lab, {})
     assert json.loads(json.dumps(summary)) == summary
-    assert summary["fates"] == {
+    assert summary["outcomes"] == {
         "reconciled": 2,
         "unchanged": 0,
         "still_failing": 0,
@@ -70,7 +70,7 @@ def test_an_empty_event_means_all_letters(lab: Lab) -> None:
     ],
 )
 def test_an_event_chooses_letters(lab: Lab, event: dict[str, Any], reconciled: int) -> None:
-    assert run(lab, event)["fates"]["reconciled"] == reconciled
+    assert run(lab, event)["outcomes"]["reconciled"] == reconciled
     assert lab.sqs.hidden() == set(), "the others can be seen"
 
 
@@ -112,7 +112,7 @@ def test_metrics_of_two_runs_do_not_mix(lab: Lab, capsys: Any) -> None:
 
 def test_a_run_with_too_little_time_to_see_letters_through_takes_up_none(lab: Lab) -> None:
     summary = run(lab, {}, Context(remaining_ms=int(ROUND_RESERVE * 1000)))
-    assert sum(summary["fates"].values()) == 0
+    assert sum(summary["outcomes"].values()) == 0
     assert lab.sqs.asked == []
 
 
@@ -126,7 +126,7 @@ def test_the_replayer_is_made_from_the_environment(monkeypatch: pytest.MonkeyPat
     for name, value in (settings.to_env() | aws).items():
         monkeypatch.setenv(name, value)
     made = replayer.__wrapped__()
-    assert "prod-Orders" in made.errands.routes
+    assert "prod-Orders" in made.resolver.routes
     assert made.reconciler.model == registry().fingerprint
     assert made.retry_seconds >= 360, "the owner index lags"
 

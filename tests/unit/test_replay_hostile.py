@@ -12,7 +12,7 @@ from adminview.aws.deadline import Deadline
 from adminview.aws.streams import Streams
 from adminview.cli.output import dead_letters as shown
 from adminview.dead_letters.letter_filter import LetterFilter
-from adminview.dead_letters.replay import Fate
+from adminview.dead_letters.replay import LetterOutcome
 from adminview.dead_letters.resolve import LetterResolver
 from adminview.model.dead_letter import from_json, retried
 from adminview.model.errors import (
@@ -68,7 +68,7 @@ def lab() -> Lab:
 def test_a_hostile_message_is_left_and_harms_no_other(lab: Lab, body: str) -> None:
     lab.sqs.add(ours("b"), body, ours("c"))
     summary = lab.replay()
-    assert summary.fates == {Fate.RECONCILED: 2, Fate.UNKNOWN: 1}
+    assert summary.outcomes == {LetterOutcome.RECONCILED: 2, LetterOutcome.UNKNOWN: 1}
     assert list(lab.sqs.bodies.values()) == [body]
 
 
@@ -82,7 +82,7 @@ def test_a_letter_of_any_depth_is_answered_or_left() -> None:
         lab = Lab()
         lab.fail("a", POISON)
         lab.sqs.add(ours()[:-1] + ', "x": ' + "[" * depth + "]" * depth + "}")
-        assert lab.replay().fates.total() == 1
+        assert lab.replay().outcomes.total() == 1
 
 
 json_values = st.recursive(
@@ -115,15 +115,19 @@ def test_a_letter_with_a_wrong_part_is_sound_or_not_understood(mutation: Any) ->
     for name in path[:-1]:
         part = part[name]
     part[path[-1]] = value
-    errands = LetterResolver(ROUTES, cast("Any", FakeStreams()))
+    resolver = LetterResolver(ROUTES, cast("Any", FakeStreams()))
     try:
-        one = errands.understand(message(json.dumps(whole)))
+        one = resolver.understand(message(json.dumps(whole)))
     except UnknownLetterError:
         return
-    assert len([*errands.targets(one, Deadline.after(60))]) <= 1
+    assert len([*resolver.targets(one, Deadline.after(60))]) <= 1
     assert isinstance(one.about, str)
-    for choice in (LetterFilter(key="a"), LetterFilter(older_than=1), LetterFilter(error="E")):
-        assert choice.takes(one, 5.0) in (True, False)
+    for letter_filter in (
+        LetterFilter(key="a"),
+        LetterFilter(older_than=1),
+        LetterFilter(error="E"),
+    ):
+        assert letter_filter.takes(one, 5.0) in (True, False)
     again = retried(one.letter, POISON, 5.0)
     assert again.failed_replays == one.letter.failed_replays + 1
     assert from_json(again.to_json()).attempts == again.attempts
@@ -131,7 +135,7 @@ def test_a_letter_with_a_wrong_part_is_sound_or_not_understood(mutation: Any) ->
 
 def test_a_key_with_more_in_it_is_chosen_by_its_own_parts(lab: Lab) -> None:
     lab.sqs.add(ours("a", key={"id": {"S": "a"}, "more": {"S": "c"}}), ours("c"))
-    assert lab.replay(LetterFilter(key="c")).fates == {Fate.RECONCILED: 1}
+    assert lab.replay(LetterFilter(key="c")).outcomes == {LetterOutcome.RECONCILED: 1}
 
 
 class StubStream:
@@ -151,14 +155,14 @@ class StubStream:
 def test_a_batch_whose_records_are_not_there_is_never_deleted(lab: Lab) -> None:
     lab.streams = cast("Any", Streams(cast("Any", StubStream(10)), NO_WAIT))
     lab.sqs.add(lambdas_own(1, 9))
-    assert lab.replay().fates == {Fate.EXPIRED: 1}
+    assert lab.replay().outcomes == {LetterOutcome.EXPIRED: 1}
     assert len(lab.sqs.bodies) == 1
 
 
 def test_a_shard_that_says_nothing_is_not_read_for_ever(lab: Lab) -> None:
     lab.streams = cast("Any", Streams(cast("Any", StubStream()), NO_WAIT))
     lab.sqs.add(lambdas_own(1, 9))
-    assert lab.replay().fates == {Fate.LEFT: 1}
+    assert lab.replay().outcomes == {LetterOutcome.LEFT: 1}
 
 
 def test_letters_that_cannot_be_deleted_do_not_multiply(lab: Lab) -> None:
@@ -183,26 +187,26 @@ def test_what_was_taken_is_seen_to_though_the_queue_gives_no_more(lab: Lab) -> N
         return receive(**asked)
 
     lab.sqs.receive_message = throttled  # type: ignore[method-assign]  # a fault
-    until = Deadline(1.0, lambda: clock[0])
-    assert lab.replay(until=until).fates.total() == 5
+    deadline = Deadline(1.0, lambda: clock[0])
+    assert lab.replay(deadline=deadline).outcomes.total() == 5
 
 
 def test_a_courtesy_that_fails_costs_no_summary(lab: Lab) -> None:
     lab.sqs.add("x", ours("a"))
     lab.sqs.faults["change"] = [refusal("AccessDenied", "ChangeMessageVisibilityBatch")]
-    assert lab.replay().fates == {Fate.UNKNOWN: 1, Fate.RECONCILED: 1}
+    assert lab.replay().outcomes == {LetterOutcome.UNKNOWN: 1, LetterOutcome.RECONCILED: 1}
 
 
 def test_every_letter_is_counted_though_its_item_failed_before(lab: Lab) -> None:
     lab.sqs.add(ours("a"), *(ours(f"i{number}") for number in range(99)), ours("a"))
     lab.fail("a", POISON)
-    assert lab.replay().fates.total() == 101
+    assert lab.replay().outcomes.total() == 101
 
 
 def test_a_run_that_had_to_end_early_says_so(lab: Lab) -> None:
     lab.sqs.add(*(ours(f"i{number}") for number in range(300)))
-    until = Deadline(15, lambda: float(len(lab.sqs.asked)))
-    assert not lab.replay(until=until).complete
+    deadline = Deadline(15, lambda: float(len(lab.sqs.asked)))
+    assert not lab.replay(deadline=deadline).complete
     lab.sqs.now += 361
     assert lab.replay().complete
 
@@ -218,6 +222,6 @@ def test_an_expired_batch_names_the_commands_and_the_time_range(lab: Lab) -> Non
 
 def test_one_letter_that_gets_no_answer_does_not_hold_up_the_others_for_ever(lab: Lab) -> None:
     lab.sqs.add(ours("a"))
-    lab.replay(until=Deadline.after(10_000), end=Deadline.after(10_000))
-    (until,) = lab.reconciler.deadlines
-    assert until.remaining <= 60
+    lab.replay(deadline=Deadline.after(10_000), end=Deadline.after(10_000))
+    (deadline,) = lab.reconciler.deadlines
+    assert deadline.remaining <= 60

@@ -20,7 +20,7 @@ from adminview.aws.responses import (
     is_in_doubt,
 )
 from adminview.aws.row_store import RowStore
-from adminview.aws.source_tables import SourceTables
+from adminview.aws.source_tables import SourceReader
 from adminview.aws.table_scanner import TableScanner
 from adminview.aws.transport.dynamodb_client import STRAIGHT, DynamoDbHttpClient
 from adminview.aws.view_table import ViewTable
@@ -97,32 +97,32 @@ def soon() -> Deadline:
 
 
 def read_item(client: Any) -> object:
-    return SourceTables(client, NO_WAIT).read(TABLE, KEY, until=soon())
+    return SourceReader(client, NO_WAIT).read(TABLE, KEY, deadline=soon())
 
 
 def find_rows(client: Any) -> object:
-    return RowStore(client, TABLE, NO_WAIT).find("Things/a", until=soon())
+    return RowStore(client, TABLE, NO_WAIT).find("Things/a", deadline=soon())
 
 
 def read_rows(client: Any) -> object:
-    return RowStore(client, TABLE, NO_WAIT).read([("P", "S")], until=soon())
+    return RowStore(client, TABLE, NO_WAIT).read([("P", "S")], deadline=soon())
 
 
 def put_row(client: Any) -> object:
-    return RowStore(client, TABLE, NO_WAIT).put("Things/a", {**KEY}, until=soon())
+    return RowStore(client, TABLE, NO_WAIT).put("Things/a", {**KEY}, deadline=soon())
 
 
 def delete_row(client: Any) -> object:
-    return RowStore(client, TABLE, NO_WAIT).delete("Things/a", ("P", "S"), until=soon())
+    return RowStore(client, TABLE, NO_WAIT).delete("Things/a", ("P", "S"), deadline=soon())
 
 
 def scan_page(client: Any) -> object:
     metered: Any = Metered(client, RateLimiter(), RateLimiter())
-    return TableScanner(metered, backoff=NO_WAIT).page(TABLE, (0, 1), None, until=soon)
+    return TableScanner(metered, backoff=NO_WAIT).page(TABLE, (0, 1), None, deadline=soon)
 
 
 def read_items(client: Any) -> object:
-    return [*TableScanner(client, backoff=NO_WAIT).get(TABLE, [KEY], until=soon)]
+    return [*TableScanner(client, backoff=NO_WAIT).get(TABLE, [KEY], deadline=soon)]
 
 
 @pytest.mark.parametrize("content", ["[]", "null", b"\xff", "[" * 100_000, '{"__type": null}'])
@@ -141,7 +141,9 @@ def test_unprocessed_items_that_are_none_put_a_call_in_doubt(writer: Any, left: 
     content = json.dumps({"UnprocessedItems": {TABLE: left}})
     with Faulty([answer(200, content)]) as server:
         way = straight(server.url) if writer is HttpBatchWriter else checked(server.url)
-        outcome = ViewTable(writer(way), TABLE, NO_WAIT).write([a_put(0)], until=Deadline.after(60))
+        outcome = ViewTable(writer(way), TABLE, NO_WAIT).write(
+            [a_put(0)], deadline=Deadline.after(60)
+        )
     assert (outcome.written, [*outcome.in_doubt]) == (1, [("P", "0")])
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from adminview.aws.deadline import Deadline
-from adminview.aws.retry import call_with_retry, passes
+from adminview.aws.retry import call_with_retry, is_transient
 from adminview.model.errors import ServiceError
 from tests.support.fakes import NO_WAIT, refusal
 
@@ -38,7 +38,7 @@ def test_a_permanent_error_is_not_retried(code: str) -> None:
         calls.append(code)
         raise refusal(code)
 
-    assert not passes(refusal(code))
+    assert not is_transient(refusal(code))
     with pytest.raises(ServiceError):
         call_with_retry(call, "call", NO_WAIT, Deadline.after(60))
     assert calls == [code]

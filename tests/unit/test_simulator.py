@@ -37,17 +37,17 @@ def test_before_other_code_comes_what_is_said_of_every_run_is_taken_back(
 ) -> None:
     """As a plan does: or a worker of the old model could end a run of the new one."""
     done: list[str] = []
-    spoil = Progress.spoil
+    invalidate = Progress.invalidate
 
     def spoiled(progress: Progress, *asked: Any, model: str) -> None:
-        spoil(progress, *asked, model=model)
+        invalidate(progress, *asked, model=model)
         done.append(f"spoiled for {model}")
 
     def deployed(world: World, model: Model) -> Any:
         done.append(f"deployed {model.name}")
         return deploy(world, model)
 
-    monkeypatch.setattr(Progress, "spoil", spoiled)
+    monkeypatch.setattr(Progress, "invalidate", spoiled)
     monkeypatch.setattr("tests.simulator.change.deploy", deployed)
     changes = 0
     for seed in range(60):
@@ -136,7 +136,7 @@ def test_what_an_invocation_began_dies_with_it() -> None:
     def invoke() -> None:
         try:
             with fibers.invocation(fibers.now + 100):
-                fibers.together(work, ["a", "b", "c"])
+                fibers.map_concurrently(work, ["a", "b", "c"])
         except Killed:
             seen.append("killed")
 

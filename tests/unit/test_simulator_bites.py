@@ -78,6 +78,6 @@ def test_a_call_of_a_killed_sync_is_the_limit_that_verify_repairs(
 def repair_and_check(world: World) -> None:
     """Do what `verify --repair` does with an item that differs."""
     for name in world.names:
-        until = Deadline(world.fibers.now + 60, world.fibers.clock)
-        world.live.reconciler.reconcile(world.live.target(name), until=until)
+        deadline = Deadline(world.fibers.now + 60, world.fibers.clock)
+        world.live.reconciler.reconcile(world.live.target(name), deadline=deadline)
     check_the_end(world)

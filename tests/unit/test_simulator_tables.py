@@ -95,7 +95,7 @@ def test_what_was_can_be_seen_for_a_moment(world: World) -> None:
 
 def test_a_record_is_written_only_as_it_was_read(world: World) -> None:
     key = {"PK": {"S": "backfill/Things"}, "SK": {"S": "000000"}}
-    item = {**key, "version": {"N": "1"}, "holder": {"S": "me"}, "state": {"S": '{"noted": []}'}}
+    item = {**key, "version": {"N": "1"}, "holder": {"S": "me"}, "state": {"S": '{"intent": []}'}}
     absent = {"ConditionExpression": "attribute_not_exists(#pk)"}
     mine = {
         "ConditionExpression": "#version = :version AND #holder = :holder",

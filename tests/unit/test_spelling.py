@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adminview.model import json_codec as spelling
-from adminview.model.json_codec import parse, spell
+from adminview.model.json_codec import dump_json, parse
 
 texts = st.text(st.characters(exclude_categories=()))  # lone surrogates too
 scalars = (
@@ -36,9 +36,9 @@ def module(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
 @given(value=values)
 def test_what_is_spelled_is_read_back_whoever_reads_it(value: Any) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        with_it = spell(value)
+        with_it = dump_json(value)
         patch.setattr(spelling, "orjson", None)
-        without = spell(value)
+        without = dump_json(value)
         assert parse(with_it) == parse(without) == value
     assert parse(with_it) == parse(without) == json.loads(without) == value
 
@@ -60,13 +60,13 @@ class Text(str):
 def test_what_is_no_json_is_refused(value: Any, module: str) -> None:
     assert module
     with pytest.raises(TypeError):
-        spell({"S": value})
+        dump_json({"S": value})
 
 
 @pytest.mark.parametrize("value", [Text("x"), 10**30, {1: "x"}, {Text("k"): Text("v")}])
 def test_what_only_pythons_own_takes_is_taken(value: Any, module: str) -> None:
     assert module
-    assert spell(value) == json.dumps(value, separators=(",", ":")).encode()
+    assert dump_json(value) == json.dumps(value, separators=(",", ":")).encode()
 
 
 def test_too_deep_is_an_error_that_is_expected(module: str) -> None:
@@ -75,7 +75,7 @@ def test_too_deep_is_an_error_that_is_expected(module: str) -> None:
     for _ in range(100_000):
         deep = [deep]
     with pytest.raises((TypeError, ValueError, RecursionError)):
-        spell(deep)
+        dump_json(deep)
 
 
 @pytest.mark.parametrize("text", [b"", b"{", b"<html>", b"\xff\xfe{", b'{"a": 1} x'])

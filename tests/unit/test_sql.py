@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from adminview.cli.commands.sql import explanation, plan, refusal, sql
 from adminview.cli.querying.statement import read
-from adminview.cli.querying.tokens import spelled, tokens_of
+from adminview.cli.querying.tokens import normalize_number, tokens_of
 from adminview.model.errors import QuestionError
 from examples import load
 from tests.support.model import registry
@@ -188,7 +188,7 @@ def test_whatever_is_typed_what_is_sent_is_one_select_without_comments(statement
     assert not {"INSERT", "UPDATE", "DELETE", "EXISTS", "SET", "INTO"} & {*words}
     assert not any(one.written in {";", "`", "?"} for one in tokens)
     # Told apart from text and quoted names, in which they are no comments.
-    bare = "".join(" " if one.kind in {"text", "name"} else spelled(one) for one in tokens)
+    bare = "".join(" " if one.kind in {"text", "name"} else normalize_number(one) for one in tokens)
     assert "/*" not in bare
     again = read(sent)
     assert (again.table, again.index, again.fixed) == (TABLE, select.index, select.fixed)

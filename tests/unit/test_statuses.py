@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from adminview.cli.bulk.segment_pool import Outcome
+from adminview.cli.bulk.segment_pool import SegmentOutcome
 from adminview.cli.main import app
 from adminview.cli.output.migrate import show_outcome
 from adminview.cli.output.printing import Console
@@ -71,7 +71,7 @@ def test_where_items_failed_elsewhere_it_is_said_how_to_see_which(
     failing: list[Any], *, named: bool
 ) -> None:
     console = Console(file=StringIO(), width=60)
-    outcome = Outcome("migrate/add-dates", Counter(failed=2))
+    outcome = SegmentOutcome("migrate/add-dates", Counter(failed=2))
     show_outcome(outcome, failing, console, as_json=False)
     told = console.file.getvalue()  # type: ignore[attr-defined]  # a StringIO
     assert "done, but for 2 items" in told

@@ -5,17 +5,17 @@ import signal
 
 import pytest
 
-from adminview.cli.shutdown import stoppable
+from adminview.cli.shutdown import graceful_shutdown
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_nothing_new_begins_when_the_command_is_told_to_stop(number: signal.Signals) -> None:
     before = signal.getsignal(number)
-    with stoppable() as stop:
-        assert not stop.until.passed
+    with graceful_shutdown() as stop:
+        assert not stop.deadline.passed
         assert not stop.end.passed
         os.kill(os.getpid(), number)
-        assert stop.until.passed
+        assert stop.deadline.passed
         assert 0 < stop.end.remaining <= 30, "what must be put in order has some time"
         stop.sleep(600)  # ends at once
         assert signal.getsignal(number) is before, "the next signal ends the command"
@@ -23,5 +23,5 @@ def test_nothing_new_begins_when_the_command_is_told_to_stop(number: signal.Sign
 
 
 def test_what_was_never_stopped_has_all_the_time_there_is() -> None:
-    with stoppable() as stop:
+    with graceful_shutdown() as stop:
         assert stop.end.earlier(1e9).remaining > 1e9

@@ -60,7 +60,7 @@ class FakeStream:
 
 def read(stream: FakeStream, seconds: float = 60) -> list[int]:
     streams = Streams(cast("Any", stream), NO_WAIT)
-    records = streams.read(STRETCH, until=Deadline.after(seconds))
+    records = streams.read(STRETCH, deadline=Deadline.after(seconds))
     return [int(record["dynamodb"]["SequenceNumber"]) for record in records]
 
 
@@ -96,7 +96,7 @@ def test_reading_ends_with_the_last_record_and_asks_no_further(
 def test_no_record_after_the_last_is_given_even_if_the_last_is_gone() -> None:
     given: list[int] = []
     records = Streams(cast("Any", FakeStream([3, 4], [12], [13])), NO_WAIT).read(
-        STRETCH, until=Deadline.after(60)
+        STRETCH, deadline=Deadline.after(60)
     )
     with suppress(ExpiredRecordsError):
         given += (int(record["dynamodb"]["SequenceNumber"]) for record in records)

@@ -72,7 +72,7 @@ def test_what_stays_unprocessed_is_reported_at_the_earliest_record() -> None:
     assert run(inserts(8), dynamodb=dynamodb, context=brief, observer=heard) == at(2)
     assert sorted(pk for pk, _ in dynamodb.rows) == [f"USER#u{n}" for n in (0, 1, 3, 4, 6, 7)]
     (tally,) = heard.tallies
-    assert (tally.written, tally.returned) == (2, 6)
+    assert (tally.written, tally.redelivered) == (2, 6)
 
 
 def test_a_folded_row_is_reported_at_its_first_record() -> None:
@@ -115,7 +115,7 @@ def test_a_refused_row_sets_its_record_aside_and_the_others_are_written() -> Non
     assert len(letter["rows"]) == 3
     assert len(dynamodb.rows) == 5
     (tally,) = heard.tallies
-    assert (tally.written, tally.set_aside) == (3, 1)
+    assert (tally.written, tally.dead_lettered) == (3, 1)
 
 
 def test_letters_are_sent_after_the_writes_are_in() -> None:
@@ -144,7 +144,7 @@ def test_a_record_whose_letter_the_queue_refuses_is_reported() -> None:
     assert run(inserts(5, poison=(2, 4)), queue=queue, observer=heard) == at(2)
     assert heard.errors == {"dead-letter queue: AccessDenied"}
     (tally,) = heard.tallies
-    assert (tally.set_aside, tally.returned, tally.letters) == (0, 3, 0)
+    assert (tally.dead_lettered, tally.redelivered, tally.letters) == (0, 3, 0)
 
 
 def test_time_is_kept_in_hand_for_a_hung_call_and_for_the_letters() -> None:
@@ -177,7 +177,7 @@ def test_a_record_whose_row_a_refused_one_replaced_is_not_counted_as_written() -
     records = [record(users, None, USER, 1), record(users, USER, USER | {"name": "x"}, 2)]
     heard = Heard()
     run(records, dynamodb=FakeDynamoDB(bad={"PROFILE"}), observer=heard)
-    assert (heard.tallies[0].written, heard.tallies[0].set_aside) == (0, 2)
+    assert (heard.tallies[0].written, heard.tallies[0].dead_lettered) == (0, 2)
 
 
 def test_a_batch_too_large_for_one_call_is_halved() -> None:

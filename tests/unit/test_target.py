@@ -7,7 +7,7 @@ import pytest
 
 from adminview.model import Source, number
 from adminview.model.errors import UnreadableRecordError
-from adminview.model.item import spelled
+from adminview.model.item import normalize_number
 from adminview.reconcile.item_ref import target_by_key, target_by_owner
 from adminview.sync.decode import Route
 
@@ -53,4 +53,4 @@ def test_a_key_that_no_item_can_have_is_refused(key: dict[str, Any]) -> None:
     ("typed", "expected"), [("1E+2", "100"), ("1.50", "1.5"), ("-0", "0"), ("1E-3", "0.001")]
 )
 def test_a_number_has_one_spelling(typed: str, expected: str) -> None:
-    assert spelled(Decimal(typed)) == expected
+    assert normalize_number(Decimal(typed)) == expected

@@ -29,7 +29,7 @@ class FakeTable:
 
 
 def write(table: Any) -> bool:
-    return SourceUpdates(table, NO_WAIT).write("Things", UPDATE, until=Deadline.after(60))
+    return SourceUpdates(table, NO_WAIT).write("Things", UPDATE, deadline=Deadline.after(60))
 
 
 def test_an_update_is_sent_as_boto3_wants_it() -> None:

@@ -124,10 +124,10 @@ def test_differences_of_another_source_are_left_alone(lab: Lab) -> None:
 def test_a_row_that_two_items_derive_is_left_and_both_are_named(lab: Lab) -> None:
     lab.put("d", shared="s", synced=False)
     run = lab.verify(repair=True)
-    ((difference, fate),) = run.differences.items()
+    ((difference, outcome),) = run.differences.items()
     assert (difference.owner, difference.other) == ("Things/d", "Things/c")
     assert "both derive it, by view parts and by view parts" in difference.what
-    assert "put the item's key into the row's key" in fate
+    assert "put the item's key into the row's key" in outcome
     assert adds_up(run)
     assert run.total["left"] == 1
 
@@ -168,8 +168,8 @@ def test_a_row_without_an_owner_is_not_deleted_while_its_item_may_be_out_of_sigh
     run = verifier.begin(lab.scope(repair=True, sample=0.999))
     run._open = dict.fromkeys(lab.scope().cut(["Things", "Notes"], lambda n, _: list(n)))
     verifier.verify(run)
-    (fate,) = run.differences.values()
-    assert "without --sample" in fate
+    (outcome,) = run.differences.values()
+    assert "without --sample" in outcome
     assert STRANGE in lab.view
 
 

@@ -190,9 +190,9 @@ def test_a_repair_that_was_begun_is_completed_first_even_if_its_item_is_gone(
     verifier = lab.verifier(journal=StateFile(state, lambda: lab.now))
     with pytest.raises(SystemExit):
         verifier.verify(verifier.begin(lab.scope(repair=True)))
-    noted = json.loads(state.read_text())["repairing"]
-    assert [one["owner"] for one in noted[0]] == [noted[0][0]["owner"]] * len(noted[0])
-    id_ = noted[0][0]["owner"].partition("/")[2]
+    intent = json.loads(state.read_text())["repairing"]
+    assert [one["owner"] for one in intent[0]] == [intent[0][0]["owner"]] * len(intent[0])
+    id_ = intent[0][0]["owner"].partition("/")[2]
     del lab.dynamodb.tables["Things"][id_,]
     lab.dynamodb.before = lambda _: None
     status, _ = lab.command(state, repair=True)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from adminview.bulk.verify.run import PageComparison, Run
-from adminview.bulk.verify.scope import Segment, Stage
+from adminview.bulk.verify.scope import ScopeSegment, VerifyPhase
 from adminview.bulk.verify.verifier import MOST_LOOKS
 from adminview.model.errors import ServiceError, SettingsError
 from tests.support.fakes import refusal
@@ -173,7 +173,7 @@ def test_a_sample_costs_its_share_of_a_scan(lab: Lab, segments: int, share: floa
 def test_a_sample_takes_few_calls(lab: Lab, share: float) -> None:
     for segments in (1, 4, 1000):
         cut = lab.scope(segments=segments, sample=share).cut(["Things"], chance(1).sample)
-        rows = [one for one in cut if one.stage is Stage.ROWS]
+        rows = [one for one in cut if one.stage is VerifyPhase.ROWS]
         assert 1 <= len(rows) <= 10 * segments
         assert len(rows) / rows[0].total == pytest.approx(share, rel=0.3)
         assert rows[0].total <= 1_000_000
@@ -245,7 +245,7 @@ def test_what_is_written_down_is_a_moment_that_does_not_move(lab: Lab) -> None:
     before = run.to_json()["counts"]
     glance = PageComparison()
     glance.counts["Things"]["items"] += 1
-    run.turn_page(Segment(Stage.ITEMS, "Things", 0, 1), {"id": {"S": "a"}}, glance)
+    run.turn_page(ScopeSegment(VerifyPhase.ITEMS, "Things", 0, 1), {"id": {"S": "a"}}, glance)
     assert before == {}
 
 

@@ -14,9 +14,9 @@ from botocore.stub import Stubber
 
 from adminview.aws.attribute_codec import for_boto3, from_boto3
 from adminview.aws.batch_writers import Boto3BatchWriter
-from adminview.aws.concurrency import AT_ONCE
+from adminview.aws.concurrency import MAX_CONCURRENCY
 from adminview.aws.deadline import Deadline
-from adminview.aws.retry import LONGEST_PAUSE, Backoff, passes
+from adminview.aws.retry import LONGEST_PAUSE, Backoff, is_transient
 from adminview.aws.view_table import BATCH_LIMIT, ViewTable
 from adminview.sync.fold import Write
 from tests.support.fakes import (
@@ -45,21 +45,21 @@ BLOB = b64encode(b"\x00\xff").decode()
 @pytest.mark.parametrize("count", [0, 1, 25, 26, 260])
 def test_writes_go_out_in_calls_of_twenty_five(count: int) -> None:
     dynamodb = FakeDynamoDB()
-    outcome = table(dynamodb).write(puts(count), until=Deadline.after(SOON))
+    outcome = table(dynamodb).write(puts(count), deadline=Deadline.after(SOON))
     assert len(dynamodb.rows) == outcome.written == count
     assert len(dynamodb.calls) == -(-count // BATCH_LIMIT)
 
 
 def test_a_deletion_removes_its_row() -> None:
     dynamodb = FakeDynamoDB()
-    table(dynamodb).write(puts(2), until=Deadline.after(SOON))
-    table(dynamodb).write([a_write(("P", "0"), None)], until=Deadline.after(SOON))
+    table(dynamodb).write(puts(2), deadline=Deadline.after(SOON))
+    table(dynamodb).write([a_write(("P", "0"), None)], deadline=Deadline.after(SOON))
     assert list(dynamodb.rows) == [("P", "1")]
 
 
 def test_unprocessed_items_are_sent_again_until_all_are_in() -> None:
     dynamodb = FakeDynamoDB([lambda r: r[1:], lambda r: r[:-1], lambda r: r, lambda r: r[2:]])
-    outcome = table(dynamodb).write(puts(25), until=Deadline.after(SOON))
+    outcome = table(dynamodb).write(puts(25), deadline=Deadline.after(SOON))
     assert dynamodb.calls == [25, 24, 23, 23, 21]
     assert len(dynamodb.rows) == outcome.written == 25
     assert outcome.unwritten == []
@@ -79,7 +79,7 @@ def test_unprocessed_items_are_sent_again_until_all_are_in() -> None:
 )
 def test_what_passes_is_tried_again(error: Exception) -> None:
     dynamodb = FakeDynamoDB([error, error])
-    outcome = table(dynamodb).write(puts(3), until=Deadline.after(SOON))
+    outcome = table(dynamodb).write(puts(3), deadline=Deadline.after(SOON))
     assert outcome.written == 3
     assert dynamodb.calls == [3, 3, 3]
 
@@ -95,7 +95,7 @@ def test_what_passes_is_tried_again(error: Exception) -> None:
 )
 def test_what_is_nobodys_row_is_not_tried_again_and_stays_in_the_stream(error: Exception) -> None:
     dynamodb = FakeDynamoDB([error])
-    outcome = table(dynamodb).write(puts(3), until=Deadline.after(SOON))
+    outcome = table(dynamodb).write(puts(3), deadline=Deadline.after(SOON))
     assert len(outcome.unwritten) == 3
     assert outcome.refused == []
     assert dynamodb.calls == [3]
@@ -110,7 +110,7 @@ def test_what_is_not_in_by_the_deadline_is_returned() -> None:
 
     dynamodb = FakeDynamoDB([refusal("ThrottlingException")] * 1000)
     deadline = Deadline(10.0, lambda: now[0])
-    outcome = table(dynamodb, Backoff(sleep=sleep)).write(puts(30), until=deadline)
+    outcome = table(dynamodb, Backoff(sleep=sleep)).write(puts(30), deadline=deadline)
     assert len(outcome.unwritten) == 30
     assert {*outcome.errors} == {"ThrottlingException"}
     assert 10.0 <= now[0] < 11.5
@@ -118,13 +118,13 @@ def test_what_is_not_in_by_the_deadline_is_returned() -> None:
 
 def test_past_its_deadline_nothing_is_sent() -> None:
     dynamodb = FakeDynamoDB()
-    outcome = table(dynamodb).write(puts(3), until=Deadline.after(-1))
+    outcome = table(dynamodb).write(puts(3), deadline=Deadline.after(-1))
     assert (dynamodb.calls, len(outcome.unwritten)) == ([], 3)
 
 
 def test_a_refused_call_is_halved_until_the_bad_row_stands_alone() -> None:
     dynamodb = FakeDynamoDB(bad={"7", "8"})
-    outcome = table(dynamodb).write(puts(25), until=Deadline.after(SOON))
+    outcome = table(dynamodb).write(puts(25), deadline=Deadline.after(SOON))
     assert [(write.key[1], code) for write, code in outcome.refused] == [
         ("7", "ValidationException"),
         ("8", "ValidationException"),
@@ -141,7 +141,7 @@ def test_a_row_that_botocore_itself_refuses_is_refused_alone() -> None:
     with Stubber(client) as stub:
         stub.add_response("batch_write_item", {"UnprocessedItems": {}})
         stub.add_response("batch_write_item", {"UnprocessedItems": {}})  # never used
-        outcome = table(client).write([good, bad], until=Deadline.after(SOON))
+        outcome = table(client).write([good, bad], deadline=Deadline.after(SOON))
     assert [write for write, _ in outcome.refused] == [bad]
     assert outcome.written == 1
 
@@ -151,7 +151,7 @@ def test_a_row_that_cannot_be_put_into_a_request_is_refused_alone(value: dict[st
     dynamodb = FakeDynamoDB()
     writes = puts(5)
     writes[3] = a_put(3, data={"M": {"blob": {"B": BLOB}, "odd": value}})
-    outcome = table(dynamodb).write(writes, until=Deadline.after(SOON))
+    outcome = table(dynamodb).write(writes, deadline=Deadline.after(SOON))
     assert [(write.key[1], code) for write, code in outcome.refused] == [
         ("3", "UnsendableRowError")
     ]
@@ -161,7 +161,7 @@ def test_a_row_that_cannot_be_put_into_a_request_is_refused_alone(value: dict[st
 def test_a_fault_of_our_own_is_no_rows_fault() -> None:
     dynamodb = FakeDynamoDB([ValueError("not about any row")])
     with pytest.raises(ValueError, match="not about any row"):
-        table(dynamodb).write(puts(3), until=Deadline.after(SOON))
+        table(dynamodb).write(puts(3), deadline=Deadline.after(SOON))
 
 
 class Crowd(FakeDynamoDB):
@@ -169,17 +169,19 @@ class Crowd(FakeDynamoDB):
 
     def __init__(self, expected: int) -> None:
         super().__init__()
-        self.together = threading.Barrier(expected, timeout=20)
+        self.map_concurrently = threading.Barrier(expected, timeout=20)
 
     def batch_write_item(self, RequestItems: dict[str, Any]) -> dict[str, Any]:  # noqa: N803 - boto3's
-        self.together.wait()
+        self.map_concurrently.wait()
         return super().batch_write_item(RequestItems)
 
 
 def test_calls_of_one_batch_run_at_once() -> None:
-    dynamodb = Crowd(AT_ONCE)
-    outcome = table(dynamodb).write(puts(BATCH_LIMIT * AT_ONCE), until=Deadline.after(SOON))
-    assert outcome.written == BATCH_LIMIT * AT_ONCE
+    dynamodb = Crowd(MAX_CONCURRENCY)
+    outcome = table(dynamodb).write(
+        puts(BATCH_LIMIT * MAX_CONCURRENCY), deadline=Deadline.after(SOON)
+    )
+    assert outcome.written == BATCH_LIMIT * MAX_CONCURRENCY
 
 
 class Slow(FakeDynamoDB):
@@ -212,10 +214,10 @@ def test_no_call_is_under_way_when_write_ends_however_it_ends(error: Exception) 
     dynamodb = Slow(error)
     view = table(dynamodb)
     with suppress(MemoryError):
-        view.write(puts(400), until=Deadline.after(SOON))
+        view.write(puts(400), deadline=Deadline.after(SOON))
     assert dynamodb.under_way == 0
     written = len(dynamodb.rows)
-    assert view.write(puts(200, start=1000), until=Deadline.after(SOON)).written == 200
+    assert view.write(puts(200, start=1000), deadline=Deadline.after(SOON)).written == 200
     assert len(dynamodb.rows) == written + 200, "nothing of the first write came after it"
 
 
@@ -223,9 +225,9 @@ def test_threads_are_kept_between_writes_and_end_with_the_table() -> None:
     before = set(threading.enumerate())
     view = table(FakeDynamoDB())
     for _ in range(5):
-        view.write(puts(400), until=Deadline.after(SOON))
+        view.write(puts(400), deadline=Deadline.after(SOON))
     kept = set(threading.enumerate()) - before
-    assert 0 < len(kept) <= AT_ONCE
+    assert 0 < len(kept) <= MAX_CONCURRENCY
     del view
     gc.collect()
     for thread in kept:
@@ -252,7 +254,7 @@ def test_pauses_grow_with_full_jitter_and_end_at_the_deadline() -> None:
 
 
 def test_credentials_that_are_missing_do_not_pass_by_themselves() -> None:
-    assert not passes(NoCredentialsError())
+    assert not is_transient(NoCredentialsError())
 
 
 @pytest.mark.parametrize("untyped", [{"L": [{}, {"S": "x"}]}, {}, {"M": {"a": {}}}])

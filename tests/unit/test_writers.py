@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from adminview import runtime as runtimes
 from adminview.aws import clients
 from adminview.aws.batch_writers import Boto3BatchWriter, HttpBatchWriter, body
-from adminview.aws.concurrency import chunks
+from adminview.aws.concurrency import batched
 from adminview.aws.deadline import Deadline
 from adminview.aws.transport.eligibility import (
     DirectEndpoint,
@@ -27,7 +27,7 @@ from adminview.aws.transport.eligibility import (
     fallback,
 )
 from adminview.aws.view_readers import Boto3Reader, HttpReader
-from adminview.aws.view_table import Outcome, RetryQueue, ViewTable
+from adminview.aws.view_table import RetryQueue, ViewTable, WriteOutcome
 from adminview.handlers.api import api
 from adminview.sync.fold import Write
 from tests.support.dynamodb_writers import session
@@ -107,13 +107,13 @@ class Answering:
 @given(some_writes())
 def test_both_ways_send_the_same(writes: list[Write]) -> None:
     plain, direct = Recorded(), Answering()
-    calls, until = [*chunks(writes, 2)], Deadline.after(60)
-    assert Boto3BatchWriter(cast("Any", plain)).send(TABLE, calls, until) == [NOTHING_LEFT] * len(
-        calls
-    )
-    assert HttpBatchWriter(cast("Any", direct)).send(TABLE, calls, until) == [NOTHING_LEFT] * len(
-        calls
-    )
+    calls, deadline = [*batched(writes, 2)], Deadline.after(60)
+    assert Boto3BatchWriter(cast("Any", plain)).send(TABLE, calls, deadline) == [
+        NOTHING_LEFT
+    ] * len(calls)
+    assert HttpBatchWriter(cast("Any", direct)).send(TABLE, calls, deadline) == [
+        NOTHING_LEFT
+    ] * len(calls)
     assert sorted(map(repr, plain.bodies)) == sorted(map(repr, direct.bodies))
 
 
@@ -128,15 +128,15 @@ def test_both_ways_understand_what_is_left(writes: list[Write], data: st.DataObj
         HttpBatchWriter(cast("Any", Answering(left))),
     ):
         (response,) = writer.send(TABLE, [writes], Deadline.after(60))
-        outcome, again = Outcome(), RetryQueue()
+        outcome, again = WriteOutcome(), RetryQueue()
         ViewTable(writer, TABLE)._succeed(writes, cast("Any", response), outcome, again)
         assert {write.key for write in again.later} == expected
         assert len(again.later) + outcome.written == len(writes)
 
 
 def test_what_is_spelled_already_is_sent_as_it_is() -> None:
-    spelled = b'{"PK": {"S": "P"},  "SK": {"S": "\\u00e9"}}'
-    assert spelled in body(TABLE, [Write(("P", "é"), "o", spelled, 0, 0)])
+    normalize_number = b'{"PK": {"S": "P"},  "SK": {"S": "\\u00e9"}}'
+    assert normalize_number in body(TABLE, [Write(("P", "é"), "o", normalize_number, 0, 0)])
 
 
 def test_past_its_deadline_no_call_is_begun_either_way() -> None:

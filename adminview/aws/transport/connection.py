@@ -44,22 +44,22 @@ REQUEST_ID = "x-amzn-requestid"  # DynamoDB gives each response its own
 REMEMBERED_IDS = 16
 MOST_UNPROVEN = 64  # calls; a connection with so many is not used until it has been quiet
 # How it shows that the other side no longer listens; it may have said why before.
-DEAF = (BrokenPipeError, ConnectionResetError, ssl.SSLEOFError, ssl.SSLZeroReturnError)
+SEND_ERRORS = (BrokenPipeError, ConnectionResetError, ssl.SSLEOFError, ssl.SSLZeroReturnError)
 
 
-class BrokenAnswerError(Exception):
+class BrokenResponseError(Exception):
     """What came is no answer."""
 
 
-class HungUpError(BrokenAnswerError):
+class PeerClosedError(BrokenResponseError):
     """Nothing came any more."""
 
 
-class UnsolicitedError(BrokenAnswerError):
+class UnsolicitedResponseError(BrokenResponseError):
     """Bytes arrived that cannot be attributed to the request."""
 
 
-class CutShortError(Exception):
+class TruncatedResponseError(Exception):
     """An answer ended before its end."""
 
     def __init__(self, came: int, announced: int) -> None:
@@ -68,7 +68,7 @@ class CutShortError(Exception):
 
 
 @dataclass(slots=True)
-class Answer:
+class HttpResponse:
     """What was answered; the names of headers are in lower case."""
 
     status: int
@@ -95,12 +95,12 @@ class Connection:
     @classmethod
     def to(cls, address: tuple[str, int], seconds: float, tls: ssl.SSLContext | None) -> Self:
         """Connect, or raise an OSError; *seconds* cover all addresses and the TLS handshake."""
-        until = monotonic() + seconds
-        opened = _open(address, until)
+        deadline = monotonic() + seconds
+        opened = _open(address, deadline)
         try:
             opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             opened.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-            opened.settimeout(_time_left(until))
+            opened.settimeout(_time_left(deadline))
             return cls(tls.wrap_socket(opened, server_hostname=address[0]) if tls else opened)
         except BaseException:
             opened.close()
@@ -140,7 +140,7 @@ class Connection:
         self._socket.settimeout(seconds)
         text = memoryview(request)
         self._sent_whole = False
-        with suppress(*DEAF):
+        with suppress(*SEND_ERRORS):
             self._socket.sendall(text[:-1])
             if not self.has_news:
                 self._socket.sendall(text[-1:])
@@ -148,29 +148,31 @@ class Connection:
         if not self._sent_whole:
             self.reusable = False
             if self._is_used:
-                raise UnsolicitedError if self.has_news and self._arrived else HungUpError
+                raise (
+                    UnsolicitedResponseError if self.has_news and self._arrived else PeerClosedError
+                )
 
-    def receive(self) -> Answer:
+    def receive(self) -> HttpResponse:
         """Read the whole response."""
         received, self._arrived = self._arrived, b""
         while (end := received.find(HEAD_END)) < 0:
             if len(received) > LONGEST_HEAD:
-                raise BrokenAnswerError
+                raise BrokenResponseError
             received += self._read()
         status, headers = _head(received[:end])
         content, length = received[end + len(HEAD_END) :], _length(headers)
         if length is None:
             if self._is_used:
-                raise UnsolicitedError
+                raise UnsolicitedResponseError
             if status == OK:
-                raise BrokenAnswerError
+                raise BrokenResponseError
             self.reusable = False
-            return Answer(status, headers, b"")
+            return HttpResponse(status, headers, b"")
         if len(content) < length:
             content = self._rest(content, length)
         self._arrived = content[length:]
         self._attribute(status, headers)
-        return Answer(status, headers, content[:length])
+        return HttpResponse(status, headers, content[:length])
 
     @property
     def _is_used(self) -> bool:
@@ -183,7 +185,7 @@ class Connection:
         ended = self.has_news and not self._arrived
         attributable = request_id and request_id not in self._request_ids and not self._arrived
         if (self._is_used and not attributable) or (status == OK and not self._sent_whole):
-            raise UnsolicitedError
+            raise UnsolicitedResponseError
         if ended or not attributable or headers.get("connection", "").lower() == "close":
             self.reusable = False
         self._request_ids.append(request_id)
@@ -215,8 +217,8 @@ class Connection:
         while came < length:
             try:
                 pieces.append(self._read())
-            except HungUpError as error:
-                raise CutShortError(came, length) from error
+            except PeerClosedError as error:
+                raise TruncatedResponseError(came, length) from error
             came += len(pieces[-1])
         return b"".join(pieces)
 
@@ -226,18 +228,18 @@ class Connection:
             raise TimeoutError
         self._socket.settimeout(max(left, AN_INSTANT))
         if not (piece := self._socket.recv(PIECE)):
-            raise HungUpError
+            raise PeerClosedError
         return piece
 
 
-def _open(address: tuple[str, int], until: float) -> socket.socket:
+def _open(address: tuple[str, int], deadline: float) -> socket.socket:
     """Connect to the first address of a host that answers; each gets a share of the time left."""
     found = socket.getaddrinfo(*address, type=socket.SOCK_STREAM)
     failure: OSError = TimeoutError()
     for place, (family, kind, protocol, _, where) in enumerate(found):
         opened = socket.socket(family, kind, protocol)
         try:
-            opened.settimeout(_time_left(until) / (len(found) - place))
+            opened.settimeout(_time_left(deadline) / (len(found) - place))
             opened.connect(where)
         except BaseException as error:
             opened.close()
@@ -249,9 +251,9 @@ def _open(address: tuple[str, int], until: float) -> socket.socket:
     raise failure
 
 
-def _time_left(until: float) -> float:
+def _time_left(deadline: float) -> float:
     """Return the seconds left, or raise a TimeoutError."""
-    if (left := until - monotonic()) <= 0:
+    if (left := deadline - monotonic()) <= 0:
         raise TimeoutError
     return left
 
@@ -262,7 +264,7 @@ def _head(text: bytes) -> tuple[int, dict[str, str]]:
     protocol, _, rest = first.partition(" ")
     status = rest[:3]
     if protocol != "HTTP/1.1" or not status.isdecimal() or int(status) < OK:
-        raise BrokenAnswerError  # what is below is not an answer yet, and nobody asked for it
+        raise BrokenResponseError  # what is below is not an answer yet, and nobody asked for it
     parts = (line.partition(":") for line in lines)
     return int(status), {name.lower(): value.strip() for name, _, value in parts}
 

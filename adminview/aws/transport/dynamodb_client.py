@@ -14,7 +14,7 @@ from adminview.aws.call_owners import Owners
 from adminview.aws.responses import CAPACITY, SINGLE_ITEM, TOTAL
 from adminview.aws.transport.http_client import HttpClient
 from adminview.aws.transport.matching import check_match
-from adminview.model.json_codec import spell
+from adminview.model.json_codec import dump_json
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -61,7 +61,7 @@ class DynamoDbHttpClient:
     def _call(self, operation: str, **asked: Any) -> dict[str, Any]:
         if operation in SINGLE_ITEM and asked.get(CAPACITY, "NONE") == "NONE":
             asked[CAPACITY] = TOTAL
-        response = self._direct.call(operation, spell(asked, _base64))
+        response = self._direct.call(operation, dump_json(asked, _base64))
         if operation in CHECKED:
             check_match(operation, asked, response)
         return response

@@ -41,21 +41,21 @@ from adminview.aws.call_owners import CALL_OWNERS, Owners
 from adminview.aws.deadline import Deadline
 from adminview.aws.transport.connection import (
     MOST_UNPROVEN,
-    BrokenAnswerError,
+    BrokenResponseError,
     Connection,
-    CutShortError,
-    HungUpError,
+    PeerClosedError,
+    TruncatedResponseError,
 )
-from adminview.aws.transport.response import understood
+from adminview.aws.transport.response import parse_response
 from adminview.aws.transport.sigv4 import Credentials, Service, signed_headers
 
 VERSION = "DynamoDB_20120810"
 HEAD = "POST / HTTP/1.1\r\nUser-Agent: AdminView\r\nAccept-Encoding: identity\r\n"
-AT_ONCE = 24  # calls under way; each has a connection, made when no other is free
+MAX_CONCURRENCY = 24  # calls under way; each has a connection, made when no other is free
 # Seconds: after unsolicited bytes, the other connections have this time to show theirs.
 SUSPENSE, LOOK = 0.05, 0.005
 
-Told: TypeAlias = dict[str, Any] | ClientError | BotoCoreError
+Response: TypeAlias = dict[str, Any] | ClientError | BotoCoreError
 UnderWay: TypeAlias = deque[Connection | BotoCoreError | None]  # sent, failed, or not begun in time
 
 
@@ -90,16 +90,16 @@ class HttpClient:
         """Make one call, and give its answer."""
         request = self._request(operation, body)
         connection = self._kept() or self._connect()
-        self._say(connection, request, CALL_OWNERS.get())
-        return self._hear(connection, operation)
+        self._send(connection, request, CALL_OWNERS.get())
+        return self._receive(connection, operation)
 
     def calls(
         self,
         operation: str,
         bodies: Iterable[bytes],
-        until: Deadline,
+        deadline: Deadline,
         owners: Iterable[Owners] = (),
-    ) -> Iterator[Told | None]:
+    ) -> Iterator[Response | None]:
         """Make calls, some at once: the answer or the error of each in turn; None if it was late.
 
         Who cannot be reached is not asked again. However it ends, no call is under way then.
@@ -111,9 +111,9 @@ class HttpClient:
         try:
             for body in bodies:
                 whose = next(about, ())
-                while under_way and (len(under_way) == AT_ONCE or _is_ready(under_way[0])):
-                    yield self._heard(under_way.popleft(), operation)
-                if lost is not None or until.passed:
+                while under_way and (len(under_way) == MAX_CONCURRENCY or _is_ready(under_way[0])):
+                    yield self._result(under_way.popleft(), operation)
+                if lost is not None or deadline.passed:
                     under_way.append(lost)
                     continue
                 try:
@@ -123,9 +123,9 @@ class HttpClient:
                     lost = error
                     under_way.append(error)
                 else:
-                    under_way.append(self._said(connection, request, whose))
+                    under_way.append(self._sent(connection, request, whose))
             while under_way:
-                yield self._heard(under_way.popleft(), operation)
+                yield self._result(under_way.popleft(), operation)
         finally:
             self._drain(under_way, operation)
 
@@ -156,25 +156,25 @@ class HttpClient:
         """Hear all that are under way, whatever happens meanwhile: want of memory comes again."""
         while under_way:
             try:
-                self._heard(under_way.popleft(), operation)
+                self._result(under_way.popleft(), operation)
             except BaseException:
                 self._drain(under_way, operation)
                 raise
 
-    def _said(
+    def _sent(
         self, connection: Connection, request: bytes, owners: Owners
     ) -> Connection | BotoCoreError:
         try:
-            self._say(connection, request, owners)
+            self._send(connection, request, owners)
         except BotoCoreError as error:
             return error
         return connection
 
-    def _heard(self, one: Connection | BotoCoreError | None, operation: str) -> Told | None:
+    def _result(self, one: Connection | BotoCoreError | None, operation: str) -> Response | None:
         if not isinstance(one, Connection):
             return one
         try:
-            return self._hear(one, operation)
+            return self._receive(one, operation)
         except (ClientError, BotoCoreError) as error:
             return error
 
@@ -185,17 +185,17 @@ class HttpClient:
         lines = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
         return f"{HEAD}{lines}Content-Length: {len(body)}\r\n\r\n".encode() + body
 
-    def _say(self, connection: Connection, request: bytes, owners: Owners) -> None:
+    def _send(self, connection: Connection, request: bytes, owners: Owners) -> None:
         connection.owners = owners
         with self._watched(connection):
             connection.send(request, self._timeouts[1])
 
-    def _hear(self, connection: Connection, operation: str) -> dict[str, Any]:
+    def _receive(self, connection: Connection, operation: str) -> dict[str, Any]:
         """Read an answer, and see whether it is sound."""
         with self._watched(connection):
             answer = connection.receive()
         try:
-            response = understood(answer, operation)
+            response = parse_response(answer, operation)
         except BotoCoreError:
             self._doubt(connection)  # not a response of DynamoDB: those before may not be either
             raise
@@ -210,8 +210,8 @@ class HttpClient:
         """Close a connection that fails, and raise what boto3 would."""
         try:
             yield
-        except (OSError, BrokenAnswerError, CutShortError) as error:
-            if isinstance(error, BrokenAnswerError) and not isinstance(error, HungUpError):
+        except (OSError, BrokenResponseError, TruncatedResponseError) as error:
+            if isinstance(error, BrokenResponseError) and not isinstance(error, PeerClosedError):
                 self._doubt(connection)
             connection.close()
             if isinstance(error, TimeoutError):
@@ -315,7 +315,7 @@ class HttpClient:
     def _broken(self, error: Exception) -> BotoCoreError:
         if isinstance(error, TimeoutError):
             return ReadTimeoutError(endpoint_url=self._url)
-        if isinstance(error, CutShortError):
+        if isinstance(error, TruncatedResponseError):
             return IncompleteReadError(actual_bytes=error.came, expected_bytes=error.announced)
         return ConnectionClosedError(endpoint_url=self._url)
 

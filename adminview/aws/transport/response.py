@@ -9,11 +9,11 @@ from zlib import crc32
 from botocore.exceptions import ChecksumError, ClientError, ResponseStreamingError
 
 from adminview.aws.responses import REASONS, REDIRECTION, check_members
-from adminview.aws.transport.connection import OK, Answer
+from adminview.aws.transport.connection import OK, HttpResponse
 from adminview.model.json_codec import parse
 
 
-def understood(answer: Answer, operation: str) -> dict[str, Any]:
+def parse_response(answer: HttpResponse, operation: str) -> dict[str, Any]:
     """Read an answer, if it is sound and tells of no error."""
     _check_sum(answer)
     told = _parse(answer.content)
@@ -28,7 +28,7 @@ def understood(answer: Answer, operation: str) -> dict[str, Any]:
     return told
 
 
-def _check_sum(answer: Answer) -> None:
+def _check_sum(answer: HttpResponse) -> None:
     expected = answer.headers.get("x-amz-crc32")
     if expected is not None and expected != (actual := str(crc32(answer.content))):
         raise ChecksumError(
@@ -44,7 +44,7 @@ def _parse(content: bytes) -> dict[str, Any] | None:
     return told if isinstance(told, dict) else None
 
 
-def _refusal(answer: Answer, told: dict[str, Any] | None, operation: str) -> ClientError:
+def _refusal(answer: HttpResponse, told: dict[str, Any] | None, operation: str) -> ClientError:
     """Make the error that DynamoDB named, or one named by its status; its text may quote data."""
     named = str((told or {}).get("__type") or "").partition(":")[0].rpartition("#")[2]
     error = ClientError(

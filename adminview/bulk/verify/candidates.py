@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from adminview.bulk.verify.scope import Stage
+from adminview.bulk.verify.scope import VerifyPhase
 from adminview.model.row import RowKey
 
 ROOM = 1000  # suspects; with more, scanning pauses
@@ -15,7 +15,7 @@ ROOM = 1000  # suspects; with more, scanning pauses
 class Candidate:
     """An item, or rows of one, that may differ."""
 
-    stage: Stage
+    stage: VerifyPhase
     source: str
     owner: str  # empty for a row that names none
     rows: frozenset[RowKey]
@@ -31,7 +31,7 @@ class Candidate:
     def from_json(cls, given: Mapping[str, Any]) -> "Candidate":
         """Read it back."""
         rows = frozenset((pk, sk) for pk, sk in given["rows"])
-        return cls(**{**given, "stage": Stage(given["stage"]), "rows": rows})
+        return cls(**{**given, "stage": VerifyPhase(given["stage"]), "rows": rows})
 
 
 class Candidates:
@@ -50,8 +50,8 @@ class Candidates:
     @property
     def weight(self) -> int:
         """Count the items and rows that they stand for."""
-        waiting = [*self._in_hand, *(suspect for _, suspect in self._waiting)]
-        return sum(suspect.weight for suspect in waiting)
+        waiting = [*self._in_hand, *(candidate for _, candidate in self._waiting)]
+        return sum(candidate.weight for candidate in waiting)
 
     @property
     def full(self) -> bool:
@@ -63,10 +63,10 @@ class Candidates:
         """Seconds until the first is due; None if none waits."""
         return max(0.0, self._waiting[0][0] - self._clock()) if self._waiting else None
 
-    def add(self, suspects: Iterable[Candidate]) -> None:
+    def add(self, candidates: Iterable[Candidate]) -> None:
         """Let suspects wait for a grace."""
         due = self._clock() + self.grace
-        self._waiting.extend((due, suspect) for suspect in suspects)
+        self._waiting.extend((due, candidate) for candidate in candidates)
 
     def take(self) -> Candidate | None:
         """Take the first that is due in hand."""
@@ -75,17 +75,18 @@ class Candidates:
         self._in_hand.append(self._waiting.popleft()[1])
         return self._in_hand[-1]
 
-    def drop(self, suspect: Candidate) -> None:
+    def drop(self, candidate: Candidate) -> None:
         """Be done with one that was in hand."""
-        self._in_hand.remove(suspect)
+        self._in_hand.remove(candidate)
 
-    def put_back(self, suspect: Candidate) -> None:
+    def put_back(self, candidate: Candidate) -> None:
         """Let one that could not be looked at be the next again."""
-        self.drop(suspect)
-        self._waiting.appendleft((self._clock(), suspect))
+        self.drop(candidate)
+        self._waiting.appendleft((self._clock(), candidate))
 
     def to_json(self) -> list[dict[str, Any]]:
         """Write all as plain data."""
         return [
-            suspect.to_json() for suspect in (*self._in_hand, *(one for _, one in self._waiting))
+            candidate.to_json()
+            for candidate in (*self._in_hand, *(one for _, one in self._waiting))
         ]

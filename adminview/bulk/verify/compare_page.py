@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from adminview.bulk.verify.candidates import Candidate
 from adminview.bulk.verify.differences import digest, failing
 from adminview.bulk.verify.run import PageComparison
-from adminview.bulk.verify.scope import Stage
+from adminview.bulk.verify.scope import VerifyPhase
 from adminview.model.errors import RecordError
 from adminview.model.item import Image
 from adminview.model.row import OWNER, Attributes, RowKey, key_of
-from adminview.reconcile.equality import same_row
-from adminview.reconcile.expected_rows import wanted
+from adminview.reconcile.equality import equivalent_rows
+from adminview.reconcile.expected_rows import expected_rows
 from adminview.reconcile.item_ref import ItemRef, target_by_owner
 from adminview.sync.decode import Route
 
@@ -30,7 +30,7 @@ def claim(route: Route, item: Image, at: float, model: str) -> Claim:
     """Derive an item's rows. Raises a RecordError only if the item cannot be an owner."""
     owner = route.source.owner(item)
     try:
-        return Claim(owner, item, wanted(route, owner, item, at, model))
+        return Claim(owner, item, expected_rows(route, owner, item, at, model))
     except RecordError:
         return Claim(owner, item, None)
 
@@ -51,7 +51,7 @@ def claims(
     return made
 
 
-def glance_at_items(
+def compare_items(
     source: str, claims: Iterable[Claim], found: Mapping[RowKey, Attributes], glance: PageComparison
 ) -> None:
     """Compare items' rows with those that were found."""
@@ -59,12 +59,12 @@ def glance_at_items(
         unlike = frozenset(
             key
             for key, row in (one.rows or {}).items()
-            if key not in found or not same_row(found[key], row)
+            if key not in found or not equivalent_rows(found[key], row)
         )
         if one.rows is None or unlike:
             seen = digest(one.item)
-            glance.suspects.append(
-                Candidate(Stage.ITEMS, source, one.owner, unlike, seen, weight=1)
+            glance.candidates.append(
+                Candidate(VerifyPhase.ITEMS, source, one.owner, unlike, seen, weight=1)
             )
         else:
             glance.counts[source]["equal"] += 1
@@ -78,7 +78,7 @@ def by_owner(rows: Iterable[Attributes]) -> dict[str, set[RowKey]]:
     return dict(groups)
 
 
-def glance_at_rows(
+def compare_rows(
     target: ItemRef, claims: Mapping[str, Claim], rows: Collection[RowKey], glance: PageComparison
 ) -> None:
     """See which rows of one owner its item derives."""
@@ -90,8 +90,8 @@ def glance_at_rows(
     glance.counts[source]["equal"] += len(rows) - len(unlike)
     if unlike:
         seen = digest(made.item if made else None)
-        glance.suspects.append(
-            Candidate(Stage.ROWS, source, target.owner, unlike, seen, weight=len(unlike))
+        glance.candidates.append(
+            Candidate(VerifyPhase.ROWS, source, target.owner, unlike, seen, weight=len(unlike))
         )
 
 
@@ -99,8 +99,8 @@ def suspect_rows(source: str, owner: str, rows: Collection[RowKey], glance: Page
     """Suspect rows that name no item of a declared source; if none at all, each by itself."""
     glance.counts[source]["rows"] += len(rows)
     shares: Sequence[Collection[RowKey]] = [rows] if owner else [[row] for row in sorted(rows)]
-    glance.suspects += [
-        Candidate(Stage.ROWS, source, owner, frozenset(share), "", weight=len(share))
+    glance.candidates += [
+        Candidate(VerifyPhase.ROWS, source, owner, frozenset(share), "", weight=len(share))
         for share in shares
     ]
 

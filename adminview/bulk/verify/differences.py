@@ -11,8 +11,8 @@ from adminview.model.errors import RecordError, kind_of, reason_of
 from adminview.model.item import Image
 from adminview.model.limits import ROW_LIMIT
 from adminview.model.row import OWNER, Attributes, RowKey
-from adminview.reconcile.equality import canonical, essence
-from adminview.reconcile.reconciler import Plan
+from adminview.reconcile.equality import canonical, content_of
+from adminview.reconcile.reconciler import ReconcilePlan
 from adminview.sync.decode import Route
 from adminview.sync.derive import derive
 
@@ -63,7 +63,7 @@ class Difference:
         return cls(**{**given, "kind": Kind(given["kind"]), "row": row})
 
 
-def judge(plan: Plan, source: str) -> Iterator[Difference]:
+def judge(plan: ReconcilePlan, source: str) -> Iterator[Difference]:
     """Say how an item's rows differ from what they should be."""
     others = plan.claimed_twice
     for key, row in plan.puts.items():
@@ -101,6 +101,6 @@ def _unlike(found: Attributes, wanted: Attributes) -> str:
     """Name the attributes in which a row differs."""
     if OWNER not in found:
         return OWNERLESS
-    one, other = canonical(essence(found)), canonical(essence(wanted))
+    one, other = canonical(content_of(found)), canonical(content_of(wanted))
     names = [name for name in sorted({*one, *other}) if one.get(name) != other.get(name)]
     return f"it differs in {', '.join(names)}"

@@ -27,7 +27,9 @@ class Repairer:
     reconciler: Reconciler
     deadline: Callable[[], Deadline]
 
-    def mend(self, differences: Sequence[Difference], *, whole: bool) -> dict[Difference, str]:
+    def repair_row(
+        self, differences: Sequence[Difference], *, whole: bool
+    ) -> dict[Difference, str]:
         """Repair the differences of one item, and say what became of each.
 
         *whole*: everything is verified, so that a row which names no item is nobody's for sure.
@@ -53,14 +55,14 @@ class Repairer:
             self._clear(one)
         if target is None:
             for row in rows:
-                self.reconciler.rows.delete(owner, row, until=self.deadline())
+                self.reconciler.rows.delete(owner, row, deadline=self.deadline())
             return dict.fromkeys(differences, REPAIRED)
         return self._reconcile(target, differences)
 
     def _delete_ownerless(self, differences: Sequence[Difference]) -> dict[Difference, str]:
         for one in differences:
             if one.row:
-                self.reconciler.rows.delete_ownerless(one.row, until=self.deadline())
+                self.reconciler.rows.delete_ownerless(one.row, deadline=self.deadline())
         return dict.fromkeys(differences, REPAIRED)
 
     def _clear(self, difference: Difference) -> None:
@@ -70,18 +72,18 @@ class Repairer:
         other = target_of(self.routes, difference.other, [difference.row])
         if other is None:
             rows = self.reconciler.rows
-            rows.delete(difference.other, difference.row, until=self.deadline())
+            rows.delete(difference.other, difference.row, deadline=self.deadline())
         else:
-            self.reconciler.reconcile(other, until=self.deadline())
+            self.reconciler.reconcile(other, deadline=self.deadline())
 
     def _reconcile(
         self, target: ItemRef, differences: Sequence[Difference]
     ) -> dict[Difference, str]:
         """Reconcile an item. One row may be refused: the others are written all the same."""
         try:
-            self.reconciler.reconcile(target, until=self.deadline())
+            self.reconciler.reconcile(target, deadline=self.deadline())
         except RecordError as error:
-            plan = self.reconciler.plan(target, until=self.deadline())
+            plan = self.reconciler.plan(target, deadline=self.deadline())
             left = {one.row for one in judge(plan, target.route.source.name)}
             reason = f"{kind_of(error)}: {error}"
             return {one: reason if one.row in left else REPAIRED for one in differences}

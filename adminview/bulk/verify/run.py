@@ -13,7 +13,7 @@ from typing import Any
 
 from adminview.bulk.verify.candidates import ROOM, Candidate, Candidates
 from adminview.bulk.verify.differences import Difference, Kind
-from adminview.bulk.verify.scope import Scope, Segment, Stage
+from adminview.bulk.verify.scope import Scope, ScopeSegment, VerifyPhase
 from adminview.model.row import Attributes, RowKey
 
 KEPT = 1000  # differences that are listed; more are only counted
@@ -27,7 +27,7 @@ class PageComparison:
 
     scanned: int = 0
     counts: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    suspects: list[Candidate] = field(default_factory=list)
+    candidates: list[Candidate] = field(default_factory=list)
     failures: list[Difference] = field(default_factory=list)  # that no second look can change
 
 
@@ -40,7 +40,7 @@ class Run:
     def __init__(
         self,
         scope: Scope,
-        segments: Iterable[Segment],
+        segments: Iterable[ScopeSegment],
         *,
         grace: float = 15.0,
         room: int = ROOM,
@@ -48,8 +48,8 @@ class Run:
     ) -> None:
         self.scope = scope
         self.scanned = 0
-        self._open: dict[Segment, Attributes | None] = dict.fromkeys(segments)
-        self._busy: set[Segment] = set()
+        self._open: dict[ScopeSegment, Attributes | None] = dict.fromkeys(segments)
+        self._busy: set[ScopeSegment] = set()
         self._counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self._kept: dict[Difference, str] = {}  # and what became of each
         self._rows: set[RowKey] = set()  # of those
@@ -57,7 +57,7 @@ class Run:
         self._repairing: list[list[Difference]] = []
         self._lock = RLock()
 
-    def take_segment(self, stage: Stage) -> tuple[Segment, Attributes | None] | None:
+    def take_segment(self, stage: VerifyPhase) -> tuple[ScopeSegment, Attributes | None] | None:
         """Take a segment that nobody reads, and where its next page begins."""
         with self._lock:
             if self._suspects.full:
@@ -68,19 +68,21 @@ class Run:
                     return segment, start
             return None
 
-    def leave(self, segment: Segment) -> None:
+    def leave(self, segment: ScopeSegment) -> None:
         """Let others read a segment on."""
         with self._lock:
             self._busy.discard(segment)
 
-    def turn_page(self, segment: Segment, last: Attributes | None, glance: PageComparison) -> None:
+    def turn_page(
+        self, segment: ScopeSegment, last: Attributes | None, glance: PageComparison
+    ) -> None:
         """Count a page, and move past it."""
         with self._lock:
             self.scanned += glance.scanned
             for source, counts in glance.counts.items():
                 self._counts[source].update(counts)
-            self._suspects.add(glance.suspects)
-            self.mend({one: one.what for one in self.report(glance.failures)})
+            self._suspects.add(glance.candidates)
+            self.repair_row({one: one.what for one in self.report(glance.failures)})
             if last:
                 self._open[segment] = last
             else:
@@ -91,33 +93,33 @@ class Run:
         with self._lock:
             return self._suspects.take()
 
-    def put_back(self, suspect: Candidate) -> None:
+    def put_back(self, candidate: Candidate) -> None:
         """Return a suspect that could not be looked at."""
         with self._lock:
-            self._suspects.put_back(suspect)
+            self._suspects.put_back(candidate)
 
-    def acquit(self, suspect: Candidate) -> None:
+    def clear(self, candidate: Candidate) -> None:
         """Count a suspect as a change that was in flight."""
         with self._lock:
-            self._suspects.drop(suspect)
-            self._counts[suspect.source]["in_flight"] += suspect.weight
+            self._suspects.drop(candidate)
+            self._counts[candidate.source]["in_flight"] += candidate.weight
 
-    def postpone(self, suspect: Candidate, digest: str) -> None:
+    def defer(self, candidate: Candidate, digest: str) -> None:
         """Let a suspect whose item moved wait again."""
         with self._lock:
-            self._suspects.drop(suspect)
-            self._suspects.add([replace(suspect, digest=digest, looks=suspect.looks + 1)])
+            self._suspects.drop(candidate)
+            self._suspects.add([replace(candidate, digest=digest, looks=candidate.looks + 1)])
 
-    def convict(self, suspect: Candidate, differences: Iterable[Difference]) -> list[Difference]:
+    def confirm(self, candidate: Candidate, differences: Iterable[Difference]) -> list[Difference]:
         """Count a suspect's differences, and return those that are new."""
         with self._lock:
-            self._suspects.drop(suspect)
-            self._counts[suspect.source]["differing"] += suspect.weight
+            self._suspects.drop(candidate)
+            self._counts[candidate.source]["differing"] += candidate.weight
             new = self.report(differences)
             if new and self.scope.repair:
                 self._repairing.append(new)  # the intent: known before anything is written
             else:
-                self.mend(dict.fromkeys(new, "left"))
+                self.repair_row(dict.fromkeys(new, "left"))
             return new
 
     def report(self, differences: Iterable[Difference]) -> list[Difference]:
@@ -131,16 +133,16 @@ class Run:
                     self._rows.add(one.row)
         return new
 
-    def mend(self, fates: Mapping[Difference, str]) -> None:
+    def repair_row(self, outcomes: Mapping[Difference, str]) -> None:
         """Write down what became of differences: repaired, or why not."""
         with self._lock:
-            for one, fate in fates.items():
-                self._counts[one.source]["repaired" if fate == REPAIRED else "left"] += 1
+            for one, outcome in outcomes.items():
+                self._counts[one.source]["repaired" if outcome == REPAIRED else "left"] += 1
                 if one in self._kept:
-                    self._kept[one] = fate
-            self._repairing = [some for some in self._repairing if some[0] not in fates]
+                    self._kept[one] = outcome
+            self._repairing = [some for some in self._repairing if some[0] not in outcomes]
 
-    def rest(self, stage: Stage) -> float | None:
+    def rest(self, stage: VerifyPhase) -> float | None:
         """Seconds until there may be something to do; None if the stage is over."""
         with self._lock:
             if (rest := self._suspects.rest) is not None:
@@ -194,7 +196,7 @@ class Run:
                     for one, start in self._open.items()
                 ],
                 "counts": {source: dict(counts) for source, counts in self._counts.items()},
-                "kept": [[one.to_json(), fate] for one, fate in self._kept.items()],
+                "kept": [[one.to_json(), outcome] for one, outcome in self._kept.items()],
                 "suspects": self._suspects.to_json(),
                 "repairing": [[one.to_json() for one in some] for some in self._repairing],
             }
@@ -204,12 +206,12 @@ class Run:
         with self._lock:
             self.scanned = given["scanned"]
             self._open = {
-                Segment(Stage(stage), source, number, total): start
+                ScopeSegment(VerifyPhase(stage), source, number, total): start
                 for stage, source, number, total, start in given["open"]
             }
             for source, counts in given["counts"].items():
                 self._counts[source].update(counts)
-            self._kept = {Difference.from_json(one): fate for one, fate in given["kept"]}
+            self._kept = {Difference.from_json(one): outcome for one, outcome in given["kept"]}
             self._rows = {one.row for one in self._kept if one.row}
             self._suspects.add(Candidate.from_json(one) for one in given["suspects"])
             self._repairing = [

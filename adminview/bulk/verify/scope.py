@@ -15,7 +15,7 @@ FINENESS = 10  # cuts per segment at least, so that a sample comes close to its 
 Choose = Callable[[Sequence[int], int], list[int]]  # random.sample, or one like it
 
 
-class Stage(StrEnum):
+class VerifyPhase(StrEnum):
     """The two ways to compare: items with their rows, then rows with their items."""
 
     ITEMS = "items"
@@ -23,10 +23,10 @@ class Stage(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class ScopeSegment:
     """A part of a table, which one thread reads."""
 
-    stage: Stage
+    stage: VerifyPhase
     source: str  # empty for the view
     number: int
     total: int
@@ -70,12 +70,12 @@ class Scope:
         """List the sources to look at."""
         return [self.source] if self.source is not None else list(declared)
 
-    def cut(self, declared: Iterable[str], choose: Choose) -> list[Segment]:
+    def cut(self, declared: Iterable[str], choose: Choose) -> list[ScopeSegment]:
         """Cut the tables into segments; of a sample, choose as many as make its share."""
-        tables = [(Stage.ITEMS, source) for source in self.sources(declared)]
+        tables = [(VerifyPhase.ITEMS, source) for source in self.sources(declared)]
         return [
-            Segment(stage, source, number, total)
-            for stage, source in [*tables, (Stage.ROWS, "")]
+            ScopeSegment(stage, source, number, total)
+            for stage, source in [*tables, (VerifyPhase.ROWS, "")]
             for total, numbers in [self._numbers(choose)]
             for number in numbers
         ]

@@ -14,22 +14,22 @@ from threading import Event
 from typing import TYPE_CHECKING, Protocol
 
 from adminview.aws.clients import Clients
-from adminview.aws.concurrency import AT_ONCE, chunks
+from adminview.aws.concurrency import MAX_CONCURRENCY, batched
 from adminview.aws.dead_letter_producer import DeadLetterSink, LazyDeadLetterProducer
 from adminview.aws.deadline import Deadline
 from adminview.aws.rate_limit import RateLimiter
 from adminview.aws.retry import Backoff
 from adminview.aws.row_store import RowStore
 from adminview.aws.settings import Settings
-from adminview.aws.source_tables import SourceTables
-from adminview.aws.table_scanner import Page, TableScanner, owners_only
+from adminview.aws.source_tables import SourceReader
+from adminview.aws.table_scanner import ScanPage, TableScanner, owners_only
 from adminview.bulk.verify.candidates import Candidate
 from adminview.bulk.verify.compare_page import (
     Claim,
     by_owner,
     claims,
-    glance_at_items,
-    glance_at_rows,
+    compare_items,
+    compare_rows,
     suspect_rows,
     target_of,
 )
@@ -37,7 +37,7 @@ from adminview.bulk.verify.differences import Difference, Kind
 from adminview.bulk.verify.recheck import Rechecker
 from adminview.bulk.verify.repair import Repairer
 from adminview.bulk.verify.run import PageComparison, Run
-from adminview.bulk.verify.scope import Scope, Segment, Stage
+from adminview.bulk.verify.scope import Scope, ScopeSegment, VerifyPhase
 from adminview.model import Registry
 from adminview.model.row import Attributes, key_image, key_of
 from adminview.model.source import UNKNOWN
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 GRACE_SECONDS = 15.0
 MOST_LOOKS = 5  # at an item that keeps changing
-MOST_THREADS = AT_ONCE  # as many as a client keeps connections
+MOST_THREADS = MAX_CONCURRENCY  # as many as a client keeps connections
 ITEMS_AT_ONCE = 100  # whose rows are held together
 PATIENCE_SECONDS = 30.0  # with AWS, for one item or page
 NAP_SECONDS = 1.0  # the longest, so that a stop is soon noticed
@@ -103,7 +103,7 @@ class Verifier:
         """
         for begun in run.repairing:
             self._mend(run, begun, 0.0)
-        for stage in Stage:
+        for stage in VerifyPhase:
             # One after the other: only when no item misses it is a row without an owner nobody's.
             if not self.stopped():
                 self._verify(run, stage)
@@ -113,7 +113,7 @@ class Verifier:
         patient = Deadline.after(self.patience, self.clock)
         return patient if self.end is None or patient.at < self.end.at else self.end
 
-    def _verify(self, run: Run, stage: Stage) -> None:
+    def _verify(self, run: Run, stage: VerifyPhase) -> None:
         halt = Event()
         threads = min(run.scope.segments, MOST_THREADS)
         if threads == 1:
@@ -124,12 +124,12 @@ class Verifier:
             one.result()
         return None
 
-    def _work(self, run: Run, stage: Stage, halt: Event) -> None:
+    def _work(self, run: Run, stage: VerifyPhase, halt: Event) -> None:
         """Settle suspects whose grace is over, and read pages in between, until all is done."""
         try:
             while not halt.is_set() and not self.stopped():
-                if suspect := run.take_suspect():
-                    self._settle(run, suspect)
+                if candidate := run.take_suspect():
+                    self._settle(run, candidate)
                 elif taken := run.take_segment(stage):
                     self._turn_page(run, *taken)
                 elif (rest := run.rest(stage)) is not None:
@@ -140,9 +140,9 @@ class Verifier:
             halt.set()  # the others stop at their next page
             raise
 
-    def _turn_page(self, run: Run, segment: Segment, start: Attributes | None) -> None:
+    def _turn_page(self, run: Run, segment: ScopeSegment, start: Attributes | None) -> None:
         try:
-            if segment.stage is Stage.ITEMS:
+            if segment.stage is VerifyPhase.ITEMS:
                 page, glance = self._read_items(segment, start, run.scope)
             else:
                 page, glance = self._read_rows(segment, start, run.scope)
@@ -153,29 +153,29 @@ class Verifier:
         self.journal.note(run)
 
     def _read_items(
-        self, segment: Segment, start: Attributes | None, scope: Scope
-    ) -> tuple[Page, PageComparison]:
+        self, segment: ScopeSegment, start: Attributes | None, scope: Scope
+    ) -> tuple[ScanPage, PageComparison]:
         """Read a page of a source, and the rows that its items should have."""
         route = self.routes[segment.source]
         part = (segment.number, segment.total)
-        page = self.reader.page(route.table, part, start, until=self.deadline)
+        page = self.reader.page(route.table, part, start, deadline=self.deadline)
         glance = PageComparison()
         glance.counts[segment.source]["items"] += len(page.items)
-        for items in chunks(page.items, ITEMS_AT_ONCE):
+        for items in batched(page.items, ITEMS_AT_ONCE):
             made = claims(route, items, self.reconciler.now(), scope.model, glance)
             keys = dict.fromkeys(key for one in made for key in one.rows or ())
             wanted = [key_image(key) for key in keys]
-            found = self.reader.get(self.view_table, wanted, until=self.deadline)
+            found = self.reader.get(self.view_table, wanted, deadline=self.deadline)
             rows = {key_of(row): row for row in found}
-            glance_at_items(segment.source, made, rows, glance)
+            compare_items(segment.source, made, rows, glance)
         return page, glance
 
     def _read_rows(
-        self, segment: Segment, start: Attributes | None, scope: Scope
-    ) -> tuple[Page, PageComparison]:
+        self, segment: ScopeSegment, start: Attributes | None, scope: Scope
+    ) -> tuple[ScanPage, PageComparison]:
         """Read a page of the view, and the items that its rows name."""
         part, only = (segment.number, segment.total), owners_only(scope.source)
-        page = self.reader.page(self.view_table, part, start, until=self.deadline, **only)
+        page = self.reader.page(self.view_table, part, start, deadline=self.deadline, **only)
         glance = PageComparison()
         owned: dict[str, ItemRef] = {}
         for owner, rows in by_owner(page.items).items():
@@ -187,34 +187,34 @@ class Verifier:
         for targets in self._shares(list(owned.values())):
             made = self._claims(targets, scope)
             for target in targets:
-                glance_at_rows(target, made, target.rows, glance)
+                compare_rows(target, made, target.rows, glance)
         return page, glance
 
     def _shares(self, targets: Sequence[ItemRef]) -> Iterator[Sequence[ItemRef]]:
         """Cut targets into such as are of one source, and few enough to be held together."""
         for route in self.routes.values():
-            yield from chunks([one for one in targets if one.route is route], ITEMS_AT_ONCE)
+            yield from batched([one for one in targets if one.route is route], ITEMS_AT_ONCE)
 
     def _claims(self, targets: Sequence[ItemRef], scope: Scope) -> dict[str, Claim]:
         route = targets[0].route
         keys = [one.key for one in targets]
-        items = self.reader.get(route.table, keys, until=self.deadline)
+        items = self.reader.get(route.table, keys, deadline=self.deadline)
         made = claims(route, items, self.reconciler.now(), scope.model, PageComparison())
         return {one.owner: one for one in made}
 
-    def _settle(self, run: Run, suspect: Candidate) -> None:
+    def _settle(self, run: Run, candidate: Candidate) -> None:
         """Look at a suspect again, and let it go, wait once more, or be counted."""
         look = Rechecker(self.routes, self.reconciler, self.reader.budget, self.deadline).look
         try:
-            seen = look(suspect, all_=run.scope.repair)
+            seen = look(candidate, all_=run.scope.repair)
         except BaseException:
-            run.put_back(suspect)
+            run.put_back(candidate)
             raise
         if not seen.differences:
-            run.acquit(suspect)
-        elif seen.digest != suspect.digest and suspect.looks + 1 < MOST_LOOKS:
-            run.postpone(suspect, seen.digest)
-        elif (new := run.convict(suspect, seen.differences)) and run.scope.repair:
+            run.clear(candidate)
+        elif seen.digest != candidate.digest and candidate.looks + 1 < MOST_LOOKS:
+            run.defer(candidate, seen.digest)
+        elif (new := run.confirm(candidate, seen.differences)) and run.scope.repair:
             self._mend(run, new, seen.cost)
         self.journal.note(run)
 
@@ -226,7 +226,9 @@ class Verifier:
         budget = self.reader.budget
         budget.wait()
         mender = Repairer(self.routes, self.reconciler, self.deadline)
-        run.mend(mender.mend(differences, whole=run.scope.whole and not run.total[Kind.FAILING]))
+        run.repair_row(
+            mender.repair_row(differences, whole=run.scope.whole and not run.total[Kind.FAILING])
+        )
         budget.spend(cost + 1)  # the item is read once more than by a look
 
 
@@ -246,7 +248,7 @@ def make_verifier(  # noqa: PLR0913 - what it works with
         view_table=settings.view_table,
         reader=TableScanner(dynamodb, budget, backoff),
         reconciler=Reconciler(
-            sources=SourceTables(dynamodb, backoff),
+            sources=SourceReader(dynamodb, backoff),
             rows=RowStore(dynamodb, settings.view_table, backoff),
             model=settings.model,
             post=post or LazyDeadLetterProducer(Clients(), settings.dead_letter_queue_url),

@@ -15,7 +15,7 @@ from adminview.aws.manifest import Manifest
 from adminview.aws.settings import NAMESPACE, SOURCES, Settings
 from adminview.cdk.constructs.log_group import LogGroup
 from adminview.cdk.constructs.policies import managed_policies, split_statements
-from adminview.cdk.constructs.suppress_nag import acknowledge
+from adminview.cdk.constructs.suppress_nag import suppress_nag
 from adminview.cdk.options.deployment import DeploymentOptions
 from adminview.model.errors import SettingsError
 
@@ -116,17 +116,17 @@ class PythonFunction(Construct):
 
     def _acknowledge(self, unscoped: str, options: DeploymentOptions) -> None:
         """Say why what cdk-nag finds does not hold here."""
-        acknowledge(self.function, "L1", OLDER_RUNTIME)
+        suppress_nag(self.function, "L1", OLDER_RUNTIME)
         policy = self.role.node.find_child("Resource")
         if unscoped:
-            acknowledge(policy, "IAM5[Resource::*]", unscoped)
+            suppress_nag(policy, "IAM5[Resource::*]", unscoped)
         elif options.network:
-            acknowledge(policy, "IAM5[Resource::*]", DESCRIPTIONS_ARE_UNSCOPED)
+            suppress_nag(policy, "IAM5[Resource::*]", DESCRIPTIONS_ARE_UNSCOPED)
         for interfaces in options.network.unnamed if options.network else ():
-            acknowledge(policy, f"IAM5[Resource::{interfaces}]", INTERFACES_HAVE_NO_NAME)
+            suppress_nag(policy, f"IAM5[Resource::{interfaces}]", INTERFACES_HAVE_NO_NAME)
         if options.stage.tracing:
             added = self.role.node.find_child("DefaultPolicy")
-            acknowledge(added, "IAM5[Resource::*]", TRACES_ARE_UNSCOPED)
+            suppress_nag(added, "IAM5[Resource::*]", TRACES_ARE_UNSCOPED)
 
 
 def add_metadata(construct: IConstruct, name: str, content: str) -> None:

@@ -25,7 +25,7 @@ from adminview.cdk.constructs.log_group import LogGroup
 from adminview.cdk.constructs.python_function import PythonFunction, add_metadata
 from adminview.cdk.constructs.source_tables import SourceStream
 from adminview.cdk.constructs.sync_pipeline import SyncPipeline
-from adminview.cdk.constructs.view_table import ViewTable
+from adminview.cdk.constructs.view_table import AdminViewTable
 from adminview.cdk.options.api_access import ApiAccess
 from adminview.cdk.options.deployment import DeploymentOptions
 from adminview.cdk.options.rollout_phase import RolloutPhase
@@ -65,7 +65,7 @@ class QueryApi(Construct):
         id_: str,
         *,
         options: DeploymentOptions,
-        view: ViewTable,
+        view: AdminViewTable,
         streams: Sequence[SourceStream],
         sync: SyncPipeline,
     ) -> None:

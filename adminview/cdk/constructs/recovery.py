@@ -27,7 +27,7 @@ from adminview.cdk.constructs.segment_machine import SegmentMachine
 from adminview.cdk.constructs.source_tables import SourceStream
 from adminview.cdk.constructs.sync_pipeline import SyncPipeline
 from adminview.cdk.constructs.table import Table
-from adminview.cdk.constructs.view_table import ViewTable
+from adminview.cdk.constructs.view_table import AdminViewTable
 from adminview.cdk.options.deployment import DeploymentOptions
 from adminview.model.attribute import PK, SK
 from adminview.model.delivery import REPLAY_SECONDS
@@ -50,7 +50,7 @@ class Recovery(Construct):
         id_: str,
         *,
         options: DeploymentOptions,
-        view: ViewTable,
+        view: AdminViewTable,
         streams: Sequence[SourceStream],
         sync: SyncPipeline,
     ) -> None:

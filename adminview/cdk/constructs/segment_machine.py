@@ -11,7 +11,7 @@ from aws_cdk import aws_stepfunctions_tasks as tasks
 from constructs import Construct
 
 from adminview.cdk.constructs.log_group import LogGroup
-from adminview.cdk.constructs.suppress_nag import acknowledge
+from adminview.cdk.constructs.suppress_nag import suppress_nag
 from adminview.cdk.options.deployment import DeploymentOptions
 from adminview.cdk.options.stage import Stage
 from adminview.model.errors import SegmentTakenError, ServiceError
@@ -100,21 +100,21 @@ class SegmentMachine(Construct):
     def _acknowledge(self, stage: Stage) -> None:
         stack, machine = Stack.of(self), self.machine
         if not stage.tracing:
-            acknowledge(machine, "SF2", UNTRACED)
-        acknowledge(machine.role.node.find_child("DefaultPolicy"), "IAM5[Resource::*]", UNSCOPED)
+            suppress_nag(machine, "SF2", UNTRACED)
+        suppress_nag(machine.role.node.find_child("DefaultPolicy"), "IAM5[Resource::*]", UNSCOPED)
         arn = stack.split_arn(machine.state_machine_arn, ArnFormat.COLON_RESOURCE_NAME)
         name = json.dumps(stack.resolve(arn.resource_name), separators=(",", ":"))
         executions = f"arn:<AWS::Partition>:states:<AWS::Region>:<AWS::AccountId>:execution:{name}"
         policy = machine.node.find_child("DistributedMapPolicy")
-        acknowledge(policy, f"IAM5[Resource::{executions}:*]", UNNAMED)
-        acknowledge(policy, f"IAM5[Resource::{executions}/*:*]", UNNAMED)
+        suppress_nag(policy, f"IAM5[Resource::{executions}:*]", UNNAMED)
+        suppress_nag(policy, f"IAM5[Resource::{executions}/*:*]", UNNAMED)
 
     def _each_segment(self) -> sfn.DistributedMap:
         """Work on as many segments at once as Begin said, each in an execution of its own."""
         work = self._call("Work", "$.item", result_path="$.answer")
         done = sfn.Succeed(self, "Done", state_name="Done", output_path="$.answer.Payload")
         is_done = sfn.Condition.boolean_equals("$.answer.Payload.done", value=True)
-        choice = sfn.Choice(self, "IsDone", state_name="Done?")
+        letter_filter = sfn.Choice(self, "IsDone", state_name="Done?")
         each = sfn.DistributedMap(
             self,
             "EachSegment",
@@ -125,7 +125,7 @@ class SegmentMachine(Construct):
             # An express one would end after five minutes.
             map_execution_type=sfn.StateMachineType.STANDARD,
         )
-        each.item_processor(work.next(choice.when(is_done, done).otherwise(work)))
+        each.item_processor(work.next(letter_filter.when(is_done, done).otherwise(work)))
         return each
 
     def _call(

@@ -11,7 +11,7 @@ from constructs import IConstruct
 PACK: Final = "AwsSolutions"
 
 
-def acknowledge(construct: IConstruct, finding: str, because: str) -> None:
+def suppress_nag(construct: IConstruct, finding: str, because: str) -> None:
     """Accept one finding on one construct, such as ``SQS3`` or ``IAM5[Resource::*]``."""
     Validations.of(construct).acknowledge(
         Acknowledgment(id=f"{PACK}::{PACK}-{finding}", reason=because)

@@ -20,8 +20,8 @@ from adminview.aws.settings import (
 from adminview.cdk.constructs.python_function import PythonFunction, add_metadata
 from adminview.cdk.constructs.source_tables import SourceStream
 from adminview.cdk.constructs.stream_subscription import StreamSubscription
-from adminview.cdk.constructs.suppress_nag import acknowledge
-from adminview.cdk.constructs.view_table import ViewTable
+from adminview.cdk.constructs.suppress_nag import suppress_nag
+from adminview.cdk.constructs.view_table import AdminViewTable
 from adminview.cdk.options.deployment import DeploymentOptions
 from adminview.model.delivery import FIRST_TRY_SECONDS, HIDDEN_SECONDS, Delivery
 
@@ -45,7 +45,7 @@ class SyncPipeline(Construct):
         id_: str,
         *,
         options: DeploymentOptions,
-        view: ViewTable,
+        view: AdminViewTable,
         streams: Sequence[SourceStream],
         delivery: Delivery | None = None,
     ) -> None:
@@ -105,7 +105,7 @@ class SyncPipeline(Construct):
             enforce_ssl=True,
             removal_policy=options.stage.removal_policy,
         )
-        acknowledge(queue, "SQS3", LAST_QUEUE)
+        suppress_nag(queue, "SQS3", LAST_QUEUE)
         return queue
 
 

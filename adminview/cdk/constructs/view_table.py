@@ -8,7 +8,7 @@ from adminview.cdk.options.deployment import DeploymentOptions
 from adminview.model.attribute import PK, SK
 
 
-class ViewTable(Construct):
+class AdminViewTable(Construct):
     """The table that the admin panel queries."""
 
     def __init__(self, scope: Construct, id_: str, *, options: DeploymentOptions) -> None:

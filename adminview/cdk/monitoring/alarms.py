@@ -23,7 +23,7 @@ ROUNDS: Final = 6  # of the replay in which a letter may not have been taken up
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
+class MonitoredFunction:
     """A function by its name in AWS, and how often an error of it is no accident."""
 
     name: str
@@ -51,7 +51,7 @@ class MonitoredResources:
     queue: str
     api: str
     sync: str
-    functions: Mapping[str, Function]
+    functions: Mapping[str, MonitoredFunction]
     machines: Mapping[str, str]  # to their ARNs
 
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from aws_cdk import aws_cloudwatch as cloudwatch
 
-from adminview.aws.concurrency import chunks
+from adminview.aws.concurrency import batched
 from adminview.aws.observability import LAG
 from adminview.aws.stream_metrics import age_metric
 from adminview.cdk.monitoring import metrics
@@ -18,15 +18,15 @@ ALARMS_SHOWN: Final = 100  # in one widget, set by CloudWatch
 # From left to right as a record travels: title, metrics, statistic.
 STATIONS: Final = (
     ("lag", (LAG,), "Maximum"),
-    ("records", ("Records", "Unchanged", "Unclaimed"), "Sum"),
+    ("records", ("Records", "Unchanged", "NoView"), "Sum"),
     ("rows", ("RowsPut", "RowsDeleted"), "Sum"),
-    ("set aside or returned", ("SetAside", "Returned"), "Sum"),
+    ("dead-lettered or redelivered", ("DeadLettered", "Redelivered"), "Sum"),
 )
 
 
 def rows(resources: MonitoredResources, alarms: Sequence[cloudwatch.IAlarm]) -> Iterator[Row]:
     """Lay the page out, from the most pressing to the rest."""
-    for number, share in enumerate(chunks(alarms, ALARMS_SHOWN)):
+    for number, share in enumerate(batched(alarms, ALARMS_SHOWN)):
         title = "Alarms" if number == 0 else "More alarms"
         yield [cloudwatch.AlarmStatusWidget(title=title, alarms=list(share), width=24, height=6)]
     for source in (stream.source for stream in resources.streams):

@@ -22,7 +22,7 @@ from adminview.cdk.constructs.sync_pipeline import SyncPipeline
 from adminview.cdk.monitoring import rules
 from adminview.cdk.monitoring.alarms import (
     Alarm,
-    Function,
+    MonitoredFunction,
     MonitoredResources,
     MonitoredStream,
     alarms,
@@ -138,7 +138,7 @@ class Monitoring(Construct):
         return alarm
 
 
-def _functions(monitored: Sequence[IConstruct]) -> dict[str, Function]:
+def _functions(monitored: Sequence[IConstruct]) -> dict[str, MonitoredFunction]:
     """Find the functions; when an error is no accident depends on who calls, and calls again."""
     rule = {
         one.function.node.path: (
@@ -148,7 +148,7 @@ def _functions(monitored: Sequence[IConstruct]) -> dict[str, Function]:
         if isinstance(one, ScheduledInvocation | SegmentMachine)
     }
     return {
-        one.node.id: Function(
+        one.node.id: MonitoredFunction(
             one.function.function_name, rule.get(one.function.node.path, rules.ERRORS)
         )
         for one in monitored

@@ -13,8 +13,8 @@ from adminview.model.errors import RecordError
 from adminview.model.limits import row_size
 from adminview.model.row import Attributes
 from adminview.model.write_units import Units, write_units
-from adminview.reconcile.equality import canonical, same_row
-from adminview.reconcile.expected_rows import wanted
+from adminview.reconcile.equality import canonical, equivalent_rows
+from adminview.reconcile.expected_rows import expected_rows
 from adminview.sync.complete import complete
 from adminview.sync.decode import Route
 
@@ -101,13 +101,13 @@ class Previewer:
             return total  # a dead letter instead, as for any other change of this item
         for key in {*old, *new}:
             one, other = old.get(key), new.get(key)
-            if one is None or other is None or not same_row(one, other):
+            if one is None or other is None or not equivalent_rows(one, other):
                 total += write_units(one, other, self.model.indexes)
         return total
 
     def _rows(self, item: Attributes) -> dict[Any, Attributes]:
         owner = self.route.source.owner(item)
-        rows = wanted(self.route, owner, item, time(), self.model.fingerprint)
+        rows = expected_rows(self.route, owner, item, time(), self.model.fingerprint)
         return {key: canonical(row) for key, row in rows.items()}
 
 

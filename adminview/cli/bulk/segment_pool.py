@@ -13,7 +13,7 @@ from botocore.config import Config
 
 from adminview.aws.boto3_clients import CLIENT, dynamodb_client
 from adminview.aws.clients import Clients
-from adminview.aws.concurrency import AT_ONCE
+from adminview.aws.concurrency import MAX_CONCURRENCY
 from adminview.aws.deadline import Deadline
 from adminview.aws.metered_client import Metered
 from adminview.aws.rate_limit import RateLimiter
@@ -23,14 +23,14 @@ from adminview.bulk.segment import Record, Segment
 from adminview.bulk.worker import Worker
 from adminview.cli.dead_letters.post import LETTERS, LetterFile
 from adminview.cli.errors import explained
-from adminview.cli.shutdown import Stop
+from adminview.cli.shutdown import Shutdown
 from adminview.local.settings import ENDPOINT
 from adminview.local.tables import create, progress_table
 from adminview.model import Registry
 from adminview.model.errors import BulkError, SegmentTakenError, ServiceError, SettingsError
 from adminview.views import migrations
 
-MOST_THREADS = AT_ONCE
+MOST_THREADS = MAX_CONCURRENCY
 PATIENCE_SECONDS = 60.0
 STOPPED = "stopped"
 OVERTAKEN = (
@@ -51,7 +51,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RunOptions:
     """How a run is to be gone through."""
 
     segments: int | None = None
@@ -61,7 +61,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class SegmentOutcome:
     """What a run came to, as far as it came."""
 
     run: str
@@ -80,7 +80,7 @@ class SegmentPool:
 
     bulk: Bulk
     run: str
-    stop: Stop
+    stop: Shutdown
     tolerated: int
     watch: Watch = lambda _: None
     say: Callable[[str], None] = lambda _: None
@@ -89,23 +89,23 @@ class SegmentPool:
     _told: bool = False  # that somebody else has a segment
     _lock: Any = field(default_factory=Lock)
 
-    def work(self, of: int | None = None, *, restart: bool = False) -> Outcome:
+    def work(self, of: int | None = None, *, restart: bool = False) -> SegmentOutcome:
         """Begin or go on with a run, until it is done, stopped or in trouble."""
         try:
             self._work(self._begin(of, restart=restart))
-            counts = self.bulk.finish(self.run, until=_soon(), tolerated=self.tolerated)
+            counts = self.bulk.finish(self.run, deadline=_soon(), tolerated=self.tolerated)
         except (ServiceError, BulkError) as error:
             trouble = STOPPED if self.stop.event.is_set() else explained(error)
-            return Outcome(self.run, self.counts, trouble)
+            return SegmentOutcome(self.run, self.counts, trouble)
         if counts is None and self.stop.event.is_set():
-            return Outcome(self.run, self.counts, STOPPED)
+            return SegmentOutcome(self.run, self.counts, STOPPED)
         if counts is None and not self._ended_by_others():
-            return Outcome(self.run, self.counts, OVERTAKEN)
-        return Outcome(self.run, self.counts if counts is None else counts)
+            return SegmentOutcome(self.run, self.counts, OVERTAKEN)
+        return SegmentOutcome(self.run, self.counts if counts is None else counts)
 
     def _ended_by_others(self) -> bool:
         """Tell whether somebody who worked on it too was the first to see that all is done."""
-        mark = self.bulk.built(until=_soon()).get(self.run, {})
+        mark = self.bulk.built(deadline=_soon()).get(self.run, {})
         return mark.get("model") == self.bulk.model_of(self.run)
 
     @property
@@ -122,12 +122,12 @@ class SegmentPool:
         while not self.stop.event.is_set():
             try:
                 segments = self.bulk.begin(
-                    self.run, of, until=_soon(), restart=restart, tolerated=self.tolerated
+                    self.run, of, deadline=_soon(), restart=restart, tolerated=self.tolerated
                 )
             except SegmentTakenError as error:
                 self._wait(error, LONG_NAP_SECONDS)
             else:
-                self._see(*self.bulk.progress.records(self.run, until=_soon()))
+                self._see(*self.bulk.progress.records(self.run, deadline=_soon()))
                 return segments
         return []
 
@@ -191,7 +191,7 @@ def connect(
     check: Callable[[], object] = lambda: None,
 ) -> Bulk:
     """Connect to the tables that *settings* name, on a budget; *check* that they are still so."""
-    pool = Config(max_pool_connections=MOST_THREADS * AT_ONCE)
+    pool = Config(max_pool_connections=MOST_THREADS * MAX_CONCURRENCY)
     clients = Clients(dynamodb_client(CLIENT.merge(pool)))
     metered = Metered(clients.dynamodb, RateLimiter(limits.max_rcu), RateLimiter(limits.max_wcu))
     bulk = replace(make_bulk(model, settings, clients, metered, migrations()), check=check)

@@ -16,10 +16,10 @@ from adminview.aws.retry import Backoff, call_with_retry
 from adminview.aws.settings import Settings
 from adminview.aws.table_scanner import TableScanner
 from adminview.bulk.lease_table import LeaseTable, progress_table
-from adminview.cli.bulk.segment_pool import Asked, Limits, Outcome, Watch
+from adminview.cli.bulk.segment_pool import Limits, RunOptions, SegmentOutcome, Watch
 from adminview.cli.output.bulk import progress
 from adminview.cli.output.printing import echo
-from adminview.cli.shutdown import Stop, stoppable
+from adminview.cli.shutdown import Shutdown, graceful_shutdown
 from adminview.model.errors import ServiceError, SettingsError
 
 FIRST_LOOK_SECONDS = 1.0  # after which short work has ended; doubled from look to look
@@ -43,7 +43,7 @@ class Order:
         return json.dumps(said, sort_keys=True)
 
 
-def as_event(asked: Asked, limits: Limits) -> dict[str, Any]:
+def as_event(asked: RunOptions, limits: Limits) -> dict[str, Any]:
     """Write what a command was asked as a state machine takes it."""
     return {
         "segments": asked.segments,
@@ -54,7 +54,7 @@ def as_event(asked: Asked, limits: Limits) -> dict[str, Any]:
     }
 
 
-def on_aws(machine: str, settings: Settings, order: Order) -> list[Outcome]:
+def on_aws(machine: str, settings: Settings, order: Order) -> list[SegmentOutcome]:
     """Have a deployed state machine do the work, and follow it until it ends or Ctrl-C."""
     dynamodb = Clients().dynamodb
     table = LeaseTable(dynamodb, progress_table(settings.view_table))
@@ -62,8 +62,8 @@ def on_aws(machine: str, settings: Settings, order: Order) -> list[Outcome]:
     expected = None
     with suppress(ServiceError):  # not to know it stops nobody
         reader = TableScanner(dynamodb)
-        expected = sum(reader.count(one, until=Deadline.after(10)) for one in order.tables)
-    with stoppable() as stop, progress(order.event["task"], expected) as watch:
+        expected = sum(reader.count(one, deadline=Deadline.after(10)) for one in order.tables)
+    with graceful_shutdown() as stop, progress(order.event["task"], expected) as watch:
         follower = Follower(states, machine, order, table, stop, partial(echo, err=True))
         return follower.follow(follower.start(), watch)
 
@@ -76,7 +76,7 @@ class Follower:
     machine: str
     order: Order
     progress: LeaseTable
-    stop: Stop
+    stop: Shutdown
     say: Callable[[str], None] = lambda _: None
     backoff: Backoff = field(default_factory=Backoff)
     _before: Mapping[str, Any] = field(default_factory=dict)  # marks of runs that ended earlier
@@ -100,7 +100,7 @@ class Follower:
         self.say(f"started {started['executionArn']}")
         return str(started["executionArn"])
 
-    def follow(self, execution: str, watch: Watch) -> list[Outcome]:
+    def follow(self, execution: str, watch: Watch) -> list[SegmentOutcome]:
         """Look at an execution until it ends, or somebody no longer wants to."""
         pause = FIRST_LOOK_SECONDS
         while (told := self._look(execution))["status"] == RUNNING:
@@ -111,22 +111,22 @@ class Follower:
             pause *= 2
         return self._outcomes("" if told["status"] == SUCCEEDED else self._why(execution, told))
 
-    def _outcomes(self, trouble: str) -> list[Outcome]:
+    def _outcomes(self, trouble: str) -> list[SegmentOutcome]:
         """Tell what has been done of each run; *trouble* is with those that have not ended."""
         outcomes, marks = [], self._marks()
         for run in self.order.runs:
             mark = marks.get(run, {})
             ended = mark.get("model") and mark != self._before.get(run, {})
             if not trouble or ended:
-                outcomes.append(Outcome(run, Counter(mark.get("counts", {}))))
+                outcomes.append(SegmentOutcome(run, Counter(mark.get("counts", {}))))
             else:
-                records = self.progress.records(run, until=_soon())
+                records = self.progress.records(run, deadline=_soon())
                 counts = sum((one.counts for one in records), Counter[str]())
-                outcomes.append(Outcome(run, counts, trouble))
+                outcomes.append(SegmentOutcome(run, counts, trouble))
         return outcomes
 
     def _marks(self) -> Mapping[str, Any]:
-        return self.progress.marks(until=_soon())
+        return self.progress.marks(deadline=_soon())
 
     def _look(self, execution: str) -> Any:
         return self._ask("describe_execution", executionArn=execution)

@@ -13,7 +13,7 @@ from adminview.aws.table_scanner import TableScanner
 from adminview.bulk.runs import BACKFILL, EVERYTHING, SWEEP, Bulk
 from adminview.bulk.segment import MOST_SEGMENTS
 from adminview.bulk.worker import Worker
-from adminview.cli.bulk.segment_pool import Asked, Limits, Outcome, SegmentPool, connect
+from adminview.cli.bulk.segment_pool import Limits, RunOptions, SegmentOutcome, SegmentPool, connect
 from adminview.cli.bulk.state_machine import Order, as_event, on_aws
 from adminview.cli.dead_letters.post import LETTERS
 from adminview.cli.deployment.deployment import Deployment
@@ -23,7 +23,7 @@ from adminview.cli.errors import trouble_is
 from adminview.cli.options import Json, Prefix, Stage
 from adminview.cli.output.bulk import UNFINISHED, progress, report
 from adminview.cli.output.printing import echo
-from adminview.cli.shutdown import Stop, stoppable
+from adminview.cli.shutdown import Shutdown, graceful_shutdown
 from adminview.model.errors import ServiceError
 from adminview.views import registry
 
@@ -69,7 +69,7 @@ def _command(kind: str, about: str) -> Callable[..., None]:
         settings = find_settings(registry(), deployment)
         everything = [EVERYTHING] if kind == SWEEP else [*settings.sources]
         subjects = list(dict.fromkeys(source or everything))
-        asked, limits = Asked(segments, tolerate, restart, as_json), Limits(max_rcu, max_wcu)
+        asked, limits = RunOptions(segments, tolerate, restart, as_json), Limits(max_rcu, max_wcu)
         check_model(registry(), settings)
         if deployed:
             event = {"task": kind, "sources": source, **as_event(asked, limits)}
@@ -109,10 +109,10 @@ sweep = _command(
 )
 
 
-def work_through(bulk: Bulk, runs: Sequence[str], asked: Asked) -> None:
+def work_through(bulk: Bulk, runs: Sequence[str], asked: RunOptions) -> None:
     """Go through runs one after the other, show what they came to, and exit with the status."""
     outcomes = []
-    with stoppable() as stop:
+    with graceful_shutdown() as stop:
         for run in runs:
             outcomes.append(go_through(bulk, run, asked, stop))
             if not outcomes[-1].finished:
@@ -122,8 +122,8 @@ def work_through(bulk: Bulk, runs: Sequence[str], asked: Asked) -> None:
 
 
 def go_through(
-    bulk: Bulk, run: str, asked: Asked, stop: Stop, worker: Worker | None = None
-) -> Outcome:
+    bulk: Bulk, run: str, asked: RunOptions, stop: Shutdown, worker: Worker | None = None
+) -> SegmentOutcome:
     """Go through one run, and show how far it is."""
     with progress(run, _expected(bulk, run)) as watch:
         say = partial(echo, err=True)
@@ -134,6 +134,8 @@ def go_through(
 def _expected(bulk: Bulk, run: str) -> int | None:
     """Reckon how many items there are; not to know it stops nobody."""
     try:
-        return TableScanner(bulk.progress.client).count(bulk.table(run), until=Deadline.after(10))
+        return TableScanner(bulk.progress.client).count(
+            bulk.table(run), deadline=Deadline.after(10)
+        )
     except ServiceError:
         return None

@@ -4,7 +4,7 @@ from typing import Any
 
 from adminview.cli.output.printing import Console
 from adminview.cli.output.tables import answer, facts
-from adminview.cli.shutdown import stoppable
+from adminview.cli.shutdown import graceful_shutdown
 from adminview.examples import shop
 from adminview.examples.shop import sample_data
 from adminview.local.engines import ENGINES, EngineName
@@ -44,8 +44,8 @@ def _keep(cloud: LocalCloud, console: Console) -> None:
     variables = " ".join(f"{name}={value}" for name, value in environment.items())
     console.print("Running until Ctrl-C. In another terminal:\n")
     console.print(f"export {variables}", soft_wrap=True)
-    with stoppable() as stop:
-        while not stop.until.passed:
+    with graceful_shutdown() as stop:
+        while not stop.deadline.passed:
             cloud.settle()
             stop.sleep(1.0)
 
@@ -58,12 +58,12 @@ def _show_answer(cloud: LocalCloud, pattern: AccessPattern, console: Console) ->
 
 def counts(total: BatchCounts) -> dict[str, Any]:
     """Say what became of every record."""
-    skipped = total.unchanged + total.unclaimed
+    skipped = total.unchanged + total.no_view
     return {
         "records read": total.records,
         "= written": total.written,
-        "+ skipped": f"{skipped} ({total.unchanged} unchanged, {total.unclaimed} for no view)",
-        "+ set aside": total.set_aside,
+        "+ skipped": f"{skipped} ({total.unchanged} unchanged, {total.no_view} for no view)",
+        "+ dead-lettered": total.dead_lettered,
         "rows put, deleted": f"{total.rows_put}, {total.rows_deleted}",
     }
 

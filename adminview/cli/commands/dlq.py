@@ -18,8 +18,8 @@ from adminview.cli.dead_letters.commands import (
     look_through,
     replay_all,
     replayer_for,
+    report_replayed,
     show_preview,
-    tell_replayed,
 )
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import deployed_function, invoke
@@ -55,18 +55,18 @@ def list_(  # noqa: PLR0913 - the command's options
     prefix: Prefix = "",
 ) -> None:
     """List dead letters."""
-    choice = choose(
+    letter_filter = choose(
         source=source, error=error, key=key, older_than=older_than, newer_than=newer_than
     )
     replayer = replayer_for(Deployment.from_options(stage, prefix, os.environ))
-    with look_through(replayer, choice, limit) as pile:
+    with look_through(replayer, letter_filter, limit) as peeked:
         if json:
-            print_json(dumps([*letters.plain(pile)]))
+            print_json(dumps([*letters.plain(peeked)]))
         else:
-            Console().print(letters.table_of(pile, time()))
+            Console().print(letters.table_of(peeked, time()))
     if not json:
-        waiting = replayer.mailbox.count(until=Deadline.after(SECONDS))
-        echo(letters.footer(pile, waiting))
+        waiting = replayer.consumer.count(deadline=Deadline.after(SECONDS))
+        echo(letters.footer(peeked, waiting))
 
 
 @app.command()
@@ -74,9 +74,9 @@ def show(id_: Id, *, json: Json = False, stage: Stage = None, prefix: Prefix = "
     """Show one letter whole."""
     with look_through(
         replayer_for(Deployment.from_options(stage, prefix, os.environ)), LetterFilter(id=id_)
-    ) as pile:
-        bodies = [errand.message.body for errand in pile.meant]
-        bodies += [message.body for message, _ in pile.unknown]
+    ) as peeked:
+        bodies = [resolved.message.body for resolved in peeked.meant]
+        bodies += [message.body for message, _ in peeked.unknown]
         check_found(bodies, id_)
         for body in bodies:
             if json:
@@ -108,7 +108,7 @@ def replay(  # noqa: PLR0913 - the command's options
     prefix: Prefix = "",
 ) -> None:
     """Reconcile what letters name with the sources; 1 if letters are left. Can be stopped."""
-    choice = choose(
+    letter_filter = choose(
         id=id_,
         source=source,
         error=error,
@@ -121,13 +121,13 @@ def replay(  # noqa: PLR0913 - the command's options
         raise QuestionError(msg)
     deployment = Deployment.from_options(stage, prefix, os.environ)
     if deployed:
-        summary = invoke(deployed_function(deployment), choice)
+        summary = invoke(deployed_function(deployment), letter_filter)
     elif dry_run:
-        show_preview(replayer_for(deployment, writes=True), choice, json=json)
+        show_preview(replayer_for(deployment, writes=True), letter_filter, json=json)
         return
     else:
-        summary = replay_all(replayer_for(deployment, writes=True), choice)
-    tell_replayed(summary, deployment, json=json)
+        summary = replay_all(replayer_for(deployment, writes=True), letter_filter)
+    report_replayed(summary, deployment, json=json)
 
 
 @app.command()
@@ -149,7 +149,7 @@ def discard(  # noqa: PLR0913 - the command's options
     prefix: Prefix = "",
 ) -> None:
     """Delete letters for good, after asking; what they said is written to the audit file first."""
-    choice = choose(
+    letter_filter = choose(
         id=id_,
         source=source,
         error=error,
@@ -157,11 +157,11 @@ def discard(  # noqa: PLR0913 - the command's options
         older_than=older_than,
         newer_than=newer_than,
     )
-    if choice == LetterFilter() and not everything:
+    if letter_filter == LetterFilter() and not everything:
         msg = "say which letters: by their id, source, error, key or age, or --all; see --help"
         raise QuestionError(msg)
     replayer = replayer_for(Deployment.from_options(stage, prefix, os.environ))
-    with look_through(replayer, choice) as pile:
-        count = discard_pile(replayer, pile, Audit(audit), reason, yes=yes)
-    rest = letters.resting(replayer.mailbox.count(until=Deadline.after(SECONDS)))
+    with look_through(replayer, letter_filter) as peeked:
+        count = discard_pile(replayer, peeked, Audit(audit), reason, yes=yes)
+    rest = letters.resting(replayer.consumer.count(deadline=Deadline.after(SECONDS)))
     echo(f"{letters.many(count)} discarded{f'; see {audit}' if count else ''}{rest}")

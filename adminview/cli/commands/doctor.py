@@ -10,7 +10,7 @@ from typing import Final
 
 import typer
 
-from adminview.aws.concurrency import together
+from adminview.aws.concurrency import map_concurrently
 from adminview.cli.deployment.deployment import STAGE, Deployment
 from adminview.cli.deployment.stacks import SYNC
 from adminview.cli.doctor import (
@@ -89,7 +89,7 @@ def examine(
     for module in (view, letters, functions, callers, schedules):
         found += module.checks(aws, deployment)
     found += (*alarms.checks(aws, deployment, now), *roles.checks(aws, deployment))
-    return together(look, found)
+    return map_concurrently(look, found)
 
 
 def _known(name: str, list_checks: Callable[[], Iterator[Check]]) -> list[Check]:

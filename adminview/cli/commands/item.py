@@ -21,7 +21,7 @@ from adminview.cli.output.printing import Console, print_json
 from adminview.cli.output.tables import facts, plain
 from adminview.model import Source
 from adminview.model.errors import QuestionError, RowError
-from adminview.model.item import AttributeValue, decode, spelled
+from adminview.model.item import AttributeValue, decode, normalize_number
 from adminview.model.row import DATA, RECONCILED
 from adminview.reconcile.explain import Explanation, Verdict
 from adminview.reconcile.explain import explain as find_out
@@ -53,13 +53,13 @@ def reconcile(  # noqa: PLR0913 - the command's options
     declared = known_source(registry(), source)
     by_source = {one.source: one for one in routes(registry(), settings.sources).values()}
     target = target_by_key(by_source[declared], key_of(declared, key))
-    until = Deadline.after(SECONDS)
+    deadline = Deadline.after(SECONDS)
     told: dict[str, Any] = {"item": target.owner}
     if dry_run:
-        plan = reconciler.plan(target, until=until)
+        plan = reconciler.plan(target, deadline=deadline)
         told |= {"would_put": sorted(plan.puts), "would_delete": sorted(plan.deletes)}
     else:
-        done = reconciler.reconcile(target, until=until)
+        done = reconciler.reconcile(target, deadline=deadline)
         told |= {"rows_put": done.put, "rows_deleted": done.deleted}
         if done.unchanged:
             told["note"] = "all its rows were right, or there is no such item and no row of it"
@@ -85,7 +85,7 @@ def explain(
     settings = find_settings(registry(), deployment)
     reconciler = make_reconciler(registry(), settings, Clients())
     found = find_out(
-        (pk, sk), routes(registry(), settings.sources), reconciler, until=Deadline.after(SECONDS)
+        (pk, sk), routes(registry(), settings.sources), reconciler, deadline=Deadline.after(SECONDS)
     )
     if found is None:
         msg = (
@@ -167,7 +167,7 @@ def key_of(source: Source, values: Sequence[str]) -> dict[str, AttributeValue]:
 def _number(typed: str) -> str:
     """Spell a number as DynamoDB does: an item's name is made of it."""
     try:
-        return spelled(Decimal(typed))
+        return normalize_number(Decimal(typed))
     except (ArithmeticError, RowError) as error:
         msg = f"{typed!r} is not a number that DynamoDB can store"
         raise QuestionError(msg) from error

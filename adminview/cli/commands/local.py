@@ -45,11 +45,11 @@ class Teller:
         self, tally: BatchCounts, letters: Sequence[OutgoingLetter], errors: CallErrors
     ) -> None:
         """Say what a batch came to."""
-        skipped = tally.unchanged + tally.unclaimed
+        skipped = tally.unchanged + tally.no_view
         self.say(
             f"{tally.source or 'unknown source'}: {tally.records} read = {tally.written} written "
-            f"+ {skipped} skipped + {tally.set_aside} set aside + {tally.returned} returned; "
-            f"{tally.rows_put} rows put, {tally.rows_deleted} deleted"
+            f"+ {skipped} skipped + {tally.dead_lettered} dead-lettered + {tally.redelivered} "
+            f"redelivered; {tally.rows_put} rows put, {tally.rows_deleted} deleted"
         )
         for letter in letters:
             self.say(f"  dead letter {letter.sequence}: {letter.error}: {letter.reason}")

@@ -16,7 +16,7 @@ from adminview.aws.table_scanner import TableScanner
 from adminview.bulk.migrate import Migrate
 from adminview.bulk.runs import MIGRATE, Bulk
 from adminview.cli.bulk.migration_preview import Preview, Previewer
-from adminview.cli.bulk.segment_pool import Asked, Limits, connect
+from adminview.cli.bulk.segment_pool import Limits, RunOptions, connect
 from adminview.cli.bulk.state_machine import Order, as_event, on_aws
 from adminview.cli.commands.backfill import (
     Deployed,
@@ -36,7 +36,7 @@ from adminview.cli.output.bulk import UNFINISHED
 from adminview.cli.output.migrate import as_data, show, show_outcome, status
 from adminview.cli.output.printing import Console, confirm
 from adminview.cli.output.tables import table
-from adminview.cli.shutdown import stoppable
+from adminview.cli.shutdown import graceful_shutdown
 from adminview.model import Migration
 from adminview.model.errors import RecordError, SettingsError
 from adminview.model.row import Attributes
@@ -92,7 +92,7 @@ def migrate(  # noqa: PLR0913 - a command's options
         if dry_run:
             return
         confirm("Update them?", abort=True, err=True)
-    asked = Asked(segments, tolerate, restart, as_json)
+    asked = RunOptions(segments, tolerate, restart, as_json)
     limits = Limits(max_rcu, max_wcu)
     if deployed:
         machine = deployment.output(RECOVERY, MIGRATE_MACHINE_OUTPUT)
@@ -103,7 +103,7 @@ def migrate(  # noqa: PLR0913 - a command's options
     _run(connect(registry(), settings, limits, check), name, asked, console)
 
 
-def _order(migration: Migration, settings: Settings, asked: Asked, limits: Limits) -> Order:
+def _order(migration: Migration, settings: Settings, asked: RunOptions, limits: Limits) -> Order:
     """Say what a state machine is to do."""
     event = {"task": MIGRATE, "migration": migration.name, **as_event(asked, limits)}
     source = migration.source.name
@@ -133,14 +133,14 @@ class Failing:
                 self.items.append((key, error))
 
 
-def _run(bulk: Bulk, name: str, asked: Asked, console: Console) -> None:
+def _run(bulk: Bulk, name: str, asked: RunOptions, console: Console) -> None:
     """Go through the table, show what came of it, and exit with the status."""
     run = bulk.run(MIGRATE, name)
     failing = Failing()
     worker = bulk.worker(run)
     assert isinstance(worker.task, Migrate)
-    worker = replace(worker, task=replace(worker.task, tell=failing))
-    with stoppable() as stop:
+    worker = replace(worker, task=replace(worker.task, report_error=failing))
+    with graceful_shutdown() as stop:
         outcome = go_through(bulk, run, asked, stop, worker)
     show_outcome(outcome, failing.items, console, as_json=asked.as_json)
     raise typer.Exit(status(outcome))

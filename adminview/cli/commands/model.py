@@ -12,9 +12,9 @@ from adminview.aws.clients import Clients
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import deployed_description, find_settings
 from adminview.cli.deployment.stacks import SYNC
-from adminview.cli.errors import EXPLAINED, explained, tell
+from adminview.cli.errors import EXPLAINED, explained, report_error
 from adminview.cli.model_lock.lock import LOCK, Lock, read_description
-from adminview.cli.model_lock.model_diff import Change, Description
+from adminview.cli.model_lock.model_diff import Description, ModelDiff
 from adminview.cli.options import Json, Prefix, Stage
 from adminview.cli.output.printing import Console, echo, print_json, print_traceback
 from adminview.cli.planning.cost import Estimate
@@ -55,7 +55,7 @@ def diff(
     try:
         deployment = Deployment.from_options(stage, prefix, os.environ)
         old, where = _other(against, deployment)
-        change = Change.between(old, registry().description())
+        change = ModelDiff.between(old, registry().description())
         estimate, trouble = _costs(change, registry(), deployment, sample)
         if as_json:
             print_json(json.dumps(data(change, estimate, trouble), indent=2))
@@ -65,7 +65,7 @@ def diff(
     except typer.BadParameter:
         raise
     except EXPLAINED as error:
-        tell(error)
+        report_error(error)
         status = TROUBLE  # 1 would say that the model is another
     except Exception:  # noqa: BLE001 - likewise
         print_traceback()
@@ -94,7 +94,7 @@ def _other(against: Path | None, deployment: Deployment) -> tuple[Description | 
 
 
 def _costs(
-    change: Change, model: Registry, deployment: Deployment, sample: int
+    change: ModelDiff, model: Registry, deployment: Deployment, sample: int
 ) -> tuple[Estimate | None, str]:
     """Reckon the costs, or say why that cannot be done: the rest is worth showing."""
     if change.nothing:

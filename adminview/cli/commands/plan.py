@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from adminview.bulk.runs import Bulk
-from adminview.cli.bulk.segment_pool import Asked, Limits, connect
+from adminview.cli.bulk.segment_pool import Limits, RunOptions, connect
 from adminview.cli.commands.backfill import MaxRcu, MaxWcu, Segments, Tolerate, go_through
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.facts import Deployed
@@ -31,10 +31,10 @@ from adminview.cli.output.tables import table
 from adminview.cli.planning.apply import Application, PlanError
 from adminview.cli.planning.bulk_steps import BulkBuilder
 from adminview.cli.planning.cdk import CdkDeployer
-from adminview.cli.planning.moved_rows import left_behind
+from adminview.cli.planning.moved_rows import stale_rows
 from adminview.cli.planning.planner import LONGEST_WRITE, make_plan
 from adminview.cli.planning.step import Plan
-from adminview.cli.shutdown import Stop, stoppable
+from adminview.cli.shutdown import Shutdown, graceful_shutdown
 from adminview.local.settings import ENDPOINT
 from adminview.model.errors import SettingsError
 from adminview.views import registry
@@ -115,8 +115,8 @@ def apply(  # noqa: PLR0913 - a command's options
         )
         raise SettingsError(msg)
     model = registry().description()
-    stop = Stop()
-    asked = Asked(segments, tolerate)
+    stop = Shutdown()
+    asked = RunOptions(segments, tolerate)
     tables = tables_of(deployment)
     application = Application(
         model=model,
@@ -141,7 +141,7 @@ def apply(  # noqa: PLR0913 - a command's options
         show(Plan((), found, ()), Console(), as_json=False)
         raise typer.Exit(REFUSED)
     agree = None if yes else confirm
-    status = carry_out(application, deployed, Console(), agree, partial(stoppable, stop))
+    status = carry_out(application, deployed, Console(), agree, partial(graceful_shutdown, stop))
     raise typer.Exit(status)
 
 
@@ -202,7 +202,7 @@ def _left_behind(deployment: Deployment, deployed: Deployed, made: Plan) -> tupl
     if deployment.local:
         return ()
     settings = partial(find_settings, registry(), deployment)
-    return left_behind(registry(), deployed, made, settings)
+    return stale_rows(registry(), deployed, made, settings)
 
 
 def _question(made: Plan) -> str:
@@ -211,7 +211,7 @@ def _question(made: Plan) -> str:
 
 
 def _builder(
-    deployment: Deployment, tables: Tables, stop: Stop, asked: Asked, limits: Limits
+    deployment: Deployment, tables: Tables, stop: Shutdown, asked: RunOptions, limits: Limits
 ) -> BulkBuilder:
     """Make what goes through whole tables; each time it reads what is deployed by then."""
     check = partial(check_deployed, registry(), deployment)

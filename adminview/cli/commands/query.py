@@ -10,7 +10,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from adminview.cli.output.printing import help_text
-from adminview.cli.querying.answer import Options, run
+from adminview.cli.querying.answer import QueryOptions, run
 from adminview.model import AccessPattern
 from adminview.query.parameters import WORDS
 from adminview.views import registry
@@ -59,7 +59,7 @@ def command(pattern: AccessPattern) -> Any:
     """Make the command of one question."""
 
     def ask(**asked: Any) -> None:
-        options = Options(**{one.name: asked[one.name] for one in fields(Options)})
+        options = QueryOptions(**{one.name: asked[one.name] for one in fields(QueryOptions)})
         given = {
             name: asked[GIVEN + name]
             for name in pattern.parameters
@@ -68,7 +68,7 @@ def command(pattern: AccessPattern) -> Any:
         run(registry(), pattern, given, options)
 
     own = [_parameter(pattern, name) for name in pattern.parameters]
-    shared = signature(Options).parameters.values()
+    shared = signature(QueryOptions).parameters.values()
     ask.__signature__ = Signature([*own, *shared])  # type: ignore[attr-defined]  # typer reads it
     single = typer.Typer(add_completion=False)
     single.command(pattern.name, help=help_text(f"{pattern.about}, from {pattern.place}."))(ask)
@@ -78,7 +78,7 @@ def command(pattern: AccessPattern) -> Any:
 def option_of(name: str) -> str:
     """Name the option of a parameter."""
     flag = f"--{name.replace('_', '-')}"
-    taken = {"--all", "--help", *(f"--{one.name}" for one in fields(Options))}
+    taken = {"--all", "--help", *(f"--{one.name}" for one in fields(QueryOptions))}
     return f"--parameter-{flag.removeprefix('--')}" if flag in taken else flag
 
 

@@ -27,7 +27,7 @@ from adminview.aws.settings import SERVICE
 from adminview.aws.view_reader import ViewReader
 from adminview.aws.view_readers import Boto3Reader
 from adminview.cli.deployment.deployment import Deployment
-from adminview.cli.deployment.find import find_building, find_settings
+from adminview.cli.deployment.find import find_pending, find_settings
 from adminview.cli.options import Prefix, Stage
 from adminview.cli.output.printing import echo
 from adminview.http_api.handlers import HEADERS, Api
@@ -175,10 +175,10 @@ def serve(  # noqa: PLR0913 - all are keywords
         raise SettingsError(msg)
     deployment = Deployment.from_options(stage, prefix, os.environ)
     settings = find_settings(registry(), deployment)
-    building = find_building(registry(), deployment)
+    pending = find_pending(registry(), deployment)
     reader = ViewReader(Boto3Reader(dynamodb_client()), settings.view_table)
-    reader.get([("is", "it there?")], until=Deadline.after(LOOK_SECONDS))
-    asker = QueryEngine(registry(), reader, building)
+    reader.get([("is", "it there?")], deadline=Deadline.after(LOOK_SECONDS))
+    asker = QueryEngine(registry(), reader, pending)
     api = Api(asker, NoPulse(), registry().fingerprint, Logger(service=SERVICE))
     server = Server(host, port, LocalGateway(api, origin or [], any_host=expose))
     where = "exposed to other machines" if expose else "on loopback alone"

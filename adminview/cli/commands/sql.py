@@ -35,7 +35,7 @@ SECONDS = 25.0  # for a call, with retries
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class StatementPlan:
     """A statement as it would be sent, and what DynamoDB would do."""
 
     statement: str
@@ -105,7 +105,7 @@ def sql(  # noqa: PLR0913 - the command's options
     _show(found, cursor, json=json, csv=csv)
 
 
-def plan(select: Select, model: Registry, table: str) -> Plan:
+def plan(select: Select, model: Registry, table: str) -> StatementPlan:
     """Find what a SELECT is put to, or say what there is."""
     if select.table not in {VIEW_TABLE, table}:
         other = "" if table == VIEW_TABLE else f" (deployed as {table})"
@@ -120,10 +120,10 @@ def plan(select: Select, model: Registry, table: str) -> Plan:
     partition = tuple(key.name for key in keys)
     missing = tuple(name for name in partition if name not in select.fixed)
     place = f"index {select.index!r} of {table}" if select.index else f"table {table}"
-    return Plan(select.on(table), place, partition, missing)
+    return StatementPlan(select.on(table), place, partition, missing)
 
 
-def explanation(made: Plan) -> dict[str, Any]:
+def explanation(made: StatementPlan) -> dict[str, Any]:
     """Say what DynamoDB would do."""
     why = f"its condition does not fix {', '.join(made.missing)}"
     return {
@@ -134,7 +134,7 @@ def explanation(made: Plan) -> dict[str, Any]:
     }
 
 
-def refusal(made: Plan) -> str:
+def refusal(made: StatementPlan) -> str:
     """Say why a statement is not run without more ado."""
     fixed = " and ".join(f"{name} = …" for name in made.partition)
     return (
@@ -145,7 +145,7 @@ def refusal(made: Plan) -> str:
 
 
 def execute(
-    client: "DynamoDBClient", made: Plan, limit: int | None, cursor: str | None
+    client: "DynamoDBClient", made: StatementPlan, limit: int | None, cursor: str | None
 ) -> Iterator[tuple[list[Attributes], str | None]]:
     """Run a statement page by page, up to *limit* rows; each with where the next one begins."""
     left = limit

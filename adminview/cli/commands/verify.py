@@ -30,11 +30,11 @@ from adminview.cli.bulk.verify_state import StateFile
 from adminview.cli.dead_letters.post import post_for
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import Throttled, check_deployed, check_model, find_settings
-from adminview.cli.errors import EXPLAINED, tell
+from adminview.cli.errors import EXPLAINED, report_error
 from adminview.cli.options import Json, Prefix, Stage
 from adminview.cli.output.printing import Console, print_traceback, progress_text
 from adminview.cli.output.verify import STOPPED, as_data, show
-from adminview.cli.shutdown import stoppable
+from adminview.cli.shutdown import graceful_shutdown
 from adminview.model import Registry
 from adminview.model.errors import ServiceError, SettingsError
 from adminview.views import registry
@@ -47,7 +47,7 @@ STATE = Path(".adminview-verify.json")
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class VerifyOptions:
     """What the command was asked for."""
 
     source: str | None = None
@@ -100,7 +100,7 @@ def verify(  # noqa: PLR0913 - a command's options
     prefix: Prefix = "",
 ) -> None:
     """Compare the view with its sources, both ways: exit status 0 equal, 1 not, 2 not finished."""
-    options = Options(
+    options = VerifyOptions(
         source, segment_count, sample, repair, as_json, max_rcu, grace, state, restart
     )
     try:
@@ -108,7 +108,7 @@ def verify(  # noqa: PLR0913 - a command's options
         settings = find_settings(registry(), deployment)
         check_model(registry(), settings)
         clients = Clients()
-        with stoppable() as stop:
+        with graceful_shutdown() as stop:
             again = partial(check_deployed, registry(), deployment)
             around = Surroundings(
                 sleep=stop.sleep, stopped=stop.event.is_set, check=Throttled(again)
@@ -119,7 +119,7 @@ def verify(  # noqa: PLR0913 - a command's options
     except typer.BadParameter:
         raise
     except EXPLAINED as error:
-        tell(error)
+        report_error(error)
         status = UNFINISHED  # 1 would say that it had found differences
     except Exception:  # noqa: BLE001 - likewise
         print_traceback()
@@ -131,7 +131,7 @@ def compare(  # noqa: PLR0913 - all that a test replaces
     dynamodb: "DynamoDBClient",
     model: Registry,
     settings: Settings,
-    options: Options,
+    options: VerifyOptions,
     console: Console,
     *,
     around: Surroundings | None = None,
@@ -157,7 +157,7 @@ def compare(  # noqa: PLR0913 - all that a test replaces
         options.segments,
         options.sample,
         options.repair,
-        verifier.reader.place(settings.view_table, until=verifier.deadline()),
+        verifier.reader.place(settings.view_table, deadline=verifier.deadline()),
     )
     run = verifier.begin(scope, around.random)
     file = StateFile(options.state, around.clock)
@@ -221,7 +221,7 @@ def _expected(verifier: Verifier, run: Run) -> int | None:
     sources = run.scope.sources(verifier.routes)
     tables = [verifier.view_table, *(verifier.routes[source].table for source in sources)]
     try:
-        counts = [verifier.reader.count(table, until=verifier.deadline()) for table in tables]
+        counts = [verifier.reader.count(table, deadline=verifier.deadline()) for table in tables]
     except ServiceError:
         return None
     return round(sum(counts) * run.scope.sample)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from adminview.aws.transport.http_client import AT_ONCE
+from adminview.aws.transport.http_client import MAX_CONCURRENCY
 from adminview.aws.view_table import BATCH_LIMIT
 from adminview.cli.costing.measured import FIGURES, USUAL_FIGURES, Figures
 
@@ -11,7 +11,7 @@ METRICS: Final = 13  # that the sync and the verification tell of a source; a te
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class Baseline:
     """How rows are written; both ways get the same batches, in functions of the same memory."""
 
     figures: Figures
@@ -22,15 +22,15 @@ class Way:
     metrics: int  # of its own, for each source
 
 
-OURS: Final = Way(
+OURS: Final = Baseline(
     FIGURES,
     skips=True,
     rows_per_call=BATCH_LIMIT,
-    calls_at_once=AT_ONCE,
+    calls_at_once=MAX_CONCURRENCY,
     owner_index=True,
     metrics=METRICS,
 )
 # A batch processor that goes record by record, and puts one row after another.
-USUAL: Final = Way(
+USUAL: Final = Baseline(
     USUAL_FIGURES, skips=False, rows_per_call=1, calls_at_once=1, owner_index=False, metrics=0
 )

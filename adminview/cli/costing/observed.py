@@ -13,7 +13,7 @@ from adminview.cli.deployment.aws_calls import Aws
 
 PERIOD: Final = 3600  # seconds
 COUNTS: Final = ("Records", "Written", "Unchanged", "RowsPut", "RowsDeleted")
-AT_ONCE: Final = 500  # metrics that CloudWatch takes in one call
+MAX_CONCURRENCY: Final = 500  # metrics that CloudWatch takes in one call
 
 Metric = tuple[str, str, tuple[tuple[str, str], ...]]  # namespace, name, dimensions
 Sums = Mapping[Metric, float]  # those that have any points
@@ -58,7 +58,7 @@ def observe(aws: Aws, settings: Settings, function: str, hours: int, now: dateti
     backups = aws.ask("dynamodb", "DescribeContinuousBackups", TableName=settings.view_table)
     told = aws.ask("lambda", "GetFunctionConfiguration", FunctionName=function)
     indexes = {one.name: _bytes(one) for one in table.indexes if not one.local}
-    until = now.replace(minute=0, second=0, microsecond=0)
+    deadline = now.replace(minute=0, second=0, microsecond=0)
     log_group = told.get("LoggingConfig", {}).get("LogGroup", f"/aws/lambda/{function}")
     ours = {name: _ours(settings.service, name) for name in settings.sources}
     units = {name: _units(settings.view_table, name) for name in (TABLE, *indexes)}
@@ -67,7 +67,9 @@ def observe(aws: Aws, settings: Settings, function: str, hours: int, now: dateti
     )
     logs = ("AWS/Logs", "IncomingBytes", (("LogGroupName", log_group),))
     asked = [*(one for each in ours.values() for one in each), *units.values()]
-    found = _sums(aws, [*asked, duration, invocations, logs], until - timedelta(hours=hours), until)
+    found = _sums(
+        aws, [*asked, duration, invocations, logs], deadline - timedelta(hours=hours), deadline
+    )
     milliseconds = found.get(duration)
     recovery = backups["ContinuousBackupsDescription"].get("PointInTimeRecoveryDescription", {})
     return Observed(
@@ -105,18 +107,18 @@ def _counted(metrics: list[Metric], found: Sums) -> Counted | None:
     return Counted(*(found.get(one, 0.0) for one in metrics))
 
 
-def _sums(aws: Aws, metrics: list[Metric], since: datetime, until: datetime) -> Sums:
+def _sums(aws: Aws, metrics: list[Metric], since: datetime, deadline: datetime) -> Sums:
     sums: dict[Metric, float] = {}
-    for start in range(0, len(metrics), AT_ONCE):
-        some = metrics[start : start + AT_ONCE]
-        for place, values in _values(aws, some, since, until):
+    for start in range(0, len(metrics), MAX_CONCURRENCY):
+        some = metrics[start : start + MAX_CONCURRENCY]
+        for place, values in _values(aws, some, since, deadline):
             if values:
                 sums[some[place]] = sums.get(some[place], 0.0) + sum(values)
     return sums
 
 
 def _values(
-    aws: Aws, metrics: Iterable[Metric], since: datetime, until: datetime
+    aws: Aws, metrics: Iterable[Metric], since: datetime, deadline: datetime
 ) -> Iterator[tuple[int, list[float]]]:
     asked: dict[str, Any] = {
         "MetricDataQueries": [
@@ -124,7 +126,7 @@ def _values(
             for place, metric in enumerate(metrics)
         ],
         "StartTime": since,
-        "EndTime": until,
+        "EndTime": deadline,
     }
     while True:
         answer = aws.ask("cloudwatch", "GetMetricData", **asked)

@@ -11,7 +11,7 @@ from adminview.model.item import Image, encode
 from adminview.model.limits import row_size
 from adminview.model.row import OWNER_INDEX, Attributes
 from adminview.model.write_units import entry
-from adminview.reconcile.expected_rows import wanted
+from adminview.reconcile.expected_rows import expected_rows
 from adminview.sync.decode import Route
 
 # What `aws dynamodb scan` and `get-item` print around items, which may have such attributes too.
@@ -55,11 +55,11 @@ def describe(source: Source, items: Sequence[Attributes], registry: Registry) ->
 
 def _rows(route: Route, item: Image, registry: Registry) -> list[Attributes]:
     owner = route.source.owner(item)
-    return [*wanted(route, owner, item, time(), registry.fingerprint).values()]
+    return [*expected_rows(route, owner, item, time(), registry.fingerprint).values()]
 
 
 def _attributes(item: Mapping[str, Any]) -> Attributes:
-    spelled = all(isinstance(one, dict) and len(one) == 1 for one in item.values())
-    if spelled and {kind for one in item.values() for kind in one} <= KINDS:
+    normalize_number = all(isinstance(one, dict) and len(one) == 1 for one in item.values())
+    if normalize_number and {kind for one in item.values() for kind in one} <= KINDS:
         return dict(item)
     return {name: encode(value) for name, value in item.items()}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Final
 
-from adminview.cli.costing.baseline import OURS, Way
+from adminview.cli.costing.baseline import OURS, Baseline
 from adminview.cli.costing.load import IndexLoad, SourceLoad
 from adminview.cli.costing.prices import Prices
 from adminview.cli.costing.usage import TABLE, Bill, Usage
@@ -32,7 +32,7 @@ class Work:
     usage: Usage
 
     @classmethod
-    def of(cls, load: SourceLoad, registry: Registry, way: Way = OURS) -> "Work":
+    def of(cls, load: SourceLoad, registry: Registry, way: Baseline = OURS) -> "Work":
         """Count it."""
         rows = (load.shown if way.skips else load.changes) * load.rows
         busy = functions_at_work(load.changes, rows, way)
@@ -69,7 +69,9 @@ class Work:
         return self.usage.bill(prices)
 
 
-def functions_at_work(records: float, rows: float, way: Way, memory_mb: int = MEMORY_MB) -> float:
+def functions_at_work(
+    records: float, rows: float, way: Baseline, memory_mb: int = MEMORY_MB
+) -> float:
     """Say how many functions of some memory are busy with so many records and rows a second."""
     figures = way.figures
     processor = records * figures.per_record + rows * figures.per_row
@@ -86,7 +88,7 @@ def index_shards(units: float) -> int:
     return max(1, ceil(units / PARTITION_UNITS))
 
 
-def _units(load: SourceLoad, registry: Registry, way: Way) -> dict[str, float]:
+def _units(load: SourceLoad, registry: Registry, way: Baseline) -> dict[str, float]:
     """Count write units.
 
     A row that is put again as it is takes units of the table, and none of an index. An index of
@@ -117,7 +119,7 @@ def _shards(load: SourceLoad) -> int:
     return max(1, ceil(load.changes * _size(load.item_bytes) / PARTITION_UNITS))
 
 
-def _entries_bytes(load: SourceLoad, registry: Registry, way: Way) -> float:
+def _entries_bytes(load: SourceLoad, registry: Registry, way: Baseline) -> float:
     """Say what all indexes hold of one item."""
     owner = load.rows * (KEYS_BYTES + ROW_OVERHEAD) if way.owner_index else 0.0
     return owner + sum(

@@ -25,7 +25,7 @@ from adminview.cli.deployment.find import (
 )
 from adminview.cli.output import dead_letters as letters
 from adminview.cli.output.printing import Console, confirm, echo, print_json
-from adminview.cli.shutdown import stoppable
+from adminview.cli.shutdown import graceful_shutdown
 from adminview.dead_letters.letter_filter import LetterFilter
 from adminview.dead_letters.peek import PeekResult, browse
 from adminview.dead_letters.preview import preview
@@ -37,33 +37,33 @@ SECONDS = 60.0  # to look through the queue, or to put letters back
 
 
 def discard_pile(
-    replayer: Replayer, pile: PeekResult, audit: Audit, reason: str, *, yes: bool
+    replayer: Replayer, peeked: PeekResult, audit: Audit, reason: str, *, yes: bool
 ) -> int:
     """Delete letters, after asking and after writing them down."""
-    messages = [errand.message for errand in pile.meant]
-    messages += [message for message, _ in pile.unknown]
+    messages = [resolved.message for resolved in peeked.meant]
+    messages += [message for message, _ in peeked.unknown]
     if not messages:
         return 0
-    Console().print(letters.table_of(pile, time()))
+    Console().print(letters.table_of(peeked, time()))
     if not yes:
         confirm(f"Discard {letters.many(len(messages))} for good?", abort=True)
     audit.write("discard", reason, messages)
-    stayed = replayer.mailbox.delete(messages, until=Deadline.after(SECONDS))
+    stayed = replayer.consumer.delete(messages, deadline=Deadline.after(SECONDS))
     if stayed:
         msg = f"{letters.many(len(stayed))} could not be deleted, and are still in the queue"
         raise QuestionError(msg)
     return len(messages)
 
 
-def tell_replayed(summary: dict[str, Any], deployment: Deployment, *, json: bool) -> None:
+def report_replayed(summary: dict[str, Any], deployment: Deployment, *, json: bool) -> None:
     """Show what a replay came to, and whether any letter is left."""
-    waiting = replayer_for(deployment).mailbox.count(until=Deadline.after(SECONDS))
+    waiting = replayer_for(deployment).consumer.count(deadline=Deadline.after(SECONDS))
     if json:
         print_json(dumps(summary | {"resting": waiting.resting}))
     else:
         Console().print(letters.summary(summary))
         echo(letters.resting(waiting).removeprefix("; ") or "no letter rests")
-    if waiting.resting or any(summary["fates"].get(fate) for fate in KEPT):
+    if waiting.resting or any(summary["outcomes"].get(outcome) for outcome in KEPT):
         raise typer.Exit(1)
 
 
@@ -87,42 +87,45 @@ def replayer_for(deployment: Deployment, *, writes: bool = False) -> Replayer:
 
 
 def look_through(
-    replayer: Replayer, choice: LetterFilter, limit: int | None = None
+    replayer: Replayer, letter_filter: LetterFilter, limit: int | None = None
 ) -> AbstractContextManager[PeekResult]:
     """Take up the letters that are meant, to be put back."""
     return browse(
-        replayer.mailbox,
-        replayer.errands,
-        choice=choice,
+        replayer.consumer,
+        replayer.resolver,
+        letter_filter=letter_filter,
         now=time,
-        until=Deadline.after(SECONDS),
+        deadline=Deadline.after(SECONDS),
         limit=limit,
     )
 
 
-def replay_all(replayer: Replayer, choice: LetterFilter) -> dict[str, Any]:
+def replay_all(replayer: Replayer, letter_filter: LetterFilter) -> dict[str, Any]:
     """Replay letters until none is ready, or until stopped."""
-    ready = replayer.mailbox.count(until=Deadline.after(SECONDS)).ready
-    with stoppable() as stop, Progress(console=Console(stderr=True), transient=True) as progress:
+    ready = replayer.consumer.count(deadline=Deadline.after(SECONDS)).ready
+    with (
+        graceful_shutdown() as stop,
+        Progress(console=Console(stderr=True), transient=True) as progress,
+    ):
         task = progress.add_task("replaying letters", total=ready)
         summary = replayer.replay(
-            choice,
-            until=stop.until,
+            letter_filter,
+            deadline=stop.deadline,
             end=stop.end,
-            tell=lambda *_: progress.advance(task),
+            report_error=lambda *_: progress.advance(task),
         )
     return summary.as_dict()
 
 
-def show_preview(replayer: Replayer, choice: LetterFilter, *, json: bool) -> None:
+def show_preview(replayer: Replayer, letter_filter: LetterFilter, *, json: bool) -> None:
     """Say what a replay would do."""
-    with look_through(replayer, choice) as pile:
-        for one in preview(replayer, pile.meant):
+    with look_through(replayer, letter_filter) as peeked:
+        for one in preview(replayer, peeked.meant):
             if json:
                 print_json(dumps(one.as_dict()))
             else:
                 Console().print(letters.previewed(one))
-        for message, why in pile.unknown:
+        for message, why in peeked.unknown:
             echo(f"letter {message.id} is not understood: {why}", err=json)
     if not json:
         echo("nothing was written or deleted: this was a dry run")

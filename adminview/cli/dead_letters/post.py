@@ -29,7 +29,7 @@ class LetterFile:
         self,
         letters: Sequence[OutgoingLetter],
         *,
-        until: Deadline,  # noqa: ARG002 - a file is quick
+        deadline: Deadline,  # noqa: ARG002 - a file is quick
     ) -> tuple[list[OutgoingLetter], set[str]]:
         """Write *letters* down; none comes back."""
         with self._lock, open_private(self._path, append=True) as file:

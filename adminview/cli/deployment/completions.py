@@ -33,7 +33,7 @@ class Progress:
     def marks(self) -> Marks:
         """Read all marks; there are none where the table is not deployed yet."""
         try:
-            return self.table.marks(until=_soon())
+            return self.table.marks(deadline=_soon())
         except ServiceError as error:
             if error.code != NO_TABLE:
                 raise
@@ -44,14 +44,14 @@ class Progress:
         subjects = [*sources, EVERYTHING]
         runs = [f"{kind}/{one}" for kind in (BACKFILL, SWEEP) for one in subjects]
         try:
-            found = [one for run in runs for one in self.table.records(run, until=_soon())]
+            found = [one for run in runs for one in self.table.records(run, deadline=_soon())]
         except ServiceError as error:
             if error.code != NO_TABLE:
                 raise
             return 0.0
-        return max((one.until for one in found if one.model != model), default=0.0)
+        return max((one.deadline for one in found if one.model != model), default=0.0)
 
-    def spoil(
+    def invalidate(
         self,
         unbuilt: Iterable[str],
         leftovers: Iterable[str],
@@ -69,7 +69,7 @@ class Progress:
             for source in leftovers:
                 due = left_by(before, source, model) or frozenset()
                 facts = {"since": at, "model": model, "attributes": sorted(names | due)}
-                self.table.mark(f"{LEFTOVERS}/{source}", facts, until=_soon())
+                self.table.mark(f"{LEFTOVERS}/{source}", facts, deadline=_soon())
                 self._end(f"{SWEEP}/{source}", before)
             self._end(f"{SWEEP}/{EVERYTHING}", before)
             for source in unbuilt:
@@ -80,13 +80,13 @@ class Progress:
 
     def _end(self, run: str, before: Marks, **said: Any) -> None:
         """Let no run go on, nor count when it ends, that was begun before other code came."""
-        turns = [one.segment.turn for one in self.table.records(run, until=_soon())]
+        turns = [one.segment.turn for one in self.table.records(run, deadline=_soon())]
         known = before.get(run, {})
         # One more than is seen: a run may have been begun of which no worker has a record yet.
         turn = max([int(known.get(TURN, 0)), *turns]) + 1
         # Of no model: or a run of this turn would take the mark for its own.
         facts = {**known, BY: _by(known), **said, "model": "", TURN: turn}
-        if not self.table.mark(run, facts, until=_soon()):
+        if not self.table.mark(run, facts, deadline=_soon()):
             self._end(run, self.marks(), **said)  # a run has ended meanwhile
 
 
@@ -104,8 +104,8 @@ def sweeps(marks: Marks, sources: Iterable[str], model: str) -> dict[str, frozen
 
     *model* is the one that is declared.
     """
-    noted = [run.partition("/")[2] for run in marks if run.startswith(f"{LEFTOVERS}/")]
-    found = {source: left_by(marks, source, model) for source in noted}
+    intent = [run.partition("/")[2] for run in marks if run.startswith(f"{LEFTOVERS}/")]
+    found = {source: left_by(marks, source, model) for source in intent}
     for source in sources:
         if source not in found and _swept_at(marks, source):
             found[source] = None

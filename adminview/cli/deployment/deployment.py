@@ -203,7 +203,7 @@ class Deployment:
         return found
 
     @property
-    def building(self) -> Mapping[str, str | None]:
+    def pending(self) -> Mapping[str, str | None]:
         """Read which questions are being built."""
         found: Mapping[str, str | None] = self.part(API).output(PATTERNS_OUTPUT)["pending"]
         return found

@@ -20,7 +20,7 @@ class Marker:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class RowCounts:
     """Rows of the view that were looked at, by source and by the model that wrote them."""
 
     counts: Mapping[tuple[str, str], int] = field(default_factory=dict)
@@ -43,7 +43,7 @@ class Deployed:
     sync: Description | None = None  # the model behind the sync function
     recovery: str | None = None  # the fingerprint behind the functions that repair
     api: Description | None = None  # the model behind the API
-    building: PendingPatterns = field(default_factory=dict)
+    pending: PendingPatterns = field(default_factory=dict)
     watch: str | None = None  # what the alarms look at
     indexes: tuple[TableIndex, ...] | None = None  # of the view's table
     tables: frozenset[str] = frozenset()  # sources whose tables are in the Sources stack
@@ -52,7 +52,7 @@ class Deployed:
     # By source: the attributes that rows may have which nobody derives any more; None if it was
     # swept since.
     sweeps: Mapping[str, frozenset[str] | None] = field(default_factory=dict)
-    rows: Rows = field(default_factory=Rows)
+    rows: RowCounts = field(default_factory=RowCounts)
     code_at: float | None = None  # when older code of functions that write was replaced
     busy_until: float = 0.0  # so long a bulk worker of another model may be at work
     api_at: float | None = None  # when older code of the API was replaced
@@ -65,10 +65,10 @@ class Deployed:
         """List the questions that the API answers now: name, shape, and the index that it asks."""
         for shape in self.api["patterns"] if self.api else ():
             name = shape["name"]
-            stand_in = self.building.get(name)
-            asked = stand_in or shape["index"]
+            fallback_index = self.pending.get(name)
+            asked = fallback_index or shape["index"]
             lost = asked and self.indexes is not None and not self.index(asked)
-            if (name not in self.building or stand_in) and not lost:
+            if (name not in self.pending or fallback_index) and not lost:
                 yield name, shape, asked
 
 

@@ -62,30 +62,30 @@ def find_settings(registry: Registry, deployment: Deployment, *, connects: bool 
         raise SettingsError(msg) from error
 
 
-def find_building(registry: Registry, deployment: Deployment) -> Mapping[str, str | None]:
+def find_pending(registry: Registry, deployment: Deployment) -> Mapping[str, str | None]:
     """Find which questions are being built, where they are asked; refuse those of another model."""
     if deployment.local:
         return PendingPatterns.from_env(deployment.environ).patterns
-    model, building = deployed_questions(deployment)
+    model, pending = deployed_patterns(deployment)
     if registry.fingerprint != model:
         msg = (
             f"the questions here are of model {registry.fingerprint}, and deployed is {model}: "
             "check out what is deployed, or deploy what is here"
         )
         raise SettingsError(msg)
-    return building
+    return pending
 
 
-def deployed_questions(deployment: Deployment) -> tuple[str, Mapping[str, str | None]]:
+def deployed_patterns(deployment: Deployment) -> tuple[str, Mapping[str, str | None]]:
     """Find the model that a deployment's API asks by, and what of it is being built."""
     where = f"the output {PATTERNS_OUTPUT!r} of stack {deployment.name_of(API)!r}"
     try:
         told = loads(deployment.output(API, PATTERNS_OUTPUT))
-        model, building = str(told["model"]), told["pending"]
+        model, pending = str(told["model"]), told["pending"]
     except (ValueError, LookupError, TypeError) as error:
         msg = f"{where} does not say which questions there are: deploy this version of AdminView"
         raise SettingsError(msg) from error
-    return model, PendingPatterns.read(building, where).patterns
+    return model, PendingPatterns.read(pending, where).patterns
 
 
 def check_streams(deployment: Deployment, sources: Iterable[str]) -> None:
@@ -173,9 +173,9 @@ def deployed_function(deployment: Deployment) -> str:
     return deployment.output(RECOVERY, REPLAY_FUNCTION_OUTPUT)
 
 
-def invoke(function: str, choice: LetterFilter) -> dict[str, Any]:
+def invoke(function: str, letter_filter: LetterFilter) -> dict[str, Any]:
     """Have the deployed function replay letters, and give what it says."""
-    asked = {name: value for name, value in asdict(choice).items() if value is not None}
+    asked = {name: value for name, value in asdict(letter_filter).items() if value is not None}
     client = boto3.client("lambda", config=Config(read_timeout=LONGEST_RUN))
     answer = client.invoke(FunctionName=function, Payload=dumps(asked).encode())
     told: dict[str, Any] = loads(answer["Payload"].read())

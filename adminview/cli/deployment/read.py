@@ -17,7 +17,7 @@ from adminview.aws.table_scanner import Sample, TableScanner
 from adminview.bulk.lease_table import LeaseTable, progress_table
 from adminview.cli.deployment.completions import Progress, markers, sweeps
 from adminview.cli.deployment.deployment import Deployment
-from adminview.cli.deployment.facts import Declared, Deployed, Rows
+from adminview.cli.deployment.facts import Declared, Deployed, RowCounts
 from adminview.cli.deployment.stacks import (
     API,
     PARTS,
@@ -65,7 +65,7 @@ class Tables:
                 raise
             return None
 
-    def rows(self) -> Rows:
+    def rows(self) -> RowCounts:
         """Look at some rows: whose they are, and which models wrote them."""
         only = {
             "ProjectionExpression": "#owner, #model",
@@ -76,7 +76,7 @@ class Tables:
             owner, by = (row.get(name, {}).get("S", "") for name in (OWNER, MODEL))
             if owner:
                 counts[owner.partition("/")[0], by] += 1
-        return Rows(counts)
+        return RowCounts(counts)
 
     def facts(self, declared: Declared, older: Iterable[str]) -> dict[str, Any]:
         """Read what the tables say, as facts of a deployment."""
@@ -109,7 +109,7 @@ class StackReader:
             sync=old,
             recovery=recovery.fingerprint() if recovery else None,
             api=self._description(api),
-            building=_building(api),
+            pending=_building(api),
             watch=watch.watched() if watch else None,
             indexes=self._indexes(stacks[VIEW]),
             tables=frozenset(self._sources(stacks[SOURCES])),
@@ -220,8 +220,8 @@ def reader_of(deployment: Deployment, against: Path | None) -> StackReader | Eng
 def _building(api: Stack | None) -> Mapping[str, str | None]:
     """Read which questions the API takes as being built."""
     told = loads(api.outputs.get(PATTERNS_OUTPUT, "{}")) if api else {}
-    building: Mapping[str, str | None] = told.get("pending", {})
-    return building
+    pending: Mapping[str, str | None] = told.get("pending", {})
+    return pending
 
 
 def _latest(*stacks: Stack | None) -> float | None:

@@ -5,7 +5,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any, Final
 
-from adminview.aws.concurrency import chunks
+from adminview.aws.concurrency import batched
 from adminview.cli.deployment.aws_calls import Aws
 from adminview.cli.deployment.deployment import DeployedStack, Deployment, Resource
 from adminview.cli.doctor.finding import Check, Fault, State, Verdict
@@ -59,7 +59,7 @@ def fetch_alarms(
     """Look at which alarms of a stack ring, and which could not."""
     names = [one.name for one in part.of(*ALARM)]
     found: dict[str, Any] = {}
-    for some in chunks(names, ALARM_LIMIT):
+    for some in batched(names, ALARM_LIMIT):
         kinds = ["MetricAlarm", "CompositeAlarm"]
         page = aws.ask("cloudwatch", "DescribeAlarms", AlarmNames=[*some], AlarmTypes=kinds)
         told = [*page.get("MetricAlarms", []), *page.get("CompositeAlarms", [])]

@@ -42,8 +42,8 @@ def fetch_work(
 
     def read(client: object) -> list[Record]:
         progress = LeaseTable(client, table, aws.backoff)  # type: ignore[arg-type]  # Any's
-        until = Deadline.after(aws.patience)
-        return [record for run in runs for record in progress.records(run, until=until)]
+        deadline = Deadline.after(aws.patience)
+        return [record for run in runs for record in progress.records(run, deadline=deadline)]
 
     found = aws.do("dynamodb", "Query", read)
     return evaluate_work(found, now(), deployment), "none was left unfinished"
@@ -55,7 +55,7 @@ def evaluate_work(found: Sequence[Record], now: float, deployment: Deployment) -
         records = [one for one in found if one.segment.run == run]
         done, of = sum(one.done for one in records), max(one.segment.of for one in records)
         far = f"{run}: {done} of {of} segments are done"
-        if any(one.until > now for one in records):
+        if any(one.deadline > now for one in records):
             yield Fault(f"{far}, and somebody is at work on it", "", State.WARNING)
         else:
             yield Fault(

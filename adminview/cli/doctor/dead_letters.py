@@ -56,5 +56,5 @@ def evaluate_queue(
     counts = {word: int(told.get(name, 0)) for word, name in COUNTS.items()}
     if any(counts.values()):
         each = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
-        do = f"adminview dlq list {deployment.options} says why each was set aside"
+        do = f"adminview dlq list {deployment.options} says why each was dead-lettered"
         yield Fault(f"letters: {each}", do, State.WARNING)

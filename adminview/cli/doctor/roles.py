@@ -23,7 +23,7 @@ ALLOWED: Final = "allowed"
 
 
 @dataclass(slots=True)
-class Seen:
+class RoleObservation:
     """What IAM told of a role."""
 
     policies: dict[str, frozenset[Grant]] | None = None  # by name; None if they cannot be read
@@ -51,7 +51,7 @@ def fetch_role(aws: Aws, deployment: Deployment, part: DeployedStack, role: Reso
     managed = {
         resolve(one, part, deployment) for one in several(role.properties.get("ManagedPolicyArns"))
     }
-    found, seen = aws.find("iam", "GetRole", RoleName=role.name), Seen()
+    found, seen = aws.find("iam", "GetRole", RoleName=role.name), RoleObservation()
     if found is None:
         return [Fault("it is gone", restore)], ""
     _read(aws, role.name, seen)
@@ -67,7 +67,7 @@ def fetch_role(aws: Aws, deployment: Deployment, part: DeployedStack, role: Reso
 
 
 def evaluate_role(
-    declared: frozenset[Grant], managed: frozenset[str], seen: Seen, restore: str
+    declared: frozenset[Grant], managed: frozenset[str], seen: RoleObservation, restore: str
 ) -> Iterator[Fault]:
     """Find what a role lacks."""
     if seen.denied:
@@ -99,7 +99,7 @@ def _attached(role: Resource, arn: str) -> Fault:
     return Fault(f"a policy was attached by hand: {arn}", detach, State.WARNING)
 
 
-def _read(aws: Aws, role: str, seen: Seen) -> None:
+def _read(aws: Aws, role: str, seen: RoleObservation) -> None:
     try:
         names = aws.ask("iam", "ListRolePolicies", RoleName=role)["PolicyNames"]
         documents = {
@@ -114,7 +114,7 @@ def _read(aws: Aws, role: str, seen: Seen) -> None:
     seen.attached = frozenset(one["PolicyArn"] for one in attached)
 
 
-def _simulate(aws: Aws, arn: str, declared: Iterable[Grant], seen: Seen) -> None:
+def _simulate(aws: Aws, arn: str, declared: Iterable[Grant], seen: RoleObservation) -> None:
     """Have IAM say of each grant whether it holds, a resource at a time.
 
     With several at once, it would answer for all of them together.

@@ -25,7 +25,7 @@ def checks(deployment: Deployment, registry: Registry) -> Iterator[Check]:
         yield Check("model", partial(evaluate_model, deployment))
         yield Check("view files", partial(evaluate_files, deployment, registry))
     if deployment.part(API).stack:
-        yield Check("questions", partial(evaluate_questions, deployment))
+        yield Check("questions", partial(evaluate_patterns, deployment))
 
 
 def evaluate_stack(part: DeployedStack, deployment: Deployment) -> Verdict:
@@ -67,7 +67,7 @@ def evaluate_model(deployment: Deployment) -> Verdict:
     each = ", ".join(f"{part} {model}" for part, model in found.items())
     faults = []
     if len(set(found.values())) > 1:
-        changing = bool(deployment.part(API).stack and deployment.building)
+        changing = bool(deployment.part(API).stack and deployment.pending)
         state = State.WARNING if changing else State.PROBLEM
         faults = [Fault(f"the stacks are of several models: {each}", _go_on(deployment), state)]
     elif SYNC not in found:
@@ -87,11 +87,11 @@ def evaluate_files(deployment: Deployment, registry: Registry) -> Verdict:
     return faults, f"those deployed: {here}"
 
 
-def evaluate_questions(deployment: Deployment) -> Verdict:
+def evaluate_patterns(deployment: Deployment) -> Verdict:
     """Tell which questions are not answered yet."""
-    building = sorted(deployment.building)
-    seen = f"being built: {', '.join(building)}"
-    faults = [Fault(seen, _go_on(deployment), State.WARNING)] if building else []
+    pending = sorted(deployment.pending)
+    seen = f"being built: {', '.join(pending)}"
+    faults = [Fault(seen, _go_on(deployment), State.WARNING)] if pending else []
     return faults, "none is being built"
 
 

@@ -77,11 +77,11 @@ def _question_faults(
     model = deployment.part(API).description()
     if model is None:
         return
-    building, apply = deployment.building, f"adminview apply {deployment.options}"
+    pending, apply = deployment.pending, f"adminview apply {deployment.options}"
     needed = {OWNER_INDEX.name: "repairs"}
     for shape in model["patterns"]:
-        asked = building.get(shape["name"]) or shape["index"]
-        if asked and (shape["name"] not in building or building[shape["name"]]):
+        asked = pending.get(shape["name"]) or shape["index"]
+        if asked and (shape["name"] not in pending or pending[shape["name"]]):
             needed.setdefault(asked, f"question {shape['name']}")
     declared = Declared(model).indexes
     for name, by in needed.items():

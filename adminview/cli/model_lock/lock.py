@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from adminview.cli.model_lock.model_diff import Change, Description
+from adminview.cli.model_lock.model_diff import Description, ModelDiff
 from adminview.cli.model_lock.wording import in_words
 from adminview.model import Index
 from adminview.model.errors import DeclarationError, SettingsError
@@ -47,7 +47,7 @@ class Lock:
     def problems(self, model: Description) -> Iterator[str]:
         """Say in what the files and *model* disagree."""
         agreed = self.read()
-        if agreed is None or not Change.between(agreed, model).nothing:
+        if agreed is None or not ModelDiff.between(agreed, model).nothing:
             yield f"{LOCK} does not describe the model {model['fingerprint']}: {ADVICE}"
         elif self.path.read_text(encoding="utf-8") != as_text(model):
             yield f"{LOCK} was edited by hand: remove it and {ADVICE}"
@@ -77,7 +77,7 @@ class Lock:
             raise SettingsError(msg)
         agreed = self.read()
         entry = [f"## {today.isoformat()} - {model['fingerprint']}", "", reason, ""]
-        said = in_words(Change.between(agreed, model)) if agreed else {}
+        said = in_words(ModelDiff.between(agreed, model)) if agreed else {}
         entry += [f"- {heading}: {line}" for heading, lines in said.items() for line in lines]
         head, older = self._divided()
         text = f"{head}\n" + "\n".join(entry).rstrip("\n") + "\n" + (f"\n{older}" if older else "")
@@ -116,7 +116,7 @@ def checked(found: object, where: str) -> Description:
     try:
         assert isinstance(found, dict)
         assert found.keys() >= PARTS
-        in_words(Change.between(None, found))
+        in_words(ModelDiff.between(None, found))
         for shape in found["indexes"]:
             Index.from_shape(shape)
     except (AssertionError, LookupError, TypeError, ValueError, DeclarationError) as error:

@@ -11,7 +11,7 @@ Names: TypeAlias = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ModelDiff:
     """From one model to another: names, in the order of their declaration.
 
     An index is *changed* if DynamoDB would have to change it, which it cannot: its keys or its
@@ -34,7 +34,7 @@ class Change:
     rebuilt: Names  # sources whose rows must be derived anew
 
     @classmethod
-    def between(cls, old: Description | None, new: Description) -> "Change":
+    def between(cls, old: Description | None, new: Description) -> "ModelDiff":
         """Compare two descriptions."""
         old, new = _plain(old), _plain(new)
         questions = _Pairs.of(old, new, "patterns")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from adminview.cli.model_lock.model_diff import Change, Shape
+from adminview.cli.model_lock.model_diff import ModelDiff, Shape
 
 NEVER_ADDED = "a local index is made with the table and can never be added to it"
 CANNOT_CHANGE = (
@@ -22,7 +22,7 @@ FACETS = {
 }
 
 
-def in_words(change: Change) -> dict[str, list[str]]:
+def in_words(change: ModelDiff) -> dict[str, list[str]]:
     """Say what changes: by heading, a line each; a heading without lines is left out."""
     said = {
         "Questions": [*_questions(change)],
@@ -33,7 +33,7 @@ def in_words(change: Change) -> dict[str, list[str]]:
     return {heading: lines for heading, lines in said.items() if lines}
 
 
-def as_data(change: Change) -> dict[str, Any]:
+def as_data(change: ModelDiff) -> dict[str, Any]:
     """Say what changes, for machines."""
     return {
         "from": change.old["fingerprint"] if change.old else None,
@@ -58,7 +58,7 @@ def as_data(change: Change) -> dict[str, Any]:
     }
 
 
-def _questions(change: Change) -> Iterator[str]:
+def _questions(change: ModelDiff) -> Iterator[str]:
     for name in change.new_questions:
         _, new = change.question(name)
         yield f"new: {name}, asked of {_place(new)} where {_conditions(new)}"
@@ -77,7 +77,7 @@ def _questions(change: Change) -> Iterator[str]:
         yield f"changed: {name}: {'; '.join(facets)}"
 
 
-def _indexes(change: Change) -> Iterator[str]:
+def _indexes(change: ModelDiff) -> Iterator[str]:
     for name in change.new_indexes:
         _, new = change.index(name)
         assert new
@@ -98,7 +98,7 @@ def _indexes(change: Change) -> Iterator[str]:
         yield f"spread otherwise: {name}, {shards}: it stays, and its rows move when rebuilt"
 
 
-def _sources(change: Change) -> Iterator[str]:
+def _sources(change: ModelDiff) -> Iterator[str]:
     for name in change.new_sources:
         _, new = change.source(name)
         yield f"new: {name}, keyed by {_key(new)}"
@@ -109,7 +109,7 @@ def _sources(change: Change) -> Iterator[str]:
         yield f"changed: {name} was keyed by {_key(old)}, now by {_key(new)}: its items are others"
 
 
-def _rows(change: Change) -> Iterator[str]:
+def _rows(change: ModelDiff) -> Iterator[str]:
     for name in change.rebuilt:
         why = "it is new" if name in change.new_sources else CODE_CHANGED
         yield f"of {name} must be rebuilt: {why}"

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import typer
 from rich.progress import BarColumn, Progress
 
-from adminview.cli.bulk.segment_pool import Outcome, Watch
+from adminview.cli.bulk.segment_pool import SegmentOutcome, Watch
 from adminview.cli.output.printing import Console, printable, progress_text
 from adminview.cli.output.tables import facts
 
@@ -31,14 +31,14 @@ WORDS = {
 DEEDS = {"rows": "rows", "updated": "updated", "deleted": "rows deleted", "failed": "failed"}
 
 
-def status(outcome: Outcome) -> int:
+def status(outcome: SegmentOutcome) -> int:
     """Say with what exit status an outcome ends."""
     if not outcome.finished:
         return UNFINISHED
     return FAILURES if outcome.counts["failed"] or outcome.counts["unjudged"] else DONE
 
 
-def as_data(outcome: Outcome) -> dict[str, Any]:
+def as_data(outcome: SegmentOutcome) -> dict[str, Any]:
     """Show an outcome as one JSON object."""
     return {
         "run": outcome.run,
@@ -49,7 +49,7 @@ def as_data(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def show(outcome: Outcome, console: Console, letters: str = "adminview dlq list") -> None:
+def show(outcome: SegmentOutcome, console: Console, letters: str = "adminview dlq list") -> None:
     """Show the counts, and in words what they mean."""
     counts = {word: outcome.counts[name] for name, word in WORDS.items() if outcome.counts[name]}
     console.print(facts(outcome.run if outcome.finished else f"{outcome.run}, so far", counts))
@@ -65,7 +65,7 @@ def show(outcome: Outcome, console: Console, letters: str = "adminview dlq list"
 
 
 def report(
-    outcomes: Sequence[Outcome], *, as_json: bool, letters: str = "adminview dlq list"
+    outcomes: Sequence[SegmentOutcome], *, as_json: bool, letters: str = "adminview dlq list"
 ) -> NoReturn:
     """Show what runs came to, and exit with the status."""
     console = Console()
@@ -81,7 +81,7 @@ def report(
 def progress(title: str, expected: int | None) -> Iterator[Watch]:
     """Show how far a run is: a bar on a terminal, a line now and then elsewhere."""
     console = Console(stderr=True)
-    pace = Pace(expected or None)
+    pace = ProgressRate(expected or None)
     if not console.is_terminal:
         yield lines(title, pace, console.print)
         return
@@ -99,7 +99,7 @@ def progress(title: str, expected: int | None) -> Iterator[Watch]:
 
 
 @dataclass(slots=True)
-class Pace:
+class ProgressRate:
     """How fast it goes; what was done before this command began is not its doing."""
 
     expected: int | None
@@ -122,7 +122,7 @@ class Pace:
         return ", ".join(words)
 
 
-def lines(title: str, pace: Pace, say: Callable[[str], None]) -> Watch:
+def lines(title: str, pace: ProgressRate, say: Callable[[str], None]) -> Watch:
     """Say a line now and then."""
     told = pace.clock()
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from adminview.cli.output.printing import Table
+from adminview.cli.output.printing import TextTable
 from adminview.cli.output.tables import table
 from adminview.model import AccessPattern, Registry
 
@@ -16,7 +16,7 @@ def rows(registry: Registry) -> Iterator[tuple[str, str, str, str]]:
         yield pattern.name, ", ".join(taken), pattern.about, _place(pattern)
 
 
-def catalogue(registry: Registry) -> Table:
+def catalogue(registry: Registry) -> TextTable:
     """Show the catalogue on a terminal."""
     shown = table("Access patterns")
     for column in COLUMNS:

@@ -6,7 +6,7 @@ from json import loads
 from typing import Any
 
 from adminview.aws.dead_letter_consumer import Waiting
-from adminview.cli.output.printing import Table
+from adminview.cli.output.printing import TextTable
 from adminview.cli.output.tables import facts, table
 from adminview.dead_letters.peek import PeekResult
 from adminview.dead_letters.preview import Previewed
@@ -19,37 +19,37 @@ ID_LENGTH = 8  # enough to tell letters apart
 COLUMNS = {"id": 2, "item": 4, "error": 6, "changed": 3, "tries": 1}  # and how wide
 
 
-def table_of(pile: PeekResult, now: float) -> Table:
+def table_of(peeked: PeekResult, now: float) -> TextTable:
     """Show letters, a line each."""
     shown = table("Dead letters")
     for column, ratio in COLUMNS.items():
         shown.add_column(column, overflow="fold", ratio=ratio)
-    for errand in pile.meant:
-        letter = errand.letter
+    for resolved in peeked.meant:
+        letter = resolved.letter
         shown.add_row(
-            errand.message.id[:ID_LENGTH],
-            item_of(errand),
+            resolved.message.id[:ID_LENGTH],
+            item_of(resolved),
             f"{letter.latest_error.kind}: {letter.latest_error.reason}",
             "" if letter.at is None else f"{timedelta(seconds=int(now - letter.at))} ago",
             str(letter.failed_replays),
         )
-    for message, why in pile.unknown:
+    for message, why in peeked.unknown:
         shown.add_row(message.id[:ID_LENGTH], "?", f"not understood: {why}", "", "")
     return shown
 
 
-def item_of(errand: ResolvedLetter) -> str:
+def item_of(resolved: ResolvedLetter) -> str:
     """Say what a letter is about."""
-    letter = errand.letter
+    letter = resolved.letter
     if isinstance(letter, BatchLetter):
         return f"{letter.count} records of {letter.begin} to {letter.end}"
-    return errand.about
+    return resolved.about
 
 
-def footer(pile: PeekResult, waiting: Waiting) -> str:
+def footer(peeked: PeekResult, waiting: Waiting) -> str:
     """Say how many letters were not shown."""
-    more = "" if pile.whole else ", and there may be more (--limit)"
-    return f"{many(len(pile))}{more}{resting(waiting)}"
+    more = "" if peeked.whole else ", and there may be more (--limit)"
+    return f"{many(len(peeked))}{more}{resting(waiting)}"
 
 
 def many(count: int) -> str:
@@ -64,21 +64,21 @@ def resting(waiting: Waiting) -> str:
     return f"; about {count} rest for up to {minutes} minutes after a try" if count else ""
 
 
-def plain(pile: PeekResult) -> Iterator[dict[str, Any]]:
+def plain(peeked: PeekResult) -> Iterator[dict[str, Any]]:
     """Give letters to machines."""
-    for errand in pile.meant:
-        message, letter = errand.message, errand.letter
+    for resolved in peeked.meant:
+        message, letter = resolved.message, resolved.letter
         yield {
             "id": message.id,
-            "source": errand.source,
-            "item": item_of(errand),
+            "source": resolved.source,
+            "item": item_of(resolved),
             "error": letter.latest_error.kind,
             "reason": letter.latest_error.reason,
             "at": letter.at,
             "attempts": letter.failed_replays,
             "letter": whole(message.body),
         }
-    for message, why in pile.unknown:
+    for message, why in peeked.unknown:
         yield {"id": message.id, "not_understood": why}
 
 
@@ -91,7 +91,7 @@ def whole(body: str) -> dict[str, Any]:
     return said if isinstance(said, dict) else {"text": body}
 
 
-def letter(body: str) -> Table:
+def letter(body: str) -> TextTable:
     """Show one letter whole."""
     said = whole(body)
     if isinstance(said.get("at"), int | float) and 0 <= said["at"] < FAR_FUTURE:
@@ -99,10 +99,12 @@ def letter(body: str) -> Table:
     return facts("A dead letter", {name: value or "none" for name, value in said.items()})
 
 
-def summary(told: Mapping[str, Any]) -> Table:
+def summary(told: Mapping[str, Any]) -> TextTable:
     """Show what a replay came to."""
     counts = {
-        f"letters {fate.replace('_', ' ')}": count for fate, count in told["fates"].items() if count
+        f"letters {outcome.replace('_', ' ')}": count
+        for outcome, count in told["outcomes"].items()
+        if count
     }
     work = {
         "items looked at": told["items"],
@@ -115,7 +117,7 @@ def summary(told: Mapping[str, Any]) -> Table:
     return facts("Replayed", (counts or {"letters": "none was ready"}) | work | why)
 
 
-def previewed(one: Previewed) -> Table:
+def previewed(one: Previewed) -> TextTable:
     """Show what would be done for one item."""
     told = one.as_dict()
     would = {

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from adminview.cli.bulk.migration_preview import Preview
-from adminview.cli.bulk.segment_pool import Outcome
+from adminview.cli.bulk.segment_pool import SegmentOutcome
 from adminview.cli.output.bulk import DONE, FAILURES, UNFINISHED
 from adminview.cli.output.printing import Cell, Console
 from adminview.cli.output.tables import cell, facts, plain, table
@@ -26,7 +26,7 @@ Failure = tuple[Attributes, RecordError]
 
 
 def show_outcome(
-    outcome: Outcome, failing: Sequence[Failure], console: Console, *, as_json: bool
+    outcome: SegmentOutcome, failing: Sequence[Failure], console: Console, *, as_json: bool
 ) -> None:
     """Show what came of a migration, and some of the items that failed."""
     if as_json:
@@ -50,14 +50,14 @@ def show_outcome(
         console.print(words, soft_wrap=True)
 
 
-def status(outcome: Outcome) -> int:
+def status(outcome: SegmentOutcome) -> int:
     """Say with what exit status an outcome ends."""
     if not outcome.finished:
         return UNFINISHED
     return FAILURES if outcome.counts["failed"] or outcome.counts["moved"] else DONE
 
 
-def verdict(outcome: Outcome) -> str:
+def verdict(outcome: SegmentOutcome) -> str:
     """Say what an outcome means, and what to do."""
     if not outcome.finished:
         return f"{outcome.trouble}; the same command goes on"

@@ -63,7 +63,7 @@ class Console(console.Console):
         self.file.write(f"{_json(text)}\n")
 
 
-class Table(table.Table):
+class TextTable(table.Table):
     """A table whose title, headers and cells are escaped; in a cell, newlines too."""
 
     def __init__(self, title: str, **options: Any) -> None:

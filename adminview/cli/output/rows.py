@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from io import StringIO
 from typing import Any, TypeAlias
 
-from adminview.cli.output.printing import Console, Table, csv_cell, echo
+from adminview.cli.output.printing import Console, TextTable, csv_cell, echo
 from adminview.cli.output.tables import cell, table
 from adminview.http_api.render import plain, text
 from adminview.model.attribute import PK, SK
@@ -33,7 +33,7 @@ def to_csv(records: Sequence[Record]) -> str:
     return written.getvalue()
 
 
-def to_table(title: str, records: Sequence[Record]) -> Table:
+def to_table(title: str, records: Sequence[Record]) -> TextTable:
     """Show records, with a column for each attribute that any of them has."""
     made = table(title)
     columns = _in_order({name for one in records for name in one}) or list(KEY)
@@ -46,7 +46,7 @@ def to_table(title: str, records: Sequence[Record]) -> Table:
     return made
 
 
-def print_table(made: Table, *, err: bool = False) -> None:
+def print_table(made: TextTable, *, err: bool = False) -> None:
     """Print a table: folded to fit a terminal, and anywhere else a line for each row."""
     console = Console(stderr=err)
     if not console.is_terminal:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any
 
-from adminview.cli.output.printing import Cell, Table, joined, styled
+from adminview.cli.output.printing import Cell, TextTable, joined, styled
 from adminview.model import Item
 from adminview.model.attribute import PK, SK
 from adminview.model.errors import RowError
@@ -48,7 +48,7 @@ def _element(value: Any) -> Cell:
     return joined("", ["(", cell(value), ")"]) if isinstance(value, Mapping) else cell(value)
 
 
-def answer(title: str, rows: Iterable[Attributes]) -> Table:
+def answer(title: str, rows: Iterable[Attributes]) -> TextTable:
     """Show the rows that answer a question."""
     shown = table(title)
     shown.add_column("PK", overflow="fold")
@@ -62,7 +62,7 @@ def answer(title: str, rows: Iterable[Attributes]) -> Table:
     return shown
 
 
-def facts(title: str, rows: Mapping[str, Any]) -> Table:
+def facts(title: str, rows: Mapping[str, Any]) -> TextTable:
     """Show names and values."""
     shown = table(title, show_header=False)
     shown.add_column(style=PALE)
@@ -72,6 +72,6 @@ def facts(title: str, rows: Mapping[str, Any]) -> Table:
     return shown
 
 
-def table(title: str, **more: Any) -> Table:
+def table(title: str, **more: Any) -> TextTable:
     """Begin a table in the house's style, wide enough for its title."""
-    return Table(title, **more)
+    return TextTable(title, **more)

@@ -4,7 +4,7 @@ from typing import Any
 
 from adminview.bulk.verify.differences import Difference, Kind
 from adminview.bulk.verify.run import REPAIRED, Run
-from adminview.cli.output.printing import Console, Table
+from adminview.cli.output.printing import Console, TextTable
 from adminview.cli.output.tables import facts, table
 
 LINES = 50
@@ -14,7 +14,7 @@ STOPPED = "stopped"
 def as_data(run: Run, status: int, trouble: str) -> dict[str, Any]:
     """Show everything as one JSON object."""
     total = run.total
-    listed = [one.to_json() | {"fate": fate} for one, fate in run.differences.items()]
+    listed = [one.to_json() | {"fate": outcome} for one, outcome in run.differences.items()]
     return {
         "status": status,
         "finished": run.finished,
@@ -65,22 +65,22 @@ def verdict(run: Run, status: int, trouble: str) -> str:
     return f"{what} is not equal to the sources: {left} left{advice}"
 
 
-def _table(run: Run) -> Table:
+def _table(run: Run) -> TextTable:
     shown = table("Differences")
     for name in ("kind", "item", "row", "what"):
         shown.add_column(name, overflow="fold")
-    for one, fate in [*run.differences.items()][:LINES]:
+    for one, outcome in [*run.differences.items()][:LINES]:
         row = " | ".join(one.row) if one.row else ""
-        shown.add_row(one.kind.value, one.owner or "none", row, _what(one, fate))
+        shown.add_row(one.kind.value, one.owner or "none", row, _what(one, outcome))
     return shown
 
 
-def _what(difference: Difference, fate: str) -> str:
+def _what(difference: Difference, outcome: str) -> str:
     """Say what differs, and what became of it if a repair was tried."""
-    if fate == REPAIRED:
+    if outcome == REPAIRED:
         return f"{difference.what}; repaired"
-    told = fate not in {"", "left", difference.what}
-    return f"{difference.what}; left: {fate}" if told else difference.what
+    told = outcome not in {"", "left", difference.what}
+    return f"{difference.what}; left: {outcome}" if told else difference.what
 
 
 def _counts(run: Run) -> dict[str, Any]:

@@ -11,17 +11,17 @@ from typing import Protocol
 from adminview.aws.table_description import DELETING
 from adminview.cli.deployment.facts import Deployed
 from adminview.cli.model_lock.model_diff import Description
-from adminview.cli.planning.phases import Wave
+from adminview.cli.planning.phases import Phase
 from adminview.cli.planning.planner import LONGEST_WRITE, make_plan
 from adminview.cli.planning.refusals import in_use
 from adminview.cli.planning.step import Plan, Step
 from adminview.cli.planning.steps import (
     AwaitIndex,
-    Backfill,
+    BackfillStep,
     CreateIndex,
     DeployCode,
     DropIndex,
-    Sweep,
+    SweepStep,
     Wait,
 )
 from adminview.model.errors import AdminViewError
@@ -36,7 +36,7 @@ class PlanError(AdminViewError):
 class Deployer(Protocol):
     """Who changes the stacks."""
 
-    def deploy(self, stacks: Sequence[str], wave: Wave) -> None:
+    def deploy(self, stacks: Sequence[str], phase: Phase) -> None:
         """Deploy some stacks, and nothing else; raise a PlanError if that fails."""
 
     def await_index(self, name: str, *, gone: bool, stopped: Callable[[], bool]) -> None:
@@ -46,7 +46,7 @@ class Deployer(Protocol):
 class Builder(Protocol):
     """Who goes through whole tables; both say why they did not end, if they did not."""
 
-    def spoil(self, step: DeployCode) -> None:
+    def invalidate(self, step: DeployCode) -> None:
         """Note before other code is deployed which sources it makes unbuilt."""
 
     def backfill(self, source: str) -> str:
@@ -119,9 +119,9 @@ class Application:
         """Do one step, and tell whether it was done to its end."""
         trouble = ""
         if isinstance(step, DeployCode):
-            self.builder.spoil(step)
+            self.builder.invalidate(step)
         if step.stacks:
-            self.deployer.deploy(step.stacks, step.wave)
+            self.deployer.deploy(step.stacks, step.phase)
         if isinstance(step, CreateIndex | DropIndex):
             gone = isinstance(step, DropIndex)
             self.deployer.await_index(step.index, gone=gone, stopped=self.stopped)
@@ -129,16 +129,16 @@ class Application:
             gone = step.status == DELETING
             self.deployer.await_index(step.index, gone=gone, stopped=self.stopped)
         elif isinstance(step, Wait):
-            self._wait(step.until)
-        elif isinstance(step, Backfill):
+            self._wait(step.deadline)
+        elif isinstance(step, BackfillStep):
             trouble = self.builder.backfill(step.source)
-        elif isinstance(step, Sweep):
+        elif isinstance(step, SweepStep):
             trouble = self.builder.sweep(step.sources)
         if trouble and not self.stopped():
             msg = f"{step.title!r} did not end: {trouble}"
             raise PlanError(msg)
         return not trouble
 
-    def _wait(self, until: float) -> None:
-        while not self.stopped() and (left := until - self.now()) > 0:
+    def _wait(self, deadline: float) -> None:
+        while not self.stopped() and (left := deadline - self.now()) > 0:
             self.sleep(min(left, NAP_SECONDS))

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from adminview.bulk.runs import BACKFILL, EVERYTHING, SWEEP, Bulk
-from adminview.cli.bulk.segment_pool import Outcome
+from adminview.cli.bulk.segment_pool import SegmentOutcome
 from adminview.cli.deployment.completions import Progress
 from adminview.cli.planning.steps import DeployCode
 
@@ -16,12 +16,12 @@ class BulkBuilder:
     connect: Callable[[], Bulk]  # each time: what is deployed changes under way
     progress: Progress
     model: str  # that is declared
-    go: Callable[[Bulk, str], Outcome]
+    go: Callable[[Bulk, str], SegmentOutcome]
     check: Callable[[Sequence[str]], None] = lambda _: None  # that streams are followed
 
-    def spoil(self, step: DeployCode) -> None:
+    def invalidate(self, step: DeployCode) -> None:
         """Note before other code is deployed which sources it makes unbuilt."""
-        self.progress.spoil(step.unbuilt, step.leftovers, step.attributes, model=self.model)
+        self.progress.invalidate(step.unbuilt, step.leftovers, step.attributes, model=self.model)
 
     def backfill(self, source: str) -> str:
         """Derive all rows of a source anew; say why it did not end, if it did not."""

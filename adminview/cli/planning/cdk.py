@@ -13,7 +13,7 @@ from typing import IO, Final
 from adminview.aws.settings import stack_name
 from adminview.cli.deployment.read import Tables
 from adminview.cli.planning.apply import PlanError
-from adminview.cli.planning.phases import Wave
+from adminview.cli.planning.phases import Phase
 
 LOG: Final = Path("cdk.out", "apply.log")
 TAIL: Final = 30  # lines of the log, for whoever has to find out why
@@ -42,10 +42,10 @@ class CdkDeployer:
     sleep: Callable[[float], object] = time.sleep
     show: Callable[[str], None] = field(default=lambda _: None)  # each line that it prints
 
-    def deploy(self, stacks: Sequence[str], wave: Wave) -> None:
+    def deploy(self, stacks: Sequence[str], phase: Phase) -> None:
         """Deploy some stacks, and nothing else; raise a PlanError if that fails."""
         names = [stack_name(self.prefix, self.stage, part) for part in stacks]
-        with wave.file() as file:
+        with phase.file() as file:
             # What is not named is left as it is: an empty prefix is none, not that of cdk.json.
             context = {"stage": self.stage, "prefix": self.prefix, "rolloutPhase": str(file)}
             arguments = [f"adminview:{name}={value}" for name, value in context.items()]

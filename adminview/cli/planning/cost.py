@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
 
-from adminview.cli.model_lock.model_diff import Change, Shape
+from adminview.cli.model_lock.model_diff import ModelDiff, Shape
 from adminview.model import Index
 from adminview.model.row import CHANGED_AT, DATA, SEQUENCE, Attributes, RowKey
 from adminview.model.write_units import Units, entry_units, write_units
-from adminview.reconcile.equality import same_row
+from adminview.reconcile.equality import equivalent_rows
 
 MILLION = 1_000_000
 Rows = Mapping[RowKey, Attributes]
@@ -25,7 +25,7 @@ class Indexes:
     after: tuple[Index, ...]
 
     @classmethod
-    def of(cls, change: Change) -> "Indexes":
+    def of(cls, change: ModelDiff) -> "Indexes":
         """Work out which indexes there are when."""
         before = _indexes(change.old["indexes"] if change.old else [])
         after = _indexes(change.new["indexes"])
@@ -100,7 +100,7 @@ def item_costs(found: Rows, rows: Rows, indexes: Indexes, *, rebuilt: bool) -> C
 
     Rows are put while the indexes to be dropped are still there; the sweep comes after that.
     """
-    put = [key for key in rows if key not in found or not same_row(found[key], rows[key])]
+    put = [key for key in rows if key not in found or not equivalent_rows(found[key], rows[key])]
     swept = [key for key in found if key not in rows]
     if not rebuilt:
         put, swept = [], []

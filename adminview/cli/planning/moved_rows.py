@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from adminview.aws.clients import Clients
 from adminview.aws.settings import Settings
 from adminview.cli.deployment.facts import Deployed
-from adminview.cli.model_lock.model_diff import Change
+from adminview.cli.model_lock.model_diff import ModelDiff
 from adminview.cli.planning.sample import make_estimator
 from adminview.cli.planning.step import Plan
 from adminview.cli.planning.steps import DeployCode
@@ -20,7 +20,7 @@ from adminview.model.row import Attributes
 SAMPLE = 200  # items of a source
 
 
-def left_behind(
+def stale_rows(
     model: Registry, deployed: Deployed, made: Plan, find: Callable[[], Settings]
 ) -> tuple[str, ...]:
     """Look at some items of each source whose code a plan replaces."""
@@ -28,7 +28,7 @@ def left_behind(
     if not code or deployed.sync is None:
         return ()
     settings = find()
-    change = Change.between(deployed.sync, model.description())
+    change = ModelDiff.between(deployed.sync, model.description())
     estimator = make_estimator(change, model, settings, Clients().dynamodb, SAMPLE)
     known = [source for source in code[0].unbuilt if source in settings.sources]
     left = {source: estimator.left(source) for source in known}

@@ -13,19 +13,19 @@ from adminview.cli.deployment.facts import PendingPatterns
 
 
 @dataclass(frozen=True, slots=True)
-class Wave:
+class Phase:
     """What is still there, what is not there yet, and what is not to be answered yet."""
 
     keep: tuple[TableIndex, ...] = ()  # indexes that are no longer declared
     without: tuple[str, ...] = ()  # declared indexes
-    building: PendingPatterns = field(default_factory=dict)
+    pending: PendingPatterns = field(default_factory=dict)
 
     def data(self) -> dict[str, Any]:
         """Write it as the CDK app reads it."""
         return {
             "keep": [index.shape() for index in self.keep],
             "without": list(self.without),
-            "pending": dict(self.building),
+            "pending": dict(self.pending),
         }
 
     def indexes(self, declared: Mapping[str, TableIndex]) -> dict[str, TableIndex]:
@@ -42,13 +42,13 @@ class Wave:
             yield path
 
 
-def wave_of(
-    table: Iterable[TableIndex], declared: Mapping[str, TableIndex], building: PendingPatterns
-) -> Wave:
+def phase_of(
+    table: Iterable[TableIndex], declared: Mapping[str, TableIndex], pending: PendingPatterns
+) -> Phase:
     """Describe how a table differs from what is declared."""
     there = {index.name: index for index in table if index.ours}
-    return Wave(
+    return Phase(
         tuple(index for name, index in there.items() if name not in declared),
         tuple(name for name, index in declared.items() if name not in there and not index.local),
-        building,
+        pending,
     )

@@ -23,14 +23,14 @@ from dataclasses import dataclass
 from adminview.aws.table_description import CREATING, DELETING, TableIndex
 from adminview.cli.deployment.facts import Declared, Deployed, PendingPatterns
 from adminview.cli.model_lock.model_diff import Description
-from adminview.cli.planning.phases import Wave, wave_of
-from adminview.cli.planning.refusals import notes, refusals, stand_in
+from adminview.cli.planning.phases import Phase, phase_of
+from adminview.cli.planning.refusals import fallback_index, notes, refusals
 from adminview.cli.planning.stale_rows import attributes, may_show_leftovers, to_sweep
 from adminview.cli.planning.step import Plan, Step
 from adminview.cli.planning.steps import (
     AddSources,
     AwaitIndex,
-    Backfill,
+    BackfillStep,
     CreateIndex,
     CreateView,
     DeployCode,
@@ -38,7 +38,7 @@ from adminview.cli.planning.steps import (
     DeployWatch,
     DropIndex,
     DropSources,
-    Sweep,
+    SweepStep,
     Wait,
 )
 from adminview.model.monitored import watched
@@ -69,21 +69,21 @@ class _Way:
         """List what is to be done, in order."""
         unbuilt = self.declared.unbuilt(self.deployed)
         swept = to_sweep(self.deployed, self.declared, unbuilt)
-        building = self._not_answerable()
-        first = bool(swept) and may_show_leftovers(self.deployed, self.declared, building, unbuilt)
+        pending = self._not_answerable()
+        first = bool(swept) and may_show_leftovers(self.deployed, self.declared, pending, unbuilt)
         if not unbuilt and not first:
-            building = {}
+            pending = {}
         yield from self._tables()
         yield from self._indexes()
         table = self._table_after_creation()
-        wave = wave_of(table, self.declared.indexes, building)
+        phase = phase_of(table, self.declared.indexes, pending)
         # Stacks import from one another, so that on the first day the functions come first.
         if self.deployed.sync is None:
-            yield from self._code(unbuilt, wave)
-        asks = [*self._questions(building, wave)]
+            yield from self._code(unbuilt, phase)
+        asks = [*self._questions(pending, phase)]
         yield from asks
         if self.deployed.sync is not None:
-            yield from self._code(unbuilt, wave)
+            yield from self._code(unbuilt, phase)
         if self.deployed.watch != watched(self.declared.model):
             yield DeployWatch(reason="all that is there from now on must be looked at")
         if unbuilt or swept:
@@ -91,11 +91,11 @@ class _Way:
         yield from self._backfills(unbuilt)
         if first:
             yield from self._sweep(swept)
-        if building:
+        if pending:
             reason = "the rows of all sources are built: nothing is missing from the answers"
-            on = wave_of(table, self.declared.indexes, {})
-            yield DeployQuestions(reason=reason, wave=on, on=tuple(building))
-        yield from self._drops(table, asked_now=bool(building or (asks and not unbuilt)))
+            on = phase_of(table, self.declared.indexes, {})
+            yield DeployQuestions(reason=reason, phase=on, on=tuple(pending))
+        yield from self._drops(table, asked_now=bool(pending or (asks and not unbuilt)))
         if not first:
             yield from self._sweep(swept)
         yield from self._dropped_tables()
@@ -124,7 +124,7 @@ class _Way:
                 yield CreateIndex(
                     reason=f"{asked}; CloudFormation makes one per update",
                     index=name,
-                    wave=wave_of(table, self.declared.indexes, {}),
+                    phase=phase_of(table, self.declared.indexes, {}),
                 )
 
     def _staying(self) -> Iterator[TableIndex]:
@@ -138,7 +138,7 @@ class _Way:
     def _not_answerable(self) -> PendingPatterns:
         """Say which questions cannot be answered from their indexes before all rows are built."""
         if self._asks_declared():
-            return dict(self.deployed.building)
+            return dict(self.deployed.pending)
         live = {name: index for name, _, index in self.deployed.live()}
         found: dict[str, str | None] = {}
         for shape in self.declared.questions:
@@ -146,21 +146,21 @@ class _Way:
             if name not in live:
                 found[name] = None
             elif live[name] != shape["index"]:
-                found[name] = stand_in(self.deployed, self.declared, shape, live[name])
+                found[name] = fallback_index(self.deployed, self.declared, shape, live[name])
         return found
 
     def _asks_declared(self) -> bool:
         api = self.deployed.api
         return api is not None and api["fingerprint"] == self.declared.fingerprint
 
-    def _questions(self, building: PendingPatterns, wave: Wave) -> Iterator[Step]:
+    def _questions(self, pending: PendingPatterns, phase: Phase) -> Iterator[Step]:
         before = self.deployed
-        if self._asks_declared() and dict(building) == dict(before.building):
+        if self._asks_declared() and dict(pending) == dict(before.pending):
             return
         declared = {shape["name"] for shape in self.declared.questions}
         old = [shape["name"] for shape in before.api["patterns"]] if before.api else []
         live = {name for name, _, _ in before.live()}
-        if building:
+        if pending:
             reason = "what is not built yet is refused rather than answered in part"
         elif before.api is None:
             reason = "there is none yet"
@@ -168,16 +168,16 @@ class _Way:
             reason = "nothing has to be built for it"
         yield DeployQuestions(
             reason=reason,
-            wave=wave,
+            phase=phase,
             dropped=tuple(name for name in old if name not in declared),
             on=tuple(
                 name
                 for name in (shape["name"] for shape in self.declared.questions)
-                if (name not in live or name in before.building) and name not in building
+                if (name not in live or name in before.pending) and name not in pending
             ),
         )
 
-    def _code(self, unbuilt: list[str], wave: Wave) -> Iterator[Step]:
+    def _code(self, unbuilt: list[str], phase: Phase) -> Iterator[Step]:
         before, model = self.deployed, self.declared.fingerprint
         if before.sync and before.sync["fingerprint"] == model == before.recovery:
             return
@@ -187,7 +187,7 @@ class _Way:
         new = "rows of the new kind must keep coming while the old ones are built anew"
         yield DeployCode(
             reason=new if before.sync else "there are none yet",
-            wave=wave,
+            phase=phase,
             unbuilt=tuple(unbuilt),
             leftovers=leftovers,
             attributes=tuple(sorted(attributes(before.sync))) if before.sync else (),
@@ -195,14 +195,14 @@ class _Way:
 
     def _pause(self) -> Iterator[Step]:
         """Outlast the invocations of older code: what they write must not come after the new."""
-        until = self.deployed.busy_until
-        if any(True for _ in self._code([], Wave())):
-            until = max(until, self.now + self.longest if self.deployed.sync else 0.0)
+        deadline = self.deployed.busy_until
+        if any(True for _ in self._code([], Phase())):
+            deadline = max(deadline, self.now + self.longest if self.deployed.sync else 0.0)
         elif self.deployed.code_at is not None:
-            until = max(until, self.deployed.code_at + self.longest)
-        if until > self.now:
+            deadline = max(deadline, self.deployed.code_at + self.longest)
+        if deadline > self.now:
             reason = "invocations of the old code may still write; then they are over"
-            yield Wait(reason=reason, until=until, seconds=until - self.now)
+            yield Wait(reason=reason, deadline=deadline, seconds=deadline - self.now)
 
     def _backfills(self, unbuilt: list[str]) -> Iterator[Step]:
         for source in unbuilt:
@@ -213,7 +213,7 @@ class _Way:
                 reason = "its rows are of two models, until they are built anew"
             else:
                 reason = f"its rows were built by other views, of model {marker.model}"
-            yield Backfill(reason=reason, source=source)
+            yield BackfillStep(reason=reason, source=source)
 
     def _drops(self, table: list[TableIndex], *, asked_now: bool) -> Iterator[Step]:
         """Delete what nobody asks any more, once the last who might have is answered."""
@@ -222,19 +222,19 @@ class _Way:
         last = self.now if asked_now else self.deployed.api_at or 0.0
         if dropped and (wait := last + LONGEST_ANSWER - self.now) > 0:
             reason = "questions to the old indexes may still be under way"
-            yield Wait(reason=reason, until=self.now + wait, seconds=wait)
+            yield Wait(reason=reason, deadline=self.now + wait, seconds=wait)
         for index in dropped:
             left.remove(index)
             yield DropIndex(
                 reason="no question asks it; CloudFormation deletes one per update",
                 index=index.name,
-                wave=wave_of(left, self.declared.indexes, {}),
+                phase=phase_of(left, self.declared.indexes, {}),
             )
 
     def _sweep(self, sources: list[str]) -> Iterator[Step]:
         if sources:
             reason = "rows of an older model may be left that nothing derives any more"
-            yield Sweep(reason=reason, sources=tuple(sources))
+            yield SweepStep(reason=reason, sources=tuple(sources))
 
     def _dropped_tables(self) -> Iterator[Step]:
         own = set(self.declared.sources) - self.deployed.imported

@@ -34,7 +34,7 @@ def notes(deployed: Deployed, declared: Declared) -> Iterator[str]:
         )
 
 
-def stand_in(
+def fallback_index(
     deployed: Deployed, declared: Declared, question: Shape, asked: str | None
 ) -> str | None:
     """Name the older index that answers a question while its new one is filled, if it can.
@@ -152,7 +152,7 @@ def _questions(deployed: Deployed, declared: Declared) -> Iterator[str]:
                 f"question {name!r} has another condition than before, and would be answered "
                 f"wrongly until all rows are built: declare it under a new name, {LATER}"
             )
-        elif new["index"] != index and stand_in(deployed, declared, new, index) is None:
+        elif new["index"] != index and fallback_index(deployed, declared, new, index) is None:
             place = f"index {new['index']!r}" if new["index"] else "the table"
             before = f"index {index!r}" if index else "the table"
             yield (

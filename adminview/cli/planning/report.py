@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from adminview.cli.model_lock.model_diff import Change
+from adminview.cli.model_lock.model_diff import ModelDiff
 from adminview.cli.model_lock.wording import as_data, in_words
-from adminview.cli.output.printing import Console, Table
+from adminview.cli.output.printing import Console, TextTable
 from adminview.cli.output.tables import table
 from adminview.cli.planning.cost import Estimate, SourceCosts
 
@@ -13,7 +13,7 @@ SHORT = {"G": 1_000_000_000, "M": 1_000_000, "k": 1000}
 LONGEST = 10_000  # written out
 
 
-def data(change: Change, estimate: Estimate | None, trouble: str) -> dict[str, Any]:
+def data(change: ModelDiff, estimate: Estimate | None, trouble: str) -> dict[str, Any]:
     """Show everything as one JSON object."""
     if estimate is None:
         return {**as_data(change), "costs": None, "trouble": trouble}
@@ -29,7 +29,7 @@ def data(change: Change, estimate: Estimate | None, trouble: str) -> dict[str, A
 
 
 def show(
-    change: Change, against: str, estimate: Estimate | None, trouble: str, console: Console
+    change: ModelDiff, against: str, estimate: Estimate | None, trouble: str, console: Console
 ) -> None:
     """Say what changes, and what it costs."""
     old, new = change.old["fingerprint"] if change.old else "nothing", change.new["fingerprint"]
@@ -48,7 +48,7 @@ def show(
         console.print(line, soft_wrap=True)
 
 
-def _costs(estimate: Estimate) -> Table:
+def _costs(estimate: Estimate) -> TextTable:
     shown = table("What it costs, in write units")
     shown.add_column("source", overflow="fold")
     shown.add_column("items", justify="right")
@@ -71,7 +71,7 @@ def short(number: int) -> str:
     return f"{number:,}"
 
 
-def _remarks(change: Change, estimate: Estimate | None, trouble: str) -> list[str]:
+def _remarks(change: ModelDiff, estimate: Estimate | None, trouble: str) -> list[str]:
     """Say what the figures are, and what they leave out."""
     if estimate is None:
         return [f"\nWhat it costs is not known: {trouble}"] if trouble else []

@@ -7,18 +7,18 @@ from operator import add
 from time import time
 from typing import TYPE_CHECKING
 
-from adminview.aws.concurrency import together
+from adminview.aws.concurrency import map_concurrently
 from adminview.aws.deadline import Deadline
 from adminview.aws.row_store import RowStore
 from adminview.aws.settings import Settings
 from adminview.aws.table_scanner import Sample, TableScanner
-from adminview.cli.model_lock.model_diff import Change, Shape
+from adminview.cli.model_lock.model_diff import ModelDiff, Shape
 from adminview.cli.planning.cost import Costs, Estimate, Indexes, Rows, SourceCosts, item_costs
 from adminview.model import Attribute, Registry, Source
 from adminview.model.errors import RecordError, ServiceError
 from adminview.model.row import Attributes
 from adminview.reconcile.equality import canonical
-from adminview.reconcile.expected_rows import wanted
+from adminview.reconcile.expected_rows import expected_rows
 from adminview.sync.decode import Route
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ NO_TABLE = "ResourceNotFoundException"
 class Estimator:
     """The tables of a deployment, and the change that it is about to go through."""
 
-    change: Change
+    change: ModelDiff
     routes: Mapping[str, Route]  # by source: the declared ones, and those that are gone
     reader: TableScanner
     rows: RowStore
@@ -56,16 +56,20 @@ class Estimator:
         """Find rows of a sample of items that the declared views do not derive any more."""
         route = self.routes[source]
         items = [*self._sample(route.table)]
-        return [row for rows in together(lambda one: self._left(route, one), items) for row in rows]
+        return [
+            row
+            for rows in map_concurrently(lambda one: self._left(route, one), items)
+            for row in rows
+        ]
 
     def _left(self, route: Route, item: Attributes) -> list[Attributes]:
         try:
             owner = route.source.owner(item)
-            rows = wanted(route, owner, item, self.now(), self.change.new["fingerprint"])
+            rows = expected_rows(route, owner, item, self.now(), self.change.new["fingerprint"])
         except RecordError:
             return []
-        others = self.rows.find(owner, until=self._until()) - rows.keys()
-        return list(self.rows.read(others, until=self._until()).values())
+        others = self.rows.find(owner, deadline=self._until()) - rows.keys()
+        return list(self.rows.read(others, deadline=self._until()).values())
 
     def _concerned(self) -> Iterable[str]:
         """List the sources whose rows change, or stand in a new index as they are."""
@@ -76,7 +80,7 @@ class Estimator:
     def _source(self, route: Route) -> SourceCosts:
         sample = self._sample(route.table)
         items = [*sample]
-        costs = reduce(add, together(lambda item: self._item(route, item), items), Costs())
+        costs = reduce(add, map_concurrently(lambda item: self._item(route, item), items), Costs())
         return SourceCosts(route.source.name, sample.count(), len(items), costs)
 
     def _sample(self, table: str) -> Sample:
@@ -87,11 +91,11 @@ class Estimator:
         model = self.change.new["fingerprint"]
         try:
             owner = route.source.owner(item)
-            rows = wanted(route, owner, item, self.now(), model)
+            rows = expected_rows(route, owner, item, self.now(), model)
         except RecordError:
             return Costs(failed=1)
-        known = {*self.rows.find(owner, until=self._until()), *rows}
-        found = self.rows.read(known, until=self._until())
+        known = {*self.rows.find(owner, deadline=self._until()), *rows}
+        found = self.rows.read(known, deadline=self._until())
         rebuilt = route.source.name in {*self.change.rebuilt, *self.change.dropped_sources}
         return item_costs(_spelled(found), _spelled(rows), Indexes.of(self.change), rebuilt=rebuilt)
 
@@ -100,7 +104,7 @@ class Estimator:
 
 
 def make_estimator(
-    change: Change, model: Registry, settings: Settings, dynamodb: "DynamoDBClient", sample: int
+    change: ModelDiff, model: Registry, settings: Settings, dynamodb: "DynamoDBClient", sample: int
 ) -> Estimator:
     """Connect a change to the tables that *settings* name."""
     gone = [_source(shape) for name in change.dropped_sources if (shape := change.source(name)[0])]

@@ -18,7 +18,7 @@ def to_sweep(deployed: Deployed, declared: Declared, unbuilt: list[str]) -> list
 
 
 def may_show_leftovers(
-    deployed: Deployed, declared: Declared, building: PendingPatterns, unbuilt: list[str]
+    deployed: Deployed, declared: Declared, pending: PendingPatterns, unbuilt: list[str]
 ) -> bool:
     """Tell whether a new question might show rows that a sweep is to remove.
 
@@ -30,7 +30,7 @@ def may_show_leftovers(
         older |= attributes(deployed.sync)
     unknown = bool(_seen(deployed, declared, unbuilt))
     for shape in declared.questions:
-        if building.get(shape["name"], "answered") is None:
+        if pending.get(shape["name"], "answered") is None:
             index = declared.indexes.get(shape["index"] or "")
             if unknown or index is None or index.attributes.keys() <= older:
                 return True

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, ClassVar
 
-from adminview.cli.planning.phases import Wave
+from adminview.cli.planning.phases import Phase
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,7 +16,7 @@ class Step(ABC):
     destroys: ClassVar[bool] = False  # something that a later step cannot bring back
 
     reason: str
-    wave: Wave = field(default_factory=Wave)
+    phase: Phase = field(default_factory=Phase)
 
     @property
     @abstractmethod
@@ -28,9 +28,9 @@ class Step(ABC):
         own = {
             one.name: _plain(getattr(self, one.name))
             for one in fields(self)
-            if one.name not in ("reason", "wave")
+            if one.name not in ("reason", "phase")
         }
-        deployed = {"stacks": list(self.stacks), "wave": self.wave.data()} if self.stacks else {}
+        deployed = {"stacks": list(self.stacks), "phase": self.phase.data()} if self.stacks else {}
         return {"step": self.kind, "title": self.title, "reason": self.reason, **own, **deployed}
 
 

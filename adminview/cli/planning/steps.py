@@ -83,8 +83,10 @@ class DeployQuestions(Step):
     @property
     def title(self) -> str:
         """Say what is done."""
-        refused = [name for name, stand_in in self.wave.building.items() if stand_in is None]
-        moving = [f"{name} on {index}" for name, index in self.wave.building.items() if index]
+        refused = [
+            name for name, fallback_index in self.phase.pending.items() if fallback_index is None
+        ]
+        moving = [f"{name} on {index}" for name, index in self.phase.pending.items() if index]
         said = [
             f"switch on {_short(self.on)}" if self.on else "",
             f"refuse {_short(refused)} as being built" if refused else "",
@@ -130,7 +132,7 @@ class Wait(Step):
 
     kind: ClassVar[str] = "wait"
 
-    until: float
+    deadline: float
     seconds: float
 
     @property
@@ -140,7 +142,7 @@ class Wait(Step):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Backfill(Step):
+class BackfillStep(Step):
     """Derive all rows of a source anew."""
 
     kind: ClassVar[str] = "backfill"
@@ -170,7 +172,7 @@ class DropIndex(Step):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sweep(Step):
+class SweepStep(Step):
     """Remove rows that no item derives any more."""
 
     kind: ClassVar[str] = "sweep"

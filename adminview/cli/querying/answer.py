@@ -12,10 +12,10 @@ from adminview.aws.clients import Clients
 from adminview.aws.view_reader import Meter, ViewReader
 from adminview.aws.view_readers import Boto3Reader
 from adminview.cli.deployment.deployment import Deployment
-from adminview.cli.deployment.find import find_building, find_settings
+from adminview.cli.deployment.find import find_pending, find_settings
 from adminview.cli.options import Prefix, Stage
 from adminview.cli.output import rows
-from adminview.cli.output.printing import Table, echo, print_csv, print_json
+from adminview.cli.output.printing import TextTable, echo, print_csv, print_json
 from adminview.cli.output.tables import answer, facts
 from adminview.http_api.render import Renderer, text
 from adminview.model import AccessPattern, Registry
@@ -28,7 +28,7 @@ ORDERS = ["asc", "desc"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class QueryOptions:
     """What every question takes: its pages, and how they are shown."""
 
     limit: Annotated[int, typer.Option(help=f"Rows of a page, at most {MOST}.", metavar="ROWS")] = (
@@ -84,18 +84,20 @@ class Options:
             raise typer.BadParameter(msg)
 
 
-def run(model: Registry, pattern: AccessPattern, given: dict[str, str], options: Options) -> None:
+def run(
+    model: Registry, pattern: AccessPattern, given: dict[str, str], options: QueryOptions
+) -> None:
     """Ask a question, and show its answer as the options say."""
     options.check()
     values = typed(pattern, given)
     Question.of(pattern, values, options.order)  # refuse what is wrong before anybody is asked
     deployment = Deployment.from_options(options.stage, options.prefix, os.environ)
     settings = find_settings(model, deployment)
-    building = find_building(model, deployment)
+    pending = find_pending(model, deployment)
     client, meter = Clients().dynamodb, Meter()
     # At the client: a count and joined rows are then on the meter too.
     client.meta.events.register("after-call.dynamodb", lambda parsed, **_: meter.add(parsed))
-    asker = QueryEngine(model, ViewReader(Boto3Reader(client), settings.view_table), building)
+    asker = QueryEngine(model, ViewReader(Boto3Reader(client), settings.view_table), pending)
     question = asker.question(pattern.name, values, options.order)
     if options.explain:
         _explain({"question": pattern.name} | explanation(question, settings.view_table))
@@ -127,7 +129,7 @@ def explanation(question: Question, table: str) -> dict[str, Any]:
 
 
 def _answer(
-    asker: QueryEngine, question: Question, values: dict[str, Any], options: Options
+    asker: QueryEngine, question: Question, values: dict[str, Any], options: QueryOptions
 ) -> None:
     """Ask for a page or for all of them, and show the rows."""
     pattern, renderer = question.pattern, Renderer(asker.registry)
@@ -155,7 +157,7 @@ def _answer(
 
 
 def _pages(
-    asker: QueryEngine, name: str, values: dict[str, Any], options: Options
+    asker: QueryEngine, name: str, values: dict[str, Any], options: QueryOptions
 ) -> Iterator[tuple[list[AnsweredRow], str | None]]:
     cursor = options.cursor
     while True:
@@ -174,7 +176,7 @@ def _flat(shown: dict[str, Any]) -> dict[str, Any]:
 
 def _table(
     title: str, pattern: AccessPattern, found: list[AnsweredRow], shown: list[dict[str, Any]]
-) -> Table:
+) -> TextTable:
     """Make a table to read; rows that are joined stand beside."""
     if not pattern.joins:
         return answer(title, [one.row for one in found])

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from adminview.cli.querying.tokens import Token, quoted, refuse, spelled, tokens_of
+from adminview.cli.querying.tokens import Token, normalize_number, quoted, refuse, tokens_of
 
 # No attribute is written like these without quotes, and a SELECT has none of them.
 REFUSED = {
@@ -26,8 +26,8 @@ class Select:
     def on(self, table: str) -> str:
         """Write the statement for a table of another name, without its comments."""
         place = quoted(table) + (f".{quoted(self.index)}" if self.index else "")
-        after = "".join(map(spelled, self._after))
-        return f"{''.join(map(spelled, self._before)).strip()} {place}{after}"
+        after = "".join(map(normalize_number, self._after))
+        return f"{''.join(map(normalize_number, self._before)).strip()} {place}{after}"
 
 
 def read(statement: str) -> Select:

@@ -62,7 +62,7 @@ def tokens_of(statement: str) -> Iterator[Token]:
         spaced = found.lastgroup == "space"
 
 
-def spelled(token: Token) -> str:
+def normalize_number(token: Token) -> str:
     """Write a token again, apart from the one before if it was."""
     return f" {token.written}" if token.spaced else token.written
 

@@ -16,7 +16,7 @@ Where it is an emulation and not Lambda:
 """
 
 from adminview.local.event_source.errors import UnsettledRecordsError
-from adminview.local.event_source.lane import Backoff
+from adminview.local.event_source.lane import RetryDelay
 from adminview.local.event_source.source import EventSource
 
-__all__ = ["Backoff", "EventSource", "UnsettledRecordsError"]
+__all__ = ["EventSource", "RetryDelay", "UnsettledRecordsError"]

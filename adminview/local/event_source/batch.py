@@ -18,7 +18,7 @@ class Failure(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class BatchResult:
     """What an invocation came to: so many records from the front are done, the rest failed."""
 
     done: int
@@ -27,27 +27,31 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class StreamBatch:
     """Records of one shard that are delivered together, and how often they were tried."""
 
     records: tuple[StreamRecord, ...]
     failures: int = 0  # those that count against the retries
     invocations: int = 0
-    last: Answer | None = None  # what the latest invocation came to
+    last: BatchResult | None = None  # what the latest invocation came to
 
-    def read(self, response: object) -> Answer:
+    def read(self, response: object) -> BatchResult:
         """Read the function's response by the rules of ReportBatchItemFailures."""
         if response is None or response == {}:
-            return Answer(len(self.records))
+            return BatchResult(len(self.records))
         if not isinstance(response, Mapping) or "batchItemFailures" not in response:
-            return Answer(0, Failure.MALFORMED)
+            return BatchResult(0, Failure.MALFORMED)
         failures = response["batchItemFailures"]
         if failures is None or failures == []:
-            return Answer(len(self.records))
+            return BatchResult(len(self.records))
         places = self._places(failures)
-        return Answer(min(places), Failure.PARTIAL) if places else Answer(0, Failure.MALFORMED)
+        return (
+            BatchResult(min(places), Failure.PARTIAL)
+            if places
+            else BatchResult(0, Failure.MALFORMED)
+        )
 
-    def after(self, answer: Answer, delivery: Delivery) -> tuple["Batch", ...]:
+    def after(self, answer: BatchResult, delivery: Delivery) -> tuple["StreamBatch", ...]:
         """Say what is to be delivered next, in order; nothing if all is done.
 
         Splitting uses up no retry, be it in the middle or at the record that was reported.
@@ -77,7 +81,7 @@ class Batch:
         oldest = now - delivery.max_age_seconds
         return sum(1 for _ in takewhile(lambda record: record.created < oldest, self.records))
 
-    def cut(self, count: int) -> tuple["Batch", "Batch"]:
+    def cut(self, count: int) -> tuple["StreamBatch", "StreamBatch"]:
         """Cut the first *count* records off."""
         return (
             replace(self, records=self.records[:count]),

@@ -13,7 +13,7 @@ LambdaFunction: TypeAlias = Callable[[dict[str, Any], Any], Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
+class InvokedFunction:
     """The handler, and what Lambda would know about its deployment."""
 
     handler: LambdaFunction
@@ -50,7 +50,7 @@ class Context:
     identity: None = None
 
     @classmethod
-    def of(cls, function: Function, clock: Clock) -> "Context":
+    def of(cls, function: InvokedFunction, clock: Clock) -> "Context":
         """Begin an invocation of *function* now."""
         return cls(
             function_name=function.name,

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from logging import getLogger
 from typing import Any, TypeAlias
 
-from adminview.local.event_source.batch import Answer, Batch, Failure
+from adminview.local.event_source.batch import BatchResult, Failure, StreamBatch
 from adminview.local.event_source.event import StreamRecord, event, fitting
-from adminview.local.event_source.invocation import Clock, Context, Function
+from adminview.local.event_source.invocation import Clock, Context, InvokedFunction
 from adminview.local.event_source.letter import Address, Condition, letter
 from adminview.local.event_source.shards import Cursor
 from adminview.model.delivery import Delivery
@@ -19,7 +19,7 @@ log = getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Backoff:
+class RetryDelay:
     """How long a shard rests after so many failures in a row, in seconds."""
 
     first: float = 0.1
@@ -35,11 +35,11 @@ class Backoff:
 class Subscription:
     """What every shard of a stream is delivered by."""
 
-    function: Function
+    function: InvokedFunction
     delivery: Delivery
     on_failure: OnFailure
     clock: Clock
-    backoff: Backoff
+    backoff: RetryDelay
 
 
 class Lane:
@@ -51,7 +51,7 @@ class Lane:
         self._by = subscription
         self._read: deque[StreamRecord] = deque()  # not yet in a batch
         self._read_at = 0.0  # when the oldest of them was read
-        self._batches: deque[Batch] = deque()  # the pieces of the batch in hand
+        self._batches: deque[StreamBatch] = deque()  # the pieces of the batch in hand
         self._retry_at = 0.0
         self._failures = 0  # in a row
         self.trouble: Exception | None = None  # the latest that kept records waiting
@@ -101,13 +101,13 @@ class Lane:
         if due is None or not (self._full() or self._cursor.closed or self._by.clock() >= due):
             return
         count = fitting(self._read, size)
-        self._batches.append(Batch(tuple(self._read.popleft() for _ in range(count))))
+        self._batches.append(StreamBatch(tuple(self._read.popleft() for _ in range(count))))
 
     def _full(self) -> bool:
         size = self._by.delivery.batch_size
         return len(self._read) >= size or fitting(self._read, size) < len(self._read)
 
-    def _deliver(self, batch: Batch) -> int:
+    def _deliver(self, batch: StreamBatch) -> int:
         """Invoke the function with the first batch in line, and let what is left of it follow."""
         answer = self._invoke(batch)
         self._batches.popleft()
@@ -118,7 +118,7 @@ class Lane:
             self._rest()
         return answer.done
 
-    def _invoke(self, batch: Batch) -> Answer:
+    def _invoke(self, batch: StreamBatch) -> BatchResult:
         context = Context.of(self._by.function, self._by.clock)
         try:
             response = self._by.function.invoke(event(batch.records), context)
@@ -126,7 +126,7 @@ class Lane:
             self.trouble = error
             log.warning("%s: the function failed: %r", self.head, error)
             log.debug("%s", self.head, exc_info=error)
-            return Answer(0, Failure.FUNCTION_ERROR, context.aws_request_id)
+            return BatchResult(0, Failure.FUNCTION_ERROR, context.aws_request_id)
         answer = batch.read(response)
         if answer.failure is Failure.MALFORMED:
             log.warning("%s: the function's response is not a batch response", self.head)

@@ -6,7 +6,7 @@ from enum import Enum
 from typing import Any
 from uuid import uuid4
 
-from adminview.local.event_source.batch import Answer, Batch, Failure
+from adminview.local.event_source.batch import BatchResult, Failure, StreamBatch
 from adminview.local.event_source.invocation import VERSION
 from adminview.model.dead_letter import CONTEXT, on_failure_message
 from adminview.model.stream import SequenceRange
@@ -28,7 +28,9 @@ class Address:
     shard_id: str
 
 
-def letter(batch: Batch, condition: Condition, address: Address, now: float) -> dict[str, Any]:
+def letter(
+    batch: StreamBatch, condition: Condition, address: Address, now: float
+) -> dict[str, Any]:
     """Write what Lambda would send to the on-failure queue for *batch*."""
     first, last = batch.records[0], batch.records[-1]
     message = on_failure_message(
@@ -47,7 +49,7 @@ def letter(batch: Batch, condition: Condition, address: Address, now: float) -> 
     return {**message, **response, "version": "1.0", "timestamp": _time(now, "milliseconds")}
 
 
-def _response(answer: Answer) -> dict[str, Any]:
+def _response(answer: BatchResult) -> dict[str, Any]:
     response: dict[str, Any] = {"statusCode": 200, "executedVersion": VERSION}
     if answer.failure is Failure.FUNCTION_ERROR:
         response["functionError"] = "Unhandled"

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from adminview.aws.retry import passes
+from adminview.aws.retry import is_transient
 from adminview.local.event_source.errors import UnsettledRecordsError
-from adminview.local.event_source.invocation import Clock, Function, LambdaFunction
-from adminview.local.event_source.lane import Backoff, Lane, OnFailure, Subscription
+from adminview.local.event_source.invocation import Clock, InvokedFunction, LambdaFunction
+from adminview.local.event_source.lane import Lane, OnFailure, RetryDelay, Subscription
 from adminview.local.event_source.letter import Address
 from adminview.local.event_source.shards import Shard, Stream
 from adminview.model.delivery import Delivery
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodbstreams import DynamoDBStreamsClient
 
 DISCOVERY_SECONDS = 10.0  # between looks for new shards while none has ended
-AT_ONCE = 0.0
+MAX_CONCURRENCY = 0.0
 
 log = getLogger(__name__)
 
@@ -37,12 +37,12 @@ class EventSource:
     delivery: Delivery = field(default_factory=Delivery)
     function_name: str = "adminview-sync"
     timeout_seconds: int = 120
-    backoff: Backoff = field(default_factory=Backoff)
+    backoff: RetryDelay = field(default_factory=RetryDelay)
     clock: Clock = time.time
     sleep: Callable[[float], None] = time.sleep
     _lanes: dict[str, Lane] = field(default_factory=dict, init=False, repr=False)
     _over: set[str] = field(default_factory=set, init=False, repr=False)
-    _discover_at: float = field(default=AT_ONCE, init=False, repr=False)
+    _discover_at: float = field(default=MAX_CONCURRENCY, init=False, repr=False)
 
     def poll(self) -> int:
         """Serve every open shard once, and count the records settled.
@@ -60,7 +60,7 @@ class EventSource:
             if lane.over:
                 self._over.add(shard_id)
                 del self._lanes[shard_id]
-                self._discover_at = AT_ONCE  # its children may begin
+                self._discover_at = MAX_CONCURRENCY  # its children may begin
         if refused:
             raise refused[0]
         return settled
@@ -75,7 +75,7 @@ class EventSource:
             just_now = self.poll()
             settled += just_now
             due = self._due()
-            if just_now or self._discover_at == AT_ONCE:
+            if just_now or self._discover_at == MAX_CONCURRENCY:
                 idle = vain = 0
             elif due is None:
                 idle += 1
@@ -94,7 +94,7 @@ class EventSource:
                     continue
                 due = self._due()
             except (BotoCoreError, ClientError) as error:
-                if not passes(error):
+                if not is_transient(error):
                     raise
                 log.warning("the stream cannot be read now: %s", error)
                 due = None
@@ -118,7 +118,7 @@ class EventSource:
         return parent in self._over or (parent not in listed and parent not in self._lanes)
 
     def _lane(self, stream: Stream, shard: Shard) -> Lane:
-        function = Function(self.handler, self.function_name, self.timeout_seconds)
+        function = InvokedFunction(self.handler, self.function_name, self.timeout_seconds)
         return Lane(
             stream.cursor(shard),
             Address(function.arn, self.stream_arn, shard.id),
