@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
+from bench import bundle
 from bench.asking import measure as asking
 from bench.bulk import measure as bulk
 from bench.crew import crew
@@ -38,6 +39,7 @@ Lines: TypeAlias = Callable[[dict[str, Any]], Iterable[str]]
 # What is measured besides the sync: its name, how it is measured (quickly or not), how it is told.
 MORE: Final[tuple[tuple[str, Measure, Lines], ...]] = (
     ("asking", lambda there, quick: asking.measure(there, 2 if quick else 150), asking.lines),
+    ("the bundle", lambda there, quick: bundle.measure(there, 1 if quick else 9), bundle.lines),
     ("whole tables", lambda _, quick: bulk.measure(40 if quick else 1500), bulk.lines),
 )
 
@@ -45,28 +47,28 @@ MORE: Final[tuple[tuple[str, Measure, Lines], ...]] = (
 def measure(there: Endpoint, found: dict[str, Any], *, quick: bool) -> None:
     """Measure everything, part by part."""
     progress = Progress()
-    report_error = progress.report_error
+    report_step = progress.report_step
     with crew(there, WAYS) as workers:
-        report_error("counting what each way sends")
+        report_step("counting what each way sends")
         count(there, workers, 20 if quick else 1000, found)
         for part in quick_plan() if quick else whole_plan():
-            report_error(f"{part.title}, {part.rounds} rounds")
+            report_step(f"{part.title}, {part.rounds} rounds")
             time_part(there, workers, part, found, late=lambda: progress.seconds > ENOUGH)
     lean = lean_plan(records=20) if quick else lean_plan()
     with crew(there, {run.way: run for run in lean.runs}, **{SETTING: LEAN}) as workers:
-        report_error(f"{lean.title}, {lean.rounds} rounds")
+        report_step(f"{lean.title}, {lean.rounds} rounds")
         there.answer_after(0)
         for run in () if quick else lean.runs:
             workers[run.way].run(run.load)  # to warm up
         time_part(there, workers, lean, found, late=lambda: False)
-    report_error("cold starts")
+    report_step("cold starts")
     start_cold(there, ["usual", OURS] if quick else [*WAYS, "untraced"], 1 if quick else 5, found)
     if not quick:
-        report_error("the memory of a batch of 6 MB")
+        report_step("the memory of a batch of 6 MB")
         quicker = [way for way in WAYS if way != "usual"]  # it would take long
         weigh(there, quicker, Load(10_000, batch=10_000), found)
     for name, one, _ in MORE:
-        report_error(name)
+        report_step(name)
         found[name] = one(there, quick)
     found["seconds"] = round(progress.seconds)
 

@@ -35,7 +35,7 @@ class Worker:
         return took
 
 
-def _environment(there: Endpoint, **more: str) -> dict[str, str]:
+def environment_of(there: Endpoint, **more: str) -> dict[str, str]:
     """Let a way find what it would find in Lambda: no settings of whoever runs this."""
     own = {name: value for name, value in os.environ.items() if not is_ambient(name)}
     return {**own, "HOME": os.devnull, **environment(there.url), **more}
@@ -52,7 +52,7 @@ def crew(there: Endpoint, ways: Iterable[str], **more: str) -> Iterator[dict[str
                     [sys.executable, "-m", "bench.worker", way],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
-                    env=_environment(there, **more),
+                    env=environment_of(there, **more),
                     start_new_session=True,  # whoever stops us wants to see what was measured
                     text=True,
                 )
@@ -74,7 +74,7 @@ def run_module(there: Endpoint, command: list[str], given: str = "") -> bytes:
         [sys.executable, "-m", *command],
         input=given.encode(),
         stdout=subprocess.PIPE,
-        env=_environment(there),
+        env=environment_of(there),
         start_new_session=True,
         check=True,
     )

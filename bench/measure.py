@@ -37,7 +37,7 @@ class Progress:
         """How long it has taken so far."""
         return monotonic() - self.began
 
-    def report_error(self, what: str) -> None:
+    def report_step(self, what: str) -> None:
         """Say what begins."""
         self.write(f"[{self.seconds:4.0f} s] {what}\n")
 

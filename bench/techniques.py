@@ -254,7 +254,7 @@ def main() -> None:
     progress = Progress()
     with endpoint() as there:
         for name, technique in TECHNIQUES.items():
-            progress.report_error(technique.what)
+            progress.report_step(technique.what)
             rows.append(measured(there, name))
     sys.stdout.write("\n".join(table(head, rows)) + "\n")
 

@@ -75,15 +75,15 @@ class Run:
             with fibers.invocation(end.at + RESERVE, bulk.progress.holder):
                 return step(bulk, end)
         except SegmentTakenError as error:
-            world.calls.report_error("finds the segment in other hands")
+            world.calls.log_event("finds the segment in other hands")
             world.faults.came[Fault.TAKEN] += 1
             fibers.sleep(error.seconds + RETRY_SECONDS)
         except (Killed, ServiceError) as error:
-            world.calls.report_error(f"ends: {type(error).__name__}")
+            world.calls.log_event(f"ends: {type(error).__name__}")
             world.faults.came[Fault.RESUMED] += 1
             fibers.sleep(RETRY_SECONDS)
         except BulkError:
-            world.calls.report_error("ends: another run was begun")
+            world.calls.log_event("ends: another run was begun")
             return True
         except Exception as error:
             raise SurpriseError from error

@@ -61,14 +61,14 @@ class Calls:
         self.fibers.now += CALL_SECONDS
         fault = self.faults.draw(self.fibers.current.name, possible)
         if fault is not None:
-            self.report_error(f"{name}: {fault}")
+            self.log_event(f"{name}: {fault}")
             if fault in LATE:
                 self._arrive_late(name, effect, fault)
             self._fail_before(fault, name)
         self._lose_if_late(begun, name)
         answer = effect(fault)
         if fault in (None, Fault.SLOW):
-            self.report_error(f"{name}{' at last' * (fault is Fault.SLOW)}{_shown(answer)}")
+            self.log_event(f"{name}{' at last' * (fault is Fault.SLOW)}{_shown(answer)}")
         if fault is not None:
             self._fail_after(fault)
         return answer
@@ -86,7 +86,7 @@ class Calls:
                 return
             if self.forgets and invocation in root.killed and caller.name.startswith(FORGETFUL):
                 return
-            self.report_error(f"{name} arrives")
+            self.log_event(f"{name} arrives")
             with suppress(ClientError):
                 effect(None)
 
@@ -97,7 +97,7 @@ class Calls:
         self.fibers.sleep(READ_SECONDS)
         raise ReadTimeoutError(endpoint_url=ENDPOINT)
 
-    def report_error(self, event: str) -> None:
+    def log_event(self, event: str) -> None:
         """Keep a line of the history, if anybody will read it."""
         if self.trace is not None:
             passed = self.fibers.now - START
@@ -134,7 +134,7 @@ class Calls:
 
     def _lose_if_late(self, begun: float, name: str) -> None:
         if self._leased and self.fibers.now - begun > LONGEST_CALL:
-            self.report_error(f"{name}: given up, it took too long")
+            self.log_event(f"{name}: given up, it took too long")
             raise ReadTimeoutError(endpoint_url=ENDPOINT)
 
 

@@ -69,12 +69,12 @@ def change_model(world: World, after: float) -> None:
     invalidate(world, model)
     world.live = deploy(world, model)
     world.faults.came[Fault.REDEPLOYED] += 1
-    world.calls.report_error(f"{model} is deployed")
+    world.calls.log_event(f"{model} is deployed")
     if world.profile.taken_back:
         world.fibers.sleep(world.choices.pick((0.0, 40.0, 500.0)))
         invalidate(world, before)
         world.live = deploy(world, before)
-        world.calls.report_error(f"{before} is deployed again, before any row was built")
+        world.calls.log_event(f"{before} is deployed again, before any row was built")
     world.fibers.sleep(DRAIN_SECONDS)
     build(world)
     sweep(world)

@@ -33,10 +33,10 @@ def serve(world: World) -> None:
         name = choices.pick(world.names)
         state = choices.pick([None, *world.states])
         if world.write(name, state):
-            world.calls.report_error(f"{name.owner} becomes {state or 'nothing'}")
+            world.calls.log_event(f"{name.owner} becomes {state or 'nothing'}")
         stream = world.sources[name.source.name]
         if world.faults.draw("sync", (Fault.SPLIT,)):
-            world.calls.report_error(f"the shard of {name.owner} splits")
+            world.calls.log_event(f"the shard of {name.owner} splits")
             for shard in stream.split(name.id):
                 follow(world, stream, shard)
         _pause(world, choices.pick(world.profile.pauses))
@@ -59,7 +59,7 @@ def fix(world: World) -> None:
     """Deploy views that can take every state."""
     world.fibers.sleep(world.profile.fix_after)
     deployed.fixed = True
-    world.calls.report_error("the views are fixed")
+    world.calls.log_event("the views are fixed")
 
 
 def follow(world: World, stream: SourceStream, shard: Shard) -> None:
@@ -123,7 +123,7 @@ class Poller:
         """Forget a checkpoint: the end of what was delivered comes again."""
         again = 1 + self._world.choices.below(min(4, self._shard.settled))
         self._shard.settled -= again
-        self._world.calls.report_error(f"the last {again} records come again")
+        self._world.calls.log_event(f"the last {again} records come again")
         self._go_to(self._shard.settled)
 
     def _runtime(self) -> Runtime:
@@ -137,7 +137,7 @@ class Poller:
         """Invoke the real sync in a process that can be killed."""
         world, came = self._world, self._world.faults.came
         sequences = [record["dynamodb"]["SequenceNumber"] for record in event["Records"]]
-        world.calls.report_error(f"sync of {' '.join(sequences)}")
+        world.calls.log_event(f"sync of {' '.join(sequences)}")
         try:
             with world.fibers.invocation(context.deadline):
                 answer = sync(event, context, self._runtime())
@@ -151,5 +151,5 @@ class Poller:
         failures = answer["batchItemFailures"]
         came[Fault.PARTIAL] += bool(failures)
         if failures:
-            world.calls.report_error(f"sync wants again from {failures[0]['itemIdentifier']}")
+            world.calls.log_event(f"sync wants again from {failures[0]['itemIdentifier']}")
         return answer

@@ -125,7 +125,7 @@ class Queue:
         if self._calls.faults.draw(self._calls.fibers.current.name, (Fault.REFUSED,)):
             raise refusal("AccessDenied", "SendMessage")
         self._calls.faults.came[Fault.GIVEN_UP] += 1
-        self._calls.report_error("gives a batch up: SendMessage by Lambda")
+        self._calls.log_event("gives a batch up: SendMessage by Lambda")
         self.add(json.dumps(letter))
 
     def _take(self, letter: Letter) -> dict[str, Any]:

@@ -37,7 +37,7 @@ def replay_once(world: World) -> None:
         with world.fibers.invocation(context.deadline):
             handle({}, context, world.live.replayer, cast("Any", world))
     except (Killed, ServiceError) as error:
-        world.calls.report_error(f"the replay ends: {type(error).__name__}")
+        world.calls.log_event(f"the replay ends: {type(error).__name__}")
     except Exception as error:
         raise SurpriseError from error
 
@@ -56,7 +56,7 @@ def operate(world: World) -> None:
                 live.reconciler.reconcile(live.target(name), deadline=deadline)
                 done = True
         except (Killed, AdminViewError) as error:
-            world.calls.report_error(f"the reconcile ends: {type(error).__name__}")
+            world.calls.log_event(f"the reconcile ends: {type(error).__name__}")
             fibers.sleep(LAG_SECONDS + 5)
     world.busy[name.owner] -= 1
     check_the_quiet(world)
