@@ -297,7 +297,10 @@ SCENARIOS: Mapping[str, Callable[[Lab], None]] = {
 
 def _begin(function: str, lab: Lab, **asked: Any) -> list[Any]:
     """Have the work cut into segments, as the state machine does."""
-    segments: list[Any] = lab.closed.invoke(function, {"step": "begin", **asked})["segments"]
+    fixed: dict[str, Any] = {"step": "begin"}
+    if function == "Backfill":
+        fixed["mappings"] = dict(lab.closed.mappings)
+    segments: list[Any] = lab.closed.invoke(function, {**asked, **fixed})["segments"]
     return segments
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from adminview.aws.settings import SOURCES
+from adminview.aws.settings import VIEW_TABLE
 from adminview.local.event_source import RetryDelay, UnsettledRecordsError
 from adminview.model.delivery import FIRST_TRY_SECONDS, Delivery
 from adminview.model.row import key_of
@@ -185,14 +185,14 @@ def test_records_that_fail_for_a_day_become_letters_that_the_replay_answers(
     told = closed.environment_of("Sync")
     courier.put(FIRST, SECOND, THIRD)
 
-    closed.renew("Sync", {name: value for name, value in told.items() if name != SOURCES})
+    closed.renew("Sync", {name: value for name, value in told.items() if name != VIEW_TABLE})
     try:
         courier.source.drain()
     finally:
         closed.renew("Sync", told)
 
     sequences = courier.calls[0][0]
-    assert all(SOURCES in str(error) for _, error in courier.calls)
+    assert all(VIEW_TABLE in str(error) for _, error in courier.calls)
     # Halved once and tried for a day; by then the other half is too old to be tried at all.
     assert [called for called, _ in courier.calls[1:]] == [sequences[:1]] * 2
     about = [one["DDBStreamBatchInfo"] for one in courier.letters]

@@ -3,7 +3,7 @@
 from tests.e2e.cloud import Checkout
 from tests.e2e.inventory import inventory
 
-PROD = ("--output", "prod.out", "-c", "stage=prod", "-c", "prefix=kept-")
+PROD = ("--output", "prod.out", "-c", "adminview:stage=prod", "-c", "adminview:prefix=kept-")
 
 
 def test_destroy_leaves_nothing_of_dev(checkout: Checkout) -> None:
