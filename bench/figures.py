@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from adminview.cli.costing.measured import FIGURES, USUAL_FIGURES
+from adminview.cli.costing.baseline import BASELINE_FIGURES, FIGURES
 from bench.asking.model import BY_HAND, OVER_BOTO3
 from bench.plan import GROWTH, LATENCY, LEAN, OURS, STREAMS, SUMMARY
 
@@ -68,13 +68,13 @@ def per_record_and_row(found: Found) -> tuple[float, float] | None:
 
 def stale_estimates(found: Found) -> Iterator[str]:
     """Name each estimate of `adminview cost` that is more than a tenth off the measurement."""
-    runs = [("usual", 3, USUAL_FIGURES), *((OURS, rows, FIGURES) for rows in (1, 3, 8))]
+    runs = [("usual", 3, BASELINE_FIGURES), *((OURS, rows, FIGURES) for rows in (1, 3, 8))]
     for way, rows, figures in runs:
         measured = timed(found, way, fan_out=rows)
         estimate = 1000 * (figures.per_record + rows * figures.per_row)
         if measured and abs(estimate - measured) > measured / 10:
             yield (
-                f"{way}, {rows} rows: adminview/cli/costing/measured.py estimates {estimate:.3f} s "
+                f"{way}, {rows} rows: adminview/cli/costing/baseline.py estimates {estimate:.3f} s "
                 "of a core "
                 f"for 1,000 records, this run measured {measured:.3f} s"
             )

@@ -32,7 +32,7 @@ class Doctored(Deployment):
 
     def not_ok(self) -> dict[str, tuple[State, str]]:
         found = self.examine().items()
-        return {name: (one.state, one.seen) for name, one in found if one.state is not State.OK}
+        return {name: (one.state, one.summary) for name, one in found if one.state is not State.OK}
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def test_a_letter_that_waits_is_seen_and_left_where_it_is(
 ) -> None:
     cloud.clients.sqs.send_message(QueueUrl=cloud.queue_url, MessageBody="{}", DelaySeconds=0)
     for _ in range(2):
-        assert here.not_ok() == {"queue Letters": (State.WARNING, "letters: 1 waiting")}
+        assert here.not_ok() == {"queue Letters": (State.WARNING, "dead letters: 1 waiting")}
 
 
 def test_a_table_that_was_made_anew_has_another_stream(here: Doctored) -> None:
@@ -64,7 +64,7 @@ def test_a_table_that_was_made_anew_has_another_stream(here: Doctored) -> None:
     client.delete_table(TableName="Users")
     gone = client.get_waiter("table_not_exists")
     gone.wait(TableName="Users", WaiterConfig={"Delay": 1, "MaxAttempts": 30})
-    assert here.not_ok() == {"source Users": (State.PROBLEM, "there is no table Users")}
+    assert here.not_ok() == {"source Users": (State.PROBLEM, "table Users does not exist")}
     asked: Any = source_table(registry().source("Users"), "Users")
     client.create_table(**asked)
     found = here.not_ok()
@@ -89,6 +89,6 @@ def test_a_run_that_nobody_ended_is_found_in_the_progress_table(here: Doctored) 
     assert here.not_ok() == {
         "bulk work": (
             State.WARNING,
-            "backfill/Orders: 1 of 4 segments are done, and nobody is at work on it",
+            "backfill/Orders: 1 of 4 segments are done, and no worker is running",
         )
     }

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from adminview.cli.model_lock.model_diff import ModelDiff
-from adminview.cli.planning.moved_rows import moves
-from adminview.cli.planning.sample import make_estimator
+from adminview.cli.planning.sample import make_estimator, stale_row_refusals
 from adminview.local.local_cloud import LocalCloud
 from adminview.model import Registry
 from adminview.model.row import key_of
@@ -44,7 +43,9 @@ def test_a_row_that_gets_another_key_is_found_with_the_question_that_shows_it(
     cloud.settle()
     change = ModelDiff.between(old.description(), new.description())
     estimator = make_estimator(change, new, cloud.settings, cloud.clients.dynamodb, 100)
-    found = estimator.left("Parcels")
+    found = estimator.stale_rows("Parcels")
     assert set(map(key_of, found)) == left
-    told = list(moves({"Parcels": found}, new.patterns, {"parcel", "parcels-of-carrier"}))
-    assert [one.partition(" shows")[0] for one in told] == ["question 'parcel'"] * len(left)
+    live = {"parcel", "parcels-of-carrier"}
+    refusals = stale_row_refusals({"Parcels": found}, new.patterns, live)
+    patterns = [refusal.partition(" shows")[0] for refusal in refusals]
+    assert patterns == ["access pattern 'parcel'"] * len(left)

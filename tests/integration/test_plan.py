@@ -128,10 +128,10 @@ STEPS = [
     "create index ByDay, and wait until it is active",
     "create index ByCarrier, and wait until it is active",
     (
-        "deploy the API: refuse orders-of-day, shipments-of-carrier as being built; "
-        "leave orders-of-product on ByProduct meanwhile; end notes-of-order, users-of-city"
+        "deploy the API: refuse orders-of-day, shipments-of-carrier until backfilled; "
+        "keep orders-of-product on ByProduct until then; remove notes-of-order, users-of-city"
     ),
-    "deploy the views: the sync function, and those that repair",
+    "deploy the views: the sync function and the repair functions",
     "deploy the alarms and the dashboard",
     "wait 20 seconds",
     "backfill Orders",
@@ -287,7 +287,7 @@ def test_somebody_may_go_back_in_the_middle_of_a_plan(lab: Lab) -> None:
 
 def test_an_index_is_not_dropped_that_came_into_the_plan_later(lab: Lab) -> None:
     application = lab.application(lab.new)
-    with pytest.raises(PlanError, match="has come into the plan since"):
+    with pytest.raises(PlanError, match="was not in the plan that you confirmed"):
         application.apply(())
     names = [index.name for index in lab.deployer.tables.indexes() or ()]
     assert {"ByProduct", "ByCity"} <= set(names)

@@ -48,7 +48,7 @@ def test_what_was_never_built_is_to_be_built_and_then_nothing_is_to_be_done(agai
     old = ("--against", str(against))
     sources = [source.name for source in registry().sources]
     assert steps(*old) == [f"backfill {name}" for name in sources]
-    assert "nothing says that its rows were ever built" in adminview("plan", *old).stdout
+    assert "no completed backfill is recorded" in adminview("plan", *old).stdout
     assert adminview("backfill").exit_code == 0
     assert adminview("plan", *old).stdout.startswith("nothing to do: ")
 
@@ -61,8 +61,8 @@ def test_a_plan_compares_with_the_model_that_is_named(against: Path) -> None:
     against.write_text(json.dumps(old))
     adminview("backfill")
     assert steps("--against", str(against)) == [
-        "deploy the API: refuse orders-by-status as being built",
-        "deploy the views: the sync function, and those that repair",
+        "deploy the API: refuse orders-by-status until backfilled",
+        "deploy the views: the sync function and the repair functions",
         "wait 300 seconds",
         "backfill Orders",
         "sweep the rows of Orders",  # first: its index may hold rows that nothing derives

@@ -100,7 +100,7 @@ class Deployment:
 
     def aws(self) -> Aws:
         """Ask it without patience."""
-        return Aws(self.client, patience=0.05, backoff=NO_WAIT)
+        return Aws(self.client, timeout=0.05, backoff=NO_WAIT)
 
     def examine(self) -> dict[str, Finding]:
         """Send the doctor, and give what was found by name."""

@@ -24,8 +24,7 @@ from adminview.cli.bulk.segment_pool import SegmentPool
 from adminview.cli.deployment.facts import Declared, Deployed
 from adminview.cli.deployment.stacks import API, SYNC
 from adminview.cli.model_lock.model_diff import Description
-from adminview.cli.planning.apply import Application
-from adminview.cli.planning.bulk_steps import BulkBuilder
+from adminview.cli.planning.apply import BulkBuilder, PlanRunner
 from adminview.cli.shutdown import Shutdown
 from adminview.local.engines import Engine
 from adminview.local.local_cloud import LocalCloud
@@ -148,7 +147,7 @@ class Lab:
             **tables.facts(Declared(model), sync["code"]),
         )
 
-    def application(self, model: Registry, **more: Any) -> Application:
+    def application(self, model: Registry, **more: Any) -> PlanRunner:
         """Make all that carries a plan out, anew."""
         self.deployer = replace(self.deployer, model=model)
         stop = Shutdown()
@@ -167,7 +166,7 @@ class Lab:
             "sleep": self.sleep,
             "longest": 20.0,
         }
-        return Application(**given | more)
+        return PlanRunner(**given | more)
 
     def bulk(self) -> Bulk:
         """Connect to the tables; while pages are in hand, the world goes on."""

@@ -7,7 +7,7 @@ from typing import Any
 from adminview.cli.deployment.facts import Declared
 from adminview.cli.deployment.read import Tables
 from adminview.cli.deployment.stacks import API, SOURCES, SYNC, VIEW, WATCH
-from adminview.cli.planning.phases import Phase
+from adminview.cli.planning.steps import Phase
 from adminview.local.event_source import EventSource
 from adminview.local.local_cloud import LocalCloud
 from adminview.local.settings import declared

@@ -11,15 +11,16 @@ from adminview.cli.deployment.facts import Declared, Deployed, Marker
 from adminview.cli.deployment.stacks import API, RECOVERY, SOURCES, SYNC, VIEW, WATCH
 from adminview.cli.model_lock.model_diff import Description
 from adminview.cli.planning.planner import LONGEST_WRITE, make_plan
-from adminview.cli.planning.step import Plan, Step
 from adminview.cli.planning.steps import (
     AwaitIndex,
     BackfillStep,
     CreateIndex,
+    DeployApi,
     DeployCode,
-    DeployQuestions,
     DeployWatch,
     DropIndex,
+    Plan,
+    Step,
     SweepStep,
     Wait,
 )
@@ -104,7 +105,7 @@ class World:
             self._sources(target)
         if VIEW in step.stacks:
             self._view(step, target)
-        if isinstance(step, DeployQuestions):
+        if isinstance(step, DeployApi):
             assert step.stacks == (API,)
             self._api(step, target)
         if isinstance(step, DeployCode):
@@ -161,7 +162,7 @@ class World:
         left = [one for one in self.deployed.indexes or () if one.status != DELETING]
         self._change(indexes=tuple(replace(one, status="ACTIVE") for one in left))
 
-    def _api(self, step: DeployQuestions, target: Description) -> None:
+    def _api(self, step: DeployApi, target: Description) -> None:
         before = {name: (shape, on) for name, shape, on in self.deployed.live()}
         pending = dict(step.phase.pending)
         self._change(api=target, pending=pending, api_at=self.now)

@@ -17,11 +17,9 @@ from adminview.cli.deployment.facts import Deployed
 from adminview.cli.deployment.read import Tables
 from adminview.cli.model_lock.model_diff import Description
 from adminview.cli.output.printing import Console
-from adminview.cli.planning.apply import Application, PlanError
+from adminview.cli.planning.apply import PlanError, PlanRunner
 from adminview.cli.planning.cdk import CdkDeployer, find_cdk
-from adminview.cli.planning.phases import Phase
-from adminview.cli.planning.step import Step
-from adminview.cli.planning.steps import DeployCode, DeployQuestions, DeployWatch, SweepStep
+from adminview.cli.planning.steps import DeployApi, DeployCode, DeployWatch, Phase, Step, SweepStep
 from adminview.cli.shutdown import Shutdown, graceful_shutdown
 from tests.support.plan_simulator import World, index, model, question
 
@@ -43,8 +41,8 @@ class Site:
     code: DeployCode | None = None
     deployments: int = 0
 
-    def application(self) -> Application:
-        return Application(
+    def application(self) -> PlanRunner:
+        return PlanRunner(
             model=self.model,
             read=self.read,
             deployer=self,
@@ -65,7 +63,7 @@ class Site:
         self.deployments += 1
         assert self.deployments < 50
         steps: dict[Sequence[str], Step | None] = {
-            ("Api",): DeployQuestions(reason="", phase=phase),
+            ("Api",): DeployApi(reason="", phase=phase),
             ("Sync", "Recovery"): self.code,
             ("Watch",): DeployWatch(reason=""),
         }
@@ -120,7 +118,7 @@ def test_a_plan_is_carried_out_and_says_where_it_is(site: Site) -> None:
 
 
 def test_nothing_is_destroyed_that_nobody_agreed_on(site: Site) -> None:
-    with pytest.raises(PlanError, match="'drop index Older' has come into the plan since"):
+    with pytest.raises(PlanError, match="'drop index Older' was not in the plan that you"):
         site.application().apply(["drop index City"])
     assert {"Older", "City"} <= {one.name for one in site.world.deployed.indexes or ()}
 
@@ -135,20 +133,22 @@ def test_an_index_is_not_dropped_while_somebody_asks_it(site: Site) -> None:
         dropping = bool(site.said) and "drop index Older" in site.said[-1]
         return replace(facts, api=OLD, pending={}) if dropping and next(looks) == 0 else facts
 
-    with pytest.raises(PlanError, match="index Older is not dropped: q still asks it"):
+    with pytest.raises(PlanError, match="index Older is not dropped: q still uses it"):
         replace(application, read=read).apply(application.plan().destroyed)
     assert site.world.deployed.index("Older")
 
 
 def test_a_step_that_changes_nothing_is_not_done_again_and_again(site: Site) -> None:
     site.deaf = True
-    with pytest.raises(PlanError, match="was done, and is still to be done"):
+    with pytest.raises(PlanError, match="was completed and is needed again"):
         site.application().apply(())
 
 
 def test_a_backfill_in_trouble_ends_the_plan_there(site: Site) -> None:
     site.trouble = "too many items failed"
-    with pytest.raises(PlanError, match="'backfill Orders' did not end: too many items failed"):
+    with pytest.raises(
+        PlanError, match="'backfill Orders' did not complete: too many items failed"
+    ):
         site.application().apply(())
     assert site.world.deployed.pending == {"q": "Older"}
 
@@ -224,14 +224,14 @@ def test_a_signal_ends_the_command_while_it_asks_and_is_a_wish_only_when_it_work
 def test_the_command_says_why_it_refuses_and_why_it_stopped(site: Site) -> None:
     site.trouble = "no [bold] reason"
     status, printed = run(site, None)
-    assert (status, "did not end: no [bold] reason" in printed) == (REFUSED, True)
+    assert (status, "did not complete: no [bold] reason" in printed) == (REFUSED, True)
     site.trouble, site.stops = "stopped", lambda said: "backfill" in said
     status, printed = run(site, None)
     assert (status, "the same command goes on from here" in printed) == (UNFINISHED, True)
     site.model = model({"Orders": "b"}, (index("Older", "other"),))
     status, printed = run(site, None)
     assert status == REFUSED
-    assert "give the new one a new name" in printed
+    assert "give it a new name" in printed
 
 
 def test_a_plan_without_steps_says_so(site: Site) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from adminview.cli.bulk.segment_pool import SegmentOutcome
-from adminview.cli.planning.bulk_steps import BulkBuilder
+from adminview.cli.planning.apply import BulkBuilder
 from adminview.cli.planning.steps import DeployCode
 
 

@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 import bench.__main__
-from adminview.cli.costing.measured import FIGURES
+from adminview.cli.costing.baseline import FIGURES
 from bench.asking.model import QUESTIONS
 from bench.bulk.measure import WENT
 from bench.figures import (
@@ -234,7 +234,7 @@ def test_results_replace_the_tracked_ones_only_if_asked(
     assert " ".join(readme.split()).count(headline(kept)) == 1
     assert readme.endswith("\n<!-- end -->\n\nThe rest.\n")
     assert (tmp_path / "bench/results/latest.svg").read_text() == picture(kept)
-    assert "usual, 3 rows: adminview/cli/costing/measured.py estimates" in capsys.readouterr().err
+    assert "usual, 3 rows: adminview/cli/costing/baseline.py estimates" in capsys.readouterr().err
 
 
 def test_by_default_results_go_where_git_ignores_them(monkeypatch: pytest.MonkeyPatch) -> None:

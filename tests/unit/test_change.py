@@ -42,16 +42,16 @@ def names(change: ModelDiff) -> dict[str, tuple[str, ...]]:
 
 def test_a_model_does_not_differ_from_itself() -> None:
     change = ModelDiff.between(shop(), registry().description())
-    assert change.nothing
+    assert change.is_empty
     assert names(change) == {}
 
 
 def test_where_nothing_is_deployed_everything_is_new() -> None:
     change = ModelDiff.between(None, shop())
-    assert not change.nothing
+    assert not change.is_empty
     assert change.new_sources == change.rebuilt == ("Orders", "Payments", "Products", "Users")
     assert "GSI1" in change.new_indexes
-    assert "orders-by-status" in change.new_questions
+    assert "orders-by-status" in change.new_patterns
     assert change.index("GSI1")[0] is None
     assert {name.partition("_")[0] for name in names(change)} == {"new", "rebuilt"}
 
@@ -64,11 +64,11 @@ SOURCE = {"name": "Carts", "key": [["id", "S"]]}
 @pytest.mark.parametrize(
     ("edit", "expected"),
     [
-        (lambda m: m["patterns"].append(QUESTION), {"new_questions": ("q",)}),
-        (lambda m: m["patterns"].pop(0), {"dropped_questions": ("orders-of-user",)}),
+        (lambda m: m["patterns"].append(QUESTION), {"new_patterns": ("q",)}),
+        (lambda m: m["patterns"].pop(0), {"dropped_patterns": ("orders-of-user",)}),
         (
             lambda m: m["patterns"][0].update(descending=True),
-            {"changed_questions": ("orders-of-user",)},
+            {"changed_patterns": ("orders-of-user",)},
         ),
         (lambda m: m["indexes"].append(INDEX), {"new_indexes": ("Fresh",)}),
         (
@@ -93,7 +93,7 @@ SOURCE = {"name": "Carts", "key": [["id", "S"]]}
 def test_each_difference_is_listed_and_no_other(edit: Edit, expected: dict[str, Any]) -> None:
     change = changed(edit)
     assert names(change) == expected
-    assert not change.nothing
+    assert not change.is_empty
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_another_number_of_shards_moves_rows_and_leaves_the_index(
 ) -> None:
     change = ModelDiff.between(sharded(*before), sharded(*after))
     assert names(change) == expected
-    assert not change.nothing
+    assert not change.is_empty
 
 
 @pytest.mark.parametrize(

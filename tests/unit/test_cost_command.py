@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from adminview.cli.costing.load import EXAMPLE
 from adminview.cli.costing.prices import Prices
-from adminview.cli.costing.sampled import describe, items_of
+from adminview.cli.costing.sampled import describe, parse_items
 from adminview.cli.main import app
 from adminview.model.errors import SettingsError
 from adminview.model.item import encode
@@ -72,7 +72,7 @@ def test_people_see_each_source_the_sum_the_prices_and_what_was_assumed() -> Non
         "all sources: 103 changes a second",
         "reads of the stream (Lambda's are free) 0.00 0.00",
         "writes to the table 162.00 162.00",
-        "Assumed of Users: items of 1,024 bytes; no items, so nothing is stored; rows of 1,024",
+        "Assumed of Users: items of 1,024 bytes; no items, so no storage; rows of 1,024",
         f"Prices: us-east-1, {Prices().as_of}, on demand",
         "Not counted: free tiers",
     ):
@@ -127,13 +127,13 @@ def test_items_are_read_as_people_write_them_and_as_aws_prints_them() -> None:
         {"Item": normalize_number},
         {"Items": [normalize_number], "Count": 1},
     ):
-        assert items_of(given) == [normalize_number]
+        assert parse_items(given) == [normalize_number]
 
 
 @pytest.mark.parametrize("given", [None, [], {}, 3, [3], {"Items": []}, [{}]])
 def test_what_is_no_item_is_refused(given: object) -> None:
     with pytest.raises(SettingsError, match="expected an item or a list of items"):
-        items_of(given)
+        parse_items(given)
 
 
 def test_items_that_no_view_is_for_have_no_rows() -> None:
@@ -180,9 +180,9 @@ ODD = json.dumps(
     ("words", "given", "said"),
     [
         (("--source", "Orders"), "", "Orders: changesPerSecond is missing"),
-        (("--source", "Order", "--changes", "1"), "", "no view file declares a source 'Order'"),
-        ((*ORDERS, "--index", "GSI9=1"), "", "no such index is declared"),
-        ((*ORDERS, "--index", "GSI1=2"), "", "GSI1.rows is 2.0; an item has 1 rows in all"),
+        (("--source", "Order", "--changes", "1"), "", "unknown source 'Order'"),
+        ((*ORDERS, "--index", "GSI9=1"), "", "unknown index"),
+        ((*ORDERS, "--index", "GSI1=2"), "", "GSI1.rows is 2.0; an item has 1 rows"),
         ((*ORDERS, "--index", "GSI1=nan"), "", "GSI1.rows is nan; expected a number"),
         (("--load", "-"), "{", "load: - is not JSON"),
         (("--load", "-"), "[]", "load: expected an object such as"),

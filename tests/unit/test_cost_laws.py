@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from adminview.aws.drift_metrics import CHECKED, DRIFT, UNFINISHED
 from adminview.aws.observability import IN_DOUBT, LAG
-from adminview.cli.costing.baseline import METRICS, OURS, USUAL, Baseline
+from adminview.cli.costing.baseline import ADMINVIEW, BASELINE, METRICS, SyncMethod
 from adminview.cli.costing.growth import RESERVED, limits
 from adminview.cli.costing.load import ASSUMED, IndexLoad, SourceLoad, read_loads
 from adminview.cli.costing.prices import Prices
-from adminview.cli.costing.usage import TABLE, Bill, added, per_million
+from adminview.cli.costing.usage import TABLE, Bill, per_million, sum_bills
 from adminview.cli.costing.work import Work
 from adminview.model.row import OWNER_INDEX
 from adminview.sync.counts import BatchCounts
@@ -50,22 +50,22 @@ def at_most(one: float, other: float) -> bool:
     return one <= other * (1 + 1e-9) + 1e-9
 
 
-def bill(load: SourceLoad, way: Baseline = OURS) -> Bill:
-    return Work.of(load, registry(), way).bill(Prices())
+def bill(load: SourceLoad, method: SyncMethod = ADMINVIEW) -> Bill:
+    return Work.of(load, registry(), method).bill(Prices())
 
 
 @given(loads_of_orders())
 def test_no_line_is_ever_negative(load: SourceLoad) -> None:
-    for way in (OURS, USUAL):
-        assert min(bill(load, way).values()) >= 0
+    for method in (ADMINVIEW, BASELINE):
+        assert min(bill(load, method).values()) >= 0
 
 
 @given(loads_of_orders(), st.integers(2, 50))
 def test_writes_and_time_grow_in_step_with_the_changes_and_what_is_kept_stays(
     load: SourceLoad, times: int
 ) -> None:
-    for way in (OURS, USUAL):
-        once, often = bill(load, way), bill(replace(load, changes=load.changes * times), way)
+    for method in (ADMINVIEW, BASELINE):
+        once, often = bill(load, method), bill(replace(load, changes=load.changes * times), method)
         for line, dollars in once.items():
             if line in ("storage", "recovery to any second", "metrics"):
                 assert often[line] == dollars
@@ -78,8 +78,8 @@ def test_writes_and_time_grow_in_step_with_the_changes_and_what_is_kept_stays(
 @given(loads_of_orders(), SHARE)
 def test_the_less_stays_unchanged_the_more_it_costs(load: SourceLoad, other: float) -> None:
     low, high = sorted((load.unchanged, other))
-    for way in (OURS, USUAL):
-        more, less = (bill(replace(load, unchanged=share), way) for share in (low, high))
+    for method in (ADMINVIEW, BASELINE):
+        more, less = (bill(replace(load, unchanged=share), method) for share in (low, high))
         assert all(more[line] >= less[line] for line in more)
 
 
@@ -87,30 +87,32 @@ def test_the_less_stays_unchanged_the_more_it_costs(load: SourceLoad, other: flo
 def test_neither_the_table_nor_a_declared_index_takes_more_than_in_the_usual_way(
     load: SourceLoad,
 ) -> None:
-    ours, usual = (Work.of(load, registry(), way) for way in (OURS, USUAL))
-    assert ours.rows <= usual.rows
-    assert {*ours.units} - {*usual.units} == {OWNER_INDEX.name}
-    for name, units in usual.units.items():
+    ours, baseline = (Work.of(load, registry(), method) for method in (ADMINVIEW, BASELINE))
+    assert ours.rows <= baseline.rows
+    assert {*ours.units} - {*baseline.units} == {OWNER_INDEX.name}
+    for name, units in baseline.units.items():
         assert at_most(ours.units[name], units)
     assert at_most(ours.units[OWNER_INDEX.name], ours.units[TABLE])  # a unit for each row
-    assert at_most(ours.busy, usual.busy)
+    assert at_most(ours.busy, baseline.busy)
 
 
 def test_without_anything_to_skip_both_ways_write_the_same() -> None:
     load = SourceLoad("Orders", 10.0, rows=2.0, indexes={"GSI1": IndexLoad(1.0, 0.5)})
-    ours, usual = (dict(Work.of(load, registry(), way).units) for way in (OURS, USUAL))
+    ours, baseline = (
+        dict(Work.of(load, registry(), method).units) for method in (ADMINVIEW, BASELINE)
+    )
     assert ours.pop(OWNER_INDEX.name) == 2.0
-    assert ours == usual
+    assert ours == baseline
 
 
 def test_a_row_put_again_as_it_is_takes_units_of_the_table_and_none_of_an_index() -> None:
     load = SourceLoad("Orders", 10.0, unchanged=1.0, indexes={"GSI1": IndexLoad(1.0, 0.5)})
-    assert Work.of(load, registry(), USUAL).units == {TABLE: 10.0, "GSI1": 0.0}
+    assert Work.of(load, registry(), BASELINE).units == {TABLE: 10.0, "GSI1": 0.0}
     assert sum(Work.of(load, registry()).units.values()) == 0
 
 
 def test_one_row_after_another_waits_for_each_answer() -> None:
-    waits = replace(USUAL, figures=replace(USUAL.figures, per_record=0.0, per_row=0.0))
+    waits = replace(BASELINE, figures=replace(BASELINE.figures, per_record=0.0, per_row=0.0))
     assert Work.of(SourceLoad("Orders", 100.0, rows=2.0), registry(), waits).busy == 200 * 0.008
 
 
@@ -126,7 +128,7 @@ def test_bills_of_several_sources_add_up(several: list[SourceLoad]) -> None:
     changes = sum(one.changes for one in several)
     assume(changes)
     bills = [bill(one) for one in several]
-    total = added(bills)
+    total = sum_bills(bills)
     assert sum(total.values()) == pytest.approx(sum(sum(one.values()) for one in bills))
     each = per_million(total, changes)
     assert each is not None
@@ -141,7 +143,7 @@ def test_what_is_assumed_is_said_in_the_numbers_that_are_reckoned_with() -> None
 
 def test_prices_that_are_given_replace_those_of_their_name() -> None:
     given_prices = {"region": "eu-west-1", "as_of": "2026-11", "write_units": 0.7}
-    assert asdict(Prices().with_(given_prices)) == asdict(Prices()) | given_prices
+    assert asdict(Prices().override(given_prices)) == asdict(Prices()) | given_prices
 
 
 def test_as_many_metrics_are_paid_for_as_a_source_has() -> None:

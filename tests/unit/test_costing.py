@@ -6,10 +6,9 @@ from typing import Any
 import pytest
 
 from adminview.cdk.constructs import sync_pipeline
-from adminview.cli.costing.baseline import OURS
+from adminview.cli.costing.baseline import ADMINVIEW, Figures
 from adminview.cli.costing.growth import REFERENCE, growth
 from adminview.cli.costing.load import EXAMPLE, IndexLoad, SourceLoad, read_loads
-from adminview.cli.costing.measured import Figures
 from adminview.cli.costing.prices import Prices
 from adminview.cli.costing.usage import MONTH
 from adminview.cli.costing.work import MEMORY_MB, Work, index_shards
@@ -23,7 +22,7 @@ FREE = Figures(per_record=0.0, per_row=0.0, per_call=0.0)
 
 
 def work(figures: Figures = FREE, **load: Any) -> Work:
-    return Work.of(SourceLoad("Orders", **load), registry(), replace(OURS, figures=figures))
+    return Work.of(SourceLoad("Orders", **load), registry(), replace(ADMINVIEW, figures=figures))
 
 
 def row(size: int, **keys: str) -> Any:
@@ -54,16 +53,16 @@ def test_an_entry_of_keys_alone_takes_one_unit_however_large_the_row() -> None:
     model = replace(registry(), indexes=(Index("Keys", partition="k"),))
     load = SourceLoad("Orders", 1.0, row_bytes=5000.0, indexes={"Keys": IndexLoad(1.0)})
     coming = replace(load, appearing=1.0)
-    counted = Work.of(coming, model, replace(OURS, figures=FREE))
+    counted = Work.of(coming, model, replace(ADMINVIEW, figures=FREE))
     assert (counted.units[""], counted.units["Keys"]) == (5, 1)
 
 
 def test_an_entry_of_keys_alone_takes_nothing_while_its_row_stays_where_it_is() -> None:
     model = replace(registry(), indexes=(Index("Keys", partition="k"),))
     load = SourceLoad("Orders", 1.0, appearing=0.1, indexes={"Keys": IndexLoad(1.0)})
-    assert Work.of(load, model, OURS).units["Keys"] == pytest.approx(0.1)
+    assert Work.of(load, model, ADMINVIEW).units["Keys"] == pytest.approx(0.1)
     moving = replace(load, appearing=0.0, indexes={"Keys": IndexLoad(1.0, moves=0.5)})
-    assert Work.of(moving, model, OURS).units["Keys"] == pytest.approx(0.5 * 2)
+    assert Work.of(moving, model, ADMINVIEW).units["Keys"] == pytest.approx(0.5 * 2)
 
 
 def test_what_no_row_shows_and_what_is_overruled_is_not_written() -> None:
@@ -100,7 +99,7 @@ def test_a_bill_multiplies_a_month() -> None:
     assert bill["function, requests"] == pytest.approx(MONTH / 1e6 * 0.20)
     assert bill["reads of the stream"] == 0.0
     assert bill["storage"] == pytest.approx(1000 * (1024 + 100 + 256 + 100) / 1e9 * 0.25)
-    cheaper = counted.bill(Prices().with_({"write_units": 0, "region": "elsewhere"}))
+    cheaper = counted.bill(Prices().override({"write_units": 0, "region": "elsewhere"}))
     assert cheaper["writes to the table"] == 0
 
 
@@ -108,7 +107,7 @@ def test_a_bill_multiplies_a_month() -> None:
     ("given", "said"),
     [
         ([], "found list; expected an object with region"),
-        ({"writes": 1}, "there is no 'writes'; there are region, as_of, write_units"),
+        ({"writes": 1}, "unknown 'writes'; expected region, as_of, write_units"),
         ({"write_units": -1}, "write_units is -1; expected a number of US dollars, 0 or more"),
         ({"write_units": True}, "write_units is True; expected a number"),
         ({"as_of": 2026}, "as_of is 2026; expected text"),
@@ -116,7 +115,7 @@ def test_a_bill_multiplies_a_month() -> None:
 )
 def test_prices_that_make_no_sense_are_refused(given: object, said: str) -> None:
     with pytest.raises(Exception, match=said):
-        Prices().with_(given)
+        Prices().override(given)
 
 
 def test_a_description_is_read() -> None:
@@ -130,7 +129,7 @@ def test_a_description_is_read() -> None:
         }
     }
     (load,) = read_loads(given, registry())
-    assert load.shown == 75
+    assert load.written == 75
     assert load.indexes == {"GSI1": IndexLoad(1.0, 0.5)}
     assert str(given).replace("'", '"') == EXAMPLE
 
@@ -140,17 +139,17 @@ def test_a_description_is_read() -> None:
     [
         ([], "expected an object such as"),
         ({}, "expected an object such as"),
-        ({"Order": {"changesPerSecond": 1}}, "no view file declares a source 'Order'; declared"),
+        ({"Order": {"changesPerSecond": 1}}, "unknown source 'Order'; the view files declare"),
         ({"Orders": 100}, "Orders is 100; expected an object such as"),
         ({"Orders": {}}, "Orders: changesPerSecond is missing"),
-        ({"Orders": {"changesPerSecond": 1, "row": 1}}, "unknown 'row'; there are"),
+        ({"Orders": {"changesPerSecond": 1, "row": 1}}, "unknown 'row'; expected"),
         ({"Orders": {"changesPerSecond": -1}}, "changesPerSecond is -1; expected a number"),
         ({"Orders": {"changesPerSecond": "1"}}, "changesPerSecond is '1'; expected a number"),
         ({"Orders": {"changesPerSecond": 1, "unchanged": 25}}, "unchanged is 25; expected a share"),
         ({"Orders": {"changesPerSecond": 1, "indexes": []}}, r"indexes is \[\]; expected"),
         (
             {"Orders": {"changesPerSecond": 1, "indexes": {"GSI9": {"rows": 1}}}},
-            "no such index is declared; declared are",
+            "unknown index; the view files declare",
         ),
         (
             {"Orders": {"changesPerSecond": 1, "indexes": {"GSI1": 1}}},

@@ -10,16 +10,16 @@ import boto3
 import pytest
 
 from adminview.aws.settings import Settings
-from adminview.cli.deployment.aws_calls import UnansweredError
+from adminview.cli.deployment.aws_calls import AwsCallError
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import (
     check_model,
     check_queue,
-    deployed_function,
     find_pending,
     find_settings,
     invoke,
     known_source,
+    replay_function_name,
 )
 from adminview.dead_letters.letter_filter import LetterFilter
 from adminview.local.settings import declared
@@ -123,7 +123,7 @@ def test_a_stack_that_is_not_there_is_named_with_what_to_do(aws: FakeAws) -> Non
 
 def test_other_trouble_with_cloudformation_is_not_taken_for_a_missing_stack(aws: FakeAws) -> None:
     aws.refusal = refusal("AccessDenied", "DescribeStacks")
-    with pytest.raises(UnansweredError, match="AccessDenied"):
+    with pytest.raises(AwsCallError, match="AccessDenied"):
         find_settings(registry(), named("prod", "", {}))
 
 
@@ -133,12 +133,12 @@ def test_a_stack_without_the_output_is_of_another_version(
 ) -> None:
     aws.stacks["AdminView-dev-Recovery"] = outputs
     with pytest.raises(SettingsError, match="has no output 'ReplayFunctionName': deploy"):
-        deployed_function(named(None))
+        replay_function_name(named(None))
 
 
 def test_the_replay_function_is_found(aws: FakeAws) -> None:
     aws.stacks["AdminView-prod-Recovery"] = {"ReplayFunctionName": "replay-1"}
-    assert deployed_function(named("prod")) == "replay-1"
+    assert replay_function_name(named("prod")) == "replay-1"
 
 
 def test_the_function_is_asked_for_what_was_chosen_and_given_all_the_time_it_has(
@@ -161,7 +161,7 @@ def test_a_function_that_fails_is_an_error_and_no_summary(aws: FakeAws) -> None:
 def test_rows_are_not_written_by_another_model_than_the_deployed_one() -> None:
     settings = replace(SETTINGS, model=registry().fingerprint)
     check_model(registry(), settings)
-    with pytest.raises(SettingsError, match="deployed is abc: check out what is deployed"):
+    with pytest.raises(SettingsError, match="model abc is deployed: check out the deployed model"):
         check_model(registry(), SETTINGS)
 
 
@@ -184,8 +184,8 @@ def test_questions_of_another_model_are_not_asked_of_a_deployment(aws: FakeAws) 
     with pytest.raises(SettingsError) as caught:
         find_pending(registry(), named("dev", "", {}))
     assert str(caught.value) == (
-        f"the questions here are of model {here}, and deployed is abc: "
-        "check out what is deployed, or deploy what is here"
+        f"the local access patterns are of model {here}, but model abc is deployed: "
+        "check out the deployed model, or deploy the local one"
     )
 
 

@@ -34,7 +34,7 @@ def others_than_ok(found: dict[str, Finding]) -> list[str]:
 
 def test_a_deployment_in_order_is_ok_in_everything() -> None:
     found = sound().examine()
-    assert [(one.name, one.seen) for one in found.values() if one.state is not OK] == []
+    assert [(one.name, one.summary) for one in found.values() if one.state is not OK] == []
     sources = [
         f"{what} {one.name}" for what in ("source", "mapping of") for one in registry().sources
     ]
@@ -43,7 +43,7 @@ def test_a_deployment_in_order_is_ok_in_everything() -> None:
         *(f"stack AdminView-dev-{part}" for part in parts),
         "model",
         "view files",
-        "questions",
+        "access patterns",
         *sources,
         "bulk work",
         "view AdminViewTable",
@@ -148,15 +148,27 @@ OTHER_KEY = [{"AttributeName": "CustomerId", "KeyType": "HASH"}]
 NEWER = stream_of("Orders", "2026-02-02T00:00:00.000")
 
 CASES: list[tuple[Break, str, State, str, str]] = [
-    (lambda h: h.stacks.pop(RECOVERY), f"stack {RECOVERY}", PROBLEM, "no such stack", "--all -c"),
-    (status(API, "UPDATE_IN_PROGRESS"), f"stack {API}", PROBLEM, "changes it now", "wait"),
-    (status(API, "ROLLBACK_COMPLETE"), f"stack {API}", PROBLEM, "never made", "cdk deploy"),
-    (status(API, "UPDATE_ROLLBACK_FAILED"), f"stack {API}", PROBLEM, "half", "continue-update"),
+    (
+        lambda h: h.stacks.pop(RECOVERY),
+        f"stack {RECOVERY}",
+        PROBLEM,
+        "it does not exist",
+        "--all -c",
+    ),
+    (status(API, "UPDATE_IN_PROGRESS"), f"stack {API}", PROBLEM, "in progress", "wait"),
+    (status(API, "ROLLBACK_COMPLETE"), f"stack {API}", PROBLEM, "never created", "cdk deploy"),
+    (status(API, "UPDATE_ROLLBACK_FAILED"), f"stack {API}", PROBLEM, "partly", "continue-update"),
     (status(API, "UPDATE_FAILED"), f"stack {API}", PROBLEM, "UPDATE_FAILED", "stack-events"),
-    (status(API, "UPDATE_ROLLBACK_COMPLETE"), f"stack {API}", WARNING, "taken back", "events"),
+    (status(API, "UPDATE_ROLLBACK_COMPLETE"), f"stack {API}", WARNING, "rolled back", "events"),
     (other_model(API, "ApiFunction"), "model", PROBLEM, "Api older", "adminview apply --stage dev"),
-    (pending(gone=None), "questions", WARNING, "being built: gone", "adminview apply"),
-    (lambda h: h.tables.pop("Orders"), "source Orders", PROBLEM, "no table Orders", "restore"),
+    (pending(gone=None), "access patterns", WARNING, "not ready: gone", "adminview apply"),
+    (
+        lambda h: h.tables.pop("Orders"),
+        "source Orders",
+        PROBLEM,
+        "table Orders does not",
+        "restore",
+    ),
     (table("Orders", TableStatus="DELETING"), "source Orders", PROBLEM, "is DELETING", "wait"),
     (table("Orders", KeySchema=OTHER_KEY), "source Orders", PROBLEM, "SK (S)", "declare"),
     (
@@ -168,21 +180,27 @@ CASES: list[tuple[Break, str, State, str, str]] = [
     ),
     (table("Orders", StreamSpecification=KEYS_ONLY), "source Orders", PROBLEM, "KEYS", "turn the"),
     (table("Orders", LatestStreamArn=NEWER), "mapping of Orders", PROBLEM, NEWER, NEWER),
-    (lambda h: h.mappings.pop("id-Orders"), "mapping of Orders", PROBLEM, "is gone", REVERT),
+    (lambda h: h.mappings.pop("id-Orders"), "mapping of Orders", PROBLEM, "is deleted", REVERT),
     (mapping(State="Disabled"), "mapping of Orders", PROBLEM, "Disabled", "--uuid id-Orders"),
     (mapping(State="Enabling"), "mapping of Orders", WARNING, "Enabling", "wait"),
-    (mapping(LastProcessingResult="PROBLEM: x"), "mapping of Orders", PROBLEM, "not taken", "logs"),
+    (
+        mapping(LastProcessingResult="PROBLEM: x"),
+        "mapping of Orders",
+        PROBLEM,
+        "batch failed",
+        "logs",
+    ),
     (mapping(FunctionArn="a:function:b"), "mapping of Orders", PROBLEM, "function is b", REVERT),
     (mapping(FunctionResponseTypes=[]), "mapping of Orders", PROBLEM, "is none", REVERT),
-    (mapping(MaximumRetryAttempts=3), "mapping of Orders", PROBLEM, "deployed was -1", REVERT),
-    (mapping(MaximumRecordAgeInSeconds=60), "mapping of Orders", PROBLEM, "was 84600", REVERT),
+    (mapping(MaximumRetryAttempts=3), "mapping of Orders", PROBLEM, "but -1 was deployed", REVERT),
+    (mapping(MaximumRecordAgeInSeconds=60), "mapping of Orders", PROBLEM, "but 84600 was", REVERT),
     (mapping(BisectBatchOnFunctionError=False), "mapping of Orders", PROBLEM, "is False", REVERT),
     (mapping(DestinationConfig={}), "mapping of Orders", PROBLEM, QUEUE, REVERT),
     (
         lambda h: h.tables.pop("AdminViewTable"),
         "view AdminViewTable",
         PROBLEM,
-        "no table",
+        "does not exist",
         "backfill",
     ),
     (
@@ -196,7 +214,7 @@ CASES: list[tuple[Break, str, State, str, str]] = [
         without_index,
         "view AdminViewTable",
         PROBLEM,
-        "index GSI1 is gone",
+        "index GSI1 is deleted",
         "-View -c adminview:stage=dev",
     ),
     (index(0, Backfilling=True), "view AdminViewTable", WARNING, "GSI1 is CREATING", "wait"),
@@ -204,27 +222,33 @@ CASES: list[tuple[Break, str, State, str, str]] = [
         index(0, Projection={"ProjectionType": "ALL"}),
         "view AdminViewTable",
         PROBLEM,
-        "carr",
+        "projection",
         "Delete",
     ),
-    (another_index, "view AdminViewTable", WARNING, "Mine was made by hand", '"IndexName":"Mine"'),
+    (
+        another_index,
+        "view AdminViewTable",
+        WARNING,
+        "Mine was created by hand",
+        '"IndexName":"Mine"',
+    ),
     (
         index_never_deployed,
         "view AdminViewTable",
         PROBLEM,
-        "question orders-by-st",
+        "access pattern orders-by-st",
         "adminview apply",
     ),
-    (lambda h: h.queues.clear(), "queue Letters", PROBLEM, "gone", REVERT),
+    (lambda h: h.queues.clear(), "queue Letters", PROBLEM, "deleted", REVERT),
     (
         lambda h: h.queues[QUEUE_URL].update(VisibilityTimeout="5"),
-        *("queue Letters", PROBLEM, "VisibilityTimeout is 5, and deployed was 360", REVERT),
+        *("queue Letters", PROBLEM, "VisibilityTimeout is 5, but 360 was deployed", REVERT),
     ),
     (
         lambda h: h.queues[QUEUE_URL].update(ApproximateNumberOfMessagesNotVisible="2"),
-        *("queue Letters", WARNING, "letters: 2 taken up", "adminview dlq list --stage dev"),
+        *("queue Letters", WARNING, "dead letters: 2 in flight", "adminview dlq list --stage dev"),
     ),
-    (lambda h: h.functions.pop("sync"), "function SyncFunction", PROBLEM, "gone", REVERT),
+    (lambda h: h.functions.pop("sync"), "function SyncFunction", PROBLEM, "deleted", REVERT),
     (
         lambda h: h.functions["sync"].update(State="Failed"),
         "function SyncFunction",
@@ -246,37 +270,37 @@ CASES: list[tuple[Break, str, State, str, str]] = [
     ),
     (
         lambda h: h.concurrency.update(sync=0),
-        *("function SyncFunction", PROBLEM, "throttled to nothing", "delete-function-concurrency"),
+        *("function SyncFunction", PROBLEM, "it cannot run", "delete-function-concurrency"),
     ),
     (
         lambda h: h.concurrency.update(sync=3),
-        *("function SyncFunction", WARNING, "concurrency is 3, and deployed was None", FREE),
+        *("function SyncFunction", WARNING, "concurrency is 3, but none was deployed", FREE),
     ),
-    (lambda h: h.rules.clear(), "schedule ReplayRule", PROBLEM, "gone", RECOVERY),
+    (lambda h: h.rules.clear(), "schedule ReplayRule", PROBLEM, "deleted", RECOVERY),
     (
         lambda h: h.rules["replay-rule"].update(State="DISABLED"),
         *("schedule ReplayRule", PROBLEM, "disabled", "aws events enable-rule --name replay-rule"),
     ),
-    (lambda h: h.machines.clear(), "state machine Machine", PROBLEM, "gone", RECOVERY),
+    (lambda h: h.machines.clear(), "state machine Machine", PROBLEM, "deleted", RECOVERY),
     (
         lambda h: h.machines[MACHINE].update(status="DELETING"),
         *("state machine Machine", PROBLEM, "DELETING", RECOVERY),
     ),
     (
         lambda h: h.alarms["age"].update(StateValue="ALARM"),
-        *("alarms of AdminView-dev-Watch", PROBLEM, "age rings", "Runbook#age"),
+        *("alarms of AdminView-dev-Watch", PROBLEM, "age is in ALARM", "Runbook#age"),
     ),
     (
         lambda h: h.alarms["age"].update(ActionsEnabled=False),
-        *("alarms of AdminView-dev-Watch", WARNING, "tells nobody", "--alarm-names age"),
+        *("alarms of AdminView-dev-Watch", WARNING, "age notifies nobody", "--alarm-names age"),
     ),
     (
         unseen(2 * DAY + 1),
-        *("alarms of AdminView-dev-Watch", WARNING, "age has no data any more", "Runbook#age"),
+        *("alarms of AdminView-dev-Watch", WARNING, "age no longer has data", "Runbook#age"),
     ),
     (
         unconfirmed("0"),
-        *("topic Alarms", WARNING, "hears of alarms: nobody is subscribed", f"--topic-arn {TOPIC}"),
+        *("topic Alarms", WARNING, "there is no subscription", f"--topic-arn {TOPIC}"),
     ),
     (
         unconfirmed("1"),
@@ -286,7 +310,13 @@ CASES: list[tuple[Break, str, State, str, str]] = [
         unconfirmed("2"),
         *("topic Alarms", WARNING, "2 addresses have not confirmed", "aws sns subscribe"),
     ),
-    (lambda h: h.alarms.clear(), "alarms of AdminView-dev-Watch", PROBLEM, "age is gone", "Watch"),
+    (
+        lambda h: h.alarms.clear(),
+        "alarms of AdminView-dev-Watch",
+        PROBLEM,
+        "age is deleted",
+        "Watch",
+    ),
     (
         record("backfill/Orders", done=True),
         "bulk work",
@@ -302,7 +332,13 @@ CASES: list[tuple[Break, str, State, str, str]] = [
         "1 of",
         "migrate ord",
     ),
-    (record("sweep/*", done=False, deadline=NOW + 9), "bulk work", WARNING, "is at work on it", ""),
+    (
+        record("sweep/*", done=False, deadline=NOW + 9),
+        "bulk work",
+        WARNING,
+        "a worker is running",
+        "",
+    ),
 ]
 
 
@@ -314,9 +350,9 @@ def test_what_is_wrong_is_named_with_what_to_do_and_nothing_else_is(
     change(here)
     found = here.examine()
     assert others_than_ok(found) == [name]
-    assert (found[name].state, seen in found[name].seen) == (state, True), found[name].seen
-    assert do in " ".join(found[name].do)
-    assert "secret" not in found[name].seen
+    assert (found[name].state, seen in found[name].summary) == (state, True), found[name].summary
+    assert do in " ".join(found[name].advice)
+    assert "secret" not in found[name].summary
 
 
 NEW: dict[str, Break] = {

@@ -40,18 +40,23 @@ def variables(here: Deployment) -> dict[str, str]:
 
 
 CASES: list[tuple[Break, str, str, str]] = [
-    (mapping(FilterCriteria=FILTER), "mapping of Orders", "without a trace", "--filter-criteria"),
+    (
+        mapping(FilterCriteria=FILTER),
+        "mapping of Orders",
+        "drops changes silently",
+        "--filter-criteria",
+    ),
     (
         mapping(FilterCriteriaError={"ErrorCode": "x"}),
         *("mapping of Orders", "has a filter", "--uuid id-Orders; then adminview verify"),
     ),
     (
         lambda h: variables(h).pop("ADMINVIEW_WHERE"),
-        *("function SyncFunction", "it is not told ADMINVIEW_WHERE", restore(SYNC)),
+        *("function SyncFunction", "missing variables: ADMINVIEW_WHERE", restore(SYNC)),
     ),
     (
         lambda h: variables(h).update({QUEUE: "secret", MODEL: "secret"}),
-        *("function SyncFunction", f"{QUEUE}, {MODEL}: set to something else", restore(SYNC)),
+        *("function SyncFunction", f"changed variables: {QUEUE}, {MODEL}", restore(SYNC)),
     ),
     (
         lambda h: h.functions["sync"].pop("Environment"),
@@ -60,11 +65,11 @@ CASES: list[tuple[Break, str, str, str]] = [
     (lambda h: variables(h).update(ADMINVIEW_WHERE="there", MORE="x"), "", "", ""),
     (
         lambda h: h.targets.update({"replay-rule": []}),
-        *("schedule ReplayRule", "it asks nobody to run replay", restore(RECOVERY)),
+        *("schedule ReplayRule", "it does not invoke replay", restore(RECOVERY)),
     ),
     (
         lambda h: h.targets.update({"replay-rule": [{"Arn": "arn:another"}]}),
-        *("schedule ReplayRule", "it asks nobody to run replay", restore(RECOVERY)),
+        *("schedule ReplayRule", "it does not invoke replay", restore(RECOVERY)),
     ),
     (
         lambda h: h.callers.clear(),
@@ -72,18 +77,18 @@ CASES: list[tuple[Break, str, str, str]] = [
     ),
     (
         lambda h: h.callers.update(api=[caller(OURS, "s3.amazonaws.com")]),
-        *("callers of ApiFunction", "may not call it", restore(API)),
+        *("callers of ApiFunction", "may not invoke it", restore(API)),
     ),
     (
         lambda h: h.callers.update(api=[caller(OF_ANOTHER)]),
-        *("callers of ApiFunction", "may not call it", restore(API)),
+        *("callers of ApiFunction", "may not invoke it", restore(API)),
     ),
     (
         lambda h: h.callers.update(api=[{**caller(OURS), "Effect": "Deny"}]),
-        *("callers of ApiFunction", "may not call it", restore(API)),
+        *("callers of ApiFunction", "may not invoke it", restore(API)),
     ),
     (lambda h: h.callers["api"].insert(0, {"Principal": "*"}), "", "", ""),
-    (lambda h: h.topics.clear(), "topic Alarms", "it is gone", restore(WATCH)),
+    (lambda h: h.topics.clear(), "topic Alarms", "it is deleted", restore(WATCH)),
 ]
 
 
@@ -95,8 +100,8 @@ def test_what_is_lost_or_beside_is_a_problem_and_what_makes_no_difference_is_non
     faulty = [one for one in here.examine().values() if one.state is not State.OK]
     assert [(one.name, one.state) for one in faulty] == ([(name, State.PROBLEM)] if name else [])
     for one in faulty:
-        assert seen in one.seen
-        assert do in " ".join(one.do)
+        assert seen in one.summary
+        assert do in " ".join(one.advice)
         assert "secret" not in json.dumps(one.data())
 
 
@@ -109,7 +114,7 @@ def test_that_nobody_has_subscribed_is_a_warning_and_no_reason_to_fail(here: Dep
 def test_who_has_not_confirmed_is_counted_beside_those_who_have(here: Deployment) -> None:
     here.topics[TOPIC]["SubscriptionsPending"] = "2"
     found = here.examine()["topic Alarms"]
-    assert (found.state, found.seen) == (State.OK, "subscribed: 1, not confirmed: 2")
+    assert (found.state, found.summary) == (State.OK, "subscribed: 1, not confirmed: 2")
 
 
 def test_a_function_that_falls_back_to_boto3_is_a_warning_which_names_the_setting(
@@ -118,9 +123,9 @@ def test_a_function_that_falls_back_to_boto3_is_a_warning_which_names_the_settin
     variables(here).update(HTTPS_PROXY="secret")
     found = here.examine()["function SyncFunction"]
     assert found.state is State.WARNING
-    assert "it uses boto3 instead of the direct client" in found.seen
-    assert "HTTPS_PROXY is set" in found.seen
-    assert restore(SYNC) in " ".join(found.do)
+    assert "it uses boto3 instead of the direct client" in found.summary
+    assert "HTTPS_PROXY is set" in found.summary
+    assert restore(SYNC) in " ".join(found.advice)
     assert "secret" not in json.dumps(found.data())
 
 
@@ -131,7 +136,7 @@ def test_a_function_that_was_deployed_to_use_boto3_is_ok_and_reports_it(here: De
     deployed["ADMINVIEW_TRACING"] = "true"
     here.functions["api"]["Environment"]["Variables"]["ADMINVIEW_TRACING"] = "true"
     found = here.examine()["function SyncFunction"]
-    assert (found.state, found.seen) == (
+    assert (found.state, found.summary) == (
         State.OK,
         "active; it uses boto3: ADMINVIEW_TRACING is set",
     )
@@ -140,11 +145,11 @@ def test_a_function_that_was_deployed_to_use_boto3_is_ok_and_reports_it(here: De
 def test_variables_that_nobody_may_decrypt_are_unknown(here: Deployment) -> None:
     here.functions["sync"]["Environment"] = UNREADABLE
     found = here.examine()["function SyncFunction"]
-    assert (found.state, found.do) == (
+    assert (found.state, found.advice) == (
         State.UNKNOWN,
-        ("let whoever runs this call kms:Decrypt",),
+        ("allow kms:Decrypt for the credentials of this command",),
     )
-    assert "secret" not in found.seen
+    assert "secret" not in found.summary
 
 
 @pytest.mark.parametrize(
@@ -160,8 +165,8 @@ def test_what_may_not_be_asked_is_unknown(
 ) -> None:
     here.refused[call] = refusal("AccessDenied", call, 403)
     faulty = [one for one in here.examine().values() if one.state is not State.OK]
-    assert [(one.name, one.state, one.do) for one in faulty] == [
-        (name, State.UNKNOWN, (f"let whoever runs this call {permission}",))
+    assert [(one.name, one.state, one.advice) for one in faulty] == [
+        (name, State.UNKNOWN, (f"allow {permission} for the credentials of this command",))
     ]
 
 
@@ -181,9 +186,9 @@ def test_what_was_added_to_a_role_is_removed_by_name_since_no_deployment_does(
     here.attached.append("arn:aws:iam::aws:policy/AdministratorAccess")
     found: Finding = here.examine()["role Role"]
     assert found.state is State.WARNING
-    assert "policy Extra was added by hand: s3:* on *" in found.seen
+    assert "policy Extra was added by hand: s3:* on *" in found.summary
     role, arn = "--role-name sync-role", "arn:aws:iam::aws:policy/AdministratorAccess"
-    assert found.do == (
+    assert found.advice == (
         f"aws iam delete-role-policy {role} --policy-name Extra",
         f"aws iam detach-role-policy {role} --policy-arn {arn}",
     )
@@ -193,4 +198,4 @@ def test_what_was_added_to_a_policy_of_ours_is_taken_back_by_a_deployment(
     here: Deployment,
 ) -> None:
     here.policy().append({"Effect": "Allow", "Action": "s3:*", "Resource": "*"})
-    assert here.examine()["role Role"].do == (restore(SYNC),)
+    assert here.examine()["role Role"].advice == (restore(SYNC),)

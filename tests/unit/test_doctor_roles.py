@@ -29,8 +29,8 @@ def test_a_role_that_lost_a_statement_cannot_do_what_it_must(here: Deployment) -
     here.denied["sqs:SendMessage"] = {"EvalDecision": "implicitDeny"}
     found = role_of(here)
     assert found.state is State.PROBLEM
-    assert found.seen == f"it may not sqs:SendMessage on {QUEUE} (implicitDeny)"
-    assert found.do == (RESTORE,)
+    assert found.summary == f"it may not sqs:SendMessage on {QUEUE} (implicitDeny)"
+    assert found.advice == (RESTORE,)
 
 
 @pytest.mark.parametrize(
@@ -51,11 +51,11 @@ def test_a_refusal_from_above_the_role_is_not_mended_by_a_deployment(
 ) -> None:
     here.denied["dynamodb:BatchWriteItem"] = {"EvalDecision": "implicitDeny", **detail}
     found = role_of(here)
-    assert (found.state, found.seen) == (
+    assert (found.state, found.summary) == (
         State.PROBLEM,
         f"it may not dynamodb:BatchWriteItem on {VIEW} ({words})",
     )
-    assert found.do == (f"let whoever is in charge widen {words}",)
+    assert found.advice == (f"have an administrator extend {words}",)
 
 
 def test_a_role_that_was_given_more_is_a_warning(here: Deployment) -> None:
@@ -63,8 +63,8 @@ def test_a_role_that_was_given_more_is_a_warning(here: Deployment) -> None:
     here.attached.append("arn:aws:iam::aws:policy/AdministratorAccess")
     found = role_of(here)
     assert found.state is State.WARNING
-    assert "more was given to it by hand: dynamodb:* on *" in found.seen
-    assert "attached by hand: arn:aws:iam::aws:policy/AdministratorAccess" in found.seen
+    assert "permissions were added by hand: dynamodb:* on *" in found.summary
+    assert "attached by hand: arn:aws:iam::aws:policy/AdministratorAccess" in found.summary
 
 
 def test_a_condition_that_was_added_makes_another_grant(here: Deployment) -> None:
@@ -77,28 +77,30 @@ def test_the_same_in_other_words_is_a_warning_if_it_can_be_done(here: Deployment
     here.policy()[1]["Action"] = "sqs:Send*"
     found = role_of(here)
     assert found.state is State.WARNING
-    assert f"given in other words: sqs:SendMessage on {QUEUE}" in found.seen
+    assert f"allowed by other statements: sqs:SendMessage on {QUEUE}" in found.summary
 
 
 def test_what_is_not_simulated_is_judged_by_the_text_and_said(here: Deployment) -> None:
     here.refused["simulate_principal_policy"] = DENIED
     found = role_of(here)
     assert found.state is State.WARNING
-    assert "iam:SimulatePrincipalPolicy: AWS answered AccessDenied" in found.seen
-    assert found.do == ("let whoever runs this call iam:SimulatePrincipalPolicy",)
+    assert "iam:SimulatePrincipalPolicy: AWS answered AccessDenied" in found.summary
+    assert found.advice == (
+        "allow iam:SimulatePrincipalPolicy for the credentials of this command",
+    )
     here.policy().pop(1)
     found = role_of(here)
     assert found.state is State.PROBLEM
-    assert f"it lacks sqs:SendMessage on {QUEUE}" in found.seen
+    assert f"it lacks sqs:SendMessage on {QUEUE}" in found.summary
 
 
 def test_a_role_that_nobody_may_look_at_is_unknown_and_not_ok(here: Deployment) -> None:
     here.refused["simulate_principal_policy"] = DENIED
     here.refused["list_role_policies"] = refusal("AccessDenied", "ListRolePolicies", 403)
     found = role_of(here)
-    assert (found.state, found.do) == (
+    assert (found.state, found.advice) == (
         State.UNKNOWN,
-        ("let whoever runs this call iam:ListRolePolicies",),
+        ("allow iam:ListRolePolicies for the credentials of this command",),
     )
 
 
@@ -111,7 +113,7 @@ def test_a_role_whose_text_is_hidden_is_judged_by_the_simulation(here: Deploymen
 
 def test_a_role_that_is_gone_is_a_problem(here: Deployment) -> None:
     here.roles.clear()
-    assert (role_of(here).state, role_of(here).seen) == (State.PROBLEM, "it is gone")
+    assert (role_of(here).state, role_of(here).summary) == (State.PROBLEM, "it is deleted")
 
 
 def test_a_policy_beside_the_role_and_an_attached_one_are_part_of_it(here: Deployment) -> None:
@@ -123,12 +125,12 @@ def test_a_policy_beside_the_role_and_an_attached_one_are_part_of_it(here: Deplo
     stack["template"]["Resources"]["Role01234567"]["Properties"]["ManagedPolicyArns"] = [managed]
     stack["resources"].append({"LogicalResourceId": "Beside", "ResourceType": "AWS::IAM::Policy"})
     here.refused["simulate_principal_policy"] = DENIED
-    seen = role_of(here).seen
+    seen = role_of(here).summary
     assert f"it lacks sqs:DeleteMessage on {QUEUE}" in seen
-    assert f"it lost {managed}" in seen
+    assert f"detached policies: {managed}" in seen
     here.roles["sync-role"]["Beside"] = {"Statement": [statement]}
     here.attached.append(managed)
-    assert role_of(here).seen.startswith("in part it was not looked at")
+    assert role_of(here).summary.startswith("not fully checked")
 
 
 def test_an_action_that_takes_no_resource_is_not_simulated(here: Deployment) -> None:
@@ -172,5 +174,5 @@ def test_references_of_a_template_are_what_was_made(
 )
 def test_a_reference_that_cannot_be_told_is_not_guessed(here: Deployment, value: Any) -> None:
     site = here.deployment()
-    with pytest.raises(SettingsError, match="it cannot be told what"):
+    with pytest.raises(SettingsError, match="cannot resolve"):
         resolve(value, site.part("Sync"), site)

@@ -8,7 +8,7 @@ import pytest
 from botocore.exceptions import EndpointConnectionError
 from typer.testing import CliRunner, Result
 
-from adminview.cli.doctor.finding import Check, Fault, Finding, State, look
+from adminview.cli.doctor.finding import Check, Fault, Finding, State, run_check
 from adminview.cli.main import app
 from tests.support.aws_descriptions import stream
 from tests.support.deployment import SYNC, Deployment, sound
@@ -43,8 +43,10 @@ def test_a_call_that_is_denied_is_unknown_and_names_the_permission(here: Deploym
     found = here.examine()
     assert states(here, State.UNKNOWN) == ["function SyncFunction", "function ApiFunction"]
     one = found["function SyncFunction"]
-    assert one.seen == "lambda:GetFunctionConfiguration: AWS answered AccessDeniedException"
-    assert one.do == ("let whoever runs this call lambda:GetFunctionConfiguration",)
+    assert one.summary == "lambda:GetFunctionConfiguration: AWS answered AccessDeniedException"
+    assert one.advice == (
+        "allow lambda:GetFunctionConfiguration for the credentials of this command",
+    )
     assert states(here, State.PROBLEM) == []
 
 
@@ -59,10 +61,10 @@ def test_a_service_that_does_not_answer_is_not_waited_for_again(here: Deployment
     )
     aws = here.aws()
     with pytest.raises(Exception, match="no answer of AWS: EndpointConnectionError"):
-        aws.ask("events", "DescribeRule", Name="replay-rule")
+        aws.call("events", "DescribeRule", Name="replay-rule")
     tries = here.asked.count("describe_rule")
     with pytest.raises(Exception, match="no answer of AWS: EndpointConnectionError"):
-        aws.ask("events", "DescribeRule", Name="second")
+        aws.call("events", "DescribeRule", Name="second")
     assert here.asked.count("describe_rule") == tries
     assert states(here, State.UNKNOWN) == ["schedule ReplayRule", "schedule Second"]
 
@@ -72,7 +74,7 @@ def test_a_refusal_is_asked_again_for_the_next_thing(here: Deployment) -> None:
     aws = here.aws()
     for name in ("Orders", "Users"):
         with pytest.raises(Exception, match="AccessDenied"):
-            aws.ask("dynamodb", "DescribeTable", TableName=name)
+            aws.call("dynamodb", "DescribeTable", TableName=name)
     assert here.asked.count("describe_table") == 2
 
 
@@ -89,7 +91,7 @@ def test_a_sync_stack_of_another_version_is_said_once_for_all_sources(here: Depl
     here.output(SYNC, "Settings", "not JSON")
     here.output(SYNC, "Mappings", "not JSON")
     found = here.examine()
-    assert found["sources"].seen.startswith(f"stack {SYNC!r} has no output 'Settings'")
+    assert found["sources"].summary.startswith(f"stack {SYNC!r} has no valid output 'Settings'")
     assert states(here, State.UNKNOWN) == ["sources", "mappings", "bulk work"]
 
 
@@ -97,9 +99,9 @@ def test_a_check_that_is_surprised_is_unknown_and_quotes_nothing() -> None:
     def surprised() -> Any:
         raise KeyError("customer")
 
-    found = look(Check("it", surprised))
-    assert (found.state, "customer" in found.seen) == (State.UNKNOWN, False)
-    assert "KeyError" in found.seen
+    found = run_check(Check("it", surprised))
+    assert (found.state, "customer" in found.summary) == (State.UNKNOWN, False)
+    assert "KeyError" in found.summary
 
 
 def test_sources_that_are_all_others_tables_need_no_stack(here: Deployment) -> None:
@@ -117,11 +119,11 @@ def test_a_stage_that_is_not_watched_has_no_alarms_and_that_is_said(here: Deploy
     found = here.examine()
     watch = "stack AdminView-dev-Watch"
     assert [name for name in found if "Watch" in name or "alarm" in name] == [watch]
-    assert (found[watch].state, found[watch].do) == (
+    assert (found[watch].state, found[watch].advice) == (
         State.WARNING,
         ("npx cdk deploy AdminView-dev-Watch -c adminview:stage=dev",),
     )
-    assert "nobody is told of anything" in found[watch].seen
+    assert "there are no alarms" in found[watch].summary
 
 
 @pytest.mark.parametrize(("kept", "warnings"), [({}, 1), ({"DeletionPolicy": "Retain"}, 0)])
@@ -130,7 +132,7 @@ def test_who_follows_another_stream_of_our_own_table_is_told_what_becomes_of_the
 ) -> None:
     here.stacks["AdminView-dev-Sources"]["template"]["Resources"]["Orders"].update(kept)
     here.tables["Orders"]["LatestStreamArn"] = stream("Orders", "2027-01-01T00:00:00.000")
-    (do,) = here.examine()["mapping of Orders"].do
+    (do,) = here.examine()["mapping of Orders"].advice
     assert "adminview verify --source Orders --repair --stage dev" in do
     assert do.count("AdminView-dev-Sources deletes Orders") == warnings
 
@@ -155,7 +157,7 @@ def test_an_index_of_a_question_that_is_being_built_need_not_be_there(here: Depl
     assert states(here, State.PROBLEM) == []
     told = {"pending": {"orders-by-status": "Older", "payments-by-status": None}}
     here.output("AdminView-dev-Api", "AccessPatterns", json.dumps(told))
-    assert "no index Older, which question" in here.examine()["view AdminViewTable"].seen
+    assert "index Older, which access pattern" in here.examine()["view AdminViewTable"].summary
 
 
 def test_the_command_ends_well_if_all_is_well_or_only_a_warning(here: Deployment) -> None:
@@ -188,7 +190,7 @@ def test_machines_are_told_everything_as_json(here: Deployment) -> None:
     assert problem == {
         "name": "function SyncFunction",
         "state": "problem",
-        "seen": "it is throttled to nothing: its reserved concurrency is 0",
+        "seen": "it cannot run: its reserved concurrency is 0",
         "do": ["aws lambda delete-function-concurrency --function-name sync"],
     }
 
@@ -205,4 +207,4 @@ def test_what_to_do_is_printed_whole_so_that_it_can_be_copied(
 def test_the_worst_of_several_faults_is_what_counts_and_advice_is_given_once() -> None:
     faults = [Fault("a", "x", State.WARNING), Fault("b", "x"), Fault("c", "y", State.UNKNOWN)]
     found = Finding.of("it", faults, "")
-    assert (found.state, found.seen, found.do) == (State.PROBLEM, "a; b; c", ("x", "y"))
+    assert (found.state, found.summary, found.advice) == (State.PROBLEM, "a; b; c", ("x", "y"))

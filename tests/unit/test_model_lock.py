@@ -75,10 +75,10 @@ def test_an_entry_without_its_lock_is_not_enough(lock: Lock) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
-        ("2026-11-16", "yesterday", "has no day such as 2026-01-31: 'yesterday'"),
-        ("2026-11-16", "2026-11-31", "has no day such as 2026-01-31: '2026-11-31'"),
-        ("The model as it is", "", "does not say why, in some words"),
-        ("The model as it is", "- Rows: of Orders must be rebuilt", "does not say why"),
+        ("2026-11-16", "yesterday", "needs a date such as 2026-01-31, not 'yesterday'"),
+        ("2026-11-16", "2026-11-31", "needs a date such as 2026-01-31, not '2026-11-31'"),
+        ("The model as it is", "", "needs a reason of 3 words"),
+        ("The model as it is", "- Rows: of Orders must be rebuilt", "needs a reason"),
     ],
 )
 def test_an_entry_has_a_day_and_a_reason(lock: Lock, old: str, new: str, problem: str) -> None:
@@ -90,7 +90,7 @@ def test_the_newest_entry_comes_first(lock: Lock) -> None:
     text = lock.changes.read_text()
     lock.changes.write_text(text + "\n## 2026-12-24 - 000000000000\n\nPut below by hand\n")
     (problem,) = lock.problems(described())
-    assert problem.endswith("the newest entry comes first")
+    assert problem.endswith("the newest entry must come first")
 
 
 def test_a_lock_edited_by_hand_is_noticed(lock: Lock) -> None:
@@ -117,7 +117,7 @@ def test_a_change_adds_an_entry_with_its_reason_and_what_changed(lock: Lock) -> 
 @pytest.mark.parametrize("reason", ["", "  ", "why not", "... !! ?"])
 def test_a_change_without_a_reason_is_refused(lock: Lock, reason: str) -> None:
     before = lock.changes.read_text(), lock.path.read_text()
-    with pytest.raises(SettingsError, match="say why the model changes, in 3 words or more"):
+    with pytest.raises(SettingsError, match="give a reason of 3 words or more"):
         lock.write(described(fingerprint="000000000000"), reason, TODAY)
     assert (lock.changes.read_text(), lock.path.read_text()) == before
 

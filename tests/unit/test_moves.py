@@ -2,7 +2,7 @@
 
 import pytest
 
-from adminview.cli.planning.moved_rows import moves
+from adminview.cli.planning.sample import stale_row_refusals
 from adminview.model import AccessPattern, Index
 from tests.support.stream_records import image
 
@@ -37,8 +37,12 @@ def test_a_row_can_be_in_an_answer_if_it_fits_the_fixed_parts_of_the_question(
 
 def test_questions_that_stay_and_would_show_what_is_left_are_named() -> None:
     patterns = (of_user, profile, since)
-    found = list(moves({"Orders": [ORDER, ORDER], "Users": []}, patterns, {"of-user", "profile"}))
+    found = list(
+        stale_row_refusals(
+            {"Orders": [ORDER, ORDER], "Users": []}, patterns, {"of-user", "profile"}
+        )
+    )
     assert len(found) == 1
-    assert found[0].startswith("question 'of-user' shows rows of Orders that the new views give")
-    assert "(2 of a sample)" in found[0]
-    assert list(moves({"Orders": []}, patterns, {"of-user"})) == []
+    assert found[0].startswith("access pattern 'of-user' shows rows of Orders that the new views")
+    assert "(2 in a sample)" in found[0]
+    assert list(stale_row_refusals({"Orders": []}, patterns, {"of-user"})) == []

@@ -44,8 +44,7 @@ from adminview.cli.output.tables import answer, facts
 from adminview.cli.planning import report
 from adminview.cli.planning.apply import PlanError
 from adminview.cli.planning.cost import Costs, Estimate, SourceCosts
-from adminview.cli.planning.step import Plan
-from adminview.cli.planning.steps import BackfillStep
+from adminview.cli.planning.steps import BackfillStep, Plan
 from adminview.dead_letters.peek import PeekResult
 from adminview.model.errors import QuestionError, RecordError
 from tests.support.hostile_text import HOSTILE, MARKUP, check_inert
@@ -274,7 +273,7 @@ REPORTS: dict[str, Callable[[Console], object]] = {
     "plan": lambda c: plan_command.show(PLAN, c, as_json=False),
     "apply": carry_out,
     "model diff": lambda c: report.show(
-        cast("Any", SimpleNamespace(nothing=True, old=None, new={"fingerprint": HOSTILE})),
+        cast("Any", SimpleNamespace(is_empty=True, old=None, new={"fingerprint": HOSTILE})),
         HOSTILE,
         None,
         "",

@@ -12,9 +12,9 @@ from adminview.aws.table_description import TableIndex
 from adminview.cdk.options.rollout_phase import RolloutPhase
 from adminview.cli.deployment.facts import Deployed, Marker, RowCounts
 from adminview.cli.model_lock.model_diff import Description
-from adminview.cli.planning.phases import Phase, phase_of
 from adminview.cli.planning.planner import make_plan
 from adminview.cli.planning.refusals import in_use
+from adminview.cli.planning.steps import Phase, phase_of
 from adminview.model import LocalIndex
 from tests.support.model import registry
 from tests.support.plan_simulator import World, index, model, question
@@ -60,10 +60,10 @@ def test_an_index_is_added_another_changed_and_a_third_dropped_in_the_right_orde
         "create index ByStatus2, and wait until it is active",
         "create index ByDay, and wait until it is active",
         (
-            "deploy the API: refuse of-day as being built; leave by-status on ByStatus meanwhile; "
-            "end of-city"
+            "deploy the API: refuse of-day until backfilled; keep by-status on ByStatus until then; "
+            "remove of-city"
         ),
-        "deploy the views: the sync function, and those that repair",
+        "deploy the views: the sync function and the repair functions",
         "deploy the alarms and the dashboard",
         "wait 300 seconds",
         "backfill Orders",
@@ -95,9 +95,9 @@ def test_the_waves_say_what_is_there_and_what_is_not_yet() -> None:
 def test_on_the_first_day_all_questions_are_refused_until_all_is_filled() -> None:
     assert titles(World(), NEW) == [
         "create the tables of Orders, Users, Products",
-        "create the view's table with all its indexes",
-        "deploy the views: the sync function, and those that repair",
-        "deploy the API: refuse by-status, of-day, one as being built",
+        "create the view table with all its indexes",
+        "deploy the views: the sync function and the repair functions",
+        "deploy the API: refuse by-status, of-day, one until backfilled",
         "deploy the alarms and the dashboard",
         "backfill Orders",
         "backfill Users",
@@ -133,7 +133,7 @@ def test_alarms_on_another_model_or_none_are_deployed_again() -> None:
 def test_functions_of_which_one_is_older_are_deployed_again() -> None:
     world = deployed()
     world.deployed = replace(world.deployed, recovery="older")
-    assert titles(world, OLD) == ["deploy the views: the sync function, and those that repair"]
+    assert titles(world, OLD) == ["deploy the views: the sync function and the repair functions"]
 
 
 def test_a_new_question_that_could_show_old_rows_waits_for_the_sweep() -> None:
@@ -169,7 +169,7 @@ def test_an_index_under_way_is_awaited_before_another_is_touched() -> None:
     assert titles(world, NEW)[0] == "wait until index ByStatus2 is active"
     gone = [replace(one, status="DELETING") for one in world.deployed.indexes or ()][:1]
     world.deployed = replace(world.deployed, indexes=(*gone, *(world.deployed.indexes or ())[1:]))
-    assert titles(world, OLD)[:1] == ["wait until index ByStatus is gone"]
+    assert titles(world, OLD)[:1] == ["wait until index ByStatus is deleted"]
 
 
 def changed(**parts: Any) -> Description:
@@ -192,12 +192,12 @@ MANY = tuple(f"i{number}" for number in range(20))
     [
         (
             changed(indexes=(index("ByStatus", "status", "other"), CITY)),
-            "index 'ByStatus' has other keys or another projection .* give the new one a new name",
+            "index 'ByStatus' is declared with another key or projection.* give it a new name",
         ),
-        (changed(indexes=(STATUS, CITY, LOCAL)), "local index 'Local' is not there"),
+        (changed(indexes=(STATUS, CITY, LOCAL)), "local index 'Local' does not exist"),
         (
             changed(indexes=(STATUS, CITY, *TWENTY[:18])),
-            "together are 21; DynamoDB takes 20: declare",
+            "together are 21; DynamoDB allows 20: declare",
         ),
         (
             changed(indexes=TWENTY[:18], questions=()),
@@ -205,7 +205,7 @@ MANY = tuple(f"i{number}" for number in range(20))
         ),
         (
             changed(indexes=tuple(index(f"In{n}", f"k{n}", include=MANY) for n in range(5))),
-            "together include 102 attributes; DynamoDB takes 100: drop some of ByCity, ByStatus",
+            "together include 102 attributes; DynamoDB allows 100: drop some of ByCity, ByStatus",
         ),
         (
             changed(indexes=(CITY, {**DAY, "partition": [["status", "N"]]}), questions=()),
@@ -213,15 +213,15 @@ MANY = tuple(f"i{number}" for number in range(20))
         ),
         (
             changed(questions=(question("by-status", STATUS, condition="X#{it}"),)),
-            "question 'by-status' has another condition .* declare it under a new name",
+            "access pattern 'by-status' has another condition .* Declare it under a new name",
         ),
         (
             changed(questions=({**question("by-status", STATUS), "joins": [{"name": "x"}]},)),
-            "question 'by-status' has other joins .* declare it under a new name",
+            "access pattern 'by-status' has other joins .* Declare it under a new name",
         ),
         (
             changed(indexes=(STATUS, CITY, DAY), questions=(question("by-status", CITY),)),
-            "question 'by-status' has another condition",
+            "access pattern 'by-status' has another condition",
         ),
         (
             changed(
@@ -232,7 +232,7 @@ MANY = tuple(f"i{number}" for number in range(20))
         ),
         (
             changed(code={"Orders": "o2", "Users": "u1", "Shipments": "s1"}),
-            r"tables are added \(Shipments\) and removed \(Products\) at once",
+            r"tables are added \(Shipments\) and removed \(Products\) in one change",
         ),
     ],
 )
@@ -250,7 +250,7 @@ def test_a_local_index_cannot_be_dropped() -> None:
 def test_a_source_cannot_change_its_key() -> None:
     new = changed()
     new["sources"][0]["key"] = [["other", "S"]]
-    assert "source 'Orders' has another key" in refused(new)
+    assert "source 'Orders' is declared with another key" in refused(new)
 
 
 def test_rows_in_shards_that_nobody_would_ask_are_not_lost() -> None:
@@ -258,7 +258,7 @@ def test_rows_in_shards_that_nobody_would_ask_are_not_lost() -> None:
     old = model({"Orders": "o1"}, (eight,), (question("hot", eight),))
     fewer, read = index("Hot", "h", shards=2), index("Hot", "h", shards=2, shards_were=8)
     forgotten = model({"Orders": "o2"}, (fewer,), (question("hot", fewer),))
-    assert "declare shards_were=8 until all rows are built" in refused(forgotten, old)
+    assert "declare shards_were=8 until all rows are backfilled" in refused(forgotten, old)
     kept = model({"Orders": "o2"}, (read,), (question("hot", read),))
     assert "backfill Orders" in titles(deployed(old), kept)
     assert titles(deployed(kept), forgotten)  # once all rows are built, nobody need look there
@@ -270,8 +270,8 @@ def test_an_index_made_by_hand_is_left_alone_unless_it_is_declared() -> None:
     facts = replace(world.deployed, indexes=(*(world.deployed.indexes or ()), foreign))
     plan = make_plan(facts, OLD, world.now)
     assert plan.steps == ()
-    assert plan.notes == ("index ByDay was not made by the View stack: it is left alone",)
-    assert "not made by the View stack" in make_plan(facts, NEW, world.now).refusals[0]
+    assert plan.notes == ("index ByDay was not created by the View stack: it is not changed",)
+    assert "the View stack did not create it" in make_plan(facts, NEW, world.now).refusals[0]
 
 
 def test_a_question_whose_index_somebody_deleted_is_built_again() -> None:
@@ -279,7 +279,7 @@ def test_a_question_whose_index_somebody_deleted_is_built_again() -> None:
     left = tuple(one for one in world.deployed.indexes or () if one.name != "ByStatus")
     world.deployed = replace(world.deployed, indexes=left)
     moved = model(OLD["code"] | {"Orders": "o2"}, (WIDER, CITY), (question("by-status", WIDER),))
-    assert "refuse by-status as being built" in titles(world, moved)[1]
+    assert "refuse by-status until backfilled" in titles(world, moved)[1]
 
 
 def test_an_index_is_in_use_while_a_question_stands_on_it() -> None:

@@ -99,7 +99,7 @@ def test_an_index_that_is_being_deleted_stands_in_nobodys_way(cloud: Cloud) -> N
     assert plan.refusals == ()
     titles = [step.title for step in plan.steps]
     assert titles[1:3] == [
-        "wait until index ByStatus is gone",
+        "wait until index ByStatus is deleted",
         "create index ByStatus, and wait until it is active",
     ]
 
@@ -108,16 +108,16 @@ def test_a_stack_of_an_older_release_needs_to_be_told_its_model(cloud: Cloud) ->
     for part in ("Sync", "Api"):
         template = cloud.stacks[f"team-AdminView-dev-{part}"]["template"]
         template["Resources"]["F"].pop("Metadata", None)
-    with pytest.raises(SettingsError, match="name a file that describes it with --against"):
+    with pytest.raises(SettingsError, match="pass a file that does with --against"):
         read(cloud)
-    with pytest.raises(SettingsError, match=f"only that it is {OLD['fingerprint']}"):
+    with pytest.raises(SettingsError, match=f"does not describe its model {OLD['fingerprint']}"):
         read(cloud, against=OLD | {"fingerprint": "another"})
     assert read(cloud, against=OLD).sync == OLD
 
 
 def test_a_table_without_a_stack_or_a_stack_without_its_table_is_refused(cloud: Cloud) -> None:
     del cloud.stacks["team-AdminView-dev-View"]
-    with pytest.raises(SettingsError, match="no stack it belongs to"):
+    with pytest.raises(SettingsError, match="belongs to no stack"):
         read(cloud)
     cloud.add("View", {"Resources": {}})
     cloud.table = None
@@ -141,7 +141,7 @@ def test_imported_sources_are_those_of_the_context(tmp_path: Path) -> None:
     )
     assert imported_sources(tmp_path) == {"Orders"}
     file.unlink()
-    with pytest.raises(SettingsError, match="run this in a checkout"):
+    with pytest.raises(SettingsError, match="run this in the folder of the app"):
         imported_sources(tmp_path)
 
 

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from adminview.cli.main import app
-from adminview.cli.planning.apply import Application
+from adminview.cli.planning.apply import PlanRunner
 from tests.support.deployment import API, RECOVERY, SYNC, Client, Deployment, sound
 from tests.support.model import registry
 
@@ -116,7 +116,7 @@ def run(words: tuple[str, ...], answers: str = "", *, stopped: bool = False) -> 
         (("plan",), "", {"describe_stacks": 6, "get_template": 6}),
         (
             ("apply", "--yes"),
-            "adminview.cli.planning.apply.Application._carry_out",
+            "adminview.cli.planning.apply.PlanRunner._carry_out",
             {"describe_stacks": 6, "get_template": 6},
         ),
         (("backfill",), f"{COMMANDS}.backfill.work_through", {"describe_stacks": 1}),
@@ -162,7 +162,7 @@ def test_after_a_prompt_the_deployment_is_read_again(
     here: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Somebody may deploy while another thinks about the plan."""
-    monkeypatch.setattr(Application, "_carry_out", stop)
+    monkeypatch.setattr(PlanRunner, "_carry_out", stop)
     run(("apply",), "y\n", stopped=True)
     assert {count for (name, _), count in here.calls.items() if name == "describe_stacks"} == {2}
 

@@ -28,7 +28,7 @@ class ChangingModel:
     def check(self) -> None:
         self.looks -= 1
         if self.looks < 0:
-            msg = "deployed is another"
+            msg = "model another is deployed"
             raise SettingsError(msg)
 
 
@@ -46,7 +46,7 @@ def test_verify_repairs_nothing_more_once_other_code_is_deployed() -> None:
     for number in range(4):
         lab.put(f"t{number}", x="1", synced=False)
     verifier = lab.verifier(check=ChangingModel(looks=2).check)
-    with pytest.raises(SettingsError, match="deployed is another"):
+    with pytest.raises(SettingsError, match="model another is deployed"):
         verifier.verify(verifier.begin(lab.scope(repair=True)))
     assert len(lab.view) == 2
 
@@ -65,7 +65,7 @@ def test_a_replay_takes_up_no_more_letters_once_other_code_is_deployed() -> None
     lab.sqs.add(*(dead_letter_queue.ours(f"i{number}") for number in range(ROUND + 1)))
     replayer = replace(lab.replayer, check=ChangingModel(looks=1).check)
     soon = Deadline.after(60)
-    with pytest.raises(SettingsError, match="deployed is another"):
+    with pytest.raises(SettingsError, match="model another is deployed"):
         replayer.replay(deadline=soon, end=soon)
     assert len(lab.letters()) == 1
     assert lab.sqs.hidden() == set(), "it is there for others"
@@ -88,7 +88,7 @@ def other_code_comes(deployed: Settings, monkeypatch: pytest.MonkeyPatch, check:
         monkeypatch.setenv(name, value)
     check()
     check.clock = lambda: 1e12
-    with pytest.raises(SettingsError, match="deployed is another"):
+    with pytest.raises(SettingsError, match="model another is deployed"):
         check()
 
 

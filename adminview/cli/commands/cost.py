@@ -12,11 +12,11 @@ import boto3
 import typer
 
 from adminview.aws.settings import SYNC_FUNCTION_OUTPUT
-from adminview.cli.costing.comparison import Compared, compare_load, compare_observed
+from adminview.cli.costing.comparison import Comparison, compare_load, compare_observed
 from adminview.cli.costing.load import EXAMPLE, read_loads
 from adminview.cli.costing.observed import observe
 from adminview.cli.costing.prices import Prices
-from adminview.cli.costing.sampled import describe, items_of
+from adminview.cli.costing.sampled import describe, parse_items
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import find_settings, known_source
 from adminview.cli.deployment.stacks import SYNC
@@ -110,7 +110,7 @@ def cost(  # noqa: PLR0913 - the command's options
     if source is None and (told or sample is not None):
         msg = "--changes, --rows and the like describe the one source that --source names"
         raise typer.BadParameter(msg, param_hint="source")
-    asked = Prices().with_(_read(str(prices), "prices")) if prices else Prices()
+    asked = Prices().override(_read(str(prices), "prices")) if prices else Prices()
     notes: list[str] = []
     if measured:
         compared = [_measured(stage, prefix, hours)]
@@ -140,7 +140,7 @@ def _member(given: str) -> tuple[str, dict[str, float]]:
 
 def _add_sample(source: str, told: Entry, file: str) -> str:
     """Add what items tell to what was told, which counts more; and say what that was."""
-    items = items_of(_read(file, "sample"))
+    items = parse_items(_read(file, "sample"))
     try:
         found = describe(known_source(registry(), source), items, registry())
     except (ArithmeticError, AttributeError, TypeError, ValueError) as error:
@@ -151,7 +151,7 @@ def _add_sample(source: str, told: Entry, file: str) -> str:
     return f"From {len(items)} sampled: {', '.join(taken) or 'nothing'}"
 
 
-def _measured(stage: str | None, prefix: str, hours: int) -> Compared:
+def _measured(stage: str | None, prefix: str, hours: int) -> Comparison:
     deployment = Deployment.from_options(stage, prefix, os.environ)
     settings = find_settings(registry(), deployment)
     function = deployment.output(SYNC, SYNC_FUNCTION_OUTPUT)

@@ -22,7 +22,7 @@ from adminview.cli.dead_letters.commands import (
     show_preview,
 )
 from adminview.cli.deployment.deployment import Deployment
-from adminview.cli.deployment.find import deployed_function, invoke
+from adminview.cli.deployment.find import invoke, replay_function_name
 from adminview.cli.options import Error, Json, Key, NewerThan, OlderThan, Prefix, Source, Stage
 from adminview.cli.output import dead_letters as letters
 from adminview.cli.output.printing import Console, echo, print_json
@@ -121,7 +121,7 @@ def replay(  # noqa: PLR0913 - the command's options
         raise QuestionError(msg)
     deployment = Deployment.from_options(stage, prefix, os.environ)
     if deployed:
-        summary = invoke(deployed_function(deployment), letter_filter)
+        summary = invoke(replay_function_name(deployment), letter_filter)
     elif dry_run:
         show_preview(replayer_for(deployment, writes=True), letter_filter, json=json)
         return

@@ -26,7 +26,7 @@ from adminview.cli.doctor import (
 )
 from adminview.cli.doctor import bulk_work as work
 from adminview.cli.doctor import dead_letters as letters
-from adminview.cli.doctor.finding import Check, Finding, Verdict, look
+from adminview.cli.doctor.finding import Check, Finding, Verdict, run_check
 from adminview.cli.endpoints import check_endpoints
 from adminview.cli.options import Json, Prefix, Stage
 from adminview.cli.output.doctor import as_data, show
@@ -89,14 +89,14 @@ def examine(
     for module in (view, letters, functions, callers, schedules):
         found += module.checks(aws, deployment)
     found += (*alarms.checks(aws, deployment, now), *roles.checks(aws, deployment))
-    return map_concurrently(look, found)
+    return map_concurrently(run_check, found)
 
 
 def _known(name: str, list_checks: Callable[[], Iterator[Check]]) -> list[Check]:
     """List checks; that they cannot be listed is found by a check of its own."""
     try:
         return [*list_checks()]
-    except Exception as error:  # noqa: BLE001 - `look` tells what is known from a surprise
+    except Exception as error:  # noqa: BLE001 - `run_check` tells what is known from a surprise
         return [Check(name, partial(_raise, error))]
 
 

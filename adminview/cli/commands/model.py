@@ -61,7 +61,7 @@ def diff(
             print_json(json.dumps(data(change, estimate, trouble), indent=2))
         else:
             show(change, where, estimate, trouble, Console())
-        status = SAME if change.nothing else DIFFERENT
+        status = SAME if change.is_empty else DIFFERENT
     except typer.BadParameter:
         raise
     except EXPLAINED as error:
@@ -97,7 +97,7 @@ def _costs(
     change: ModelDiff, model: Registry, deployment: Deployment, sample: int
 ) -> tuple[Estimate | None, str]:
     """Reckon the costs, or say why that cannot be done: the rest is worth showing."""
-    if change.nothing:
+    if change.is_empty:
         return None, ""
     if not deployment.named and not deployment.local:
         return None, NO_TABLES

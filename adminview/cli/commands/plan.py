@@ -28,12 +28,11 @@ from adminview.cli.model_lock.lock import LOCK
 from adminview.cli.options import Json, Prefix, Stage
 from adminview.cli.output.printing import Console, confirm, echo, joined, styled
 from adminview.cli.output.tables import table
-from adminview.cli.planning.apply import Application, PlanError
-from adminview.cli.planning.bulk_steps import BulkBuilder
+from adminview.cli.planning.apply import BulkBuilder, PlanError, PlanRunner
 from adminview.cli.planning.cdk import CdkDeployer
-from adminview.cli.planning.moved_rows import stale_rows
 from adminview.cli.planning.planner import LONGEST_WRITE, make_plan
-from adminview.cli.planning.step import Plan
+from adminview.cli.planning.sample import find_moved_rows
+from adminview.cli.planning.steps import Plan
 from adminview.cli.shutdown import Shutdown, graceful_shutdown
 from adminview.local.settings import ENDPOINT
 from adminview.model.errors import SettingsError
@@ -118,7 +117,7 @@ def apply(  # noqa: PLR0913 - a command's options
     stop = Shutdown()
     asked = RunOptions(segments, tolerate)
     tables = tables_of(deployment)
-    application = Application(
+    application = PlanRunner(
         model=model,
         read=lambda model: reader_of(deployment.fresh(), against).read(model),
         deployer=CdkDeployer(
@@ -146,7 +145,7 @@ def apply(  # noqa: PLR0913 - a command's options
 
 
 def carry_out(
-    application: Application,
+    application: PlanRunner,
     deployed: Deployed,
     console: Console,
     confirm: Callable[[str], bool] | None,
@@ -202,7 +201,7 @@ def _left_behind(deployment: Deployment, deployed: Deployed, made: Plan) -> tupl
     if deployment.local:
         return ()
     settings = partial(find_settings, registry(), deployment)
-    return stale_rows(registry(), deployed, made, settings)
+    return find_moved_rows(registry(), deployed, made, settings)
 
 
 def _question(made: Plan) -> str:

@@ -1,1 +1,1 @@
-"""What a load takes, by arithmetic: `load` describes it, `work` counts it, `usage` prices it."""
+"""Estimate the cost of a workload: `load` describes it, `work` sizes it, `usage` prices it."""

@@ -1,124 +1,132 @@
-"""One load, and what it takes in our way and in the usual one."""
+"""Compare what AdminView and the baseline use for the same workload."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from adminview.cli.costing.baseline import OURS, USUAL
+from adminview.cli.costing.baseline import ADMINVIEW, BASELINE
 from adminview.cli.costing.load import SourceLoad
-from adminview.cli.costing.observed import Counted, Observed
+from adminview.cli.costing.observed import Observed, SourceCounts
 from adminview.cli.costing.usage import TABLE, Usage
-from adminview.cli.costing.work import LOG_BYTES, Work, functions_at_work
+from adminview.cli.costing.work import LOG_BYTES, Work, busy_functions
 from adminview.model import Registry
 from adminview.model.errors import SettingsError
 from adminview.model.row import OWNER_INDEX
 
 ALL: Final = "all sources"
 AT_LEAST: Final = (
-    "the usual way is taken to write as many rows for each record as ours did for one that showed, "
-    "which is the least it could do"
+    "the baseline is assumed to write as many rows for each record as AdminView wrote for a record "
+    "that changed a row, which is a lower bound"
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
-    """What two ways use for the same changes."""
+class Comparison:
+    """What AdminView and the baseline use for the same changes."""
 
     name: str
     changes: float  # a second
     ours: Usage
-    usual: Usage
-    load: Mapping[str, Any]  # as it was told, or counted
-    notes: tuple[str, ...]  # what was assumed
+    baseline: Usage
+    load: Mapping[str, Any]  # described or measured
+    notes: tuple[str, ...]  # the assumptions
 
 
-def compare_load(load: SourceLoad, registry: Registry) -> Compared:
-    """Reckon what a load takes."""
-    ours, usual = (Work.of(load, registry, way).usage for way in (OURS, USUAL))
-    return Compared(load.source, load.changes, ours, usual, load.data(), load.assumed)
+def compare_load(load: SourceLoad, registry: Registry) -> Comparison:
+    """Estimate both from a description of the workload."""
+    ours, baseline = (Work.of(load, registry, method).usage for method in (ADMINVIEW, BASELINE))
+    return Comparison(load.source, load.changes, ours, baseline, load.data(), load.assumed)
 
 
-def compare_observed(found: Observed) -> Compared:
-    """Take ours as it was counted, and reckon what the usual way would have taken for it."""
-    counted = [one for one in found.sources.values() if one]
-    records = sum(one.records for one in counted) / found.seconds
+def compare_observed(observed: Observed) -> Comparison:
+    """Take AdminView's usage as measured, and estimate the baseline's for the same records.
+
+    Raises SettingsError if no record was counted.
+    """
+    counts = [source for source in observed.sources.values() if source]
+    records = sum(source.records for source in counts) / observed.seconds
     if not records:
         msg = (
-            f"no record of any source was counted in {found.seconds / 3600:.0f} hours: look at "
-            "more with --hours, or describe the load with --load"
+            f"no records were counted in the last {observed.seconds / 3600:.0f} hours: read more "
+            "with --hours, or describe the load with --load"
         )
         raise SettingsError(msg)
-    rows = sum(one.rows for one in counted) / found.seconds
-    unskipped = sum(map(_unskipped, counted)) / found.seconds
-    ours = _ours(found, records, rows)
-    busy = functions_at_work(records, unskipped, USUAL, found.memory_mb)
-    usual = Usage(
+    rows = sum(source.rows for source in counts) / observed.seconds
+    unskipped = sum(map(_unskipped, counts)) / observed.seconds
+    ours = _ours(observed, records, rows)
+    busy = busy_functions(records, unskipped, BASELINE, observed.memory_mb)
+    baseline = Usage(
         {
             name: units * unskipped / rows if name == TABLE and rows else units
             for name, units in ours.units.items()
             if name != OWNER_INDEX.name
         },
-        busy * found.memory_mb / 1024,
+        busy * observed.memory_mb / 1024,
         ours.invocations,
         ours.log_bytes,
-        ours.stored_bytes - found.index_bytes.get(OWNER_INDEX.name, 0.0),
+        ours.stored_bytes - observed.index_bytes.get(OWNER_INDEX.name, 0.0),
         ours.recoverable_bytes,
-        USUAL.metrics,
+        BASELINE.metrics,
     )
-    load = {name: _facts(one, found.seconds) for name, one in found.sources.items() if one}
-    return Compared(ALL, records, ours, usual, load, (*_notes(found), AT_LEAST))
+    load = {
+        name: _facts(source, observed.seconds)
+        for name, source in observed.sources.items()
+        if source
+    }
+    return Comparison(ALL, records, ours, baseline, load, (*_notes(observed), AT_LEAST))
 
 
-def _unskipped(one: Counted) -> float:
-    """Count the rows that would have been written for all records, also for those unchanged."""
-    return one.rows * (1 + one.unchanged / one.written) if one.written else one.rows
+def _unskipped(source: SourceCounts) -> float:
+    """Estimate the rows written if unchanged records were not skipped."""
+    if not source.written:
+        return source.rows
+    return source.rows * (1 + source.unchanged / source.written)
 
 
-def _ours(found: Observed, records: float, rows: float) -> Usage:
-    """Take what was counted, a second; what was not is reckoned, and `_notes` says so."""
+def _ours(observed: Observed, records: float, rows: float) -> Usage:
+    """Return the measured usage per second; what has no metric is estimated (see `_notes`)."""
     invocations, busy, logs = (
-        None if one is None else one / found.seconds
-        for one in (found.invocations, found.function_seconds, found.log_bytes)
+        None if total is None else total / observed.seconds
+        for total in (observed.invocations, observed.function_seconds, observed.log_bytes)
     )
     if invocations is None:
-        invocations = min(records, float(len(found.sources)))
+        invocations = min(records, float(len(observed.sources)))
     if busy is None:
-        busy = functions_at_work(records, rows, OURS, found.memory_mb)
-    units = {name: (counted or 0.0) / found.seconds for name, counted in found.units.items()}
-    if found.units[TABLE] is None:
+        busy = busy_functions(records, rows, ADMINVIEW, observed.memory_mb)
+    units = {name: (total or 0.0) / observed.seconds for name, total in observed.units.items()}
+    if observed.units[TABLE] is None:
         units[TABLE] = rows
     return Usage(
         units,
-        busy * found.memory_mb / 1024,
+        busy * observed.memory_mb / 1024,
         invocations,
         invocations * LOG_BYTES if logs is None else logs,
-        found.table_bytes + sum(found.index_bytes.values()),
-        found.table_bytes if found.recoverable else 0.0,
-        OURS.metrics * len(found.sources),
+        observed.table_bytes + sum(observed.index_bytes.values()),
+        observed.table_bytes if observed.recoverable else 0.0,
+        ADMINVIEW.metrics * len(observed.sources),
     )
 
 
-def _notes(found: Observed) -> Iterator[str]:
-    """Say which metrics were not there, and what was taken instead."""
-    if silent := [name for name, one in found.sources.items() if one is None]:
-        yield f"no metrics of {', '.join(silent)}: taken for no records"
-    if found.units[TABLE] is None:
-        yield "no ConsumedWriteCapacityUnits of the table: taken for one of each row"
-    if found.function_seconds is None:
-        yield "no Duration of the sync function: reckoned from what was measured elsewhere"
-    if found.invocations is None:
-        yield "no Invocations of the sync function: taken for one a second and source"
-    if found.log_bytes is None:
-        yield "no IncomingBytes of the sync function's log: taken for 2 KB an invocation"
-    if not found.recoverable:
-        yield "recovery to any second is off"
+def _notes(observed: Observed) -> Iterator[str]:
+    """Yield which metrics are missing, and what is assumed instead."""
+    if missing := [name for name, source in observed.sources.items() if source is None]:
+        yield f"no metrics of {', '.join(missing)}: assumed no records"
+    if observed.units[TABLE] is None:
+        yield "no ConsumedWriteCapacityUnits of the table: assumed 1 per row"
+    if observed.function_seconds is None:
+        yield "no Duration of the sync function: estimated from the benchmark"
+    if observed.invocations is None:
+        yield "no Invocations of the sync function: assumed 1 per second and source"
+    if observed.log_bytes is None:
+        yield "no IncomingBytes of the sync function's log: assumed 2 KB per invocation"
+    if not observed.recoverable:
+        yield "point-in-time recovery is off"
 
 
-def _facts(one: Counted, seconds: float) -> dict[str, float]:
-    """Say what was counted as a load is told."""
-    seen = one.written + one.unchanged
+def _facts(source: SourceCounts, seconds: float) -> dict[str, float]:
+    processed = source.written + source.unchanged
     return {
-        "changesPerSecond": one.records / seconds,
-        "unchanged": one.unchanged / seen if seen else 0.0,
-        "rowsPerWritten": one.rows / one.written if one.written else 0.0,
+        "changesPerSecond": source.records / seconds,
+        "unchanged": source.unchanged / processed if processed else 0.0,
+        "rowsPerWritten": source.rows / source.written if source.written else 0.0,
     }

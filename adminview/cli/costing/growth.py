@@ -1,12 +1,12 @@
-"""How the need grows with the load, and which limit comes next: the tables of docs/scale.md."""
+"""The tables of docs/scale.md: what a workload needs as it grows, and which limit comes next."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from math import floor, log10
 from typing import Final
 
+from adminview.cli.costing.baseline import BASELINE_FIGURES, FIGURES
 from adminview.cli.costing.load import IndexLoad, SourceLoad
-from adminview.cli.costing.measured import FIGURES, USUAL_FIGURES
 from adminview.cli.costing.prices import Prices
 from adminview.cli.costing.usage import TABLE, per_million
 from adminview.cli.costing.work import PARTITION_UNITS, Work, index_shards
@@ -14,7 +14,7 @@ from adminview.model import Registry
 from adminview.model.index import MOST_SHARDS
 
 RATES: Final = (100, 1_000, 10_000, 50_000)
-# Orders of a kilobyte with two products each; every other change gives one another status.
+# Orders of 1 KB with two products each; every second change changes the status.
 REFERENCE: Final = SourceLoad(
     "Orders",
     changes=1.0,
@@ -25,78 +25,81 @@ REFERENCE: Final = SourceLoad(
 )
 HEADS: Final = (
     "changes/s",
-    "functions at work",
+    "concurrent functions",
     "stream shards, at least",
-    "batches per shard at a time",
+    "concurrent batches per shard",
     "write units/s, table",
     "write units/s, indexes",
     "write shards for GSI1",
     "US dollars per million changes",
 )
-QUOTA_UNITS: Final = 40_000  # write units a second of a table or an index, until AWS raises it
-RESERVED: Final = 100  # executions that prod reserves for the sync; a test holds it to infra's
+QUOTA_UNITS: Final = 40_000  # default quota of a table or an index, write units per second
+RESERVED: Final = 100  # concurrency that prod reserves for the sync; a test compares it with infra
 
 EVER: Final = (
     "any",
-    "one item that changes too often for one function: its records stay in order, batch by batch",
+    "one item that changes too often for one function: its records are processed in order",
     "write it less often",
 )
 
 
 def growth(registry: Registry, prices: Prices) -> str:
-    """Write in Markdown what loads take."""
+    """Return a Markdown table of what each rate needs."""
     works = (Work.of(replace(REFERENCE, changes=rate), registry) for rate in RATES)
     return _table(HEADS, (_cells(work, prices) for work in works))
 
 
 def limits(registry: Registry) -> str:
-    """Write in Markdown which limits come when, in their order."""
-    found = sorted(_limits(Work.of(REFERENCE, registry)))
-    lines = [(f"{_rounded_down(rate):,} changes/s", gives, turn) for rate, gives, turn in found]
-    return _table(("beyond", "what gives first", "what to turn"), [*lines, EVER])
+    """Return a Markdown table of the limits, lowest rate first."""
+    limits_by_rate = sorted(_limits(Work.of(REFERENCE, registry)))
+    lines = [
+        (f"{_rounded_down(rate):,} changes/s", limit, remedy)
+        for rate, limit, remedy in limits_by_rate
+    ]
+    return _table(("beyond", "limit", "what to change"), [*lines, EVER])
 
 
-def _limits(one: Work) -> Iterator[tuple[float, str, str]]:
-    """Find the changes a second at which something gives, by what *one* a second takes."""
-    table, by_status = one.units[TABLE], one.units["GSI1"]
+def _limits(work: Work) -> Iterator[tuple[float, str, str]]:
+    """Yield the rate at which each limit is reached, from the work of one change per second."""
+    table, by_status = work.units[TABLE], work.units["GSI1"]
     yield (
         PARTITION_UNITS / by_status,
-        "one status of `GSI1` takes 1,000 units a second",
-        "`shards` of that index, by `adminview apply`",
+        "one status of `GSI1` reaches 1,000 write units per second",
+        "`shards` of that index, with `adminview apply`",
     )
-    if one.busy * PARTITION_UNITS > 1:  # else one function keeps up with all that a shard holds
+    if work.busy * PARTITION_UNITS > 1:  # else one function keeps up with a full shard
         yield (
-            1 / one.busy,
+            1 / work.busy,
             "one function per shard does not keep up",
             "`parallelization`, then the function's memory",
         )
     yield (
         QUOTA_UNITS / table,
-        "the table's quota of 40,000 write units a second (that of the source itself, at 40,000)",
+        "the table's quota of 40,000 write units per second (the source's own, at 40,000)",
         "a quota increase; narrower indexes; fewer rows per item",
     )
     yield (
         MOST_SHARDS * PARTITION_UNITS / by_status,
-        f"{MOST_SHARDS} write shards, the most that an index may have",
+        f"{MOST_SHARDS} write shards, the most an index may have",
         "a narrower partition key, such as status and region; two deployments with a prefix each",
     )
     yield (
-        RESERVED / one.busy,
-        f"{RESERVED} executions, which `prod` reserves for the sync",
+        RESERVED / work.busy,
+        f"the concurrency of {RESERVED} that `prod` reserves for the sync",
         "`budgets.syncConcurrency`",
     )
 
 
 def figures() -> str:
-    """Say in a sentence what was measured comes to."""
+    """Return the measured figures as a sentence."""
     three = 1 / (FIGURES.per_record + 3 * FIGURES.per_row)
     return (
-        f"That is about {FIGURES.per_record * 1000:.2g} ms of a core for a record and "
-        f"{FIGURES.per_row * 1000:.2g} ms for a row,\n"
-        f"or {_rounded_down(three):,} records a second with three rows each. The usual way "
-        "(Powertools' batch processor, and `put_item`\n"
-        f"for each row) is reckoned with {USUAL_FIGURES.per_record * 1000:.2g} ms and "
-        f"{USUAL_FIGURES.per_row * 1000:.2g} ms, about what a run of the benchmark took."
+        f"That is about {FIGURES.per_record * 1000:.2g} ms of a core per record and "
+        f"{FIGURES.per_row * 1000:.2g} ms per row,\n"
+        f"or {_rounded_down(three):,} records per second with three rows each. The baseline "
+        "(Powertools batch + `put_item`)\n"
+        f"is estimated with {BASELINE_FIGURES.per_record * 1000:.2g} ms and "
+        f"{BASELINE_FIGURES.per_row * 1000:.2g} ms, about what a run of the benchmark took."
     )
 
 
@@ -121,6 +124,6 @@ def _table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def _rounded_down(number: float) -> int:
-    """Keep two digits."""
+    """Round down to two significant digits."""
     step = 10 ** (floor(log10(number)) - 1)
     return floor(number / step) * int(step) if step >= 1 else floor(number)

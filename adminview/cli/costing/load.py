@@ -1,4 +1,4 @@
-"""A short description of what a source goes through, and what it leaves to be assumed."""
+"""The description of a workload, and the assumptions for what it omits."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
@@ -13,7 +13,7 @@ EXAMPLE: Final = (
     '{"Orders": {"changesPerSecond": 100, "rows": 3, "rowBytes": 600, "unchanged": 0.25, '
     '"indexes": {"GSI1": {"rows": 1, "moves": 0.5}}}}'
 )
-# JSON name -> ours.
+# JSON name -> attribute of SourceLoad.
 NAMES: Final = {
     "changesPerSecond": "changes",
     "itemBytes": "item_bytes",
@@ -26,84 +26,85 @@ NAMES: Final = {
     "indexes": "indexes",
 }
 SHARES: Final = ("unchanged", "repeated", "appearing")
-# What is reckoned with where nothing is told; the numbers are those of SourceLoad.
+# The defaults of SourceLoad in words.
 ASSUMED: Final = {
     "itemBytes": "items of 1,024 bytes",
-    "items": "no items, so nothing is stored",
-    "rows": "one row of an item",
+    "items": "no items, so no storage",
+    "rows": "1 row per item",
     "rowBytes": "rows of 1,024 bytes",
-    "unchanged": "every change shows in a row",
+    "unchanged": "every change changes a row",
     "repeated": "no item changes twice within a batch",
-    "appearing": "with every tenth change an item comes or goes",
-    "indexes": "no row stands in an index",
+    "appearing": "1 change in 10 inserts or deletes an item",
+    "indexes": "no row is in an index",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class IndexLoad:
-    """How many rows of an item stand in an index, and how often a change moves them there."""
+    """The rows of an item in one index."""
 
     rows: float
-    moves: float = 0.0  # the share of writes that change the entry's key: it goes and comes
+    moves: float = 0.0  # the share of writes that change the entry's key: a delete and a put
 
 
 @dataclass(frozen=True, slots=True)
 class SourceLoad:
-    """What one source goes through, on average."""
+    """The workload of one source, on average."""
 
     source: str
-    changes: float  # a second
+    changes: float  # per second
     item_bytes: float = 1024.0
     items: float = 0.0  # in the table
-    rows: float = 1.0  # of an item
+    rows: float = 1.0  # per item
     row_bytes: float = 1024.0
     unchanged: float = 0.0  # the share of changes that no row shows
-    repeated: float = 0.0  # the share of changes that a later one of the same batch overrules
-    appearing: float = 0.1  # the share of changes with which an item comes or goes
+    repeated: float = 0.0  # the share of changes that a later one in the same batch replaces
+    appearing: float = 0.1  # the share of changes that insert or delete an item
     indexes: Mapping[str, IndexLoad] = field(default_factory=dict)
-    assumed: tuple[str, ...] = field(default=(), compare=False)  # what was not told, in words
+    assumed: tuple[str, ...] = field(default=(), compare=False)  # in words
 
     @property
-    def shown(self) -> float:
-        """Changes a second whose rows are written."""
+    def written(self) -> float:
+        """Changes per second whose rows are written."""
         return self.changes * (1 - self.unchanged) * (1 - self.repeated)
 
     def data(self) -> dict[str, Any]:
-        """Describe it as it is read."""
-        told: dict[str, Any] = {name: getattr(self, ours) for name, ours in NAMES.items()}
-        return {**told, "indexes": {name: asdict(one) for name, one in self.indexes.items()}}
+        """Return the JSON object that `read_loads` reads."""
+        values: dict[str, Any] = {name: getattr(self, ours) for name, ours in NAMES.items()}
+        return {**values, "indexes": {name: asdict(index) for name, index in self.indexes.items()}}
 
 
-def read_loads(given: object, registry: Registry) -> list[SourceLoad]:
-    """Read a description of loads, or say what is wrong in it and what would be right."""
-    for problem in _problems(given, registry):
+def read_loads(description: object, registry: Registry) -> list[SourceLoad]:
+    """Read a description of workloads; raise SettingsError with its first problem."""
+    for problem in _problems(description, registry):
         msg = f"load: {problem}"
         raise SettingsError(msg)
-    assert isinstance(given, Mapping)
-    return [_load(name, entry) for name, entry in given.items()]
+    assert isinstance(description, Mapping)
+    return [_load(name, entry) for name, entry in description.items()]
 
 
 def _load(source: str, entry: Mapping[str, Any]) -> SourceLoad:
     indexes = {
-        name: IndexLoad(float(one["rows"]), float(one.get("moves", 0)))
-        for name, one in entry.get("indexes", {}).items()
+        name: IndexLoad(float(member["rows"]), float(member.get("moves", 0)))
+        for name, member in entry.get("indexes", {}).items()
     }
-    numbers = {NAMES[name]: float(one) for name, one in entry.items() if name != "indexes"}
+    numbers = {NAMES[name]: float(value) for name, value in entry.items() if name != "indexes"}
     assumed = [words for name, words in ASSUMED.items() if name not in entry]
-    if still := [name for name, one in entry.get("indexes", {}).items() if "moves" not in one]:
+    members = entry.get("indexes", {}).items()
+    if still := [name for name, member in members if "moves" not in member]:
         assumed.append(f"no write moves a row within {', '.join(still)}")
     return SourceLoad(source, **numbers, indexes=indexes, assumed=tuple(assumed))
 
 
-def _problems(given: object, registry: Registry) -> Iterator[str]:
-    if not isinstance(given, Mapping) or not given:
+def _problems(description: object, registry: Registry) -> Iterator[str]:
+    if not isinstance(description, Mapping) or not description:
         yield f"expected an object such as {EXAMPLE}"
         return
     declared = [source.name for source in registry.sources]
     indexes = [index.name for index in registry.indexes if index != OWNER_INDEX]
-    for source, entry in given.items():
+    for source, entry in description.items():
         if source not in declared:
-            yield f"no view file declares a source {source!r}; declared are {', '.join(declared)}"
+            yield f"unknown source {source!r}; the view files declare {', '.join(declared)}"
         elif not isinstance(entry, Mapping):
             yield f"{source} is {entry!r}; expected an object such as {EXAMPLE}"
         else:
@@ -112,7 +113,7 @@ def _problems(given: object, registry: Registry) -> Iterator[str]:
 
 def _entry_problems(source: str, entry: Mapping[str, Any], indexes: list[str]) -> Iterator[str]:
     if unknown := sorted(set(entry) - set(NAMES)):
-        yield f"{source}: unknown {', '.join(map(repr, unknown))}; there are {', '.join(NAMES)}"
+        yield f"{source}: unknown {', '.join(map(repr, unknown))}; expected {', '.join(NAMES)}"
     if "changesPerSecond" not in entry:
         yield f"{source}: changesPerSecond is missing"
     for name in NAMES:
@@ -123,18 +124,18 @@ def _entry_problems(source: str, entry: Mapping[str, Any], indexes: list[str]) -
     if not isinstance(members, Mapping):
         yield f"{source}.indexes is {members!r}; expected an object such as {EXAMPLE}"
         return
-    known = [one.name for one in fields(IndexLoad)]
+    known = [attribute.name for attribute in fields(IndexLoad)]
     for name, member in members.items():
         where = f"{source}.indexes.{name}"
         if name not in indexes:
-            yield f"{where}: no such index is declared; declared are {', '.join(indexes)}"
+            yield f"{where}: unknown index; the view files declare {', '.join(indexes)}"
         elif not isinstance(member, Mapping) or "rows" not in member or set(member) - set(known):
-            yield f'{where} is {member!r}; expected {{"rows": rows of an item in it, "moves": 0.5}}'
+            yield f'{where} is {member!r}; expected {{"rows": rows per item, "moves": 0.5}}'
         else:
             yield from _number_problems(f"{where}.rows", member["rows"], None)
             yield from _number_problems(f"{where}.moves", member.get("moves", 0), 1.0)
             if member["rows"] > (rows := entry.get("rows", 1)):
-                yield f"{where}.rows is {member['rows']}; an item has {rows} rows in all"
+                yield f"{where}.rows is {member['rows']}; an item has {rows} rows"
 
 
 def _number_problems(where: str, value: object, most: float | None) -> Iterator[str]:

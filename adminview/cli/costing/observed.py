@@ -1,4 +1,4 @@
-"""What a deployment has used, by CloudWatch's and DynamoDB's own counts."""
+"""Read what a deployment has used from CloudWatch and DynamoDB."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -13,15 +13,15 @@ from adminview.cli.deployment.aws_calls import Aws
 
 PERIOD: Final = 3600  # seconds
 COUNTS: Final = ("Records", "Written", "Unchanged", "RowsPut", "RowsDeleted")
-MAX_CONCURRENCY: Final = 500  # metrics that CloudWatch takes in one call
+METRIC_LIMIT: Final = 500  # metrics per call, set by CloudWatch
 
 Metric = tuple[str, str, tuple[tuple[str, str], ...]]  # namespace, name, dimensions
-Sums = Mapping[Metric, float]  # those that have any points
+Sums = Mapping[Metric, float]  # metrics without data points are absent
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
-    """What became of a source's records, in all the hours."""
+class SourceCounts:
+    """What happened to a source's records in the whole period."""
 
     records: float = 0.0
     written: float = 0.0
@@ -31,16 +31,15 @@ class Counted:
 
     @property
     def rows(self) -> float:
-        """Rows that were written, to put or to delete them."""
         return self.rows_put + self.rows_deleted
 
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """All that was counted in some hours; None where CloudWatch has no such metric."""
+    """The totals of a period; None where CloudWatch has no data."""
 
     seconds: float
-    sources: Mapping[str, Counted | None]
+    sources: Mapping[str, SourceCounts | None]
     units: Mapping[str, float | None]  # of the table (TABLE) and of each index
     function_seconds: float | None
     invocations: float | None
@@ -52,34 +51,37 @@ class Observed:
 
 
 def observe(aws: Aws, settings: Settings, function: str, hours: int, now: datetime) -> Observed:
-    """Ask for the last whole hours."""
-    described = aws.ask("dynamodb", "DescribeTable", TableName=settings.view_table)
+    """Read the totals of the last full hours."""
+    described = aws.call("dynamodb", "DescribeTable", TableName=settings.view_table)
     table = TableDescription.of(described["Table"])
-    backups = aws.ask("dynamodb", "DescribeContinuousBackups", TableName=settings.view_table)
-    told = aws.ask("lambda", "GetFunctionConfiguration", FunctionName=function)
-    indexes = {one.name: _bytes(one) for one in table.indexes if not one.local}
-    deadline = now.replace(minute=0, second=0, microsecond=0)
-    log_group = told.get("LoggingConfig", {}).get("LogGroup", f"/aws/lambda/{function}")
+    backups = aws.call("dynamodb", "DescribeContinuousBackups", TableName=settings.view_table)
+    configuration = aws.call("lambda", "GetFunctionConfiguration", FunctionName=function)
+    indexes = {index.name: _bytes(index) for index in table.indexes if not index.local}
+    end = now.replace(minute=0, second=0, microsecond=0)
+    logging = configuration.get("LoggingConfig", {})
+    log_group = logging.get("LogGroup", f"/aws/lambda/{function}")
     ours = {name: _ours(settings.service, name) for name in settings.sources}
     units = {name: _units(settings.view_table, name) for name in (TABLE, *indexes)}
     duration, invocations = (
         ("AWS/Lambda", name, (("FunctionName", function),)) for name in ("Duration", "Invocations")
     )
     logs = ("AWS/Logs", "IncomingBytes", (("LogGroupName", log_group),))
-    asked = [*(one for each in ours.values() for one in each), *units.values()]
-    found = _sums(
-        aws, [*asked, duration, invocations, logs], deadline - timedelta(hours=hours), deadline
-    )
-    milliseconds = found.get(duration)
+    metrics = [
+        *(metric for counts in ours.values() for metric in counts),
+        *units.values(),
+        *(duration, invocations, logs),
+    ]
+    sums = _sums(aws, metrics, end - timedelta(hours=hours), end)
+    milliseconds = sums.get(duration)
     recovery = backups["ContinuousBackupsDescription"].get("PointInTimeRecoveryDescription", {})
     return Observed(
         hours * PERIOD,
-        {name: _counted(metrics, found) for name, metrics in ours.items()},
-        {name: found.get(one) for name, one in units.items()},
+        {name: _counts(metrics, sums) for name, metrics in ours.items()},
+        {name: sums.get(metric) for name, metric in units.items()},
         None if milliseconds is None else milliseconds / 1000,
-        found.get(invocations),
-        found.get(logs),
-        int(told["MemorySize"]),
+        sums.get(invocations),
+        sums.get(logs),
+        int(configuration["MemorySize"]),
         _bytes(table),
         indexes,
         recovery.get("PointInTimeRecoveryStatus") == "ENABLED",
@@ -87,7 +89,7 @@ def observe(aws: Aws, settings: Settings, function: str, hours: int, now: dateti
 
 
 def _bytes(stored: TableDescription | TableIndex) -> float:
-    """Compute a size as it is billed: DynamoDB looks about every six hours."""
+    """Return a size as it is billed; DynamoDB updates it about every six hours."""
     return float(stored.bytes + stored.items * ROW_OVERHEAD)
 
 
@@ -101,40 +103,41 @@ def _units(table: str, index: str) -> Metric:
     return "AWS/DynamoDB", "ConsumedWriteCapacityUnits", where
 
 
-def _counted(metrics: list[Metric], found: Sums) -> Counted | None:
-    if not any(one in found for one in metrics):
+def _counts(metrics: list[Metric], sums: Sums) -> SourceCounts | None:
+    if not any(metric in sums for metric in metrics):
         return None
-    return Counted(*(found.get(one, 0.0) for one in metrics))
+    return SourceCounts(*(sums.get(metric, 0.0) for metric in metrics))
 
 
-def _sums(aws: Aws, metrics: list[Metric], since: datetime, deadline: datetime) -> Sums:
+def _sums(aws: Aws, metrics: list[Metric], since: datetime, end: datetime) -> Sums:
     sums: dict[Metric, float] = {}
-    for start in range(0, len(metrics), MAX_CONCURRENCY):
-        some = metrics[start : start + MAX_CONCURRENCY]
-        for place, values in _values(aws, some, since, deadline):
+    for start in range(0, len(metrics), METRIC_LIMIT):
+        batch = metrics[start : start + METRIC_LIMIT]
+        for position, values in _values(aws, batch, since, end):
             if values:
-                sums[some[place]] = sums.get(some[place], 0.0) + sum(values)
+                metric = batch[position]
+                sums[metric] = sums.get(metric, 0.0) + sum(values)
     return sums
 
 
 def _values(
-    aws: Aws, metrics: Iterable[Metric], since: datetime, deadline: datetime
+    aws: Aws, metrics: Iterable[Metric], since: datetime, end: datetime
 ) -> Iterator[tuple[int, list[float]]]:
-    asked: dict[str, Any] = {
+    request: dict[str, Any] = {
         "MetricDataQueries": [
-            {"Id": f"m{place}", "MetricStat": _statistic(metric)}
-            for place, metric in enumerate(metrics)
+            {"Id": f"m{position}", "MetricStat": _statistic(metric)}
+            for position, metric in enumerate(metrics)
         ],
         "StartTime": since,
-        "EndTime": deadline,
+        "EndTime": end,
     }
     while True:
-        answer = aws.ask("cloudwatch", "GetMetricData", **asked)
-        for one in answer["MetricDataResults"]:
-            yield int(one["Id"][1:]), one["Values"]
+        answer = aws.call("cloudwatch", "GetMetricData", **request)
+        for result in answer["MetricDataResults"]:
+            yield int(result["Id"][1:]), result["Values"]
         if not (token := answer.get("NextToken")):
             return
-        asked["NextToken"] = token
+        request["NextToken"] = token
 
 
 def _statistic(metric: Metric) -> dict[str, Any]:
@@ -143,7 +146,7 @@ def _statistic(metric: Metric) -> dict[str, Any]:
         "Metric": {
             "Namespace": namespace,
             "MetricName": name,
-            "Dimensions": [{"Name": one, "Value": value} for one, value in dimensions],
+            "Dimensions": [{"Name": key, "Value": value} for key, value in dimensions],
         },
         "Period": PERIOD,
         "Stat": "Sum",

@@ -1,4 +1,4 @@
-"""What some items tell of a source: how large they are, and which rows the views make of them."""
+"""Describe the workload of a source by sample items and the rows that its views derive."""
 
 from collections.abc import Mapping, Sequence
 from statistics import fmean
@@ -14,40 +14,40 @@ from adminview.model.write_units import entry
 from adminview.reconcile.expected_rows import expected_rows
 from adminview.sync.decode import Route
 
-# What `aws dynamodb scan` and `get-item` print around items, which may have such attributes too.
+# Keys that `aws dynamodb scan` and `get-item` print around items; items may have them too.
 WRAPPINGS: Final = ("Items", "Item")
 BESIDE: Final = frozenset({"Count", "ScannedCount", "ConsumedCapacity", "NextToken"})
 KINDS: Final = frozenset({"S", "N", "B", "BOOL", "NULL", "M", "L", "SS", "NS", "BS"})
 
 
-def items_of(given: object) -> list[Attributes]:
-    """Read an item or a list of them, plain or as DynamoDB spells them."""
+def parse_items(sample: object) -> list[Attributes]:
+    """Read one item or a list, as plain JSON or DynamoDB JSON; raise SettingsError if neither."""
     for name in WRAPPINGS:
-        if isinstance(given, Mapping) and name in given and given.keys() - {name} <= BESIDE:
-            given = given[name]
-    found: list[Any] = given if isinstance(given, list) else [given]
-    if not found or not all(isinstance(one, Mapping) and one for one in found):
+        if isinstance(sample, Mapping) and name in sample and sample.keys() - {name} <= BESIDE:
+            sample = sample[name]
+    items: list[Any] = sample if isinstance(sample, list) else [sample]
+    if not items or not all(isinstance(item, Mapping) and item for item in items):
         msg = (
             "sample: expected an item or a list of items in JSON, plain or as "
             "`aws dynamodb scan` prints them"
         )
         raise SettingsError(msg)
-    return [_attributes(one) for one in found]
+    return [_attributes(item) for item in items]
 
 
 def describe(source: Source, items: Sequence[Attributes], registry: Registry) -> dict[str, Any]:
-    """Describe a load by the rows that the views make of *items*, or raise a RecordError."""
+    """Return a load with the sizes and rows of *items*; raise the RecordError of a view."""
     route = Route(source.name, source, registry.views_of(source))
     rows = [row for item in items for row in _rows(route, item, registry)]
-    each = len(items)
+    count = len(items)
     indexes = {
-        index.name: {"rows": members / each}
+        index.name: {"rows": members / count}
         for index in registry.indexes
         if index != OWNER_INDEX and (members := sum(bool(entry(index, row)) for row in rows))
     }
     return {
         "itemBytes": fmean(map(row_size, items)),
-        "rows": len(rows) / each,
+        "rows": len(rows) / count,
         "rowBytes": fmean(map(row_size, rows)) if rows else 0.0,
         "indexes": indexes,
     }
@@ -59,7 +59,7 @@ def _rows(route: Route, item: Image, registry: Registry) -> list[Attributes]:
 
 
 def _attributes(item: Mapping[str, Any]) -> Attributes:
-    normalize_number = all(isinstance(one, dict) and len(one) == 1 for one in item.values())
-    if normalize_number and {kind for one in item.values() for kind in one} <= KINDS:
+    tagged = all(isinstance(value, dict) and len(value) == 1 for value in item.values())
+    if tagged and {kind for value in item.values() for kind in value} <= KINDS:
         return dict(item)
     return {name: encode(value) for name, value in item.items()}

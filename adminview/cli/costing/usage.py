@@ -1,4 +1,4 @@
-"""What is paid for, and what a month of it costs, line by line."""
+"""Price a month of usage, line by line."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -8,18 +8,18 @@ from adminview.cli.costing.prices import Prices
 
 MONTH: Final = 30 * 24 * 60 * 60  # seconds
 MILLION: Final = 1_000_000
-GIGABYTE: Final = 10**9  # as storage, traffic and logs are billed; memory is in powers of two
-TABLE: Final = ""  # its name among the indexes
+GIGABYTE: Final = 10**9  # as storage and logs are billed; memory is in powers of two
+TABLE: Final = ""  # stands for the table among index names
 
 Bill = dict[str, float]
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What is used each second, and what is kept."""
+    """What is used per second, and what is stored."""
 
     units: Mapping[str, float]  # write units, of the table (TABLE) and of each index
-    memory_seconds: float  # GB-seconds of functions
+    memory_seconds: float  # GB-seconds of Lambda
     invocations: float
     log_bytes: float
     stored_bytes: float  # of the table and of its indexes
@@ -27,13 +27,13 @@ class Usage:
     metrics: int
 
     def bill(self, prices: Prices) -> Bill:
-        """Price a month; what is free is a line, too."""
+        """Return the dollars per month by line, free lines included."""
         writes = {
             f"writes to {name or 'the table'}": units * MONTH / MILLION * prices.write_units
             for name, units in self.units.items()
         }
         return {
-            "reads of the stream": 0.0,  # Lambda's are free
+            "reads of the stream": 0.0,  # free for Lambda
             "function, time": self.memory_seconds * MONTH * prices.function_time,
             "function, requests": self.invocations * MONTH / MILLION * prices.function_requests,
             **writes,
@@ -44,15 +44,14 @@ class Usage:
         }
 
 
-def added(bills: Iterable[Bill]) -> Bill:
-    """Add bills up, line by line."""
-    found: Bill = {}
+def sum_bills(bills: Iterable[Bill]) -> Bill:
+    total: Bill = {}
     for bill in bills:
         for line, dollars in bill.items():
-            found[line] = found.get(line, 0.0) + dollars
-    return found
+            total[line] = total.get(line, 0.0) + dollars
+    return total
 
 
 def per_million(bill: Bill, changes: float) -> float | None:
-    """Reckon what a million of *changes* a second cost; None if there are none."""
+    """Return the dollars per million changes at *changes* per second; None if that is 0."""
     return sum(bill.values()) * MILLION / (changes * MONTH) if changes else None

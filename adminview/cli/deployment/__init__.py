@@ -1,1 +1,1 @@
-"""What is deployed, found and read."""
+"""Find and read what is deployed."""

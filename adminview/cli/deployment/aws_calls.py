@@ -1,4 +1,4 @@
-"""Calls that read a deployment: each is made once, and what AWS does not answer is explained."""
+"""AWS calls that read a deployment: made once each, with errors that say what to do."""
 
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -20,24 +20,24 @@ from adminview.cli.errors import explained
 from adminview.local.settings import ENDPOINT
 from adminview.model.errors import AdminViewError, ServiceError
 
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
-PATIENCE_SECONDS: Final = 10.0
-# What services answer when there is no such thing.
+TIMEOUT_SECONDS: Final = 10.0
+# Error codes of the services for a resource that does not exist.
 ABSENT: Final = frozenset(
     {
-        "ValidationError",  # CloudFormation's word for it
+        "ValidationError",  # CloudFormation
         "ResourceNotFoundException",
         "NoSuchEntity",
         "QueueDoesNotExist",
         "AWS.SimpleQueueService.NonExistentQueue",
         "StateMachineDoesNotExist",
-        "NotFound",  # SNS's
+        "NotFound",  # SNS
     }
 )
-UNREADABLE: Final = ResponseParserError.__name__  # such as the page of a proxy
+UNREADABLE: Final = ResponseParserError.__name__  # such as an HTML page of a proxy
 DENIED: Final = ("AccessDenied", "Unauthorized", "AuthorizationError")
-# Who asks is not known, or not any more.
+# Parts of the error codes for missing, invalid or expired credentials.
 SIGNED_OUT: Final = (
     "Credential",
     "ExpiredToken",
@@ -52,94 +52,97 @@ SIGNED_OUT: Final = (
     "AuthFailure",
 )
 SIGN_IN: Final = "sign in again, or set AWS_PROFILE"
-POLICY_PREFIX: Final = {"stepfunctions": "states"}  # of a service's actions, where it differs
+POLICY_PREFIX: Final = {"stepfunctions": "states"}  # of IAM actions, if not the service
 
 
-class UnansweredError(AdminViewError):
-    """AWS did not say what was asked; carries what would help."""
+class AwsCallError(AdminViewError):
+    """A call failed. `code` is the error code of AWS, `advice` says what to do, if known."""
 
     def __init__(self, error: ServiceError, permission: str) -> None:
-        self.code, self.do = error.code, ""
-        words = explained(error)
-        if ENDPOINT not in environ and any(word in error.code for word in SIGNED_OUT):
-            words, self.do = str(error), SIGN_IN
-        elif any(word in error.code for word in DENIED):
-            self.do = f"let whoever runs this call {permission}"
-        super().__init__(words)
+        self.code, self.advice = error.code, ""
+        message = explained(error)
+        if ENDPOINT not in environ and any(part in error.code for part in SIGNED_OUT):
+            message, self.advice = str(error), SIGN_IN
+        elif any(part in error.code for part in DENIED):
+            self.advice = f"allow {permission} for the credentials of this command"
+        super().__init__(message)
 
 
 @dataclass(slots=True)
 class Aws:
-    """Calls of all services, whose answers are kept: `fresh` makes them again.
+    """Calls of all services, with cached responses; `fresh` starts with an empty cache.
 
-    A service that once gave no answer at all is not waited for again. Any number of threads may
-    use it: they wait for a call that another of them is making.
+    Calls to a service fail at once after its first connection failure. It is thread-safe: threads
+    that make the same call share one request.
     """
 
-    make: Callable[[str], Any] = lambda service: boto3.client(service, config=CLIENT)
-    patience: float = PATIENCE_SECONDS
+    make_client: Callable[[str], Any] = lambda service: boto3.client(service, config=CLIENT)
+    timeout: float = TIMEOUT_SECONDS
     backoff: Backoff = field(default_factory=Backoff)
     _clients: dict[str, Any] = field(default_factory=dict)
-    _silent: dict[str, UnansweredError] = field(default_factory=dict)
+    _unreachable: dict[str, AwsCallError] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
-    _answers: dict[str, Future[Any]] = field(default_factory=dict)
+    _responses: dict[str, Future[Any]] = field(default_factory=dict)
 
     def fresh(self) -> "Aws":
-        """Return one that knows no answer yet, to see what has changed."""
-        return Aws(self.make, self.patience, self.backoff, self._clients)
+        """Return a copy with the same clients and an empty cache."""
+        return Aws(self.make_client, self.timeout, self.backoff, self._clients)
 
-    def ask(self, service: str, operation: str, **arguments: Any) -> Any:
-        """Make a call; raise an UnansweredError if it is refused or nobody answers."""
-        asked = f"{service}:{operation} {dumps(arguments, sort_keys=True, default=str)}"
+    def call(self, service: str, operation: str, **arguments: Any) -> Any:
+        """Return the response of a call, cached; raise AwsCallError if it fails."""
+        key = f"{service}:{operation} {dumps(arguments, sort_keys=True, default=str)}"
         with self._lock:
-            known = asked in self._answers
-            answer = self._answers.setdefault(asked, Future())
+            known = key in self._responses
+            response = self._responses.setdefault(key, Future())
         if not known:
             try:
-                answer.set_result(self._call(service, operation, arguments))
+                response.set_result(self._request(service, operation, arguments))
             except BaseException as error:
-                answer.set_exception(error)
+                response.set_exception(error)
                 raise
-        return answer.result()
+        return response.result()
 
-    def _call(self, service: str, operation: str, arguments: dict[str, Any]) -> Any:
+    def _request(self, service: str, operation: str, arguments: dict[str, Any]) -> Any:
         def call(client: Any) -> Any:
             return getattr(client, xform_name(operation))(**arguments)
 
-        return self.do(service, operation, call)
+        return self.run(service, operation, call)
 
     def find(self, service: str, operation: str, **arguments: Any) -> Any | None:
-        """Make a call; give None if there is no such thing."""
+        """Return the response of a call, cached; None if the resource does not exist."""
         try:
-            return self.ask(service, operation, **arguments)
-        except UnansweredError as error:
+            return self.call(service, operation, **arguments)
+        except AwsCallError as error:
             if error.code not in ABSENT:
                 raise
             return None
 
-    def do(self, service: str, operation: str, work: Callable[[Any], Answer]) -> Answer:
-        """Do some work with a client; *operation* is what it needs to be allowed."""
-        if service in self._silent:
-            raise self._silent[service]
+    def run(self, service: str, operation: str, work: Callable[[Any], Result]) -> Result:
+        """Return what *work* does with a client; raise AwsCallError if it fails.
+
+        *operation* is the permission that *work* needs.
+        """
+        if service in self._unreachable:
+            raise self._unreachable[service]
         permission = f"{POLICY_PREFIX.get(service, service)}:{operation}"
         call = partial(work, self._client(service))
         try:
-            return call_with_retry(call, permission, self.backoff, Deadline.after(self.patience))
-        except ResponseParserError as error:  # its text quotes what was answered
-            raise UnansweredError(ServiceError(UNREADABLE, permission), permission) from error
+            return call_with_retry(call, permission, self.backoff, Deadline.after(self.timeout))
+        except ResponseParserError as error:  # its text quotes the response
+            raise AwsCallError(ServiceError(UNREADABLE, permission), permission) from error
         except ServiceError as error:
-            unanswered = UnansweredError(error, permission)
+            failure = AwsCallError(error, permission)
             if not error.answered:
-                self._silent[service] = unanswered
-            raise unanswered from error
+                self._unreachable[service] = failure
+            raise failure from error
 
     def _client(self, service: str) -> Any:
-        with self._lock:  # boto3 makes clients one at a time; made, they can be shared
+        with self._lock:  # creating clients is not thread-safe in boto3; using them is
             if service not in self._clients:
-                self._clients[service] = self.make(service)
+                self._clients[service] = self.make_client(service)
             return self._clients[service]
 
 
-def puzzled(error: Exception) -> str:
-    """Say that an answer was not as AWS gives them; what was in it is not quoted."""
-    return f"{type(error).__name__}: this check does not understand what AWS told"
+def unexpected_response(error: Exception) -> str:
+    """Return a message that does not quote the response."""
+    return f"{type(error).__name__}: AWS returned a response of an unexpected form"

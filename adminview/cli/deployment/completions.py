@@ -1,8 +1,8 @@
-"""What the progress table says of rows: which are built, which may be left over.
+"""Completion markers in the progress table: which sources are built, which may have stale rows.
 
-`adminview.bulk` marks each run that has ended. Beside its marks are ours, set before other code is
-deployed: from then on a source has rows of two kinds, and whoever looks here must not believe that
-it is built, nor go on with a backfill that was under way before.
+`adminview.bulk` marks each run that has completed. Before new code is deployed, a plan invalidates
+these markers: from then on a source has rows of two models, so it is not built, and a backfill in
+progress must not continue.
 """
 
 from collections.abc import Callable, Container, Iterable, Mapping
@@ -16,22 +16,22 @@ from adminview.cli.deployment.facts import Marker
 from adminview.model.errors import ServiceError
 
 NO_TABLE: Final = "ResourceNotFoundException"
-PATIENCE_SECONDS: Final = 60.0
+TIMEOUT_SECONDS: Final = 60.0
 LEFTOVERS: Final = "leftovers"
-BY: Final = "by"  # in a mark that was taken back: the model that it was of
+BY: Final = "by"  # in an invalidated marker: its model
 
 Marks = Mapping[str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The progress table of a view, as a plan reads and writes it."""
+    """The completion markers of a view."""
 
     table: LeaseTable
     now: Callable[[], float]
 
     def marks(self) -> Marks:
-        """Read all marks; there are none where the table is not deployed yet."""
+        """Return all markers; none if the progress table does not exist."""
         try:
             return self.table.marks(deadline=_soon())
         except ServiceError as error:
@@ -40,16 +40,18 @@ class Progress:
             return {}
 
     def busy_until(self, sources: Iterable[str], model: str) -> float:
-        """Say until when a worker of another model may still be at work; 0 if there is none."""
+        """Return until when a bulk worker of another model may still run; 0 if there is none."""
         subjects = [*sources, EVERYTHING]
-        runs = [f"{kind}/{one}" for kind in (BACKFILL, SWEEP) for one in subjects]
+        runs = [f"{kind}/{subject}" for kind in (BACKFILL, SWEEP) for subject in subjects]
         try:
-            found = [one for run in runs for one in self.table.records(run, deadline=_soon())]
+            records = [
+                record for run in runs for record in self.table.records(run, deadline=_soon())
+            ]
         except ServiceError as error:
             if error.code != NO_TABLE:
                 raise
             return 0.0
-        return max((one.deadline for one in found if one.model != model), default=0.0)
+        return max((record.deadline for record in records if record.model != model), default=0.0)
 
     def invalidate(
         self,
@@ -59,15 +61,14 @@ class Progress:
         *,
         model: str,
     ) -> None:
-        """Note that rows of other code may come: what is said of these sources holds no longer.
+        """Invalidate the markers of these sources, before code of *model* is deployed.
 
-        *names* are the attributes that rows may be left with which the new code, of *model*, does
-        not derive.
+        *names* are the index attributes that stale rows of *leftovers* may have.
         """
         before, at, names = self.marks(), self.now(), set(names)
         try:
             for source in leftovers:
-                due = left_by(before, source, model) or frozenset()
+                due = stale_attributes(before, source, model) or frozenset()
                 facts = {"since": at, "model": model, "attributes": sorted(names | due)}
                 self.table.mark(f"{LEFTOVERS}/{source}", facts, deadline=_soon())
                 self._end(f"{SWEEP}/{source}", before)
@@ -75,23 +76,23 @@ class Progress:
             for source in unbuilt:
                 self._end(f"{BACKFILL}/{source}", before, code="", at=at)
         except ServiceError as error:
-            if error.code != NO_TABLE:  # then nothing is said of any source
+            if error.code != NO_TABLE:  # then there are no markers
                 raise
 
-    def _end(self, run: str, before: Marks, **said: Any) -> None:
-        """Let no run go on, nor count when it ends, that was begun before other code came."""
-        turns = [one.segment.turn for one in self.table.records(run, deadline=_soon())]
+    def _end(self, run: str, before: Marks, **facts: Any) -> None:
+        """Stop a run that was started earlier, and let its completion not count."""
+        turns = [record.segment.turn for record in self.table.records(run, deadline=_soon())]
         known = before.get(run, {})
-        # One more than is seen: a run may have been begun of which no worker has a record yet.
+        # A run may have started without a record yet, so skip one more.
         turn = max([int(known.get(TURN, 0)), *turns]) + 1
-        # Of no model: or a run of this turn would take the mark for its own.
-        facts = {**known, BY: _by(known), **said, "model": "", TURN: turn}
-        if not self.table.mark(run, facts, deadline=_soon()):
-            self._end(run, self.marks(), **said)  # a run has ended meanwhile
+        # Without a model: else a run of this turn would take the marker for its own.
+        marker = {**known, BY: _by(known), **facts, "model": "", TURN: turn}
+        if not self.table.mark(run, marker, deadline=_soon()):
+            self._end(run, self.marks(), **facts)  # a run has completed meanwhile
 
 
 def markers(marks: Marks) -> dict[str, Marker]:
-    """Read which backfills have ended."""
+    """Return the completed backfills by source."""
     return {
         run.partition("/")[2]: Marker(str(facts.get("model", "")), str(facts.get("code") or ""))
         for run, facts in marks.items()
@@ -100,24 +101,24 @@ def markers(marks: Marks) -> dict[str, Marker]:
 
 
 def sweeps(marks: Marks, sources: Iterable[str], model: str) -> dict[str, frozenset[str] | None]:
-    """Read which sources may have rows left over, with which attributes; None if swept since.
+    """Return the sources that may have stale rows, with their attributes; None if swept since.
 
-    *model* is the one that is declared.
+    *model* is the declared one.
     """
-    intent = [run.partition("/")[2] for run in marks if run.startswith(f"{LEFTOVERS}/")]
-    found = {source: left_by(marks, source, model) for source in intent}
+    marked = [run.partition("/")[2] for run in marks if run.startswith(f"{LEFTOVERS}/")]
+    stale = {source: stale_attributes(marks, source, model) for source in marked}
     for source in sources:
-        if source not in found and _swept_at(marks, source):
-            found[source] = None
-    return found
+        if source not in stale and _swept_at(marks, source):
+            stale[source] = None
+    return stale
 
 
-def left_by(marks: Marks, source: str, model: str) -> frozenset[str] | None:
-    """Read the attributes of rows that may be left over; None if there are none."""
+def stale_attributes(marks: Marks, source: str, model: str) -> frozenset[str] | None:
+    """Return the attributes that stale rows may have; None if there are no such rows."""
     facts = marks.get(f"{LEFTOVERS}/{source}")
     if facts is None:
         return None
-    # While code is deployed, the old one may still sweep: it keeps what is to go.
+    # A sweep of older code keeps rows that are stale under the new model.
     models = {model, facts.get("model")}
     if _swept_at(marks, source, models) > facts["since"]:
         return None
@@ -125,10 +126,11 @@ def left_by(marks: Marks, source: str, model: str) -> frozenset[str] | None:
 
 
 def _swept_at(marks: Marks, source: str, models: Container[str | None] | None = None) -> float:
-    """Say when a source was swept last, by one of some models or by any; 0 if never."""
-    found = (marks.get(f"{SWEEP}/{one}", {}) for one in (source, EVERYTHING))
+    """Return when a source was last swept by one of *models* (None: any); 0 if never."""
+    sweeps = (marks.get(f"{SWEEP}/{subject}", {}) for subject in (source, EVERYTHING))
     return max(
-        float(one.get("at", 0.0)) if models is None or _by(one) in models else 0.0 for one in found
+        float(facts.get("at", 0.0)) if models is None or _by(facts) in models else 0.0
+        for facts in sweeps
     )
 
 
@@ -137,4 +139,4 @@ def _by(facts: Mapping[str, Any]) -> str:
 
 
 def _soon() -> Deadline:
-    return Deadline.after(PATIENCE_SECONDS)
+    return Deadline.after(TIMEOUT_SECONDS)

@@ -1,7 +1,6 @@
-"""A deployment: its stacks and what is in them, each read once.
+"""A deployment: its stacks and their resources, each read once.
 
-Every command makes one `Deployment` and hands it on. Whoever must see a change makes another with
-`fresh`.
+Every command makes one `Deployment` and passes it on. Code that must see changes calls `fresh`.
 """
 
 import re
@@ -20,125 +19,131 @@ from adminview.aws.settings import (
     Settings,
     stack_name,
 )
-from adminview.cli.deployment.aws_calls import Aws, puzzled
+from adminview.cli.deployment.aws_calls import Aws, unexpected_response
 from adminview.cli.deployment.stacks import API, NOTHING, PARTS, SYNC, Stack, outputs_of
 from adminview.cli.endpoints import check_endpoints
-from adminview.cli.model_lock.lock import checked
+from adminview.cli.model_lock.lock import validate_description
 from adminview.cli.model_lock.model_diff import Description
 from adminview.local.settings import ENDPOINT
 from adminview.model.errors import AdminViewError, SettingsError
 
-STAGE: Final = "dev"  # of cdk.json
-HASH: Final = re.compile(r"[0-9A-F]{8}$")  # that CDK puts behind the names of constructs
+STAGE: Final = "dev"  # the default in cdk.json
+HASH: Final = re.compile(r"[0-9A-F]{8}$")  # the suffix that CDK appends to construct names
 
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """One thing that a stack has made."""
+    """A resource of a stack."""
 
-    id: str  # in the template
+    id: str  # the logical id
     kind: str
-    name: str  # as AWS knows it: a name, an id, an ARN or a URL
-    properties: Mapping[str, Any]  # as they were asked for
+    name: str  # the physical id: a name, an id, an ARN or a URL
+    properties: Mapping[str, Any]  # in the template
 
     @property
     def label(self) -> str:
-        """Name it as people know it."""
+        """The logical id without the hash of CDK."""
         return HASH.sub("", self.id)
 
 
 @dataclass(frozen=True, slots=True)
 class DeployedStack:
-    """One stack."""
+    """A stack with its resources, as far as it exists and can be read."""
 
     name: str
-    id: str = ""  # "" if it is not there
+    id: str = ""  # "" if it does not exist
     status: str = ""
-    stack: Stack | None = None  # None if it was never made, or cannot be read
+    stack: Stack | None = None  # None if it was never created, or cannot be read
     resources: tuple[Resource, ...] = ()
     trouble: AdminViewError | None = None  # why it cannot be read
 
     @classmethod
     def read(cls, aws: Aws, name: str) -> "DeployedStack":
-        """Read a stack; what cannot be read of it is told, not raised."""
+        """Read a stack; an error is kept in `trouble`, not raised."""
         part = cls(name)
         try:
-            found = aws.find("cloudformation", "DescribeStacks", StackName=name)
-            if found is None:
+            response = aws.find("cloudformation", "DescribeStacks", StackName=name)
+            if response is None:
                 return part
-            told = found["Stacks"][0]
-            part = cls(name, str(told["StackId"]), str(told["StackStatus"]))
+            described = response["Stacks"][0]
+            part = cls(name, str(described["StackId"]), str(described["StackStatus"]))
             if part.status in NOTHING:
                 return part
-            template = aws.ask("cloudformation", "GetTemplate", StackName=name)["TemplateBody"]
-            stack = Stack.of(name, told, template)
+            template = aws.call("cloudformation", "GetTemplate", StackName=name)["TemplateBody"]
+            stack = Stack.of(name, described, template)
             resources = tuple(_resources(aws, name, stack))
             return cls(name, part.id, part.status, stack, resources)
         except AdminViewError as error:
             return cls(name, part.id, part.status, trouble=error)
-        except BotoCoreError:  # no client can be made at all: nothing of this is about a stack
+        except BotoCoreError:  # no client can be created: not the fault of a stack
             raise
-        except Exception as error:  # noqa: BLE001 - whatever answers, it must not hide the others
-            return cls(name, part.id, part.status, trouble=SettingsError(puzzled(error)))
+        except Exception as error:  # noqa: BLE001 - one bad response must not hide the other stacks
+            return cls(
+                name, part.id, part.status, trouble=SettingsError(unexpected_response(error))
+            )
 
     def of(self, *kinds: str) -> list[Resource]:
-        """List the resources of some kinds."""
-        return [one for one in self.resources if one.kind in kinds]
+        """Return the resources of these kinds."""
+        return [resource for resource in self.resources if resource.kind in kinds]
 
     def output(self, name: str) -> Any:
-        """Read an output that is JSON."""
+        """Return an output that is JSON; raise SettingsError if it is missing or invalid."""
         try:
             return loads(self.stack.outputs[name] if self.stack else "")
         except (LookupError, ValueError) as error:
-            msg = f"stack {self.name!r} has no output {name!r}, or one of another version of this"
+            msg = (
+                f"stack {self.name!r} has no valid output {name!r}: deploy this version of "
+                "AdminView first"
+            )
             raise SettingsError(msg) from error
 
     def description(self) -> Description | None:
-        """Read the model that it was deployed with; None if it does not say."""
-        found = self.stack.description() if self.stack else None
-        return checked(found, f"the template of stack {self.name!r}") if found else None
+        """Return the model it was deployed with; None if its template has none."""
+        model = self.stack.description() if self.stack else None
+        return (
+            validate_description(model, f"the template of stack {self.name!r}") if model else None
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """The stacks of a stage and a prefix, or the tables that the environment names instead."""
+    """The stacks of a stage and prefix, or the tables that the environment names instead."""
 
     aws: Aws
     stage: str = STAGE
     prefix: str = ""
     environ: Mapping[str, str] = field(default_factory=dict)
-    named: bool = True  # by the options of a command
+    named: bool = True  # by --stage or --prefix
     _parts: dict[str, DeployedStack] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
     def from_options(
         cls, stage: str | None, prefix: str, environ: Mapping[str, str]
     ) -> "Deployment":
-        """Find the deployment that the options of a command name; none mean the stage dev."""
+        """Return the deployment that a command's options name; without options, stage dev."""
         return cls(Aws(), stage or STAGE, prefix, environ, bool(stage or prefix))
 
     def fresh(self) -> "Deployment":
-        """Return the same deployment, with nothing read of it yet."""
+        """Return the same deployment with an empty cache."""
         return replace(self, aws=self.aws.fresh(), _parts={})
 
     @property
     def local(self) -> bool:
-        """Tell whether the environment names tables, or an engine without stacks."""
+        """Whether the environment names tables or a local engine, so that there are no stacks."""
         engine = self.environ.get(ENDPOINT) and not self.named
         return bool(self.environ.get(VIEW_TABLE) or engine)
 
     def name_of(self, part: str) -> str:
-        """Name one of its stacks."""
         return stack_name(self.prefix, self.stage, part)
 
     def output(self, part: str, name: str) -> str:
-        """Read an output of a stack, or raise a SettingsError that says what to do."""
+        """Return an output of a stack; raise SettingsError if there is none."""
         stack = self.name_of(part)
         described = self._described(part)
         if described is None:
             msg = (
                 f"there is no stack {stack!r} in this account and region: name the deployment with "
-                f"--stage and --prefix, or only set {ENDPOINT} to ask a local engine"
+                f"--stage and --prefix, or set only {ENDPOINT} to use a local engine"
             )
             raise SettingsError(msg)
         outputs = outputs_of(described)
@@ -148,75 +153,77 @@ class Deployment:
         return outputs[name]
 
     def stack(self, part: str) -> Stack | None:
-        """Read a stack with its template; None if it was never made."""
+        """Read a stack with its template; None if it was never created."""
         described, name = self._described(part), self.name_of(part)
         if described is None or described["StackStatus"] in NOTHING:
             return None
-        template = self.aws.ask("cloudformation", "GetTemplate", StackName=name)["TemplateBody"]
+        template = self.aws.call("cloudformation", "GetTemplate", StackName=name)["TemplateBody"]
         return Stack.of(name, described, template)
 
     def _described(self, part: str) -> Mapping[str, Any] | None:
         check_endpoints(self.environ, "CLOUDFORMATION")
-        found = self.aws.find("cloudformation", "DescribeStacks", StackName=self.name_of(part))
-        described: Mapping[str, Any] | None = found["Stacks"][0] if found else None
+        name = self.name_of(part)
+        response = self.aws.find("cloudformation", "DescribeStacks", StackName=name)
+        described: Mapping[str, Any] | None = response["Stacks"][0] if response else None
         return described
 
     @property
     def parts(self) -> Mapping[str, DeployedStack]:
-        """Read all stacks with their resources; what cannot be read of one is kept, not raised."""
+        """All stacks with their resources; an error of one is kept in it, not raised."""
         return {part: self.part(part) for part in PARTS}
 
     def part(self, name: str) -> DeployedStack:
-        """Read a stack with its resources, there or not."""
+        """Read a stack with its resources, whether it exists or not."""
         if name not in self._parts:
             self._parts[name] = DeployedStack.read(self.aws, self.name_of(name))
         return self._parts[name]
 
     def of(self, *kinds: str) -> Iterator[tuple[DeployedStack, Resource]]:
-        """List the resources of some kinds, in all stacks."""
-        return ((part, one) for part in self.parts.values() for one in part.of(*kinds))
+        """Return the resources of these kinds in all stacks."""
+        return ((part, resource) for part in self.parts.values() for resource in part.of(*kinds))
 
     @property
     def options(self) -> str:
-        """Name this deployment to another command of ours."""
+        """The options that name this deployment to another `adminview` command."""
         return f"--stage {self.stage}" + (f" --prefix {self.prefix}" if self.prefix else "")
 
     def deploy(self, *parts: DeployedStack) -> str:
-        """Say how stacks are deployed, or all of them."""
-        names = " ".join(one.name for one in parts) or "--all"
+        """Return the command that deploys these stacks; without any, all of them."""
+        names = " ".join(part.name for part in parts) or "--all"
         prefix = f" -c adminview:prefix={self.prefix}" if self.prefix else ""
         return f"npx cdk deploy {names} -c adminview:stage={self.stage}{prefix}"
 
     def restore(self, part: DeployedStack) -> str:
-        """Say how what was changed by hand in a stack is put back; else CDK sees no difference."""
+        """Return the command that reverts manual changes; a plain deployment ignores drift."""
         return f"{self.deploy(part)} --exclusively --revert-drift"
 
     @property
     def settings(self) -> Settings:
-        """Read what the functions are told."""
+        """The settings of the functions."""
         return Settings.from_env(self.part(SYNC).output(SETTINGS_OUTPUT))
 
     @property
     def mappings(self) -> Mapping[str, str]:
-        """Read the ids of the mappings, by source."""
-        found: Mapping[str, str] = self.part(SYNC).output(MAPPINGS_OUTPUT)
-        return found
+        """The ids of the event source mappings by source."""
+        mappings: Mapping[str, str] = self.part(SYNC).output(MAPPINGS_OUTPUT)
+        return mappings
 
     @property
     def pending(self) -> Mapping[str, str | None]:
-        """Read which questions are being built."""
-        found: Mapping[str, str | None] = self.part(API).output(PATTERNS_OUTPUT)["pending"]
-        return found
+        """The access patterns that are not ready, each with its fallback index if any."""
+        pending: Mapping[str, str | None] = self.part(API).output(PATTERNS_OUTPUT)["pending"]
+        return pending
 
 
 def _resources(aws: Aws, name: str, stack: Stack) -> Iterator[Resource]:
-    declared, more = stack.template.get("Resources", {}), {"StackName": name}
+    declared, request = stack.template.get("Resources", {}), {"StackName": name}
     while True:
-        page = aws.ask("cloudformation", "ListStackResources", **more)
-        for one in page["StackResourceSummaries"]:
-            id_, made = str(one["LogicalResourceId"]), str(one.get("PhysicalResourceId", ""))
-            asked = declared.get(id_, {}).get("Properties", {})
-            yield Resource(id_, one["ResourceType"], made, {**asked})
+        page = aws.call("cloudformation", "ListStackResources", **request)
+        for summary in page["StackResourceSummaries"]:
+            id_ = str(summary["LogicalResourceId"])
+            physical = str(summary.get("PhysicalResourceId", ""))
+            properties = declared.get(id_, {}).get("Properties", {})
+            yield Resource(id_, summary["ResourceType"], physical, {**properties})
         if not page.get("NextToken"):
             return
-        more["NextToken"] = page["NextToken"]
+        request["NextToken"] = page["NextToken"]

@@ -1,4 +1,4 @@
-"""Read what is deployed: from stacks, or from the tables of a local engine that has none."""
+"""Read the deployed state: from stacks, or from the tables of a local engine."""
 
 import time
 from collections import Counter
@@ -29,7 +29,7 @@ from adminview.cli.deployment.stacks import (
     Stack,
 )
 from adminview.cli.endpoints import check_endpoints
-from adminview.cli.model_lock.lock import Lock, checked, read_description
+from adminview.cli.model_lock.lock import Lock, read_description, validate_description
 from adminview.cli.model_lock.model_diff import Description
 from adminview.model.errors import ServiceError, SettingsError
 from adminview.model.monitored import watched
@@ -38,14 +38,14 @@ from adminview.model.row import MODEL, OWNER, VIEW_TABLE
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-ROWS_READ: Final = 2000  # of the view at most, for a look at which models wrote them
-PATIENCE_SECONDS: Final = 60.0
+ROWS_READ: Final = 2000  # at most, to see which models wrote them
+TIMEOUT_SECONDS: Final = 60.0
 CONTEXT: Final = "cdk.json"
 
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """The view's table and the progress table: what they say of themselves."""
+    """The view table and the progress table."""
 
     client: "DynamoDBClient"
     view: str
@@ -53,11 +53,10 @@ class Tables:
 
     @property
     def progress(self) -> Progress:
-        """Read and write the progress table."""
         return Progress(LeaseTable(self.client, progress_table(self.view)), self.now)
 
     def indexes(self) -> list[TableIndex] | None:
-        """List the indexes of the view's table; None if there is no table."""
+        """Return the indexes of the view table; None if the table does not exist."""
         try:
             return [*TableScanner(self.client).describe(self.view, _soon()).indexes]
         except ServiceError as error:
@@ -66,21 +65,21 @@ class Tables:
             return None
 
     def rows(self) -> RowCounts:
-        """Look at some rows: whose they are, and which models wrote them."""
-        only = {
+        """Count a sample of rows by source and by the model that wrote them."""
+        projection = {
             "ProjectionExpression": "#owner, #model",
             "ExpressionAttributeNames": {"#owner": OWNER, "#model": MODEL},
         }
         counts = Counter[tuple[str, str]]()
-        for row in Sample(TableScanner(self.client), self.view, ROWS_READ, _soon, only):
-            owner, by = (row.get(name, {}).get("S", "") for name in (OWNER, MODEL))
+        for row in Sample(TableScanner(self.client), self.view, ROWS_READ, _soon, projection):
+            owner, model = (row.get(name, {}).get("S", "") for name in (OWNER, MODEL))
             if owner:
-                counts[owner.partition("/")[0], by] += 1
+                counts[owner.partition("/")[0], model] += 1
         return RowCounts(counts)
 
     def facts(self, declared: Declared, older: Iterable[str]) -> dict[str, Any]:
-        """Read what the tables say, as facts of a deployment."""
-        sources = [*declared.sources, *(one for one in older if one not in declared.sources)]
+        """Return the fields of `Deployed` that the tables contain."""
+        sources = [*declared.sources, *(name for name in older if name not in declared.sources)]
         marks = self.progress.marks()
         return {
             "markers": markers(marks),
@@ -92,15 +91,15 @@ class Tables:
 
 @dataclass(frozen=True, slots=True)
 class StackReader:
-    """A deployment that CloudFormation knows."""
+    """Reads a deployment from CloudFormation."""
 
     deployment: Deployment
     tables: Tables
     imported: frozenset[str] = frozenset()
-    against: Description | None = None  # the deployed model, where stacks do not say
+    against: Description | None = None  # the deployed model, for stacks that do not describe it
 
     def read(self, model: Description) -> Deployed:
-        """Read the facts; *model* is the declared one."""
+        """Read the deployed state; *model* is the declared one."""
         stacks = {part: self.deployment.stack(part) for part in PARTS}
         sync, recovery, api = stacks[SYNC], stacks[RECOVERY], stacks[API]
         watch = stacks[WATCH]
@@ -109,7 +108,7 @@ class StackReader:
             sync=old,
             recovery=recovery.fingerprint() if recovery else None,
             api=self._description(api),
-            pending=_building(api),
+            pending=_pending(api),
             watch=watch.watched() if watch else None,
             indexes=self._indexes(stacks[VIEW]),
             tables=frozenset(self._sources(stacks[SOURCES])),
@@ -122,33 +121,33 @@ class StackReader:
         return replace(facts, **self.tables.facts(Declared(model), old["code"] if old else ()))
 
     def _description(self, stack: Stack | None) -> Description | None:
-        """Read the model a stack was deployed with; one of an older release cannot say it."""
+        """Return the model of a stack; one of an older release needs `against`."""
         if stack is None:
             return None
-        found = stack.description()
-        if found is not None:
-            return checked(found, f"the template of stack {stack.name!r}")
+        model = stack.description()
+        if model is not None:
+            return validate_description(model, f"the template of stack {stack.name!r}")
         if self.against and self.against["fingerprint"] == stack.fingerprint():
             return self.against
         msg = (
-            f"stack {stack.name!r} does not say which model it was deployed with, only that it is "
-            f"{stack.fingerprint()}: name a file that describes it with --against, such as the "
-            "model.lock.json of that time, or deploy that model once with this version"
+            f"stack {stack.name!r} does not describe its model {stack.fingerprint()}: pass a file "
+            "that does with --against, such as the model.lock.json of that time, or deploy that "
+            "model once with this version"
         )
         raise SettingsError(msg)
 
     def _indexes(self, view: Stack | None) -> tuple[TableIndex, ...] | None:
-        """List the table's indexes; those of the stack in its own words, which say their order."""
-        there = self.tables.indexes()
+        """Return the table's indexes; the template has the order of their key attributes."""
+        existing = self.tables.indexes()
         if view is None:
-            if there is None:
+            if existing is None:
                 return None
             msg = (
-                f"there is a table {self.tables.view!r}, but no stack it belongs to: "
-                "name the deployment with --stage and --prefix, or remove the table"
+                f"table {self.tables.view!r} exists, but belongs to no stack: "
+                "name the deployment with --stage and --prefix, or delete the table"
             )
             raise SettingsError(msg)
-        if there is None:
+        if existing is None:
             msg = f"stack {view.name!r} has lost its table {self.tables.view!r}: restore it first"
             raise SettingsError(msg)
         own = {index.name: index for index in view.indexes()}
@@ -156,7 +155,7 @@ class StackReader:
             replace(own[index.name], status=index.status)
             if index.name in own
             else replace(index, ours=False)
-            for index in there
+            for index in existing
         )
 
     def _sources(self, stack: Stack | None) -> list[str]:
@@ -166,19 +165,19 @@ class StackReader:
 
 @dataclass(frozen=True, slots=True)
 class EngineReader:
-    """A local engine without stacks: whoever follows and asks it does so with *against*."""
+    """Reads a local engine, which has no stacks: *against* is the model it runs."""
 
     tables: Tables
     against: Description | None
 
     def read(self, model: Description) -> Deployed:
-        """Read the facts; *model* is the declared one."""
+        """Read the deployed state; *model* is the declared one."""
         indexes, old = self.tables.indexes(), self.against
         if indexes is None or old is None:
             return Deployed()
         facts = self.tables.facts(Declared(model), old["code"])
-        there = self.tables.client.get_paginator("list_tables").paginate()
-        names = {name for page in there for name in page["TableNames"]}
+        pages = self.tables.client.get_paginator("list_tables").paginate()
+        names = {name for page in pages for name in page["TableNames"]}
         known = {*Declared(model).sources, *old["code"]}
         return Deployed(
             sync=old,
@@ -192,24 +191,23 @@ class EngineReader:
 
 
 def imported_sources(folder: Path) -> frozenset[str]:
-    """Read which sources' tables are somebody else's."""
+    """Return the sources in cdk.json whose tables other stacks own."""
     try:
         context = loads((folder / CONTEXT).read_text(encoding="utf-8"))["context"]
         return frozenset(context.get("adminview", {}).get("sources") or {})
     except (OSError, ValueError, LookupError, TypeError) as error:
-        msg = f"{CONTEXT} in {folder} cannot be read: run this in a checkout of AdminView"
+        msg = f"{CONTEXT} in {folder} cannot be read: run this in the folder of the app"
         raise SettingsError(msg) from error
 
 
 def tables_of(deployment: Deployment) -> Tables:
-    """Find the tables of a deployment."""
     check_endpoints(deployment.environ, "DYNAMODB")
     named = deployment.environ.get(settings.VIEW_TABLE) if deployment.local else None
     return Tables(Clients().dynamodb, named or f"{deployment.prefix}{VIEW_TABLE}", time.time)
 
 
 def reader_of(deployment: Deployment, against: Path | None) -> StackReader | EngineReader:
-    """Find out how to read a deployment; *against* describes its model where it does not say."""
+    """Return a reader; *against* describes the deployed model if the stacks do not."""
     old = read_description(against) if against else Lock().read()
     tables = tables_of(deployment)
     if deployment.local:
@@ -217,10 +215,9 @@ def reader_of(deployment: Deployment, against: Path | None) -> StackReader | Eng
     return StackReader(deployment, tables, imported_sources(Path()), old)
 
 
-def _building(api: Stack | None) -> Mapping[str, str | None]:
-    """Read which questions the API takes as being built."""
-    told = loads(api.outputs.get(PATTERNS_OUTPUT, "{}")) if api else {}
-    pending: Mapping[str, str | None] = told.get("pending", {})
+def _pending(api: Stack | None) -> Mapping[str, str | None]:
+    output = loads(api.outputs.get(PATTERNS_OUTPUT, "{}")) if api else {}
+    pending: Mapping[str, str | None] = output.get("pending", {})
     return pending
 
 
@@ -230,4 +227,4 @@ def _latest(*stacks: Stack | None) -> float | None:
 
 
 def _soon() -> Deadline:
-    return Deadline.after(PATIENCE_SECONDS)
+    return Deadline.after(TIMEOUT_SECONDS)

@@ -1,4 +1,4 @@
-"""The stacks of a deployment, as CloudFormation tells them."""
+"""The stacks of a deployment, as CloudFormation describes them."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -9,7 +9,6 @@ from adminview.aws.settings import MODEL, MODEL_METADATA, WATCHED_METADATA
 from adminview.aws.table_description import TableDescription, TableIndex
 from adminview.model.errors import SettingsError
 
-# The stacks of a deployment.
 PARTS = SOURCES, VIEW, SYNC, RECOVERY, API, WATCH = (
     "Sources",
     "View",
@@ -18,7 +17,7 @@ PARTS = SOURCES, VIEW, SYNC, RECOVERY, API, WATCH = (
     "Api",
     "Watch",
 )
-# Of a stack that was never made, though it has a name: CDK makes it anew.
+# A stack in one of these states was never created; CDK creates it again.
 NOTHING: Final = ("REVIEW_IN_PROGRESS", "ROLLBACK_COMPLETE", "DELETE_COMPLETE")
 CREATED: Final = "CREATE_COMPLETE"
 TABLE, FUNCTION = "AWS::DynamoDB::GlobalTable", "AWS::Lambda::Function"
@@ -26,22 +25,22 @@ TABLE, FUNCTION = "AWS::DynamoDB::GlobalTable", "AWS::Lambda::Function"
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """One stack that is deployed."""
+    """A deployed stack with its template."""
 
     name: str
     status: str
-    updated: float | None  # when it last was, if ever
+    updated: float | None  # the time of the last update, if any
     outputs: Mapping[str, str]
     template: Mapping[str, Any]
 
     @classmethod
     def of(cls, name: str, described: Mapping[str, Any], template: Any) -> "Stack":
-        """Make a stack of what DescribeStacks and GetTemplate return."""
+        """Return the stack that DescribeStacks and GetTemplate describe."""
         if isinstance(template, str):
             try:
                 template = loads(template)
             except ValueError as error:
-                msg = f"the template of stack {name!r} is not JSON: it was not deployed from here"
+                msg = f"the template of stack {name!r} is not JSON: AdminView did not deploy it"
                 raise SettingsError(msg) from error
         updated = described.get("LastUpdatedTime")
         when = updated.timestamp() if updated else None
@@ -49,38 +48,39 @@ class Stack:
 
     @property
     def replaced_at(self) -> float | None:
-        """Say when older code may last have begun to run; None if there never was any."""
+        """When older code was last replaced; None if there never was any."""
         return None if self.status == CREATED else self.updated
 
     def description(self) -> Any:
-        """Read the model it was deployed with, or None if it does not say."""
-        found = self._metadata(MODEL_METADATA)
-        return loads(found) if isinstance(found, str) else found
+        """Return the model it was deployed with; None if its template has none."""
+        model = self._metadata(MODEL_METADATA)
+        return loads(model) if isinstance(model, str) else model
 
     def watched(self) -> str | None:
-        """Read what its alarms look at, or None if there are none."""
-        found = self._metadata(WATCHED_METADATA)
-        return None if found is None else str(found)
+        """Return what its alarms cover; None if there are none."""
+        digest = self._metadata(WATCHED_METADATA)
+        return None if digest is None else str(digest)
 
     def _metadata(self, name: str) -> Any:
-        """Return what one of its resources says under *name*; None if none does."""
-        found = (one.get("Metadata", {}) for one in self.template.get("Resources", {}).values())
-        return next((one[name] for one in found if name in one), None)
+        """Return the metadata *name* of the first resource that has it; None if none does."""
+        resources = self.template.get("Resources", {}).values()
+        metadata = (resource.get("Metadata", {}) for resource in resources)
+        return next((values[name] for values in metadata if name in values), None)
 
     def fingerprint(self) -> str | None:
-        """Read the fingerprint of the model that its functions are told."""
-        found = {
+        """Return the model fingerprint of its functions; None if they differ or have none."""
+        fingerprints = {
             resource["Properties"].get("Environment", {}).get("Variables", {}).get(MODEL)
             for resource in self._resources(FUNCTION)
         } - {None}
-        return found.pop() if len(found) == 1 else None
+        return fingerprints.pop() if len(fingerprints) == 1 else None
 
     def tables(self) -> list[str]:
-        """List the names of its tables."""
+        """Return the names of its tables."""
         return [resource["Properties"]["TableName"] for resource in self._resources(TABLE)]
 
     def indexes(self) -> list[TableIndex]:
-        """List the indexes of its one table, as they were asked for."""
+        """Return the indexes of its only table, as the template declares them."""
         (table,) = (resource["Properties"] for resource in self._resources(TABLE))
         return [*TableDescription.of(table).indexes]
 
@@ -90,5 +90,7 @@ class Stack:
 
 
 def outputs_of(described: Mapping[str, Any]) -> dict[str, str]:
-    """Read the outputs of a stack from what DescribeStacks returns."""
-    return {one["OutputKey"]: str(one["OutputValue"]) for one in described.get("Outputs", [])}
+    """Return the outputs in a response of DescribeStacks."""
+    return {
+        output["OutputKey"]: str(output["OutputValue"]) for output in described.get("Outputs", [])
+    }

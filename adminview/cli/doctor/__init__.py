@@ -1,1 +1,1 @@
-"""Whether a deployment is in order, and what to do if not. `asking` alone talks to AWS."""
+"""Check a deployment: `fetch_*` functions call AWS, `evaluate_*` functions are pure."""

@@ -1,4 +1,4 @@
-"""Whether an alarm rings, and whether anybody would hear it."""
+"""Check for alarms that ring, and for topics without subscribers."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -12,41 +12,41 @@ from adminview.cli.doctor.finding import Check, Fault, State, Verdict
 
 TOPIC: Final = "AWS::SNS::Topic"
 ALARM: Final = ("AWS::CloudWatch::Alarm", "AWS::CloudWatch::CompositeAlarm")
-ALARM_LIMIT: Final = 100  # names in a call, set by CloudWatch
+ALARM_LIMIT: Final = 100  # names per call, set by CloudWatch
 DAY: Final = 24 * 60 * 60
 
 
 def checks(aws: Aws, deployment: Deployment, now: Callable[[], float]) -> Iterator[Check]:
-    """List what is to be looked at."""
     for part in deployment.parts.values():
         if part.of(*ALARM):
-            look = partial(fetch_alarms, aws, deployment, part, now)
-            yield Check(f"alarms of {part.name}", look)
-    for part, one in deployment.of(TOPIC):
-        yield Check(f"topic {one.label}", partial(fetch_topic, aws, deployment, part, one))
+            run = partial(fetch_alarms, aws, deployment, part, now)
+            yield Check(f"alarms of {part.name}", run)
+    for part, topic in deployment.of(TOPIC):
+        yield Check(f"topic {topic.label}", partial(fetch_topic, aws, deployment, part, topic))
 
 
 def fetch_topic(aws: Aws, deployment: Deployment, part: DeployedStack, topic: Resource) -> Verdict:
-    """Look at whether the topic is there, and whether anybody has subscribed."""
-    found = aws.find("sns", "GetTopicAttributes", TopicArn=topic.name)
-    if found is None:
-        return [Fault("it is gone: alarms ring, and nobody is told", deployment.restore(part))], ""
-    told = found["Attributes"]
-    readers, asked = (int(told.get(f"Subscriptions{one}", 0)) for one in ("Confirmed", "Pending"))
-    if readers:
-        return [], f"subscribed: {readers}" + (f", not confirmed: {asked}" if asked else "")
-    return evaluate_nobody(topic.name, asked), ""
+    response = aws.find("sns", "GetTopicAttributes", TopicArn=topic.name)
+    if response is None:
+        return [Fault("it is deleted: alarms notify nobody", deployment.restore(part))], ""
+    attributes = response["Attributes"]
+    confirmed, pending = (
+        int(attributes.get(f"Subscriptions{state}", 0)) for state in ("Confirmed", "Pending")
+    )
+    if confirmed:
+        return [], f"subscribed: {confirmed}" + (f", not confirmed: {pending}" if pending else "")
+    return evaluate_subscriptions(topic.name, pending), ""
 
 
-def evaluate_nobody(topic: str, asked: int) -> Iterator[Fault]:
-    """Say that nobody hears of alarms, and why."""
+def evaluate_subscriptions(topic: str, pending: int) -> Iterator[Fault]:
+    """Report a topic without confirmed subscriptions."""
     subscribe = f"aws sns subscribe --topic-arn {topic} --protocol email"
-    do = f"{subscribe} --notification-endpoint <address>"
-    seen = "nobody hears of alarms: nobody is subscribed"
-    if asked:
-        seen = f"nobody hears of alarms: {_addresses(asked)} not confirmed"
-        do = f"follow the link in the mail of AWS; for a new one: {do}"
-    yield Fault(seen, do, State.WARNING)
+    advice = f"{subscribe} --notification-endpoint <address>"
+    problem = "alarms notify nobody: there is no subscription"
+    if pending:
+        problem = f"alarms notify nobody: {_addresses(pending)} not confirmed"
+        advice = f"follow the link in the mail from AWS; for a new mail: {advice}"
+    yield Fault(problem, advice, State.WARNING)
 
 
 def _addresses(count: int) -> str:
@@ -56,47 +56,44 @@ def _addresses(count: int) -> str:
 def fetch_alarms(
     aws: Aws, deployment: Deployment, part: DeployedStack, now: Callable[[], float]
 ) -> Verdict:
-    """Look at which alarms of a stack ring, and which could not."""
-    names = [one.name for one in part.of(*ALARM)]
-    found: dict[str, Any] = {}
-    for some in batched(names, ALARM_LIMIT):
+    names = [alarm.name for alarm in part.of(*ALARM)]
+    alarms: dict[str, Any] = {}
+    for batch in batched(names, ALARM_LIMIT):
         kinds = ["MetricAlarm", "CompositeAlarm"]
-        page = aws.ask("cloudwatch", "DescribeAlarms", AlarmNames=[*some], AlarmTypes=kinds)
-        told = [*page.get("MetricAlarms", []), *page.get("CompositeAlarms", [])]
-        found |= {one["AlarmName"]: one for one in told}
-    return evaluate_alarms(
-        names, found, deployment.restore(part), now()
-    ), f"none of {len(names)} rings"
+        page = aws.call("cloudwatch", "DescribeAlarms", AlarmNames=[*batch], AlarmTypes=kinds)
+        described = [*page.get("MetricAlarms", []), *page.get("CompositeAlarms", [])]
+        alarms |= {alarm["AlarmName"]: alarm for alarm in described}
+    faults = evaluate_alarms(names, alarms, deployment.restore(part), now())
+    return faults, f"none of {len(names)} is in ALARM"
 
 
 def evaluate_alarms(
-    names: Sequence[str], found: Mapping[str, Mapping[str, Any]], restore: str, now: float
+    names: Sequence[str], alarms: Mapping[str, Mapping[str, Any]], restore: str, now: float
 ) -> Iterator[Fault]:
-    """Find the alarms that ring, are lost, see nothing, or tell nobody."""
+    """Report the alarms that ring, are deleted, have no data, or have actions disabled."""
     for name in names:
-        alarm = found.get(name)
+        alarm = alarms.get(name)
         if alarm is None:
-            yield Fault(f"{name} is gone", restore)
+            yield Fault(f"{name} is deleted", restore)
             continue
-        read_on = str(alarm.get("AlarmDescription", ""))
+        description = str(alarm.get("AlarmDescription", ""))
         if alarm.get("StateValue") == "ALARM":
-            yield Fault(f"{name} rings", read_on)
-        elif _sees_nothing(alarm, now):
-            yield Fault(f"{name} has no data any more", read_on, State.WARNING)
+            yield Fault(f"{name} is in ALARM", description)
+        elif _has_no_data(alarm, now):
+            yield Fault(f"{name} no longer has data", description, State.WARNING)
         if not alarm.get("ActionsEnabled", True):
             enable = f"aws cloudwatch enable-alarm-actions --alarm-names {name}"
-            yield Fault(f"{name} tells nobody", enable, State.WARNING)
+            yield Fault(f"{name} notifies nobody: its actions are disabled", enable, State.WARNING)
 
 
-def _sees_nothing(alarm: Mapping[str, Any], now: float) -> bool:
-    """Tell whether nothing is counted any more that should be, by schedule.
+def _has_no_data(alarm: Mapping[str, Any], now: float) -> bool:
+    """Return whether a metric that is sent by schedule is missing.
 
-    A new alarm has no data before the first run, nor has one that was changed: it has all the time
-    that it looks back.
+    A new or changed alarm has no data before the first run, so it gets one full evaluation range.
     """
-    told = (alarm.get("StateValue"), alarm.get("TreatMissingData"))
-    made = alarm.get("AlarmConfigurationUpdatedTimestamp")
-    if told != ("INSUFFICIENT_DATA", "missing") or not isinstance(made, datetime):
+    state = (alarm.get("StateValue"), alarm.get("TreatMissingData"))
+    changed = alarm.get("AlarmConfigurationUpdatedTimestamp")
+    if state != ("INSUFFICIENT_DATA", "missing") or not isinstance(changed, datetime):
         return False
-    looks_back = alarm.get("Period", DAY) * alarm.get("EvaluationPeriods", 1)
-    return bool(now - made.timestamp() > looks_back)
+    evaluation_range = alarm.get("Period", DAY) * alarm.get("EvaluationPeriods", 1)
+    return bool(now - changed.timestamp() > evaluation_range)

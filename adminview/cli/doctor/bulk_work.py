@@ -1,4 +1,4 @@
-"""Whether bulk work was begun and not ended."""
+"""Check for bulk runs that were started and did not complete."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -20,9 +20,8 @@ def checks(
     migrations: Sequence[str],
     now: Callable[[], float] = time.time,
 ) -> Iterator[Check]:
-    """List what is to be looked at."""
-    for one in deployment.part(RECOVERY).of(TABLE):
-        yield Check("bulk work", partial(fetch_work, aws, deployment, one.name, migrations, now))
+    for table in deployment.part(RECOVERY).of(TABLE):
+        yield Check("bulk work", partial(fetch_work, aws, deployment, table.name, migrations, now))
 
 
 def fetch_work(
@@ -32,34 +31,37 @@ def fetch_work(
     migrations: Sequence[str],
     now: Callable[[], float],
 ) -> Verdict:
-    """Look for runs that have records: one that ends leaves none."""
+    """Report the runs that have records: a completed run has none."""
     sources = [*deployment.settings.sources]
     runs = [
-        *(f"{BACKFILL}/{one}" for one in sources),
-        *(f"{SWEEP}/{one}" for one in (EVERYTHING, *sources)),
-        *(f"{MIGRATE}/{one}" for one in migrations),
+        *(f"{BACKFILL}/{source}" for source in sources),
+        *(f"{SWEEP}/{subject}" for subject in (EVERYTHING, *sources)),
+        *(f"{MIGRATE}/{migration}" for migration in migrations),
     ]
 
     def read(client: object) -> list[Record]:
         progress = LeaseTable(client, table, aws.backoff)  # type: ignore[arg-type]  # Any's
-        deadline = Deadline.after(aws.patience)
+        deadline = Deadline.after(aws.timeout)
         return [record for run in runs for record in progress.records(run, deadline=deadline)]
 
-    found = aws.do("dynamodb", "Query", read)
-    return evaluate_work(found, now(), deployment), "none was left unfinished"
+    records = aws.run("dynamodb", "Query", read)
+    return evaluate_work(records, now(), deployment), "no run is incomplete"
 
 
-def evaluate_work(found: Sequence[Record], now: float, deployment: Deployment) -> Iterator[Fault]:
-    """Find the runs that nobody goes on with, and say how to go on."""
-    for run in dict.fromkeys(one.segment.run for one in found):
-        records = [one for one in found if one.segment.run == run]
-        done, of = sum(one.done for one in records), max(one.segment.of for one in records)
-        far = f"{run}: {done} of {of} segments are done"
-        if any(one.deadline > now for one in records):
-            yield Fault(f"{far}, and somebody is at work on it", "", State.WARNING)
+def evaluate_work(
+    all_records: Sequence[Record], now: float, deployment: Deployment
+) -> Iterator[Fault]:
+    """Report the incomplete runs, and how to resume those without a worker."""
+    for run in dict.fromkeys(record.segment.run for record in all_records):
+        records = [record for record in all_records if record.segment.run == run]
+        done = sum(record.done for record in records)
+        total = max(record.segment.of for record in records)
+        progress = f"{run}: {done} of {total} segments are done"
+        if any(record.deadline > now for record in records):
+            yield Fault(f"{progress}, and a worker is running", "", State.WARNING)
         else:
             yield Fault(
-                f"{far}, and nobody is at work on it", _command(run, deployment), State.WARNING
+                f"{progress}, and no worker is running", _command(run, deployment), State.WARNING
             )
 
 
@@ -69,4 +71,4 @@ def _command(run: str, deployment: Deployment) -> str:
         words = f"{kind} {subject}"
     else:
         words = kind if subject == EVERYTHING else f"{kind} --source {subject}"
-    return f"adminview {words} {deployment.options} goes on"
+    return f"adminview {words} {deployment.options} resumes it"

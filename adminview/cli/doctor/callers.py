@@ -1,4 +1,4 @@
-"""Whether those who are to call a function may."""
+"""Check that the services that invoke a function are allowed to."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -9,7 +9,7 @@ from adminview.cli.deployment.aws_calls import Aws
 from adminview.cli.deployment.deployment import DeployedStack, Deployment, Resource
 from adminview.cli.deployment.stacks import FUNCTION
 from adminview.cli.doctor.finding import Check, Fault, Verdict
-from adminview.cli.doctor.grants import several
+from adminview.cli.doctor.grants import as_list
 from adminview.cli.doctor.references import resolve
 from adminview.model.errors import SettingsError
 
@@ -17,11 +17,10 @@ PERMISSION: Final = "AWS::Lambda::Permission"
 
 
 def checks(aws: Aws, deployment: Deployment) -> Iterator[Check]:
-    """List what is to be looked at."""
-    for part, one in deployment.of(FUNCTION):
-        if permissions := [*_permissions(part, one)]:
-            look = partial(fetch_callers, aws, deployment, part, one, permissions)
-            yield Check(f"callers of {one.label}", look)
+    for part, function in deployment.of(FUNCTION):
+        if permissions := [*_permissions(part, function)]:
+            run = partial(fetch_callers, aws, deployment, part, function, permissions)
+            yield Check(f"callers of {function.label}", run)
 
 
 def fetch_callers(
@@ -31,25 +30,30 @@ def fetch_callers(
     function: Resource,
     permissions: Sequence[Mapping[str, Any]],
 ) -> Verdict:
-    """Look at who may call a function."""
-    found = aws.find("lambda", "GetPolicy", FunctionName=function.name)
-    statements = several(loads(found["Policy"]).get("Statement")) if found else []
-    wanted = {(str(one["Principal"]), _source(one, part, deployment)) for one in permissions}
-    lost = [one for one in sorted(wanted) if not any(_allows(told, *one) for told in statements)]
-    faults = [Fault(f"{_caller(*one)} may not call it", deployment.restore(part)) for one in lost]
-    return faults, f"all may call it that must: {', '.join(sorted({who for who, _ in wanted}))}"
+    response = aws.find("lambda", "GetPolicy", FunctionName=function.name)
+    statements = as_list(loads(response["Policy"]).get("Statement")) if response else []
+    callers = {
+        (str(permission["Principal"]), _source(permission, part, deployment))
+        for permission in permissions
+    }
+    faults = [
+        Fault(f"{_caller(*caller)} may not invoke it", deployment.restore(part))
+        for caller in sorted(callers)
+        if not any(_allows(statement, *caller) for statement in statements)
+    ]
+    return faults, f"allowed: {', '.join(sorted({service for service, _ in callers}))}"
 
 
 def _permissions(part: DeployedStack, function: Resource) -> Iterator[Mapping[str, Any]]:
-    """List who was deployed to call a function of the same stack."""
-    ways = ({"Ref": function.id}, {"Fn::GetAtt": [function.id, "Arn"]}, function.name)
-    for one in part.of(PERMISSION):
-        if one.properties.get("FunctionName") in ways:
-            yield one.properties
+    """Yield the permissions of the template to invoke a function of the same stack."""
+    references = ({"Ref": function.id}, {"Fn::GetAtt": [function.id, "Arn"]}, function.name)
+    for permission in part.of(PERMISSION):
+        if permission.properties.get("FunctionName") in references:
+            yield permission.properties
 
 
 def _source(permission: Mapping[str, Any], part: DeployedStack, deployment: Deployment) -> str:
-    """Say on whose behalf a service may call; "" if that cannot be told."""
+    """Return the ARN on whose behalf a service may invoke; "" if it cannot be resolved."""
     try:
         return resolve(permission.get("SourceArn", ""), part, deployment)
     except SettingsError:
@@ -58,9 +62,9 @@ def _source(permission: Mapping[str, Any], part: DeployedStack, deployment: Depl
 
 def _allows(statement: Mapping[str, Any], service: str, source: str) -> bool:
     principal = statement.get("Principal")
-    services = several(principal.get("Service")) if isinstance(principal, dict) else []
+    services = as_list(principal.get("Service")) if isinstance(principal, dict) else []
     conditions = (statement.get("Condition") or {}).values()
-    sources = [value for one in conditions for key, value in one.items() if _is_source(key)]
+    sources = [value for keys in conditions for key, value in keys.items() if _is_source(key)]
     return (
         statement.get("Effect") == "Allow"
         and service in services

@@ -1,89 +1,88 @@
-"""A check, and what it found: plain data."""
+"""A check and its result."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, TypeAlias
 
-from adminview.cli.deployment.aws_calls import UnansweredError, puzzled
+from adminview.cli.deployment.aws_calls import AwsCallError, unexpected_response
 from adminview.cli.errors import EXPLAINED, explained
 
 
 class State(StrEnum):
-    """How it stands with what was looked at; the worst comes last."""
+    """The result of a check; the worst comes last."""
 
     OK = "ok"
-    WARNING = "warning"  # it works, and somebody should know
-    UNKNOWN = "unknown"  # it could not be looked at
+    WARNING = "warning"  # it works, but needs attention
+    UNKNOWN = "unknown"  # it could not be checked
     PROBLEM = "problem"
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing that is not as it should be: what was seen, and what to do about it."""
+    """One thing that is wrong, and what to do about it."""
 
-    seen: str
-    do: str = ""
+    problem: str
+    advice: str = ""
     state: State = State.PROBLEM
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one check came to."""
+    """The result of one check."""
 
     name: str
     state: State
-    seen: str
-    do: tuple[str, ...] = ()
+    summary: str
+    advice: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, name: str, faults: Iterable[Fault], fine: str) -> "Finding":
-        """Take the worst of the faults, and say all of them; *fine* is said if there are none."""
-        found = tuple(faults)
-        if not found:
+        """Join the faults into one finding of the worst state; *fine* is the summary of none."""
+        faults = tuple(faults)
+        if not faults:
             return cls(name, State.OK, fine)
-        worst = max((fault.state for fault in found), key=[*State].index)
-        advice = dict.fromkeys(fault.do for fault in found if fault.do)
-        return cls(name, worst, "; ".join(fault.seen for fault in found), tuple(advice))
+        worst = max((fault.state for fault in faults), key=[*State].index)
+        advice = dict.fromkeys(fault.advice for fault in faults if fault.advice)
+        return cls(name, worst, "; ".join(fault.problem for fault in faults), tuple(advice))
 
     @property
     def fails(self) -> bool:
-        """Tell whether this is a reason not to call the deployment sound."""
         return self.state in (State.PROBLEM, State.UNKNOWN)
 
     def data(self) -> dict[str, Any]:
-        """Write it as plain data."""
+        """Return the finding as JSON data."""
         return {
             "name": self.name,
             "state": self.state.value,
-            "seen": self.seen,
-            "do": list(self.do),
+            "seen": self.summary,
+            "do": list(self.advice),
         }
 
 
-def fault_of(error: UnansweredError) -> Fault:
-    """Take an error for a part of a check that could not be made."""
-    return Fault(str(error), error.do, State.UNKNOWN)
+def unchecked_fault(error: AwsCallError) -> Fault:
+    """Return the fault for a part of a check that AWS did not allow."""
+    return Fault(str(error), error.advice, State.UNKNOWN)
 
 
-Verdict: TypeAlias = tuple[Iterable[Fault], str]  # and what to say if there are none
+Verdict: TypeAlias = tuple[Iterable[Fault], str]  # and the summary if there are none
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Something to look at, and how."""
+    """A named check."""
 
     name: str
-    look: Callable[[], Verdict]
+    run: Callable[[], Verdict]
 
 
-def look(check: Check) -> Finding:
-    """Make one check; what cannot be looked at is unknown, and stops no other."""
+def run_check(check: Check) -> Finding:
+    """Return the finding of a check; UNKNOWN if it raises."""
     try:
-        faults, fine = check.look()
+        faults, fine = check.run()
         return Finding.of(check.name, faults, fine)
     except EXPLAINED as error:
-        advice = (error.do,) if isinstance(error, UnansweredError) and error.do else ()
+        advice = (error.advice,) if isinstance(error, AwsCallError) and error.advice else ()
         return Finding(check.name, State.UNKNOWN, explained(error), advice)
-    except Exception as error:  # noqa: BLE001 - a surprise in one check must not hide the others
-        return Finding(check.name, State.UNKNOWN, puzzled(error))
+    except Exception as error:  # noqa: BLE001 - an unexpected error in one check must not hide the others
+        return Finding(check.name, State.UNKNOWN, unexpected_response(error))

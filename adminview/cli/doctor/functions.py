@@ -1,4 +1,4 @@
-"""Whether the functions can run, and are told what they were deployed with."""
+"""Check that the functions can run, with the deployed settings."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -12,29 +12,30 @@ from adminview.cli.doctor.finding import Check, Fault, State, Verdict
 from adminview.cli.doctor.references import resolve
 from adminview.model.errors import SettingsError
 
-READY: Final = ("Active", "Inactive")  # the latter was idle for long, and wakes when it is asked
+READY: Final = ("Active", "Inactive")  # Lambda reactivates an inactive one on invocation
 RESERVED: Final = "ReservedConcurrentExecutions"
 
 
 def checks(aws: Aws, deployment: Deployment) -> Iterator[Check]:
-    """List what is to be looked at."""
-    for part, one in deployment.of(FUNCTION):
-        yield Check(f"function {one.label}", partial(fetch_function, aws, deployment, part, one))
+    for part, function in deployment.of(FUNCTION):
+        run = partial(fetch_function, aws, deployment, part, function)
+        yield Check(f"function {function.label}", run)
 
 
 def fetch_function(
     aws: Aws, deployment: Deployment, part: DeployedStack, function: Resource
 ) -> Verdict:
-    """Look at whether a function can be invoked."""
     name = {"FunctionName": function.name}
     found = aws.find("lambda", "GetFunctionConfiguration", **name)
-    reserved = aws.ask("lambda", "GetFunctionConcurrency", **name) if found else {}
+    reserved = aws.call("lambda", "GetFunctionConcurrency", **name) if found else {}
     role = resolve(function.properties["Role"], part, deployment)
     faults = [*evaluate_function(found, reserved, function, role, deployment.restore(part))]
     if not found:
         return faults, ""
     deployed = function.properties.get("Environment", {}).get("Variables", {})
-    expected = {variable: _settled(value, part, deployment) for variable, value in deployed.items()}
+    expected = {
+        variable: _resolved(value, part, deployment) for variable, value in deployed.items()
+    }
     environment = found.get("Environment") or {}
     faults += evaluate_variables(environment, expected, deployment.restore(part))
     reason = deployed_fallback(environment.get("Variables", {}), _region(found))
@@ -44,13 +45,12 @@ def fetch_function(
 
 
 def evaluate_fallback(reason: Fallback, restore: str) -> Fault:
-    """Report a function that uses boto3 though it was not deployed so."""
-    seen = f"it uses boto3 instead of the direct client, which is slower: {reason}"
-    return Fault(seen, f"if nobody needs {reason.setting}, {restore}", State.WARNING)
+    """Report a function that uses boto3 although its template does not ask for it."""
+    problem = f"it uses boto3 instead of the direct client, which is slower: {reason}"
+    return Fault(problem, f"if {reason.setting} is not needed, {restore}", State.WARNING)
 
 
 def _region(function: Mapping[str, Any]) -> str:
-    """Read the region of a function from its ARN."""
     return str(function["FunctionArn"]).split(":")[3]
 
 
@@ -61,59 +61,58 @@ def evaluate_function(
     role: str,
     restore: str,
 ) -> Iterator[Fault]:
-    """Find why a function would not run, or not as what it was deployed."""
+    """Report why a function would not run, or not as it was deployed."""
     if found is None:
-        yield Fault("it is gone", restore)
+        yield Fault("it is deleted", restore)
         return
     state, update = found.get("State"), found.get("LastUpdateStatus")
     if state not in READY:
-        passing = State.WARNING if state == "Pending" else State.PROBLEM
-        yield Fault(f"it is {state} ({found.get('StateReasonCode')})", restore, passing)
+        severity = State.WARNING if state == "Pending" else State.PROBLEM
+        yield Fault(f"it is {state} ({found.get('StateReasonCode')})", restore, severity)
     if update != "Successful":
-        passing = State.WARNING if update == "InProgress" else State.PROBLEM
-        seen = f"its last update is {update} ({found.get('LastUpdateStatusReasonCode')})"
-        yield Fault(seen, restore, passing)
+        severity = State.WARNING if update == "InProgress" else State.PROBLEM
+        problem = f"its last update is {update} ({found.get('LastUpdateStatusReasonCode')})"
+        yield Fault(problem, restore, severity)
     if found.get("Role") != role:
-        yield Fault(f"its role is {found.get('Role')}, and deployed was {role}", restore)
+        yield Fault(f"its role is {found.get('Role')}, but {role} was deployed", restore)
     yield from _concurrency_faults(reserved.get(RESERVED), function, restore)
 
 
 def _concurrency_faults(limit: int | None, function: Resource, restore: str) -> Iterator[Fault]:
-    wanted = function.properties.get(RESERVED)
-    # What a template does not speak of is no drift to CloudFormation, and is not reverted.
+    expected = function.properties.get(RESERVED)
+    # CloudFormation does not revert drift of a property that the template omits.
     free = f"aws lambda delete-function-concurrency --function-name {function.name}"
     if limit == 0:
         command = f"aws lambda put-function-concurrency --function-name {function.name}"
-        do = f"{command} --reserved-concurrent-executions {wanted}" if wanted else free
-        yield Fault("it is throttled to nothing: its reserved concurrency is 0", do)
-    elif limit != wanted:
-        seen = f"its reserved concurrency is {limit}, and deployed was {wanted}"
-        yield Fault(seen, restore if wanted else free, State.WARNING)
+        advice = f"{command} --reserved-concurrent-executions {expected}" if expected else free
+        yield Fault("it cannot run: its reserved concurrency is 0", advice)
+    elif limit != expected:
+        problem = f"its reserved concurrency is {limit}, but {expected or 'none'} was deployed"
+        yield Fault(problem, restore if expected else free, State.WARNING)
 
 
 def evaluate_variables(
-    found: Mapping[str, Any], wanted: Mapping[str, str | None], restore: str
+    environment: Mapping[str, Any], expected: Mapping[str, str | None], restore: str
 ) -> Iterator[Fault]:
-    """Find variables that are lost or changed; values are told to nobody, None is any."""
-    if error := found.get("Error"):
-        seen = f"its variables cannot be read: AWS answered {error.get('ErrorCode')}"
-        yield Fault(seen, "let whoever runs this call kms:Decrypt", State.UNKNOWN)
+    """Report missing and changed variables without their values; None expects any value."""
+    if error := environment.get("Error"):
+        problem = f"its variables cannot be read: AWS answered {error.get('ErrorCode')}"
+        yield Fault(problem, "allow kms:Decrypt for the credentials of this command", State.UNKNOWN)
         return
-    told = found.get("Variables", {})
-    if lost := [name for name in wanted if name not in told]:
-        yield Fault(f"it is not told {', '.join(sorted(lost))}", restore)
-    others = [
+    variables = environment.get("Variables", {})
+    if missing := [name for name in expected if name not in variables]:
+        yield Fault(f"missing variables: {', '.join(sorted(missing))}", restore)
+    changed = [
         name
-        for name, value in wanted.items()
-        if value is not None and told.get(name, value) != value
+        for name, value in expected.items()
+        if value is not None and variables.get(name, value) != value
     ]
-    if others:
-        seen = f"{', '.join(sorted(others))}: set to something else than was deployed"
-        yield Fault(seen, restore)
+    if changed:
+        yield Fault(f"changed variables: {', '.join(sorted(changed))}", restore)
 
 
-def _settled(value: Any, part: DeployedStack, deployment: Deployment) -> str | None:
+def _resolved(value: Any, part: DeployedStack, deployment: Deployment) -> str | None:
     try:
         return resolve(value, part, deployment)
-    except SettingsError:  # it stands for what no stack tells
+    except SettingsError:  # no stack has its value
         return None

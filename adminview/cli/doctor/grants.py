@@ -1,4 +1,4 @@
-"""What roles are allowed, each action on each resource by itself, so that two can be compared."""
+"""The permissions of roles, split into one action on one resource, to compare them."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from adminview.cli.deployment.deployment import DeployedStack, Deployment, Resou
 from adminview.cli.doctor.references import resolve
 
 POLICY: Final = "AWS::IAM::Policy"
-# ListStreams takes no resource: what is simulated of one says nothing of it.
+# ListStreams takes no resource, so a simulation with one is meaningless.
 UNSCOPED: Final = ("dynamodb:ListStreams",)
 
 
@@ -23,13 +23,12 @@ class Grant:
     condition: str = ""
 
     def __str__(self) -> str:
-        """Read as a phrase."""
         denied = "" if self.effect == "Allow" else f"{self.effect} "
         return f"{denied}{self.action} on {self.resource}"
 
     @property
     def can_be_simulated(self) -> bool:
-        """Tell whether IAM can say of this very grant whether it holds."""
+        """Whether IAM can simulate exactly this grant."""
         plain = self.effect == "Allow" and not self.condition
         return plain and "*" not in self.action and self.action not in UNSCOPED
 
@@ -37,50 +36,50 @@ class Grant:
 def declared_grants(
     role: Resource, part: DeployedStack, deployment: Deployment
 ) -> frozenset[Grant]:
-    """List what a role was deployed with."""
+    """Return the grants of a role in its template."""
 
-    def settled(value: Any) -> Any:
+    def resolved(value: Any) -> Any:
         if isinstance(value, Mapping):
             if any(name == "Ref" or name.startswith("Fn::") for name in value):
                 return resolve(value, part, deployment)
-            return {name: settled(one) for name, one in value.items()}
-        return [settled(one) for one in value] if isinstance(value, list) else value
+            return {name: resolved(element) for name, element in value.items()}
+        return [resolved(element) for element in value] if isinstance(value, list) else value
 
-    documents = [one["PolicyDocument"] for one in _policies(role, part)]
-    return frozenset(grants(documents, settled))
+    documents = [policy["PolicyDocument"] for policy in _policies(role, part)]
+    return frozenset(grants(documents, resolved))
 
 
 def declared_policies(role: Resource, part: DeployedStack) -> frozenset[str]:
-    """Name the policies that a role was deployed with."""
-    return frozenset(str(one.get("PolicyName")) for one in _policies(role, part))
+    """Return the names of a role's policies in its template."""
+    return frozenset(str(policy.get("PolicyName")) for policy in _policies(role, part))
 
 
 def _policies(role: Resource, part: DeployedStack) -> list[Mapping[str, Any]]:
-    """List a role's own policies, and those that stand beside it in the template."""
-    beside = (one.properties for one in part.of(POLICY))
-    added = (one for one in beside if {"Ref": role.id} in one.get("Roles", []))
-    return [*role.properties.get("Policies", []), *added]
+    """Return a role's inline policies, and the policy resources that refer to it."""
+    resources = (policy.properties for policy in part.of(POLICY))
+    attached = (policy for policy in resources if {"Ref": role.id} in policy.get("Roles", []))
+    return [*role.properties.get("Policies", []), *attached]
 
 
 def grants(
-    documents: Iterable[Mapping[str, Any]], settled: Callable[[Any], Any] = lambda value: value
+    documents: Iterable[Mapping[str, Any]], resolved: Callable[[Any], Any] = lambda value: value
 ) -> Iterator[Grant]:
-    """Take policies apart; *settled* says what a value stands for."""
+    """Split policies into grants; *resolved* replaces references of a template."""
     for document in documents:
-        for statement in several(document.get("Statement")):
+        for statement in as_list(document.get("Statement")):
             condition = statement.get("Condition")
-            told = dumps(settled(condition), sort_keys=True) if condition else ""
+            text = dumps(resolved(condition), sort_keys=True) if condition else ""
             for action in _named(statement, "Action"):
-                for resource in _named(settled(statement), "Resource"):
-                    yield Grant(action, resource, statement["Effect"], told)
+                for resource in _named(resolved(statement), "Resource"):
+                    yield Grant(action, resource, statement["Effect"], text)
 
 
-def several(value: Any) -> list[Any]:
-    """Take one for a list of one, as policies are written."""
+def as_list(value: Any) -> list[Any]:
+    """Return a list; policies may hold one value instead of a list of one."""
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
 def _named(statement: Mapping[str, Any], kind: str) -> list[str]:
-    """List what a statement is about; what it is not about is told apart."""
-    besides = [f"all but {one}" for one in several(statement.get(f"Not{kind}"))]
-    return [*map(str, several(statement.get(kind))), *besides]
+    """Return the actions or resources of a statement; those of `Not...` as "all but"."""
+    excluded = [f"all but {name}" for name in as_list(statement.get(f"Not{kind}"))]
+    return [*map(str, as_list(statement.get(kind))), *excluded]

@@ -1,4 +1,4 @@
-"""Whether each source's stream is followed, and by the rules."""
+"""Check that each source's stream is read, with the deployed settings."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -16,9 +16,9 @@ from adminview.model.stream import VIEW_TYPE
 
 MAPPING: Final = "AWS::Lambda::EventSourceMapping"
 PASSING: Final = ("Creating", "Enabling", "Updating")
-FAILED: Final = "PROBLEM"  # so begins what Lambda says of a batch that it could not deliver
+FAILED: Final = "PROBLEM"  # prefix of LastProcessingResult for a failed batch
 ON_FAILURE: Final = "OnFailure destination"
-# What adminview/model/delivery.py says, in the words of Lambda.
+# Lambda's names for the settings in adminview/model/delivery.py.
 RULES: Final = (
     "BatchSize",
     "MaximumBatchingWindowInSeconds",
@@ -30,77 +30,75 @@ RULES: Final = (
 
 
 def checks(aws: Aws, deployment: Deployment) -> Iterator[Check]:
-    """List what is to be looked at."""
     for source in deployment.settings.sources:
         yield Check(f"mapping of {source}", partial(fetch_mapping, aws, deployment, source))
 
 
 def fetch_mapping(aws: Aws, deployment: Deployment, source: str) -> Verdict:
-    """Look at how a source's stream is followed."""
     uuid, table = deployment.mappings.get(source, ""), deployment.settings.sources[source]
     found = aws.find("lambda", "GetEventSourceMapping", UUID=uuid) if uuid else None
     described = aws.find("dynamodb", "DescribeTable", TableName=table)
     stream = TableDescription.of(described["Table"]) if described else None
-    # A stream that is off or of the wrong type has to go first, and that is said of the table.
-    right = stream is not None and stream.stream_type == VIEW_TYPE
-    arn = (stream.stream_arn or "") if stream and right else ""
+    # A stream that is off or of the wrong type is reported by the check of the table.
+    usable = stream is not None and stream.stream_type == VIEW_TYPE
+    arn = (stream.stream_arn or "") if stream and usable else ""
     faults = evaluate_mapping(deployment, source, found, arn)
-    return faults, "enabled, and set as it was deployed"
+    return faults, "enabled, with the deployed settings"
 
 
 def evaluate_mapping(
     deployment: Deployment, source: str, found: Mapping[str, Any] | None, stream: str
 ) -> Iterator[Fault]:
-    """Find what is wrong with a mapping; *stream* is what is to be read."""
+    """Report what is wrong with a mapping that must read *stream*; "" is not compared."""
     restore = deployment.restore(deployment.part(SYNC))
     if found is None:
         again = f"{restore}; {_catch_up(deployment, source)}"
-        yield Fault("it is gone: no change reaches the view", again)
+        yield Fault("it is deleted: no change reaches the view", again)
         return
     yield from _state_faults(found)
     if stream and found.get("EventSourceArn") != stream:
         yield _another_stream(deployment, source, str(found.get("EventSourceArn")), stream)
     yield from _filter_faults(deployment, source, found)
-    seen = settings_of(found)
-    for name, wanted in expected_settings(deployment, deployment.mappings[source]).items():
-        if seen[name] != wanted:
-            yield Fault(f"{name} is {seen[name]}, and deployed was {wanted}", restore)
+    actual = settings_of(found)
+    for name, expected in expected_settings(deployment, deployment.mappings[source]).items():
+        if actual[name] != expected:
+            yield Fault(f"{name} is {actual[name]}, but {expected} was deployed", restore)
 
 
 def _state_faults(found: Mapping[str, Any]) -> Iterator[Fault]:
     state, result = str(found.get("State")), str(found.get("LastProcessingResult", ""))
     if state in PASSING:
-        yield Fault(f"it is {state}", "wait a minute, and ask again", State.WARNING)
+        yield Fault(f"it is {state}", "wait a minute, and run this again", State.WARNING)
     elif state != ENABLED:
         enable = f"aws lambda update-event-source-mapping --enabled --uuid {found['UUID']}"
         yield Fault(f"it is {state}: no change reaches the view", enable)
     if result.startswith(FAILED):
         function = str(found.get("FunctionArn")).rpartition(":")[2]
         why = f"look for the error in the log of {function}: {_log(function)}"
-        yield Fault(f"the last batch was not taken: {result}", why)
+        yield Fault(f"the last batch failed: {result}", why)
 
 
 def _filter_faults(
     deployment: Deployment, source: str, found: Mapping[str, Any]
 ) -> Iterator[Fault]:
-    """Find a filter: ours are deployed without, so that CloudFormation sees no drift in one."""
+    """Report a filter. The template has none, so CloudFormation would not detect it as drift."""
     filters = (found.get("FilterCriteria") or {}).get("Filters") or []
     if filters or found.get("FilterCriteriaError"):
         remove = "aws lambda update-event-source-mapping --filter-criteria '{}'"
         yield Fault(
-            "it has a filter, and deployed was none: it drops changes without a trace",
+            "it has a filter, but none was deployed: the filter drops changes silently",
             f"{remove} --uuid {found['UUID']}; {_catch_up(deployment, source)}",
         )
 
 
 def _another_stream(deployment: Deployment, source: str, read: str, stream: str) -> Fault:
-    """Say how a stream is followed that was turned off and on: it is another one since."""
+    """Report a mapping of an old stream: turning a stream off and on creates a new one."""
     table = deployment.settings.sources[source]
-    readers = [deployment.part(one) for one in (SYNC, RECOVERY, API)]
+    readers = [deployment.part(name) for name in (SYNC, RECOVERY, API)]
     entry = {"tableName": table, "streamArn": stream, "streamViewType": VIEW_TYPE}
-    # CloudFormation has no eye for it: the stack of the table goes on naming the stream of old.
+    # CloudFormation does not notice: the stack of the table still exports the old stream.
     return Fault(
-        f"it reads {read}, and the table's stream is {stream}: no change reaches the view",
+        f"it reads {read}, but the table's stream is {stream}: no change reaches the view",
         f'put "{source}": {dumps(entry)} into "sources" of cdk.json; '
         f"{deployment.deploy(*readers)} --exclusively; {_catch_up(deployment, source)}"
         f"{_warning(deployment, table)}",
@@ -108,17 +106,19 @@ def _another_stream(deployment: Deployment, source: str, read: str, stream: str)
 
 
 def _warning(deployment: Deployment, table: str) -> str:
-    """Say what becomes of a table of ours that is named as another's from now on."""
+    """Return a warning if importing a table of our own stack lets that stack delete it."""
     part = deployment.part(SOURCES)
     declared = part.stack.template["Resources"] if part.stack else {}
-    owned = [declared[one.id] for one in part.of(TABLE) if one.name == table]
-    if all(one.get("DeletionPolicy") == "Retain" for one in owned):
+    owned = [declared[own.id] for own in part.of(TABLE) if own.name == table]
+    if all(resource.get("DeletionPolicy") == "Retain" for resource in owned):
         return ""
-    return f". Beware: this stage keeps no data, and {part.name} deletes {table} when next deployed"
+    return (
+        f". Warning: this stage retains no data: the next deployment of {part.name} deletes {table}"
+    )
 
 
 def settings_of(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Read the settings of a mapping, or of what was asked for: both have them alike."""
+    """Return the settings of a mapping, from Lambda or from a template."""
     destination = found.get("DestinationConfig") or {}
     return {
         **{name: found.get(name) for name in RULES},
@@ -130,19 +130,19 @@ def settings_of(found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def expected_settings(deployment: Deployment, uuid: str) -> dict[str, Any]:
-    """Say how a mapping must be set: as it was deployed."""
+    """Return the settings of a mapping in its template."""
     part = deployment.part(SYNC)
-    (asked,) = (one.properties for one in part.of(MAPPING) if one.name == uuid)
+    (declared,) = (mapping.properties for mapping in part.of(MAPPING) if mapping.name == uuid)
     return {
         name: resolve(value, part, deployment) if isinstance(value, dict) else value
-        for name, value in settings_of(asked).items()
+        for name, value in settings_of(declared).items()
     }
 
 
 def _catch_up(deployment: Deployment, source: str) -> str:
     return (
         f"then adminview verify --source {source} --repair {deployment.options}, "
-        "for the changes that were not read meanwhile"
+        "for the changes that were not read"
     )
 
 

@@ -1,8 +1,7 @@
-"""Whether each role can do what its function was deployed to do, and nothing else.
+"""Check that each role has the deployed permissions, and no others.
 
-Two looks, for each sees what the other cannot. IAM's own simulation tells whether the role is able,
-with permissions boundaries and the organization's policies. The text of its policies tells whether
-somebody has given it more.
+Two sources complement each other. The simulation of IAM includes permissions boundaries and the
+policies of the organization. The policies themselves show permissions that were added by hand.
 """
 
 from collections import defaultdict
@@ -11,10 +10,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
-from adminview.cli.deployment.aws_calls import Aws, UnansweredError
+from adminview.cli.deployment.aws_calls import Aws, AwsCallError
 from adminview.cli.deployment.deployment import DeployedStack, Deployment, Resource
 from adminview.cli.doctor.finding import Check, Fault, State, Verdict
-from adminview.cli.doctor.grants import Grant, declared_grants, declared_policies, grants, several
+from adminview.cli.doctor.grants import Grant, as_list, declared_grants, declared_policies, grants
 from adminview.cli.doctor.references import resolve
 
 ROLE: Final = "AWS::IAM::Role"
@@ -24,74 +23,72 @@ ALLOWED: Final = "allowed"
 
 @dataclass(slots=True)
 class RoleObservation:
-    """What IAM told of a role."""
+    """What IAM returned for a role."""
 
     policies: dict[str, frozenset[Grant]] | None = None  # by name; None if they cannot be read
     attached: frozenset[str] = frozenset()
     allowed: set[Grant] = field(default_factory=set)
-    denied: dict[Grant, str] = field(default_factory=dict)  # and by what
-    untold: list[UnansweredError] = field(default_factory=list)
+    denied: dict[Grant, str] = field(default_factory=dict)  # and why
+    errors: list[AwsCallError] = field(default_factory=list)
 
     @property
     def written(self) -> frozenset[Grant]:
-        """List what all of its policies say."""
         return frozenset[Grant]().union(*(self.policies or {}).values())
 
 
 def checks(aws: Aws, deployment: Deployment) -> Iterator[Check]:
-    """List what is to be looked at."""
-    for part, one in deployment.of(ROLE):
-        yield Check(f"role {one.label}", partial(fetch_role, aws, deployment, part, one))
+    for part, role in deployment.of(ROLE):
+        yield Check(f"role {role.label}", partial(fetch_role, aws, deployment, part, role))
 
 
 def fetch_role(aws: Aws, deployment: Deployment, part: DeployedStack, role: Resource) -> Verdict:
-    """Read a role's policies, have each of its grants simulated, and judge what is told."""
+    """Read a role's policies, simulate each of its grants, and compare them with the template."""
     restore = deployment.restore(part)
     declared = declared_grants(role, part, deployment)
     managed = {
-        resolve(one, part, deployment) for one in several(role.properties.get("ManagedPolicyArns"))
+        resolve(arn, part, deployment) for arn in as_list(role.properties.get("ManagedPolicyArns"))
     }
-    found, seen = aws.find("iam", "GetRole", RoleName=role.name), RoleObservation()
-    if found is None:
-        return [Fault("it is gone", restore)], ""
-    _read(aws, role.name, seen)
-    _simulate(aws, found["Role"]["Arn"], declared, seen)
-    if seen.policies is None and not seen.allowed and not seen.denied:
-        raise seen.untold[0]
-    faults = [*evaluate_role(declared, frozenset(managed), seen, restore)]
-    for name, given in (seen.policies or {}).items():
-        if more := _listed(map(str, sorted(given - declared))):
-            faults.append(_added(role, name, more, part, restore))
-    faults += [_attached(role, arn) for arn in sorted(seen.attached - managed)]
-    return faults, f"able to do all {len(declared)} things it must, and no more"
+    response, observed = aws.find("iam", "GetRole", RoleName=role.name), RoleObservation()
+    if response is None:
+        return [Fault("it is deleted", restore)], ""
+    _read(aws, role.name, observed)
+    _simulate(aws, response["Role"]["Arn"], declared, observed)
+    if observed.policies is None and not observed.allowed and not observed.denied:
+        raise observed.errors[0]
+    faults = [*evaluate_role(declared, frozenset(managed), observed, restore)]
+    for name, granted in (observed.policies or {}).items():
+        if extra := _listed(map(str, sorted(granted - declared))):
+            faults.append(_added(role, name, extra, part, restore))
+    faults += [_attached(role, arn) for arn in sorted(observed.attached - managed)]
+    return faults, f"has its {len(declared)} permissions, and no others"
 
 
 def evaluate_role(
-    declared: frozenset[Grant], managed: frozenset[str], seen: RoleObservation, restore: str
+    declared: frozenset[Grant], managed: frozenset[str], observed: RoleObservation, restore: str
 ) -> Iterator[Fault]:
-    """Find what a role lacks."""
-    if seen.denied:
-        told = [f"{one} ({why})" for one, why in sorted(seen.denied.items())]
-        yield Fault(f"it may not {_listed(told)}", _hint(seen.denied.values(), restore))
-    if seen.policies is not None:
-        lacking = declared - seen.written - seen.denied.keys()
-        if unsure := lacking - seen.allowed:
-            yield Fault(f"it lacks {_listed(map(str, sorted(unsure)))}", restore)
-        if otherwise := lacking & seen.allowed:
-            words = f"it was given in other words: {_listed(map(str, sorted(otherwise)))}"
-            yield Fault(words, restore, State.WARNING)
-        if lost := managed - seen.attached:
-            yield Fault(f"it lost {_listed(sorted(lost))}", restore)
-    for error in seen.untold:
-        yield Fault(f"in part it was not looked at: {error}", error.do, State.WARNING)
+    """Report the permissions that a role lacks."""
+    if observed.denied:
+        denied = [f"{grant} ({why})" for grant, why in sorted(observed.denied.items())]
+        yield Fault(f"it may not {_listed(denied)}", _hint(observed.denied.values(), restore))
+    if observed.policies is not None:
+        lacking = declared - observed.written - observed.denied.keys()
+        if missing := lacking - observed.allowed:
+            yield Fault(f"it lacks {_listed(map(str, sorted(missing)))}", restore)
+        if rewritten := lacking & observed.allowed:
+            problem = f"allowed by other statements: {_listed(map(str, sorted(rewritten)))}"
+            yield Fault(problem, restore, State.WARNING)
+        if detached := managed - observed.attached:
+            yield Fault(f"detached policies: {_listed(sorted(detached))}", restore)
+    for error in observed.errors:
+        yield Fault(f"not fully checked: {error}", error.advice, State.WARNING)
 
 
-def _added(role: Resource, policy: str, more: str, part: DeployedStack, restore: str) -> Fault:
-    """Say what takes back a grant: a policy beside the template is no drift to CloudFormation."""
+def _added(role: Resource, policy: str, extra: str, part: DeployedStack, restore: str) -> Fault:
+    """Report added grants; CloudFormation does not revert policies that it does not know."""
     if policy in declared_policies(role, part):
-        return Fault(f"more was given to it by hand: {more}", restore, State.WARNING)
+        return Fault(f"permissions were added by hand: {extra}", restore, State.WARNING)
     remove = f"aws iam delete-role-policy --role-name {role.name} --policy-name {policy}"
-    return Fault(f"policy {policy} was added by hand: {more}", remove, State.WARNING)
+    return Fault(f"policy {policy} was added by hand: {extra}", remove, State.WARNING)
 
 
 def _attached(role: Resource, arn: str) -> Fault:
@@ -99,26 +96,25 @@ def _attached(role: Resource, arn: str) -> Fault:
     return Fault(f"a policy was attached by hand: {arn}", detach, State.WARNING)
 
 
-def _read(aws: Aws, role: str, seen: RoleObservation) -> None:
+def _read(aws: Aws, role: str, observed: RoleObservation) -> None:
     try:
-        names = aws.ask("iam", "ListRolePolicies", RoleName=role)["PolicyNames"]
+        names = aws.call("iam", "ListRolePolicies", RoleName=role)["PolicyNames"]
         documents = {
-            name: aws.ask("iam", "GetRolePolicy", RoleName=role, PolicyName=name)["PolicyDocument"]
+            name: aws.call("iam", "GetRolePolicy", RoleName=role, PolicyName=name)["PolicyDocument"]
             for name in names
         }
-        attached = aws.ask("iam", "ListAttachedRolePolicies", RoleName=role)["AttachedPolicies"]
-    except UnansweredError as error:
-        seen.untold.append(error)
+        attached = aws.call("iam", "ListAttachedRolePolicies", RoleName=role)["AttachedPolicies"]
+    except AwsCallError as error:
+        observed.errors.append(error)
         return
-    seen.policies = {name: frozenset(grants([one])) for name, one in documents.items()}
-    seen.attached = frozenset(one["PolicyArn"] for one in attached)
+    observed.policies = {
+        name: frozenset(grants([document])) for name, document in documents.items()
+    }
+    observed.attached = frozenset(policy["PolicyArn"] for policy in attached)
 
 
-def _simulate(aws: Aws, arn: str, declared: Iterable[Grant], seen: RoleObservation) -> None:
-    """Have IAM say of each grant whether it holds, a resource at a time.
-
-    With several at once, it would answer for all of them together.
-    """
+def _simulate(aws: Aws, arn: str, declared: Iterable[Grant], observed: RoleObservation) -> None:
+    """Simulate each grant, one resource per call: IAM combines the results of several."""
     by_resource: dict[str, list[str]] = defaultdict(list)
     for grant in sorted(declared):
         if grant.can_be_simulated:
@@ -126,20 +122,19 @@ def _simulate(aws: Aws, arn: str, declared: Iterable[Grant], seen: RoleObservati
     for resource, actions in by_resource.items():
         arguments = {"PolicySourceArn": arn, "ActionNames": actions, "ResourceArns": [resource]}
         try:
-            answer = aws.ask("iam", "SimulatePrincipalPolicy", **arguments)
-        except UnansweredError as error:
-            seen.untold.append(error)
+            answer = aws.call("iam", "SimulatePrincipalPolicy", **arguments)
+        except AwsCallError as error:
+            observed.errors.append(error)
             return
-        for one in answer["EvaluationResults"]:
-            grant = Grant(one["EvalActionName"], resource)
-            if one["EvalDecision"] == ALLOWED:
-                seen.allowed.add(grant)
+        for result in answer["EvaluationResults"]:
+            grant = Grant(result["EvalActionName"], resource)
+            if result["EvalDecision"] == ALLOWED:
+                observed.allowed.add(grant)
             else:
-                seen.denied[grant] = _by(one)
+                observed.denied[grant] = _denied_by(result)
 
 
-def _by(result: dict[str, Any]) -> str:
-    """Say what stands in the way."""
+def _denied_by(result: dict[str, Any]) -> str:
     organization = result.get("OrganizationsDecisionDetail") or {}
     boundary = result.get("PermissionsBoundaryDecisionDetail") or {}
     if organization.get("AllowedByOrganizations") is False:
@@ -150,12 +145,12 @@ def _by(result: dict[str, Any]) -> str:
 
 
 def _hint(reasons: Iterable[str], restore: str) -> str:
-    """Say who can help: a deployment cannot widen what stands above the role."""
-    above = sorted({one for one in reasons if " " in one})
-    return f"let whoever is in charge widen {' and '.join(above)}" if above else restore
+    """Return what to do: a deployment cannot change what limits the role from above."""
+    above = sorted({reason for reason in reasons if " " in reason})
+    return f"have an administrator extend {' and '.join(above)}" if above else restore
 
 
-def _listed(words: Iterable[str]) -> str:
-    told = list(words)
-    more = f", and {len(told) - LISTED} more" if len(told) > LISTED else ""
-    return ", ".join(told[:LISTED]) + more
+def _listed(names: Iterable[str]) -> str:
+    names = list(names)
+    more = f", and {len(names) - LISTED} more" if len(names) > LISTED else ""
+    return ", ".join(names[:LISTED]) + more

@@ -1,12 +1,12 @@
-"""Whether what asks the functions is there, on, and asks the right ones."""
+"""Check that schedules and state machines exist, are enabled, and have the right targets."""
 
 from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
-from adminview.cli.deployment.aws_calls import Aws, UnansweredError
+from adminview.cli.deployment.aws_calls import Aws, AwsCallError
 from adminview.cli.deployment.deployment import DeployedStack, Deployment, Resource
-from adminview.cli.doctor.finding import Check, Fault, Verdict, fault_of
+from adminview.cli.doctor.finding import Check, Fault, Verdict, unchecked_fault
 from adminview.cli.doctor.references import resolve
 
 RULE: Final = "AWS::Events::Rule"
@@ -14,53 +14,51 @@ MACHINE: Final = "AWS::StepFunctions::StateMachine"
 
 
 def checks(aws: Aws, deployment: Deployment) -> Iterator[Check]:
-    """List what is to be looked at."""
-    for part, one in deployment.of(RULE):
-        yield Check(f"schedule {one.label}", partial(fetch_rule, aws, deployment, part, one))
-    for part, one in deployment.of(MACHINE):
-        yield Check(
-            f"state machine {one.label}", partial(fetch_machine, aws, deployment, part, one)
-        )
+    for part, rule in deployment.of(RULE):
+        yield Check(f"schedule {rule.label}", partial(fetch_rule, aws, deployment, part, rule))
+    for part, machine in deployment.of(MACHINE):
+        run = partial(fetch_machine, aws, deployment, part, machine)
+        yield Check(f"state machine {machine.label}", run)
 
 
 def fetch_rule(aws: Aws, deployment: Deployment, part: DeployedStack, rule: Resource) -> Verdict:
-    """Look at whether a schedule is on, and asks whom it should."""
     name = _name(rule)
-    found = aws.find("events", "DescribeRule", Name=name)
-    if found is None:
-        return [Fault("it is gone", deployment.restore(part))], ""
+    described = aws.find("events", "DescribeRule", Name=name)
+    if described is None:
+        return [Fault("it is deleted", deployment.restore(part))], ""
     faults = [*_target_faults(aws, deployment, part, rule)]
-    if found.get("State") == "DISABLED":
+    if described.get("State") == "DISABLED":
         faults.append(Fault("it is disabled", f"aws events enable-rule --name {name}"))
-    return faults, f"enabled, {found.get('ScheduleExpression', '')}".rstrip(", ")
+    return faults, f"enabled, {described.get('ScheduleExpression', '')}".rstrip(", ")
 
 
 def _target_faults(
     aws: Aws, deployment: Deployment, part: DeployedStack, rule: Resource
 ) -> Iterator[Fault]:
-    wanted = [resolve(one["Arn"], part, deployment) for one in rule.properties.get("Targets", [])]
-    try:  # a rule has few: they come at once
-        told = aws.ask("events", "ListTargetsByRule", Rule=_name(rule))["Targets"]
-    except UnansweredError as error:
-        yield fault_of(error)
+    expected = [
+        resolve(target["Arn"], part, deployment) for target in rule.properties.get("Targets", [])
+    ]
+    try:  # a rule has few targets: one page
+        targets = aws.call("events", "ListTargetsByRule", Rule=_name(rule))["Targets"]
+    except AwsCallError as error:
+        yield unchecked_fault(error)
         return
-    asked = {one["Arn"] for one in told}
-    for arn in wanted:
-        if arn not in asked:
-            seen = f"it asks nobody to run {arn.rpartition(':')[2]}"
-            yield Fault(seen, deployment.restore(part))
+    actual = {target["Arn"] for target in targets}
+    for arn in expected:
+        if arn not in actual:
+            problem = f"it does not invoke {arn.rpartition(':')[2]}"
+            yield Fault(problem, deployment.restore(part))
 
 
 def _name(rule: Resource) -> str:
-    """Name a rule without the bus that may stand before."""
+    """Return the name of a rule without its event bus."""
     return rule.name.rpartition("|")[2]
 
 
 def fetch_machine(
     aws: Aws, deployment: Deployment, part: DeployedStack, machine: Resource
 ) -> Verdict:
-    """Look at whether a state machine is there."""
-    found = aws.find("stepfunctions", "DescribeStateMachine", stateMachineArn=machine.name)
-    status = found.get("status", "ACTIVE") if found else "gone"
+    described = aws.find("stepfunctions", "DescribeStateMachine", stateMachineArn=machine.name)
+    status = described.get("status", "ACTIVE") if described else "deleted"
     faults = [] if status == "ACTIVE" else [Fault(f"it is {status}", deployment.restore(part))]
     return faults, "active"

@@ -1,4 +1,4 @@
-"""Whether each source's table is there, with the key and the stream that are declared."""
+"""Check that each source's table exists, with the declared key and stream."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -11,22 +11,22 @@ from adminview.cli.deployment.stacks import SYNC
 from adminview.cli.doctor.finding import Check, Fault, Verdict
 from adminview.model.stream import VIEW_TYPE, replace, turn_on
 
-AGAIN: Final = "Then ask again: a stream that is turned on is a new one, and must be followed anew"
+AGAIN: Final = (
+    "Then run this again: a stream that is turned on is a new one and needs a new mapping"
+)
 
 
 def checks(aws: Aws, deployment: Deployment) -> Iterator[Check]:
-    """List what is to be looked at."""
     for source in deployment.settings.sources:
         yield Check(f"source {source}", partial(fetch_table, aws, deployment, source))
 
 
 def fetch_table(aws: Aws, deployment: Deployment, source: str) -> Verdict:
-    """Look at the table behind a source, and at its stream."""
     name = deployment.settings.sources[source]
-    found = aws.find("dynamodb", "DescribeTable", TableName=name)
-    table = TableDescription.of(found["Table"]) if found else None
+    described = aws.find("dynamodb", "DescribeTable", TableName=name)
+    table = TableDescription.of(described["Table"]) if described else None
     model = deployment.part(SYNC).description()
-    keys = {one["name"]: one["key"] for one in model["sources"]} if model else {}
+    keys = {shape["name"]: shape["key"] for shape in model["sources"]} if model else {}
     faults = evaluate_table(name, table, keys.get(source))
     return faults, f"table {name} is active, its stream {VIEW_TYPE}"
 
@@ -34,25 +34,27 @@ def fetch_table(aws: Aws, deployment: Deployment, source: str) -> Verdict:
 def evaluate_table(
     name: str, table: TableDescription | None, declared: list[list[str]] | None
 ) -> Iterator[Fault]:
-    """Find what is wrong with a source's table; *declared* are names and types of its key."""
+    """Report what is wrong with a source's table; *declared* is its key, as names and types."""
     if table is None:
-        yield Fault(f"there is no table {name}", f"restore table {name} from a backup")
+        yield Fault(f"table {name} does not exist", f"restore table {name} from a backup")
         return
     if not table.ready:
-        yield Fault(f"table {name} is {table.status}", "wait until it is active, and ask again")
+        yield Fault(
+            f"table {name} is {table.status}", "wait until it is active, and run this again"
+        )
     if declared is not None and (key := key_of(table)) != declared:
-        seen = f"table {name} has the key {_words(key)}, and declared is {_words(declared)}"
-        yield Fault(seen, "declare the source with the key that its table has, and deploy that")
+        problem = f"table {name} has the key {_words(key)}, but {_words(declared)} is declared"
+        yield Fault(problem, "declare the source with the key of its table, and deploy that")
     if (kind := table.stream_type) is None:
-        seen = f"table {name} has no stream: no change of it is seen"
-        yield Fault(seen, f"{turn_on(name)}. {AGAIN}")
+        problem = f"table {name} has no stream: no change reaches the view"
+        yield Fault(problem, f"{turn_on(name)}. {AGAIN}")
     elif kind != VIEW_TYPE:
-        seen = f"the stream of {name} carries {kind}, not {VIEW_TYPE}"
-        yield Fault(seen, f"{replace(name)}. {AGAIN}")
+        problem = f"the stream of {name} carries {kind}, not {VIEW_TYPE}"
+        yield Fault(problem, f"{replace(name)}. {AGAIN}")
 
 
 def key_of(table: TableDescription) -> list[list[str]]:
-    """List the names and types of a table's key, as a source is described."""
+    """Return the names and types of a table's key, in the form of a source's description."""
     return [list(key) for key in table.key]
 
 

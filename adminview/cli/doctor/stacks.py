@@ -1,4 +1,4 @@
-"""Whether the stacks are there, settled, and of one model."""
+"""Check that the stacks exist, are stable, and run one model."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -10,26 +10,25 @@ from adminview.cli.doctor.finding import Check, Fault, State, Verdict
 from adminview.model import Registry
 
 SETTLED: Final = ("CREATE_COMPLETE", "UPDATE_COMPLETE", "IMPORT_COMPLETE")
-# The change was taken back whole: what was there before is there again.
-TAKEN_BACK: Final = ("UPDATE_ROLLBACK_COMPLETE", "IMPORT_ROLLBACK_COMPLETE")
+# The update was rolled back completely.
+ROLLED_BACK: Final = ("UPDATE_ROLLBACK_COMPLETE", "IMPORT_ROLLBACK_COMPLETE")
 STREAM: Final = "AWS::Lambda::EventSourceMapping"
 
 
 def checks(deployment: Deployment, registry: Registry) -> Iterator[Check]:
-    """List what is to be looked at."""
-    for part, one in deployment.parts.items():
-        if part == SOURCES and not one.id and not one.trouble and not _needed(deployment):
+    for name, part in deployment.parts.items():
+        if name == SOURCES and not part.id and not part.trouble and not _needed(deployment):
             continue
-        yield Check(f"stack {one.name}", partial(evaluate_stack, one, deployment))
+        yield Check(f"stack {part.name}", partial(evaluate_stack, part, deployment))
     if deployment.part(SYNC).stack:
         yield Check("model", partial(evaluate_model, deployment))
         yield Check("view files", partial(evaluate_files, deployment, registry))
     if deployment.part(API).stack:
-        yield Check("questions", partial(evaluate_patterns, deployment))
+        yield Check("access patterns", partial(evaluate_patterns, deployment))
 
 
 def evaluate_stack(part: DeployedStack, deployment: Deployment) -> Verdict:
-    """Tell whether a stack is there, and not in the middle of something."""
+    """Report a stack that is missing, in progress, or rolled back."""
     if part.trouble:
         raise part.trouble
     return _stack_faults(part, deployment), part.status
@@ -38,71 +37,70 @@ def evaluate_stack(part: DeployedStack, deployment: Deployment) -> Verdict:
 def _stack_faults(part: DeployedStack, deployment: Deployment) -> Iterator[Fault]:
     status, again = part.status, deployment.deploy()
     if not status or status in NOTHING:
-        seen = f"it is {status}: it was never made" if status else "there is no such stack"
-        seen = f"{seen} in this account and region"
-        if part.name == deployment.part(WATCH).name:  # the rest works without
-            silent = f"{seen}: nobody is told of anything"
-            yield Fault(silent, deployment.deploy(part), State.WARNING)
+        problem = f"it is {status}: it was never created" if status else "it does not exist"
+        problem = f"{problem} in this account and region"
+        if part.name == deployment.part(WATCH).name:  # the others work without it
+            yield Fault(f"{problem}: there are no alarms", deployment.deploy(part), State.WARNING)
             return
-        yield Fault(seen, again)
-    elif status in TAKEN_BACK:
-        seen = f"{status}: the last deployment failed, and was taken back"
-        yield Fault(seen, f"{_events(part)} says why; then {again}", State.WARNING)
+        yield Fault(problem, again)
+    elif status in ROLLED_BACK:
+        problem = f"{status}: the last deployment failed and was rolled back"
+        yield Fault(problem, f"{_events(part)} shows why; then {again}", State.WARNING)
     elif status.endswith("_IN_PROGRESS"):
-        yield Fault(f"{status}: somebody changes it now", "wait until it has ended, and ask again")
+        yield Fault(
+            f"{status}: a deployment is in progress", "wait until it has ended, and run this again"
+        )
     elif status == "UPDATE_ROLLBACK_FAILED":
         resume = f"aws cloudformation continue-update-rollback --stack-name {part.name}"
-        yield Fault(f"{status}: half changed", f"{_events(part)} says why; then {resume}")
+        yield Fault(f"{status}: partly updated", f"{_events(part)} shows why; then {resume}")
     elif status not in SETTLED:
-        yield Fault(f"it is {status}", f"{_events(part)} says why")
+        yield Fault(f"it is {status}", f"{_events(part)} shows why")
 
 
 def evaluate_model(deployment: Deployment) -> Verdict:
-    """Tell whether all functions are of one model."""
-    found = {
+    """Report functions of different models."""
+    models = {
         part: model
         for part in (SYNC, RECOVERY, API)
         if (stack := deployment.part(part).stack) and (model := stack.fingerprint())
     }
-    each = ", ".join(f"{part} {model}" for part, model in found.items())
+    each = ", ".join(f"{part} {model}" for part, model in models.items())
     faults = []
-    if len(set(found.values())) > 1:
+    if len(set(models.values())) > 1:
         changing = bool(deployment.part(API).stack and deployment.pending)
         state = State.WARNING if changing else State.PROBLEM
-        faults = [Fault(f"the stacks are of several models: {each}", _go_on(deployment), state)]
-    elif SYNC not in found:
-        faults = [
-            Fault("the functions of the sync do not say which model they are", deployment.deploy())
-        ]
-    return faults, f"all are {found.get(SYNC)}"
+        faults = [Fault(f"the stacks run several models: {each}", _apply(deployment), state)]
+    elif SYNC not in models:
+        faults = [Fault(f"the functions of {SYNC} have no or several models", deployment.deploy())]
+    return faults, f"all run {models.get(SYNC)}"
 
 
 def evaluate_files(deployment: Deployment, registry: Registry) -> Verdict:
-    """Tell whether the view files here are what is deployed; only a note if not."""
-    stack, here = deployment.part(SYNC).stack, registry.fingerprint
+    """Warn if the local view files are not the deployed model."""
+    stack, local = deployment.part(SYNC).stack, registry.fingerprint
     deployed = stack.fingerprint() if stack else None
-    seen = f"here they are model {here}, and deployed is {deployed}"
-    plan = f"adminview plan {deployment.options} says what a deployment would change"
-    faults = [] if here == deployed else [Fault(seen, plan, State.WARNING)]
-    return faults, f"those deployed: {here}"
+    problem = f"the local ones are model {local}, but model {deployed} is deployed"
+    plan = f"adminview plan {deployment.options} shows what a deployment would change"
+    faults = [] if local == deployed else [Fault(problem, plan, State.WARNING)]
+    return faults, f"as deployed: {local}"
 
 
 def evaluate_patterns(deployment: Deployment) -> Verdict:
-    """Tell which questions are not answered yet."""
+    """Report the access patterns that are not ready."""
     pending = sorted(deployment.pending)
-    seen = f"being built: {', '.join(pending)}"
-    faults = [Fault(seen, _go_on(deployment), State.WARNING)] if pending else []
-    return faults, "none is being built"
+    problem = f"not ready: {', '.join(pending)}"
+    faults = [Fault(problem, _apply(deployment), State.WARNING)] if pending else []
+    return faults, "all are ready"
 
 
 def _needed(deployment: Deployment) -> bool:
-    """Tell whether there must be a stack of sources: not if all of them are others' tables."""
-    streams = [one.properties.get("EventSourceArn") for _, one in deployment.of(STREAM)]
-    return not streams or not all(isinstance(one, str) for one in streams)
+    """Return whether there must be a Sources stack: not if all tables are imported."""
+    streams = [mapping.properties.get("EventSourceArn") for _, mapping in deployment.of(STREAM)]
+    return not streams or not all(isinstance(arn, str) for arn in streams)
 
 
-def _go_on(deployment: Deployment) -> str:
-    return f"adminview apply {deployment.options} brings all to the model of the view files here"
+def _apply(deployment: Deployment) -> str:
+    return f"adminview apply {deployment.options} deploys the model of the local view files"
 
 
 def _events(part: DeployedStack) -> str:

@@ -1,1 +1,1 @@
-"""The model as it was agreed on, and how another differs from it."""
+"""The model lock, and the difference between two models."""

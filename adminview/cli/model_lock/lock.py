@@ -1,4 +1,4 @@
-"""The model as it was last agreed on: a lock file, and a dated reason for each change of it."""
+"""The model lock: the agreed model, and a dated reason for each change of it."""
 
 import json
 import re
@@ -8,7 +8,7 @@ from datetime import date
 from pathlib import Path
 
 from adminview.cli.model_lock.model_diff import Description, ModelDiff
-from adminview.cli.model_lock.wording import in_words
+from adminview.cli.model_lock.wording import describe_diff
 from adminview.model import Index
 from adminview.model.errors import DeclarationError, SettingsError
 
@@ -26,31 +26,29 @@ ADVICE = 'run `adminview model lock --reason "why it changes"` and commit both f
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """The two files, in one folder."""
+    """The lock file and the list of changes, in one folder."""
 
-    folder: Path = Path()  # the app's, in which commands run
+    folder: Path = Path()  # of the app
 
     @property
     def path(self) -> Path:
-        """Say where the model is described."""
         return self.folder / LOCK
 
     @property
     def changes(self) -> Path:
-        """Say where the reasons are."""
         return self.folder / CHANGES
 
     def read(self) -> Description | None:
-        """Read the model that was agreed on; None if there is none yet."""
+        """Return the agreed model; None if there is no lock file."""
         return read_description(self.path) if self.path.exists() else None
 
     def problems(self, model: Description) -> Iterator[str]:
-        """Say in what the files and *model* disagree."""
+        """Yield how the files and *model* disagree."""
         agreed = self.read()
-        if agreed is None or not ModelDiff.between(agreed, model).nothing:
+        if agreed is None or not ModelDiff.between(agreed, model).is_empty:
             yield f"{LOCK} does not describe the model {model['fingerprint']}: {ADVICE}"
         elif self.path.read_text(encoding="utf-8") != as_text(model):
-            yield f"{LOCK} was edited by hand: remove it and {ADVICE}"
+            yield f"{LOCK} was edited by hand: delete it and {ADVICE}"
         entries = self._entries()
         if not entries or entries[0][1] != model["fingerprint"]:
             yield (
@@ -59,33 +57,36 @@ class Lock:
             )
         for day, model_then, reason in entries:
             if not _is_day(day):
-                yield f"{CHANGES}: the entry of {model_then} has no day such as 2026-01-31: {day!r}"
+                yield f"{CHANGES}: entry {model_then} needs a date such as 2026-01-31, not {day!r}"
             if not _says_why(reason):
-                yield f"{CHANGES}: the entry of {model_then} does not say why, in some words"
+                yield f"{CHANGES}: entry {model_then} needs a reason of {LEAST_WORDS} words or more"
         days = [day for day, _, _ in entries]
         if days != sorted(days, reverse=True):
-            yield f"{CHANGES}: the newest entry comes first"
+            yield f"{CHANGES}: the newest entry must come first"
 
     def write(self, model: Description, reason: str, today: date) -> None:
-        """Agree on a model, for a reason."""
+        """Write *model* to the lock file and add an entry with the reason.
+
+        Raises SettingsError if the reason is too short or nothing has changed.
+        """
         reason = " ".join(reason.split())
         if not _says_why(reason):
-            msg = f"say why the model changes, in {LEAST_WORDS} words or more: --reason TEXT"
+            msg = f"give a reason of {LEAST_WORDS} words or more: --reason TEXT"
             raise SettingsError(msg)
         if not any(self.problems(model)):
             msg = f"{LOCK} already describes this model, {model['fingerprint']}: nothing to lock"
             raise SettingsError(msg)
         agreed = self.read()
         entry = [f"## {today.isoformat()} - {model['fingerprint']}", "", reason, ""]
-        said = in_words(ModelDiff.between(agreed, model)) if agreed else {}
-        entry += [f"- {heading}: {line}" for heading, lines in said.items() for line in lines]
+        changes = describe_diff(ModelDiff.between(agreed, model)) if agreed else {}
+        entry += [f"- {heading}: {line}" for heading, lines in changes.items() for line in lines]
         head, older = self._divided()
         text = f"{head}\n" + "\n".join(entry).rstrip("\n") + "\n" + (f"\n{older}" if older else "")
         self.changes.write_text(text, encoding="utf-8")
         self.path.write_text(as_text(model), encoding="utf-8")
 
     def _divided(self) -> tuple[str, str]:
-        """Give what is above the entries, and the entries."""
+        """Return the text above the entries, and the entries."""
         text = self.changes.read_text(encoding="utf-8") if self.changes.exists() else TITLE
         head, mark, older = text.partition("\n## ")
         return head.rstrip("\n") + "\n", f"## {older}" if mark else ""
@@ -95,34 +96,34 @@ class Lock:
 
 
 def as_text(model: Description) -> str:
-    """Write a description as it is committed."""
+    """Return the content of the lock file for *model*."""
     return json.dumps(model, indent=2, ensure_ascii=False) + "\n"
 
 
 def read_description(file: Path) -> Description:
-    """Read a model's description from a file, or say that there is none in it."""
+    """Read a model from a file; raise SettingsError if there is none."""
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
+        model = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         msg = f"there is no file {file}"
         raise SettingsError(msg) from error
-    except ValueError as error:  # which may quote the file
-        found = error
-    return checked(found, str(file))
+    except ValueError as error:  # its text may quote the file
+        model = error
+    return validate_description(model, str(file))
 
 
-def checked(found: object, where: str) -> Description:
-    """Take what was found as a model's description, or say where there is none."""
+def validate_description(model: object, where: str) -> Description:
+    """Return *model* if it describes a model; else raise SettingsError that names *where*."""
     try:
-        assert isinstance(found, dict)
-        assert found.keys() >= PARTS
-        in_words(ModelDiff.between(None, found))
-        for shape in found["indexes"]:
+        assert isinstance(model, dict)
+        assert model.keys() >= PARTS
+        describe_diff(ModelDiff.between(None, model))
+        for shape in model["indexes"]:
             Index.from_shape(shape)
     except (AssertionError, LookupError, TypeError, ValueError, DeclarationError) as error:
         msg = f"{where} does not describe a model as {LOCK} does"
         raise SettingsError(msg) from error
-    return found
+    return model
 
 
 def _is_day(text: str) -> bool:
@@ -133,6 +134,6 @@ def _is_day(text: str) -> bool:
 
 
 def _says_why(reason: str) -> bool:
-    """Tell whether there are words, apart from the list of what changed."""
-    said = [line for line in reason.splitlines() if not line.startswith("- ")]
-    return len(re.findall(r"\w+", " ".join(said))) >= LEAST_WORDS
+    """Return whether there are enough words besides the list of changes."""
+    lines = [line for line in reason.splitlines() if not line.startswith("- ")]
+    return len(re.findall(r"\w+", " ".join(lines))) >= LEAST_WORDS

@@ -1,29 +1,28 @@
-"""What differs between two models. Pure: it compares their descriptions."""
+"""Compare the descriptions of two models."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from json import dumps, loads
 from typing import Any, TypeAlias
 
-Description: TypeAlias = dict[str, Any]  # of a model, as `Registry.description()` gives it
-Shape: TypeAlias = dict[str, Any]  # of a source, an index or a question
+Description: TypeAlias = dict[str, Any]  # of a model: `Registry.description()`
+Shape: TypeAlias = dict[str, Any]  # of a source, an index or an access pattern
 Names: TypeAlias = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ModelDiff:
-    """From one model to another: names, in the order of their declaration.
+    """The difference between two models: names in the order of declaration.
 
-    An index is *changed* if DynamoDB would have to change it, which it cannot: its keys or its
-    projection are others under the same name. It is *resharded* if it stays as it is and its rows
-    move to another number of shards.
+    An index is *changed* if its key or projection differs under the same name, which DynamoDB
+    cannot change. It is *resharded* if only its number of shards differs: its rows move.
     """
 
-    old: Description | None  # None: nothing is there yet
+    old: Description | None  # None: nothing is deployed yet
     new: Description
-    new_questions: Names
-    dropped_questions: Names
-    changed_questions: Names
+    new_patterns: Names
+    dropped_patterns: Names
+    changed_patterns: Names
     new_indexes: Names
     dropped_indexes: Names
     changed_indexes: Names
@@ -31,19 +30,18 @@ class ModelDiff:
     new_sources: Names
     dropped_sources: Names
     changed_sources: Names
-    rebuilt: Names  # sources whose rows must be derived anew
+    rebuilt: Names  # sources whose rows must be derived again
 
     @classmethod
     def between(cls, old: Description | None, new: Description) -> "ModelDiff":
-        """Compare two descriptions."""
         old, new = _plain(old), _plain(new)
-        questions = _Pairs.of(old, new, "patterns")
+        patterns = _Pairs.of(old, new, "patterns")
         indexes = _Pairs.of(old, new, "indexes")
         sources = _Pairs.of(old, new, "sources")
         return cls(
             old,
             new,
-            *(questions.new, questions.dropped, questions.changed),
+            *(patterns.new, patterns.dropped, patterns.changed),
             *(indexes.new, indexes.dropped),
             tuple(name for name in indexes.changed if _is_another(*indexes.both(name))),
             tuple(name for name in indexes.both_sides if _moves_rows(*indexes.both(name))),
@@ -52,20 +50,19 @@ class ModelDiff:
         )
 
     @property
-    def nothing(self) -> bool:
-        """Tell whether the two models are the same."""
+    def is_empty(self) -> bool:
         return self.old == self.new
 
-    def question(self, name: str) -> tuple[Shape | None, Shape | None]:
-        """Give a question as it was and as it is to be; None where there is none."""
+    def pattern(self, name: str) -> tuple[Shape | None, Shape | None]:
+        """Return an access pattern before and after; None where it does not exist."""
         return self._sides("patterns", name)
 
     def index(self, name: str) -> tuple[Shape | None, Shape | None]:
-        """Give an index as it was and as it is to be."""
+        """Return an index before and after; None where it does not exist."""
         return self._sides("indexes", name)
 
     def source(self, name: str) -> tuple[Shape | None, Shape | None]:
-        """Give a source as it was and as it is to be."""
+        """Return a source before and after; None where it does not exist."""
         return self._sides("sources", name)
 
     def _sides(self, part: str, name: str) -> tuple[Shape | None, Shape | None]:
@@ -74,7 +71,7 @@ class ModelDiff:
 
 @dataclass(frozen=True, slots=True)
 class _Pairs:
-    """The shapes of one kind, in both models."""
+    """The shapes of one kind in both models."""
 
     before: dict[str, Shape]
     after: dict[str, Shape]
@@ -104,30 +101,28 @@ class _Pairs:
 
 
 def _as_stored(index: Shape) -> tuple[Any, ...]:
-    """Take what DynamoDB knows of an index, and could not change."""
-    # One number of shards is as good as another: the attribute that tells them apart is the same.
+    """Return the properties of an index that DynamoDB stores and cannot change."""
+    # The number of shards is not one of them: the attribute that holds the shard stays the same.
     key = (index["partition"], "shards" in index, index["sort"])
     return (*key, index["projection"], index["include"], index.get("local", False))
 
 
 def _is_another(before: Shape, after: Shape) -> bool:
-    """Tell whether DynamoDB would have to change an index."""
     return _as_stored(before) != _as_stored(after)
 
 
 def _moves_rows(before: Shape, after: Shape) -> bool:
-    """Tell whether rows move to other shards of an index that stays as it is."""
+    """Return whether rows move to other shards of the same index."""
     if _is_another(before, after) or "shards" not in after:
         return False
-    return bool(before["shards"][0] != after["shards"][0])  # the second is where they were before
+    return bool(before["shards"][0] != after["shards"][0])  # the second is `shards_were`
 
 
 def _rebuilt(old: Description | None, new: Description, changed: Iterable[str]) -> Names:
-    """List the sources whose rows may be others under the new model.
+    """Return the sources whose rows may differ under the new model.
 
-    A row gets its places in indexes from its view, so an index that is new, or has another number
-    of shards, changes the code that the digest of each source covers: its own view files, and
-    those that they import. There is no need to look at the indexes themselves.
+    Views assign index keys. So a new index or another number of shards changes the code that a
+    source's digest covers: its view files and what they import.
     """
     before = old["code"] if old else {}
     return tuple(
@@ -142,5 +137,5 @@ def _by_name(model: Description | None, part: str) -> dict[str, Shape]:
 
 
 def _plain(model: Any) -> Any:
-    """Make it as JSON gives it back, so that a model is equal to itself after a file."""
+    """Convert tuples to lists, so that a model equals itself after a JSON file."""
     return loads(dumps(model))

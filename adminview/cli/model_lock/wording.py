@@ -1,20 +1,20 @@
-"""A change of the model in words, and as data."""
+"""Describe a model change in words and as JSON data."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from adminview.cli.model_lock.model_diff import ModelDiff, Shape
 
-NEVER_ADDED = "a local index is made with the table and can never be added to it"
+NEVER_ADDED = "a local index is created with the table and cannot be added later"
 CANNOT_CHANGE = (
-    "DynamoDB cannot change an index's keys or projection: give the new one another name, and the "
-    "old one is dropped when nobody asks it any more"
+    "DynamoDB cannot change an index's key or projection: give the new one another name; the old "
+    "one is dropped when no access pattern uses it"
 )
 CODE_CHANGED = "its view files, or what they import, have changed"
 FACETS = {
-    "index": "asked of",
+    "index": "queries",
     "conditions": "where",
-    "optional": "may leave out",
+    "optional": "optional",
     "shows": "shows",
     "joins": "joins",
     "descending": "descending",
@@ -22,26 +22,25 @@ FACETS = {
 }
 
 
-def in_words(change: ModelDiff) -> dict[str, list[str]]:
-    """Say what changes: by heading, a line each; a heading without lines is left out."""
-    said = {
-        "Questions": [*_questions(change)],
+def describe_diff(change: ModelDiff) -> dict[str, list[str]]:
+    """Return the changes by heading; a heading without changes is left out."""
+    sections = {
+        "Access patterns": [*_patterns(change)],
         "Indexes": [*_indexes(change)],
         "Sources": [*_sources(change)],
         "Rows": [*_rows(change)],
     }
-    return {heading: lines for heading, lines in said.items() if lines}
+    return {heading: lines for heading, lines in sections.items() if lines}
 
 
 def as_data(change: ModelDiff) -> dict[str, Any]:
-    """Say what changes, for machines."""
     return {
         "from": change.old["fingerprint"] if change.old else None,
         "to": change.new["fingerprint"],
         "questions": {
-            "new": change.new_questions,
-            "dropped": change.dropped_questions,
-            "changed": change.changed_questions,
+            "new": change.new_patterns,
+            "dropped": change.dropped_patterns,
+            "changed": change.changed_patterns,
         },
         "indexes": {
             "new": change.new_indexes,
@@ -58,15 +57,15 @@ def as_data(change: ModelDiff) -> dict[str, Any]:
     }
 
 
-def _questions(change: ModelDiff) -> Iterator[str]:
-    for name in change.new_questions:
-        _, new = change.question(name)
-        yield f"new: {name}, asked of {_place(new)} where {_conditions(new)}"
-    for name in change.dropped_questions:
-        old, _ = change.question(name)
-        yield f"gone: {name}, which was asked of {_place(old)}"
-    for name in change.changed_questions:
-        old, new = change.question(name)
+def _patterns(change: ModelDiff) -> Iterator[str]:
+    for name in change.new_patterns:
+        _, new = change.pattern(name)
+        yield f"new: {name}, queries {_place(new)} where {_conditions(new)}"
+    for name in change.dropped_patterns:
+        old, _ = change.pattern(name)
+        yield f"removed: {name}, which queried {_place(old)}"
+    for name in change.changed_patterns:
+        old, new = change.pattern(name)
         assert old
         assert new
         facets = [
@@ -95,7 +94,7 @@ def _indexes(change: ModelDiff) -> Iterator[str]:
         assert old
         assert new
         shards = f"{old['shards'][0]} shards, now {new['shards'][0]}"
-        yield f"spread otherwise: {name}, {shards}: it stays, and its rows move when rebuilt"
+        yield f"resharded: {name}, {shards}: its rows move when they are rebuilt"
 
 
 def _sources(change: ModelDiff) -> Iterator[str]:
@@ -103,10 +102,10 @@ def _sources(change: ModelDiff) -> Iterator[str]:
         _, new = change.source(name)
         yield f"new: {name}, keyed by {_key(new)}"
     for name in change.dropped_sources:
-        yield f"gone: {name}; its rows are swept away"
+        yield f"removed: {name}; its rows are swept"
     for name in change.changed_sources:
         old, new = change.source(name)
-        yield f"changed: {name} was keyed by {_key(old)}, now by {_key(new)}: its items are others"
+        yield f"changed: {name} was keyed by {_key(old)}, now by {_key(new)}: its items differ"
 
 
 def _rows(change: ModelDiff) -> Iterator[str]:
@@ -115,36 +114,35 @@ def _rows(change: ModelDiff) -> Iterator[str]:
         yield f"of {name} must be rebuilt: {why}"
 
 
-def _place(question: Shape | None) -> str:
-    assert question
-    return f"index {question['index']}" if question["index"] else "the table"
+def _place(pattern: Shape | None) -> str:
+    assert pattern
+    return f"index {pattern['index']}" if pattern["index"] else "the table"
 
 
-def _conditions(question: Shape | None) -> str:
-    assert question
-    return " and ".join(condition for (condition,) in question["conditions"])
+def _conditions(pattern: Shape | None) -> str:
+    assert pattern
+    return " and ".join(condition for (condition,) in pattern["conditions"])
 
 
-def _facet(question: Shape, name: str) -> str:
-    """Say one side of a question."""
+def _facet(pattern: Shape, name: str) -> str:
     if name == "index":
-        return _place(question)
+        return _place(pattern)
     if name == "conditions":
-        return _conditions(question)
-    value = question.get(name)
+        return _conditions(pattern)
+    value = pattern.get(name)
     if name == "joins":
-        value = [join[0] for join in question[name]]
+        value = [join[0] for join in pattern[name]]
     if isinstance(value, list):
         return ", ".join(value) or "nothing"
     return {True: "yes", False: "no", None: "no"}.get(value, str(value))
 
 
 def _shape(index: Shape) -> str:
-    carried = {"ALL": "everything", "KEYS_ONLY": "keys alone"}
-    carries = carried.get(index["projection"]) or ", ".join(index["include"])
+    projections = {"ALL": "all attributes", "KEYS_ONLY": "keys only"}
+    projected = projections.get(index["projection"]) or ", ".join(index["include"])
     shards = f" over {index['shards'][0]} shards" if "shards" in index else ""
     sort = f", then {_names(index['sort'])}" if index["sort"] else ""
-    return f"keyed by {_names(index['partition'])}{sort}{shards}, carrying {carries}"
+    return f"keyed by {_names(index['partition'])}{sort}{shards}, projecting {projected}"
 
 
 def _key(source: Shape | None) -> str:
@@ -153,6 +151,5 @@ def _key(source: Shape | None) -> str:
 
 
 def _names(keys: list[list[str]]) -> str:
-    """Name key attributes; text is what most of them are."""
     kinds = {"N": " (number)", "B": " (binary)"}
     return " and ".join(f"{name}{kinds.get(kind, '')}" for name, kind in keys)

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
-from adminview.cli.costing.comparison import Compared
+from adminview.cli.costing.comparison import Comparison
 from adminview.cli.costing.prices import Prices
-from adminview.cli.costing.usage import Bill, added, per_million
+from adminview.cli.costing.usage import Bill, per_million, sum_bills
 from adminview.cli.output.printing import Console
 from adminview.cli.output.tables import table
 
@@ -24,7 +24,7 @@ NOT_COUNTED: Final = (
 )
 
 
-def as_data(compared: Sequence[Compared], prices: Prices, notes: Sequence[str]) -> dict[str, Any]:
+def as_data(compared: Sequence[Comparison], prices: Prices, notes: Sequence[str]) -> dict[str, Any]:
     """Show everything as one JSON object."""
     bills = [
         {"name": one.name, "load": one.load, **_bill(*_bills(one, prices), one.changes)}
@@ -41,7 +41,7 @@ def as_data(compared: Sequence[Compared], prices: Prices, notes: Sequence[str]) 
 
 
 def show(
-    compared: Sequence[Compared], prices: Prices, notes: Sequence[str], console: Console
+    compared: Sequence[Comparison], prices: Prices, notes: Sequence[str], console: Console
 ) -> None:
     """Show a table for each source, one of them all if there are several, and what was assumed."""
     for one in compared:
@@ -77,13 +77,13 @@ def _show_bill(name: str, bills: tuple[Bill, Bill], changes: float, console: Con
     console.print(shown)
 
 
-def _bills(one: Compared, prices: Prices) -> tuple[Bill, Bill]:
-    return one.ours.bill(prices), one.usual.bill(prices)
+def _bills(one: Comparison, prices: Prices) -> tuple[Bill, Bill]:
+    return one.ours.bill(prices), one.baseline.bill(prices)
 
 
-def _added(compared: Sequence[Compared], prices: Prices) -> tuple[Bill, Bill]:
+def _added(compared: Sequence[Comparison], prices: Prices) -> tuple[Bill, Bill]:
     ours, usual = zip(*(_bills(one, prices) for one in compared), strict=True)
-    return added(ours), added(usual)
+    return sum_bills(ours), sum_bills(usual)
 
 
 def _bill(ours: Bill, usual: Bill, changes: float) -> dict[str, Any]:

@@ -33,11 +33,11 @@ def show(title: str, findings: Sequence[Finding], console: Console) -> None:
         shown.add_column(name, overflow="fold", no_wrap=name == "state")
     for one in findings:
         state = styled(one.state, STYLES[one.state])
-        shown.add_row(one.name, state, one.seen)
+        shown.add_row(one.name, state, one.summary)
     console.print(shown)
     advised: dict[str, list[Finding]] = {}
     for one in findings:
-        for advice in one.do:
+        for advice in one.advice:
             advised.setdefault(advice, []).append(one)
     if advised:
         console.print("What to do", style="bold")

@@ -1,1 +1,1 @@
-"""How the model changes: what differs, what it costs, and the way from one to the other."""
+"""Plan, estimate and apply a change of the deployed model."""

@@ -1,7 +1,7 @@
-"""Carry a plan out, step by step; after each one look again, and plan the rest anew.
+"""Apply a plan: carry out its first step, read the deployment again, and plan the rest.
 
-So it does not matter who carried out what came before, when, and on which machine: a stop, a crash
-or somebody else's deployment is no more than another state to plan from.
+So a run can stop at any step and continue on any machine, also after a crash or after another
+deployment.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -9,56 +9,86 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from adminview.aws.table_description import DELETING
+from adminview.bulk.runs import BACKFILL, EVERYTHING, SWEEP, Bulk
+from adminview.cli.bulk.segment_pool import SegmentOutcome
+from adminview.cli.deployment.completions import Progress
 from adminview.cli.deployment.facts import Deployed
 from adminview.cli.model_lock.model_diff import Description
-from adminview.cli.planning.phases import Phase
 from adminview.cli.planning.planner import LONGEST_WRITE, make_plan
 from adminview.cli.planning.refusals import in_use
-from adminview.cli.planning.step import Plan, Step
 from adminview.cli.planning.steps import (
     AwaitIndex,
     BackfillStep,
     CreateIndex,
     DeployCode,
     DropIndex,
+    Phase,
+    Plan,
+    Step,
     SweepStep,
     Wait,
 )
 from adminview.model.errors import AdminViewError
 
-NAP_SECONDS = 5.0  # the longest, so that a stop is soon noticed
+NAP_SECONDS = 5.0  # the longest sleep, so that a stop is noticed soon
 
 
 class PlanError(AdminViewError):
-    """A plan cannot be carried out, or not further; what is done stays done."""
+    """A plan cannot be applied, or a step failed; completed steps stay."""
 
 
 class Deployer(Protocol):
-    """Who changes the stacks."""
+    """Changes the stacks."""
 
     def deploy(self, stacks: Sequence[str], phase: Phase) -> None:
-        """Deploy some stacks, and nothing else; raise a PlanError if that fails."""
+        """Deploy only these stacks; raise PlanError if that fails."""
 
     def await_index(self, name: str, *, gone: bool, stopped: Callable[[], bool]) -> None:
-        """Wait until an index of the view is active, or is gone, or somebody wants to stop."""
+        """Wait until an index is active (deleted, if *gone*), or until *stopped* returns true."""
 
 
 class Builder(Protocol):
-    """Who goes through whole tables; both say why they did not end, if they did not."""
+    """Backfills and sweeps; both return why they did not complete, or ""."""
 
     def invalidate(self, step: DeployCode) -> None:
-        """Note before other code is deployed which sources it makes unbuilt."""
+        """Invalidate the completion markers of the sources that new code makes unbuilt."""
 
     def backfill(self, source: str) -> str:
-        """Derive all rows of a source anew."""
+        """Derive all rows of a source again."""
 
     def sweep(self, sources: Sequence[str]) -> str:
-        """Remove the rows that nothing derives any more."""
+        """Delete the rows that no view derives any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class BulkBuilder:
+    """A Builder that runs locally."""
+
+    connect: Callable[[], Bulk]  # for each run, because the steps change the deployment
+    progress: Progress
+    model: str  # the declared one
+    go: Callable[[Bulk, str], SegmentOutcome]
+    check: Callable[[Sequence[str]], None] = lambda _: None  # raises if a stream is not read
+
+    def invalidate(self, step: DeployCode) -> None:
+        self.progress.invalidate(step.unbuilt, step.leftovers, step.attributes, model=self.model)
+
+    def backfill(self, source: str) -> str:
+        bulk = self.connect()
+        self.check([source])
+        return self.go(bulk, bulk.run(BACKFILL, source)).trouble
+
+    def sweep(self, sources: Sequence[str]) -> str:
+        bulk = self.connect()
+        known = {source.name for source in bulk.registry.sources}
+        # One scan of the view costs less than one per source.
+        subject = sources[0] if len(sources) == 1 and sources[0] in known else EVERYTHING
+        return self.go(bulk, bulk.run(SWEEP, subject)).trouble
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Application:
-    """A declared model, and everything that brings it about."""
+class PlanRunner:
+    """Plans and applies the change to a declared model."""
 
     model: Description
     read: Callable[[Description], Deployed]
@@ -71,16 +101,16 @@ class Application:
     say: Callable[[str], None] = field(default=lambda _: None)
 
     def plan(self, deployed: Deployed | None = None) -> Plan:
-        """Plan from what is *deployed*, or from what is read now."""
+        """Plan from *deployed*, or from the deployment as it is now."""
         deployed = self.read(self.model) if deployed is None else deployed
         return make_plan(deployed, self.model, self.now(), longest=self.longest)
 
     def apply(self, agreed: Collection[str], deployed: Deployed | None = None) -> bool:
-        """Carry out what is left of the plan, and tell whether all of it is done.
+        """Apply the plan; return True when it is complete, False if it was stopped.
 
-        *agreed* names the steps that destroy something and may. The first step is planned from what
-        is *deployed*, if that was just read; every other from what is read after the step before.
-        Raises a PlanError if it cannot go on.
+        *agreed* are the titles of the steps that may destroy something. The first step is planned
+        from *deployed*, if passed; each later one from the deployment after the step before it.
+        Raises PlanError if a step is refused or fails.
         """
         done: list[Step] = []
         while True:
@@ -95,7 +125,7 @@ class Application:
             step = plan.steps[0]
             self.say(f"step {len(done) + 1} of {len(done) + len(plan.steps)}: {step.title}")
             if step in done[-1:]:
-                msg = f"{step.title!r} was done, and is still to be done: something undoes it"
+                msg = f"{step.title!r} was completed and is needed again: something undoes it"
                 raise PlanError(msg)
             self._check(step, agreed)
             if not self._carry_out(step):
@@ -104,19 +134,17 @@ class Application:
             deployed = None
 
     def _check(self, step: Step, agreed: Collection[str]) -> None:
-        """Refuse to destroy what nobody agreed on, or what is still asked."""
+        """Refuse to destroy what was not agreed on, or an index that is in use."""
         if step.destroys and step.title not in agreed:
-            msg = f"{step.title!r} has come into the plan since it was agreed on: look at it again"
+            msg = f"{step.title!r} was not in the plan that you confirmed: run the command again"
             raise PlanError(msg)
-        if isinstance(step, DropIndex):
-            # Read again: a dropped index cannot be brought back, and the API may be another by now.
-            asking = in_use(self.read(self.model), step.index)
-            if asking:
-                msg = f"index {step.index} is not dropped: {', '.join(asking)} still asks it"
-                raise PlanError(msg)
+        # A dropped index cannot be restored, and another API may have been deployed since.
+        if isinstance(step, DropIndex) and (users := in_use(self.read(self.model), step.index)):
+            msg = f"index {step.index} is not dropped: {', '.join(users)} still uses it"
+            raise PlanError(msg)
 
     def _carry_out(self, step: Step) -> bool:
-        """Do one step, and tell whether it was done to its end."""
+        """Carry out one step; return False if it was stopped."""
         trouble = ""
         if isinstance(step, DeployCode):
             self.builder.invalidate(step)
@@ -135,7 +163,7 @@ class Application:
         elif isinstance(step, SweepStep):
             trouble = self.builder.sweep(step.sources)
         if trouble and not self.stopped():
-            msg = f"{step.title!r} did not end: {trouble}"
+            msg = f"{step.title!r} did not complete: {trouble}"
             raise PlanError(msg)
         return not trouble
 

@@ -1,4 +1,4 @@
-"""Deploy with the CDK command, one wave at a time."""
+"""Deploy stacks with the CDK command."""
 
 import os
 import shutil
@@ -13,40 +13,40 @@ from typing import IO, Final
 from adminview.aws.settings import stack_name
 from adminview.cli.deployment.read import Tables
 from adminview.cli.planning.apply import PlanError
-from adminview.cli.planning.phases import Phase
+from adminview.cli.planning.steps import Phase
 
 LOG: Final = Path("cdk.out", "apply.log")
-TAIL: Final = 30  # lines of the log, for whoever has to find out why
-LOOK_SECONDS: Final = 5.0  # between two looks at an index
+TAIL: Final = 30  # lines of the log that an error quotes
+POLL_SECONDS: Final = 5.0  # between two reads of an index's status
 
 
 def find_cdk(folder: Path) -> str:
-    """Find the CDK command: the project's own, or one on the PATH."""
+    """Return the project's own CDK command or the one on the PATH; raise PlanError if neither."""
     own = folder / "node_modules" / ".bin" / "cdk"
-    found = str(own) if own.exists() else shutil.which("cdk")
-    if found is None:
+    command = str(own) if own.exists() else shutil.which("cdk")
+    if command is None:
         msg = f"there is no `cdk` command: run `npm ci` in {folder}, or put it on the PATH"
         raise PlanError(msg)
-    return found
+    return command
 
 
 @dataclass(frozen=True, slots=True)
 class CdkDeployer:
-    """The CDK command, for one deployment."""
+    """Deploys the stacks of one deployment."""
 
     stage: str
     prefix: str
     tables: Tables
-    folder: Path = Path()  # the app's, in which commands run
+    folder: Path = Path()  # of the app
     command: Sequence[str] = ()
     sleep: Callable[[float], object] = time.sleep
-    show: Callable[[str], None] = field(default=lambda _: None)  # each line that it prints
+    show: Callable[[str], None] = field(default=lambda _: None)  # called with each line of output
 
     def deploy(self, stacks: Sequence[str], phase: Phase) -> None:
-        """Deploy some stacks, and nothing else; raise a PlanError if that fails."""
+        """Deploy only these stacks; raise PlanError if that fails."""
         names = [stack_name(self.prefix, self.stage, part) for part in stacks]
         with phase.file() as file:
-            # What is not named is left as it is: an empty prefix is none, not that of cdk.json.
+            # An empty prefix must be passed too: it overrides the one in cdk.json.
             context = {"stage": self.stage, "prefix": self.prefix, "rolloutPhase": str(file)}
             arguments = [f"adminview:{name}={value}" for name, value in context.items()]
             self._run(
@@ -56,38 +56,42 @@ class CdkDeployer:
                     *names,
                     "--exclusively",
                     *("--require-approval", "never", "--ci"),
-                    *(word for one in arguments for word in ("-c", one)),
+                    *(word for argument in arguments for word in ("-c", argument)),
                 ],
                 names,
             )
 
     def await_index(self, name: str, *, gone: bool, stopped: Callable[[], bool]) -> None:
-        """Wait until an index of the view is active, or is gone, or somebody wants to stop."""
+        """Wait until an index is active (deleted, if *gone*), or until *stopped* returns true."""
         while not stopped():
-            found = next((one for one in self.tables.indexes() or () if one.name == name), None)
-            if (found is None) if gone else (found is not None and found.ready):
+            indexes = self.tables.indexes() or ()
+            index = next((index for index in indexes if index.name == name), None)
+            if (index is None) if gone else (index is not None and index.ready):
                 return
-            if found is None:
-                msg = f"index {name} is not there: somebody has deployed something else"
+            if index is None:
+                msg = f"index {name} does not exist: another deployment has removed it"
                 raise PlanError(msg)
-            self.sleep(LOOK_SECONDS)
+            self.sleep(POLL_SECONDS)
 
     def _run(self, command: list[str], names: list[str]) -> None:
-        """Run a command, and keep what it says; it ends its work even if somebody wants to stop."""
+        """Run a command to its end, even during a shutdown, and append its output to the log."""
         log = self.folder / LOG
         log.parent.mkdir(exist_ok=True)
         with log.open("a", encoding="utf-8") as file:
             file.write(f"$ {' '.join(command)}\n")
             last = self._follow(command, file)
         if last is not None:
-            what, said = f"`cdk deploy {' '.join(names)}` failed", "\n".join(last)
-            msg = f"{what}; all that it said is in {log}. It ended with\n{said}"
+            output = "\n".join(last)
+            msg = (
+                f"`cdk deploy {' '.join(names)}` failed; the whole output is in {log}. "
+                f"It ended with\n{output}"
+            )
             raise PlanError(msg)
 
     def _follow(self, command: list[str], file: IO[str]) -> deque[str] | None:
-        """Write a command's output down; give its last lines if it fails."""
+        """Copy a command's output to *file*; return its last lines if it fails, else None."""
         last: deque[str] = deque(maxlen=TAIL)
-        with subprocess.Popen(  # noqa: S603 - no shell, and names that were checked
+        with subprocess.Popen(  # noqa: S603 - no shell, and validated names
             command,
             cwd=self.folder,
             env=os.environ | {"JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION": "20"},
@@ -95,7 +99,7 @@ class CdkDeployer:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            start_new_session=True,  # Ctrl-C is for us: a deployment is not to be cut in two
+            start_new_session=True,  # Ctrl-C must not interrupt a deployment
         ) as process:
             try:
                 assert process.stdout

@@ -1,4 +1,4 @@
-"""What a change of the model costs, in write units: counted for one item, and summed up."""
+"""Write units that a model change costs, per item and in total."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -17,30 +17,29 @@ Rows = Mapping[RowKey, Attributes]
 
 @dataclass(frozen=True, slots=True)
 class Indexes:
-    """The indexes that a write reaches, on the way from one model to another."""
+    """The indexes that a write reaches before, during and after a model change."""
 
     before: tuple[Index, ...]
     created: tuple[Index, ...]
-    meanwhile: tuple[Index, ...]  # while rows are rebuilt: the new ones and those to be dropped
+    meanwhile: tuple[Index, ...]  # during backfills: declared ones and those to be dropped
     after: tuple[Index, ...]
 
     @classmethod
     def of(cls, change: ModelDiff) -> "Indexes":
-        """Work out which indexes there are when."""
         before = _indexes(change.old["indexes"] if change.old else [])
         after = _indexes(change.new["indexes"])
         created = {*change.new_indexes, *change.changed_indexes}
         dropped = [index for index in before if index.name in change.dropped_indexes]
-        made = tuple(index for index in after if index.name in created)
-        return cls(before, made, (*after, *dropped), after)
+        new = tuple(index for index in after if index.name in created)
+        return cls(before, new, (*after, *dropped), after)
 
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """What some items cost: once, and each time that they are written."""
+    """Write units of items: once for the change, and for each later write before and after it."""
 
-    rebuilding: Units = field(default_factory=Units)  # rows that differ, and rows swept away
-    filling: Units = field(default_factory=Units)  # of new indexes, by DynamoDB itself
+    rebuilding: Units = field(default_factory=Units)  # rows that differ, and rows that are swept
+    filling: Units = field(default_factory=Units)  # new indexes, by DynamoDB
     change_before: Units = field(default_factory=Units)
     change_after: Units = field(default_factory=Units)
     insert_before: Units = field(default_factory=Units)
@@ -48,34 +47,33 @@ class Costs:
     rows: int = 0
     put: int = 0
     deleted: int = 0
-    failed: int = 0  # items that the views cannot derive rows from
+    failed: int = 0  # items whose views raise
 
     def __add__(self, other: "Costs") -> "Costs":
-        """Add the costs of several items up."""
-        return Costs(*(getattr(self, one) + getattr(other, one) for one in self.__slots__))
+        return Costs(*(getattr(self, name) + getattr(other, name) for name in self.__slots__))
 
 
 @dataclass(frozen=True, slots=True)
 class SourceCosts:
-    """What a change costs for one source: reckoned from a sample of its items."""
+    """The cost of a model change for one source, estimated from a sample of its items."""
 
     source: str
-    items: int  # about, unless the sample is all of them
+    items: int  # approximate, unless all items were sampled
     sampled: int
     costs: Costs
 
     @property
     def rebuilding(self) -> int:
-        """Write units of rebuilding the rows of all items, once."""
+        """Write units to backfill and sweep all rows, once."""
         return self._of_all(self.costs.rebuilding)
 
     @property
     def filling(self) -> int:
-        """Write units that new indexes take to hold the rows that are there, once."""
+        """Write units to fill new indexes with the existing rows, once."""
         return self._of_all(self.costs.filling)
 
     def per_million(self, units: Units) -> int:
-        """Reckon what a million of the changes or inserts cost that *units* are of."""
+        """Estimate a million changes or inserts, if the whole sample costs *units*."""
         return round(units.total * MILLION / self.sampled) if self.sampled else 0
 
     def _of_all(self, units: Units) -> int:
@@ -84,39 +82,41 @@ class SourceCosts:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a change costs, by source; and why it is not known of some."""
+    """The cost of a model change by source."""
 
     sources: list[SourceCosts]
-    unknown: dict[str, str]
+    unknown: dict[str, str]  # by source: why there is no estimate
 
     @property
     def one_time(self) -> int:
-        """All write units that are taken once."""
-        return sum(one.rebuilding + one.filling for one in self.sources)
+        """Write units that are consumed once, over all sources."""
+        return sum(source.rebuilding + source.filling for source in self.sources)
 
 
-def item_costs(found: Rows, rows: Rows, indexes: Indexes, *, rebuilt: bool) -> Costs:
-    """Count what one item costs whose rows are *found* so, and are to be *rows*.
+def item_costs(current: Rows, rows: Rows, indexes: Indexes, *, rebuilt: bool) -> Costs:
+    """Count the write units of one item whose *current* rows become *rows*.
 
-    Rows are put while the indexes to be dropped are still there; the sweep comes after that.
+    Rows are put before indexes are dropped, and swept after that.
     """
-    put = [key for key in rows if key not in found or not equivalent_rows(found[key], rows[key])]
-    swept = [key for key in found if key not in rows]
+    put = [
+        key for key in rows if key not in current or not equivalent_rows(current[key], rows[key])
+    ]
+    swept = [key for key in current if key not in rows]
     if not rebuilt:
         put, swept = [], []
-    puts = [write_units(found.get(key), rows[key], indexes.meanwhile) for key in put]
-    deletes = [write_units(found[key], None, indexes.after) for key in swept]
+    puts = [write_units(current.get(key), rows[key], indexes.meanwhile) for key in put]
+    deletes = [write_units(current[key], None, indexes.after) for key in swept]
     return Costs(
         rebuilding=_sum([*puts, *deletes]),
         filling=_sum(
             Units(0, {index.name: units})
             for index in indexes.created
-            for row in found.values()
+            for row in current.values()
             if (units := entry_units(None, row, index))
         ),
-        change_before=_sum(_of_change(row, indexes.before) for row in found.values()),
+        change_before=_sum(_of_change(row, indexes.before) for row in current.values()),
         change_after=_sum(_of_change(row, indexes.after) for row in rows.values()),
-        insert_before=_sum(write_units(None, row, indexes.before) for row in found.values()),
+        insert_before=_sum(write_units(None, row, indexes.before) for row in current.values()),
         insert_after=_sum(write_units(None, row, indexes.after) for row in rows.values()),
         rows=len(rows),
         put=len(put),
@@ -125,7 +125,7 @@ def item_costs(found: Rows, rows: Rows, indexes: Indexes, *, rebuilt: bool) -> C
 
 
 def _of_change(row: Attributes, indexes: Iterable[Index]) -> Units:
-    """Count a write that changes what a row shows, and leaves its keys."""
+    """Count a write that changes the data of a row and leaves its keys."""
     other = {**row, DATA: {"NULL": True}, SEQUENCE: {"S": "0"}, CHANGED_AT: {"N": "0"}}
     return write_units(other, row, indexes)
 

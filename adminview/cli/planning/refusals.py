@@ -1,4 +1,4 @@
-"""Why there is no way from what is deployed to what is declared, and what to declare instead."""
+"""Reasons to refuse a plan, and what to declare instead."""
 
 from collections.abc import Iterator, Mapping
 from itertools import chain
@@ -12,44 +12,44 @@ LATER = "and remove the old one in a later change"
 
 
 def refusals(deployed: Deployed, declared: Declared) -> Iterator[str]:
-    """Say what a plan cannot do without wrong answers, or not at all."""
+    """Yield the changes that are impossible, or would make results wrong on the way."""
     yield from _sources(deployed, declared)
     if deployed.indexes is not None:
         yield from _indexes(deployed, declared)
         yield from _limits(deployed, declared)
-    yield from _questions(deployed, declared)
+    yield from _patterns(deployed, declared)
     yield from _shards(deployed, declared)
 
 
 def notes(deployed: Deployed, declared: Declared) -> Iterator[str]:
-    """Say what a plan leaves alone."""
+    """Yield what exists and the plan does not change."""
     for index in deployed.indexes or ():
         if not index.ours and index.name not in declared.indexes:
-            yield f"index {index.name} was not made by the View stack: it is left alone"
+            yield f"index {index.name} was not created by the View stack: it is not changed"
     own = set(declared.sources) - deployed.imported
     if not own and deployed.tables:
         yield (
-            "the Sources stack holds only tables that no view file declares any more "
+            "the Sources stack contains only tables that no view file declares any more "
             f"({', '.join(sorted(deployed.tables))}): delete it when you no longer need them"
         )
 
 
 def fallback_index(
-    deployed: Deployed, declared: Declared, question: Shape, asked: str | None
+    deployed: Deployed, declared: Declared, pattern: Shape, current: str | None
 ) -> str | None:
-    """Name the older index that answers a question while its new one is filled, if it can.
+    """Return the *current* index of an access pattern if it can serve it during the backfill.
 
-    It can if it has the same key: then a row is in both or in neither, whoever wrote it.
+    It can if both indexes have the same key: then a row is in both or in neither.
     """
-    old, new = deployed.index(asked), declared.indexes.get(question["index"] or "")
+    old, new = deployed.index(current), declared.indexes.get(pattern["index"] or "")
     if old is None or new is None or old.local != new.local or old.key != new.key:
         return None
     return old.name
 
 
 def in_use(deployed: Deployed, index: str) -> list[str]:
-    """List the questions that the API answers from an index."""
-    return [name for name, _, asked in deployed.live() if asked == index]
+    """Return the access patterns that the API serves from an index."""
+    return [name for name, _, used in deployed.live() if used == index]
 
 
 def _sources(deployed: Deployed, declared: Declared) -> Iterator[str]:
@@ -58,67 +58,65 @@ def _sources(deployed: Deployed, declared: Declared) -> Iterator[str]:
     gone = sorted(deployed.tables - set(own))
     if new and gone and deployed.sync:
         yield (
-            f"tables are added ({', '.join(new)}) and removed ({', '.join(gone)}) at once, and "
-            "functions still follow those that go: add first, and remove in a later change"
+            f"tables are added ({', '.join(new)}) and removed ({', '.join(gone)}) in one change, "
+            "but functions still read the streams of the removed ones: add first, and remove in a "
+            "later change"
         )
     keys = {shape["name"]: shape["key"] for shape in declared.model["sources"]}
     for shape in deployed.sync["sources"] if deployed.sync else ():
         if keys.get(shape["name"], shape["key"]) != shape["key"]:
             yield (
-                f"source {shape['name']!r} has another key than before, and a table's key cannot "
+                f"source {shape['name']!r} is declared with another key, but a table's key cannot "
                 f"change: declare the new table under another name, {LATER}"
             )
 
 
 def _indexes(deployed: Deployed, declared: Declared) -> Iterator[str]:
-    there = _staying(deployed)
+    existing = _staying(deployed)
     for name, index in declared.indexes.items():
-        old = there.get(name)
+        old = existing.get(name)
         if old is not None and not old.same(index):
             yield (
-                f"index {name!r} has other keys or another projection than the one that is there, "
-                "and those cannot change: give the new one a new name, and the plan puts it beside "
-                "the old one and then drops that"
+                f"index {name!r} is declared with another key or projection, which DynamoDB cannot "
+                "change: give it a new name; the plan then creates it and drops the old one"
             )
         elif old is not None and not old.ours:
             yield (
-                f"index {name!r} is there, but not made by the View stack, which could not make "
-                "it again: delete it, or give the declared one another name"
+                f"index {name!r} exists, but the View stack did not create it and cannot create it "
+                "again: delete it, or give the declared one another name"
             )
         elif old is None and index.local:
             yield (
-                f"local index {name!r} is not there, and DynamoDB makes local indexes with the "
-                "table or never: declare an Index with PK as its partition instead"
+                f"local index {name!r} does not exist, and DynamoDB creates local indexes only "
+                "with the table: declare an Index with PK as its partition instead"
             )
-    for name, index in there.items():
+    for name, index in existing.items():
         if index.local and name not in declared.indexes:
             yield (
-                f"local index {name!r} is no longer declared, and DynamoDB cannot delete it: "
-                "declare it, though nobody asks it"
+                f"local index {name!r} is no longer declared, but DynamoDB cannot delete it: "
+                "declare it again, even if no access pattern uses it"
             )
 
 
 def _staying(deployed: Deployed) -> dict[str, TableIndex]:
-    return {one.name: one for one in deployed.indexes or () if one.status != DELETING}
+    return {index.name: index for index in deployed.indexes or () if index.status != DELETING}
 
 
 def _limits(deployed: Deployed, declared: Declared) -> Iterator[str]:
-    """Find what DynamoDB would refuse while old and new indexes are there together."""
+    """Yield the limits of DynamoDB that old and new indexes exceed together."""
     both = _staying(deployed) | declared.indexes
     old = sorted(both.keys() - declared.indexes.keys())
     advice = (
-        f"drop some of {', '.join(old)} in a change of their own first"
-        if old
-        else "declare fewer of them"
+        f"drop some of {', '.join(old)} in an earlier change" if old else "declare fewer of them"
     )
     count = sum(not index.local for index in both.values())
     if count > INDEX_LIMIT:
-        yield f"old and new indexes together are {count}; DynamoDB takes {INDEX_LIMIT}: {advice}"
+        yield f"old and new indexes together are {count}; DynamoDB allows {INDEX_LIMIT}: {advice}"
     included = sum(len(index.include) for index in both.values())
     if included > INCLUDE_LIMIT:
         yield (
             f"old and new indexes together include {included} attributes; "
-            f"DynamoDB takes {INCLUDE_LIMIT}: {advice}"
+            f"DynamoDB allows {INCLUDE_LIMIT}: {advice}"
         )
     yield from _types(both)
 
@@ -131,39 +129,39 @@ def _types(indexes: Mapping[str, TableIndex]) -> Iterator[str]:
             if other != type_:
                 yield (
                     f"attribute {name!r} is {other} in index {owner!r} and {type_} in index "
-                    f"{index.name!r}, and both are there for a while: name the new one otherwise"
+                    f"{index.name!r}, and both exist for a while: rename the new attribute"
                 )
 
 
-def _questions(deployed: Deployed, declared: Declared) -> Iterator[str]:
-    """Find questions that would be answered wrongly, or not at all, on the way."""
-    asked = {shape["name"]: shape for shape in declared.questions}
+def _patterns(deployed: Deployed, declared: Declared) -> Iterator[str]:
+    """Yield the access patterns whose results would be wrong or missing until backfilled."""
+    declared_patterns = {shape["name"]: shape for shape in declared.patterns}
     for name, old, index in deployed.live():
-        new = asked.get(name)
+        new = declared_patterns.get(name)
         if new is None:
             continue
         if new["joins"] != old["joins"]:
             yield (
-                f"question {name!r} has other joins than before, and would show none of their "
-                f"rows until all are built: declare it under a new name, {LATER}"
+                f"access pattern {name!r} has other joins than before: their rows would be missing "
+                f"until all are backfilled. Declare it under a new name, {LATER}"
             )
         elif new["conditions"] != old["conditions"]:
             yield (
-                f"question {name!r} has another condition than before, and would be answered "
-                f"wrongly until all rows are built: declare it under a new name, {LATER}"
+                f"access pattern {name!r} has another condition than before: its results would be "
+                f"wrong until all rows are backfilled. Declare it under a new name, {LATER}"
             )
         elif new["index"] != index and fallback_index(deployed, declared, new, index) is None:
             place = f"index {new['index']!r}" if new["index"] else "the table"
             before = f"index {index!r}" if index else "the table"
             yield (
-                f"question {name!r} moves from {before} to {place}, which has another key, and "
-                "could not be answered until all rows are built: declare a new question there, "
+                f"access pattern {name!r} moves from {before} to {place}, which has another key: "
+                "it would fail until all rows are backfilled. Declare a new access pattern there, "
                 f"{LATER}"
             )
 
 
 def _shards(deployed: Deployed, declared: Declared) -> Iterator[str]:
-    """Find rows that no question would look for."""
+    """Yield the indexes with rows in shards that no query would read."""
     api, sync = deployed.api, deployed.sync
     if api is None or api["fingerprint"] == declared.fingerprint:
         return
@@ -172,12 +170,13 @@ def _shards(deployed: Deployed, declared: Declared) -> Iterator[str]:
     settled = sync is not None and not Declared(sync).unbuilt(deployed)
     most: dict[str, int] = {}
     for shape in chain.from_iterable(model["indexes"] for model in models):
-        written, asked = shards_of(shape)
-        rows_in = written if settled and shape in (sync or api)["indexes"] else asked
+        written, queried = shards_of(shape)
+        rows_in = written if settled and shape in (sync or api)["indexes"] else queried
         most[shape["name"]] = max(most.get(shape["name"], 1), rows_in)
     for name, count in most.items():
         if name in new and shards_of(new[name])[1] < count:
             yield (
-                f"index {name!r} has rows in {count} shards, and would be asked in "
-                f"{shards_of(new[name])[1]}: declare shards_were={count} until all rows are built"
+                f"index {name!r} has rows in {count} shards, but queries would read "
+                f"{shards_of(new[name])[1]}: declare shards_were={count} until all rows are "
+                "backfilled"
             )

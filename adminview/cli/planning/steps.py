@@ -1,19 +1,111 @@
-"""The steps that there are: what each does, and to what."""
+"""A plan, its steps, and the rollout phase that a step deploys with."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, ClassVar
 
-from adminview.aws.table_description import DELETING
+from adminview.aws.table_description import DELETING, TableIndex
+from adminview.cli.deployment.facts import PendingPatterns
 from adminview.cli.deployment.stacks import API, RECOVERY, SOURCES, SYNC, VIEW, WATCH
-from adminview.cli.planning.step import Step
 
 MANY = 5  # names in a title, at most
 
 
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """How a deployment in the middle of a plan differs from the declared model."""
+
+    keep: tuple[TableIndex, ...] = ()  # indexes that still exist and are no longer declared
+    without: tuple[str, ...] = ()  # declared indexes that are not created yet
+    pending: PendingPatterns = field(default_factory=dict)
+
+    def data(self) -> dict[str, Any]:
+        """Return the JSON object that the CDK app reads."""
+        return {
+            "keep": [index.shape() for index in self.keep],
+            "without": list(self.without),
+            "pending": dict(self.pending),
+        }
+
+    def indexes(self, declared: Mapping[str, TableIndex]) -> dict[str, TableIndex]:
+        """Return the indexes of the table after a deployment in this phase."""
+        created = {name: index for name, index in declared.items() if name not in self.without}
+        return created | {index.name: index for index in self.keep}
+
+    @contextmanager
+    def file(self) -> Iterator[Path]:
+        """Write the phase to a temporary file, and delete it on exit."""
+        with TemporaryDirectory(prefix="adminview-") as folder:
+            path = Path(folder, "rollout_phase.json")
+            path.write_text(json.dumps(self.data(), indent=2), encoding="utf-8")
+            yield path
+
+
+def phase_of(
+    table: Iterable[TableIndex], declared: Mapping[str, TableIndex], pending: PendingPatterns
+) -> Phase:
+    """Return how the indexes of *table* differ from the declared ones."""
+    existing = {index.name: index for index in table if index.ours}
+    return Phase(
+        tuple(index for name, index in existing.items() if name not in declared),
+        tuple(name for name, index in declared.items() if name not in existing and not index.local),
+        pending,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step(ABC):
+    """One step of a plan. It is complete before the next one starts."""
+
+    kind: ClassVar[str]
+    stacks: ClassVar[tuple[str, ...]] = ()  # to deploy
+    destroys: ClassVar[bool] = False  # something that a later step cannot bring back
+
+    reason: str
+    phase: Phase = field(default_factory=Phase)
+
+    @property
+    @abstractmethod
+    def title(self) -> str:
+        """What the step does, as users read it."""
+
+    def data(self) -> dict[str, Any]:
+        """Return the step as JSON data."""
+        own = {
+            attribute.name: _plain(getattr(self, attribute.name))
+            for attribute in fields(self)
+            if attribute.name not in ("reason", "phase")
+        }
+        deployed = {"stacks": list(self.stacks), "phase": self.phase.data()} if self.stacks else {}
+        return {"step": self.kind, "title": self.title, "reason": self.reason, **own, **deployed}
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The steps in order, or the reasons why there are none."""
+
+    steps: tuple[Step, ...] = ()
+    refusals: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def destroyed(self) -> frozenset[str]:
+        """The titles of the steps that cannot be undone."""
+        return frozenset(step.title for step in self.steps if step.destroys)
+
+    def data(self) -> dict[str, Any]:
+        """Return the plan as JSON data."""
+        return asdict(self) | {"steps": [step.data() for step in self.steps]}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddSources(Step):
-    """Create tables of sources, with their streams."""
+    """Create the tables of new sources, with their streams."""
 
     kind: ClassVar[str] = "add-sources"
     stacks: ClassVar[tuple[str, ...]] = (SOURCES,)
@@ -22,26 +114,24 @@ class AddSources(Step):
 
     @property
     def title(self) -> str:
-        """Say what is done."""
         return f"create the tables of {_listed(self.names)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateView(Step):
-    """Create the view's table with all its indexes."""
+    """Create the view table with all its indexes."""
 
     kind: ClassVar[str] = "create-view"
     stacks: ClassVar[tuple[str, ...]] = (VIEW,)
 
     @property
     def title(self) -> str:
-        """Say what is done."""
-        return "create the view's table with all its indexes"
+        return "create the view table with all its indexes"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateIndex(Step):
-    """Create one index beside the others, and wait until it is active."""
+    """Create one index, and wait until it is active."""
 
     kind: ClassVar[str] = "create-index"
     stacks: ClassVar[tuple[str, ...]] = (VIEW,)
@@ -50,13 +140,12 @@ class CreateIndex(Step):
 
     @property
     def title(self) -> str:
-        """Say what is done."""
         return f"create index {self.index}, and wait until it is active"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AwaitIndex(Step):
-    """Wait until an index is there, or is gone."""
+    """Wait until an index is active, or until it is deleted."""
 
     kind: ClassVar[str] = "await-index"
 
@@ -65,70 +154,65 @@ class AwaitIndex(Step):
 
     @property
     def title(self) -> str:
-        """Say what is done."""
-        becomes = "gone" if self.status == DELETING else "active"
-        return f"wait until index {self.index} is {becomes}"
+        state = "deleted" if self.status == DELETING else "active"
+        return f"wait until index {self.index} is {state}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeployQuestions(Step):
-    """Put the declared questions behind the API; those that its wave names are being built."""
+class DeployApi(Step):
+    """Deploy the API with the declared access patterns; `phase.pending` are not ready."""
 
     kind: ClassVar[str] = "deploy-questions"
     stacks: ClassVar[tuple[str, ...]] = (API,)
 
-    dropped: tuple[str, ...] = ()  # questions that end with it
-    on: tuple[str, ...] = ()  # questions that are switched on with it
+    dropped: tuple[str, ...] = ()  # access patterns that are removed
+    on: tuple[str, ...] = ()  # access patterns that become ready
 
     @property
     def title(self) -> str:
-        """Say what is done."""
-        refused = [
-            name for name, fallback_index in self.phase.pending.items() if fallback_index is None
-        ]
+        refused = [name for name, index in self.phase.pending.items() if index is None]
         moving = [f"{name} on {index}" for name, index in self.phase.pending.items() if index]
-        said = [
+        changes = [
             f"switch on {_short(self.on)}" if self.on else "",
-            f"refuse {_short(refused)} as being built" if refused else "",
-            f"leave {_short(moving)} meanwhile" if moving else "",
-            f"end {_short(self.dropped)}" if self.dropped else "",
+            f"refuse {_short(refused)} until backfilled" if refused else "",
+            f"keep {_short(moving)} until then" if moving else "",
+            f"remove {_short(self.dropped)}" if self.dropped else "",
         ]
-        return f"deploy the API: {'; '.join(filter(None, said)) or 'the questions as declared'}"
+        summary = "; ".join(filter(None, changes)) or "the access patterns as declared"
+        return f"deploy the API: {summary}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeployCode(Step):
-    """Put the declared views behind every function that writes rows."""
+    """Deploy the declared views to every function that writes rows."""
 
     kind: ClassVar[str] = "deploy-code"
     stacks: ClassVar[tuple[str, ...]] = (SYNC, RECOVERY)
 
-    unbuilt: tuple[str, ...] = ()  # sources whose rows are from now on of two kinds
-    leftovers: tuple[str, ...] = ()  # sources that may have rows nobody derives any more
-    attributes: tuple[str, ...] = ()  # that such rows may have in indexes
+    unbuilt: tuple[str, ...] = ()  # sources whose rows must be backfilled
+    leftovers: tuple[str, ...] = ()  # sources that may have stale rows
+    attributes: tuple[str, ...] = ()  # index attributes that stale rows may have
 
     @property
     def title(self) -> str:
-        """Say what is done."""
-        return "deploy the views: the sync function, and those that repair"
+        return "deploy the views: the sync function and the repair functions"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeployWatch(Step):
-    """Put alarms and a dashboard on all that is declared."""
+    """Deploy the alarms and the dashboard."""
 
     kind: ClassVar[str] = "deploy-watch"
     stacks: ClassVar[tuple[str, ...]] = (WATCH,)
 
     @property
     def title(self) -> str:
-        """Say what is done."""
         return "deploy the alarms and the dashboard"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wait(Step):
-    """Let a moment pass."""
+    """Wait until a point in time."""
 
     kind: ClassVar[str] = "wait"
 
@@ -137,13 +221,12 @@ class Wait(Step):
 
     @property
     def title(self) -> str:
-        """Say what is done."""
         return f"wait {self.seconds:.0f} seconds"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackfillStep(Step):
-    """Derive all rows of a source anew."""
+    """Derive all rows of a source again."""
 
     kind: ClassVar[str] = "backfill"
 
@@ -151,13 +234,12 @@ class BackfillStep(Step):
 
     @property
     def title(self) -> str:
-        """Say what is done."""
         return f"backfill {self.source}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DropIndex(Step):
-    """Delete one index, and wait until it is gone."""
+    """Delete one index, and wait until it is deleted."""
 
     kind: ClassVar[str] = "drop-index"
     stacks: ClassVar[tuple[str, ...]] = (VIEW,)
@@ -167,13 +249,12 @@ class DropIndex(Step):
 
     @property
     def title(self) -> str:
-        """Say what is done."""
         return f"drop index {self.index}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweepStep(Step):
-    """Remove rows that no item derives any more."""
+    """Delete rows that no item derives any more."""
 
     kind: ClassVar[str] = "sweep"
 
@@ -181,13 +262,12 @@ class SweepStep(Step):
 
     @property
     def title(self) -> str:
-        """Say what is done."""
         return f"sweep the rows of {_listed(self.sources)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DropSources(Step):
-    """Take the tables of sources out of their stack."""
+    """Remove the tables of dropped sources from the Sources stack."""
 
     kind: ClassVar[str] = "drop-sources"
     stacks: ClassVar[tuple[str, ...]] = (SOURCES,)
@@ -197,8 +277,7 @@ class DropSources(Step):
 
     @property
     def title(self) -> str:
-        """Say what is done."""
-        return f"let go of the tables of {_listed(self.names)}"
+        return f"remove the tables of {_listed(self.names)} from their stack"
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -206,7 +285,10 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _short(names: Sequence[str]) -> str:
-    """List names; if they are many, the first ones."""
-    return (
-        _listed(names) if len(names) <= MANY else f"{_listed(names[:3])} and {len(names) - 3} more"
-    )
+    if len(names) <= MANY:
+        return _listed(names)
+    return f"{_listed(names[:3])} and {len(names) - 3} more"
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
