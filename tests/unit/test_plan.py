@@ -60,8 +60,8 @@ def test_an_index_is_added_another_changed_and_a_third_dropped_in_the_right_orde
         "create index ByStatus2, and wait until it is active",
         "create index ByDay, and wait until it is active",
         (
-            "deploy the API: refuse of-day until backfilled; keep by-status on ByStatus until then; "
-            "remove of-city"
+            "deploy the API: refuse of-day until backfilled; keep by-status on ByStatus until "
+            "then; remove of-city"
         ),
         "deploy the views: the sync function and the repair functions",
         "deploy the alarms and the dashboard",

@@ -26,19 +26,19 @@ def fetch_function(
     aws: Aws, deployment: Deployment, part: DeployedStack, function: Resource
 ) -> Verdict:
     name = {"FunctionName": function.name}
-    found = aws.find("lambda", "GetFunctionConfiguration", **name)
-    reserved = aws.call("lambda", "GetFunctionConcurrency", **name) if found else {}
+    configuration = aws.find("lambda", "GetFunctionConfiguration", **name)
+    reserved = aws.call("lambda", "GetFunctionConcurrency", **name) if configuration else {}
     role = resolve(function.properties["Role"], part, deployment)
-    faults = [*evaluate_function(found, reserved, function, role, deployment.restore(part))]
-    if not found:
+    faults = [*evaluate_function(configuration, reserved, function, role, deployment.restore(part))]
+    if not configuration:
         return faults, ""
     deployed = function.properties.get("Environment", {}).get("Variables", {})
     expected = {
         variable: _resolved(value, part, deployment) for variable, value in deployed.items()
     }
-    environment = found.get("Environment") or {}
+    environment = configuration.get("Environment") or {}
     faults += evaluate_variables(environment, expected, deployment.restore(part))
-    reason = deployed_fallback(environment.get("Variables", {}), _region(found))
+    reason = deployed_fallback(environment.get("Variables", {}), _region(configuration))
     if reason and reason.setting not in deployed:
         faults.append(evaluate_fallback(reason, deployment.restore(part)))
     return faults, f"active; it uses boto3: {reason}" if reason else "active"
@@ -55,26 +55,26 @@ def _region(function: Mapping[str, Any]) -> str:
 
 
 def evaluate_function(
-    found: Mapping[str, Any] | None,
+    configuration: Mapping[str, Any] | None,
     reserved: Mapping[str, Any],
     function: Resource,
     role: str,
     restore: str,
 ) -> Iterator[Fault]:
     """Report why a function would not run, or not as it was deployed."""
-    if found is None:
+    if configuration is None:
         yield Fault("it is deleted", restore)
         return
-    state, update = found.get("State"), found.get("LastUpdateStatus")
+    state, update = configuration.get("State"), configuration.get("LastUpdateStatus")
     if state not in READY:
         severity = State.WARNING if state == "Pending" else State.PROBLEM
-        yield Fault(f"it is {state} ({found.get('StateReasonCode')})", restore, severity)
+        yield Fault(f"it is {state} ({configuration.get('StateReasonCode')})", restore, severity)
     if update != "Successful":
         severity = State.WARNING if update == "InProgress" else State.PROBLEM
-        problem = f"its last update is {update} ({found.get('LastUpdateStatusReasonCode')})"
+        problem = f"its last update is {update} ({configuration.get('LastUpdateStatusReasonCode')})"
         yield Fault(problem, restore, severity)
-    if found.get("Role") != role:
-        yield Fault(f"its role is {found.get('Role')}, but {role} was deployed", restore)
+    if configuration.get("Role") != role:
+        yield Fault(f"its role is {configuration.get('Role')}, but {role} was deployed", restore)
     yield from _concurrency_faults(reserved.get(RESERVED), function, restore)
 
 

@@ -36,58 +36,58 @@ def checks(aws: Aws, deployment: Deployment) -> Iterator[Check]:
 
 def fetch_mapping(aws: Aws, deployment: Deployment, source: str) -> Verdict:
     uuid, table = deployment.mappings.get(source, ""), deployment.settings.sources[source]
-    found = aws.find("lambda", "GetEventSourceMapping", UUID=uuid) if uuid else None
+    mapping = aws.find("lambda", "GetEventSourceMapping", UUID=uuid) if uuid else None
     described = aws.find("dynamodb", "DescribeTable", TableName=table)
     stream = TableDescription.of(described["Table"]) if described else None
     # A stream that is off or of the wrong type is reported by the check of the table.
     usable = stream is not None and stream.stream_type == VIEW_TYPE
     arn = (stream.stream_arn or "") if stream and usable else ""
-    faults = evaluate_mapping(deployment, source, found, arn)
+    faults = evaluate_mapping(deployment, source, mapping, arn)
     return faults, "enabled, with the deployed settings"
 
 
 def evaluate_mapping(
-    deployment: Deployment, source: str, found: Mapping[str, Any] | None, stream: str
+    deployment: Deployment, source: str, mapping: Mapping[str, Any] | None, stream: str
 ) -> Iterator[Fault]:
     """Report what is wrong with a mapping that must read *stream*; "" is not compared."""
     restore = deployment.restore(deployment.part(SYNC))
-    if found is None:
+    if mapping is None:
         again = f"{restore}; {_catch_up(deployment, source)}"
         yield Fault("it is deleted: no change reaches the view", again)
         return
-    yield from _state_faults(found)
-    if stream and found.get("EventSourceArn") != stream:
-        yield _another_stream(deployment, source, str(found.get("EventSourceArn")), stream)
-    yield from _filter_faults(deployment, source, found)
-    actual = settings_of(found)
+    yield from _state_faults(mapping)
+    if stream and mapping.get("EventSourceArn") != stream:
+        yield _another_stream(deployment, source, str(mapping.get("EventSourceArn")), stream)
+    yield from _filter_faults(deployment, source, mapping)
+    actual = settings_of(mapping)
     for name, expected in expected_settings(deployment, deployment.mappings[source]).items():
         if actual[name] != expected:
             yield Fault(f"{name} is {actual[name]}, but {expected} was deployed", restore)
 
 
-def _state_faults(found: Mapping[str, Any]) -> Iterator[Fault]:
-    state, result = str(found.get("State")), str(found.get("LastProcessingResult", ""))
+def _state_faults(mapping: Mapping[str, Any]) -> Iterator[Fault]:
+    state, result = str(mapping.get("State")), str(mapping.get("LastProcessingResult", ""))
     if state in PASSING:
         yield Fault(f"it is {state}", "wait a minute, and run this again", State.WARNING)
     elif state != ENABLED:
-        enable = f"aws lambda update-event-source-mapping --enabled --uuid {found['UUID']}"
+        enable = f"aws lambda update-event-source-mapping --enabled --uuid {mapping['UUID']}"
         yield Fault(f"it is {state}: no change reaches the view", enable)
     if result.startswith(FAILED):
-        function = str(found.get("FunctionArn")).rpartition(":")[2]
+        function = str(mapping.get("FunctionArn")).rpartition(":")[2]
         why = f"look for the error in the log of {function}: {_log(function)}"
         yield Fault(f"the last batch failed: {result}", why)
 
 
 def _filter_faults(
-    deployment: Deployment, source: str, found: Mapping[str, Any]
+    deployment: Deployment, source: str, mapping: Mapping[str, Any]
 ) -> Iterator[Fault]:
     """Report a filter. The template has none, so CloudFormation would not detect it as drift."""
-    filters = (found.get("FilterCriteria") or {}).get("Filters") or []
-    if filters or found.get("FilterCriteriaError"):
+    filters = (mapping.get("FilterCriteria") or {}).get("Filters") or []
+    if filters or mapping.get("FilterCriteriaError"):
         remove = "aws lambda update-event-source-mapping --filter-criteria '{}'"
         yield Fault(
             "it has a filter, but none was deployed: the filter drops changes silently",
-            f"{remove} --uuid {found['UUID']}; {_catch_up(deployment, source)}",
+            f"{remove} --uuid {mapping['UUID']}; {_catch_up(deployment, source)}",
         )
 
 
@@ -117,15 +117,15 @@ def _warning(deployment: Deployment, table: str) -> str:
     )
 
 
-def settings_of(found: Mapping[str, Any]) -> dict[str, Any]:
+def settings_of(mapping: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of a mapping, from Lambda or from a template."""
-    destination = found.get("DestinationConfig") or {}
+    destination = mapping.get("DestinationConfig") or {}
     return {
-        **{name: found.get(name) for name in RULES},
-        "FunctionResponseTypes": ", ".join(found.get("FunctionResponseTypes") or ()) or "none",
+        **{name: mapping.get(name) for name in RULES},
+        "FunctionResponseTypes": ", ".join(mapping.get("FunctionResponseTypes") or ()) or "none",
         ON_FAILURE: (destination.get("OnFailure") or {}).get("Destination"),
-        "function": found.get("FunctionName")
-        or str(found.get("FunctionArn")).rpartition(":function:")[2],
+        "function": mapping.get("FunctionName")
+        or str(mapping.get("FunctionArn")).rpartition(":function:")[2],
     }
 
 
