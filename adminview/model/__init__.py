@@ -1,4 +1,4 @@
-"""The words a view file is written in. Pure: nothing here knows of AWS."""
+"""The declarations that view files are written with. Pure: no AWS calls."""
 
 from adminview.model.access_pattern import AccessPattern, KeyCondition
 from adminview.model.attribute import Attribute, binary, number, text

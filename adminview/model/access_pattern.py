@@ -1,4 +1,4 @@
-"""Access patterns: the named questions that AdminViewTable answers."""
+"""Access patterns: the named queries that AdminViewTable serves."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -10,18 +10,18 @@ from adminview.model.errors import DeclarationError, QuestionError, RowError
 from adminview.model.index import Index
 from adminview.model.item import AttributeValue, order
 from adminview.model.join import Join
-from adminview.model.key_condition import Comparison, Given, KeyRules, Range
+from adminview.model.key_condition import Comparison, KeyRules, KeyTemplates, Range
 from adminview.model.limits import PARTITION_LIMIT, SORT_LIMIT, size_of
 from adminview.model.row import DATA
 from adminview.model.template import Template, fill, parameters, several
 
-BOUNDS = "ab"  # the marks of the two values of a range
+BOUNDS = "ab"  # suffixes of the placeholders of a range's two values
 NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
 @dataclass(frozen=True, slots=True)
 class KeyCondition:
-    """A question ready to be asked: one key condition on the table or on one index."""
+    """A key condition on the table or on one index, with its parameters filled in."""
 
     index: str | None
     expression: str
@@ -29,7 +29,7 @@ class KeyCondition:
     values: dict[str, AttributeValue]
 
     def at(self, attribute: Attribute, value: AttributeValue) -> "KeyCondition":
-        """Ask one shard."""
+        """Return the condition restricted to one shard."""
         return replace(
             self,
             expression=f"#shard = :shard AND {self.expression}",
@@ -40,27 +40,29 @@ class KeyCondition:
 
 @dataclass(frozen=True, slots=True)
 class AccessPattern:
-    """A question with typed parameters, answered by one key condition.
+    """A named query with typed parameters, served by one key condition.
 
     Templates name their parameters: ``partition="USER#{user_id}"``. A multi-attribute index takes
     one template per attribute, in order or by name (``{"tenantId": "{tenant}"}``): *partition* for
-    all of its partition attributes, *sort* for as many leading sort attributes as the question
-    fixes, and at most one range on the next one: *sort_begins*, *sort_between*, *sort_from* (>=),
-    *sort_after* (>), *sort_until* (<=) or *sort_before* (<). The parameters that *optional* names,
-    of the last conditions, may be left out.
+    all of its partition attributes, *sort* for as many leading sort attributes as the query fixes,
+    and at most one range on the next one: *sort_begins*, *sort_between*, *sort_from* (>=),
+    *sort_after* (>), *sort_until* (<=) or *sort_before* (<). A query may omit the parameters that
+    *optional* names; they must belong to the last conditions.
 
     A template escapes its parameters as `key` escapes its parts, so rows keyed with
     ``key("USER", user_id)`` are found by ``USER#{user_id}`` for every user id. A parameter that is
     the whole template (``{status}``) is compared as it is. ``{name:raw}`` stays unescaped too, for
     keys that are copied from the source or made with ``key(..., raw=...)``.
 
-    *shows* is what the answer promises of each row, besides its key; *joins* are rows to show
-    beside it. *consistent* reads what was just written, which a global index cannot.
+    *shows* lists the attributes that every returned row has besides its key. *joins* adds related
+    rows. *consistent* requests strongly consistent reads, which a global index does not support.
+
+    Raises a DeclarationError if the index cannot serve the pattern.
     """
 
     name: str
-    partition: Given
-    sort: Given = ()
+    partition: KeyTemplates
+    sort: KeyTemplates = ()
     sort_begins: Template | None = None
     sort_between: tuple[Template, Template] | None = None
     sort_from: Template | None = None
@@ -77,19 +79,18 @@ class AccessPattern:
     _comparisons: tuple[Comparison, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Check the question against the rules of its index, once and early."""
         for name in ("shows", "optional"):
             object.__setattr__(self, name, several(getattr(self, name)))
         object.__setattr__(self, "joins", tuple(self.joins))
         if self.index is not None and not isinstance(self.index, Index):
-            msg = f"access pattern {self.name!r}: index is an Index, not {self.index!r}"
+            msg = f"access pattern {self.name!r}: index must be an Index, not {self.index!r}"
             raise DeclarationError(msg)
         rules = KeyRules(self.index, self.partition, self.sort, self._ranges(), self.optional)
         problems = [] if NAME.fullmatch(self.name) else [NAME_RULE]
         problems += [*rules.problems(), *rules.promise_problems(self.shows)]
         problems += [problem for join in self.joins for problem in join.problems(self.index)]
         if len({join.name for join in self.joins}) < len(self.joins):
-            problems.append("two joins have one name")
+            problems.append("two joins have the same name")
         if self.consistent and self.index and not self.index.local:
             problems.append("a global index cannot be read consistently")
         for problem in problems:
@@ -99,55 +100,56 @@ class AccessPattern:
 
     @property
     def place(self) -> str:
-        """Name what the question is put to."""
         return f"index {self.index.name!r}" if self.index else "the table"
 
     @property
     def parameters(self) -> dict[str, str]:
-        """The parameters that it takes, with their DynamoDB types."""
-        found: dict[str, str] = {}
-        for one in self._comparisons:
-            for template in one.templates:
-                found.update(dict.fromkeys(parameters(template), one.attribute.type))
-        return found
+        """The parameters with their DynamoDB types, in the order of their conditions."""
+        types: dict[str, str] = {}
+        for comparison in self._comparisons:
+            for template in comparison.templates:
+                types.update(dict.fromkeys(parameters(template), comparison.attribute.type))
+        return types
 
     @property
     def required(self) -> list[str]:
-        """The parameters that it cannot do without."""
         return [name for name in self.parameters if name not in self.optional]
 
-    def condition(self, /, **given: object) -> KeyCondition:
-        """Fill the question in, or say which parameters it takes."""
-        self._check(given)
+    def condition(self, /, **arguments: object) -> KeyCondition:
+        """Fill in the parameters; raises a QuestionError if they do not fit the pattern."""
+        self._check(arguments)
         names: dict[str, str] = {}
         values: dict[str, AttributeValue] = {}
         parts = []
-        for position, one in enumerate(self._asked(given)):
-            names[f"#k{position}"] = one.attribute.name
-            marks = [
-                f":v{position}{letter}" for letter, _ in zip(BOUNDS, one.templates, strict=False)
+        for position, comparison in enumerate(self._applicable(arguments)):
+            names[f"#k{position}"] = comparison.attribute.name
+            placeholders = [
+                f":v{position}{suffix}"
+                for suffix, _ in zip(BOUNDS, comparison.templates, strict=False)
             ]
-            filled = [self._fill(template, one.attribute, given) for template in one.templates]
-            self._check_order(one, filled)
-            values.update(zip(marks, filled, strict=True))
-            parts.append(one.operator.format(f"#k{position}", *marks))
+            filled = [
+                self._fill(template, comparison.attribute, arguments)
+                for template in comparison.templates
+            ]
+            self._check_order(comparison, filled)
+            values.update(zip(placeholders, filled, strict=True))
+            parts.append(comparison.operator.format(f"#k{position}", *placeholders))
         index = self.index.name if self.index else None
         return KeyCondition(index, " AND ".join(parts), names, values)
 
     def may_show(self, row: Mapping[str, AttributeValue]) -> bool:
-        """Tell whether a row can be in an answer, whatever the parameters."""
+        """Return whether the pattern can return *row* for some parameters."""
         keys = self.index.stored_key if self.index else ()
-        there = all(key.name in row for key in keys)
-        return there and all(one.may_fit(row) for one in self._comparisons)
+        in_index = all(key.name in row for key in keys)
+        return in_index and all(comparison.may_fit(row) for comparison in self._comparisons)
 
     def shape(self) -> dict[str, Any]:
-        """Describe the pattern as plain data, for the model's fingerprint."""
         return {
             "name": self.name,
             "index": self.index.name if self.index else None,
             "conditions": [
-                [one.operator.format(one.attribute.name, *one.templates)]
-                for one in self._comparisons
+                [comparison.operator.format(comparison.attribute.name, *comparison.templates)]
+                for comparison in self._comparisons
             ],
             "optional": sorted(self.optional),
             "shows": sorted(self.shows),
@@ -156,48 +158,48 @@ class AccessPattern:
             "consistent": self.consistent,
         }
 
-    def _check(self, given: Mapping[str, object]) -> None:
-        """Refuse parameters that are missing or unknown, and name them."""
+    def _check(self, values: Mapping[str, object]) -> None:
+        """Raise a QuestionError that names missing and unknown parameters."""
         expected = self.parameters
-        missing = [name for name in self.required if name not in given]
-        unknown = [name for name in given if name not in expected]
+        missing = [name for name in self.required if name not in values]
+        unknown = [name for name in values if name not in expected]
         wrong = [f"{name} is missing" for name in missing]
         wrong += [f"{name} is unknown" for name in unknown]
         if wrong:
-            takes = ", ".join(f"[{one}]" if one in self.optional else one for one in expected)
+            takes = ", ".join(f"[{name}]" if name in self.optional else name for name in expected)
             msg = (
                 f"access pattern {self.name!r} takes ({takes or 'no parameters'}); "
                 f"{', '.join(wrong)}"
             )
             raise QuestionError(msg)
 
-    def _asked(self, given: Mapping[str, object]) -> list[Comparison]:
-        """Choose the conditions that are given: the first ones, without a gap."""
-        asked: list[Comparison] = []
+    def _applicable(self, values: Mapping[str, object]) -> list[Comparison]:
+        """Return the leading conditions that have values; raise a QuestionError for a gap."""
+        applicable: list[Comparison] = []
         left_out: tuple[Comparison, list[str]] | None = None
-        for one in self._comparisons:
-            names = [name for template in one.templates for name in parameters(template)]
-            missing = [name for name in names if name not in given]
+        for comparison in self._comparisons:
+            names = [name for template in comparison.templates for name in parameters(template)]
+            missing = [name for name in names if name not in values]
             if missing and left_out is None:
-                left_out = one, missing
+                left_out = comparison, missing
             if left_out and len(missing) < len(names):
-                attribute, absent = left_out
-                order = f"{attribute.attribute.name!r} comes before {one.attribute.name!r}"
+                earlier, absent = left_out
+                order = f"{earlier.attribute.name!r} comes before {comparison.attribute.name!r}"
                 msg = (
-                    f"access pattern {self.name!r} on {self.place}: {', '.join(absent)} is missing"
-                    + (f"; {order}" if attribute is not one else "")
+                    f"access pattern {self.name!r} on {self.place}: "
+                    f"{', '.join(absent)} is missing"
+                    + (f"; {order}" if earlier is not comparison else "")
                 )
                 raise QuestionError(msg)
             if left_out is None:
-                asked.append(one)
-        return asked
+                applicable.append(comparison)
+        return applicable
 
     def _fill(
-        self, template: Template, attribute: Attribute, given: Mapping[str, object]
+        self, template: Template, attribute: Attribute, values: Mapping[str, object]
     ) -> AttributeValue:
-        """Make one value, as DynamoDB takes it."""
         try:
-            value = fill(template, attribute, given)
+            value = fill(template, attribute, values)
             size = size_of(value)
         except (RowError, UnicodeEncodeError) as error:
             raise self._refusal(str(error)) from error
@@ -205,25 +207,24 @@ class AccessPattern:
         limit = PARTITION_LIMIT if attribute in partition else SORT_LIMIT
         if size > limit:
             names = ", ".join(parameters(template))
-            msg = f"{names} makes {size} bytes for {attribute.name!r}; DynamoDB takes {limit}"
+            msg = f"{names} makes {attribute.name!r} {size} bytes long; DynamoDB takes {limit}"
             raise self._refusal(msg)
         return value
 
-    def _check_order(self, one: Comparison, values: Sequence[AttributeValue]) -> None:
-        """Refuse a range the wrong way round, of which DynamoDB says little."""
+    def _check_order(self, comparison: Comparison, values: Sequence[AttributeValue]) -> None:
+        """Refuse reversed bounds: DynamoDB's own error does not name the parameters."""
         if len(values) == len(BOUNDS):
             lower, upper = (order(value) for value in values)
             if lower > upper:
-                first, second = one.templates
+                first, second = comparison.templates
                 names = parameters(first) + parameters(second)
                 raise self._refusal(" comes after ".join(names) or EMPTY_RANGE)
 
-    def _refusal(self, why: str) -> QuestionError:
-        msg = f"access pattern {self.name!r}: {why}"
+    def _refusal(self, reason: str) -> QuestionError:
+        msg = f"access pattern {self.name!r}: {reason}"
         return QuestionError(msg)
 
     def _ranges(self) -> list[Range]:
-        """Collect the range, of which there may be one."""
         ranges: list[tuple[str, Template | tuple[Template, ...] | None]] = [
             ("begins_with({}, {})", self.sort_begins),
             ("{} BETWEEN {} AND {}", self.sort_between),
@@ -232,8 +233,12 @@ class AccessPattern:
             ("{} <= {}", self.sort_until),
             ("{} < {}", self.sort_before),
         ]
-        return [Range(operator, several(given)) for operator, given in ranges if given is not None]
+        return [
+            Range(operator, several(templates))
+            for operator, templates in ranges
+            if templates is not None
+        ]
 
 
-EMPTY_RANGE = "its range goes from the higher to the lower"
-NAME_RULE = "a pattern's name is lower-case words joined by hyphens"
+EMPTY_RANGE = "the lower bound of its range is above the upper bound"
+NAME_RULE = "a name must be lower-case words joined by hyphens, such as 'orders-by-status'"

@@ -12,36 +12,35 @@ NAME_LIMIT = 255  # bytes, set by DynamoDB
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """A key attribute: its name, and the type every value of it must have."""
+    """A key attribute: its name and the type of its values."""
 
     name: str
     type: str = "S"
 
     def __post_init__(self) -> None:
-        """Refuse what DynamoDB would refuse when the table is created."""
         if not 0 < (size := len(self.name.encode())) <= NAME_LIMIT:
-            msg = f"a key attribute's name takes 1 to {NAME_LIMIT} bytes, not {size}"
+            msg = f"a key attribute's name must have 1 to {NAME_LIMIT} bytes, not {size}"
             raise DeclarationError(msg)
         if self.type not in KEY_TYPES:
             msg = (
                 f"key attribute {self.name!r} has type {self.type!r}; "
-                f"DynamoDB takes only {', '.join(KEY_TYPES)} as a key"
+                f"DynamoDB takes only {', '.join(KEY_TYPES)} as key types"
             )
             raise DeclarationError(msg)
 
 
 def text(name: str) -> Attribute:
-    """Declare a key attribute that holds text (a plain name means the same)."""
+    """Declare a text key attribute; a plain name means the same."""
     return Attribute(name, "S")
 
 
 def number(name: str) -> Attribute:
-    """Declare a key attribute that holds numbers, which then sort as numbers."""
+    """Declare a numeric key attribute: its values sort as numbers."""
     return Attribute(name, "N")
 
 
 def binary(name: str) -> Attribute:
-    """Declare a key attribute that holds bytes."""
+    """Declare a binary key attribute."""
     return Attribute(name, "B")
 
 
@@ -49,9 +48,9 @@ Spec: TypeAlias = str | Attribute | Sequence[str | Attribute]
 
 
 def attributes(spec: Spec) -> tuple[Attribute, ...]:
-    """Read one name, one attribute or several of either as attributes."""
-    several = [spec] if isinstance(spec, str | Attribute) else spec
-    return tuple(text(one) if isinstance(one, str) else one for one in several)
+    """Normalize a name, an attribute, or a sequence of either."""
+    specs = [spec] if isinstance(spec, str | Attribute) else spec
+    return tuple(text(name) if isinstance(name, str) else name for name in specs)
 
 
 PK, SK = text("PK"), text("SK")  # of every row

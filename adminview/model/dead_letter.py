@@ -1,11 +1,11 @@
-"""The dead-letter schema: every message of the queue, as it is written and as it is read. Pure.
+"""The dead-letter schema: how messages of the queue are written and read. Pure.
 
-A dead letter holds keys and the error, never the customer's data. It is plain ASCII: SQS rejects
-some characters, and a key may hold any. Anybody who may send to the queue can put anything there,
-so each field is checked when it is read.
+A dead letter holds keys and the error, never customer data. It is plain ASCII: SQS rejects some
+characters, and a key may hold any. Any sender with access to the queue can put anything there, so
+each field is checked when it is read.
 
-A field of JSON is a field of a dataclass here, with the check that reads it. Only Lambda's own
-on-failure message has names of another style; they are the constants below.
+Each JSON field is a dataclass field with the check that reads it. Lambda's own on-failure message
+names its fields in another style; the constants below hold these names.
 """
 
 # ruff: noqa: RUF009 - `_checked` makes fields
@@ -33,8 +33,8 @@ RECORD: Final = "adminview.letter/1"
 IN_DOUBT: Final = "adminview.in-doubt/1"
 BY_OWNER: Final = "by owner"
 ATTEMPTS: Final = "attempts"
-BODY_LIMIT: Final = 200 * 1024  # bytes of row keys per letter: SQS took 256 KiB for years
-ITEMS_LIMIT: Final = 25  # items per in-doubt letter: as many as a call can have rows
+BODY_LIMIT: Final = 200 * 1024  # bytes of row keys per dead letter: SQS took 256 KiB for years
+ITEMS_LIMIT: Final = 25  # items per dead letter: a call has at most as many rows
 MAX_ATTEMPTS: Final = 10**9
 
 # Lambda's on-failure message of a stream.
@@ -44,8 +44,8 @@ FIRST, LAST = "startSequenceNumber", "endSequenceNumber"
 BEGIN, END = "approximateArrivalOfFirstRecord", "approximateArrivalOfLastRecord"
 CONTEXT, CONDITION = "requestContext", "condition"
 
-SEQUENCE = re.compile(r"[0-9]{21,40}")  # as long as DynamoDB takes them
-# What reading a message raises when a field is absent or of another type.
+SEQUENCE = re.compile(r"[0-9]{21,40}")  # the lengths that DynamoDB accepts
+# Errors that reading a message raises when a field is absent or has another type.
 MALFORMED = (AdminViewError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 Key: TypeAlias = Mapping[str, AttributeValue]
@@ -53,7 +53,7 @@ T = TypeVar("T")
 
 
 def _text(value: Any) -> str:
-    value.encode()  # neither what is no text, nor what cannot be sent
+    value.encode()  # raises if it is not text, or holds a lone surrogate
     return str(value)
 
 
@@ -113,22 +113,22 @@ def _null_or(check: Callable[[Any], T]) -> Callable[[Any], T | None]:
 
 
 def _checked(check: Callable[[Any], Any], **default: Any) -> Any:
-    """Declare a field of JSON by the check that reads it."""
+    """Declare a JSON field with the check that reads it."""
     return field(metadata={"check": check}, **default)
 
 
 def _omitted(check: Callable[[Any], Any]) -> Any:
-    """Declare a field that is left out where it is None, and is never null."""
+    """Declare a JSON field that is omitted, not null, when it is None."""
     return field(metadata={"check": check, "omit": True}, default=None)
 
 
 def _from_plain(cls: type[T], plain: Any) -> T:
-    """Read the fields of *cls*; raises one of MALFORMED if one is absent or fails its check."""
+    """Read the fields of *cls*; raise one of MALFORMED if a field is absent or fails its check."""
     return cls(
         **{
-            one.name: one.metadata["check"](plain[one.name])
-            for one in fields(cls)  # type: ignore[arg-type]  # of dataclasses only
-            if one.default is MISSING or one.name in plain
+            declared.name: declared.metadata["check"](plain[declared.name])
+            for declared in fields(cls)  # type: ignore[arg-type]  # of dataclasses only
+            if declared.default is MISSING or declared.name in plain
         }
     )
 
@@ -136,13 +136,14 @@ def _from_plain(cls: type[T], plain: Any) -> T:
 def _to_plain(value: Any) -> Any:
     if is_dataclass(value):
         return {
-            one.name: _to_plain(content)
-            for one in fields(value)
-            if (content := getattr(value, one.name)) is not None or "omit" not in one.metadata
+            declared.name: _to_plain(content)
+            for declared in fields(value)
+            if (content := getattr(value, declared.name)) is not None
+            or "omit" not in declared.metadata
         }
     if isinstance(value, frozenset):
         return sorted(value)
-    return [_to_plain(one) for one in value] if isinstance(value, tuple) else value
+    return [_to_plain(element) for element in value] if isinstance(value, tuple) else value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,7 +155,6 @@ class ErrorSummary:
 
     @classmethod
     def of(cls, error: AdminViewError) -> "ErrorSummary":
-        """Summarize an error."""
         return cls(kind=kind_of(error), reason=reason_of(error))
 
 
@@ -164,7 +164,7 @@ def _error(plain: Any) -> ErrorSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempts:
-    """How many replays failed, when the last one did, and why."""
+    """The number of failed replays, and when and why the last one failed."""
 
     count: int = _checked(_count)
     at: str | None = _checked(_text, default=None)
@@ -177,7 +177,7 @@ def _attempts(plain: Any) -> Attempts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TouchedItem:
-    """A source item, and the keys of rows that a call in doubt may write or delete."""
+    """A source item, and the rows that a call in doubt may still write or delete."""
 
     key: Key = _checked(_key)
     owner: str | None = _checked(_null_or(_text), default=None)
@@ -188,12 +188,12 @@ def _touched_items(plain: Any) -> tuple[TouchedItem, ...]:
     if not plain:
         msg = "it names no item"
         raise ValueError(msg)
-    return tuple(_from_plain(TouchedItem, one) for one in plain)
+    return tuple(_from_plain(TouchedItem, item) for item in plain)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """The source that a dead letter is about, and when; None is what nobody knows."""
+    """The source and the time of the change; unknown fields are None."""
 
     source: str | None = _checked(_null_or(_text))
     table: str | None = _checked(_null_or(_table))
@@ -213,8 +213,8 @@ class ItemOrigin(Origin):
 
     @classmethod
     def salvaged(cls, **values: Any) -> "ItemOrigin":
-        """Keep those *values* of an unreadable record that pass their checks."""
-        checks = {one.name: one.metadata["check"] for one in fields(cls)}
+        """Return the origin of an unreadable record, with the *values* that pass their checks."""
+        checks = {declared.name: declared.metadata["check"] for declared in fields(cls)}
         return cls(**{name: _passing(check, values.get(name)) for name, check in checks.items()})
 
 
@@ -225,16 +225,14 @@ def _passing(check: Callable[[Any], Any], value: Any) -> Any:
         return None
 
 
-class _Tried:
-    """What all dead letters have in common once they were replayed."""
-
+class _Replayable:
     __slots__ = ()
     error: ErrorSummary
     attempts: Attempts | None
 
     @property
     def latest_error(self) -> ErrorSummary:
-        """The error of the last replay, else the one that the letter was written for."""
+        """The error of the last replay, or the original one."""
         return self.attempts.error if self.attempts else self.error
 
     @property
@@ -243,7 +241,7 @@ class _Tried:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RecordLetter(_Tried, ItemOrigin):
+class RecordLetter(_Replayable, ItemOrigin):
     """A record or item that could not be synced, and the rows that it may have touched."""
 
     error: ErrorSummary = _checked(_error)
@@ -252,26 +250,24 @@ class RecordLetter(_Tried, ItemOrigin):
     attempts: Attempts | None = _omitted(_attempts)
 
     def to_json(self) -> str:
-        """Write the message."""
         return dumps({KIND: RECORD, **_to_plain(self)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InDoubtLetter(_Tried, Origin):
-    """A call that ended without a response, and the items whose rows it may still write."""
+class InDoubtLetter(_Replayable, Origin):
+    """A call without a response, and the items whose rows it may still write."""
 
     error: ErrorSummary = _checked(_error)
     items: tuple[TouchedItem, ...] = _checked(_touched_items)
     attempts: Attempts | None = _omitted(_attempts)
 
     def to_json(self) -> str:
-        """Write the message."""
         return dumps({KIND: IN_DOUBT, **_to_plain(self)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BatchLetter(_Tried):
-    """Records that Lambda gave up on: where they are in the stream, and when they came there."""
+class BatchLetter(_Replayable):
+    """Records that Lambda gave up on: their range in the stream, and their arrival times."""
 
     message: Mapping[str, Any]  # as Lambda wrote it
     table: str
@@ -285,16 +281,15 @@ class BatchLetter(_Tried):
     attempts: Attempts | None = None
 
     def to_json(self) -> str:
-        """Write the message."""
-        tried = {ATTEMPTS: _to_plain(self.attempts)} if self.attempts else {}
-        return dumps({**self.message, **tried})
+        attempts = {ATTEMPTS: _to_plain(self.attempts)} if self.attempts else {}
+        return dumps({**self.message, **attempts})
 
 
 AnyLetter: TypeAlias = RecordLetter | InDoubtLetter | BatchLetter
 
 
 def retried(letter: AnyLetter, error: AdminViewError, now: float) -> AnyLetter:
-    """Return *letter* after one more replay that failed with *error*."""
+    """Return *letter* with one more failed attempt, which raised *error*."""
     attempts = Attempts(
         count=letter.failed_replays + 1,
         at=datetime.fromtimestamp(now, UTC).isoformat(timespec="seconds"),
@@ -307,18 +302,18 @@ def from_json(body: str) -> AnyLetter:
     """Read a message, or raise an UnknownLetterError that quotes nothing of it."""
     try:
         plain = loads(body)
-        dumps(plain)  # or it could not be written again
+        dumps(plain)  # raises for what could not be written back
     except (ValueError, RecursionError) as error:
         msg = "it is not JSON"
         raise UnknownLetterError(msg) from error
     kind = str(plain.get(KIND)) if isinstance(plain, dict) else ""
     if kind not in READERS and not (isinstance(plain, dict) and BATCH in plain):
-        msg = f"it is neither {RECORD!r} nor one of Lambda's letters about a stream"
+        msg = f"it is neither {RECORD!r} nor an on-failure message of Lambda about a stream"
         raise UnknownLetterError(msg)
     try:
         return READERS.get(kind, _batch_letter)(plain)
     except MALFORMED as error:
-        msg = f"it lacks something that such a letter has: {kind_of(error)}"
+        msg = f"a field is missing or malformed: {kind_of(error)}"
         raise UnknownLetterError(msg) from error
 
 
@@ -331,9 +326,9 @@ READERS: Mapping[str, Callable[[dict[str, Any]], AnyLetter]] = {
 def on_failure_message(
     records: SequenceRange, count: int, arrival: tuple[str, str], condition: str
 ) -> dict[str, Any]:
-    """Write what a replay reads of Lambda's message about *count* records.
+    """Build the part of Lambda's on-failure message that a replay reads.
 
-    *arrival* is when the first and the last of them came, in ISO 8601.
+    *arrival* holds the arrival times of the first and the last record, in ISO 8601.
     """
     return {
         CONTEXT: {CONDITION: condition},
@@ -386,13 +381,12 @@ class OutgoingLetter:
     error: str
     reason: str
     body: str
-    delay_seconds: int | None = None  # None: as long as the queue delays every message
+    delay_seconds: int | None = None  # None: the queue's default
 
     @classmethod
     def of(
         cls, letter: AnyLetter, position: int = 0, delay_seconds: int | None = None
     ) -> "OutgoingLetter":
-        """Make a message of *letter*."""
         sequence = letter.sequence if isinstance(letter, Origin) else None
         error, body = letter.latest_error, letter.to_json()
         return cls(position, letter.source, sequence, error.kind, error.reason, body, delay_seconds)

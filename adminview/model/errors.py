@@ -1,113 +1,115 @@
-"""What can be wrong, and whose doing it is.
+"""All errors that AdminView raises.
 
 AdminViewError
 ├── DeclarationError           a view file contradicts itself or another one
-├── QuestionError              an access pattern was asked with the wrong parameters
-│   └── BeingBuiltError        or rightly, but before all the rows of its answer are there
-├── SettingsError              the function was deployed or started with wrong settings
-├── ServiceError               AWS would not do what was asked, and went on refusing
-├── UnansweredCallError        a write ended without a response, and may still take effect
-├── BulkError                  work on a whole table cannot go on now
-│   ├── SegmentTakenError      somebody else works on this segment
-│   └── TooManyFailuresError   more items failed than were to be tolerated
+├── QuestionError              a query does not fit its access pattern
+│   └── BeingBuiltError        the access pattern is not ready: its rows are still backfilled
+├── SettingsError              a setting is missing or wrong
+├── ServiceError               AWS kept refusing a call
+├── UnansweredCallError        a write got no response and may still take effect
+├── BulkError                  bulk work cannot continue now
+│   ├── SegmentTakenError      another worker holds this segment
+│   └── TooManyFailuresError   more items failed than the run tolerates
 ├── RepairError                an item cannot be reconciled now
-│   ├── MovingItemError        it changed faster than its rows could be written
-│   ├── ExpiredRecordsError    the stream has forgotten the records that a letter is about
-│   └── UnknownLetterError     a message in the queue is no letter that we know
-└── RecordError                this record can never be synced as it is: set it aside
-    ├── UnreadableRecordError  not a whole NEW_AND_OLD_IMAGES record of a declared source
-    ├── MissingAttributeError  a view asked for an attribute that the item does not have
-    ├── ViewError              a view raised something of its own
-    ├── RowError               a view made a row that DynamoDB would refuse
-    │   └── TooManyRowsError   or more rows, or larger ones, than one item may have
-    ├── MigrationError         a migration asked for what cannot be set, or cannot be guarded
+│   ├── MovingItemError        it keeps changing while its rows are written
+│   ├── ExpiredRecordsError    the stream no longer has the records of a dead letter
+│   └── UnknownLetterError     a message in the queue is not a known dead letter
+└── RecordError                a retry cannot help this record: dead-letter it
+    ├── UnreadableRecordError  not a complete NEW_AND_OLD_IMAGES record of a source
+    ├── MissingAttributeError  a view read an attribute that the item does not have
+    ├── ViewError              a view raised another error
+    ├── RowError               a view yielded a row that DynamoDB would refuse
+    │   └── TooManyRowsError   more rows or bytes than one item may have
+    ├── MigrationError         a migration's update cannot be written safely
     ├── OwnershipError         two source items claim one row
     └── RefusedRowError        DynamoDB itself refused a row
 
-The text of a RecordError travels to logs and dead letters, so it names attributes, types,
-views and row shapes, and never a value taken from an item.
+The text of a RecordError goes to logs and dead letters. It names attributes, types, views and row
+shapes, never a value of an item.
 """
 
 KIND_LIMIT = 80  # characters
 
 
 def kind_of(error: BaseException) -> str:
-    """Name the class of an error; a class can be named at run time, so not just anything passes."""
+    """Return the class name of an error; "Error" if it is no identifier or is too long."""
     name = type(error).__name__
     return name if name.isidentifier() and len(name) <= KIND_LIMIT else "Error"
 
 
 class AdminViewError(Exception):
-    """Something AdminView can explain."""
+    """Base class of all errors that AdminView raises on purpose."""
 
-    place = ""  # the view and the line of its file, where one is to blame
-    touched: frozenset[tuple[str, str]] = frozenset()  # rows that were written before it came
+    place = ""  # the view and the line of its file that raised, if any
+    touched: frozenset[tuple[str, str]] = frozenset()  # rows written before the error
 
 
 def reason_of(error: AdminViewError) -> str:
-    """Say what is wrong, and where."""
+    """Return the error's text with its place, if it has one."""
     return "; ".join(filter(None, [str(error), error.place]))
 
 
 class DeclarationError(AdminViewError):
-    """Say which declarations contradict each other, when they are made."""
+    """A declaration is invalid or contradicts another. Raised when view files are loaded."""
 
 
 class QuestionError(AdminViewError):
-    """Say how an access pattern is to be asked."""
+    """A query does not fit its access pattern."""
 
 
 class BeingBuiltError(QuestionError):
-    """Refuse a question rather than answer it with a part of its rows."""
+    """The access pattern is not ready: an answer would lack rows."""
 
     def __init__(self, pattern: str) -> None:
         super().__init__(
-            f"question {pattern!r} is being built: its rows are not all there yet; "
-            "ask again when `adminview apply` has switched it on"
+            f"access pattern {pattern!r} is not ready: its rows are still being backfilled; "
+            "query it again when `adminview apply` has finished"
         )
 
 
 class SettingsError(AdminViewError):
-    """Say which setting is missing or wrong, and what would be right."""
+    """A setting is missing or wrong."""
 
 
 class ServiceError(AdminViewError):
-    """AWS went on refusing. Carries the code of its answer, not the text: that may quote data."""
+    """AWS kept refusing a call. Carries the error code, not the text: that may quote data."""
 
-    def __init__(self, code: str, asked: str, *, answered: bool = True) -> None:
-        super().__init__(f"{asked}: {'AWS answered' if answered else 'no answer of AWS:'} {code}")
+    def __init__(self, code: str, action: str, *, answered: bool = True) -> None:
+        super().__init__(
+            f"{action}: {'AWS answered' if answered else 'no answer from AWS:'} {code}"
+        )
         self.code = code
         self.answered = answered
 
 
 class UnansweredCallError(AdminViewError):
-    """A write ended without a response. It may still arrive, and overwrite a newer row."""
+    """A write got no response. It may still arrive and overwrite a newer row."""
 
     def __init__(self) -> None:
-        super().__init__("a write ended without a response and may still arrive: check these items")
+        super().__init__("a write got no response and may still arrive: check these items")
 
 
 class BulkError(AdminViewError):
-    """Say why work on a whole table stops; what is done stays done."""
+    """Bulk work cannot continue. What is written stays written."""
 
 
 class SegmentTakenError(BulkError):
-    """Somebody else works on a segment, or died over it a moment ago."""
+    """Another worker holds the lease of a segment, or stopped without releasing it."""
 
     def __init__(self, run: str, number: int, seconds: float) -> None:
         super().__init__(
-            f"segment {number} of {run} is in other hands, or was a moment ago: "
-            f"it can be taken in {seconds:.0f} seconds"
+            f"another worker holds segment {number} of {run}, or stopped a moment ago: "
+            f"its lease expires in {seconds:.0f} seconds"
         )
         self.seconds = seconds
 
 
 class TooManyFailuresError(BulkError):
-    """More items of a run failed than were to be tolerated: something is wrong with all."""
+    """More items failed than the run tolerates: the cause is probably common to all."""
 
 
 class RepairError(AdminViewError):
-    """Say why an item cannot be reconciled, though its views may be in order."""
+    """An item cannot be reconciled now, although its views may be correct."""
 
 
 class MovingItemError(RepairError):
@@ -115,52 +117,51 @@ class MovingItemError(RepairError):
 
 
 class ExpiredRecordsError(RepairError):
-    """The stream has forgotten the records; only a look at the whole source helps."""
+    """The stream no longer has the records; verify the whole source instead."""
 
 
 class UnknownLetterError(RepairError):
-    """A message of the dead-letter queue cannot be understood; it is left where it is."""
+    """A message of the queue is not a known dead letter; it stays in the queue."""
 
 
 class RecordError(AdminViewError):
-    """Set one record aside; retrying it cannot help."""
+    """A record that a retry cannot help: it is dead-lettered."""
 
 
 class UnreadableRecordError(RecordError):
-    """The stream record itself is not what a source's stream must carry."""
+    """The stream record is incomplete, or not one of a declared source."""
 
 
 class MissingAttributeError(RecordError, KeyError):
-    """A view needs an attribute that the item does not have. A KeyError, as for any mapping."""
+    """A view read an attribute that the item does not have. A KeyError, as for any mapping."""
 
-    def __init__(self, name: str, *, told: bool = True) -> None:
+    def __init__(self, name: str, *, may_name: bool = True) -> None:
         super().__init__(
-            f"the item has no attribute {name!r}" if told else "an attribute is absent"
+            f"the item has no attribute {name!r}" if may_name else "an attribute is absent"
         )
         self.name = name
 
     def __str__(self) -> str:
-        """Read as a sentence, not as KeyError's quoted key."""
-        return str(self.args[0])
+        return str(self.args[0])  # KeyError would quote it
 
 
 class ViewError(RecordError):
-    """A view raised. Carries the kind of the error, not its text: that may quote data."""
+    """A view raised. Carries the class of the error, not its text: that may quote data."""
 
-    def __init__(self, cause: BaseException, what: str = "view") -> None:
-        super().__init__(f"the {what} raised {kind_of(cause)}")
+    def __init__(self, cause: BaseException, function: str = "view") -> None:
+        super().__init__(f"the {function} raised {kind_of(cause)}")
 
 
 class RowError(RecordError):
-    """A view made a row that DynamoDB would refuse."""
+    """A view yielded a row that DynamoDB would refuse."""
 
 
 class TooManyRowsError(RowError):
-    """A view made more rows of one item, or larger ones, than it may."""
+    """A view yielded more rows or bytes for one item than it may."""
 
 
 class MigrationError(RecordError):
-    """A migration asked for what cannot be set, or looked where no condition can."""
+    """A migration's update cannot be written, or no condition can guard it."""
 
 
 class OwnershipError(RecordError):
@@ -168,4 +169,4 @@ class OwnershipError(RecordError):
 
 
 class RefusedRowError(RecordError):
-    """DynamoDB refused a row that had passed our own checks."""
+    """DynamoDB refused a row that passed our own checks."""

@@ -1,48 +1,56 @@
-"""The fingerprint of a model: what is declared, and the code that derives rows from it.
+"""The fingerprint of a model: a hash of its declarations and of the code that derives rows.
 
-Python's own ways to write a syntax tree down differ from version to version, and a fingerprint that
-is made on a laptop must be the one that a build machine makes. So the tree is walked here, and what
-changes no row is left out: comments, docstrings, descriptions.
+Python's own dumps of a syntax tree differ from version to version, and every machine must compute
+the same fingerprint. So this module walks the tree itself. It skips what changes no row: comments,
+docstrings, descriptions.
 """
 
 import ast
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from json import dumps
+from threading import Lock
 from typing import Any
-
-from adminview.model.syntax import parse
 
 LENGTH = 12  # hex digits: every row carries them
 DESCRIPTIONS = {"about", "all_because"}
-# Not in every version, or not a matter of meaning.
+# Fields that not every version has, or that do not change the meaning.
 LEFT_OUT = {"type_comment", "type_params", "type_ignores", "kind", "ctx"}
+# Before 3.11.8 and 3.12.2, threads that parse at the same time may raise a SystemError
+# (https://github.com/python/cpython/issues/106905).
+PARSING = Lock()
+
+
+def parse(code: str) -> ast.Module:
+    """Parse a file's text; any number of threads may call it."""
+    with PARSING:
+        return ast.parse(code)
 
 
 def fingerprint(shape: dict[str, Any], code: Iterable[str]) -> str:
-    """Identify a model by its shape and its view files."""
+    """Hash a model's shape and the texts of its view files."""
     trees = [list(_walk(parse(text))) for text in code]
     return sha256(dumps([shape, trees]).encode()).hexdigest()[:LENGTH]
 
 
 def imports(code: str) -> set[str]:
-    """List the modules that a view file may use: each name that it imports, and what that is of."""
-    found: set[str] = set()
+    """List the modules that a view file imports: of `from a import b` both `a` and `a.b`."""
+    modules: set[str] = set()
     for node in ast.walk(parse(code)):
         if isinstance(node, ast.Import):
-            found |= {name.name for name in node.names}
+            modules |= {name.name for name in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
-            found |= {node.module, *(f"{node.module}.{name.name}" for name in node.names)}
-    return found
+            modules |= {node.module, *(f"{node.module}.{name.name}" for name in node.names)}
+    return modules
 
 
 def is_empty(code: str) -> bool:
-    """Tell whether a file holds no code: only comments, and texts such as a docstring."""
-    return all(_says_nothing(node) for node in parse(code).body)
+    """Return whether a file has no code: only comments and docstrings."""
+    return all(_is_skipped(node) for node in parse(code).body)
 
 
 def _walk(node: Any) -> Iterator[str]:
-    """Write a syntax tree down, in an order and a form of our own."""
+    """Serialize a syntax tree in a form that does not depend on the Python version."""
     if isinstance(node, list):
         yield "["
         for element in node:
@@ -50,7 +58,7 @@ def _walk(node: Any) -> Iterator[str]:
         yield "]"
     elif not isinstance(node, ast.AST):
         yield f"{type(node).__name__} {node!r}"
-    elif not _says_nothing(node):
+    elif not _is_skipped(node):
         yield type(node).__name__
         for name, value in ast.iter_fields(node):
             if name not in LEFT_OUT:
@@ -58,7 +66,7 @@ def _walk(node: Any) -> Iterator[str]:
                 yield from _walk(_joined(value) if isinstance(node, ast.JoinedStr) else value)
 
 
-def _says_nothing(node: ast.AST) -> bool:
+def _is_skipped(node: ast.AST) -> bool:
     if isinstance(node, ast.keyword):
         return node.arg in DESCRIPTIONS
     return (
@@ -69,7 +77,7 @@ def _says_nothing(node: ast.AST) -> bool:
 
 
 def _joined(pieces: list[ast.expr]) -> list[ast.expr]:
-    """Join neighbouring pieces of text in an f-string, which versions cut differently."""
+    """Join adjacent text pieces of an f-string: Python versions split them differently."""
     joined: list[ast.expr] = []
     for piece in pieces:
         last = joined[-1] if joined else None

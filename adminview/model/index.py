@@ -14,22 +14,25 @@ from adminview.model.limits import PARTITION_LIMIT, SORT_LIMIT, check_key
 # All set by DynamoDB.
 INDEX_NAME = re.compile(r"[A-Za-z0-9_.-]{3,255}")
 KEY_PARTS = 4  # partition attributes, and as many sort attributes
-INCLUDE_LIMIT = 20  # non-key attributes that one index carries
+INCLUDE_LIMIT = 20  # non-key attributes of one index
 
-MOST_SHARDS = 32  # ours: a question asks them all, and a cursor has a place in each
+MOST_SHARDS = 32  # ours: a query reads every shard, and a cursor has a position in each
 
 
 @dataclass(frozen=True, slots=True, init=False)
 class Index:
-    """A sparse index: it holds the rows that a view gives an entry in it, and no others.
+    """A sparse global index: it holds only the rows that a view gives an entry in it.
 
-    It needs a key attribute of its own. Several make a multi-attribute key. *include* is what it
-    carries besides keys; *all_because* makes it carry everything, and says why that is worth it.
+    It needs a key attribute that no other index has; several attributes make a multi-attribute key.
+    *include* lists the attributes it carries besides keys. *all_because* makes it carry all
+    attributes and states why that is worth the cost.
 
-    A partition takes about 1,000 writes a second, and one that is hotter holds up the whole sync.
-    *shards* spreads each partition over so many, by the rows' owners; a question asks all of them.
-    When their number changes, *shards_were* keeps the rows of the older one readable until they
-    have been written anew. An index that had none needs a new one beside it, with its own key.
+    A partition takes about 1,000 writes a second, and a hotter one delays the whole sync. *shards*
+    spreads each partition by the rows' owners; a query reads all shards. After the number of shards
+    has changed, set *shards_were* to the old number until all rows have been rewritten. An index
+    without shards cannot get any: declare a new index with other key attributes.
+
+    Raises a DeclarationError if DynamoDB would refuse the index.
     """
 
     name: str
@@ -39,10 +42,10 @@ class Index:
     all_because: str
     shards: int
     shards_were: int
-    # What follows from the above, kept because every row asks for it.
+    # Derived from the fields above; stored because every row needs them.
     shard: Attribute | None = field(repr=False, compare=False)
-    # Each key attribute that a view gives a row, and how long it may be if it is text.
-    _places: tuple[tuple[str, int], ...] = field(repr=False, compare=False)
+    # The key attributes of an entry, each with its size limit if it is text, else 0.
+    _entry_limits: tuple[tuple[str, int], ...] = field(repr=False, compare=False)
 
     local: ClassVar[bool] = False
 
@@ -58,7 +61,7 @@ class Index:
         shards_were: int = 0,
     ) -> None:
         if isinstance(include, str):
-            msg = f"index {name!r}: include is a list, as in include=[{include!r}]"
+            msg = f"index {name!r}: include must be a list, as in include=[{include!r}]"
             raise DeclarationError(msg)
         self._set(name=name, partition=attributes(partition), sort=attributes(sort))
         self._set(include=tuple(include), all_because=all_because)
@@ -67,15 +70,15 @@ class Index:
         for problem in self._problems():
             msg = f"index {name!r}: {problem}"
             raise DeclarationError(msg)
-        texts = {one.name: self._limit(one) if one.type == "S" else 0 for one in self.entry_key}
-        self._set(_places=tuple(texts.items()))
+        limits = ((key.name, self._limit(key) if key.type == "S" else 0) for key in self.entry_key)
+        self._set(_entry_limits=tuple(limits))
 
     @staticmethod
     def from_shape(shape: Mapping[str, Any]) -> "Index":
-        """Make an index as it was described, by whatever model."""
+        """Rebuild an index from its `shape`, which any model may have written."""
         carries: dict[str, Any] = {
             "include": shape["include"],
-            "all_because": "it is described so" if shape["projection"] == "ALL" else "",
+            "all_because": "as deployed" if shape["projection"] == "ALL" else "",
         }
         sort = [Attribute(*key) for key in shape["sort"]]
         if shape.get("local"):
@@ -92,7 +95,7 @@ class Index:
 
     @property
     def key(self) -> tuple[Attribute, ...]:
-        """All key attributes: partition first, then sort, in order."""
+        """All key attributes: partition first, then sort."""
         return self.partition + self.sort
 
     @property
@@ -101,52 +104,57 @@ class Index:
         return self.key
 
     def _shard(self) -> Attribute | None:
-        """Name the partition attribute that tells shards apart, if there are several."""
-        several = isinstance(self.shards_read, int) and self.shards_read > 1
-        return number(f"_{self.name}_shard") if several else None
+        """Return the partition attribute with the shard number, if there are several shards."""
+        is_sharded = isinstance(self.shards_read, int) and self.shards_read > 1
+        return number(f"_{self.name}_shard") if is_sharded else None
 
     @property
     def shards_read(self) -> int:
-        """How many shards a question must ask."""
+        """The number of shards that a query must read."""
         return max(self.shards, self.shards_were)
 
     @property
     def stored_partition(self) -> tuple[Attribute, ...]:
-        """The partition attributes as DynamoDB has them: the shard is one more."""
+        """The partition attributes in DynamoDB, with the shard."""
         return (*self.partition, self.shard) if self.shard else self.partition
 
     @property
     def stored_key(self) -> tuple[Attribute, ...]:
-        """All key attributes as DynamoDB has them."""
+        """All key attributes in DynamoDB, with the shard."""
         return self.stored_partition + self.sort
 
     def shard_of(self, owner: str) -> int:
-        """Choose the shard of an item's rows; the same always, and everywhere."""
+        """Return the shard of an item's rows; it never changes while *shards* stays the same."""
         return crc32(owner.encode()) % self.shards
 
     @property
     def projection(self) -> str:
-        """What DynamoDB calls the amount that the index carries."""
+        """DynamoDB's projection type."""
         if self.all_because:
             return "ALL"
         return "INCLUDE" if self.include else "KEYS_ONLY"
 
     def carries(self, attribute: str) -> bool:
-        """Tell whether a question to this index is answered with *attribute*."""
+        """Return whether a query of this index returns *attribute*."""
         return bool(self.all_because) or attribute in {
             *self.include,
             *(key.name for key in self.key),
         }
 
     def __call__(self, *values: object) -> "IndexEntry":
-        """Give a row its place in this index: one value per key attribute, in order."""
-        if len(values) != len(self._places):
+        """Return a row's entry in this index: one value per key attribute, in order.
+
+        Raises a RowError if DynamoDB would refuse the values.
+        """
+        if len(values) != len(self._entry_limits):
             names = ", ".join(attribute.name for attribute in self.entry_key)
-            msg = f"index {self.name!r} is keyed by ({names}); {len(values)} values were given"
+            msg = (
+                f"index {self.name!r} needs a value for each of ({names}), not {len(values)} values"
+            )
             raise RowError(msg)
         keys: dict[str, AttributeValue] = {}
-        # Most need no closer look: text of a byte per character. Every row comes by here.
-        for (name, text_limit), value in zip(self._places, values):  # noqa: B905 - see above
+        # ASCII text within the limit needs no further check. This runs for every row.
+        for (name, text_limit), value in zip(self._entry_limits, values):  # noqa: B905 - see above
             if type(value) is str and 0 < len(value) <= text_limit and value.isascii():
                 keys[name] = {"S": value}
             else:
@@ -154,7 +162,6 @@ class Index:
         return IndexEntry(self, keys)
 
     def shape(self) -> dict[str, Any]:
-        """Describe the index as plain data, for the model's fingerprint."""
         shards = {"shards": [self.shards, self.shards_were]} if self.shard else {}
         return {
             "name": self.name,
@@ -174,10 +181,10 @@ class Index:
         return SORT_LIMIT if attribute in self.sort else PARTITION_LIMIT
 
     def _key_value(self, name: str, value: object) -> AttributeValue:
-        ((given, _),) = (encoded := encode(value)).items()
-        attribute = next(one for one in self.entry_key if one.name == name)
-        if (type_ := attribute.type) != given:
-            msg = f"index {self.name!r} declares {name!r} as {type_}; the view gave {given}"
+        ((actual, _),) = (encoded := encode(value)).items()
+        attribute = next(key for key in self.entry_key if key.name == name)
+        if (type_ := attribute.type) != actual:
+            msg = f"index {self.name!r} declares {name!r} as {type_}; the view gave {actual}"
             raise RowError(msg)
         check_key(name, encoded, self._limit(attribute))
         return encoded
@@ -185,28 +192,28 @@ class Index:
     def _shard_problems(self) -> Iterator[str]:
         for count, least in ((self.shards, 1), (self.shards_were, 0)):
             if isinstance(count, bool) or not isinstance(count, int):
-                yield f"{count!r} shards: a whole number"
+                yield f"shards must be a whole number, not {count!r}"
             elif not least <= count <= MOST_SHARDS:
-                yield f"{count} shards: {least} to {MOST_SHARDS}"
+                yield f"shards must be {least} to {MOST_SHARDS}, not {count}"
         if self.shards_were == 1 < self.shards:
-            yield "an index without shards has another key: make a new one of other attributes"
+            yield "shards cannot be added to an index: declare a new one with other key attributes"
 
     def _problems(self) -> Iterator[str]:
-        """Find what DynamoDB would refuse when the index is created."""
+        """Yield what DynamoDB would refuse when it creates the index."""
         if not INDEX_NAME.fullmatch(self.name):
-            yield "an index's name has 3 to 255 of A-Z a-z 0-9 _ . -"
+            yield "an index's name must have 3 to 255 characters of A-Z a-z 0-9 _ . -"
         if not self.partition:
             yield "it needs a partition attribute"
         for side, parts in (("partition", self.stored_partition), ("sort", self.sort)):
             if len(parts) > KEY_PARTS:
-                shard = ", the shard among them" if self.shard in parts else ""
+                shard = ", including the shard" if self.shard in parts else ""
                 yield f"{len(parts)} {side} attributes{shard}; DynamoDB takes at most {KEY_PARTS}"
         yield from self._shard_problems()
         names = [attribute.name for attribute in self.key]
         if len(set(names)) != len(names):
             yield f"a key attribute is named twice in ({', '.join(names)})"
         if self.include and self.all_because:
-            yield "include and all_because exclude each other"
+            yield "declare either include or all_because, not both"
         if len(set(self.include)) != len(self.include):
             yield f"it includes an attribute twice: {', '.join(self.include)}"
         if len(self.include) > INCLUDE_LIMIT:
@@ -214,10 +221,10 @@ class Index:
 
 
 class LocalIndex(Index):
-    """Another order of the rows of one partition of the table: it can be read consistently.
+    """A local index: another sort order within each PK. It supports consistent reads.
 
-    It is made with the table and can never be added to one that exists, and it limits what all rows
-    of one PK may take, with their places in local indexes, to 10 GB (both set by DynamoDB).
+    DynamoDB creates it only together with the table, and then limits all rows of one PK, with their
+    entries in local indexes, to 10 GB.
     """
 
     __slots__ = ()
@@ -233,18 +240,18 @@ class LocalIndex(Index):
     ) -> None:
         super().__init__(name, partition=PK, sort=sort, include=include, all_because=all_because)
         if len(self.sort) != 1:
-            msg = f"local index {name!r}: it has one sort attribute"
+            msg = f"local index {name!r}: declare exactly one sort attribute"
             raise DeclarationError(msg)
 
     @property
     def entry_key(self) -> tuple[Attribute, ...]:
-        """The key attributes that a view gives a row: its PK it has already."""
+        """The key attributes that a view gives a row; every row has its PK already."""
         return self.sort
 
 
 @dataclass(slots=True)
 class IndexEntry:
-    """The place of one row in one index."""
+    """The key values of one row in one index."""
 
     index: Index
     values: dict[str, AttributeValue]

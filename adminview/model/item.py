@@ -1,8 +1,9 @@
-"""A source item, decoded no further than a view looks.
+"""A source item, decoded lazily.
 
 Values stay in DynamoDB JSON (``{"S": "PENDING"}``), as Lambda delivers them: binary as base64
-text, numbers as digits. `Item` decodes an attribute when it is touched; what a view merely hands
-on (`pick`, `raw`) is never decoded, so numbers keep their 38 digits, and sets and bytes survive.
+text, numbers as digits. `Item` decodes an attribute when a view reads it. Attributes that a view
+only passes through (`pick`, `raw`) are never decoded, so numbers keep their 38 digits, and sets and
+bytes survive.
 """
 
 from base64 import b64decode, b64encode
@@ -17,7 +18,7 @@ Image: TypeAlias = Mapping[str, AttributeValue]
 
 
 class RawValue:
-    """A value in DynamoDB JSON that passes through untouched."""
+    """A value in DynamoDB JSON that passes through unchanged."""
 
     __slots__ = ("value",)
 
@@ -25,20 +26,18 @@ class RawValue:
         self.value = value
 
     def __eq__(self, other: object) -> bool:
-        """Compare what would be written."""
         return isinstance(other, RawValue) and self.value == other.value
 
     def __hash__(self) -> int:
-        """Hash by type alone: values are dicts."""
-        return hash(RawValue)
+        return hash(RawValue)  # values are dicts, which have no hash
 
     def __repr__(self) -> str:
-        """Name the type and hide the value: a repr may end in a log."""
-        return f"Wire(<{next(iter(self.value), 'empty')}>)"
+        """Hide the value: a repr may end in a log."""
+        return f"RawValue(<{next(iter(self.value), 'empty')}>)"
 
 
 class Picked(Mapping[str, RawValue]):
-    """Attributes of an item that pass through untouched; `|` adds others, which win."""
+    """Attributes of an item that pass through unchanged; `|` adds others, which win."""
 
     __slots__ = ("wire",)
 
@@ -46,34 +45,29 @@ class Picked(Mapping[str, RawValue]):
         self.wire = wire
 
     def __getitem__(self, name: str) -> RawValue:
-        """Give one of them."""
         return RawValue(self.wire[name])
 
     def __iter__(self) -> Iterator[str]:
-        """Go over their names."""
         return iter(self.wire)
 
     def __len__(self) -> int:
-        """Count them."""
         return len(self.wire)
 
     def __or__(self, other: Mapping[str, Any]) -> "Mapping[str, Any]":
-        """Add others."""
         if type(other) is Picked:
             return Picked(self.wire | other.wire)
         return {**self, **other}
 
     def __ror__(self, other: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Be added to others."""
         return {**other, **self}
 
     def __repr__(self) -> str:
-        """Name the attributes and hide their values: a repr may end in a log."""
+        """Hide the values: a repr may end in a log."""
         return f"Picked({', '.join(sorted(self.wire))})"
 
 
 class Item(Mapping[str, Any]):
-    """One source item, or a map inside it, read attribute by attribute."""
+    """A source item, or a map inside it. Decodes an attribute each time it is read."""
 
     __slots__ = ("_image",)
 
@@ -81,7 +75,7 @@ class Item(Mapping[str, Any]):
         self._image = image
 
     def __getitem__(self, name: str) -> Any:
-        """Decode one attribute; an absent one sets the record aside with its name."""
+        """Decode an attribute; raises a MissingAttributeError, which dead-letters the record."""
         try:
             value = self._image[name]
         except KeyError:
@@ -90,44 +84,41 @@ class Item(Mapping[str, Any]):
         return decode(value) if text is None else text
 
     def __iter__(self) -> Iterator[str]:
-        """Go over the attribute names."""
         return iter(self._image)
 
     def __len__(self) -> int:
-        """Count the attributes."""
         return len(self._image)
 
     def __contains__(self, name: object) -> bool:
-        """Tell whether an attribute is there, without decoding it."""
         return name in self._image
 
     def __repr__(self) -> str:
-        """Name the attributes and hide their values: a repr may end in a log."""
+        """Hide the values: a repr may end in a log."""
         return f"Item({', '.join(sorted(self._image))})"
 
     def get(self, name: str, default: Any = None) -> Any:
-        """Decode one attribute, or give *default* if the item does not have it."""
+        """Decode an attribute; returns *default* if the item does not have it."""
         value = self._image.get(name)
         return default if value is None else decode(value)
 
     def has(self, name: str, value: AttributeValue) -> bool:
-        """Tell whether an attribute is exactly *value*, type included."""
+        """Return whether an attribute equals *value* in DynamoDB JSON, type included."""
         return self._image.get(name) == value
 
     def raw(self, name: str) -> RawValue:
-        """Hand one attribute on as it is."""
+        """Return an attribute undecoded; raises a MissingAttributeError."""
         value = self._image.get(name)
         if value is None:
             raise MissingAttributeError(name)
         return RawValue(value)
 
     def pick(self, *names: str) -> Picked:
-        """Hand the named attributes on as they are, leaving out those the item does not have."""
+        """Return the named attributes undecoded, without those the item does not have."""
         image = self._image
         return Picked({name: image[name] for name in names if name in image})
 
     def whole(self) -> RawValue:
-        """Hand the whole item on as one map."""
+        """Return the item undecoded, as one map."""
         return RawValue({"M": dict(self._image)})
 
 
@@ -148,44 +139,43 @@ DECODERS: dict[str, Callable[[Any], Any]] = {
 
 
 def decode(value: AttributeValue) -> Any:
-    """Turn one attribute value into Python."""
+    """Decode a value; maps become lazy `Item`s."""
     ((kind, content),) = value.items()
     return DECODERS[kind](content)
 
 
 def to_python(value: AttributeValue) -> Any:
-    """Turn one attribute value and all within it into Python: Decimal, str, bytes, dict, list."""
+    """Decode a value and everything in it: Decimal, str, bytes, dict, list."""
     ((kind, content),) = value.items()
     if kind == "M":
-        return {name: to_python(one) for name, one in content.items()}
+        return {name: to_python(element) for name, element in content.items()}
     if kind == "L":
-        return [to_python(one) for one in content]
+        return [to_python(element) for element in content]
     return decode(value)
 
 
 def order(value: AttributeValue) -> Any:
-    """Compare key values as DynamoDB does: text by its bytes, numbers by their value."""
+    """Return a sort key that orders values as DynamoDB does: text by its bytes."""
     ((kind, content),) = value.items()
     return content.encode() if kind == "S" else DECODERS[kind](content)
 
 
-EXACT = Context(prec=60)  # DynamoDB keeps 38 digits
-DIGITS = 38  # that DynamoDB keeps
-SMALLEST, LARGEST = -130, 125  # powers of ten of the numbers it keeps
+# Set by DynamoDB.
+DIGITS = 38
+SMALLEST, LARGEST = -130, 125  # powers of ten
+EXACT = Context(prec=60)  # more than DIGITS: rounds nothing
 
 
 def normalize_number(number: Decimal) -> str:
-    """Spell a number without needless zeros, and without an exponent.
+    """Write a number without an exponent and without trailing zeros.
 
-    Raises a RowError if DynamoDB has no such number. The check comes first: 1E+999999999 takes nine
-    characters with an exponent, and a gigabyte without one.
+    Raises a RowError if DynamoDB cannot store the number.
     """
-    check_range(number)
+    check_range(number)  # first: 1E+999999999 would take a gigabyte without its exponent
     return f"{number.normalize(EXACT):f}" if number else "0"
 
 
 def check_range(number: Decimal) -> None:
-    """Raise a RowError if a number is not finite, or is outside DynamoDB's range."""
     if not number.is_finite():
         msg = "DynamoDB has no NaN and no Infinity"
         raise RowError(msg)
@@ -195,19 +185,19 @@ def check_range(number: Decimal) -> None:
 
 
 def encode(value: object) -> AttributeValue:
-    """Turn a Python value into DynamoDB JSON."""
+    """Encode a Python value as DynamoDB JSON; raises a RowError if DynamoDB cannot store it."""
     if quick := QUICK_ENCODERS.get(type(value)):
         return quick(value)
     for kind, encoder in ENCODERS:
         if isinstance(value, kind):
             return encoder(value)
-    hint = " (make it a Decimal: floats lose digits)" if isinstance(value, float) else ""
+    hint = " (use a Decimal: floats lose digits)" if isinstance(value, float) else ""
     msg = f"a {type(value).__name__} cannot be stored in DynamoDB{hint}"
     raise RowError(msg)
 
 
 def number_text(value: int | Decimal) -> str:
-    """Write a number as DynamoDB takes it, or refuse one it would round or reject."""
+    """Write a number as text; raises a RowError if DynamoDB would round or reject it."""
     exact = Decimal(value)
     check_range(exact)
     significant = len("".join(map(str, exact.as_tuple().digits)).strip("0"))
@@ -218,17 +208,17 @@ def number_text(value: int | Decimal) -> str:
 
 
 def _encode_set(values: Iterable[Any]) -> AttributeValue:
-    """Encode a set whose elements are all of one type; sorted, so that equal sets are equal."""
+    """Encode a set with elements of one type, sorted so that equal sets have equal encodings."""
     encoded = [encode(element) for element in values]
     kinds = {kind for element in encoded for kind in element}
     if not encoded or len(kinds) != 1 or not kinds <= {"S", "N", "B"}:
-        msg = "a DynamoDB set is not empty and holds only text, only numbers or only bytes"
+        msg = "a DynamoDB set must not be empty, and holds only text, only numbers or only bytes"
         raise RowError(msg)
     (kind,) = kinds
     return {f"{kind}S": sorted(element[kind] for element in encoded)}
 
 
-# In this order: a bool is an int too, and Item and Picked are Mappings.
+# The order matters: a bool is an int, and Item and Picked are Mappings.
 ENCODERS: tuple[tuple[Any, Callable[[Any], AttributeValue]], ...] = (
     (RawValue, lambda value: value.value),
     (str, lambda value: {"S": str.__str__(value)}),
@@ -238,14 +228,14 @@ ENCODERS: tuple[tuple[Any, Callable[[Any], AttributeValue]], ...] = (
     (bytes | bytearray, lambda value: {"B": b64encode(value).decode()}),
     (Item, lambda value: value.whole().value),
     (Picked, lambda value: {"M": value.wire}),
-    (Mapping, lambda value: {"M": {str(name): encode(one) for name, one in value.items()}}),
+    (Mapping, lambda value: {"M": {str(name): encode(element) for name, element in value.items()}}),
     (list | tuple, lambda value: {"L": [encode(element) for element in value]}),
     (set | frozenset, _encode_set),
 )
-# The same for what most values are: to look a type up is quicker than to try them in turn.
+# For the common types, a lookup is faster than trying the encoders in turn.
 QUICK_ENCODERS: dict[type, Callable[[Any], AttributeValue]] = {
-    usual: next(encoder for kind, encoder in ENCODERS if issubclass(usual, kind))
-    for usual in (
+    common: next(encoder for kind, encoder in ENCODERS if issubclass(common, kind))
+    for common in (
         RawValue,
         str,
         bool,

@@ -1,4 +1,4 @@
-"""Which items of a source something is declared for: all of them, or one kind."""
+"""Which items of a source a view or a migration applies to: all, or one kind."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -11,25 +11,25 @@ Predicate: TypeAlias = Callable[[Item], bool]
 
 
 def item_filter(
-    what: str,  # is declared: "a view", "a migration"
+    declaration: str,  # for errors: "a view", "a migration"
     source: Source,
     *,
     sort_begins: str | None,
     where: dict[str, Any] | None,
     when: Predicate | None,
 ) -> Predicate:
-    """Tell the items of a kind from the others.
+    """Return a predicate that selects items; all conditions must hold, and none selects all items.
 
-    The kinds of a single-table source are told apart by the beginning of the sort key
-    (*sort_begins*), by attribute values (*where*), by a predicate (*when*), or by several of them.
+    *sort_begins* compares the beginning of the sort key, *where* attribute values; *when* is any
+    predicate. Raises a DeclarationError if the source cannot have such items.
     """
     if not isinstance(source, Source):
-        msg = f"{what} is on a Source, not on {source!r}"
+        msg = f"{declaration} must be on a Source, not on {source!r}"
         raise DeclarationError(msg)
     if sort_begins is not None and (source.sort_key is None or source.sort_key.type != "S"):
         msg = (
-            f"{what} on {source.name!r} is for sort keys that begin with {sort_begins!r}, "
-            "but the source has no sort key of text"
+            f"{declaration} on {source.name!r} has sort_begins={sort_begins!r}, "
+            "but the source has no text sort key"
         )
         raise DeclarationError(msg)
     conditions = [
@@ -48,11 +48,11 @@ def item_filter(
 
 
 def _sort_key_begins(source: Source, prefix: str) -> Predicate:
-    assert source.sort_key is not None  # checked where the kind is declared
+    assert source.sort_key is not None  # `item_filter` has checked it
     name = source.sort_key.name
     return lambda item: item[name].startswith(prefix)
 
 
 def _attributes_equal(expected: dict[str, Any]) -> Predicate:
-    wires = {name: encode(value) for name, value in expected.items()}
-    return lambda item: all(item.has(name, wire) for name, wire in wires.items())
+    encoded = {name: encode(value) for name, value in expected.items()}
+    return lambda item: all(item.has(name, value) for name, value in encoded.items())

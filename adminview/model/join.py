@@ -1,4 +1,4 @@
-"""Rows to show beside the rows of an answer."""
+"""Joins: related rows that a query returns with each of its rows."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -14,11 +14,11 @@ from adminview.model.template import problems as template_problems
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """Another row for each row of an answer: all of them are read together, each once.
+    """A related row for each row of a query result. Each related row is read once.
 
-    Templates are filled from the key attributes of the answer's rows:
-    ``Join("profile", partition="{GSI2_SK}", sort="PROFILE")``. They escape as those of an access
-    pattern do: ``{GSI2_SK}`` alone is a key already, and ``USER#{customerId}`` holds a plain value.
+    Templates are filled from the key attributes of the result's rows:
+    ``Join("profile", partition="{GSI2_SK}", sort="PROFILE")``. They escape values as an access
+    pattern does: ``{GSI2_SK}`` alone is a whole key, ``USER#{customerId}`` escapes its value.
     """
 
     name: str
@@ -26,7 +26,7 @@ class Join:
     sort: Template
 
     def key(self, row: Mapping[str, Any]) -> RowKey | None:
-        """Find the row to show beside *row*; None if that does not say."""
+        """Return the key of the row related to *row*; None if *row* lacks an attribute for it."""
         values = {name: value["S"] for name, value in row.items() if "S" in value}
         if not values.keys() >= self._names():
             return None
@@ -35,7 +35,7 @@ class Join:
         return (pk, sk) if possible else None
 
     def problems(self, index: Index | None) -> Iterator[str]:
-        """Find what the answer's rows could not fill in."""
+        """Yield what is wrong with the join in a query of *index*."""
         unreadable = [
             *template_problems(PK, self.partition),
             *template_problems(SK, self.sort),
@@ -47,16 +47,15 @@ class Join:
         texts |= {PK.name, SK.name}
         for name in sorted(self._names() - texts):
             yield (
-                f"join {self.name!r} needs {name!r}, which is no key attribute of text; "
-                f"those are {', '.join(sorted(texts))}"
+                f"join {self.name!r} needs {name!r}, which is not a text key attribute; "
+                f"the text key attributes are {', '.join(sorted(texts))}"
             )
         if not self.name.isidentifier():
-            yield f"join {self.name!r}: its name is a word"
+            yield f"join {self.name!r}: its name must be an identifier, such as 'profile'"
         if self.name in RESERVED | texts | {key.name for key in (index.key if index else ())}:
-            yield f"join {self.name!r}: a row has that already; choose another name"
+            yield f"join {self.name!r}: rows have an attribute of that name; choose another name"
 
     def shape(self) -> list[str]:
-        """Describe the join as plain data."""
         return [self.name, self.partition, self.sort]
 
     def _names(self) -> set[str]:

@@ -1,10 +1,10 @@
-"""JSON, as it goes to DynamoDB and comes from it.
+"""JSON for DynamoDB.
 
-orjson writes a row in a fraction of the time that Python's own module takes. Where it refuses (text
-that is no UTF-8, as a lone surrogate is) Python's own has the last word; so it has where orjson is
-not installed. For text, booleans, None, lists and maps of them, which is all that DynamoDB JSON is
-made of, they come to the same. For what a hand-made `Wire` might hold besides they may not: NaN is
-null to one of them, and a UUID text.
+orjson writes a row in a fraction of the time that Python's json module takes. Python's module is
+the fallback: where orjson refuses a value (a lone surrogate, for example) or is not installed. Both
+give the same result for DynamoDB JSON, which has only text, booleans, None, lists and maps. They
+differ for other values, which a hand-made `RawValue` could hold: orjson writes NaN as null and a
+UUID as text.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 
 try:
     import orjson
-except ImportError:  # no wheel for this machine, or a bundle for another one
+except ImportError:  # no wheel for this machine, or a bundle for another platform
     orjson = None  # type: ignore[assignment]
 
 Default: TypeAlias = Callable[[Any], Any]
@@ -31,24 +31,24 @@ _ONLY_JSON: Final = (
 
 
 def dump_json(value: Any, default: Default | None = None) -> bytes:
-    """Write a value, or raise a TypeError, ValueError or RecursionError.
+    """Serialize a value; raises a TypeError, ValueError or RecursionError.
 
-    *default* is asked for what stands for a value that is no JSON.
+    *default* converts values that JSON does not have.
     """
     if orjson:
         try:
             return orjson.dumps(value, default, _ONLY_JSON)
         except TypeError:
-            pass  # it may be one that only Python's own takes
+            pass  # Python's module may accept it
     encode = _plain(default=default).encode if default else _encode
     return encode(value).encode()
 
 
 def parse(text: bytes) -> Any:
-    """Read a value, or raise a ValueError."""
+    """Parse JSON; raises a ValueError."""
     if orjson:
         try:
             return orjson.loads(text)
         except ValueError:
-            pass  # likewise
+            pass  # Python's module may accept it
     return loads(text)

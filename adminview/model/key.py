@@ -1,4 +1,4 @@
-"""Keys that join several values: ``ORDER#STATUS#PENDING``."""
+"""Keys made of several parts: ``ORDER#STATUS#PENDING``."""
 
 from decimal import Decimal
 from typing import TypeAlias
@@ -31,7 +31,7 @@ def key(first: Part, /, *parts: Part, raw: str | None = None) -> str:
     except TypeError:
         plain = False
     else:
-        # Most keys have nothing to escape, and every row has several.
+        # Most keys have nothing to escape. This runs several times for every row.
         plain = joined.count(SEPARATOR) == len(parts) and ESCAPE not in joined
     if not (plain and first and all(parts)):
         joined = SEPARATOR.join(
@@ -40,7 +40,7 @@ def key(first: Part, /, *parts: Part, raw: str | None = None) -> str:
     if raw is not None:
         return f"{joined}{SEPARATOR}{_raw(raw)}"
     if not parts:
-        msg = "a key has at least two parts; write a fixed text as it is"
+        msg = "a key needs at least two parts; write a fixed text as a plain string"
         raise RowError(msg)
     return joined
 
@@ -54,7 +54,7 @@ def escape(part: str) -> str:
 
 
 def _text(part: object, place: int) -> str:
-    """Write one part as text, not yet escaped. Errors never quote the value."""
+    """Convert a part to text, unescaped. Errors never quote the value."""
     if isinstance(part, str):
         if part:
             return part
@@ -62,13 +62,13 @@ def _text(part: object, place: int) -> str:
         raise RowError(msg)
     if isinstance(part, int | Decimal) and not isinstance(part, bool):
         return normalize_number(Decimal(number_text(part)))
-    msg = f"part {place} of a key is text or a number, not {type(part).__name__}"
+    msg = f"part {place} of a key must be text or a number, not {type(part).__name__}"
     raise RowError(msg)
 
 
 def _raw(raw: object) -> str:
     if not isinstance(raw, str):
-        msg = f"the raw end of a key is text, not {type(raw).__name__}"
+        msg = f"the raw end of a key must be text, not {type(raw).__name__}"
         raise RowError(msg)
     if not raw:
         msg = "the raw end of a key is empty"

@@ -1,4 +1,4 @@
-"""What DynamoDB asks of a key condition, checked when a question is declared."""
+"""DynamoDB's rules for key conditions, checked when an access pattern is declared."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,10 +11,10 @@ from adminview.model.item import AttributeValue
 from adminview.model.row import RESERVED
 from adminview.model.template import Template, any_value, parameters, problems, several
 
-# One template, several in order, or several by the names of their attributes.
-Given: TypeAlias = Template | Sequence[Template] | Mapping[str, Template]
+# One template, several in order, or several by attribute name.
+KeyTemplates: TypeAlias = Template | Sequence[Template] | Mapping[str, Template]
 
-TAKEN = ("limit", "cursor", "order")
+PAGING_PARAMETERS = ("limit", "cursor", "order")
 EQUAL = "{} = {}"
 BEGINS = "begins_with({}, {})"
 BETWEEN = "{} BETWEEN {} AND {}"
@@ -22,7 +22,7 @@ BETWEEN = "{} BETWEEN {} AND {}"
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """A comparison that more than one value may pass."""
+    """A range condition on the next sort attribute."""
 
     operator: str
     templates: tuple[Template, ...]
@@ -30,14 +30,14 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A key attribute, and what it is compared with."""
+    """A condition on one key attribute."""
 
     operator: str
     attribute: Attribute
     templates: tuple[Template, ...]
 
     def may_fit(self, row: Mapping[str, AttributeValue]) -> bool:
-        """Tell whether a row can meet it for some parameters: by the fixed parts of a text."""
+        """Return whether a row can match for some parameters, judged by the fixed text."""
         value = row.get(self.attribute.name, {}).get("S")
         if value is None or self.operator not in {EQUAL, BEGINS}:
             return True
@@ -47,80 +47,80 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class KeyRules:
-    """A question as it was declared, and what it is put to."""
+    """The declared key condition of an access pattern, and its index."""
 
     index: Index | None
-    partition: Given
-    sort: Given
+    partition: KeyTemplates
+    sort: KeyTemplates
     ranges: Sequence[Range]
     optional: Sequence[str]
 
     def comparisons(self) -> Iterator[Comparison]:
-        """Pair each key attribute that the question fixes with its templates, in order."""
+        """Yield the conditions in the order of their key attributes."""
         partition, sort = self._keys()
         for attribute, template in zip(partition, _ordered(partition, self.partition), strict=True):
             yield Comparison(EQUAL, attribute, (template,))
         fixed = _ordered(sort, self.sort)
         for attribute, template in zip(sort, fixed, strict=False):
             yield Comparison(EQUAL, attribute, (template,))
-        for one in self.ranges:
-            yield Comparison(one.operator, sort[len(fixed)], one.templates)
+        for range_ in self.ranges:
+            yield Comparison(range_.operator, sort[len(fixed)], range_.templates)
 
     def problems(self) -> Iterator[str]:
-        """Find what DynamoDB would refuse; what cannot even be read, before all else."""
+        """Yield what DynamoDB would refuse."""
         partition, sort = self._keys()
-        found = [
+        structural = [
             *_names_problems("partition", partition, self.partition),
             *_names_problems("sort", sort, self.sort),
             *self._partition_problems(partition),
             *self._sort_problems(sort),
             *self._template_problems(),
         ]
-        yield from found or self._optional_problems()
+        yield from structural or self._optional_problems()
 
     def promise_problems(self, shows: Sequence[str]) -> Iterator[str]:
-        """Find what the answer would have less of than promised."""
+        """Yield the attributes in *shows* that rows of the index do not have."""
         for attribute in shows:
             if self.index and not (
                 self.index.carries(attribute) or attribute in {PK.name, SK.name}
             ):
-                yield f"it promises {attribute!r}, which the index does not carry"
+                yield f"shows names {attribute!r}, which the index does not include"
             if not self.index and attribute not in RESERVED:
-                yield f"it promises {attribute!r}, which no row has"
+                yield f"shows names {attribute!r}, which no row has"
 
     def _keys(self) -> tuple[tuple[Attribute, ...], tuple[Attribute, ...]]:
         return (self.index.partition, self.index.sort) if self.index else ((PK,), (SK,))
 
     def _partition_problems(self, partition: tuple[Attribute, ...]) -> Iterator[str]:
-        given = _ordered(partition, self.partition)
-        if missing := partition[len(given) :]:
-            yield f"all of ({_names(partition)}) must be given; {_names(missing)} is missing"
-        if len(given) > len(partition):
-            yield f"{len(given)} templates for its partition attributes ({_names(partition)})"
+        templates = _ordered(partition, self.partition)
+        if missing := partition[len(templates) :]:
+            yield f"partition must set all of ({_names(partition)}); {_names(missing)} is missing"
+        if len(templates) > len(partition):
+            yield f"{len(templates)} templates for its partition attributes ({_names(partition)})"
 
     def _sort_problems(self, sort: tuple[Attribute, ...]) -> Iterator[str]:
         fixed = _ordered(sort, self.sort)
-        for one in self.ranges:
-            takes = one.operator.count("{}") - 1
-            if len(one.templates) != takes:
-                name = "sort_between" if one.operator == BETWEEN else "a range"
-                yield f"{name} takes {takes} templates, not {len(one.templates)}"
+        for range_ in self.ranges:
+            takes = range_.operator.count("{}") - 1
+            if len(range_.templates) != takes:
+                name = "sort_between" if range_.operator == BETWEEN else "a range"
+                yield f"{name} takes {takes} templates, not {len(range_.templates)}"
         if len(self.ranges) > 1:
-            yield "one range at most (sort_begins, sort_between, sort_from …)"
+            yield "declare at most one range (sort_begins, sort_between, sort_from …)"
         count = len(fixed) + len(self.ranges)
         if count > len(sort):
             yield f"{count} sort conditions for its sort attributes ({_names(sort) or 'none'})"
         elif self.ranges and self.ranges[0].operator == BEGINS and sort[len(fixed)].type == "N":
-            yield f"{sort[len(fixed)].name!r} is N, and a number does not begin with anything"
+            yield f"{sort[len(fixed)].name!r} is a number (N): sort_begins needs text or binary"
 
     def _template_problems(self) -> Iterator[str]:
         types: dict[str, str] = {}
         for attribute, template in self._templates():
             unreadable = [*problems(attribute, template)]
             unreadable += [
-                f"a parameter cannot be named {name!r}: every question takes it for its pages"
+                f"a parameter cannot be named {name!r}: every query takes it for paging"
                 for name in (() if unreadable else parameters(template))
-                if name in TAKEN
+                if name in PAGING_PARAMETERS
             ]
             yield from unreadable
             for name in () if unreadable else parameters(template):
@@ -129,71 +129,73 @@ class KeyRules:
                     yield f"parameter {name!r} would have to be both {first} and {attribute.type}"
 
     def _optional_problems(self) -> Iterator[str]:
-        """Hold that only the last sort conditions may be left out."""
+        """Yield optional parameters that do not belong to the last sort conditions."""
         partition, _ = self._keys()
         names = [
             [name for _, template in (pair,) for name in parameters(template)]
             for pair in self._templates()
         ]
-        fixed = {name for some in names[: len(partition)] for name in some}
-        known = {name for some in names for name in some}
+        fixed = {name for group in names[: len(partition)] for name in group}
+        known = {name for group in names for name in group}
         for name in self.optional:
             if name not in known:
-                yield f"optional names {name!r}, which is no parameter"
+                yield f"optional names {name!r}, which is not a parameter"
             elif name in fixed:
-                yield f"{name!r} cannot be optional: all partition attributes must be given"
-        for some in (*(set(group) for group in names[len(partition) :]), self._range_names()):
-            if some & set(self.optional) and not some <= set(self.optional):
-                left = ", ".join(sorted(some - set(self.optional)))
-                yield f"{left} belongs to the same condition as what is optional, and is not"
-        optional = [bool(set(some) & set(self.optional)) for some in names if some]
+                yield f"{name!r} cannot be optional: a query needs all partition attributes"
+        for condition in (*map(set, names[len(partition) :]), self._range_names()):
+            if condition & set(self.optional) and not condition <= set(self.optional):
+                left = ", ".join(sorted(condition - set(self.optional)))
+                yield f"{left} must be optional too: an optional parameter shares its condition"
+        optional = [bool(set(group) & set(self.optional)) for group in names if group]
         if sorted(optional) != optional:
-            yield "only the last conditions can be optional: sort attributes have no gap"
+            yield "only the last conditions can be optional: sort conditions cannot have a gap"
 
     def _range_names(self) -> set[str]:
         return {
             name
-            for one in self.ranges
-            for template in one.templates
+            for range_ in self.ranges
+            for template in range_.templates
             for name in parameters(template)
         }
 
     def _templates(self) -> Iterator[tuple[Attribute, Template]]:
-        """Pair key attributes and templates as far as they go; their number is checked apart."""
+        """Pair key attributes with templates; other methods check their number."""
         partition, sort = self._keys()
         yield from zip(partition, _ordered(partition, self.partition), strict=False)
         fixed = _ordered(sort, self.sort)
         yield from zip(sort, fixed, strict=False)
         rest = sort[len(fixed) :]
-        for one in self.ranges:
+        for range_ in self.ranges:
             yield from (
-                (attribute, template) for attribute in rest[:1] for template in one.templates
+                (attribute, template) for attribute in rest[:1] for template in range_.templates
             )
 
 
-def _ordered(attributes: Sequence[Attribute], given: Given) -> tuple[Template, ...]:
-    """Put templates in the order of their attributes; up to the first that is missing."""
-    if not isinstance(given, Mapping):
-        return several(given)
+def _ordered(attributes: Sequence[Attribute], templates: KeyTemplates) -> tuple[Template, ...]:
+    """Put templates in the order of their attributes, up to the first missing one."""
+    if not isinstance(templates, Mapping):
+        return several(templates)
     ordered = []
     for attribute in attributes:
-        if attribute.name not in given:
+        if attribute.name not in templates:
             break
-        ordered.append(given[attribute.name])
+        ordered.append(templates[attribute.name])
     return tuple(ordered)
 
 
-def _names_problems(side: str, attributes: Sequence[Attribute], given: Given) -> Iterator[str]:
-    """Find names that are no attributes, and gaps between those that are."""
-    if not isinstance(given, Mapping):
+def _names_problems(
+    side: str, attributes: Sequence[Attribute], templates: KeyTemplates
+) -> Iterator[str]:
+    """Yield unknown attribute names, and gaps between known ones."""
+    if not isinstance(templates, Mapping):
         return
     known = [attribute.name for attribute in attributes]
-    for name in given:
+    for name in templates:
         if name not in known:
-            yield f"{name!r} is no {side} attribute of it; those are ({', '.join(known)})"
+            yield f"{name!r} is not a {side} attribute; declared are ({', '.join(known)})"
     missing = ""
     for name in known:
-        if name not in given:
+        if name not in templates:
             missing = missing or name
         elif missing:
             yield f"{side} attribute {missing!r} is missing: it comes before {name!r}"

@@ -1,4 +1,4 @@
-"""The sizes that DynamoDB limits, counted as its documentation does."""
+"""DynamoDB's size limits, and sizes counted as its documentation does."""
 
 from base64 import b64decode
 from decimal import Decimal
@@ -15,28 +15,27 @@ SORT_LIMIT: Final = 1024  # of a sort key
 
 
 def check_key(name: str, value: AttributeValue, limit: int) -> None:
-    """Refuse a key attribute that DynamoDB would not take."""
+    """Raise a RowError if a key attribute is empty or longer than *limit* bytes."""
     size = size_of(value)
     if not 0 < size <= limit:
-        msg = f"key attribute {name!r} takes {size} bytes; DynamoDB takes 1 to {limit}"
+        msg = f"key attribute {name!r} has {size} bytes; DynamoDB takes 1 to {limit}"
         raise RowError(msg)
 
 
-def check_size(attributes: Image, room: int) -> None:
-    """Refuse a row of more than *room* bytes."""
-    # JSON is never shorter than what DynamoDB counts, and far quicker to measure.
-    if len(dump_json(attributes)) > room and (size := row_size(attributes)) > room:
-        msg = f"the row takes {size} bytes, and there is room for {room}"
+def check_size(attributes: Image, limit: int) -> None:
+    """Raise a RowError if a row has more than *limit* bytes."""
+    # The JSON is never shorter than DynamoDB's count, and much faster to measure.
+    if len(dump_json(attributes)) > limit and (size := row_size(attributes)) > limit:
+        msg = f"the row has {size} bytes; at most {limit} are possible"
         raise RowError(msg)
 
 
 def row_size(attributes: Image) -> int:
-    """Count the bytes of a row: its names and its values."""
+    """Count the bytes of a row, with its attribute names."""
     return sum(len(name.encode()) + size_of(value) for name, value in attributes.items())
 
 
 def size_of(value: AttributeValue) -> int:
-    """Count the bytes of a value as DynamoDB's documentation does."""
     ((kind, content),) = value.items()
     match kind:
         case "S":
@@ -46,7 +45,9 @@ def size_of(value: AttributeValue) -> int:
         case "B":
             size = len(b64decode(content))
         case "M":
-            size = 3 + sum(len(name.encode()) + 1 + size_of(one) for name, one in content.items())
+            size = 3 + sum(
+                len(name.encode()) + 1 + size_of(element) for name, element in content.items()
+            )
         case "L":
             size = 3 + sum(1 + size_of(element) for element in content)
         case "SS" | "NS" | "BS":
@@ -57,7 +58,7 @@ def size_of(value: AttributeValue) -> int:
 
 
 def _number_size(digits: str) -> int:
-    """Count a byte per two digits, paired from the decimal point, one more, and one for a minus."""
+    """Count one byte per two digits from the decimal point, one more, and one for a minus."""
     number = Decimal(digits)
     _, figures, exponent = number.as_tuple()
     assert isinstance(exponent, int)

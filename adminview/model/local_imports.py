@@ -1,4 +1,4 @@
-"""The modules of the app that given modules import: what a bundle must hold besides the library."""
+"""The app's modules that view files import: a bundle needs them besides the library."""
 
 import ast
 import sys
@@ -6,34 +6,35 @@ from collections.abc import Iterator, Mapping
 from importlib.util import find_spec, resolve_name
 from pathlib import Path
 
-from adminview.model.syntax import parse
+from adminview.model.fingerprint import parse
 
 LIBRARY = "adminview"
-INSTALLED = {"site-packages", "dist-packages"}  # folders of packages that pip installs
+INSTALLED = {"site-packages", "dist-packages"}  # folders of installed packages
 
 
 def local_modules(code: Mapping[str, str]) -> dict[str, Path]:
-    """Find the local modules that *code*, text by module name, imports, with all that they import.
+    """Return the files of the local modules that *code* imports, directly or indirectly.
 
-    Local is what belongs neither to Python, nor to this library, nor to an installed package. The
-    packages that a module is in are part of it. Nothing is executed but these packages' files.
+    *code* maps module names to texts. A module is local if it belongs neither to Python, nor to
+    this library, nor to an installed package. The result includes parent packages. This executes
+    the `__init__` files of parent packages, and no other code.
     """
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     to_read = [(name, text, False) for name, text in code.items()]
     while to_read:
         name, text, is_package = to_read.pop()
         package = name if is_package else name.rpartition(".")[0]
         names = {*_imported(text, package), package}
-        for one in sorted(part for name in names for part in _with_parents(name)):
-            if one in found or one in code or (file := _local_file(one)) is None:
+        for module in sorted(part for name in names for part in _with_parents(name)):
+            if module in files or module in code or (file := _local_file(module)) is None:
                 continue
-            found[one] = file
-            to_read.append((one, file.read_text(encoding="utf-8"), file.name == "__init__.py"))
-    return found
+            files[module] = file
+            to_read.append((module, file.read_text(encoding="utf-8"), file.name == "__init__.py"))
+    return files
 
 
 def _imported(text: str, package: str) -> Iterator[str]:
-    """List what a text imports; of `from a import b` both `a` and `a.b`, which may be a module."""
+    """Yield the imports of a text: of `from a import b` both `a` and `a.b`."""
     for node in ast.walk(parse(text)):
         if isinstance(node, ast.Import):
             yield from (name.name for name in node.names)
@@ -56,7 +57,7 @@ def _local_file(name: str) -> Path | None:
     try:
         spec = find_spec(name)
     except (ImportError, AttributeError, ValueError):
-        return None  # a name within a module, or what an import would fail on by itself
+        return None  # a name within a module, or an import that fails anyway
     if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
         return None
     file = Path(spec.origin)

@@ -1,4 +1,4 @@
-"""Migrations: pure functions from one source item to attributes that it does not have yet."""
+"""Migrations: pure functions from a source item to its missing attributes."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,9 +27,9 @@ Completion: TypeAlias = Callable[[Item], Mapping[str, object]]
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """What to set, and which items of its source it is for.
+    """A function that computes missing attributes, and the items it applies to.
 
-    Attributes that an item has are never written over, so a migration may run any number of times.
+    It never overwrites an attribute that an item has, so it may run any number of times.
     """
 
     name: str
@@ -43,16 +43,19 @@ class Migration:
 
     @property
     def digest(self) -> str:
-        """Identify the code of its file: what another version did is not done."""
+        """The fingerprint of its file: a run counts only for the code that ran."""
         return fingerprint({"migration": self.name}, [getsource(modules[self.module])])
 
     @property
     def about(self) -> str:
-        """Say what it does, as its author did."""
+        """The first line of the function's docstring."""
         return (getdoc(self.derive) or "").partition("\n")[0]
 
     def update(self, image: Image) -> Update | None:
-        """Complete one item, or give None if there is nothing to set."""
+        """Return the update of one item; None if there is nothing to set.
+
+        Raises a MigrationError if the update is not as declared or makes the item too large.
+        """
         missing = [name for name in self.sets if name not in image]
         if not missing:
             return None
@@ -66,26 +69,25 @@ class Migration:
             return None
         size = row_size({**image, **sets})
         if size > ROW_LIMIT:
-            msg = f"the item would take {size} bytes; DynamoDB takes {ROW_LIMIT}"
+            msg = f"the item would have {size} bytes; DynamoDB takes at most {ROW_LIMIT}"
             raise MigrationError(msg)
         key = self.source.key_of(image)
         looked_at = {name: image.get(name) for name in sorted(watched.names - key.keys())}
         return Update(key, sets, looked_at)
 
     def _check(self, completed: Any) -> Attributes:
-        """Refuse what was not declared, before anything of it is written."""
         if not isinstance(completed, Mapping):
-            kind_of_it = type(completed).__name__
-            msg = f"a migration returns what to set as a dict, and this one returned {kind_of_it}"
+            kind = type(completed).__name__
+            msg = f"a migration must return a dict of attributes to set; this one returned {kind}"
             raise MigrationError(msg)
         if not set(completed) <= {*self.sets}:
-            msg = f"it is declared to set {', '.join(self.sets)}, and returned something else"
+            msg = f"it is declared to set {', '.join(self.sets)}, but returned another attribute"
             raise MigrationError(msg)
         return {name: encode(value) for name, value in completed.items()}
 
 
 class _Watched(Mapping[str, AttributeValue]):
-    """An item that notes which attributes are looked at."""
+    """An item that records which attributes are read."""
 
     def __init__(self, image: Image) -> None:
         self.names: set[str] = set()
@@ -101,16 +103,16 @@ class _Watched(Mapping[str, AttributeValue]):
         return name in self._image
 
     def __iter__(self) -> Iterator[str]:
-        raise MigrationError(NO_WHOLE)
+        raise MigrationError(READ_BY_NAME)
 
     def __len__(self) -> int:
-        raise MigrationError(NO_WHOLE)
+        raise MigrationError(READ_BY_NAME)
 
 
-# What another writer adds meanwhile would change the outcome, and no condition could tell.
-NO_WHOLE = (
-    "a migration looks at attributes by name: "
-    "no condition of DynamoDB can hold for all attributes of an item"
+# Another writer may add an attribute meanwhile, and no condition could detect that.
+READ_BY_NAME = (
+    "a migration must read attributes by name: "
+    "a DynamoDB condition cannot cover all attributes of an item"
 )
 
 
@@ -123,19 +125,25 @@ def migration(  # noqa: PLR0913 - all but the source are keywords
     where: dict[str, Any] | None = None,
     when: Predicate | None = None,
 ) -> Callable[[Completion], Migration]:
-    """Declare a migration of *source*: of all its items, or of one kind, as with a view.
+    """Declare a migration of all items of *source*, or of one kind, as with `view`.
 
-    *sets* names the attributes that the function may return values for. It returns those it knows
-    for the item it is given; an empty dict leaves the item alone.
+    *sets* names the attributes that the function may return values for. An empty dict leaves the
+    item unchanged. Raises a DeclarationError if the declaration is invalid.
     """
     applies = item_filter("a migration", source, sort_begins=sort_begins, where=where, when=when)
     attributes = (sets,) if isinstance(sets, str) else tuple(sets)
     keys = {key.name for key in source.key}
     for wrong, problem in (
-        (not NAME.fullmatch(name), "a migration's name is lower-case words joined by hyphens"),
-        (not attributes or not all(attributes), "sets names the attributes it sets"),
+        (
+            not NAME.fullmatch(name),
+            "a name must be lower-case words joined by hyphens, such as 'add-region'",
+        ),
+        (
+            not attributes or not all(attributes),
+            "sets must name at least one attribute, and no empty name",
+        ),
         (len(set(attributes)) < len(attributes), "sets names an attribute twice"),
-        (keys & {*attributes}, f"the key of {source.name!r} ({', '.join(keys)}) never changes"),
+        (keys & {*attributes}, f"it cannot set the key of {source.name!r} ({', '.join(keys)})"),
     ):
         if wrong:
             msg = f"migration {name!r} of {source.name!r}: {problem}"
@@ -143,9 +151,10 @@ def migration(  # noqa: PLR0913 - all but the source are keywords
 
     def declare(derive: Completion) -> Migration:
         if not callable(derive) or any(
-            odd(derive) for odd in (isgeneratorfunction, iscoroutinefunction, isasyncgenfunction)
+            unsuitable(derive)
+            for unsuitable in (isgeneratorfunction, iscoroutinefunction, isasyncgenfunction)
         ):
-            msg = f"migration {name!r} must be a function that returns a dict; {derive!r} is not"
+            msg = f"migration {name!r} must be a plain function that returns a dict, not {derive!r}"
             raise DeclarationError(msg)
         return Migration(name, source, attributes, derive, applies, derive.__module__)
 

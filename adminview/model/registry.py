@@ -1,8 +1,8 @@
-"""Everything that view files declare, checked against one another."""
+"""The registry: all declarations of the view files, checked against each other."""
 
 import inspect
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import ModuleType
@@ -16,20 +16,19 @@ from adminview.model.index import Index
 from adminview.model.local_imports import local_modules
 from adminview.model.row import DATA, OWNER_INDEX, PROVENANCE, RESERVED
 from adminview.model.source import Source
-from adminview.model.sparse_index import sparseness_problems
 from adminview.model.view import View
 
 # Per table, set by DynamoDB.
 INDEX_LIMIT = 20  # the owner index is one of them
 LOCAL_INDEX_LIMIT = 5
-INCLUDE_LIMIT = 100  # attributes that all indexes include, counted each time
+INCLUDE_LIMIT = 100  # included attributes of all indexes; one that two indexes include counts twice
 
 Declared = TypeVar("Declared", Source, Index, AccessPattern, View)
 
 
 @dataclass(frozen=True)
 class Registry:
-    """The model: its sources, views, indexes and questions, which agree with one another."""
+    """The model: its sources, views, indexes and access patterns."""
 
     modules: tuple[ModuleType, ...]
     sources: tuple[Source, ...]
@@ -39,7 +38,7 @@ class Registry:
 
     @classmethod
     def of(cls, modules: Iterable[ModuleType]) -> "Registry":
-        """Collect what *modules* declare, and check it."""
+        """Collect the declarations of *modules*; raises a DeclarationError if they disagree."""
         modules = tuple(modules)
         registry = cls(
             modules,
@@ -53,35 +52,31 @@ class Registry:
         return registry
 
     def source(self, name: str) -> Source:
-        """Find a source by its name."""
+        """Return the source named *name*; raises a KeyError that lists all names."""
         return _find("source", name, self.sources)
 
     def pattern(self, name: str) -> AccessPattern:
-        """Find an access pattern by its name."""
+        """Return the access pattern named *name*; raises a KeyError that lists all names."""
         return _find("access pattern", name, self.patterns)
 
     def views_of(self, source: Source) -> tuple[View, ...]:
-        """List the views on one source."""
         return tuple(view for view in self.views if view.source == source)
 
     @property
     def key_attributes(self) -> tuple[Attribute, ...]:
-        """Every attribute that is a key of the table or of an index, each once."""
+        """The key attributes of the table and of all indexes, without repetition."""
         keys = [PK, SK, *(key for index in self.indexes for key in index.stored_key)]
         return tuple(dict.fromkeys(keys))
 
     @property
     def global_indexes(self) -> tuple[Index, ...]:
-        """The indexes over the whole table."""
         return tuple(index for index in self.indexes if not index.local)
 
     @property
     def local_indexes(self) -> tuple[Index, ...]:
-        """The indexes within each partition of the table."""
         return tuple(index for index in self.indexes if index.local)
 
     def shape(self) -> dict[str, Any]:
-        """Describe the model as plain data."""
         return {
             "sources": [source.shape() for source in self.sources],
             "indexes": [index.shape() for index in self.indexes],
@@ -91,15 +86,15 @@ class Registry:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Identify the model: what is declared, and the code of the views, comments aside.
+        """A hash of the declarations and of the code of the views, without comments.
 
-        Other modules of the app that view files import belong to the code.
+        The code includes the app's other modules that view files import.
         """
         return fingerprint(self.shape(), [*self._code.values(), *self._imported.values()])
 
     def known_as(self, model: str) -> "Registry":
-        """Return this registry with a fingerprint that was computed before, to save the time."""
-        self.__dict__["fingerprint"] = model  # as `cached_property` keeps it
+        """Return this registry with a fingerprint that was computed before: a faster cold start."""
+        self.__dict__["fingerprint"] = model  # where `cached_property` stores it
         return self
 
     @cached_property
@@ -108,44 +103,43 @@ class Registry:
 
     @cached_property
     def _imported(self) -> dict[str, str]:
-        """Return the app's other modules that view files import, with theirs, by name."""
-        found = {
+        """The texts of the app's other modules that view files import, by module name."""
+        texts = {
             name: file.read_text(encoding="utf-8")
             for name, file in sorted(local_modules(self._code).items())
         }
-        return {name: text for name, text in found.items() if not is_empty(text)}
+        return {name: text for name, text in texts.items() if not is_empty(text)}
 
     def description(self) -> dict[str, Any]:
-        """Describe the model, and its code by source, so that two models can be compared."""
+        """Return the shape, the fingerprint, and a fingerprint of the code of each source."""
         code = {source.name: self._code_of(source) for source in self.sources}
         return {"fingerprint": self.fingerprint, **self.shape(), "code": code}
 
     def _code_of(self, source: Source) -> str:
-        """Identify the code that derives a source's rows: its view files, and what they import.
+        """Return the fingerprint of a source's view files and of what they import.
 
-        A file without views may serve any of them.
+        A file without views may be used by any view, so it counts for every source.
         """
         code = self._code | self._imported
         others = {view.module for view in self.views} - {
             view.module for view in self.views_of(source)
         }
         used = code.keys() - others
-        while more := {name for one in used for name in imports(code[one])} & code.keys() - used:
+        while more := {name for user in used for name in imports(code[user])} & code.keys() - used:
             used |= more
         return fingerprint({}, [text for name, text in code.items() if name in used])
 
     def _problems(self) -> Iterator[str]:
-        """Find declarations that contradict each other; name both sides."""
-        yield from _repeated("two sources follow one table", self.modules, self.sources)
-        yield from _repeated("two indexes have one name", self.modules, self.indexes[:-1])
-        yield from _repeated("two access patterns have one name", self.modules, self.patterns)
+        """Yield contradictions between declarations; each problem names both sides."""
+        yield from _repeated("two sources have the same table", self.modules, self.sources)
+        yield from _repeated("two indexes have the same name", self.modules, self.indexes[:-1])
+        yield from _repeated("two access patterns have the same name", self.modules, self.patterns)
         yield from self._reference_problems()
         yield from self._limit_problems()
         yield from self._attribute_problems()
-        yield from sparseness_problems(self.indexes)
+        yield from _sparseness_problems(self.indexes)
 
     def _reference_problems(self) -> Iterator[str]:
-        """Find what speaks of something that nobody declares."""
         for view in self.views:
             if view.source not in self.sources:
                 yield (
@@ -155,35 +149,35 @@ class Registry:
         for pattern in self.patterns:
             if pattern.index and pattern.index not in self.indexes:
                 yield (
-                    f"access pattern {pattern.name!r} asks index {pattern.index.name!r}, "
+                    f"access pattern {pattern.name!r} queries index {pattern.index.name!r}, "
                     f"which no view file declares; declared are {_names(self.indexes)}"
                 )
         for source in self.sources:
             if not self.views_of(source):
-                yield f"source {source.name!r} has no view: nothing of it would reach the table"
+                yield f"source {source.name!r} has no view; add one, or remove the source"
 
     def _limit_problems(self) -> Iterator[str]:
-        """Find what DynamoDB would refuse when the table is created."""
-        for kind, found, most in (
+        """Yield what DynamoDB would refuse when it creates the table."""
+        for kind, indexes, most in (
             ("indexes", self.global_indexes, INDEX_LIMIT),
             ("local indexes", self.local_indexes, LOCAL_INDEX_LIMIT),
         ):
-            if len(found) > most:
-                yield f"{len(found)} {kind}; DynamoDB takes {most}: {_names(found)}"
+            if len(indexes) > most:
+                yield f"{len(indexes)} {kind}; DynamoDB takes at most {most}: {_names(indexes)}"
         if (included := sum(len(index.include) for index in self.indexes)) > INCLUDE_LIMIT:
             yield f"all indexes include {included} attributes; DynamoDB takes {INCLUDE_LIMIT}"
         if any(index.name == OWNER_INDEX.name for index in self.indexes[:-1]):
-            yield f"index {OWNER_INDEX.name!r} has the name of the one that finds rows by owner"
+            yield f"index {OWNER_INDEX.name!r}: AdminView's own index has this name; choose another"
 
     def _attribute_problems(self) -> Iterator[str]:
-        """Find attributes that cannot be what two declarations say they are."""
+        """Yield key attributes with two types, and included attributes that no row has."""
         typed: dict[str, tuple[str, str]] = {}
         for index in self.indexes:
             keys = {key.name for key in index.entry_key}
             if index is not OWNER_INDEX and (taken := RESERVED & keys):
                 yield (
                     f"index {index.name!r} is keyed by {', '.join(sorted(taken))}, "
-                    f"which every row already uses for its own key, data and provenance"
+                    "which every row uses for its own key, data and provenance; choose another name"
                 )
             for key in index.stored_key:
                 type_, first = typed.setdefault(key.name, (key.type, index.name))
@@ -204,21 +198,21 @@ class Registry:
 
 
 def _collect(modules: Iterable[ModuleType], kind: type[Declared]) -> tuple[Declared, ...]:
-    """List the declarations of one kind; one that several files import counts once."""
-    found = {
+    """Return the declarations of one kind; one that several files import counts once."""
+    declared = {
         id(value): value
         for module in modules
         for value in vars(module).values()
         if isinstance(value, kind)
     }
-    return tuple(found.values())
+    return tuple(declared.values())
 
 
 def _repeated(
     problem: str, modules: Iterable[ModuleType], declared: Iterable[Source | Index | AccessPattern]
 ) -> Iterator[str]:
     declared = tuple(declared)
-    counts = Counter(one.name for one in declared)
+    counts = Counter(declaration.name for declaration in declared)
     for name, count in counts.items():
         if count > 1:
             where = [
@@ -232,12 +226,54 @@ def _repeated(
 
 
 def _find(kind: str, name: str, declared: Iterable[Declared]) -> Declared:
-    for one in declared:
-        if one.name == name:
-            return one
+    for declaration in declared:
+        if declaration.name == name:
+            return declaration
     msg = f"no {kind} is named {name!r}; declared are {_names(declared)}"
     raise KeyError(msg)
 
 
 def _names(declared: Iterable[Source | Index | AccessPattern | View]) -> str:
-    return ", ".join(sorted(one.name for one in declared)) or "none"
+    return ", ".join(sorted(declaration.name for declaration in declared)) or "none"
+
+
+def _sparseness_problems(indexes: Sequence[Index]) -> Iterator[str]:
+    """Yield indexes that rows would enter through the key attributes of other indexes.
+
+    DynamoDB puts a row into each index whose key attributes the row has, even if no view gave it an
+    entry there. So an index stays sparse only if one of its key attributes is its own.
+    """
+    keys = {index.name: _own_key(index) for index in indexes}
+    for name, key in keys.items():
+        shared = {other: key & theirs for other, theirs in keys.items() if other != name}
+        for other, names in shared.items():
+            if names == key:
+                yield (
+                    f"index {name!r} would not be sparse: its key attributes ({_listed(key)}) are "
+                    f"all key attributes of index {other!r}, so every row in {other!r} would also "
+                    f"appear in {name!r}. Give {name!r} a key attribute that {other!r} does not "
+                    f"have, or query {other!r} instead"
+                )
+        if key <= set().union(*shared.values()):
+            others = " and ".join(repr(other) for other, names in shared.items() if names)
+            yield (
+                f"index {name!r} would not be sparse: its key attributes ({_listed(key)}) are all "
+                f"key attributes of {others} taken together, so a row in all of these would also "
+                f"appear in {name!r}. Give {name!r} a key attribute of its own"
+            )
+
+
+def _own_key(index: Index) -> set[str]:
+    """Return the key attributes of an index without PK, which every row has."""
+    return {attribute.name for attribute in index.stored_key} - {PK.name}
+
+
+def _listed(names: set[str]) -> str:
+    return ", ".join(sorted(names))
+
+
+def monitored_parts(description: Mapping[str, Any]) -> str:
+    """Name the sources and global indexes of a described model: all that its alarms depend on."""
+    sources = [source["name"] for source in description["sources"]]
+    indexes = [index["name"] for index in description["indexes"] if not index.get("local")]
+    return f"sources {', '.join(sorted(sources))}; indexes {', '.join(sorted(indexes))}"

@@ -1,4 +1,4 @@
-"""A row of AdminViewTable, and the checks it must pass before it is sent."""
+"""A row of AdminViewTable, and the checks it must pass before it is written."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,19 +14,19 @@ VIEW_TABLE = "AdminViewTable"  # a deployment may put a prefix before it
 DATA = "data"
 OWNER, SEQUENCE, CHANGED_AT, MODEL = "_owner", "_seq", "_at", "_model"
 PROVENANCE = (OWNER, SEQUENCE, CHANGED_AT, MODEL)
-RECONCILED = "reconciled"  # in place of a sequence number: the row was written from the item itself
+RECONCILED = "reconciled"  # as sequence number: derived from the item, not from a record
 RESERVED = frozenset({PK.name, SK.name, DATA, *PROVENANCE})
 
-# Every row is in it once, and its keys never change: it finds all rows of one source item.
+# Finds all rows of one source item. Every row has exactly one entry, and its key never changes.
 OWNER_INDEX = Index("Owner", partition=OWNER)
 
 RowKey: TypeAlias = tuple[str, str]
 Attributes: TypeAlias = dict[str, AttributeValue]
 
 
-@dataclass(slots=True)  # not frozen: to make one would take three times as long
+@dataclass(slots=True)  # not frozen: that would take three times as long to create
 class Row:
-    """What a view yields: the row's key, what the panel shows, and its places in the indexes."""
+    """A row that a view yields: its key, its data and its entries in indexes."""
 
     pk: str
     sk: str
@@ -35,29 +35,27 @@ class Row:
 
     @property
     def key(self) -> RowKey:
-        """The row's identity in the table."""
         return self.pk, self.sk
 
     def attributes(self, owner: Callable[[], str] | None = None) -> Attributes:
-        """Write the row in DynamoDB JSON, without provenance, or say why it cannot be a row.
+        """Return the row in DynamoDB JSON, without provenance; raises a RowError if it is invalid.
 
-        *owner* names its item, if it has a place in an index that is sharded by it.
+        *owner* returns the owner of the row; a row with an entry in a sharded index needs it.
         """
         pk, sk, data = self.pk, self.sk, self.data
-        # Most keys need no closer look: text of a byte per character. Every row comes by here.
+        # ASCII text within the limit needs no further check. This runs for every row.
         if not (type(pk) is str and 0 < len(pk) <= PARTITION_LIMIT and pk.isascii()):
             _check_text(PK, pk, PARTITION_LIMIT)
         if not (type(sk) is str and 0 < len(sk) <= SORT_LIMIT and sk.isascii()):
             _check_text(SK, sk, SORT_LIMIT)
         attributes: Attributes = {"PK": {"S": pk}, "SK": {"S": sk}}
         for entry in self.indexes:
-            _place(attributes, entry, owner)
+            _add_entry(attributes, entry, owner)
         attributes[DATA] = {"M": data.wire} if type(data) is Picked else _document(data)
         return attributes
 
 
 def key_of(row: Mapping[str, Any]) -> RowKey:
-    """Read the key of a row."""
     return row[PK.name]["S"], row[SK.name]["S"]
 
 
@@ -68,7 +66,7 @@ def key_image(key: RowKey) -> dict[str, Any]:
 
 
 def provenance(owner: str, sequence: str, at: float, model: str) -> Attributes:
-    """Say on a row where it comes from."""
+    """Return the attributes that state where a row comes from."""
     return {
         OWNER: {"S": owner},
         SEQUENCE: {"S": sequence},
@@ -79,13 +77,12 @@ def provenance(owner: str, sequence: str, at: float, model: str) -> Attributes:
 
 def _check_text(attribute: Attribute, value: object, limit: int) -> None:
     if not isinstance(value, str):
-        msg = f"{attribute.name} of a row is text; the view gave {type(value).__name__}"
+        msg = f"{attribute.name} of a row must be text; the view gave {type(value).__name__}"
         raise RowError(msg)
     check_key(attribute.name, {"S": value}, limit)
 
 
-def _place(attributes: Attributes, entry: IndexEntry, owner: Callable[[], str] | None) -> None:
-    """Give a row its keys in one index."""
+def _add_entry(attributes: Attributes, entry: IndexEntry, owner: Callable[[], str] | None) -> None:
     values = entry.values
     if not attributes.keys().isdisjoint(values):
         _check_shared(attributes, entry)
@@ -96,18 +93,18 @@ def _place(attributes: Attributes, entry: IndexEntry, owner: Callable[[], str] |
 
 
 def _check_shared(attributes: Attributes, entry: IndexEntry) -> None:
-    """Refuse a second value for a key attribute that two indexes have in common."""
+    """Raise a RowError if two entries give a shared key attribute different values."""
     for name, value in entry.values.items():
         if attributes.get(name, value) != value:
             msg = (
                 f"index {entry.index.name!r} gives {name!r} a second value: "
-                "another index of this row is keyed by the same attribute"
+                "another index entry of this row has the same key attribute"
             )
             raise RowError(msg)
 
 
 def _document(data: Mapping[str, Any] | RawValue) -> AttributeValue:
-    """Encode what the panel shows; it is a map, whoever made it."""
+    """Encode a row's data; raises a RowError if it is not a map."""
     if isinstance(data, RawValue):
         document = data.value
     elif isinstance(data, Item):
@@ -120,6 +117,6 @@ def _document(data: Mapping[str, Any] | RawValue) -> AttributeValue:
             }
         }
     if document.keys() != {"M"}:
-        msg = f"a row's data is a map; the view gave {next(iter(document))}"
+        msg = f"a row's data must be a map; the view gave {next(iter(document))}"
         raise RowError(msg)
     return document

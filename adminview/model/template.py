@@ -1,8 +1,8 @@
 """Templates of key values: ``USER#{user_id}``.
 
-A template writes its parameters as `key` writes its parts: it escapes them. Two kinds of parameter
-stay as they are: one that is the whole template, because the attribute then holds that one value,
-and one that is declared ``{name:raw}``.
+A template escapes its parameters as `key` escapes its parts. Two kinds of parameter stay unescaped:
+one that is the whole template, because the attribute then holds only that value, and one that is
+declared ``{name:raw}``.
 """
 
 import re
@@ -20,21 +20,21 @@ Template: TypeAlias = str
 
 RAW = "raw"
 ANY_TEXT = ".+"
-ANY_PART = "(?:[^#%]|%23|%25)+"  # what `escape` can return
+ANY_PART = "(?:[^#%]|%23|%25)+"  # any result of `escape`
 
 
 def several(templates: Template | Sequence[Template]) -> tuple[Template, ...]:
-    """Read one template or several as several."""
+    """Normalize one template or a sequence of templates."""
     return (templates,) if isinstance(templates, str) else tuple(templates)
 
 
 def parameters(template: Template) -> list[str]:
-    """List the parameters that a template names."""
+    """Return the names of a template's parameters."""
     return [name for _, name, _, _ in Formatter().parse(template) if name is not None]
 
 
 def any_value(template: Template) -> str:
-    """Write a template as a regular expression that its values match."""
+    """Return a regular expression that matches every value of a template."""
     return "".join(
         re.escape(text) + ("" if name is None else ANY_TEXT if raw else ANY_PART)
         for text, name, raw in _pieces(template)
@@ -42,7 +42,7 @@ def any_value(template: Template) -> str:
 
 
 def render(template: Template, values: Mapping[str, str]) -> str:
-    """Put *values* into a template, escaped unless the parameter is raw."""
+    """Fill *values* into a template; escapes those of parameters that are not raw."""
     return "".join(
         text + ("" if name is None else values[name] if raw else escape(values[name]))
         for text, name, raw in _pieces(template)
@@ -50,21 +50,23 @@ def render(template: Template, values: Mapping[str, str]) -> str:
 
 
 def _pieces(template: Template) -> list[tuple[str, str | None, bool]]:
-    """Split a template: the text before each parameter, its name, and whether it stays raw."""
+    """Split a template into (text before a parameter, its name, whether it is raw)."""
     pieces = list(Formatter().parse(template))
-    whole = len(pieces) == 1 and not pieces[0][0]
-    return [(text, name, whole or spec == RAW) for text, name, spec, _ in pieces]
+    is_single = len(pieces) == 1 and not pieces[0][0]
+    return [(text, name, is_single or spec == RAW) for text, name, spec, _ in pieces]
 
 
-def fill(template: Template, attribute: Attribute, given: Mapping[str, object]) -> AttributeValue:
-    """Make the value of a key attribute, or raise a RowError that says what is wrong with it."""
+def fill(template: Template, attribute: Attribute, values: Mapping[str, object]) -> AttributeValue:
+    """Return the value of a key attribute; raises a RowError if a parameter is invalid."""
     names = parameters(template)
     for name in names:
-        _check(name, given[name], attribute.type)
-    # _check has found every parameter of a text attribute to be text.
+        _check(name, values[name], attribute.type)
+    # `_check` has ensured that all parameters of a text attribute are text.
     text = attribute.type == "S"
-    value = encode(render(template, cast("Mapping[str, str]", given)) if text else given[names[0]])
-    # As DynamoDB spells it, or the key of a row would not be that of its question.
+    value = encode(
+        render(template, cast("Mapping[str, str]", values)) if text else values[names[0]]
+    )
+    # Normalized as in DynamoDB: equal numbers must give equal keys.
     return {"N": normalize_number(Decimal(value["N"]))} if "N" in value else value
 
 
@@ -78,7 +80,7 @@ def _check(name: str, value: object, type_: str) -> None:
         raise RowError(msg)
 
 
-# What a parameter of each type is called, and what it may be in Python.
+# The word for each type in errors, and the Python types it accepts.
 KINDS: dict[str, tuple[str, Any]] = {
     "S": ("text", str),
     "N": ("a number", int | Decimal),
@@ -87,19 +89,19 @@ KINDS: dict[str, tuple[str, Any]] = {
 
 
 def problems(attribute: Attribute, template: Template) -> Iterator[str]:
-    """Find what would keep a template from making a value of *attribute*."""
+    """Yield why a template cannot give a value of *attribute*."""
     try:
         pieces = list(Formatter().parse(template))
     except ValueError as error:
         yield f"template {template!r} cannot be read: {error}"
         return
     names = [name for _, name, _, _ in pieces if name is not None]
-    # A format could make two values look alike.
+    # A format could give two values the same text.
     formatted = any(spec not in {None, "", RAW} or conversion for _, _, spec, conversion in pieces)
     if not template:
-        yield f"the template for {attribute.name!r} is empty, and no key is"
+        yield f"the template for {attribute.name!r} is empty; a key cannot be empty"
     elif formatted or not all(name.isidentifier() for name in names):
-        yield f"template {template!r} needs a plain name in each pair of braces"
+        yield f"template {template!r} needs a plain name in each pair of braces, as in {{user_id}}"
     elif attribute.type != "S" and template != f"{{{names[0] if names else ''}}}":
         yield (
             f"template {template!r} is for {attribute.name!r}, which is {attribute.type}: "
@@ -110,7 +112,7 @@ def problems(attribute: Attribute, template: Template) -> Iterator[str]:
 
 
 def _ambiguities(template: Template) -> Iterator[str]:
-    """Find what would let different parameters make the same key."""
+    """Yield parameters whose different values could give the same key."""
     previous, previous_raw, between = "", False, ""
     for text, name, raw in _pieces(template):
         between += text
@@ -119,11 +121,11 @@ def _ambiguities(template: Template) -> Iterator[str]:
         if previous_raw:
             yield (
                 f"template {template!r} has {name!r} after the raw {previous!r}; only the last "
-                "parameter can be raw, or different values could make the same key"
+                "parameter can be raw, or different values could give the same key"
             )
         elif previous and SEPARATOR not in between:
             yield (
                 f"template {template!r} needs {SEPARATOR!r} between {previous!r} and {name!r}, "
-                "or different values could make the same key"
+                "or different values could give the same key"
             )
         previous, previous_raw, between = name, raw, ""

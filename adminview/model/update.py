@@ -1,4 +1,4 @@
-"""An update of a source item, and the condition under which it may be written."""
+"""An update of a source item, with the condition for writing it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,10 +13,10 @@ EXPRESSION_LIMIT = 4096  # bytes, set by DynamoDB
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Update:
-    """Attributes to set on an item that does not have them, if it still is what was read of it.
+    """Missing attributes to set on an item, if what they were derived from is unchanged.
 
-    *looked_at* is what they were derived from: the values that were read, and None for what was
-    absent. All else may have changed meanwhile, and is kept.
+    *looked_at* holds the attributes that were read, with None for absent ones. Other attributes may
+    have changed meanwhile; the update keeps them.
     """
 
     key: Attributes
@@ -24,37 +24,37 @@ class Update:
     looked_at: Mapping[str, AttributeValue | None]
 
     def __repr__(self) -> str:
-        """Name the attributes and hide their values: a repr may end in a log."""
+        """Hide the values: a repr may end in a log."""
         return f"Update({', '.join(sorted(self.sets))})"
 
     def applied(self, image: Image) -> Attributes:
-        """Give the item as it is with the update."""
+        """Return the item after the update."""
         return {**image, **self.sets}
 
     def arguments(self) -> dict[str, Any]:
-        """Put the update into UpdateItem's words, all names and values as placeholders."""
+        """Return the arguments of UpdateItem; raises a MigrationError if they are too long."""
         names, values = {"#key": next(iter(self.key))}, {}
-        # The item is still there (an update would bring a deleted one back) ...
+        # The item still exists (an update would re-create a deleted one) ...
         conditions = ["attribute_exists(#key)"]
         sets = []
-        for place, (name, value) in enumerate(self.sets.items()):
-            names[f"#s{place}"], values[f":s{place}"] = name, value
-            sets.append(f"#s{place} = :s{place}")
-            # ... nobody else has set it ...
-            conditions.append(f"attribute_not_exists(#s{place})")
-        # ... and the outcome would be the same.
-        for place, (name, seen) in enumerate(self.looked_at.items()):
-            if seen is not None:
-                names[f"#r{place}"], values[f":r{place}"] = name, seen
-                conditions.append(f"#r{place} = :r{place}")
+        for position, (name, value) in enumerate(self.sets.items()):
+            names[f"#s{position}"], values[f":s{position}"] = name, value
+            sets.append(f"#s{position} = :s{position}")
+            # ... no other writer has set it ...
+            conditions.append(f"attribute_not_exists(#s{position})")
+        # ... and the migration would give the same result.
+        for position, (name, value_read) in enumerate(self.looked_at.items()):
+            if value_read is not None:
+                names[f"#r{position}"], values[f":r{position}"] = name, value_read
+                conditions.append(f"#r{position} = :r{position}")
             elif name not in self.sets:
-                names[f"#r{place}"] = name
-                conditions.append(f"attribute_not_exists(#r{place})")
+                names[f"#r{position}"] = name
+                conditions.append(f"attribute_not_exists(#r{position})")
         update, condition = f"SET {', '.join(sets)}", " AND ".join(conditions)
         if max(len(update), len(condition)) > EXPRESSION_LIMIT:
             msg = (
-                f"a migration that sets {len(self.sets)} attributes and looks at "
-                f"{len(self.looked_at)} makes an expression longer than DynamoDB takes"
+                f"a migration that sets {len(self.sets)} attributes and reads "
+                f"{len(self.looked_at)} needs a longer expression than DynamoDB takes"
             )
             raise MigrationError(msg)
         return {

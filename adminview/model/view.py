@@ -1,4 +1,4 @@
-"""Views: pure functions from one source item to its rows."""
+"""Views: pure functions from a source item to its rows."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -13,15 +13,15 @@ from adminview.model.source import Source
 
 Derivation: TypeAlias = Callable[[Item], Iterator[Row]]
 
-# What one item may come to, unless its view says otherwise. A function holds the rows of several
-# items at once, and a replay eight times as many.
+# Default limits per item. A function holds the rows of several items in memory, and a replay eight
+# times as many.
 MAX_ROWS: Final = 1000
 MAX_BYTES: Final = 4 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A derivation, and which items of its source it is for."""
+    """A function that derives rows, and the items it applies to."""
 
     source: Source
     derive: Derivation
@@ -34,11 +34,9 @@ class View:
 
     @property
     def name(self) -> str:
-        """Name the view as its author did."""
         return self.derive.__name__
 
     def __call__(self, item: Item) -> Iterator[Row]:
-        """Derive the rows of one item."""
         return self.derive(item)
 
 
@@ -51,25 +49,23 @@ def view(  # noqa: PLR0913 - all but the source are keywords
     max_rows: int = MAX_ROWS,
     max_bytes: int = MAX_BYTES,
 ) -> Callable[[Derivation], View]:
-    """Declare a view on *source*: of all its items, or of one kind.
+    """Declare a view of all items of *source*, or of one kind.
 
-    The kinds of a single-table source are told apart by the beginning of the sort key
-    (*sort_begins*), by attribute values (*where*), by a predicate (*when*), or by several of them.
+    In a single-table source, select the items by the beginning of the sort key (*sort_begins*), by
+    attribute values (*where*) or by a predicate (*when*). If you give several, all must hold.
 
-    An item of which the view makes more than *max_rows* rows, or rows of more than *max_bytes*
-    bytes of JSON together, is dead-lettered. Raise the limits with the functions' memory.
+    An item with more than *max_rows* rows, or with rows of more than *max_bytes* bytes of JSON in
+    total, is dead-lettered. If you raise the limits, raise the functions' memory too.
     """
     for name, limit in (("max_rows", max_rows), ("max_bytes", max_bytes)):
         if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
-            msg = f"{name} of a view on {source.name!r} is a positive number; it is {limit!r}"
+            msg = f"{name} of a view on {source.name!r} must be a positive number, not {limit!r}"
             raise DeclarationError(msg)
     applies = item_filter("a view", source, sort_begins=sort_begins, where=where, when=when)
 
     def declare(derive: Derivation) -> View:
         if not isgeneratorfunction(derive):
-            msg = (
-                f"a view on {source.name!r} must be a function that yields rows; {derive!r} is not"
-            )
+            msg = f"a view on {source.name!r} must be a function that yields rows, not {derive!r}"
             raise DeclarationError(msg)
         return View(source, derive, applies, derive.__module__, max_rows, max_bytes)
 

@@ -1,6 +1,6 @@
-"""What DynamoDB takes for a write, in write units: of the table, and of each index it reaches.
+"""Write units that a write consumes in the table and in each index.
 
-As its documentation counts: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/
+Counted as in the documentation: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/
 under "Write capacity unit consumption", and under "Write capacity units" of either kind of index.
 """
 
@@ -18,18 +18,16 @@ KEY = (PK.name, SK.name)
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """Write units, by whom they are taken."""
+    """Write units of the table and of its indexes."""
 
     table: int = 0
-    indexes: Mapping[str, int] = field(default_factory=dict)  # those that take any
+    indexes: Mapping[str, int] = field(default_factory=dict)  # only indexes that consume any
 
     @property
     def total(self) -> int:
-        """All of them: whoever pays for the table pays for its indexes too."""
         return self.table + sum(self.indexes.values())
 
     def __add__(self, other: "Units") -> "Units":
-        """Add two writes up."""
         names = [*self.indexes, *(name for name in other.indexes if name not in self.indexes)]
         return Units(
             self.table + other.table,
@@ -43,14 +41,14 @@ def write_units(
     indexes: Iterable[Index],
     key: Iterable[str] = KEY,
 ) -> Units:
-    """Say what it takes to turn one row into another; None where there is none.
+    """Return the units of the write that turns *before* into *after*; None is no row.
 
-    Both are compared as they are spelled, so *before* should be spelled as *after* is. An item of
-    another table than the view has another *key*.
+    Compares DynamoDB JSON, so both rows must write equal numbers alike. *key* names the table's key
+    attributes, if it is not the view table.
     """
     changed = {index.name: entry_units(before, after, index, key) for index in indexes}
     return Units(
-        max(_units(before), _units(after), 1),  # to delete what is not there takes one, too
+        max(_units(before), _units(after), 1),  # deleting an absent row consumes one
         {name: units for name, units in changed.items() if units},
     )
 
@@ -58,22 +56,26 @@ def write_units(
 def entry_units(
     before: Attributes | None, after: Attributes | None, index: Index, key: Iterable[str] = KEY
 ) -> int:
-    """Say what one index takes for a write."""
+    """Return the units that a write consumes in one index."""
     old, new = entry(index, before, key), entry(index, after, key)
     if old == new:
         return 0
-    if old and new and all(old[one.name] == new[one.name] for one in index.stored_key):
+    if (
+        old
+        and new
+        and all(old[attribute.name] == new[attribute.name] for attribute in index.stored_key)
+    ):
         return max(_units(old), _units(new))
-    return _units(old) + _units(new)  # an entry whose key changes is deleted, and another is put
+    return _units(old) + _units(new)  # a changed key deletes one entry and puts another
 
 
 def entry(index: Index, row: Attributes | None, key: Iterable[str] = KEY) -> Attributes | None:
-    """Take from a row what an index holds of it; None if it has no place there."""
-    if row is None or any(one.name not in row for one in index.stored_key):
+    """Return a row's entry in an index; None if it has none."""
+    if row is None or any(attribute.name not in row for attribute in index.stored_key):
         return None
     if index.projection == "ALL":
         return row
-    held = {*key, *index.include, *(one.name for one in index.stored_key)}
+    held = {*key, *index.include, *(attribute.name for attribute in index.stored_key)}
     return {name: value for name, value in row.items() if name in held}
 
 

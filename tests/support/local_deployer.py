@@ -14,7 +14,7 @@ from adminview.local.settings import declared
 from adminview.local.tables import create, source_table
 from adminview.model import Index, Registry
 from adminview.model.delivery import Delivery
-from adminview.model.monitored import watched
+from adminview.model.registry import monitored_parts
 from adminview.model.row import VIEW_TABLE
 
 
@@ -42,7 +42,7 @@ class LocalDeployer:
                 self.cloud.settings = settings
                 self.cloud.deploy(self.model)
             elif stack == WATCH:
-                self.watch = watched(self.model.description())
+                self.watch = monitored_parts(self.model.description())
             elif stack == API:
                 self.api, self.pending = self.model, dict(phase.pending)
             self.after(stack)

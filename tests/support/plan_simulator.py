@@ -25,7 +25,7 @@ from adminview.cli.planning.steps import (
     Wait,
 )
 from adminview.model import Index
-from adminview.model.monitored import watched
+from adminview.model.registry import monitored_parts
 from adminview.model.row import OWNER_INDEX
 
 
@@ -231,7 +231,7 @@ class World:
         names = {one.name for one in there.indexes or () if one.ready}
         if not functions or not Declared(target).indexes.keys() <= names:
             fail("alarms are put on what is not there")
-        self._change(watch=watched(target))
+        self._change(watch=monitored_parts(target))
 
     def _backfill(self, source: str, target: Description) -> None:
         assert self.deployed.sync == target

@@ -14,7 +14,7 @@ from adminview.cli.deployment.facts import Deployed, Marker
 from adminview.cli.deployment.read import EngineReader, StackReader, Tables, imported_sources
 from adminview.cli.planning.planner import make_plan
 from adminview.model.errors import SettingsError
-from adminview.model.monitored import watched
+from adminview.model.registry import monitored_parts
 from tests.support.fakes import NO_WAIT
 from tests.support.plan_stacks import OLD, THEN, Cloud, described, ever, function
 
@@ -35,7 +35,7 @@ def cloud() -> Cloud:
     told = {"model": OLD["fingerprint"], "pending": {"by-status": None}}
     api = {"Resources": described_by}
     cloud.add("Api", api, status="CREATE_COMPLETE", AccessPatterns=json.dumps(told))
-    topic = {"Type": "AWS::SNS::Topic", "Metadata": {"AdminViewWatched": watched(OLD)}}
+    topic = {"Type": "AWS::SNS::Topic", "Metadata": {"AdminViewWatched": monitored_parts(OLD)}}
     cloud.add("Watch", {"Resources": {"T": topic}})
     cloud.table = described()
     cloud.table["GlobalSecondaryIndexes"][0]["Projection"]["NonKeyAttributes"].reverse()
@@ -59,7 +59,7 @@ def test_a_deployment_is_read_from_its_stacks_and_tables(cloud: Cloud) -> None:
     facts = read(cloud)
     assert facts.sync == facts.api == OLD
     assert facts.recovery == OLD["fingerprint"]
-    assert facts.watch == watched(OLD)
+    assert facts.watch == monitored_parts(OLD)
     assert facts.pending == {"by-status": None}
     assert facts.tables == {"Orders"}
     first, owner = facts.indexes or ()

@@ -29,7 +29,7 @@ from adminview.cdk.monitoring.alarms import (
 )
 from adminview.cdk.monitoring.dashboard import rows
 from adminview.cdk.options.deployment import DeploymentOptions
-from adminview.model.monitored import watched
+from adminview.model.registry import monitored_parts
 
 LONGEST_DISPLAY: Final = 100  # characters that SNS takes
 
@@ -69,7 +69,7 @@ class Monitoring(Construct):
         )
         self.topic = self._topic(options)
         # What is monitored, for whoever plans a change of it.
-        add_metadata(self.topic, WATCHED_METADATA, watched(views.description()))
+        add_metadata(self.topic, WATCHED_METADATA, monitored_parts(views.description()))
         action = actions.SnsAction(self.topic)
         created = [self._alarm(alarm, options, action) for alarm in alarms(resources)]
         dashboard = cloudwatch.Dashboard(

@@ -32,7 +32,7 @@ from adminview.cli.endpoints import check_endpoints
 from adminview.cli.model_lock.lock import Lock, read_description, validate_description
 from adminview.cli.model_lock.model_diff import Description
 from adminview.model.errors import ServiceError, SettingsError
-from adminview.model.monitored import watched
+from adminview.model.registry import monitored_parts
 from adminview.model.row import MODEL, OWNER, VIEW_TABLE
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ class EngineReader:
             sync=old,
             recovery=old["fingerprint"],
             api=old,
-            watch=watched(old),
+            watch=monitored_parts(old),
             indexes=tuple(indexes),
             tables=frozenset(known & names),
             **facts,

@@ -42,7 +42,7 @@ from adminview.cli.planning.steps import (
     Wait,
     phase_of,
 )
-from adminview.model.monitored import watched
+from adminview.model.registry import monitored_parts
 
 # The timeout of replay, the longest of the functions that write (infra/recovery_stack.py).
 LONGEST_WRITE = 300.0
@@ -86,7 +86,7 @@ class _Planner:
         yield from api_steps
         if self.deployed.sync is not None:
             yield from self._code(unbuilt, phase)
-        if self.deployed.watch != watched(self.declared.model):
+        if self.deployed.watch != monitored_parts(self.declared.model):
             yield DeployWatch(reason="the alarms must cover the declared model")
         if unbuilt or swept:
             yield from self._pause()
