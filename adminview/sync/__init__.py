@@ -1,4 +1,4 @@
-"""The way of a record, pure: decode -> derive -> diff -> fold, which `prepare` takes it along.
+"""How a record becomes writes: decode -> derive -> diff -> fold, run by `plan`. Pure.
 
-What cannot go that way is told by `blame` and kept by `letter`; `tally` counts.
+`dead_letter` describes records that fail, `redact` their errors; `counts` sums up a batch.
 """

@@ -1,4 +1,4 @@
-"""The counts of a batch. They add up."""
+"""The counts of a batch."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -9,9 +9,9 @@ from adminview.sync.plan import RecordOutcome
 
 @dataclass(frozen=True, slots=True)
 class BatchCounts:
-    """What became of the records of a batch, and how many rows that took.
+    """The outcomes of a batch's records, and the rows that were written.
 
-    records = written + unchanged + unclaimed + set_aside + returned
+    records = written + unchanged + no_view + dead_lettered + redelivered
     """
 
     source: str = ""
@@ -20,7 +20,7 @@ class BatchCounts:
     unchanged: int = 0
     no_view: int = 0
     dead_lettered: int = 0
-    redelivered: int = 0  # left in the stream, to be delivered again
+    redelivered: int = 0  # left in the stream
     rows_put: int = 0
     rows_deleted: int = 0
     letters: int = 0
@@ -31,7 +31,7 @@ class BatchCounts:
     def of(
         cls, outcomes: Sequence[RecordOutcome], checkpoint: int, *, records: int, **more: Any
     ) -> "BatchCounts":
-        """Count the records before *checkpoint* by their outcome, and the others as returned."""
+        """Count the records before *checkpoint* by their outcome, and the others as redelivered."""
         done = outcomes[:checkpoint]
         return cls(
             records=records,
@@ -44,11 +44,10 @@ class BatchCounts:
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """Show everything, for a log line."""
         return asdict(self)
 
     def counts(self) -> dict[str, int]:
-        """Show the counts under the names of their metrics."""
+        """Return the counts by metric name."""
         return {
             "".join(word.capitalize() for word in name.split("_")): value
             for name, value in asdict(self).items()

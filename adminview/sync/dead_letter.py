@@ -1,4 +1,4 @@
-"""Dead letters about what fails in a batch: which record or call, and the rows to check."""
+"""Dead letters about the failed records and calls of a batch."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
@@ -31,10 +31,10 @@ from adminview.sync.decode import Change, StreamRecord, sequence_of, table_of
 def dead_letter(
     position: int, origin: ItemOrigin, error: AdminViewError, rows: Iterable[RowKey]
 ) -> OutgoingLetter:
-    """Write down why a record was dead-lettered, and the rows that a replay must check.
+    """Return the dead letter of a record, with the *rows* that a replay must check.
 
-    If the row keys do not fit one message, or a view made too many, the letter names none and waits
-    until the owner index can list the rows.
+    If the row keys do not fit one message, or a view yielded too many rows, it names none. It is
+    then delayed until the owner index can list them.
     """
     keys = frozenset(rows)
     by_owner = isinstance(error, TooManyRowsError) or not _fit(keys)
@@ -50,19 +50,19 @@ def dead_letter(
 def in_doubt_letters(
     position: int, origin: Origin, items: Iterable[TouchedItem]
 ) -> Iterator[OutgoingLetter]:
-    """Write letters about calls without a response, to be replayed when none can still arrive."""
-    some: list[TouchedItem] = []
+    """Yield dead letters about calls without a response, delayed until none can still arrive."""
+    batch: list[TouchedItem] = []
     size = 0
     for item in items:
         touched = item if _fit(item.rows) else replace(item, rows=frozenset())
         item_size = len(dumps([touched.key, touched.owner, *touched.rows]))
-        if some and (len(some) == ITEMS_LIMIT or size + item_size > BODY_LIMIT):
-            yield _in_doubt(position, origin, some)
-            some, size = [], 0
-        some.append(touched)
+        if batch and (len(batch) == ITEMS_LIMIT or size + item_size > BODY_LIMIT):
+            yield _in_doubt(position, origin, batch)
+            batch, size = [], 0
+        batch.append(touched)
         size += item_size
-    if some:
-        yield _in_doubt(position, origin, some)
+    if batch:
+        yield _in_doubt(position, origin, batch)
 
 
 def _in_doubt(position: int, origin: Origin, items: Sequence[TouchedItem]) -> OutgoingLetter:
@@ -72,7 +72,7 @@ def _in_doubt(position: int, origin: Origin, items: Sequence[TouchedItem]) -> Ou
 
 
 def identify(record: StreamRecord, change: Change | None, model: str) -> ItemOrigin:
-    """Say which record of which stream this is, and which model could not take it."""
+    """Return the origin of a record; *change* is None if the record is unreadable."""
     if change is None:
         return _identify_unreadable(record, model)
     return ItemOrigin(
@@ -106,11 +106,11 @@ def _identify_unreadable(record: StreamRecord, model: str) -> ItemOrigin:
 
 
 def _values(origin: Origin) -> dict[str, Any]:
-    return {one.name: getattr(origin, one.name) for one in fields(origin)}
+    return {field.name: getattr(origin, field.name) for field in fields(origin)}
 
 
 def _fit(rows: Iterable[RowKey]) -> bool:
-    """Tell whether the keys of *rows* fit one message."""
+    """Return whether the keys of *rows* fit one message."""
     size = 0
     for row in rows:
         size += len(dumps(row)) + 2

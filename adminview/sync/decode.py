@@ -1,4 +1,4 @@
-"""Stream record -> change: whose it is, and the item before and after."""
+"""Stream record -> change of a source item."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,20 +19,20 @@ from adminview.model.view import View
 
 StreamRecord: TypeAlias = Mapping[str, Any]
 
-# Which images each event must carry; a stream of another view type would leave rows behind.
+# The images that each event must carry; without them, stale rows would stay in the view.
 IMAGES = {"INSERT": (False, True), "MODIFY": (True, True), "REMOVE": (True, False)}
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Where the records of one table go."""
+    """The source and the views of one table."""
 
     table: str
     source: Source
     views: tuple[View, ...]
 
 
-@dataclass(slots=True)  # not frozen: to make one would take three times as long
+@dataclass(slots=True)  # not frozen: that would take three times as long to create
 class Change:
     """One change of one source item."""
 
@@ -45,38 +45,39 @@ class Change:
     at: float  # seconds since 1970
 
     def provenance(self, model: str) -> Attributes:
-        """Say on a row where it comes from."""
         return provenance(self.owner, self.sequence, self.at, model)
 
 
 def routes(registry: Registry, tables: Mapping[str, str]) -> dict[str, Route]:
-    """Route each table, by its exact name, to the views of its source."""
+    """Map each table name to its route; raises a SettingsError if *tables* is wrong."""
     if unknown := sorted(set(tables) - {source.name for source in registry.sources}):
-        msg = f"settings name a table for {', '.join(unknown)}, which no view file declares"
+        msg = f"settings map a table to {', '.join(unknown)}, which no view file declares"
         raise SettingsError(msg)
-    found: dict[str, Route] = {}
+    by_table: dict[str, Route] = {}
     for source in registry.sources:
         table = tables.get(source.name, source.name)
-        if table in found:
-            msg = f"table {table!r} stands behind {found[table].source.name!r} and {source.name!r}"
+        if table in by_table:
+            msg = (
+                f"sources {by_table[table].source.name!r} and {source.name!r} share table {table!r}"
+            )
             raise SettingsError(msg)
-        found[table] = Route(table, source, registry.views_of(source))
-    return found
+        by_table[table] = Route(table, source, registry.views_of(source))
+    return by_table
 
 
 def decode(record: StreamRecord, routes: Mapping[str, Route]) -> Change:
-    """Read a stream record, or say why it cannot be one of ours."""
+    """Return the change that a record describes; raises a RecordError if it is unreadable."""
     table = table_of(record)
     route = routes.get(table)
     if route is None:
-        msg = f"no source is declared for table {table!r}; followed are {', '.join(sorted(routes))}"
+        msg = f"no source is declared for table {table!r}; declared are {', '.join(sorted(routes))}"
         raise UnreadableRecordError(msg)
     try:
         return _read(record, route)
     except RecordError:
         raise
     except Exception as error:
-        msg = f"a record of {table!r} is not one of a stream: {kind_of(error)}"
+        msg = f"a record of {table!r} is not a valid stream record: {kind_of(error)}"
         raise UnreadableRecordError(msg) from error
 
 
@@ -85,7 +86,7 @@ def _read(record: StreamRecord, route: Route) -> Change:
     before, after = change.get("OldImage"), change.get("NewImage")
     if (before is not None, after is not None) != IMAGES.get(event):
         msg = (
-            f"a record of source {route.source.name!r} says {event} without the images of one: "
+            f"a record of source {route.source.name!r} lacks the images of its event {event}: "
             "the stream's view type must be NEW_AND_OLD_IMAGES"
         )
         raise UnreadableRecordError(msg)
@@ -102,7 +103,7 @@ def _time(seconds: float) -> float:
 
 
 def table_of(record: StreamRecord) -> str:
-    """Find the table whose stream a record is from."""
+    """Return the table whose stream a record is from; raises an UnreadableRecordError."""
     try:
         return table_of_stream(record["eventSourceARN"])
     except (KeyError, IndexError, TypeError) as error:
@@ -111,7 +112,7 @@ def table_of(record: StreamRecord) -> str:
 
 
 def sequence_of(record: StreamRecord) -> str | None:
-    """Find the sequence number even of a record that is otherwise unreadable."""
+    """Return a record's sequence number, even if the rest is unreadable; None if it has none."""
     try:
         sequence = record["dynamodb"]["SequenceNumber"]
     except (KeyError, TypeError):

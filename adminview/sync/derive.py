@@ -1,4 +1,4 @@
-"""Item -> rows: every view that is for the item says its rows, and each row is checked."""
+"""Item -> the rows of all views that apply to it, and the update that a migration makes."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -9,14 +9,16 @@ from adminview.model.errors import RowError, TooManyRowsError
 from adminview.model.item import Image, Item
 from adminview.model.json_codec import dump_json
 from adminview.model.limits import ROW_LIMIT, check_size
+from adminview.model.migration import Migration
 from adminview.model.row import Attributes, RowKey
+from adminview.model.update import Update
 from adminview.model.view import View
 from adminview.sync.redact import redact
 
 
 @dataclass(slots=True)
 class DerivedRows:
-    """The rows of one item, and whether any view was for it."""
+    """The rows of one item, and whether any view applies to it."""
 
     rows: dict[RowKey, Attributes]
     claimed: bool
@@ -27,9 +29,9 @@ NO_JSON = "a row cannot be written as JSON"
 
 
 def derive(views: Iterable[View], image: Image | None, *, room: int | None) -> DerivedRows:
-    """Derive the rows of one item, each of at most *room* bytes, or raise a RecordError.
+    """Derive the rows of one item; raises a RecordError.
 
-    Without *room*, whoever asks looks at the sizes, or does not need to.
+    *room* is the largest size of a row in bytes. With None, the caller checks sizes.
     """
     if image is None:
         return NO_ROWS
@@ -42,10 +44,23 @@ def derive(views: Iterable[View], image: Image | None, *, room: int | None) -> D
                 claimed = True
                 _add_rows(rows, view, item, partial(view.source.owner, image), room)
         except MemoryError:
-            raise  # not the record's fault
+            raise  # not attributed to the record
         except (Exception, SystemExit) as error:
             raise redact(error, view) from error
     return DerivedRows(rows, claimed)
+
+
+def complete(migration: Migration, image: Image) -> Update | None:
+    """Return the update that a migration makes of one item, if any; raises a RecordError."""
+    try:
+        update = migration.update(image)
+        if update:
+            update.arguments()  # a too long expression is this item's error, not the writer's
+    except MemoryError:
+        raise  # not attributed to the item
+    except (Exception, SystemExit) as error:
+        raise redact(error, migration) from error
+    return update
 
 
 def _add_rows(
@@ -55,9 +70,9 @@ def _add_rows(
     owner: Callable[[], str],
     room: int | None,
 ) -> None:
-    made: list[Attributes] = []
+    derived: list[Attributes] = []
     for row in view.derive(item):
-        if len(made) == view.max_rows:
+        if len(derived) == view.max_rows:
             _refuse(view, f"{view.max_rows} rows", "max_rows")
         attributes = row.attributes(owner)
         if room is not None:
@@ -65,14 +80,14 @@ def _add_rows(
         if rows.setdefault((row.pk, row.sk), attributes) is not attributes:
             msg = "two rows of one item have the same PK and SK"
             raise RowError(msg)
-        made.append(attributes)
-    if len(made) * ROW_LIMIT > view.max_bytes:  # fewer rows cannot take more
-        _check_bytes(made, view)
+        derived.append(attributes)
+    if len(derived) * ROW_LIMIT > view.max_bytes:  # fewer rows cannot exceed it
+        _check_bytes(derived, view)
 
 
-def _check_bytes(made: Iterable[Attributes], view: View) -> None:
+def _check_bytes(rows: Iterable[Attributes], view: View) -> None:
     size = 0
-    for attributes in made:
+    for attributes in rows:
         try:
             size += len(dump_json(attributes))
         except (RecursionError, TypeError, ValueError) as error:
@@ -83,7 +98,7 @@ def _check_bytes(made: Iterable[Attributes], view: View) -> None:
 
 def _refuse(view: View, limit: str, name: str) -> NoReturn:
     msg = (
-        f"view {view.name!r} makes more than {limit} of one item; "
-        f"make fewer, or declare the view with a higher {name}"
+        f"view {view.name!r} yields more than {limit} for one item; "
+        f"yield fewer, or declare the view with a higher {name}"
     )
     raise TooManyRowsError(msg)

@@ -1,4 +1,4 @@
-"""Rows before and after -> what to put and what to delete."""
+"""Rows before and after a change -> puts and deletions."""
 
 from collections.abc import Mapping
 
@@ -8,7 +8,7 @@ from adminview.model.row import Attributes, RowKey
 def diff(
     before: Mapping[RowKey, Attributes], after: Mapping[RowKey, Attributes]
 ) -> dict[RowKey, Attributes | None]:
-    """Map each row that differs to its new attributes, or to None if it goes."""
+    """Map each changed row to its new attributes, or to None if it is deleted."""
     if not before:
         return {**after}
     changes: dict[RowKey, Attributes | None] = {

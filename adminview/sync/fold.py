@@ -1,4 +1,4 @@
-"""The changes of a batch -> one write per row: the last."""
+"""The changes of a batch -> one write per row, the last one."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -6,26 +6,26 @@ from dataclasses import dataclass
 from adminview.model.errors import OwnershipError
 from adminview.model.row import RowKey
 
-WRITE_BYTES = 512  # about: what a write takes besides its row, a deletion too
+WRITE_BYTES = 512  # approximate size of a write besides its row
 
 
 @dataclass(slots=True)
 class Write:
-    """The last word of a batch on one row."""
+    """The final write of a batch to one row."""
 
     key: RowKey
     owner: str
-    row: bytes | None  # in JSON, as it is sent; None to delete it
-    first: int  # position of the first record of the batch that has a say in this row
-    last: int  # and of the last
+    row: bytes | None  # JSON as it is sent; None deletes the row
+    first: int  # position of the first record that contributed to this row
+    last: int  # position of the last one
 
 
 class Fold:
-    """The writes of a part of a batch. `BatchWriteItem` refuses a call with two for one row."""
+    """The writes of a part of a batch, one per row: BatchWriteItem refuses two for one row."""
 
     def __init__(self) -> None:
         self._writes: dict[RowKey, Write] = {}
-        self.size = 0  # bytes, as if no write overruled another
+        self.size = 0  # bytes, with the writes that later ones replaced
 
     def __iter__(self) -> Iterator[Write]:
         return iter(self._writes.values())
@@ -34,7 +34,10 @@ class Fold:
         return len(self._writes)
 
     def add(self, position: int, owner: str, changes: Mapping[RowKey, bytes | None]) -> None:
-        """Let one record overrule the earlier ones; all of its rows, or none."""
+        """Add the changes of one record; they replace earlier ones.
+
+        Adds nothing and raises an OwnershipError if another item claims one of the rows.
+        """
         writes = self._writes
         if not writes.keys().isdisjoint(changes):
             self._check_owner(owner, changes)
@@ -47,7 +50,7 @@ class Fold:
                 write.row, write.last = row, position
 
     def is_anothers(self, key: RowKey, owner: str) -> bool:
-        """Tell whether an item other than *owner* has a say in a row."""
+        """Return whether an item other than *owner* writes this row."""
         write = self._writes.get(key)
         return write is not None and write.owner != owner
 

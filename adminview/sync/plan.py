@@ -1,7 +1,7 @@
-"""A batch of records -> the writes, letters and counts it comes to, part by part. No I/O.
+"""A batch of records -> writes, dead letters and outcomes, part by part. No I/O.
 
-A part ends when its rows take PART_BYTES. So a batch needs little memory, however many rows its
-items have, and what was written of it stays written when the rest is delivered again.
+A part ends when its rows reach PART_BYTES. This bounds the memory of a batch, and parts that were
+written stay written when the rest is redelivered.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,26 +26,26 @@ class RecordOutcome(Enum):
     """What became of a record."""
 
     WRITTEN = auto()
-    UNCHANGED = auto()  # its rows are the same before and after
-    NO_VIEW = auto()  # no view is for its item
+    UNCHANGED = auto()  # its rows did not change
+    NO_VIEW = auto()  # no view applies to its item
     DEAD_LETTERED = auto()
 
 
 PART_BYTES: Final = 8 * 1024 * 1024  # of rows in JSON
-DERIVED_BYTES: Final = 8 * 1024 * 1024  # of rows that are kept for the next change of their items
-RECORD_BYTES: Final = 4096  # of a record that does not say how large it is
+DERIVED_BYTES: Final = 8 * 1024 * 1024  # of rows cached for the next change of their items
+RECORD_BYTES: Final = 4096  # assumed for a record without SizeBytes
 
 
 @dataclass(slots=True)
 class Batch:
-    """What a batch comes to, as far as it is planned: record by record and in sum."""
+    """The state of planning a batch."""
 
     records: Sequence[StreamRecord]
     model: str
     writes: Fold = field(default_factory=Fold)  # of the current part
     letters: list[OutgoingLetter] = field(default_factory=list)
     outcomes: list[RecordOutcome] = field(default_factory=list)
-    # Owner -> the last image of an item that changes again, its rows, and about their size.
+    # Owner -> last image, its rows and their approximate size, of items that change again.
     derived: dict[str, tuple[Image, DerivedRows, int]] = field(default_factory=dict, repr=False)
     derived_bytes: int = 0
     newest: float = 0.0  # when the newest change was made
@@ -58,7 +58,6 @@ class Batch:
         error: RecordError,
         rows: Iterable[RowKey],
     ) -> None:
-        """Write the letter of one record."""
         origin = identify(self.records[position], change, self.model)
         self.letters.append(dead_letter(position, origin, error, rows))
 
@@ -66,20 +65,26 @@ class Batch:
 def plan_batch(
     batch: Batch, routes: Mapping[str, Route], part_bytes: int = PART_BYTES
 ) -> Iterator[Fold]:
-    """Plan a batch, and yield the writes of one part after the other.
+    """Plan a batch and yield the writes of each part.
 
-    One bad record ends in a letter and harms no other.
+    A bad record is dead-lettered and affects no other record.
     """
     records = batch.records
     decoded = [_decoded(record, routes) for record in records]
-    last = {one.owner: position for position, one in enumerate(decoded) if isinstance(one, Change)}
-    for position, one in enumerate(decoded):
-        if isinstance(one, Change):
-            batch.newest = max(batch.newest, one.at)
-            batch.source = one.route.source.name
-            batch.outcomes.append(_add(batch, position, one, again=last[one.owner] > position))
+    last = {
+        result.owner: position
+        for position, result in enumerate(decoded)
+        if isinstance(result, Change)
+    }
+    for position, result in enumerate(decoded):
+        if isinstance(result, Change):
+            batch.newest = max(batch.newest, result.at)
+            batch.source = result.route.source.name
+            batch.outcomes.append(
+                _add(batch, position, result, again=last[result.owner] > position)
+            )
         else:
-            batch.dead_letter(position, None, one, ())
+            batch.dead_letter(position, None, result, ())
             batch.outcomes.append(RecordOutcome.DEAD_LETTERED)
             batch.source = batch.source or _source_of(records[position], routes)
         if batch.writes.size > part_bytes:
@@ -96,7 +101,7 @@ def _decoded(record: StreamRecord, routes: Mapping[str, Route]) -> Change | Reco
 
 
 def _source_of(record: StreamRecord, routes: Mapping[str, Route]) -> str:
-    """Name the source of a record that cannot be read, if its table can."""
+    """Return the source name of an unreadable record, or "" if its table is unknown."""
     try:
         route = routes.get(table_of(record))
     except RecordError:
@@ -105,7 +110,7 @@ def _source_of(record: StreamRecord, routes: Mapping[str, Route]) -> str:
 
 
 def _add(batch: Batch, position: int, change: Change, *, again: bool) -> RecordOutcome:
-    """Add one change to the batch; its item may change *again*."""
+    """Plan one change; *again* if the batch changes its item once more."""
     before, unreadable = _derive_before(batch, change)
     after = NO_ROWS
     try:
@@ -114,15 +119,15 @@ def _add(batch: Batch, position: int, change: Change, *, again: bool) -> RecordO
             _keep(batch, position, change.owner, change.after, after)
         changes = diff(before.rows, after.rows)
         if changes:
-            batch.writes.add(position, change.owner, _spelled(changes, change, batch.model))
+            batch.writes.add(position, change.owner, _serialize(changes, change, batch.model))
     except RecordError as error:
-        # A repair may delete what a letter names: never a row that another item claims.
+        # A replay may delete the rows that a dead letter names: never name one of another item.
         touched = {*before.rows, *after.rows}
         own = [key for key in touched if not batch.writes.is_anothers(key, change.owner)]
         batch.dead_letter(position, change, error, own)
         return RecordOutcome.DEAD_LETTERED
     if unreadable:
-        # What the image before may have left in the view cannot be told from here.
+        # The rows of the old image are unknown, and may be stale in the view.
         batch.dead_letter(position, change, unreadable, after.rows)
         return RecordOutcome.WRITTEN if changes else RecordOutcome.DEAD_LETTERED
     if changes:
@@ -131,7 +136,7 @@ def _add(batch: Batch, position: int, change: Change, *, again: bool) -> RecordO
 
 
 def _keep(batch: Batch, position: int, owner: str, image: Image, rows: DerivedRows) -> None:
-    """Keep the rows of an item that changes again, while that does not take too much memory."""
+    """Cache the rows of an item that changes again, within DERIVED_BYTES."""
     record = batch.records[position]["dynamodb"].get("SizeBytes", RECORD_BYTES)
     size = len(rows.rows) * (record if isinstance(record, int) else RECORD_BYTES)
     if batch.derived_bytes + size <= DERIVED_BYTES:
@@ -151,33 +156,36 @@ def _derive_before(batch: Batch, change: Change) -> tuple[DerivedRows, RecordErr
         return NO_ROWS, error
 
 
-def _spelled(
+def _serialize(
     changes: dict[RowKey, Attributes | None], change: Change, model: str
 ) -> dict[RowKey, bytes | None]:
-    """Spell the rows to be put, with their provenance, or raise a RecordError."""
+    """Serialize the rows to put, with their provenance; raises a RecordError."""
     provenance = change.provenance(model)
-    end = b"," + dump_json(provenance)[1:]  # the same for all rows of an item
+    end = b"," + dump_json(provenance)[1:]  # equal for all rows of an item
     rows: dict[RowKey, bytes | None] = {}
     try:
         for key, row in changes.items():
             rows[key] = dump_json(row)[:-1] + end if row else None
     except (RecursionError, TypeError, ValueError) as error:
-        _look_closely(change, provenance)
+        _check_sizes(change, provenance)
         raise RowError(NO_JSON) from error
     if max(map(len, filter(None, rows.values())), default=0) > ROW_LIMIT:
-        _look_closely(change, provenance)
+        _check_sizes(change, provenance)
     return rows
 
 
-def _look_closely(change: Change, provenance: Attributes) -> None:
-    """Derive the rows of a change again, each of them looked at: an error names its view then."""
+def _check_sizes(change: Change, provenance: Attributes) -> None:
+    """Derive the rows again with size checks, so that an error names its view."""
     derive(change.route.views, change.after, room=ROW_LIMIT - row_size(provenance))
 
 
 def sequence_at(records: Sequence[StreamRecord], position: int) -> str:
-    """Name the record at *position* for Lambda, or the nearest before it that can be named."""
+    """Return the sequence number at *position*, or the nearest one before it.
+
+    Raises a ValueError if there is none.
+    """
     for record in reversed(records[: position + 1]):
         if sequence := sequence_of(record):
             return sequence
-    msg = "the batch begins with a record that has no sequence number: it must come again whole"
+    msg = "the batch begins with a record without a sequence number: redeliver all of it"
     raise ValueError(msg)
