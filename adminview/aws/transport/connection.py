@@ -1,8 +1,8 @@
-"""One HTTP connection, on which whole requests go out and responses of a known length come in.
+"""One HTTP connection for complete requests and for responses of a known length.
 
 `http.client` parses the head of a response with a mail parser, and its timeout covers a single
-read: a response that trickles in would never end. DynamoDB states the length of its responses. A
-200 without a length counts as broken; of any other status, only the status is used.
+read: a response that trickles in would never time out. DynamoDB states the length of its responses.
+A 200 without a length counts as broken; of any other status, only the status is used.
 
 HTTP/1.1 does not say which request a response belongs to. Four rules keep a response that nobody
 asked for (a duplicate, a proxy's message) from being taken for the response to the next request:
@@ -36,23 +36,23 @@ from adminview.aws.call_owners import Owners
 HEAD_END = b"\r\n\r\n"
 LONGEST_HEAD = 64 * 1024
 PIECE = 256 * 1024  # bytes that are read at once, at most
-# Seconds: what has come already is still read when the time is over, and for so long at the most.
-AN_INSTANT, GRACE = 0.001, 0.25
+# Seconds. After the timeout, bytes that have already arrived are still read, for GRACE at most.
+SHORTEST_TIMEOUT, GRACE = 0.001, 0.25
 OK = 200
 LONGEST_LENGTH = 12  # digits: far more than DynamoDB sends
 REQUEST_ID = "x-amzn-requestid"  # DynamoDB gives each response its own
 REMEMBERED_IDS = 16
 MOST_UNPROVEN = 64  # calls; a connection with so many is not used until it has been quiet
-# How it shows that the other side no longer listens; it may have said why before.
+# Errors of sending if the peer has closed the connection; it may have sent a response before.
 SEND_ERRORS = (BrokenPipeError, ConnectionResetError, ssl.SSLEOFError, ssl.SSLZeroReturnError)
 
 
 class BrokenResponseError(Exception):
-    """What came is no answer."""
+    """The bytes received are not a valid response."""
 
 
 class PeerClosedError(BrokenResponseError):
-    """Nothing came any more."""
+    """The peer closed the connection before a response."""
 
 
 class UnsolicitedResponseError(BrokenResponseError):
@@ -60,7 +60,7 @@ class UnsolicitedResponseError(BrokenResponseError):
 
 
 class TruncatedResponseError(Exception):
-    """An answer ended before its end."""
+    """A response is shorter than its stated length."""
 
     def __init__(self, came: int, announced: int) -> None:
         super().__init__()
@@ -69,7 +69,7 @@ class TruncatedResponseError(Exception):
 
 @dataclass(slots=True)
 class HttpResponse:
-    """What was answered; the names of headers are in lower case."""
+    """A response; header names are in lower case."""
 
     status: int
     headers: dict[str, str]
@@ -77,7 +77,7 @@ class HttpResponse:
 
 
 class Connection:
-    """A connection that is open; one request at a time is under way on it."""
+    """An open connection with at most one request in flight."""
 
     def __init__(self, open_socket: socket.socket) -> None:
         self._socket = open_socket
@@ -89,12 +89,12 @@ class Connection:
         self._request_ids: deque[str] = deque(maxlen=REMEMBERED_IDS)
         self._sent_at = 0.0
         self.reusable = True
-        self.owners: Owners = ()  # of the rows that the call under way is about
-        self.unproven: list[Owners] = []  # of calls that were answered, perhaps by another response
+        self.owners: Owners = ()  # of the rows of the call in flight
+        self.unproven: list[Owners] = []  # of answered calls whose response is not certain yet
 
     @classmethod
     def to(cls, address: tuple[str, int], seconds: float, tls: ssl.SSLContext | None) -> Self:
-        """Connect, or raise an OSError; *seconds* cover all addresses and the TLS handshake."""
+        """Connect; *seconds* cover all addresses and the TLS handshake. Raises an OSError."""
         deadline = monotonic() + seconds
         opened = _open(address, deadline)
         try:
@@ -108,7 +108,7 @@ class Connection:
 
     @property
     def has_news(self) -> bool:
-        """Tell whether bytes or the end of the stream have arrived; never blocks.
+        """Whether bytes or the end of the stream have arrived; never blocks.
 
         Over TLS a readable socket is not enough: it may hold a session ticket and no data.
         """
@@ -116,15 +116,15 @@ class Connection:
 
     @property
     def has_unsolicited(self) -> bool:
-        """Tell whether bytes that belong to no request have been read."""
+        """Whether bytes have been read that belong to no request."""
         return bool(self._arrived)
 
     def has_been_quiet(self, seconds: float) -> bool:
-        """Tell whether every response has had *seconds* to arrive."""
+        """Return whether the last request was sent more than *seconds* ago."""
         return monotonic() - self._sent_at > seconds
 
     def accept(self) -> None:
-        """Remember the call that was just answered."""
+        """Record the call that was just answered as unproven."""
         if self.owners:
             self.unproven.append(self.owners)
 
@@ -133,7 +133,8 @@ class Connection:
 
         The last byte is sent only if nothing has arrived: no response to this request can be
         earlier. A server may refuse a request before its end, so a first request stops there and
-        `receive` reads the refusal. On a used connection it may be anything: UnsolicitedError.
+        `receive` reads the refusal. On a used connection the bytes may be anything: this raises an
+        UnsolicitedResponseError or a PeerClosedError.
         """
         self._sent_at = monotonic()
         self._until = self._sent_at + seconds
@@ -153,7 +154,7 @@ class Connection:
                 )
 
     def receive(self) -> HttpResponse:
-        """Read the whole response."""
+        """Read the response; raises an OSError or one of this module's errors."""
         received, self._arrived = self._arrived, b""
         while (end := received.find(HEAD_END)) < 0:
             if len(received) > LONGEST_HEAD:
@@ -176,11 +177,11 @@ class Connection:
 
     @property
     def _is_used(self) -> bool:
-        """Tell whether this connection has carried a response before."""
+        """Whether this connection has carried a response before."""
         return bool(self._request_ids)
 
     def _attribute(self, status: int, headers: dict[str, str]) -> None:
-        """Raise an UnsolicitedError if the response may not belong to the current request."""
+        """Raise an UnsolicitedResponseError if the response may belong to another request."""
         request_id = headers.get(REQUEST_ID, "")
         ended = self.has_news and not self._arrived
         attributable = request_id and request_id not in self._request_ids and not self._arrived
@@ -195,7 +196,7 @@ class Connection:
         return bool(decrypted or self._poll.poll(0))
 
     def _read_ahead(self) -> bool:
-        """Read what has arrived without blocking; tell whether that was data or the end."""
+        """Read without blocking; return whether data or the end of the stream arrived."""
         timeout = self._socket.gettimeout()
         self._socket.settimeout(0)
         try:
@@ -209,7 +210,6 @@ class Connection:
         return True
 
     def close(self) -> None:
-        """Use it no more."""
         self._socket.close()
 
     def _rest(self, content: bytes, length: int) -> bytes:
@@ -226,21 +226,21 @@ class Connection:
         left = self._until - monotonic()
         if left < -GRACE:
             raise TimeoutError
-        self._socket.settimeout(max(left, AN_INSTANT))
+        self._socket.settimeout(max(left, SHORTEST_TIMEOUT))
         if not (piece := self._socket.recv(PIECE)):
             raise PeerClosedError
         return piece
 
 
 def _open(address: tuple[str, int], deadline: float) -> socket.socket:
-    """Connect to the first address of a host that answers; each gets a share of the time left."""
-    found = socket.getaddrinfo(*address, type=socket.SOCK_STREAM)
+    """Connect to the first address that responds; each gets a share of the time left."""
+    addresses = socket.getaddrinfo(*address, type=socket.SOCK_STREAM)
     failure: OSError = TimeoutError()
-    for place, (family, kind, protocol, _, where) in enumerate(found):
+    for position, (family, kind, protocol, _, socket_address) in enumerate(addresses):
         opened = socket.socket(family, kind, protocol)
         try:
-            opened.settimeout(_time_left(deadline) / (len(found) - place))
-            opened.connect(where)
+            opened.settimeout(_time_left(deadline) / (len(addresses) - position))
+            opened.connect(socket_address)
         except BaseException as error:
             opened.close()
             if not isinstance(error, OSError):
@@ -259,18 +259,18 @@ def _time_left(deadline: float) -> float:
 
 
 def _head(text: bytes) -> tuple[int, dict[str, str]]:
-    """Read the head of an answer."""
+    """Parse the status and the headers of a response."""
     first, *lines = text.decode("latin-1").split("\r\n")
     protocol, _, rest = first.partition(" ")
     status = rest[:3]
     if protocol != "HTTP/1.1" or not status.isdecimal() or int(status) < OK:
-        raise BrokenResponseError  # what is below is not an answer yet, and nobody asked for it
+        raise BrokenResponseError  # a status below 200 is interim, and was not requested
     parts = (line.partition(":") for line in lines)
     return int(status), {name.lower(): value.strip() for name, _, value in parts}
 
 
 def _length(headers: dict[str, str]) -> int | None:
-    """Say how long the content is, if that is said in a way that is understood."""
+    """Return the stated length of the content; None if there is no valid one."""
     length = headers.get("content-length", "")
     if "transfer-encoding" in headers or not 0 < len(length) <= LONGEST_LENGTH:
         return None

@@ -1,8 +1,7 @@
-"""The calls of a boto3 client that move items, made straight.
+"""A replacement for a boto3 client that reads and writes items with the direct HTTP client.
 
-Whoever reads or writes items one by one, or whole tables, can be given this in a client's place: it
-takes what a client takes, bytes among it, and what it gives needs no other look (`wire`). All else
-that a client can do is left to one.
+It takes the arguments of a boto3 client, with binary values as bytes, and returns DynamoDB JSON as
+Lambda delivers it. A boto3 client makes all other calls.
 """
 
 from base64 import b64encode
@@ -19,7 +18,7 @@ from adminview.model.json_codec import dump_json
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-STRAIGHT = {
+DIRECT_CALLS = {
     "batch_get_item": "BatchGetItem",
     "batch_write_item": "BatchWriteItem",
     "delete_item": "DeleteItem",
@@ -29,25 +28,25 @@ STRAIGHT = {
     "scan": "Scan",
     "update_item": "UpdateItem",
 }
-CHECKED = {*STRAIGHT.values()} - {"BatchWriteItem"}  # whoever writes rows looks at what is left
+CHECKED = {*DIRECT_CALLS.values()} - {"BatchWriteItem"}  # the writer checks UnprocessedItems
 
 
 class DynamoDbHttpClient:
-    """A boto3 client's stand-in; any number of threads may use it."""
+    """Replaces a boto3 client; thread-safe."""
 
     def __init__(self, direct: HttpClient, client: "Callable[[], DynamoDBClient]") -> None:
         self._direct = direct
         self._make = client
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        """Make a call straight if it moves items; leave any other to a client."""
-        if name in STRAIGHT:
-            return partial(self._call, STRAIGHT[name])
+        """Return a direct call if it reads or writes items, else the boto3 client's method."""
+        if name in DIRECT_CALLS:
+            return partial(self._call, DIRECT_CALLS[name])
         call: Callable[..., Any] = getattr(self._client, name)
         return call
 
     def find_in_doubt(self) -> Sequence[Owners]:
-        """Return the owners of each answered call that was found in doubt since last asked."""
+        """Return the owners of each answered call found to be in doubt since the last query."""
         return self._direct.find_in_doubt()
 
     def keep_in_doubt(self, calls: Sequence[Owners], /) -> None:
@@ -58,18 +57,18 @@ class DynamoDbHttpClient:
     def _client(self) -> "DynamoDBClient":
         return self._make()
 
-    def _call(self, operation: str, **asked: Any) -> dict[str, Any]:
-        if operation in SINGLE_ITEM and asked.get(CAPACITY, "NONE") == "NONE":
-            asked[CAPACITY] = TOTAL
-        response = self._direct.call(operation, dump_json(asked, _base64))
+    def _call(self, operation: str, **request: Any) -> dict[str, Any]:
+        if operation in SINGLE_ITEM and request.get(CAPACITY, "NONE") == "NONE":
+            request[CAPACITY] = TOTAL
+        response = self._direct.call(operation, dump_json(request, _base64))
         if operation in CHECKED:
-            check_match(operation, asked, response)
+            check_match(operation, request, response)
         return response
 
 
 def _base64(value: object) -> str:
-    """Spell bytes as DynamoDB wants them."""
+    """Encode bytes as base64; raises a TypeError for other types."""
     if isinstance(value, bytes | bytearray):
         return b64encode(value).decode()
-    msg = f"a {type(value).__name__} is no JSON"
+    msg = f"a {type(value).__name__} cannot be written as JSON"
     raise TypeError(msg)

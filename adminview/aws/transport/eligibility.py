@@ -1,9 +1,9 @@
-"""When items go directly to DynamoDB, and when boto3 must be used.
+"""Whether the direct HTTP client can be used, or boto3 must be.
 
 The direct HTTP client is used only in Lambda, and only when no SDK setting in the environment
 requires botocore (a proxy, certificates, FIPS, a profile, another partition of AWS, a wrapper that
-watches botocore). Settings of the future count too: the names that are known to mean nothing here
-are listed, and with any other the boto3 client is used. An operator can ask for that with
+instruments botocore). Unknown SDK settings count too: this module lists the names that are
+harmless, and any other one selects boto3. An operator can force boto3 with
 `ADMINVIEW_PLAIN_CLIENT=true` in the function's environment.
 """
 
@@ -19,21 +19,21 @@ WRAPPER = "AWS_LAMBDA_EXEC_WRAPPER"
 ACCESS_KEY, SECRET_KEY = "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"
 TOKEN = "AWS_SESSION_TOKEN"  # noqa: S105 - the name of one
 REGION = "AWS_DEFAULT_REGION"  # as botocore reads it; Lambda sets AWS_REGION to the same
-ENDPOINTS = ("AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL")  # the first that is set holds
+ENDPOINTS = ("AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL")  # the first that is set wins
 
-# Set by Lambda, and of no consequence here.
-LAMBDAS_OWN = ("AWS_LAMBDA_", "AWS_XRAY_")
+# Set by Lambda, without effect on calls to DynamoDB.
+LAMBDA_PREFIXES = ("AWS_LAMBDA_", "AWS_XRAY_")
 KNOWN = {REGION, "AWS_REGION", "AWS_EXECUTION_ENV", "AWS_ACCESS_KEY", "AWS_SECRET_KEY"} | {
     ACCESS_KEY,
     SECRET_KEY,
     TOKEN,
     *ENDPOINTS,
 }
-OTHERS = {"REQUESTS_CA_BUNDLE", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"}
+PROXY_SETTINGS = {"REQUESTS_CA_BUNDLE", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"}
 
-PROFILES = ("config", "credentials")  # an image may carry such files of the SDK
+PROFILES = ("config", "credentials")  # SDK files that a container image may contain
 
-# The regions whose names end in amazonaws.com: https://docs.aws.amazon.com/general/latest/gr/ddb.html
+# The regions whose endpoints end in amazonaws.com: https://docs.aws.amazon.com/general/latest/gr/ddb.html
 REGIONS = re.compile(r"(us|eu|ap|sa|ca|me|af|il|mx)-(gov-)?[a-z]+-\d+")
 
 
@@ -51,7 +51,7 @@ class StaticCredentials(NamedTuple):
 
 
 class DirectEndpoint(NamedTuple):
-    """Where DynamoDB is, and as whom it is asked."""
+    """The address of DynamoDB and the credentials for it."""
 
     url: str
     region: str
@@ -62,14 +62,14 @@ class Fallback(NamedTuple):
     """The setting that requires botocore: its name, never its value."""
 
     setting: str
-    why: str
+    reason: str
 
     def __str__(self) -> str:
-        return f"{self.setting} {self.why}"
+        return f"{self.setting} {self.reason}"
 
 
 def direct_endpoint(environ: Mapping[str, str]) -> DirectEndpoint | None:
-    """Find the endpoint of the direct client; None where boto3 must be used."""
+    """Return the endpoint of the direct client; None if boto3 must be used."""
     if fallback(environ):
         return None
     region = environ[REGION]
@@ -81,15 +81,15 @@ def direct_endpoint(environ: Mapping[str, str]) -> DirectEndpoint | None:
 def fallback(
     environ: Mapping[str, str], exists: Callable[[Path], bool] = Path.exists
 ) -> Fallback | None:
-    """Find the first setting that requires botocore; None where the direct client is used.
+    """Return the first setting that requires botocore; None if the direct client can be used.
 
-    *exists* looks for files of the SDK in the home directory.
+    *exists* checks for SDK files in the home directory.
     """
     return next(_fallbacks({name: value for name, value in environ.items() if value}, exists), None)
 
 
 def deployed_fallback(variables: Mapping[str, str], region: str) -> Fallback | None:
-    """Do the same for a function that is deployed with *variables*, from elsewhere."""
+    """Return the fallback of a function that is deployed with *variables*."""
     by_lambda = dict.fromkeys((IN_LAMBDA, ACCESS_KEY, SECRET_KEY), "set by Lambda")
     return fallback({**variables, **by_lambda, REGION: region}, lambda _: False)
 
@@ -97,9 +97,9 @@ def deployed_fallback(variables: Mapping[str, str], region: str) -> Fallback | N
 def _fallbacks(environ: Mapping[str, str], exists: Callable[[Path], bool]) -> Iterator[Fallback]:
     if IN_LAMBDA not in environ:
         yield Fallback(IN_LAMBDA, "is not set: this is not Lambda")
-    # X-Ray watches botocore; the other is an operator's wish.
-    wishes = [name for name in (TRACING, PLAIN_CLIENT) if environ.get(name) == "true"]
-    for name in (*wishes, *filter(_requires_botocore, sorted(environ))):
+    # X-Ray instruments botocore; PLAIN_CLIENT is an operator's choice.
+    forced = [name for name in (TRACING, PLAIN_CLIENT) if environ.get(name) == "true"]
+    for name in (*forced, *filter(_requires_botocore, sorted(environ))):
         yield Fallback(name, "is set")
     for name in (ACCESS_KEY, SECRET_KEY):
         if name not in environ:
@@ -115,14 +115,14 @@ def _fallbacks(environ: Mapping[str, str], exists: Callable[[Path], bool]) -> It
 
 
 def _requires_botocore(name: str) -> bool:
-    """Tell whether a variable may mean something to the SDK that is not understood here."""
-    if name.upper() in OTHERS or name == WRAPPER:
+    """Return whether a variable may change how the SDK makes calls."""
+    if name.upper() in PROXY_SETTINGS or name == WRAPPER:
         return True
-    return name.startswith("AWS_") and name not in KNOWN and not name.startswith(LAMBDAS_OWN)
+    return name.startswith("AWS_") and name not in KNOWN and not name.startswith(LAMBDA_PREFIXES)
 
 
 def _endpoint(environ: Mapping[str, str], region: str) -> tuple[str, str]:
-    """Find the endpoint, and the setting that it follows from."""
+    """Return the setting that determines the endpoint, and the endpoint."""
     for name in ENDPOINTS:
         if environ.get(name):
             return name, environ[name]
@@ -130,5 +130,5 @@ def _endpoint(environ: Mapping[str, str], region: str) -> tuple[str, str]:
 
 
 def _is_root(url: str) -> bool:
-    """Tell whether an address is a host and perhaps a port, and nothing else."""
+    """Return whether a URL has only a host and perhaps a port."""
     return re.fullmatch(r"https?://([\w.-]+|\[[\da-fA-F:]+\])(:\d{1,5})?/?", url) is not None

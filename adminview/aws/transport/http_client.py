@@ -1,18 +1,17 @@
-"""DynamoDB over plain connections, for bodies that are JSON already.
+"""The direct HTTP client: calls to DynamoDB with bodies that are JSON already.
 
-A boto3 client takes a call apart, checks it, spells it and reads the answer in ten times the time.
-What it does besides is here, and each fault is held by a test against a socket that has it:
+A boto3 client takes ten times as long to validate, serialize and parse a call. This client does the
+rest of its work; a test covers each fault with a socket that has it:
 
 - requests are signed with static credentials: Lambda sets them when it starts an execution
-  environment and replaces the environment before they expire (see `way` for all other cases);
-- connections are kept, but one that was closed or that sent anything unasked is not used again;
-- calls whose response may have been another's are found and named (`find_in_doubt`);
-- an answer that is not whole, not JSON or not what its checksum says counts as none;
-- every fault is raised as the error that a boto3 client raises for it, and quotes nothing.
+  environment and replaces the environment before they expire (`eligibility` has the other cases);
+- connections are reused, except those that were closed or received unsolicited bytes;
+- calls that may have got the response of another call are reported (`find_in_doubt`);
+- a response that is truncated, not JSON or has a wrong checksum counts as none;
+- every fault raises the error that a boto3 client raises for it, without data.
 
-Several calls can be under way at once without a thread: each is sent on a connection of its own,
-and answers are read in the order of the calls. There is no retry: whoever calls knows how much time
-is left.
+Several calls can be in flight without a thread: each has its own connection, and responses are read
+in the order of the calls. There is no retry: the caller knows the deadline.
 """
 
 import ssl
@@ -51,43 +50,47 @@ from adminview.aws.transport.sigv4 import Credentials, Service, signed_headers
 
 VERSION = "DynamoDB_20120810"
 HEAD = "POST / HTTP/1.1\r\nUser-Agent: AdminView\r\nAccept-Encoding: identity\r\n"
-MAX_CONCURRENCY = 24  # calls under way; each has a connection, made when no other is free
-# Seconds: after unsolicited bytes, the other connections have this time to show theirs.
-SUSPENSE, LOOK = 0.05, 0.005
+MAX_CONCURRENCY = 24  # calls in flight; each has its own connection
+# Seconds. After unsolicited bytes, the other connections are polled this long for theirs.
+SUSPICION_SECONDS, POLL_SECONDS = 0.05, 0.005
 
 Response: TypeAlias = dict[str, Any] | ClientError | BotoCoreError
-UnderWay: TypeAlias = deque[Connection | BotoCoreError | None]  # sent, failed, or not begun in time
+Started: TypeAlias = Connection | BotoCoreError | None  # sent, failed, or too late to send
 
 
 class HttpClient:
-    """Calls to DynamoDB at one address; any number of threads may make them."""
+    """Calls DynamoDB at one endpoint; thread-safe."""
 
     def __init__(
         self,
         url: str,
         region: str,
         credentials: Credentials,
-        timeouts: tuple[float, float],  # seconds to connect, and for an answer
+        timeouts: tuple[float, float],  # seconds to connect, and to receive a response
     ) -> None:
-        place = urlsplit(url)
-        assert place.hostname
-        host = f"[{place.hostname}]" if ":" in place.hostname else place.hostname
-        usual = {"https": 443, "http": 80}[place.scheme]
-        port = place.port or usual
+        address = urlsplit(url)
+        assert address.hostname
+        host = f"[{address.hostname}]" if ":" in address.hostname else address.hostname
+        default_port = {"https": 443, "http": 80}[address.scheme]
+        port = address.port or default_port
         self._url = url
-        self._address = (place.hostname, port)
-        self._service = Service("dynamodb", region, host if port == usual else f"{host}:{port}")
+        self._address = (address.hostname, port)
+        self._service = Service(
+            "dynamodb", region, host if port == default_port else f"{host}:{port}"
+        )
         self._credentials = credentials
         self._timeouts = timeouts
-        self._tls = _trusting() if place.scheme == "https" else None
-        self._idle: deque[Connection] = deque()  # never more than there were calls at once
-        self._resting: deque[Connection] = deque()  # not used until they have been quiet, or ever
+        self._tls = _tls_context() if address.scheme == "https" else None
+        self._idle: deque[Connection] = deque()  # at most as many as there were concurrent calls
+        self._resting: deque[Connection] = (
+            deque()
+        )  # not used until they have been quiet, or never again
         self._doubted: deque[Owners] = deque()
         self._is_suspicious = False
         finalize(self, _close, self._idle, self._resting)
 
     def call(self, operation: str, body: bytes) -> dict[str, Any]:
-        """Make one call, and give its answer."""
+        """Make one call and return its response; raises a ClientError or BotoCoreError."""
         request = self._request(operation, body)
         connection = self._kept() or self._connect()
         self._send(connection, request, CALL_OWNERS.get())
@@ -100,47 +103,48 @@ class HttpClient:
         deadline: Deadline,
         owners: Iterable[Owners] = (),
     ) -> Iterator[Response | None]:
-        """Make calls, some at once: the answer or the error of each in turn; None if it was late.
+        """Make calls concurrently; yield the response or the error of each, in order.
 
-        Who cannot be reached is not asked again. However it ends, no call is under way then.
-        *owners* names those of the rows of each call.
+        The result is None for a call that was not started before the deadline. Stops after the
+        first connection failure. No request is in flight when it returns. *owners* holds the owners
+        of the rows of each call.
         """
-        about = iter(owners)
-        under_way: UnderWay = deque()
+        call_owners = iter(owners)
+        in_flight: deque[Started] = deque()
         lost: BotoCoreError | None = None
         try:
             for body in bodies:
-                whose = next(about, ())
-                while under_way and (len(under_way) == MAX_CONCURRENCY or _is_ready(under_way[0])):
-                    yield self._result(under_way.popleft(), operation)
+                owners_of_call = next(call_owners, ())
+                while in_flight and (len(in_flight) == MAX_CONCURRENCY or _is_ready(in_flight[0])):
+                    yield self._result(in_flight.popleft(), operation)
                 if lost is not None or deadline.passed:
-                    under_way.append(lost)
+                    in_flight.append(lost)
                     continue
                 try:
                     request = self._request(operation, body)
                     connection = self._kept() or self._connect()
                 except BotoCoreError as error:
                     lost = error
-                    under_way.append(error)
+                    in_flight.append(error)
                 else:
-                    under_way.append(self._sent(connection, request, whose))
-            while under_way:
-                yield self._result(under_way.popleft(), operation)
+                    in_flight.append(self._sent(connection, request, owners_of_call))
+            while in_flight:
+                yield self._result(in_flight.popleft(), operation)
         finally:
-            self._drain(under_way, operation)
+            self._drain(in_flight, operation)
 
     def find_in_doubt(self) -> Sequence[Owners]:
-        """Return the owners of each answered call that was found to be in doubt since last asked.
+        """Return the owners of each answered call found to be in doubt since the last query.
 
-        Listens once more to all connections that are not in use; for longer if unsolicited bytes
-        have arrived on any since it was last called.
+        Polls all idle connections once, and for longer if unsolicited bytes have arrived on any
+        since the last query.
         """
         self._listen()
         if self._is_suspicious:
             self._is_suspicious = False
-            end = monotonic() + SUSPENSE
+            end = monotonic() + SUSPICION_SECONDS
             while monotonic() < end:
-                sleep(LOOK)
+                sleep(POLL_SECONDS)
                 self._listen()
         calls: list[Owners] = []
         with suppress(IndexError):
@@ -152,13 +156,13 @@ class HttpClient:
         """Return *calls* again the next time, because they could not be reported."""
         self._doubted.extend(calls)
 
-    def _drain(self, under_way: UnderWay, operation: str) -> None:
-        """Hear all that are under way, whatever happens meanwhile: want of memory comes again."""
-        while under_way:
+    def _drain(self, in_flight: deque[Started], operation: str) -> None:
+        """Receive all responses in flight, even if one raises: it may run out of memory again."""
+        while in_flight:
             try:
-                self._result(under_way.popleft(), operation)
+                self._result(in_flight.popleft(), operation)
             except BaseException:
-                self._drain(under_way, operation)
+                self._drain(in_flight, operation)
                 raise
 
     def _sent(
@@ -170,16 +174,15 @@ class HttpClient:
             return error
         return connection
 
-    def _result(self, one: Connection | BotoCoreError | None, operation: str) -> Response | None:
-        if not isinstance(one, Connection):
-            return one
+    def _result(self, started: Started, operation: str) -> Response | None:
+        if not isinstance(started, Connection):
+            return started
         try:
-            return self._receive(one, operation)
+            return self._receive(started, operation)
         except (ClientError, BotoCoreError) as error:
             return error
 
     def _request(self, operation: str, body: bytes) -> bytes:
-        """Write a request, signed."""
         target = f"{VERSION}.{operation}"
         headers = signed_headers(self._service, target, body, self._credentials)
         lines = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
@@ -191,13 +194,13 @@ class HttpClient:
             connection.send(request, self._timeouts[1])
 
     def _receive(self, connection: Connection, operation: str) -> dict[str, Any]:
-        """Read an answer, and see whether it is sound."""
+        """Return a call's response; raises a ClientError or BotoCoreError."""
         with self._watched(connection):
-            answer = connection.receive()
+            http_response = connection.receive()
         try:
-            response = parse_response(answer, operation)
+            response = parse_response(http_response, operation)
         except BotoCoreError:
-            self._doubt(connection)  # not a response of DynamoDB: those before may not be either
+            self._doubt(connection)  # not from DynamoDB: earlier responses may not be either
             raise
         except BaseException:
             self._keep(connection)
@@ -207,7 +210,7 @@ class HttpClient:
 
     @contextmanager
     def _watched(self, connection: Connection) -> Iterator[None]:
-        """Close a connection that fails, and raise what boto3 would."""
+        """Close a connection that fails, and raise the error of boto3."""
         try:
             yield
         except (OSError, BrokenResponseError, TruncatedResponseError) as error:
@@ -222,9 +225,9 @@ class HttpClient:
             raise
 
     def _kept(self) -> Connection | None:
-        """Take the connection that has been idle longest, if nothing has arrived on it.
+        """Return the connection that has been idle longest, if nothing has arrived on it.
 
-        A late response that nobody asked for is most likely to have shown itself there.
+        A late unsolicited response is most likely to have arrived there.
         """
         if self._resting:
             self._wake()
@@ -239,7 +242,7 @@ class HttpClient:
         return None
 
     def _keep(self, connection: Connection) -> None:
-        """Keep a connection for the next call, unless it must rest or cannot be used again."""
+        """Keep a connection for later calls, unless it cannot be used again."""
         connection.accept()
         if not connection.reusable:
             self._end(connection)
@@ -273,7 +276,7 @@ class HttpClient:
                 self._resting.append(connection)
 
     def _wake(self) -> None:
-        """Use connections again, or close them, that have rested as long as a response may take."""
+        """Reuse or close connections that have been quiet for as long as a response may take."""
         with suppress(IndexError):
             while True:
                 connection = self._resting.popleft()
@@ -287,7 +290,7 @@ class HttpClient:
                     self._idle.append(connection)
 
     def _listen(self) -> None:
-        """Look for bytes on every connection that is not in use."""
+        """Poll every idle connection for bytes."""
         if self._resting:
             self._wake()
         for connections in (self._idle, self._resting):
@@ -320,8 +323,8 @@ class HttpClient:
         return ConnectionClosedError(endpoint_url=self._url)
 
 
-def _is_ready(one: Connection | BotoCoreError | None) -> bool:
-    return not isinstance(one, Connection) or one.has_news
+def _is_ready(started: Started) -> bool:
+    return not isinstance(started, Connection) or started.has_news
 
 
 def _close(*kept: Iterable[Connection]) -> None:
@@ -330,10 +333,10 @@ def _close(*kept: Iterable[Connection]) -> None:
             connection.close()
 
 
-def _trusting() -> ssl.SSLContext:
-    """Trust whom botocore trusts."""
+def _tls_context() -> ssl.SSLContext:
+    """Return a TLS context with the certificates that botocore trusts."""
     try:
-        from certifi import where  # noqa: PLC0415 - botocore takes it where it is installed
+        from certifi import where  # noqa: PLC0415 - botocore prefers it if it is installed
     except ImportError:
         bundle = str(Path(botocore.__file__).with_name("cacert.pem"))
     else:

@@ -1,8 +1,8 @@
-"""Check that a response is about what was asked, as far as that can be seen.
+"""Check that a response matches its request, as far as its content shows.
 
-HTTP does not say which request a response belongs to (see `connection`). Of a response that holds
-rows or names its table, the content does. Only texts are compared: DynamoDB may spell a number or
-binary data in another way than the request.
+HTTP/1.1 does not say which request a response belongs to (see `connection`). The rows and the table
+name in a response show it. Only text values are compared: DynamoDB may write a number or binary
+data differently than the request.
 """
 
 import re
@@ -16,25 +16,25 @@ EQUALITY = re.compile(r"(#\w+) = (:\w+)")
 Attributes = Mapping[str, Any]
 
 
-def check_match(operation: str, asked: Mapping[str, Any], response: Mapping[str, Any]) -> None:
+def check_match(operation: str, request: Mapping[str, Any], response: Mapping[str, Any]) -> None:
     """Raise a NotFromAwsError if *response* is about another table, item or partition."""
     try:
-        matches = _matches(operation, asked, response)
+        matches = _matches(operation, request, response)
     except (AttributeError, LookupError, TypeError):
         matches = False
     if not matches:
-        raise NotFromAwsError(operation=operation, member="content that was asked for")
+        raise NotFromAwsError(operation=operation, member="content that matches the request")
 
 
-def _matches(operation: str, asked: Mapping[str, Any], response: Mapping[str, Any]) -> bool:
+def _matches(operation: str, request: Mapping[str, Any], response: Mapping[str, Any]) -> bool:
     if operation == "BatchGetItem":
-        return _only_asked(asked["RequestItems"], response)
-    if not _of_table(asked["TableName"], response.get("ConsumedCapacity")):
+        return _only_requested(request["RequestItems"], response)
+    if not _of_table(request["TableName"], response.get("ConsumedCapacity")):
         return False
     if operation == "GetItem" and (item := response.get("Item")):
-        return _agrees(asked["Key"], item)
+        return _agrees(request["Key"], item)
     if operation == "Query" and (rows := response.get("Items")):
-        return _agrees(_partition(asked), rows[0])  # all rows of a response are of one
+        return _agrees(_partition(request), rows[0])  # all rows have the same partition
     return True
 
 
@@ -43,30 +43,33 @@ def _of_table(table: str, consumed: Attributes | None) -> bool:
     return named == table or table.startswith("arn:")
 
 
-def _only_asked(asked: Mapping[str, Any], response: Mapping[str, Any]) -> bool:
-    """Tell whether all rows and unprocessed keys were asked for; whoever asks reads the keys."""
-    found, left = response["Responses"], response["UnprocessedKeys"]
-    if not found.keys() | left.keys() <= asked.keys():
+def _only_requested(request: Mapping[str, Any], response: Mapping[str, Any]) -> bool:
+    """Return whether all rows and unprocessed keys belong to requested keys."""
+    responses, left = response["Responses"], response["UnprocessedKeys"]
+    if not responses.keys() | left.keys() <= request.keys():
         return False
-    for table in found.keys() | left.keys():
-        keys = asked[table]["Keys"]
+    for table in responses.keys() | left.keys():
+        keys = request[table]["Keys"]
         names = [*keys[0]]
         known = {_texts(names, key) for key in keys}
-        rows: Iterable[Attributes] = [*found.get(table, ()), *left.get(table, {}).get("Keys", ())]
+        rows: Iterable[Attributes] = [
+            *responses.get(table, ()),
+            *left.get(table, {}).get("Keys", ()),
+        ]
         if not all(_texts(names, row) in known for row in rows):
             return False
     return True
 
 
-def _partition(asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Find the attributes that a query fixes."""
-    found = EQUALITY.findall(asked.get("KeyConditionExpression", ""))
+def _partition(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the key attributes that a query fixes, with their values."""
+    equalities = EQUALITY.findall(request.get("KeyConditionExpression", ""))
     names, values = "ExpressionAttributeNames", "ExpressionAttributeValues"
-    return {asked[names][name]: asked[values][value] for name, value in found}
+    return {request[names][name]: request[values][value] for name, value in equalities}
 
 
 def _agrees(expected: Attributes, row: Attributes) -> bool:
-    """Tell whether a row has the expected texts, unless it was projected without them."""
+    """Return whether a row has the expected text values; a projection may omit attributes."""
     return all(
         "S" not in value or name not in row or row[name] == value
         for name, value in expected.items()

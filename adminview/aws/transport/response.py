@@ -1,6 +1,6 @@
-"""An answer of DynamoDB -> what it says, or the error that a boto3 client raises for it.
+"""Parses DynamoDB's responses; raises the errors that a boto3 client raises.
 
-No error quotes an answer: it may hold data.
+No error quotes a response: it may hold data.
 """
 
 from typing import Any, cast
@@ -13,24 +13,24 @@ from adminview.aws.transport.connection import OK, HttpResponse
 from adminview.model.json_codec import parse
 
 
-def parse_response(answer: HttpResponse, operation: str) -> dict[str, Any]:
-    """Read an answer, if it is sound and tells of no error."""
-    _check_sum(answer)
-    told = _parse(answer.content)
-    if OK < answer.status < REDIRECTION:
-        raise ResponseStreamingError(error="the answer is neither a response nor an error")
-    if answer.status != OK:
-        raise _refusal(answer, told, operation)
-    if told is None:
-        raise ResponseStreamingError(error="the answer is not a JSON object")
-    check_members(operation, told)
-    told["ResponseMetadata"] = {"RequestId": answer.headers.get("x-amzn-requestid", "")}
-    return told
+def parse_response(response: HttpResponse, operation: str) -> dict[str, Any]:
+    """Return the content of a response; raises a ClientError or BotoCoreError."""
+    _check_sum(response)
+    content = _parse(response.content)
+    if OK < response.status < REDIRECTION:
+        raise ResponseStreamingError(error="the response is neither a result nor an error")
+    if response.status != OK:
+        raise _refusal(response, content, operation)
+    if content is None:
+        raise ResponseStreamingError(error="the response is not a JSON object")
+    check_members(operation, content)
+    content["ResponseMetadata"] = {"RequestId": response.headers.get("x-amzn-requestid", "")}
+    return content
 
 
-def _check_sum(answer: HttpResponse) -> None:
-    expected = answer.headers.get("x-amz-crc32")
-    if expected is not None and expected != (actual := str(crc32(answer.content))):
+def _check_sum(response: HttpResponse) -> None:
+    expected = response.headers.get("x-amz-crc32")
+    if expected is not None and expected != (actual := str(crc32(response.content))):
         raise ChecksumError(
             checksum_type="crc32", expected_checksum=expected, actual_checksum=actual
         )
@@ -38,21 +38,24 @@ def _check_sum(answer: HttpResponse) -> None:
 
 def _parse(content: bytes) -> dict[str, Any] | None:
     try:
-        told = parse(content)
+        parsed = parse(content)
     except (ValueError, RecursionError):
         return None
-    return told if isinstance(told, dict) else None
+    return parsed if isinstance(parsed, dict) else None
 
 
-def _refusal(answer: HttpResponse, told: dict[str, Any] | None, operation: str) -> ClientError:
-    """Make the error that DynamoDB named, or one named by its status; its text may quote data."""
-    named = str((told or {}).get("__type") or "").partition(":")[0].rpartition("#")[2]
+def _refusal(response: HttpResponse, content: dict[str, Any] | None, operation: str) -> ClientError:
+    """Return the error by DynamoDB's code or by the status, without its text: it may quote data."""
+    named = str((content or {}).get("__type") or "").partition(":")[0].rpartition("#")[2]
     error = ClientError(
         {
-            "Error": {"Code": named if named.isidentifier() else str(answer.status), "Message": ""},
+            "Error": {
+                "Code": named if named.isidentifier() else str(response.status),
+                "Message": "",
+            },
             "ResponseMetadata": {
-                "HTTPStatusCode": answer.status,
-                "RequestId": answer.headers.get("x-amzn-requestid", ""),
+                "HTTPStatusCode": response.status,
+                "RequestId": response.headers.get("x-amzn-requestid", ""),
                 "HTTPHeaders": {},
                 "RetryAttempts": 0,
                 "HostId": "",
@@ -60,6 +63,6 @@ def _refusal(answer: HttpResponse, told: dict[str, Any] | None, operation: str) 
         },
         operation,
     )
-    response: dict[str, Any] = cast("dict[str, Any]", error.response)
-    response.update({name: told[name] for name in REASONS if told and name in told})
+    error_response: dict[str, Any] = cast("dict[str, Any]", error.response)
+    error_response.update({name: content[name] for name in REASONS if content and name in content})
     return error

@@ -1,7 +1,7 @@
-"""AWS Signature Version 4 for one kind of request: a POST of JSON to the root of a service.
+"""AWS Signature Version 4 for POST requests of JSON to the root of a service.
 
-Botocore's own signer does the same in seven times the time, and loading it takes longer than all
-else that the sync loads. A test holds that both sign alike.
+Botocore's signer takes seven times as long, and loading it takes longer than everything else that
+the sync loads. A test checks that both give the same signature.
 """
 
 import hmac
@@ -15,33 +15,30 @@ ALGORITHM, END = "AWS4-HMAC-SHA256", "aws4_request"
 
 
 class Credentials(Protocol):
-    """Who asks; botocore's frozen credentials are such."""
+    """AWS credentials, such as botocore's frozen credentials."""
 
     @property
-    def access_key(self) -> str:
-        """Name whose secret signs."""
+    def access_key(self) -> str: ...
 
     @property
-    def secret_key(self) -> str:
-        """Sign with it."""
+    def secret_key(self) -> str: ...
 
     @property
-    def token(self) -> str | None:
-        """Say which role was assumed, if one was."""
+    def token(self) -> str | None: ...
 
 
 class Service(NamedTuple):
-    """Who is asked."""
+    """The service that a request is signed for."""
 
     name: str
     region: str
-    host: str  # with its port, where that is not the usual one
+    host: str  # with the port, if it is not the default
 
 
 def signed_headers(
     service: Service, target: str, body: bytes, credentials: Credentials, now: float | None = None
 ) -> dict[str, str]:
-    """Make the headers of a request, among them its signature."""
+    """Return the headers of a request with its signature."""
     moment = strftime("%Y%m%dT%H%M%SZ", gmtime(now))
     day = moment[:8]
     headers = {
@@ -50,12 +47,12 @@ def signed_headers(
         "X-Amz-Date": moment,
         **({"X-Amz-Security-Token": credentials.token} if credentials.token else {}),
         "X-Amz-Target": target,
-    }  # in the order of their names, as they are signed
+    }  # sorted by name, as the signature requires
     names = ";".join(headers).lower()
     lines = "".join(f"{name.lower()}:{value}\n" for name, value in headers.items())
-    asked = f"POST\n/\n\n{lines}\n{names}\n{sha256(body).hexdigest()}"
+    canonical_request = f"POST\n/\n\n{lines}\n{names}\n{sha256(body).hexdigest()}"
     scope = f"{day}/{service.region}/{service.name}/{END}"
-    to_sign = f"{ALGORITHM}\n{moment}\n{scope}\n{sha256(asked.encode()).hexdigest()}"
+    to_sign = f"{ALGORITHM}\n{moment}\n{scope}\n{sha256(canonical_request.encode()).hexdigest()}"
     key = _key(credentials.secret_key, day, service.region, service.name)
     headers["Authorization"] = (
         f"{ALGORITHM} Credential={credentials.access_key}/{scope}, "
@@ -66,7 +63,7 @@ def signed_headers(
 
 @lru_cache(maxsize=4)
 def _key(secret: str, day: str, region: str, service: str) -> bytes:
-    """Derive the key of a day, which serves for all its requests."""
+    """Derive the signing key of a day; cached for all its requests."""
     key = f"AWS4{secret}".encode()
     for part in (day, region, service, END):
         key = _digest(key, part)
