@@ -128,10 +128,10 @@ def signed_by_botocore() -> AbstractContextManager[Any]:
 
 def by_threads() -> AbstractContextManager[Any]:
     """Let each call have a thread, eight at once, as those of a boto3 client have."""
-    from adminview.aws.concurrency import crew, map_concurrently  # noqa: PLC0415
+    from adminview.aws.concurrency import map_concurrently  # noqa: PLC0415
     from adminview.aws.transport.http_client import HttpClient  # noqa: PLC0415
 
-    threads = crew()
+    threads = thread_pool()
 
     def calls(direct: HttpClient, operation: str, bodies: Iterable[bytes], *_: object) -> list[Any]:
         return map_concurrently(lambda body: direct.call(operation, body), [*bodies], threads)

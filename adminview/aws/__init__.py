@@ -1,1 +1,1 @@
-"""The only modules that call AWS."""
+"""All AWS calls of the Lambda functions."""

@@ -1,8 +1,8 @@
-"""DynamoDB JSON as Lambda delivers it <-> the same as boto3 wants it: they differ in bytes alone.
+"""DynamoDB JSON as Lambda delivers it <-> DynamoDB JSON as boto3 takes it.
 
-Lambda's records hold binary as base64 text and boto3 holds it as bytes. All else is the same, so a
-row without binary passes untouched. The streams of DynamoDB Local leave the type of empty maps out;
-it is put back here.
+They differ only in binary values: base64 text in Lambda's records, bytes in boto3. A row without
+binary passes unchanged. The streams of DynamoDB Local omit the type of empty maps; `from_boto3`
+restores it.
 """
 
 from base64 import b64decode, b64encode
@@ -14,29 +14,29 @@ from adminview.model.row import Attributes
 
 
 def for_boto3(attributes: Attributes) -> Attributes:
-    """Turn base64 text into bytes, where there is any."""
-    text = dump_json(attributes)  # far quicker than to look at every value in Python
+    """Return *attributes* with binary values as bytes."""
+    text = dump_json(attributes)  # much faster than checking every value in Python
     if b'"B":' not in text and b'"BS":' not in text:
         return attributes
     return {name: _convert(value, _bytes) for name, value in attributes.items()}
 
 
 def from_boto3(attributes: Mapping[str, Any]) -> Attributes:
-    """Turn bytes into base64 text, and give every value its type, where that is needed."""
+    """Return *attributes* with binary values as base64 text, and with the types of empty maps."""
     if isinstance(attributes, dict) and _is_json(attributes):
         return attributes
     return {name: _convert(value, _text) for name, value in attributes.items()}
 
 
 def all_from_boto3(items: list[Any]) -> list[Attributes]:
-    """Do the same with many: most often none of them needs it, and that is seen at one look."""
+    """Convert many items; one check suffices if none needs a change, as is usual."""
     return items if _is_json(items) else [from_boto3(item) for item in items]
 
 
 def _is_json(attributes: dict[str, Any] | list[Any]) -> bool:
-    """Tell whether there are neither bytes nor empty maps, of which some have no type."""
+    """Return whether there are neither bytes nor empty maps, which may lack a type."""
     try:
-        return b"{}" not in dump_json(attributes)  # quicker than to look at every value in Python
+        return b"{}" not in dump_json(attributes)  # faster than checking every value in Python
     except TypeError:  # bytes
         return False
 
@@ -46,7 +46,7 @@ def _bytes(content: str) -> bytes:
 
 
 def _text(content: bytes | str) -> str:
-    # It is text already in what was read straight.
+    # The direct client returns text already.
     return content if isinstance(content, str) else b64encode(content).decode()
 
 

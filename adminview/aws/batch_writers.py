@@ -1,7 +1,7 @@
-"""Two ways to put calls of BatchWriteItem: through a boto3 client, or straight.
+"""BatchWriteItem through a boto3 client, or with the direct HTTP client.
 
-They send the same and understand the answers alike. The straight way is several times quicker,
-since a row's JSON is sent as it is; `way` says when it is taken.
+Both send the same requests and return the same responses. The direct client is several times
+faster: it sends a row's JSON unchanged. `transport.eligibility` decides which one is used.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from adminview.aws.attribute_codec import for_boto3
 from adminview.aws.call_owners import Owners, calls_about, find_in_doubt
-from adminview.aws.concurrency import crew, map_concurrently
+from adminview.aws.concurrency import map_concurrently, thread_pool
 from adminview.aws.deadline import Deadline
 from adminview.aws.responses import check_members
 from adminview.model.json_codec import dump_json, parse
@@ -29,7 +29,7 @@ OPERATION = "BatchWriteItem"
 
 
 class UnsendableRowError(Exception):
-    """A row cannot be put into a request at all."""
+    """A row cannot be serialized into a request."""
 
 
 Call: TypeAlias = Sequence[Write]
@@ -38,32 +38,31 @@ Result: TypeAlias = Mapping[str, Any] | Failure | None
 
 
 class Writer(Protocol):
-    """Where calls go."""
+    """Sends calls of BatchWriteItem."""
 
     def send(self, table: str, calls: Sequence[Call], deadline: Deadline) -> Sequence[Result]:
-        """Make calls, some at once, and return the response or the error of each.
+        """Make calls concurrently, and return the response or the error of each.
 
-        A response has its `UnprocessedItems`. None stands for a call that was not begun in time.
-        When this returns, every call has ended, with or without a response.
+        A response has its `UnprocessedItems`. The result of a call that was not started before the
+        deadline is None. When this returns, no request is in flight.
         """
 
     def find_in_doubt(self) -> Sequence[Owners]:
-        """Return the owners of each answered call that was found to be in doubt since last asked.
+        """Return the owners of each answered call found to be in doubt since the last query.
 
-        They may be calls of an earlier `send`. Whoever asks has to report them.
+        They may be calls of an earlier `send`. The caller must report them.
         """
 
 
 class Boto3BatchWriter:
-    """Through a boto3 client."""
+    """Sends calls through a boto3 client, each in a thread."""
 
     def __init__(self, client: "DynamoDBClient") -> None:
         self._client = client
-        self._crew = crew()
+        self._pool = thread_pool()
 
     def send(self, table: str, calls: Sequence[Call], deadline: Deadline) -> Sequence[Result]:
-        """Make calls, each in a thread."""
-        return map_concurrently(partial(self._send, table, deadline), calls, self._crew)
+        return map_concurrently(partial(self._send, table, deadline), calls, self._pool)
 
     def _send(self, table: str, deadline: Deadline, call: Call) -> Result:
         if deadline.passed:
@@ -71,7 +70,7 @@ class Boto3BatchWriter:
         try:
             requests = [_request(write) for write in call]
         except (UnsendableRowError, RecursionError) as error:
-            return error  # the last, for values are recursed into
+            return error  # RecursionError: values are converted recursively
         try:
             with calls_about(_owners(call)):
                 response = self._client.batch_write_item(RequestItems={table: requests})
@@ -81,28 +80,25 @@ class Boto3BatchWriter:
         return response
 
     def find_in_doubt(self) -> Sequence[Owners]:
-        """Return what the client has found."""
         return find_in_doubt(self._client)
 
 
 class HttpBatchWriter:
-    """Straight to DynamoDB."""
+    """Sends calls with the direct HTTP client, without threads."""
 
     def __init__(self, direct: "HttpClient") -> None:
         self._direct = direct
 
     def send(self, table: str, calls: Sequence[Call], deadline: Deadline) -> Sequence[Result]:
-        """Make calls, without threads."""
         bodies = (body(table, call) for call in calls)
         return [*self._direct.calls(OPERATION, bodies, deadline, map(_owners, calls))]
 
     def find_in_doubt(self) -> Sequence[Owners]:
-        """Return what the client has found."""
         return self._direct.find_in_doubt()
 
 
 def body(table: str, call: Call) -> bytes:
-    """Spell a call; its rows are spelled already."""
+    """Serialize a call; its rows are JSON already."""
     return b'{"RequestItems":{%b:[%b]}}' % (dump_json(table), b",".join(map(_text, call)))
 
 
@@ -117,7 +113,7 @@ def _text(write: Write) -> bytes:
 
 
 def _request(write: Write) -> Any:
-    """Put a write into a client's words."""
+    """Return a write as a request of boto3; raises an UnsendableRowError."""
     if write.row is None:
         return {"DeleteRequest": {"Key": key_image(write.key)}}
     try:

@@ -1,4 +1,4 @@
-"""boto3 clients, one by one: loading boto3 and making each one takes time at a cold start."""
+"""boto3 clients. A module of its own, because loading boto3 slows down a cold start."""
 
 from functools import cache
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodbstreams import DynamoDBStreamsClient
     from mypy_boto3_sqs import SQSClient
 
-# Retries are ours: they must know the invocation's deadline.
+# No retries by botocore: ours respect the invocation's deadline.
 CLIENT = Config(
     retries={"total_max_attempts": 1},
     connect_timeout=CONNECT_SECONDS,
@@ -27,21 +27,18 @@ CLIENT = Config(
 
 
 def dynamodb_client(config: Config = CLIENT) -> "DynamoDBClient":
-    """Make a client of the tables."""
     client: DynamoDBClient = boto3.client("dynamodb", config=config)
     check_responses(client)
     return client
 
 
 def sqs_client() -> "SQSClient":
-    """Make a client of the queue."""
     client: SQSClient = boto3.client("sqs", config=CLIENT)
     check_responses(client)
     return client
 
 
 def streams_client() -> "DynamoDBStreamsClient":
-    """Make a client of the sources' streams, which the sync itself does not need."""
     client: DynamoDBStreamsClient = boto3.client("dynamodbstreams", config=CLIENT)
     check_responses(client)
     return client
@@ -49,6 +46,5 @@ def streams_client() -> "DynamoDBStreamsClient":
 
 @cache
 def cloudwatch_client() -> "CloudWatchClient":
-    """Make a client of the metrics, once."""
     client: CloudWatchClient = boto3.client("cloudwatch", config=CLIENT)
     return client

@@ -1,4 +1,4 @@
-"""What the log says about failed calls: codes, AWS request ids, throttling reasons. Never data."""
+"""Failed calls for the log: error codes, AWS request ids, throttling reasons. Never data."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -33,24 +33,23 @@ class CallErrors:
         return iter(sorted(self.codes))
 
     def add(self, error: ClientError | BotoCoreError) -> None:
-        """Count a call that failed."""
         response: Mapping[str, Any] = error.response if isinstance(error, ClientError) else {}
         self._add(error_code(error), response)
-        found = self.codes[error_code(error)]
-        for one in (one for name in REASONS for one in response.get(name) or ()):
-            if len(found.reasons) < MOST_IDS and isinstance(one, dict):
-                found.reasons[f"{one.get('reason', '')} {one.get('resource', '')}".strip()] = None
+        failed = self.codes[error_code(error)]
+        for reason in (reason for name in REASONS for reason in response.get(name) or ()):
+            if len(failed.reasons) < MOST_IDS and isinstance(reason, dict):
+                text = f"{reason.get('reason', '')} {reason.get('resource', '')}".strip()
+                failed.reasons[text] = None
 
     def add_unprocessed(self, response: Mapping[str, Any]) -> None:
-        """Count a call of which DynamoDB left a part unprocessed: that is throttling, too."""
+        """Count a call with unprocessed items, which is throttling too."""
         self._add(UNPROCESSED, response)
 
     def add_code(self, code: str) -> None:
-        """Count a failure of which only the code is known."""
+        """Count a failed call of which only the code is known."""
         self._add(code, {})
 
     def update(self, other: "CallErrors") -> None:
-        """Add the failed calls of another part of the batch."""
         for code, failed in other.codes.items():
             mine = self.codes.setdefault(code, _Failed())
             mine.calls += failed.calls
@@ -58,7 +57,6 @@ class CallErrors:
             mine.reasons |= failed.reasons
 
     def as_list(self) -> list[dict[str, Any]]:
-        """Show everything, for a log line."""
         return [
             {
                 "code": code,

@@ -1,7 +1,8 @@
-"""Whose rows a call is about: all that is remembered of it until its response is surely its own.
+"""The owners of the rows of a call, kept until its response is certain.
 
-The direct client may find out after a call that its response was another's (see `connection`). The
-call is in doubt then, like one without a response, and only the owners of its rows can be named.
+The direct client may find out later that a call got the response of another call (see
+`connection`). The call is then in doubt, like one without a response, and only the owners of its
+rows are known.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,7 +17,7 @@ CALL_OWNERS: ContextVar[Owners] = ContextVar("call_owners", default=())
 
 @contextmanager
 def calls_about(owners: Owners) -> Iterator[None]:
-    """Let the calls that this thread makes be about *owners*."""
+    """Attribute the calls that this thread makes in the context to *owners*."""
     token = CALL_OWNERS.set(owners)
     try:
         yield
@@ -25,13 +26,13 @@ def calls_about(owners: Owners) -> Iterator[None]:
 
 
 @runtime_checkable
-class Doubting(Protocol):
+class DoubtTracker(Protocol):
     """A client that may find a call in doubt after it was answered."""
 
     def find_in_doubt(self) -> Sequence[Owners]:
-        """Return the owners of each answered call that was found to be in doubt since last asked.
+        """Return the owners of each answered call found to be in doubt since the last query.
 
-        Whoever asks has to report them.
+        The caller must report them.
         """
 
     def keep_in_doubt(self, calls: Sequence[Owners], /) -> None:
@@ -39,11 +40,10 @@ class Doubting(Protocol):
 
 
 def find_in_doubt(client: object) -> Sequence[Owners]:
-    """Ask a client for calls in doubt; boto3 clients know of none."""
-    return client.find_in_doubt() if isinstance(client, Doubting) else ()
+    """Return a client's calls in doubt; boto3 clients have none."""
+    return client.find_in_doubt() if isinstance(client, DoubtTracker) else ()
 
 
 def keep_in_doubt(client: object, calls: Sequence[Owners]) -> None:
-    """Let a client return *calls* again."""
-    if isinstance(client, Doubting):
+    if isinstance(client, DoubtTracker):
         client.keep_in_doubt(calls)

@@ -1,7 +1,7 @@
-"""How the functions reach DynamoDB and SQS: with the direct HTTP client, or through boto3.
+"""The clients of DynamoDB and SQS: the direct HTTP client, or boto3.
 
-boto3 takes longer to load than everything else at a cold start, so it is imported when a client of
-it is first used: a function that moves items directly and sends no dead letter never loads it.
+boto3 takes longer to load than everything else at a cold start, so it is imported when one of its
+clients is first used. A function that uses the direct client and sends no dead letter never does.
 """
 
 import os
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Clients:
-    """The clients that the environment asks for, unless given; each is made when first used."""
+    """The clients of a function, created when first used. Arguments replace the default clients."""
 
     def __init__(
         self, dynamodb: "DynamoDBClient | None" = None, sqs: "SQSClient | None" = None
@@ -38,20 +38,19 @@ class Clients:
 
     @cached_property
     def dynamodb(self) -> "DynamoDBClient":
-        """The client of the tables: direct where the environment allows it."""
+        """The direct client if the environment allows it, else boto3."""
         endpoint = find_endpoint()
         return direct_client(http_client(endpoint)) if endpoint else boto3_client()
 
     @cached_property
     def sqs(self) -> "SQSClient":
-        """The client of the queue."""
         from adminview.aws.boto3_clients import sqs_client  # noqa: PLC0415 - loads boto3
 
         return sqs_client()
 
 
 def find_endpoint() -> DirectEndpoint | None:
-    """Find the endpoint of the direct client; log once why boto3 is used instead, in Lambda."""
+    """Return the endpoint of the direct client; None, logged once, if boto3 must be used."""
     reason = fallback(os.environ)
     if reason and reason.setting != IN_LAMBDA:
         _log_fallback(str(reason))
@@ -64,21 +63,19 @@ def _log_fallback(reason: str) -> None:
 
 
 def boto3_client() -> "DynamoDBClient":
-    """Make a boto3 client of the tables."""
     from adminview.aws.boto3_clients import dynamodb_client  # noqa: PLC0415 - loads boto3
 
     return dynamodb_client()
 
 
 def direct_client(http: "HttpClient") -> "DynamoDBClient":
-    """Make a client that moves items with *http*, and leaves all other calls to boto3."""
+    """Return a client that reads and writes items with *http*, and makes other calls with boto3."""
     from adminview.aws.transport.dynamodb_client import DynamoDbHttpClient  # noqa: PLC0415 - only here
 
     return cast("DynamoDBClient", DynamoDbHttpClient(http, boto3_client))
 
 
 def http_client(endpoint: DirectEndpoint, read_seconds: float = READ_SECONDS) -> "HttpClient":
-    """Make the direct HTTP client of an endpoint."""
     from adminview.aws.transport.http_client import HttpClient  # noqa: PLC0415 - boto3 needs none
 
     timeouts = (CONNECT_SECONDS, read_seconds)

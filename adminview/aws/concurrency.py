@@ -1,4 +1,4 @@
-"""Work cut into calls, and calls made at once."""
+"""Batches and concurrent calls."""
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Executor, ThreadPoolExecutor, wait
@@ -11,29 +11,29 @@ MAX_CONCURRENCY = 8
 
 
 def batched(jobs: Sequence[Job], size: int) -> Iterator[Sequence[Job]]:
-    """Cut *jobs* into pieces of at most *size*."""
+    """Split *jobs* into batches of at most *size*."""
     for start in range(0, len(jobs), size):
         yield jobs[start : start + size]
 
 
-def crew() -> Executor:
-    """Keep threads for work that comes again and again; they start with the first and rest."""
+def thread_pool() -> Executor:
     return ThreadPoolExecutor(MAX_CONCURRENCY)
 
 
 def map_concurrently(
-    work: Callable[[Job], Result], jobs: Sequence[Job], by: Executor | None = None
+    work: Callable[[Job], Result], jobs: Sequence[Job], pool: Executor | None = None
 ) -> list[Result]:
-    """Do all *jobs*, some at once; return when none is under way any more.
+    """Return the results of all *jobs*, run concurrently.
 
-    When one fails, those that have not begun are left out, and its error is raised.
+    When one fails, the others that have not started are cancelled, and its error is raised. No job
+    is running when this returns or raises.
     """
     if len(jobs) <= 1:
         return [work(job) for job in jobs]
-    if by is None:
-        with ThreadPoolExecutor(min(MAX_CONCURRENCY, len(jobs))) as pool:
-            return map_concurrently(work, jobs, pool)
-    futures = [by.submit(work, job) for job in jobs]
+    if pool is None:
+        with ThreadPoolExecutor(min(MAX_CONCURRENCY, len(jobs))) as own_pool:
+            return map_concurrently(work, jobs, own_pool)
+    futures = [pool.submit(work, job) for job in jobs]
     try:
         wait(futures, return_when=FIRST_EXCEPTION)
     finally:

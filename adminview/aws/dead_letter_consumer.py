@@ -1,4 +1,4 @@
-"""The dead-letter queue, as it is read: letters are taken up, and then deleted or put back."""
+"""Receives dead letters from the queue, and deletes them or makes them visible again."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,36 +13,36 @@ from adminview.aws.retry import Backoff, call_with_retry
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
 
-WAIT_SECONDS = 1  # for letters to come: only a call that waits asks all of SQS' servers
+WAIT_SECONDS = 1  # long polling: only such a call queries all of SQS' servers
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A letter that was taken up: nobody else sees it for a while."""
+    """A received dead letter. It is invisible to other consumers for a while."""
 
     id: str
     receipt: str
     body: str
     sent: float  # seconds since 1970
-    received: int  # how often it was taken up
+    received: int  # how often it was received
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """How many letters there are, about: SQS itself does not know exactly."""
+    """Approximate numbers of dead letters, as SQS counts them."""
 
     ready: int
-    taken: int  # by somebody, or by a try that did not end well
+    taken: int  # received and not deleted yet
     delayed: int
 
     @property
     def resting(self) -> int:
-        """Count those that cannot be seen now."""
+        """The number of dead letters that are invisible now."""
         return self.taken + self.delayed
 
 
 class DeadLetterConsumer:
-    """Letters of one SQS queue."""
+    """The dead letters of one SQS queue."""
 
     def __init__(
         self,
@@ -57,9 +57,9 @@ class DeadLetterConsumer:
         self._wait_seconds = wait_seconds
 
     def take(self, *, deadline: Deadline, hide_seconds: int | None = None) -> list[Message]:
-        """Take up some letters, at most ten; none if none is ready.
+        """Receive up to ten dead letters; returns none if none is visible.
 
-        Nobody else sees them for as long as the queue says, or for *hide_seconds*.
+        They stay invisible to others for *hide_seconds*, or for the queue's visibility timeout.
         """
         hide: Any = {} if hide_seconds is None else {"VisibilityTimeout": hide_seconds}
         call = partial(
@@ -70,56 +70,58 @@ class DeadLetterConsumer:
             MessageSystemAttributeNames=["ApproximateReceiveCount", "SentTimestamp"],
             **hide,
         )
-        answer = call_with_retry(
-            call, f"take letters from {self._queue_url}", self._backoff, deadline
+        response = call_with_retry(
+            call, f"receive dead letters from {self._queue_url}", self._backoff, deadline
         )
-        return [_message(one) for one in answer.get("Messages", [])]
+        return [_message(message) for message in response.get("Messages", [])]
 
     def delete(self, messages: Sequence[Message], *, deadline: Deadline) -> list[Message]:
-        """Delete letters, and return those that stayed: harmless, they are tried again."""
+        """Delete dead letters; returns those that SQS did not delete: they are replayed again."""
         delete = partial(self._client.delete_message_batch, QueueUrl=self._queue_url)
-        return self._in_tens(delete, messages, {}, f"delete letters of {self._queue_url}", deadline)
+        action = f"delete dead letters of {self._queue_url}"
+        return self._in_tens(delete, messages, {}, action, deadline)
 
     def put_back(self, messages: Sequence[Message], *, deadline: Deadline) -> None:
-        """Let others see letters again at once."""
+        """Make dead letters visible again at once."""
         change = partial(self._client.change_message_visibility_batch, QueueUrl=self._queue_url)
         self._in_tens(
             change,
             messages,
             {"VisibilityTimeout": 0},
-            f"put letters back into {self._queue_url}",
+            f"make dead letters visible in {self._queue_url}",
             deadline,
         )
 
     def count(self, *, deadline: Deadline) -> Waiting:
-        """Count the letters in the queue."""
         names = ("", "NotVisible", "Delayed")
         call = partial(
             self._client.get_queue_attributes,
             QueueUrl=self._queue_url,
             AttributeNames=["All"],
         )
-        said: Any = call_with_retry(
-            call, f"count the letters in {self._queue_url}", self._backoff, deadline
+        counts: Any = call_with_retry(
+            call, f"count the dead letters in {self._queue_url}", self._backoff, deadline
         )["Attributes"]
-        return Waiting(*(int(said[f"ApproximateNumberOfMessages{name}"]) for name in names))
+        return Waiting(*(int(counts[f"ApproximateNumberOfMessages{name}"]) for name in names))
 
     def _in_tens(
         self,
         call: Callable[..., Any],
         messages: Sequence[Message],
-        more: dict[str, Any],
-        asked: str,
+        extra: dict[str, Any],
+        action: str,
         deadline: Deadline,
     ) -> list[Message]:
         failed: list[Message] = []
-        for share in batched(messages, BATCH_LIMIT):
+        for batch in batched(messages, BATCH_LIMIT):
             entries = [
-                {"Id": str(place), "ReceiptHandle": message.receipt, **more}
-                for place, message in enumerate(share)
+                {"Id": str(place), "ReceiptHandle": message.receipt, **extra}
+                for place, message in enumerate(batch)
             ]
-            answer = call_with_retry(partial(call, Entries=entries), asked, self._backoff, deadline)
-            failed += [share[int(one["Id"])] for one in answer.get("Failed", [])]
+            response = call_with_retry(
+                partial(call, Entries=entries), action, self._backoff, deadline
+            )
+            failed += [batch[int(failure["Id"])] for failure in response.get("Failed", [])]
         return failed
 
 

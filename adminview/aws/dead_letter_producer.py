@@ -1,4 +1,4 @@
-"""The dead-letter queue: where records wait that could not be synced."""
+"""Sends dead letters to the queue."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
 
 BATCH_LIMIT = 10  # messages per call, set by SQS
-CALL_LIMIT = 256 * 1024  # bytes per call, the least that SQS has ever taken
+CALL_LIMIT = 256 * 1024  # bytes per call, the lowest limit that SQS has had
 
 
 class DeadLetterSink(Protocol):
-    """Where dead letters go."""
+    """Accepts dead letters."""
 
     def send(
         self, letters: Sequence[OutgoingLetter], *, deadline: Deadline
@@ -27,7 +27,7 @@ class DeadLetterSink(Protocol):
 
 
 class DeadLetterProducer:
-    """Dead letters to one SQS queue."""
+    """Sends dead letters to one SQS queue."""
 
     def __init__(self, client: "SQSClient", queue_url: str, backoff: Backoff | None = None) -> None:
         self._client = client
@@ -41,29 +41,29 @@ class DeadLetterProducer:
         deadline: Deadline,
         delay_seconds: int | None = None,
     ) -> tuple[list[OutgoingLetter], set[str]]:
-        """Send *letters*; return those the queue would not take in time, and what it said.
+        """Send *letters*; return those that were not accepted, and the codes of the errors.
 
-        A letter stays invisible for its own delay, else for *delay_seconds*, else for the queue's.
+        A dead letter stays invisible for its own delay, else *delay_seconds*, else the queue's.
         """
         unsent: list[OutgoingLetter] = []
-        trouble: set[str] = set()
+        codes: set[str] = set()
         for call in _calls(letters):
-            unsent += self._send_call(call, delay_seconds, deadline, trouble)
-        return unsent, trouble
+            unsent += self._send_call(call, delay_seconds, deadline, codes)
+        return unsent, codes
 
     def _send_call(
         self,
         letters: Sequence[OutgoingLetter],
         delay: int | None,
         deadline: Deadline,
-        trouble: set[str],
+        codes: set[str],
     ) -> Sequence[OutgoingLetter]:
         attempt = 0
         while letters and not deadline.passed:
             try:
-                letters, hopeless = self._send_once(letters, delay, trouble)
+                letters, hopeless = self._send_once(letters, delay, codes)
             except (ClientError, BotoCoreError) as error:
-                trouble.add(error_code(error))
+                codes.add(error_code(error))
                 hopeless = not is_transient(error)
             if hopeless:
                 break
@@ -73,27 +73,27 @@ class DeadLetterProducer:
         return letters
 
     def _send_once(
-        self, letters: Sequence[OutgoingLetter], delay: int | None, trouble: set[str]
+        self, letters: Sequence[OutgoingLetter], delay: int | None, codes: set[str]
     ) -> tuple[Sequence[OutgoingLetter], bool]:
-        """Make one call: what is left of *letters*, and whether trying again is in vain."""
+        """Make one call; return the unsent *letters*, and whether a retry is useless."""
         entries: list[Any] = [
             {"Id": str(place), "MessageBody": letter.body, **_delay(letter, delay)}
             for place, letter in enumerate(letters)
         ]
         response = self._client.send_message_batch(QueueUrl=self._queue_url, Entries=entries)
         failed = response.get("Failed") or []
-        # Not in either list: the response is not one of SQS, whoever sent it.
+        # A letter in neither list: the response does not come from SQS.
         sent = {success.get("Id") for success in response.get("Successful") or []}
         left = [letter for place, letter in enumerate(letters) if str(place) not in sent]
-        trouble.update(failure.get("Code", "Unknown") for failure in failed)
+        codes.update(failure.get("Code", "Unknown") for failure in failed)
         if len(left) > len(failed):
-            trouble.add("NotFromAwsError")
+            codes.add("NotFromAwsError")
         hopeless = sum(bool(failure.get("SenderFault")) for failure in failed)
         return left, bool(left) and len(left) == hopeless
 
 
 class LazyDeadLetterProducer:
-    """A queue whose client is made when there is a dead letter to send."""
+    """Sends dead letters to one SQS queue; creates its client with the first one."""
 
     def __init__(self, clients: Clients, queue_url: str) -> None:
         self._clients = clients
@@ -110,13 +110,13 @@ class LazyDeadLetterProducer:
         )
 
 
-def _delay(letter: OutgoingLetter, otherwise: int | None) -> dict[str, int]:
-    seconds = otherwise if letter.delay_seconds is None else letter.delay_seconds
+def _delay(letter: OutgoingLetter, default: int | None) -> dict[str, int]:
+    seconds = default if letter.delay_seconds is None else letter.delay_seconds
     return {} if seconds is None else {"DelaySeconds": seconds}
 
 
 def _calls(letters: Sequence[OutgoingLetter]) -> Iterator[Sequence[OutgoingLetter]]:
-    """Cut letters into calls that SQS takes."""
+    """Split dead letters into calls within SQS' limits."""
     call: list[OutgoingLetter] = []
     size = 0
     for letter in letters:

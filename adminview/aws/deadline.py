@@ -8,12 +8,12 @@ from time import monotonic
 CONNECT_SECONDS, READ_SECONDS = 1, 4  # the timeouts of every call to DynamoDB and SQS
 LONGEST_CALL = CONNECT_SECONDS + READ_SECONDS
 
-# Linux alone has it; elsewhere the monotonic clock itself does not stop.
+# Only Linux has it; elsewhere the monotonic clock does not stop.
 BOOT_CLOCK = getattr(time, "CLOCK_BOOTTIME", None)
 
 
 def awake_or_asleep() -> float:
-    """Tell the seconds that pass, also while the machine sleeps: `monotonic` stops on a laptop."""
+    """Return a monotonic time that also advances while the machine is suspended."""
     if BOOT_CLOCK is not None:
         return time.clock_gettime(BOOT_CLOCK)
     if hasattr(time, "clock_gettime"):
@@ -23,18 +23,17 @@ def awake_or_asleep() -> float:
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """A moment, and the clock it is measured by."""
+    """A point in time of a clock."""
 
     at: float
     clock: Callable[[], float] = monotonic
 
     @classmethod
     def after(cls, seconds: float, clock: Callable[[], float] = monotonic) -> "Deadline":
-        """Set a deadline from now."""
         return cls(clock() + seconds, clock)
 
     def earlier(self, seconds: float) -> "Deadline":
-        """Keep *seconds* in hand."""
+        """Return a deadline *seconds* before this one."""
         return Deadline(self.at - seconds, self.clock)
 
     @property
@@ -44,13 +43,12 @@ class Deadline:
 
     @property
     def passed(self) -> bool:
-        """Tell whether it is too late."""
         return not self.remaining > 0
 
     def within(self, seconds: float) -> "Deadline":
-        """Set a deadline *seconds* from now, or at this one if that is sooner."""
+        """Return a deadline *seconds* from now, or this one if it is sooner."""
         return self.or_sooner(Deadline.after(seconds))
 
     def or_sooner(self, other: "Deadline") -> "Deadline":
-        """Take the one that comes first; each goes by its own clock."""
+        """Return the deadline that comes first; each keeps its own clock."""
         return Deadline(0.0, lambda: -min(self.remaining, other.remaining))

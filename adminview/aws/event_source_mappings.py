@@ -1,6 +1,6 @@
-"""Whether the sources' streams are followed: nothing may be filled from a source that is not.
+"""Checks that the sync reads the sources' streams.
 
-What changed while its stream was not read would be overlooked for good.
+A backfill of a source whose stream is not read would miss changes for good.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -18,11 +18,10 @@ if TYPE_CHECKING:
     from mypy_boto3_lambda import LambdaClient
 
 ENABLED = "Enabled"
-ABSENT = UNKNOWN, GONE = "not known: deploy the sync first", "gone: deploy the sync again"
+ABSENT = UNKNOWN, GONE = "unknown: deploy the sync first", "deleted: deploy the sync again"
 
 
 def lambda_client() -> "LambdaClient":
-    """Make a client of Lambda itself."""
     client: LambdaClient = boto3.client("lambda", config=CLIENT)
     return client
 
@@ -33,19 +32,19 @@ def check_followed(
     sources: Iterable[str],
     deadline: Callable[[], Deadline],
 ) -> None:
-    """Refuse to go on unless the mapping of each source's stream is enabled, and say why."""
+    """Raise a SettingsError unless the event source mapping of each source is enabled."""
     for source in sources:
         uuid = mappings.get(source)
         state = _state(client, uuid, deadline())
         if state not in (ENABLED, *ABSENT):
             state += (
                 f": enable it (aws lambda update-event-source-mapping --enabled --uuid {uuid}), "
-                "and begin when its state is Enabled"
+                "and start when its state is Enabled"
             )
         if state != ENABLED:
             msg = (
-                f"the stream of {source!r} is not followed, and what changes during a backfill "
-                f"would be lost; its event source mapping is {state}"
+                f"the stream of {source!r} is not read: a backfill would miss changes; "
+                f"its event source mapping is {state}"
             )
             raise SettingsError(msg)
 
@@ -56,7 +55,7 @@ def _state(client: "LambdaClient", uuid: str | None, deadline: Deadline) -> str:
     call = partial(client.get_event_source_mapping, UUID=uuid)
     try:
         return str(
-            call_with_retry(call, "look at an event source mapping", Backoff(), deadline)["State"]
+            call_with_retry(call, "read an event source mapping", Backoff(), deadline)["State"]
         )
     except ServiceError as error:
         if error.code != "ResourceNotFoundException":

@@ -1,4 +1,4 @@
-"""The forms that boto3 gives an item in: the client's DynamoDB JSON, and the resource's Python."""
+"""The item formats of boto3: DynamoDB JSON of clients, Python values of resources."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from adminview.model.row import Attributes
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How items of one form are read and written."""
+    """Converts items of one format from and to our DynamoDB JSON."""
 
     read: Callable[[Mapping[str, Any]], Attributes]
     write: Callable[[Attributes], dict[str, Any]]

@@ -1,7 +1,7 @@
 """The file in a Lambda bundle that holds whatever grows with the model.
 
-Lambda limits a function's environment to 4,096 bytes: enough for some thirty sources. And the file
-cannot differ from the code beside it, while a function's environment can for a moment.
+Lambda limits a function's environment to 4,096 bytes, enough for about thirty sources. And during a
+deployment the environment can differ from the code for a moment; a file in the bundle cannot.
 """
 
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ class Manifest:
 
     @classmethod
     def read(cls, bundle: Path = BUNDLE) -> "Manifest | None":
-        """Read the manifest of a bundle; None if *bundle* is none."""
+        """Read the manifest of a bundle; None if the folder has none."""
         try:
             content = loads((bundle / NAME).read_bytes())
         except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""A DynamoDB client on a budget: every call is asked what it took, and that is spent."""
+"""A DynamoDB client that deducts the consumed capacity of every call from a budget."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from botocore.exceptions import ClientError
 
 from adminview.aws.call_owners import Owners, find_in_doubt, keep_in_doubt
-from adminview.aws.page_sizer import PageSizer
-from adminview.aws.rate_limit import RateLimiter
+from adminview.aws.rate_limit import PageSizer, RateLimiter
 from adminview.aws.retry import THROTTLED, error_code
 
 if TYPE_CHECKING:
@@ -17,31 +16,30 @@ if TYPE_CHECKING:
 READS = frozenset({"scan", "query", "get_item", "batch_get_item"})
 WRITES = frozenset({"batch_write_item", "delete_item", "put_item", "update_item"})
 REFUSED = "ConditionalCheckFailedException"  # billed all the same
-LEFT = ("UnprocessedItems", "UnprocessedKeys")  # how a batch says that it was throttled
+LEFT = ("UnprocessedItems", "UnprocessedKeys")  # present in a throttled batch response
 
 
 class Metered:
-    """Spends what is consumed, and waits for nothing: whoever begins a piece of work does that.
+    """Deducts consumed capacity and never waits: callers wait before they start a page.
 
-    To wait within one would stretch the time in which its writes may still come.
+    Waiting inside a page would extend the time in which its writes may still arrive.
     """
 
     def __init__(self, client: "DynamoDBClient", reads: RateLimiter, writes: RateLimiter) -> None:
         self._client: Any = client
         self.reads = reads
         self.writes = writes
-        rates = [one.per_second for one in (reads, writes) if one.per_second is not None]
+        rates = [rate for budget in (reads, writes) if (rate := budget.per_second) is not None]
         self._pace = PageSizer(min(rates)) if rates else None
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        """Measure a call that is billed; hand any other on."""
+        """Return the client's method; one that consumes capacity is metered."""
         call: Callable[..., Any] = getattr(self._client, name)
         if name in READS:
             return partial(_call, call, self.reads)
         return partial(_call, call, self.writes) if name in WRITES else call
 
     def find_in_doubt(self) -> Sequence[Owners]:
-        """Return what the client has found."""
         return find_in_doubt(self._client)
 
     def keep_in_doubt(self, calls: Sequence[Owners], /) -> None:
@@ -50,44 +48,44 @@ class Metered:
 
     @property
     def limited(self) -> bool:
-        """Tell whether there is a limit at all."""
+        """Whether reads or writes have a limit."""
         return self._pace is not None
 
     @property
     def rest(self) -> float:
-        """Seconds until nothing is owed, and no table has just refused."""
+        """Seconds until both budgets allow the next call."""
         return max(self.reads.rest, self.writes.rest)
 
     def begin_page(self, most: int) -> int:
-        """Say how many items the next page may have; 0 if it is another worker's turn."""
+        """Return how many items the next page may have; 0 if the caller must wait."""
         if self._pace is None:
             return most
         return 0 if self.rest else self._pace.begin(most)
 
     def end_page(self, most: int, items: int) -> None:
-        """Hear of the end of a page that was begun, and how many items it had."""
+        """Report the end of a page with *items* items."""
         if self._pace is not None:
             self._pace.end(most, items, self.rest)
 
     def add_debt(self, seconds: float) -> None:
-        """Begin with a rest that was not had to its end, if there is a limit."""
+        """Continue a wait of *seconds* that an earlier client did not finish."""
         if seconds > 0:
             self.reads.add_debt(seconds)
             self.writes.add_debt(seconds)
 
 
-def _call(call: Callable[..., Any], budget: RateLimiter, **asked: Any) -> Any:
+def _call(call: Callable[..., Any], budget: RateLimiter, **request: Any) -> Any:
     try:
-        answer = call(**{"ReturnConsumedCapacity": "TOTAL", **asked})
+        response = call(**{"ReturnConsumedCapacity": "TOTAL", **request})
     except ClientError as error:
         if error_code(error) in THROTTLED:
             budget.throttled()
         elif error_code(error) == REFUSED:
-            budget.spend(1)  # at least: what it took is not told
+            budget.spend(1)  # at least: the error does not report its capacity
         raise
-    consumed = answer.get("ConsumedCapacity", [])
+    consumed = response.get("ConsumedCapacity", [])
     consumed = consumed if isinstance(consumed, list) else [consumed]
-    budget.spend(sum(one.get("CapacityUnits", 0) for one in consumed))
-    if any(answer.get(name) for name in LEFT):
+    budget.spend(sum(entry.get("CapacityUnits", 0) for entry in consumed))
+    if any(response.get(name) for name in LEFT):
         budget.throttled()
-    return answer
+    return response

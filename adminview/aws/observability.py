@@ -1,6 +1,6 @@
-"""What operators see of the sync: one log line and a handful of metrics per batch.
+"""The log lines and metrics of the functions.
 
-Logs and metrics name sources, sequence numbers and kinds of error; keys and data never.
+They name sources, sequence numbers and kinds of error, never keys or data.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,12 +16,13 @@ from adminview.model.source import UNKNOWN
 from adminview.sync.counts import BatchCounts
 
 LAG = "LagOfNewestRecord"
-IN_DOUBT = "InDoubt"  # calls that ended without a response
+IN_DOUBT = "InDoubt"  # calls without a response
 OLDEST_LETTER = "AgeOfOldestLetter"
+CHECKED, DRIFT, UNFINISHED = "Checked", "Drift", "VerifyUnfinished"
 
 
-class Named(Protocol):
-    """An invocation, as far as log lines name it."""
+class Invocation(Protocol):
+    """The part of a Lambda context that log lines need."""
 
     @property
     def aws_request_id(self) -> str:
@@ -29,7 +30,7 @@ class Named(Protocol):
 
 
 class Observability:
-    """Powertools' logger and metrics, and nothing else: its tracer is loaded where it is wanted."""
+    """Powertools' logger and metrics. Its tracer is loaded only where tracing is enabled."""
 
     def __init__(
         self,
@@ -41,14 +42,14 @@ class Observability:
         self._logger = logger or Logger(service=service)
         self._metrics = metrics or Metrics(namespace=NAMESPACE, service=service)
 
-    def invoked(self, context: Named) -> None:
-        """Let every line of this invocation carry its request id."""
+    def invoked(self, context: Invocation) -> None:
+        """Add the request id to every log line of this invocation."""
         self._logger.append_keys(function_request_id=context.aws_request_id)
 
     def synced(
-        self, tally: BatchCounts, letters: Sequence[OutgoingLetter], errors: CallErrors
+        self, counts: BatchCounts, letters: Sequence[OutgoingLetter], errors: CallErrors
     ) -> None:
-        """Log what a batch came to, and which calls failed."""
+        """Report a batch: its dead letters, counts and failed calls."""
         for letter in letters:
             self._logger.warning(
                 "dead letter sent",
@@ -57,33 +58,70 @@ class Observability:
                 error=letter.error,
                 reason=letter.reason,
             )
-        level = self._logger.error if tally.redelivered else self._logger.info
-        level("batch synced", **tally.as_dict(), errors=errors.as_list())
-        self._measure(tally)
+        level = self._logger.error if counts.redelivered else self._logger.info
+        level("batch synced", **counts.as_dict(), errors=errors.as_list())
+        self._measure(counts)
 
     def replayed(self, summary: Mapping[str, Any]) -> None:
-        """Tell what a replay came to."""
-        self._logger.info("letters replayed", **summary)
+        """Report the summary of a replay."""
+        self._logger.info("dead letters replayed", **summary)
         for outcome, count in summary["outcomes"].items():
             name = "".join(word.capitalize() for word in outcome.split("_"))
             self._metrics.add_metric(f"Letters{name}", MetricUnit.Count, count)
         self._metrics.add_metric(OLDEST_LETTER, MetricUnit.Seconds, summary["oldest_seconds"])
         self._metrics.flush_metrics()
 
-    def worked(self, told: Mapping[str, Any]) -> None:
-        """Tell how far a segment of bulk work is."""
-        self._logger.info("segment worked on", **told)
+    def worked(self, progress: Mapping[str, Any]) -> None:
+        """Report the progress of a segment of bulk work."""
+        self._logger.info("segment processed", **progress)
 
     def failed(self, reason: str) -> None:
-        """Tell why something cannot be done for one item, which is not named."""
+        """Report that an item failed, without its key."""
         self._logger.warning("item failed", reason=reason)
 
-    def _measure(self, tally: BatchCounts) -> None:
-        self._metrics.add_dimension("source", tally.source or UNKNOWN)
-        for name, value in tally.counts().items():
+    def _measure(self, counts: BatchCounts) -> None:
+        self._metrics.add_dimension("source", counts.source or UNKNOWN)
+        for name, value in counts.counts().items():
             if name == IN_DOUBT and not value:
-                continue  # a metric is paid for only in hours that have it
+                continue  # CloudWatch bills a metric only for hours with data
             self._metrics.add_metric(name, MetricUnit.Count, value)
-        if tally.lag_seconds is not None:
-            self._metrics.add_metric(LAG, MetricUnit.Seconds, tally.lag_seconds)
+        if counts.lag_seconds is not None:
+            self._metrics.add_metric(LAG, MetricUnit.Seconds, counts.lag_seconds)
+        self._metrics.flush_metrics()
+
+
+class DriftObserver:
+    """The log lines and metrics of a verification, per source."""
+
+    def __init__(
+        self,
+        logger: Logger | None = None,
+        metrics: Metrics | None = None,
+        *,
+        service: str = SERVICE,
+    ) -> None:
+        self._logger = logger or Logger(service=service)
+        self._metrics = metrics or Metrics(namespace=NAMESPACE, service=service)
+
+    def invoked(self, context: Invocation) -> None:
+        """Add the request id to every log line of this invocation."""
+        self._logger.append_keys(function_request_id=context.aws_request_id)
+
+    def verified(self, source: str, counts: Mapping[str, int], drift: int, trouble: str) -> None:
+        """Report the drift of one source; *trouble* states why the check is incomplete.
+
+        An incomplete check that found no drift is not reported as a drift of 0.
+        """
+        fields: dict[str, Any] = {"source": source, "drift": drift, **counts}
+        checked = counts.get("items", 0) + counts.get("rows", 0)
+        if trouble:
+            self._logger.error("verification not finished", **fields, trouble=trouble)
+        else:
+            level = self._logger.warning if drift else self._logger.info
+            level("source verified", **fields)
+        self._metrics.add_dimension("source", source)
+        self._metrics.add_metric(CHECKED, MetricUnit.Count, checked)
+        self._metrics.add_metric(UNFINISHED, MetricUnit.Count, 1 if trouble else 0)
+        if drift or not trouble:
+            self._metrics.add_metric(DRIFT, MetricUnit.Count, drift)
         self._metrics.flush_metrics()

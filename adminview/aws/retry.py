@@ -1,4 +1,4 @@
-"""When to try an AWS call again, and how long to wait before."""
+"""Which AWS calls to retry, and how long to wait before."""
 
 import random
 import time
@@ -21,11 +21,11 @@ from adminview.aws.deadline import Deadline
 from adminview.aws.responses import is_in_doubt
 from adminview.model.errors import ServiceError
 
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 5.0  # seconds
 TOO_MANY_REQUESTS, SERVER_ERROR = 429, 500
-OUT_OF_TIME = "OutOfTime"  # where AWS was not even asked
+OUT_OF_TIME = "OutOfTime"  # no attempt was made
 THROTTLED = {
     "ProvisionedThroughputExceededException",
     "RequestLimitExceeded",
@@ -39,25 +39,25 @@ THROTTLED = {
     "InternalServerError",
     "ServiceUnavailable",
 }
-# Another transaction, or another region of a global table, is writing the item at this moment.
+# Another transaction, or another region of a global table, is writing the item.
 CONFLICTS = {"ReplicatedWriteConflictException", "TransactionConflictException"}
-PASSING = (HTTPClientError, NoConnectionError, IncompleteReadError, ChecksumError)  # on the way
+NETWORK_ERRORS = (HTTPClientError, NoConnectionError, IncompleteReadError, ChecksumError)
 
 
 def error_code(error: ClientError | BotoCoreError) -> str:
-    """Name an error of AWS or of the way there; its text may quote data."""
+    """Return the code of an AWS or network error; its text may quote data."""
     if isinstance(error, ClientError):
         return error.response["Error"]["Code"]
     return type(error).__name__
 
 
 def is_transient(error: ClientError | BotoCoreError) -> bool:
-    """Tell whether an error is transient: throttling, a conflict, the network, a server error."""
+    """Return whether an error is transient: throttling, a conflict, the network, a server error."""
     if isinstance(error, ClientError):
         status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
         is_transient = status == TOO_MANY_REQUESTS or status >= SERVER_ERROR
         return is_transient or error_code(error) in THROTTLED | CONFLICTS
-    return isinstance(error, PASSING)
+    return isinstance(error, NETWORK_ERRORS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,21 +68,22 @@ class Backoff:
     jitter: Callable[[float, float], float] = random.uniform
 
     def pause(self, attempt: int, deadline: Deadline) -> None:
-        """Wait after the given failed attempt (counted from 0), but not past *until*."""
+        """Wait after a failed attempt (counted from 0), but not past the deadline."""
         longest = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(attempt, 16))
         self.sleep(max(0.0, min(self.jitter(0, longest), deadline.remaining)))
 
 
 def call_with_retry(
-    call: Callable[[], Answer],
-    asked: str,
+    call: Callable[[], Result],
+    action: str,
     backoff: Backoff,
     deadline: Deadline,
     on_doubt: Callable[[], object] = lambda: None,
-) -> Answer:
-    """Make a call again while its trouble passes and there is time; *asked* says what for.
+) -> Result:
+    """Return the result of *call*; retry transient errors until the deadline.
 
-    Calls *on_doubt* for an attempt that ended without a response: it may still take effect.
+    Raises a ServiceError that names *action*. Calls *on_doubt* after each attempt without a
+    response: it may still take effect.
     """
     code, attempt, answered = OUT_OF_TIME, 0, False
     while not deadline.passed:
@@ -93,7 +94,7 @@ def call_with_retry(
             if is_in_doubt(error):
                 on_doubt()
             if not is_transient(error):
-                raise ServiceError(code, asked, answered=answered) from error
+                raise ServiceError(code, action, answered=answered) from error
         backoff.pause(attempt, deadline)
         attempt += 1
-    raise ServiceError(code, asked, answered=answered)
+    raise ServiceError(code, action, answered=answered)

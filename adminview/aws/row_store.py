@@ -1,6 +1,6 @@
-"""The rows of one owner in the AdminViewTable: found, read, written only while they are its own.
+"""Reads and writes rows of AdminViewTable by owner; a write never touches another item's row.
 
-A call per row, slower than `ViewTable`: for repairs, which must not hurt the rows of another item.
+It makes one conditional call per row, for repairs. `ViewTable` is faster but unconditional.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 READ_LIMIT = 100  # keys per call, set by BatchGetItem
-ANOTHERS = "ConditionalCheckFailedException"
+CONDITION_FAILED = "ConditionalCheckFailedException"
 OWNERS_ONLY = {
     "ProjectionExpression": f"{PK.name}, {SK.name}, #owner",
     "ExpressionAttributeNames": {"#owner": OWNER},
 }
 
-OnDoubt: TypeAlias = Callable[[], object]  # called if a write may still take effect
+OnDoubt: TypeAlias = Callable[[], object]  # called if a write may still arrive
 
 
 def ignore_doubt() -> None:
-    """Accept that a write may arrive late: nobody will write that row again."""
+    """Accept a late write: the row is not written again."""
 
 
 class RowStore:
-    """Rows, each with one owner, of one table."""
+    """The rows of one view table."""
 
     def __init__(self, client: "DynamoDBClient", name: str, backoff: Backoff | None = None) -> None:
         self._client = client
@@ -43,8 +43,8 @@ class RowStore:
         self._backoff = backoff or Backoff()
 
     def find(self, owner: str, *, deadline: Deadline) -> set[RowKey]:
-        """Find the rows of an owner in the owner index, which lags the table like every index."""
-        found: set[RowKey] = set()
+        """Return the rows of an owner from the owner index, which lags behind the table."""
+        keys: set[RowKey] = set()
         start: dict[str, Any] = {}
         while True:
             call = partial(
@@ -59,54 +59,54 @@ class RowStore:
             page = call_with_retry(
                 call, f"find rows of {self._name} by their owner", self._backoff, deadline
             )
-            found.update(key_of(row) for row in page["Items"])
+            keys.update(key_of(row) for row in page["Items"])
             if not (last := page.get("LastEvaluatedKey")):
-                return found
+                return keys
             start = {"ExclusiveStartKey": last}
 
     def read(
         self, keys: Collection[RowKey], *, deadline: Deadline, owners_only: bool = False
     ) -> dict[RowKey, Attributes]:
-        """Read rows as they are now; those that are not there are left out.
+        """Read rows consistently; absent rows are left out.
 
-        With *owners_only*, read the keys and the owner of each: an item may have many rows.
+        With *owners_only*, read only the key and the owner of each row, to save memory.
         """
         rows: dict[RowKey, Attributes] = {}
-        more: dict[str, Any] = OWNERS_ONLY if owners_only else {}
-        for share in batched(sorted(keys), READ_LIMIT):
-            left: list[Any] = [key_image(key) for key in share]
+        projection: dict[str, Any] = OWNERS_ONLY if owners_only else {}
+        for batch in batched(sorted(keys), READ_LIMIT):
+            left: list[Any] = [key_image(key) for key in batch]
             attempt = 0
             while left:
-                asked: Any = {self._name: {"Keys": left, "ConsistentRead": True, **more}}
-                call = partial(self._client.batch_get_item, RequestItems=asked)
+                request: Any = {self._name: {"Keys": left, "ConsistentRead": True, **projection}}
+                call = partial(self._client.batch_get_item, RequestItems=request)
                 page: Any = call_with_retry(
                     call, f"read rows of {self._name}", self._backoff, deadline
                 )
-                found = page["Responses"].get(self._name, [])
-                rows.update((key_of(row), from_boto3(row)) for row in found)
+                for row in page["Responses"].get(self._name, []):
+                    rows[key_of(row)] = from_boto3(row)
                 left = page["UnprocessedKeys"].get(self._name, {}).get("Keys", [])
                 if left:
-                    self._give_time(attempt, deadline)
+                    self._pause(attempt, deadline)
                     attempt += 1
         return rows
 
     def put(
         self, owner: str, row: Attributes, *, deadline: Deadline, on_doubt: OnDoubt = ignore_doubt
     ) -> bool:
-        """Write a row unless another item owns it, and tell whether it was written."""
+        """Write a row unless another item owns it; return whether it was written."""
         put = partial(self._client.put_item, TableName=self._name, Item=for_boto3(row))
         condition = "attribute_not_exists(#owner) OR #owner = :owner"
-        return self._if(put, condition, owner, deadline, on_doubt)
+        return self._write_if(put, condition, owner, deadline, on_doubt)
 
     def delete(
         self, owner: str, key: RowKey, *, deadline: Deadline, on_doubt: OnDoubt = ignore_doubt
     ) -> bool:
-        """Delete a row if it is the owner's, and tell whether it was."""
+        """Delete a row if *owner* owns it; return whether it was deleted."""
         delete = partial(self._client.delete_item, TableName=self._name, Key=key_image(key))
-        return self._if(delete, "#owner = :owner", owner, deadline, on_doubt)
+        return self._write_if(delete, "#owner = :owner", owner, deadline, on_doubt)
 
     def delete_ownerless(self, key: RowKey, *, deadline: Deadline) -> bool:
-        """Delete a row if it names no owner, and tell whether it did."""
+        """Delete a row if it has no owner; return whether it was deleted."""
         delete = partial(
             self._client.delete_item,
             TableName=self._name,
@@ -114,12 +114,12 @@ class RowStore:
             ConditionExpression="attribute_exists(#pk) AND attribute_not_exists(#owner)",
             ExpressionAttributeNames={"#pk": PK.name, "#owner": OWNER},
         )
-        return self._unless_anothers(delete, deadline, ignore_doubt)
+        return self._unless_refused(delete, deadline, ignore_doubt)
 
     def find_in_doubt(self) -> Sequence[Owners]:
-        """Return the owners of each answered call that was found to be in doubt since last asked.
+        """Return the owners of each answered call found to be in doubt since the last query.
 
-        Whoever asks has to report them, or hand them to `keep_in_doubt`.
+        The caller must report them, or pass them to `keep_in_doubt`.
         """
         return find_in_doubt(self._client)
 
@@ -127,7 +127,7 @@ class RowStore:
         """Return *calls* again the next time, because they could not be reported."""
         keep_in_doubt(self._client, calls)
 
-    def _if(
+    def _write_if(
         self,
         write: Callable[..., Any],
         condition: str,
@@ -141,9 +141,9 @@ class RowStore:
             ExpressionAttributeNames={"#owner": OWNER},
             ExpressionAttributeValues={":owner": {"S": owner}},
         )
-        return self._unless_anothers(call, deadline, on_doubt)
+        return self._unless_refused(call, deadline, on_doubt)
 
-    def _unless_anothers(
+    def _unless_refused(
         self, call: Callable[..., Any], deadline: Deadline, on_doubt: OnDoubt
     ) -> bool:
         try:
@@ -152,12 +152,12 @@ class RowStore:
             if error.code in REFUSALS:
                 msg = f"DynamoDB refused a row of this item: {error.code}"
                 raise RefusedRowError(msg) from error
-            if error.code != ANOTHERS:
+            if error.code != CONDITION_FAILED:
                 raise
             return False
         return True
 
-    def _give_time(self, attempt: int, deadline: Deadline) -> None:
+    def _pause(self, attempt: int, deadline: Deadline) -> None:
         if deadline.passed:
             raise ServiceError("UnprocessedKeys", f"read rows of {self._name}")  # noqa: EM101 - a code
         self._backoff.pause(attempt, deadline)

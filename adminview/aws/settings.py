@@ -1,4 +1,4 @@
-"""The environment variables of a function: the only place with their names, for CDK and Lambda.
+"""The environment variables of a function. No other module has their names.
 
 Whatever grows with the model is in the bundle instead: see `manifest`.
 """
@@ -11,7 +11,7 @@ from typing import Any
 from adminview.aws.manifest import own_manifest
 from adminview.model.errors import SettingsError
 
-SERVICE = "adminview"  # as logs and metrics call us where nobody says which deployment this is
+SERVICE = "adminview"  # in logs and metrics, if the deployment is not known
 NAMESPACE = "AdminView"  # of the metrics
 
 SERVICE_NAME = "POWERTOOLS_SERVICE_NAME"
@@ -21,56 +21,54 @@ QUEUE_URL = "ADMINVIEW_DEAD_LETTER_QUEUE_URL"
 SOURCES = "ADMINVIEW_SOURCES"
 MODEL = "ADMINVIEW_MODEL"
 TRACING = "ADMINVIEW_TRACING"
-PLAIN_CLIENT = "ADMINVIEW_PLAIN_CLIENT"  # an operator's way back to boto3: see `way`
+PLAIN_CLIENT = "ADMINVIEW_PLAIN_CLIENT"  # forces boto3: see `transport.eligibility`
 SYNC_FUNCTION = "ADMINVIEW_SYNC_FUNCTION"
 STREAMS = "ADMINVIEW_STREAMS"  # the labels of the streams, in the order of the sources' names
 SEPARATOR = ","
-PENDING = "ADMINVIEW_PENDING_PATTERNS"  # locally: the bundle's manifest has them
+PENDING = "ADMINVIEW_PENDING_PATTERNS"  # only locally: a bundle has them in its manifest
 VIEWS_PACKAGE, DEFAULT_VIEWS = "ADMINVIEW_VIEWS", "lambdas.views"
 MIGRATIONS_PACKAGE, DEFAULT_MIGRATIONS = "ADMINVIEW_MIGRATIONS", "lambdas.migrations"
 
-# Outputs of the stacks, by which a deployment is found.
+# Outputs of the stacks: the commands find a deployment by them.
 SETTINGS_OUTPUT = "Settings"  # of the sync stack: the environment, as JSON
 MAPPINGS_OUTPUT = "Mappings"  # of the sync stack: source name -> UUID of its mapping, as JSON
 SYNC_FUNCTION_OUTPUT = "SyncFunctionName"
 REPLAY_FUNCTION_OUTPUT = "ReplayFunctionName"  # of the recovery stack, as are the next
 VERIFY_FUNCTION_OUTPUT = "VerifyFunctionName"
 BACKFILL_MACHINE_OUTPUT = "BackfillMachineArn"
-MIGRATE_MACHINE_OUTPUT = "MigrateMachineArn"  # where there are migrations
+MIGRATE_MACHINE_OUTPUT = "MigrateMachineArn"  # only if there are migrations
 API_URL_OUTPUT = "ApiUrl"  # of the API stack, as is the next
-PATTERNS_OUTPUT = "AccessPatterns"  # the model that is queried, and what is pending, as JSON
+PATTERNS_OUTPUT = "AccessPatterns"  # the queried model and its pending patterns, as JSON
 TOPIC_OUTPUT = "AlarmTopicArn"  # of the watch stack, as is the next
 DASHBOARD_OUTPUT = "DashboardName"
 
-# In the templates of the stacks whose functions know the model: its description, as JSON text, for
-# the CDK would leave out what is null in it.
+# Metadata in the templates of stacks with functions: the model's description as JSON text, because
+# the CDK drops null values.
 MODEL_METADATA = "AdminViewModel"
-# In the template of the alarms: what of the model they look at. CloudFormation does not update a
-# stack for its metadata alone, so it says no more than what its resources follow from.
+# Metadata in the template of the alarms: the parts of the model that they depend on. CloudFormation
+# does not update a stack for metadata alone, so it names nothing else.
 WATCHED_METADATA = "AdminViewWatched"
 
 
 def deployment_name(prefix: str, stage: str) -> str:
-    """Name one deployment: two prefixes are two deployments that never touch each other."""
+    """Return the name of a deployment; deployments with different prefixes are independent."""
     return f"{prefix}AdminView-{stage}"
 
 
 def stack_name(prefix: str, stage: str, part: str) -> str:
-    """Name one stack of a deployment."""
     return f"{deployment_name(prefix, stage)}-{part}"
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Where the view and the dead letters are, and which table stands behind each source."""
+    """The view table, the dead-letter queue and the source tables of a deployment."""
 
     view_table: str
     dead_letter_queue_url: str
     sources: Mapping[str, str]  # source name -> table name
-    model: str  # the fingerprint that rows are stamped with
+    model: str  # the fingerprint that is written to rows
     tracing: bool = False
-    # The deployment, in log lines and as a dimension of each metric: two deployments of one account
-    # and region must not add up.
+    # In log lines, and a dimension of each metric: keeps the metrics of two deployments apart.
     service: str = SERVICE
 
     def to_env(self) -> dict[str, str]:
@@ -86,9 +84,9 @@ class Settings:
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str]) -> "Settings":
-        """Read the settings, or raise a SettingsError that names what is missing or malformed.
+        """Read the settings; raises a SettingsError that names what is missing or malformed.
 
-        The tables of sources that *environ* does not name are those of the bundle's manifest.
+        Sources that *environ* does not name get their tables from the bundle's manifest.
         """
         manifest = own_manifest()
         known = dict(manifest.sources) if manifest else {}
@@ -115,23 +113,23 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class PulseSettings:
-    """Where the API sees whether the streams are read: the sync function, and each stream."""
+    """The sync function and the streams whose metrics `/health` reads."""
 
     function: str
-    streams: Mapping[str, str]  # source name -> the label that metrics have of its stream
+    streams: Mapping[str, str]  # source name -> label of its stream in metrics
 
     def to_env(self) -> dict[str, str]:
         """Return the settings as environment variables.
 
-        A label is known only once its stream exists, so it cannot be in the bundle. Without names,
-        a hundred of them take 2.4 KB.
+        A label is known only when its stream exists, so it cannot be in the bundle. Without source
+        names, a hundred labels take 2.4 KB.
         """
         labels = [self.streams[source] for source in sorted(self.streams)]
         return {SYNC_FUNCTION: self.function, STREAMS: SEPARATOR.join(labels)}
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str], sources: Iterable[str]) -> "PulseSettings | None":
-        """Read the settings; None where nobody keeps metrics."""
+        """Read the settings; None where there are no metrics."""
         if not environ.get(SYNC_FUNCTION):
             return None
         labels = environ[STREAMS].split(SEPARATOR)
@@ -150,7 +148,7 @@ class PendingPatterns:
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str]) -> "PendingPatterns":
-        """Read them, or raise a SettingsError; by default those of the bundle's manifest."""
+        """Read them; the bundle's manifest is the default. Raises a SettingsError."""
         text, manifest = environ.get(PENDING), own_manifest()
         if not text:
             return cls(manifest.pending) if manifest else cls()
@@ -161,11 +159,13 @@ class PendingPatterns:
             raise SettingsError(msg) from error
 
     @classmethod
-    def read(cls, given: Any, where: str) -> "PendingPatterns":
-        """Take them from plain data, or raise a SettingsError."""
-        if isinstance(given, dict) and all(one is None or _is_name(one) for one in given.values()):
-            return cls(given)
-        msg = f"{where} is not understood; expected {PENDING_EXAMPLE}"
+    def read(cls, patterns: Any, where: str) -> "PendingPatterns":
+        """Check plain data; raises a SettingsError that names *where* it is from."""
+        if isinstance(patterns, dict) and all(
+            index is None or _is_name(index) for index in patterns.values()
+        ):
+            return cls(patterns)
+        msg = f"{where} is malformed; expected {PENDING_EXAMPLE}"
         raise SettingsError(msg)
 
 
@@ -175,5 +175,5 @@ PENDING_EXAMPLE = (
 )
 
 
-def _is_name(given: object) -> bool:
-    return isinstance(given, str) and bool(given)
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and bool(value)

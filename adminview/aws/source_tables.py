@@ -1,4 +1,4 @@
-"""The source tables, read. Only `updates` writes to them, and only for a migration."""
+"""Reads source tables. Only `source_updates` writes to them, for migrations."""
 
 from functools import partial
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class SourceReader:
-    """Items as their services wrote them."""
+    """Reads single items of source tables."""
 
     def __init__(self, client: "DynamoDBClient", backoff: Backoff | None = None) -> None:
         self._client = client
@@ -22,7 +22,7 @@ class SourceReader:
     def read(
         self, table: str, key: dict[str, AttributeValue], *, deadline: Deadline
     ) -> Image | None:
-        """Read one item as it is now, or None if it is not there."""
+        """Read an item consistently; None if it does not exist."""
         call = partial(
             self._client.get_item, TableName=table, Key=for_boto3(key), ConsistentRead=True
         )

@@ -1,4 +1,4 @@
-"""Updates of source tables: the only place that writes to them, for migrations alone."""
+"""Updates source tables for migrations. No other module writes to them."""
 
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -13,31 +13,31 @@ from adminview.model.update import Update
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-MOVED = "ConditionalCheckFailedException"
+CONDITION_FAILED = "ConditionalCheckFailedException"
 
 
 class SourceUpdates:
-    """Updates of single items, each on its condition."""
+    """Writes conditional updates of single items."""
 
     def __init__(self, client: "DynamoDBClient", backoff: Backoff | None = None) -> None:
         self._client = client
         self._backoff = backoff or Backoff()
 
     def write(self, table: str, update: Update, *, deadline: Deadline) -> bool:
-        """Set what is to be set, and tell whether the item was still what had been read of it.
+        """Write *update*; return whether its condition held.
 
-        An update whose answer was lost on the way is told as False too: look at the item again.
-        Raises a MigrationError if DynamoDB will never take it, as when the table has an index whose
-        key would be of the wrong type, and a ServiceError if AWS goes on refusing.
+        It may also return False if the response to a successful attempt was lost: read the item
+        again. Raises a MigrationError if DynamoDB will never accept the update (a wrong type for an
+        index key, for example), and a ServiceError if AWS keeps refusing.
         """
-        asked: dict[str, Any] = update.arguments()
-        values = for_boto3(asked.pop("ExpressionAttributeValues"))
+        arguments: dict[str, Any] = update.arguments()
+        values = for_boto3(arguments.pop("ExpressionAttributeValues"))
         call = partial(
             self._client.update_item,
             TableName=table,
             Key=for_boto3(update.key),
             ExpressionAttributeValues=values,
-            **asked,
+            **arguments,
         )
         try:
             call_with_retry(call, f"update an item of {table}", self._backoff, deadline)
@@ -45,7 +45,7 @@ class SourceUpdates:
             if error.code in REFUSALS:
                 msg = f"DynamoDB refused the update of an item: {error.code}"
                 raise MigrationError(msg) from error
-            if error.code != MOVED:
+            if error.code != CONDITION_FAILED:
                 raise
             return False
         return True

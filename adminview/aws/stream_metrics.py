@@ -1,4 +1,4 @@
-"""What CloudWatch knows of the sources, their streams and the sync function."""
+"""CloudWatch metrics of the sources, their streams and the sync function."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from adminview.aws.settings import PulseSettings
 if TYPE_CHECKING:
     from mypy_boto3_cloudwatch import CloudWatchClient
 
-WINDOW: Final = timedelta(hours=24)  # as long as a stream keeps what nobody reads
+WINDOW: Final = timedelta(hours=24)  # the retention of a stream
 RECENT: Final = timedelta(minutes=15)
-# Metrics come minutes late: what was written only just now may have been read all the same.
+# Metrics arrive minutes late: a stream may have delivered the latest writes already.
 GRACE: Final = timedelta(minutes=5)
-PERIOD: Final = 60  # seconds; AWS counts all of these by the minute
-REMEMBERED: Final = timedelta(seconds=PERIOD)  # each metric asked for costs money
+PERIOD: Final = 60  # seconds, the resolution of these metrics
+REMEMBERED: Final = timedelta(seconds=PERIOD)  # each metric that is read costs money
 SECONDS: Final = 10.0
 
 Points = dict[datetime, float]
@@ -26,32 +26,33 @@ Points = dict[datetime, float]
 
 @dataclass(frozen=True, slots=True)
 class SourceActivity:
-    """What happened at one source lately."""
+    """The latest activity of one source."""
 
-    written: datetime | None  # when it was last written, long enough ago to have been read since
-    read: datetime | None  # when its stream last gave records, to whoever follows it
+    written: datetime | None  # last write, not counting the last minutes
+    read: datetime | None  # when its stream last delivered records, to any reader
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What happened lately, at each source and in the sync function."""
+    """The latest activity of the sources and of the sync function."""
 
     beats: Mapping[str, SourceActivity]
     invoked: datetime | None  # when the sync last ran
-    age: float | None  # seconds, of the oldest record of its last runs; None if none was recent
+    age: (
+        float | None
+    )  # seconds, of the oldest record of the latest runs; None if there was no recent run
 
 
 def now() -> datetime:
-    """Look at the clock."""
     return datetime.now(tz=UTC)
 
 
 class StreamMetrics:
-    """Reads the metrics of one deployment, once a minute at most.
+    """Reads the metrics of one deployment, at most once a minute.
 
-    Write units are the one count of changes that AWS keeps for every kind of write; a write that
-    changes nothing (a failed condition, the same item again) consumes them too. *client* is called
-    when it is needed: most containers are never asked for their health.
+    Write units are the only metric that counts every kind of write; a write that changes nothing (a
+    failed condition, an equal item) consumes them too. *client* is called only when it is needed:
+    most containers never serve `/health`.
     """
 
     def __init__(
@@ -71,7 +72,7 @@ class StreamMetrics:
         self._last: tuple[datetime, Reading] | None = None
 
     def read(self) -> Reading:
-        """Say what happened lately."""
+        """Return the latest activity; raises a ServiceError."""
         at = self._clock()
         if self._last is None or at - self._last[0] >= REMEMBERED:
             self._last = at, self._read(at)
@@ -98,8 +99,8 @@ class StreamMetrics:
         )
 
     def _points(self, metrics: list[dict[str, Any]], at: datetime) -> list[Points]:
-        """Ask for all metrics at once, and give the points of each."""
-        asked: dict[str, Any] = {
+        """Read all metrics in one request, and return the points of each."""
+        request: dict[str, Any] = {
             "MetricDataQueries": [
                 {"Id": f"m{place}", "MetricStat": {**metric, "Period": PERIOD}}
                 for place, metric in enumerate(metrics)
@@ -107,36 +108,37 @@ class StreamMetrics:
             "StartTime": at - WINDOW,
             "EndTime": at,
         }
-        found: dict[str, Points] = {f"m{place}": {} for place in range(len(metrics))}
+        points: dict[str, Points] = {f"m{place}": {} for place in range(len(metrics))}
         deadline = Deadline.after(SECONDS)
         while True:
-            call = partial(self._client().get_metric_data, **asked)
-            answer: Any = call_with_retry(call, "read metrics", self._backoff, deadline)
-            for one in answer["MetricDataResults"]:
-                found[one["Id"]].update(zip(one["Timestamps"], one["Values"], strict=True))
-            if not (token := answer.get("NextToken")):
-                return list(found.values())
-            asked["NextToken"] = token
+            call = partial(self._client().get_metric_data, **request)
+            response: Any = call_with_retry(call, "read metrics", self._backoff, deadline)
+            for result in response["MetricDataResults"]:
+                values = zip(result["Timestamps"], result["Values"], strict=True)
+                points[result["Id"]].update(values)
+            if not (token := response.get("NextToken")):
+                return list(points.values())
+            request["NextToken"] = token
 
 
 def _last(points: Points, before: datetime | None = None) -> datetime | None:
-    """Find when something was last counted."""
+    """Return the time of the last point above zero."""
     times = [when for when, value in points.items() if value and (not before or when < before)]
     return max(times, default=None)
 
 
 def written_metric(table: str) -> dict[str, Any]:
-    """Name the count of what was written to a table."""
+    """Return the metric of a table's consumed write units."""
     return _metric("AWS/DynamoDB", "ConsumedWriteCapacityUnits", "Sum", TableName=table)
 
 
 def returned_metric(table: str, label: str) -> dict[str, Any]:
-    """Name the count of records that a stream gave, to whoever follows it."""
+    """Return the metric of the records that a stream delivered, to any reader."""
     return _of_stream("ReturnedRecordsCount", "Sum", table, label)
 
 
 def polled_metric(table: str, label: str) -> dict[str, Any]:
-    """Name the count of times that a stream was asked for records, though it had none."""
+    """Return the metric of the reads of a stream, empty ones included."""
     return _of_stream("SuccessfulRequestLatency", "SampleCount", table, label)
 
 
@@ -150,7 +152,7 @@ def _invocations(function: str) -> dict[str, Any]:
 
 
 def age_metric(function: str) -> dict[str, Any]:
-    """Name the age of the records that a function is given, in milliseconds."""
+    """Return the metric of the age of a function's records, in milliseconds."""
     return _metric("AWS/Lambda", "IteratorAge", "Maximum", FunctionName=function)
 
 

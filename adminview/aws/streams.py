@@ -1,4 +1,4 @@
-"""The sources' streams, as far as they are read again: the records that Lambda gave up on."""
+"""Reads records of the sources' streams again: those that Lambda gave up on."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -14,46 +14,49 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodbstreams import DynamoDBStreamsClient
     from mypy_boto3_dynamodbstreams.type_defs import RecordTypeDef
 
-# What DynamoDB answers when the records, the shard or the whole stream are gone.
-FORGOTTEN = {"TrimmedDataAccessException", "ResourceNotFoundException"}
+# Error codes if the records, the shard or the whole stream no longer exist.
+EXPIRED = {"TrimmedDataAccessException", "ResourceNotFoundException"}
 
-EMPTY_PAGES = 20  # in a row: the records are there, or they are not
+EMPTY_PAGES = 20  # in a row, before giving up
 
 
 class Streams:
-    """Records that were delivered before."""
+    """Reads records that were delivered before."""
 
     def __init__(self, client: "DynamoDBStreamsClient", backoff: Backoff | None = None) -> None:
         self._client = client
         self._backoff = backoff or Backoff()
 
-    def read(self, stretch: SequenceRange, *, deadline: Deadline) -> Iterator[Mapping[str, Any]]:
-        """Read the records of a stretch, as Lambda would deliver them, or say they are gone."""
+    def read(self, records: SequenceRange, *, deadline: Deadline) -> Iterator[Mapping[str, Any]]:
+        """Yield the records of a range as Lambda delivers them.
+
+        Raises an ExpiredRecordsError if the stream no longer has all of them.
+        """
         try:
-            yield from self._read(stretch, deadline)
+            yield from self._read(records, deadline)
         except ServiceError as error:
-            if error.code not in FORGOTTEN:
+            if error.code not in EXPIRED:
                 raise
-            msg = "the stream no longer has the records of this letter"
+            msg = "the stream no longer has the records of this dead letter"
             raise ExpiredRecordsError(msg) from error
 
-    def _read(self, stretch: SequenceRange, deadline: Deadline) -> Iterator[Mapping[str, Any]]:
-        first, last = int(stretch.first), int(stretch.last)
+    def _read(self, records: SequenceRange, deadline: Deadline) -> Iterator[Mapping[str, Any]]:
+        first, last = int(records.first), int(records.last)
         begun = False
-        for record in self._records(stretch, deadline):
+        for record in self._records(records, deadline):
             sequence = int(record["dynamodb"]["SequenceNumber"])
             if (not begun and sequence != first) or sequence > last:
                 break
             begun = True
-            yield delivered(record, stretch.stream_arn)
+            yield delivered(record, records.stream_arn)
             if sequence == last:
                 return
-        msg = "the stream no longer has all records of this letter"
+        msg = "the stream no longer has all records of this dead letter"
         raise ExpiredRecordsError(msg)
 
-    def _records(self, stretch: SequenceRange, deadline: Deadline) -> Iterator["RecordTypeDef"]:
-        """Read a shard on from the first record of a stretch."""
-        iterator: str | None = self._begin(stretch, deadline)
+    def _records(self, records: SequenceRange, deadline: Deadline) -> Iterator["RecordTypeDef"]:
+        """Yield the records of a shard from the first record of the range."""
+        iterator: str | None = self._begin(records, deadline)
         empty = 0
         while iterator:
             call = partial(self._client.get_records, ShardIterator=iterator)
@@ -66,13 +69,13 @@ class Streams:
             if empty:
                 self._backoff.pause(empty, deadline)
 
-    def _begin(self, stretch: SequenceRange, deadline: Deadline) -> str:
+    def _begin(self, records: SequenceRange, deadline: Deadline) -> str:
         call = partial(
             self._client.get_shard_iterator,
-            StreamArn=stretch.stream_arn,
-            ShardId=stretch.shard_id,
+            StreamArn=records.stream_arn,
+            ShardId=records.shard_id,
             ShardIteratorType="AT_SEQUENCE_NUMBER",
-            SequenceNumber=stretch.first,
+            SequenceNumber=records.first,
         )
         return call_with_retry(call, "read the stream again", self._backoff, deadline)[
             "ShardIterator"
@@ -80,13 +83,13 @@ class Streams:
 
 
 def delivered(record: "RecordTypeDef", stream_arn: str) -> dict[str, Any]:
-    """Rewrite a record of GetRecords as Lambda delivers it."""
+    """Convert a record of GetRecords to the form that Lambda delivers."""
     change: dict[str, Any] = {**record["dynamodb"]}
     change["ApproximateCreationDateTime"] = int(change["ApproximateCreationDateTime"].timestamp())
     for name in ("Keys", "NewImage", "OldImage"):
         if name in change:
             change[name] = from_boto3(change[name])
-    whole: dict[str, Any] = {**record, "dynamodb": change, "eventSourceARN": stream_arn}
+    event: dict[str, Any] = {**record, "dynamodb": change, "eventSourceARN": stream_arn}
     if identity := record.get("userIdentity"):
-        whole["userIdentity"] = {"type": identity["Type"], "principalId": identity["PrincipalId"]}
-    return whole
+        event["userIdentity"] = {"type": identity["Type"], "principalId": identity["PrincipalId"]}
+    return event

@@ -1,4 +1,4 @@
-"""A table as DescribeTable, CreateTable and a template describe it; nothing else reads that."""
+"""A table as DescribeTable, CreateTable and CloudFormation templates describe it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,12 +10,12 @@ from adminview.model import Attribute, Index
 Key: TypeAlias = tuple[tuple[str, str], ...]  # names and types of attributes
 
 CREATING, DELETING = "CREATING", "DELETING"
-READY = ("ACTIVE", "UPDATING")  # either way it is read and written
+READY = ("ACTIVE", "UPDATING")  # both can be read and written
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableIndex:
-    """An index as DynamoDB has it: a shard is an attribute like any other."""
+    """An index in DynamoDB; the shard is an ordinary key attribute."""
 
     name: str
     partition: Key
@@ -24,13 +24,13 @@ class TableIndex:
     include: tuple[str, ...] = ()
     local: bool = False
     status: str = "ACTIVE"
-    ours: bool = True  # made by the View stack, and not by hand
+    ours: bool = True  # created by the View stack, not by hand
     bytes: int = field(default=0, compare=False)
     items: int = field(default=0, compare=False)
 
     @classmethod
     def of(cls, shape: Mapping[str, Any]) -> "TableIndex":
-        """Make a declared index what it is to DynamoDB."""
+        """Convert a declared index."""
         index = Index.from_shape(shape)
         return cls(
             name=index.name,
@@ -45,13 +45,13 @@ class TableIndex:
     def described(
         cls, index: Mapping[str, Any], types: Mapping[str, str], *, local: bool
     ) -> "TableIndex":
-        """Read an index of a table; *types* are those of the table's attributes."""
+        """Parse an index of a table; *types* maps the table's attributes to their types."""
         sides: dict[str, list[tuple[str, str]]] = {"HASH": [], "RANGE": []}
         for key in index["KeySchema"]:
             name = key["AttributeName"]
-            # While an index is deleted, its attributes may be described no more.
+            # The attributes of an index in deletion may be missing.
             sides[key["KeyType"]].append((name, types.get(name, "")))
-        # A template has no status, and DynamoDB reports none of local indexes.
+        # Templates have no status, and local indexes report none.
         status = str(index.get("IndexStatus") or "ACTIVE")
         return cls(
             name=index["IndexName"],
@@ -67,21 +67,21 @@ class TableIndex:
 
     @property
     def key(self) -> tuple[Key, Key]:
-        """What decides which rows are in it, and in what order."""
+        """The partition and sort attributes: they decide which rows it holds, and their order."""
         return self.partition, self.sort
 
     @property
     def attributes(self) -> dict[str, str]:
-        """The attributes of its key, with their types."""
+        """The key attributes with their types."""
         return dict(self.partition + self.sort)
 
     @property
     def ready(self) -> bool:
-        """Tell whether every row that belongs in it is there."""
+        """Whether the index holds all its rows."""
         return self.status in READY
 
     def same(self, other: "TableIndex") -> bool:
-        """Tell whether DynamoDB need change nothing to make one the other."""
+        """Return whether both are the same index to DynamoDB."""
         return (self.key, self.projection, set(self.include), self.local) == (
             other.key,
             other.projection,
@@ -90,7 +90,7 @@ class TableIndex:
         )
 
     def shape(self) -> dict[str, Any]:
-        """Describe it as a wave does that keeps it; what it includes in the order it has."""
+        """Return the shape of the index; unlike a declared one, it keeps the order of *include*."""
         return {
             "name": self.name,
             "partition": [list(key) for key in self.partition],
@@ -101,19 +101,19 @@ class TableIndex:
         }
 
     def declaration(self) -> Index:
-        """Declare the same index."""
+        """Return a declaration of the same index."""
         return Index(
             self.name,
             partition=[Attribute(*key) for key in self.partition],
             sort=[Attribute(*key) for key in self.sort],
             include=self.include,
-            all_because="it is so" if self.projection == "ALL" else "",
+            all_because="as deployed" if self.projection == "ALL" else "",
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableDescription:
-    """A table; what only DynamoDB knows is empty where it was read from elsewhere."""
+    """A table. A template leaves the fields empty that only DynamoDB knows."""
 
     name: str
     key: Key
@@ -123,23 +123,26 @@ class TableDescription:
     status: str = ""
     arn: str = ""
     created: datetime | None = None
-    items: int = 0  # about: DynamoDB counts every few hours
+    items: int = 0  # approximate: DynamoDB counts every few hours
     bytes: int = 0
 
     @classmethod
     def of(cls, table: Mapping[str, Any]) -> "TableDescription":
-        """Read a description."""
+        """Parse a description."""
         types = {
-            one["AttributeName"]: one["AttributeType"]
-            for one in table.get("AttributeDefinitions", ())
+            attribute["AttributeName"]: attribute["AttributeType"]
+            for attribute in table.get("AttributeDefinitions", ())
         }
-        ordered = sorted(table.get("KeySchema", ()), key=lambda one: str(one["KeyType"]))
+        ordered = sorted(
+            table.get("KeySchema", ()), key=lambda attribute: str(attribute["KeyType"])
+        )
         stream = table.get("StreamSpecification") or {}
         kinds = (("GlobalSecondaryIndexes", False), ("LocalSecondaryIndexes", True))
         return cls(
             name=table.get("TableName", ""),
             key=tuple(
-                (one["AttributeName"], types.get(one["AttributeName"], "")) for one in ordered
+                (attribute["AttributeName"], types.get(attribute["AttributeName"], ""))
+                for attribute in ordered
             ),
             indexes=tuple(
                 TableIndex.described(index, types, local=local)
@@ -157,9 +160,8 @@ class TableDescription:
 
     @property
     def ready(self) -> bool:
-        """Tell whether it can be read and written."""
+        """Whether the table can be read and written."""
         return self.status in READY
 
     def index(self, name: str) -> TableIndex | None:
-        """Find an index."""
-        return next((one for one in self.indexes if one.name == name), None)
+        return next((index for index in self.indexes if index.name == name), None)

@@ -1,7 +1,6 @@
-"""Reads in bulk, each paid from a budget: a table's segments page by page, items by the hundred.
+"""Bulk reads within a budget: pages of a table's segments, and items by the hundred.
 
-They are eventually consistent unless asked otherwise, which costs half: for a first look, never for
-the last word.
+Reads are eventually consistent by default, at half the cost. Decisions need a consistent read.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,24 +23,24 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 READ_LIMIT = 100  # keys per call, set by BatchGetItem
-PAGE_LIMIT = 1000  # items per page, so that little is done again after a stop
-SPREAD = 8  # places of a table that a sample is taken from
-ITEMS_PER_UNIT = 2  # of 4 KB each, read without consistency
+PAGE_LIMIT = 1000  # items per page: bounds the work that a stopped run repeats
+SPREAD = 8  # segments of a table that a sample is taken from
+ITEMS_PER_UNIT = 2  # of 4 KB each, eventually consistent
 
-Found: TypeAlias = tuple[list[Attributes], list[Any]]  # and the keys left unprocessed
+GetResult: TypeAlias = tuple[list[Attributes], list[Any]]  # items, unprocessed keys
 
 
 @dataclass(frozen=True, slots=True)
 class ScanPage:
-    """One page of a segment, and where the next one begins, if there is one."""
+    """One page of a segment."""
 
     items: list[Attributes]
-    scanned: int  # with those that a filter left out
-    last: Attributes | None
+    scanned: int  # including items that a filter removed
+    last: Attributes | None  # the next page starts after it; None: this is the last page
 
 
 class TableScanner:
-    """Any table, read a page or a hundred keys at a time."""
+    """Reads any table."""
 
     def __init__(
         self,
@@ -63,10 +62,10 @@ class TableScanner:
         limit: int | None = None,
         **only: Any,
     ) -> ScanPage:
-        """Read one page of a segment; *only* says which items and attributes of it.
+        """Read one page of a segment; *only* holds filter and projection arguments of Scan.
 
-        Here as below *until* is asked when a call begins: to wait for the budget is not to lose
-        patience.
+        *deadline* is called when the request starts, so that waiting for the budget does not
+        shorten it.
         """
         begin: Any = {"ExclusiveStartKey": for_boto3(start)} if start else {}
         call = partial(
@@ -96,71 +95,72 @@ class TableScanner:
         deadline: Callable[[], Deadline],
         consistent: bool = False,
     ) -> Iterator[Attributes]:
-        """Read the items of different *keys*; those that are not there are left out."""
+        """Yield the items of *keys*, which must differ; absent items are left out."""
 
-        def get(left: list[Any], end: Deadline) -> Found:
+        def get(left: list[Any], end: Deadline) -> GetResult:
             return self._get(table, left, end, consistent=consistent)
 
         images = [for_boto3(dict(key)) for key in keys]
         yield from get_all(get, images, deadline, self._backoff, self.budget.wait)
 
     def count(self, table: str, *, deadline: Deadline) -> int:
-        """Say about how many items a table has: DynamoDB counts them every few hours."""
+        """Return about how many items a table has: DynamoDB counts them every few hours."""
         return self.describe(table, deadline).items
 
     def place(self, table: str, *, deadline: Deadline) -> str:
-        """Tell a table apart from all that have its name, elsewhere or before it."""
-        found = self.describe(table, deadline)
-        assert found.created
-        return f"{found.arn} of {found.created.timestamp():.0f}"
+        """Return an identity that no other or re-created table of this name has."""
+        description = self.describe(table, deadline)
+        assert description.created
+        return f"{description.arn} of {description.created.timestamp():.0f}"
 
     def describe(self, table: str, deadline: Deadline) -> TableDescription:
-        """Describe a table; raises a ServiceError if there is none."""
+        """Describe a table; raises a ServiceError if it does not exist."""
         call = partial(self._client.describe_table, TableName=table)
-        found = call_with_retry(call, f"describe {table}", self._backoff, deadline)["Table"]
-        return TableDescription.of(found)
+        response = call_with_retry(call, f"describe {table}", self._backoff, deadline)
+        return TableDescription.of(response["Table"])
 
-    def _get(self, table: str, keys: list[Any], deadline: Deadline, *, consistent: bool) -> Found:
-        """Make one call."""
+    def _get(
+        self, table: str, keys: list[Any], deadline: Deadline, *, consistent: bool
+    ) -> GetResult:
         call = partial(
             self._client.batch_get_item,
             RequestItems={table: {"Keys": keys, "ConsistentRead": consistent}},
             ReturnConsumedCapacity="TOTAL",
         )
-        answer: Any = call_with_retry(call, f"read items of {table}", self._backoff, deadline)
-        spent = answer.get("ConsumedCapacity", [])
-        self.budget.spend(sum(one.get("CapacityUnits", 0) for one in spent))
-        found = answer["Responses"].get(table, [])
-        left = answer["UnprocessedKeys"].get(table, {}).get("Keys", [])
-        return all_from_boto3(found), left
+        response: Any = call_with_retry(call, f"read items of {table}", self._backoff, deadline)
+        consumed = response.get("ConsumedCapacity", [])
+        self.budget.spend(sum(entry.get("CapacityUnits", 0) for entry in consumed))
+        items = response["Responses"].get(table, [])
+        left = response["UnprocessedKeys"].get(table, {}).get("Keys", [])
+        return all_from_boto3(items), left
 
     def _page_limit(self) -> int:
-        """Let a page take no more than about a second of the budget."""
+        """Return a page size that takes about a second of the budget at most."""
         rate = self.budget.per_second
         return PAGE_LIMIT if rate is None else max(1, min(PAGE_LIMIT, int(rate * ITEMS_PER_UNIT)))
 
 
 @dataclass(slots=True)
 class Sample:
-    """Items from several places of a table: up to about *most* of them, or all.
+    """A sample of about *most* items from several segments of a table, or all items.
 
-    Iterating reads them, a page at a time; *taken* and *whole* then tell how many there were, and
-    whether they were all.
+    Iterating reads them page by page. Afterwards *taken* is their number, and *whole* is True if
+    they are all items of the table.
     """
 
     reader: TableScanner
     table: str
     most: int | None
     deadline: Callable[[], Deadline]
-    only: Mapping[str, Any] = field(default_factory=dict)  # which attributes
+    only: Mapping[str, Any] = field(default_factory=dict)  # projection arguments of Scan
     taken: int = 0
     whole: bool = False
 
     def __iter__(self) -> Iterator[Attributes]:
-        places: dict[int, Attributes | None] = dict.fromkeys(range(SPREAD))
-        while places and (self.most is None or self.taken < self.most):
-            share = None if self.most is None else ceil((self.most - self.taken) / len(places))
-            for number, start in list(places.items()):
+        positions: dict[int, Attributes | None] = dict.fromkeys(range(SPREAD))
+        while positions and (self.most is None or self.taken < self.most):
+            share = None if self.most is None else ceil((self.most - self.taken) / len(positions))
+            for number, start in list(positions.items()):
                 page = self.reader.page(
                     self.table,
                     (number, SPREAD),
@@ -169,52 +169,55 @@ class Sample:
                     limit=share,
                     **self.only,
                 )
-                places[number] = page.last
+                positions[number] = page.last
                 if page.last is None:
-                    del places[number]
+                    del positions[number]
                 self.taken += len(page.items)
                 yield from page.items
-        self.whole = not places
+        self.whole = not positions
 
     def count(self) -> int:
-        """Count the items of the table: exactly if all were read, else as DynamoDB did."""
+        """Return the number of items: exact if all were read, else DynamoDB's count."""
         if self.whole:
             return self.taken
         return max(self.taken, self.reader.count(self.table, deadline=self.deadline()))
 
 
 def get_all(
-    get: Callable[[list[Any], Deadline], Found],
+    get: Callable[[list[Any], Deadline], GetResult],
     keys: Sequence[Any],
     deadline: Callable[[], Deadline],
     backoff: Backoff,
     wait: Callable[[], object] = lambda: None,
 ) -> Iterator[Attributes]:
-    """Read *keys* in hundreds, and again what was left of each, while that brings something."""
-    for share in batched(keys, READ_LIMIT):
-        left = list(share)
-        fruitless = 0
+    """Yield the items of *keys*, a hundred per call; retry unprocessed keys.
+
+    The deadline starts again with every call that returned something.
+    """
+    for batch in batched(keys, READ_LIMIT):
+        left = list(batch)
+        empty_calls = 0
         while left:
             wait()
-            if not fruitless:
+            if not empty_calls:
                 end = deadline()
             items, unprocessed = get(left, end)
-            fruitless = fruitless + 1 if len(unprocessed) == len(left) else 0
+            empty_calls = empty_calls + 1 if len(unprocessed) == len(left) else 0
             left = unprocessed
             yield from items
             if left:
-                backoff.pause(fruitless, end)
+                backoff.pause(empty_calls, end)
 
 
 def owners_only(source: str | None) -> dict[str, Any]:
-    """Ask a scan of the view for keys and owners: of one source, or of all rows."""
-    asked: dict[str, Any] = {
+    """Return the Scan arguments for keys and owners of one source's rows, or of all rows."""
+    arguments: dict[str, Any] = {
         "ProjectionExpression": f"{PK.name}, {SK.name}, #owner",
         "ExpressionAttributeNames": {"#owner": OWNER},
     }
     if source is not None:
-        asked |= {
+        arguments |= {
             "FilterExpression": "begins_with(#owner, :source)",
             "ExpressionAttributeValues": {":source": {"S": f"{source}/"}},
         }
-    return asked
+    return arguments

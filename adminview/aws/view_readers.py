@@ -1,8 +1,8 @@
-"""Two ways to put a question to a table: through a boto3 client, or straight.
+"""Query and BatchGetItem through a boto3 client, or with the direct HTTP client.
 
-Both take and give DynamoDB JSON as Lambda delivers it. A boto3 client takes every value of an
-answer apart and puts it together again, which is most of the time that a question takes; the
-straight way hands on what DynamoDB sent. `way` says when it is taken.
+Both take and return DynamoDB JSON as Lambda delivers it. A boto3 client converts every value, which
+takes most of the time of a query; the direct client passes values through.
+`transport.eligibility` decides which one is used.
 """
 
 from typing import TYPE_CHECKING, Any, Protocol
@@ -22,53 +22,48 @@ VALUES, START = "ExpressionAttributeValues", "ExclusiveStartKey"
 
 
 class Reader(Protocol):
-    """Where questions go; arguments and answers are those of the API."""
+    """Reads a table; arguments and responses are those of the API."""
 
-    def query(self, **asked: Any) -> dict[str, Any]:
-        """Ask for a page of rows."""
+    def query(self, **request: Any) -> dict[str, Any]: ...
 
-    def batch_get_item(self, **asked: Any) -> dict[str, Any]:
-        """Ask for rows by their keys."""
+    def batch_get_item(self, **request: Any) -> dict[str, Any]: ...
 
 
 class Boto3Reader:
-    """Through a boto3 client, which has binary as bytes."""
+    """Reads through a boto3 client, which has binary values as bytes."""
 
     def __init__(self, client: "DynamoDBClient") -> None:
         self._client: Any = client
 
-    def query(self, **asked: Any) -> dict[str, Any]:
-        """Ask for a page of rows."""
-        sent = {name: for_boto3(asked[name]) for name in (VALUES, START) if name in asked}
-        page: dict[str, Any] = self._client.query(**{**asked, **sent})
+    def query(self, **request: Any) -> dict[str, Any]:
+        converted = {name: for_boto3(request[name]) for name in (VALUES, START) if name in request}
+        page: dict[str, Any] = self._client.query(**{**request, **converted})
         check_members("Query", page)
         rows = {"Items": all_from_boto3(page["Items"])} if "Items" in page else {}
         last = page.get("LastEvaluatedKey")
         return {**page, **rows, **({"LastEvaluatedKey": from_boto3(last)} if last else {})}
 
-    def batch_get_item(self, **asked: Any) -> dict[str, Any]:
-        """Ask for rows by their keys, which are text alone."""
-        answer: dict[str, Any] = self._client.batch_get_item(**asked)
-        check_members("BatchGetItem", answer)
-        found = {table: all_from_boto3(rows) for table, rows in answer["Responses"].items()}
-        return {**answer, "Responses": found}
+    def batch_get_item(self, **request: Any) -> dict[str, Any]:
+        """Read rows by key; the keys must be text."""
+        response: dict[str, Any] = self._client.batch_get_item(**request)
+        check_members("BatchGetItem", response)
+        items = {table: all_from_boto3(rows) for table, rows in response["Responses"].items()}
+        return {**response, "Responses": items}
 
 
 class HttpReader:
-    """Straight to DynamoDB."""
+    """Reads with the direct HTTP client."""
 
     def __init__(self, direct: "HttpClient") -> None:
         self._direct = direct
 
-    def query(self, **asked: Any) -> dict[str, Any]:
-        """Ask for a page of rows."""
-        return self._call("Query", asked)
+    def query(self, **request: Any) -> dict[str, Any]:
+        return self._call("Query", request)
 
-    def batch_get_item(self, **asked: Any) -> dict[str, Any]:
-        """Ask for rows by their keys."""
-        return self._call("BatchGetItem", asked)
+    def batch_get_item(self, **request: Any) -> dict[str, Any]:
+        return self._call("BatchGetItem", request)
 
-    def _call(self, operation: str, asked: dict[str, Any]) -> dict[str, Any]:
-        response = self._direct.call(operation, dump_json(asked))
-        check_match(operation, asked, response)
+    def _call(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        response = self._direct.call(operation, dump_json(request))
+        check_match(operation, request, response)
         return response

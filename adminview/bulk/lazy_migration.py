@@ -20,7 +20,7 @@ from adminview.model.errors import AdminViewError, DeclarationError, RecordError
 from adminview.model.migration import Migration
 from adminview.model.row import Attributes
 from adminview.model.update import Update
-from adminview.sync.complete import complete
+from adminview.sync.derive import complete
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient

@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from adminview.aws.deadline import Deadline
 from adminview.aws.retry import Backoff, call_with_retry
-from adminview.aws.row_store import ANOTHERS
+from adminview.aws.row_store import CONDITION_FAILED
 from adminview.bulk.segment import Record, Segment
 from adminview.model.attribute import PK, SK
 from adminview.model.errors import BulkError, SegmentTakenError, ServiceError
@@ -107,7 +107,7 @@ class LeaseTable:
         try:
             call_with_retry(call, f"note in {self.name}", self.backoff, deadline)
         except ServiceError as error:
-            if error.code != ANOTHERS or not self._is_mine(new, deadline):
+            if error.code != CONDITION_FAILED or not self._is_mine(new, deadline):
                 raise self._explained(error, record) from error
         return new
 
@@ -137,7 +137,7 @@ class LeaseTable:
         try:
             call_with_retry(call, f"note in {self.name}", self.backoff, deadline)
         except ServiceError as error:
-            if error.code != ANOTHERS:
+            if error.code != CONDITION_FAILED:
                 raise
 
     def mark(self, subject: str, facts: dict[str, Any], *, deadline: Deadline) -> bool:
@@ -166,7 +166,7 @@ class LeaseTable:
         try:
             call_with_retry(call, f"note in {self.name}", self.backoff, deadline)
         except ServiceError as error:
-            if error.code != ANOTHERS:
+            if error.code != CONDITION_FAILED:
                 raise
 
     def marks(self, *, deadline: Deadline) -> dict[str, dict[str, Any]]:
@@ -199,7 +199,7 @@ class LeaseTable:
         return found is not None and (found.holder, found.version) == (new.holder, new.version)
 
     def _explained(self, error: ServiceError, record: Record) -> Exception:
-        if error.code != ANOTHERS:
+        if error.code != CONDITION_FAILED:
             return error
         return SegmentTakenError(record.segment.run, record.segment.number, LEASE_SECONDS)
 

@@ -20,7 +20,7 @@ from adminview.model.errors import RecordError
 from adminview.model.migration import Migration
 from adminview.model.row import Attributes
 from adminview.model.update import Update
-from adminview.sync.complete import complete
+from adminview.sync.derive import complete
 
 ROUNDS = 10  # while others write the item; a hotter one is left to the next run
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from adminview.aws.clients import Clients
 from adminview.aws.deadline import LONGEST_CALL, Deadline
-from adminview.aws.drift_metrics import DriftObserver
+from adminview.aws.observability import DriftObserver
 from adminview.aws.rate_limit import RateLimiter
 from adminview.aws.settings import Settings
 from adminview.bulk.verify.differences import Kind

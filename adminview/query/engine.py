@@ -7,7 +7,7 @@ from functools import partial
 from itertools import chain, islice
 from typing import Any
 
-from adminview.aws.concurrency import crew, map_concurrently
+from adminview.aws.concurrency import map_concurrently, thread_pool
 from adminview.aws.deadline import Deadline
 from adminview.aws.view_reader import Meter, ViewReader
 from adminview.model import AccessPattern, Registry
@@ -51,7 +51,7 @@ class QueryEngine:
     reader: ViewReader
     pending: Mapping[str, str | None] = field(default_factory=dict)
     # Who asks the shards of an index, all at once.
-    crew: Executor = field(default_factory=crew, repr=False, compare=False)
+    crew: Executor = field(default_factory=thread_pool, repr=False, compare=False)
 
     def ask(
         self,

@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from adminview.aws.drift_metrics import DriftObserver
-from adminview.aws.observability import Observability
+from adminview.aws.observability import DriftObserver, Observability
 from adminview.aws.settings import NAMESPACE
 from adminview.handlers.replay import replay
 from adminview.handlers.sync import sync

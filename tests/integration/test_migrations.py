@@ -19,7 +19,7 @@ from adminview.bulk.segment import Segment
 from adminview.examples.shop import sample_data as shop
 from adminview.local.local_cloud import LocalCloud
 from adminview.model import Item, Migration, Registry, migration
-from adminview.sync.complete import complete
+from adminview.sync.derive import complete
 from tests.support.migrated_orders import ORDERS, Interrupted, as_read, old_order, orders_of, put
 from tests.support.migrations.delivery_date import delivery_date
 from tests.support.stream_records import image

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from adminview.aws.drift_metrics import CHECKED, DRIFT, UNFINISHED
-from adminview.aws.observability import IN_DOUBT, LAG
+from adminview.aws.observability import CHECKED, DRIFT, IN_DOUBT, LAG, UNFINISHED
 from adminview.cli.costing.baseline import ADMINVIEW, BASELINE, METRICS, SyncMethod
 from adminview.cli.costing.growth import RESERVED, limits
 from adminview.cli.costing.load import ASSUMED, IndexLoad, SourceLoad, read_loads

@@ -13,7 +13,7 @@ from botocore.exceptions import BotoCoreError, ReadTimeoutError
 
 from adminview.aws.batch_writers import HttpBatchWriter
 from adminview.aws.deadline import Deadline
-from adminview.aws.transport.connection import AN_INSTANT, Connection, HttpResponse
+from adminview.aws.transport.connection import SHORTEST_TIMEOUT, Connection, HttpResponse
 from adminview.aws.transport.http_client import MAX_CONCURRENCY, HttpClient
 from adminview.aws.view_table import ViewTable
 from tests.support.dynamodb_writers import HASTY, straight, tls
@@ -122,7 +122,7 @@ def test_calls_that_are_silent_together_are_waited_for_once(
     with Faulty([wait] * 8) as server:
         told = [*straight(server.url, HASTY).calls(OPERATION, numbered(8), SOON)]
     assert [type(one) for one in told] == [ReadTimeoutError] * 8
-    assert sum(waited) <= HASTY[1] + 8 * AN_INSTANT
+    assert sum(waited) <= HASTY[1] + 8 * SHORTEST_TIMEOUT
 
 
 def test_who_cannot_be_reached_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from adminview.aws.attribute_codec import for_boto3, from_boto3
 from adminview.aws.responses import SINGLE_ITEM
 from adminview.aws.retry import error_code
-from adminview.aws.transport.dynamodb_client import STRAIGHT, DynamoDbHttpClient
+from adminview.aws.transport.dynamodb_client import DIRECT_CALLS, DynamoDbHttpClient
 from tests.support.dynamodb_writers import session, straight
 from tests.support.fakes import TABLE
 from tests.support.faulty_server import Faulty, answer, refuse
@@ -60,12 +60,15 @@ def test_every_call_is_spelled_as_botocore_spells_it(value: Any, blob: str) -> N
     sent = Sent()
     client: Any = DynamoDbHttpClient(cast("Any", sent), no_client)
     every = arguments(item)
-    assert every.keys() == STRAIGHT.keys()
+    assert every.keys() == DIRECT_CALLS.keys()
     for name, asked in every.items():
         getattr(client, name)(**asked)
-        if STRAIGHT[name] in SINGLE_ITEM:  # or a response of `{}` could be anybody's
+        if DIRECT_CALLS[name] in SINGLE_ITEM:  # or a response of `{}` could be anybody's
             asked = {**asked, "ReturnConsumedCapacity": "TOTAL"}  # noqa: PLW2901
-        assert sent.asked.pop() == (STRAIGHT[name], spelled_by_botocore(STRAIGHT[name], asked))
+        assert sent.asked.pop() == (
+            DIRECT_CALLS[name],
+            spelled_by_botocore(DIRECT_CALLS[name], asked),
+        )
 
 
 @given(value=values)

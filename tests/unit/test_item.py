@@ -129,9 +129,9 @@ def test_json_is_never_shorter_than_what_dynamodb_counts(value: Any) -> None:
     """So that a row which is short enough as JSON needs no exact count."""
     wire = encode(value)
     exact = row_size({"data": wire})
-    check_size({"data": wire}, room=exact)
+    check_size({"data": wire}, limit=exact)
     with pytest.raises(RowError, match="takes"):
-        check_size({"data": wire}, room=exact - 1)
+        check_size({"data": wire}, limit=exact - 1)
 
 
 class Status(str, Enum):  # noqa: UP042 - a StrEnum would be no trap

@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adminview.aws.metered_client import REFUSED, Metered
-from adminview.aws.page_sizer import PageSizer
-from adminview.aws.rate_limit import LONGEST_PAUSE, RateLimiter
+from adminview.aws.rate_limit import LONGEST_PAUSE, PageSizer, RateLimiter
 from adminview.cli.bulk.segment_pool import SegmentPool
 from tests.support.bulk_tables import World, never
 from tests.support.fakes import refusal

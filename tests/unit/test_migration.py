@@ -18,7 +18,7 @@ from adminview.model.errors import (
 )
 from adminview.model.limits import ROW_LIMIT
 from adminview.model.update import EXPRESSION_LIMIT, Update
-from adminview.sync.complete import complete
+from adminview.sync.derive import complete
 from adminview.views import collect, migrations
 from tests.support.migrations.delivery_date import delivery_date
 from tests.support.model import FAVOURITE, order

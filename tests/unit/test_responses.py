@@ -22,7 +22,7 @@ from adminview.aws.responses import (
 from adminview.aws.row_store import RowStore
 from adminview.aws.source_tables import SourceReader
 from adminview.aws.table_scanner import TableScanner
-from adminview.aws.transport.dynamodb_client import STRAIGHT, DynamoDbHttpClient
+from adminview.aws.transport.dynamodb_client import DIRECT_CALLS, DynamoDbHttpClient
 from adminview.aws.view_table import ViewTable
 from adminview.model.errors import ServiceError
 from tests.support.dynamodb_writers import client as plain
@@ -77,9 +77,9 @@ def test_a_page_is_not_a_response(connect: Callable[[str], Any], name: str, page
 
 @pytest.mark.parametrize("connect", [checked, direct])
 def test_a_response_of_dynamodb_passes(connect: Callable[[str], Any]) -> None:
-    assert {STRAIGHT[name] for name in CALLS} <= REQUIRED.keys()
+    assert {DIRECT_CALLS[name] for name in CALLS} <= REQUIRED.keys()
     for name, asked in CALLS.items():
-        kinds = REQUIRED[STRAIGHT[name]]
+        kinds = REQUIRED[DIRECT_CALLS[name]]
         sound = json.dumps({member: kind() for member, kind in kinds.items()})
         with Faulty([answer(200, sound)]) as server:
             getattr(connect(server.url), name)(**asked)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from adminview.aws.drift_metrics import DriftObserver
+from adminview.aws.observability import DriftObserver
 from adminview.aws.rate_limit import RateLimiter
 from adminview.bulk.verify.verifier import Verifier
 from adminview.handlers.verify import PAGES_RESERVE, Verification, verify

@@ -8,8 +8,7 @@ from typing import Final
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 
-from adminview.aws.drift_metrics import DRIFT
-from adminview.aws.observability import LAG, OLDEST_LETTER
+from adminview.aws.observability import DRIFT, LAG, OLDEST_LETTER
 from adminview.aws.stream_metrics import age_metric
 from adminview.cdk.monitoring import metrics, rules
 from adminview.cdk.monitoring.rules import Rule

@@ -15,8 +15,8 @@ from adminview.model.row import Attributes
 from adminview.model.write_units import Units, write_units
 from adminview.reconcile.equality import canonical, equivalent_rows
 from adminview.reconcile.expected_rows import expected_rows
-from adminview.sync.complete import complete
 from adminview.sync.decode import Route
+from adminview.sync.derive import complete
 
 SHOWN = 5
 READ_UNIT = 8192  # bytes that a scan reads for one unit
