@@ -128,7 +128,7 @@ def signed_by_botocore() -> AbstractContextManager[Any]:
 
 def by_threads() -> AbstractContextManager[Any]:
     """Let each call have a thread, eight at once, as those of a boto3 client have."""
-    from adminview.aws.concurrency import map_concurrently  # noqa: PLC0415
+    from adminview.aws.concurrency import map_concurrently, thread_pool  # noqa: PLC0415
     from adminview.aws.transport.http_client import HttpClient  # noqa: PLC0415
 
     threads = thread_pool()

@@ -86,7 +86,7 @@ class UnansweredCallError(AdminViewError):
     """A write got no response. It may still arrive and overwrite a newer row."""
 
     def __init__(self) -> None:
-        super().__init__("a write got no response and may still arrive: check these items")
+        super().__init__("a write ended without a response and may still arrive: check these items")
 
 
 class BulkError(AdminViewError):

@@ -203,7 +203,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     "no list to keep": ({"keep": {}}, "keep is not a list"),
     "no index": ({"keep": ["GSI9"]}, "keep describes an index in an unknown way"),
     "half an index": ({"keep": [{"name": "GSI9"}]}, "keep describes an index in an unknown way"),
-    "a bad index": ({"keep": [GSI1 | {"name": "a b"}]}, "an index's name has 3 to 255"),
+    "a bad index": ({"keep": [GSI1 | {"name": "a b"}]}, "an index's name must have 3 to 255"),
     "an index of another shape": ({"keep": [GSI1]}, "otherwise than it is declared"),
     "an index twice": ({"keep": [OLDER.shape()] * 2}, "keep has an index twice"),
     "kept and absent": (
@@ -212,7 +212,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     ),
     "two types of one attribute": ({"keep": [TYPED]}, "'GSI1_PK' as N, and another has it as S"),
     "too many indexes": ({"keep": MANY}, "indexes at once; DynamoDB takes 20"),
-    "pending nothing": ({"pending": []}, "pending is not understood; expected"),
+    "pending nothing": ({"pending": []}, "pending is malformed; expected"),
     "pending a number": ({"pending": {"orders-by-status": 1}}, "pending is not understood"),
     "an unknown access pattern": (
         {"pending": {"nope": None}},

@@ -164,7 +164,7 @@ def test_a_stream_that_is_off_is_named_with_the_command_that_turns_it_on(
     create(empty, table)
     local = run()
     assert local.finish() == 1
-    assert "table 'Orders' has no stream. Turn the stream on with: aws dynamodb" in local.said
+    assert "table 'Orders' has no stream. Enable the stream with: aws dynamodb" in local.said
 
 
 def test_a_stream_of_the_wrong_type_is_named_with_the_way_to_replace_it(

@@ -255,9 +255,9 @@ class Lambda:
 @pytest.mark.parametrize(
     ("state", "words"),
     [
-        ("Disabled", "is Disabled: enable it .*--enabled --uuid u-1.*begin when its state is"),
+        ("Disabled", "is Disabled: enable it .*--enabled --uuid u-1.*start when its state is"),
         ("Enabling", "is Enabling: enable it"),
-        (None, "is gone: deploy the sync again$"),
+        (None, "is deleted: deploy the sync again$"),
     ],
 )
 def test_a_mapping_that_is_not_enabled_is_named_with_what_to_do(
@@ -266,9 +266,9 @@ def test_a_mapping_that_is_not_enabled_is_named_with_what_to_do(
     client: Any = Lambda(**({"u-1": state} if state else {}), fine="Enabled")
     mappings = {"Things": "u-1", "Notes": "fine"}
     check_followed(client, mappings, ["Notes"], never)
-    with pytest.raises(SettingsError, match=f"stream of 'Things' is not followed.*{words}"):
+    with pytest.raises(SettingsError, match=f"stream of 'Things' is not read.*{words}"):
         check_followed(client, mappings, ["Notes", "Things"], never)
-    with pytest.raises(SettingsError, match="is not known: deploy the sync first"):
+    with pytest.raises(SettingsError, match="is unknown: deploy the sync first"):
         check_followed(client, {}, ["Things"], never)
 
 

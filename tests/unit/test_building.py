@@ -71,8 +71,8 @@ def test_a_question_that_is_being_built_is_refused_however_it_is_asked(
         with pytest.raises(BeingBuiltError) as caught:
             way()
         assert str(caught.value) == (
-            "question 'of-colour' is being built: its rows are not all there yet; "
-            "ask again when `adminview apply` has switched it on"
+            "access pattern 'of-colour' is not ready: its rows are still being backfilled; "
+            "query it again when `adminview apply` has finished"
         )
     assert table.asked == []
     assert asker.count("heavy", colour="red", least=2) == 5, "the others are answered"
@@ -124,7 +124,7 @@ def test_the_api_answers_not_now_and_when_to_ask_again(client: Client, route: st
     refused = client.ask(f"{route}?colour=red")
     assert (refused.status, refused.headers["Retry-After"]) == (503, "60")
     assert refused.json["title"] == "being built"
-    assert refused.detail.startswith("question 'of-colour' is being built")
+    assert refused.detail.startswith("access pattern 'of-colour' is not ready")
     assert client.log.getvalue() == "", "nothing is wrong"
     assert client.ask(f"{route}?color=red").status == 400
 

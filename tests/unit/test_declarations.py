@@ -85,7 +85,7 @@ def test_a_view_on_an_unknown_source_is_refused_with_those_that_exist() -> None:
 
 def test_a_pattern_on_an_unknown_index_is_refused_with_those_that_exist() -> None:
     stray = AccessPattern("stray", "X", index=Index("GSI9", partition="a", include=["data"]))
-    with pytest.raises(DeclarationError, match=r"'stray' asks index 'GSI9'.* are Owner"):
+    with pytest.raises(DeclarationError, match=r"'stray' queries index 'GSI9'.* are Owner"):
         declare(stray=stray)
 
 
@@ -146,7 +146,7 @@ def test_an_index_keyed_or_filled_with_what_rows_use_or_lack_is_refused() -> Non
         ({"name": "x", "partition": "a"}, "3 to 255"),
         ({"name": "Fine", "partition": []}, "needs a partition"),
         ({"name": "Fine", "partition": "a", "sort": "a"}, "named twice"),
-        ({"name": "Fine", "partition": "a", "include": ["x"], "all_because": "y"}, "exclude"),
+        ({"name": "Fine", "partition": "a", "include": ["x"], "all_because": "y"}, "not both"),
         ({"name": "Fine", "partition": "a", "include": [f"x{n}" for n in range(21)]}, "takes 20"),
         ({"name": "Fine", "partition": ""}, "1 to 255"),
         ({"name": "Fine", "partition": "é" * 200}, "1 to 255 bytes, not 400"),
@@ -169,23 +169,23 @@ def test_a_source_that_dynamodb_would_refuse_is_refused() -> None:
 
 
 def test_a_view_by_sort_key_needs_a_sort_key_of_text() -> None:
-    with pytest.raises(DeclarationError, match="'Orders' is for sort keys that begin with 'X#'"):
+    with pytest.raises(DeclarationError, match="'Orders' has sort_begins='X#'"):
         view(orders, sort_begins="X#")
     with pytest.raises(DeclarationError, match="no sort key of text"):
         view(Source("Dated", partition_key="id", sort_key=number("day")), sort_begins="2")
 
 
 def test_what_is_no_source_no_index_and_no_view_is_refused_in_words() -> None:
-    with pytest.raises(DeclarationError, match="a view is on a Source, not on 'Orders'"):
+    with pytest.raises(DeclarationError, match="a view must be on a Source, not on 'Orders'"):
         view("Orders")  # type: ignore[arg-type]  # on purpose
-    with pytest.raises(DeclarationError, match="index is an Index, not 'GSI9'"):
+    with pytest.raises(DeclarationError, match="index must be an Index, not 'GSI9'"):
         AccessPattern("stray", "X", index="GSI9")  # type: ignore[arg-type]  # on purpose
     with pytest.raises(DeclarationError, match="a view on 'Orders' must be a function that yields"):
         view(orders)(lambda _: iter(()))
 
 
 def test_the_name_of_the_owner_index_is_taken() -> None:
-    with pytest.raises(DeclarationError, match="'Owner' has the name of the one that finds rows"):
+    with pytest.raises(DeclarationError, match="'Owner': AdminView's own index has this name"):
         declare(mine=Index("Owner", partition="mine"))
 
 

@@ -60,10 +60,10 @@ def test_a_service_that_does_not_answer_is_not_waited_for_again(here: Deployment
         }
     )
     aws = here.aws()
-    with pytest.raises(Exception, match="no answer of AWS: EndpointConnectionError"):
+    with pytest.raises(Exception, match="no answer from AWS: EndpointConnectionError"):
         aws.call("events", "DescribeRule", Name="replay-rule")
     tries = here.asked.count("describe_rule")
-    with pytest.raises(Exception, match="no answer of AWS: EndpointConnectionError"):
+    with pytest.raises(Exception, match="no answer from AWS: EndpointConnectionError"):
         aws.call("events", "DescribeRule", Name="second")
     assert here.asked.count("describe_rule") == tries
     assert states(here, State.UNKNOWN) == ["schedule ReplayRule", "schedule Second"]

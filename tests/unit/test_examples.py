@@ -165,7 +165,7 @@ def test_a_gap_in_the_levels_of_a_tree_is_named_with_what_comes_after_it() -> No
         ({"sort": {"segment": "{s}"}}, r"'segment' is no sort attribute .* \(lastInteraction\)"),
         ({"partition": {"colour": "{c}"}}, r"'colour' is no partition attribute .* \(orgId, "),
         ({"optional": ["team_id"]}, "'team_id' cannot be optional"),
-        ({"optional": ["colour"]}, "'colour', which is no parameter"),
+        ({"optional": ["colour"]}, "'colour', which is not a parameter"),
     ],
 )
 def test_a_template_for_no_attribute_or_without_the_one_before_is_refused_by_name(

@@ -105,12 +105,15 @@ def not_text(value: Any) -> Any:
         (lambda: key("A", ""), "part 2 of a key is empty"),
         (lambda: key("", "A"), "part 1 of a key is empty"),
         (lambda: key("A", raw=""), "the raw end of a key is empty"),
-        (lambda: key("A"), "a key has at least two parts"),
-        (lambda: key("A", not_text(None)), "part 2 of a key is text or a number, not NoneType"),
+        (lambda: key("A"), "a key needs at least two parts"),
+        (
+            lambda: key("A", not_text(None)),
+            "part 2 of a key must be text or a number, not NoneType",
+        ),
         (lambda: key("A", True), "not bool"),
         (lambda: key("A", not_text(1.5)), "not float"),
         (lambda: key("A", not_text(b"x")), "not bytes"),
-        (lambda: key("A", raw=not_text(5)), "the raw end of a key is text, not int"),
+        (lambda: key("A", raw=not_text(5)), "the raw end of a key must be text, not int"),
         (lambda: key("A", Decimal("NaN")), "no NaN"),
     ],
 )

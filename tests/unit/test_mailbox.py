@@ -67,7 +67,7 @@ def test_a_count_without_attributes_counts_as_no_answer(
             monkeypatch.setenv(name, value)
         times = iter(range(100))
         deadline = Deadline(5.0, lambda: float(next(times)))
-        with pytest.raises(ServiceError, match="no answer of AWS"):
+        with pytest.raises(ServiceError, match="no answer from AWS"):
             DeadLetterConsumer(sqs_client(), server.url, NO_WAIT).count(deadline=deadline)
 
 
@@ -89,7 +89,9 @@ def test_throttling_and_the_network_are_waited_out(sqs: FakeSqs) -> None:
 
 def test_a_refusal_is_told_at_once(sqs: FakeSqs) -> None:
     sqs.faults["receive"] = [refusal("AccessDenied", "ReceiveMessage")]
-    with pytest.raises(ServiceError, match="take letters from queue: AWS answered AccessDenied"):
+    with pytest.raises(
+        ServiceError, match="receive dead letters from queue: AWS answered AccessDenied"
+    ):
         consumer(sqs).take(deadline=soon())
     assert len(sqs.asked) == 1
 

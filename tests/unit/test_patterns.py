@@ -24,13 +24,13 @@ flat = Index("Flat", partition="a", include=["data"])
         ({"name": "Not Nice", "partition": "X"}, "lower-case words"),
         (
             {"partition": ["{t}"], "index": matches},
-            r"all of .* must be given; region is missing",
+            r"partition must set all of .*; region is missing",
         ),
         (
             {"partition": ["{t}", "{r}", "{x}"], "index": matches},
             "3 templates for its partition",
         ),
-        ({"partition": "X", "sort_begins": "a", "sort_from": "b"}, "one range at most"),
+        ({"partition": "X", "sort_begins": "a", "sort_from": "b"}, "at most one range"),
         ({"partition": "X", "sort": "a", "sort_begins": "b"}, r"2 sort conditions .*\(SK\)"),
         ({"partition": "X", "sort": "a", "index": flat}, r"1 sort conditions .*\(none\)"),
         ({"partition": "USER#{}"}, "needs a plain name in each pair of braces"),
@@ -39,7 +39,7 @@ flat = Index("Flat", partition="a", include=["data"])
         ({"partition": "USER#{user:>5}"}, "needs a plain name"),
         (
             {"partition": ["a", "b"], "sort": "c", "sort_begins": "{day}", "index": matches},
-            "'day' is N, and a number does not begin",
+            "'day' is a number \\(N\\): sort_begins needs text",
         ),
         ({"partition": "USER#{user:rawer}"}, "needs a plain name"),
         ({"partition": "USER#{a}-{b}"}, "needs '#' between 'a' and 'b'"),
@@ -140,7 +140,7 @@ def test_a_parameter_may_have_any_name() -> None:
 
 @pytest.mark.parametrize(
     ("start", "end", "why"),
-    [("b", "a", "start comes after end"), ("a", "x" * 1100, "end makes 1100 bytes for 'SK'")],
+    [("b", "a", "start comes after end"), ("a", "x" * 1100, "end makes 'SK' 1100 bytes long")],
 )
 def test_a_range_that_dynamodb_would_refuse_is_refused_with_the_reason(
     start: str, end: str, why: str

@@ -163,23 +163,23 @@ def model_of(derivation: Any, **kind: Any) -> Registry:
 @pytest.mark.parametrize(
     ("row", "reason"),
     [
-        (lambda: Row("", "x"), "'PK' takes 0 bytes; DynamoDB takes 1 to 2048"),
-        (lambda: Row("x", ""), "'SK' takes 0 bytes"),
-        (lambda: Row("x", "é" * 513), "'SK' takes 1026 bytes; DynamoDB takes 1 to 1024"),
-        (lambda: Row("x" * 2049, "x"), "'PK' takes 2049 bytes"),
+        (lambda: Row("", "x"), "'PK' has 0 bytes; DynamoDB takes 1 to 2048"),
+        (lambda: Row("x", ""), "'SK' has 0 bytes"),
+        (lambda: Row("x", "é" * 513), "'SK' has 1026 bytes; DynamoDB takes 1 to 1024"),
+        (lambda: Row("x" * 2049, "x"), "'PK' has 2049 bytes"),
         (
             lambda: Row(5, "x"),  # type: ignore[arg-type]  # on purpose
-            "PK of a row is text; the view gave int",
+            "PK of a row must be text; the view gave int",
         ),
         (lambda: Row("x", "x", indexes=[by_size("5", "red")]), "'size' as N; the view gave S"),
         (lambda: Row("x", "x", indexes=[by_size(True, "red")]), "'size' as N; the view gave BOOL"),
         (lambda: Row("x", "x", indexes=[by_size()]), r"keyed by \(size, colour\); 0 values"),
-        (lambda: Row("x", "x", indexes=[by_size_and_name(1, "")]), "'name' takes 0 bytes"),
+        (lambda: Row("x", "x", indexes=[by_size_and_name(1, "")]), "'name' has 0 bytes"),
         (
             lambda: Row("x", "x", indexes=[by_size(1, "red"), by_size_and_name(2, "n")]),
             "'BySizeAndName' gives 'size' a second value",
         ),
-        (lambda: Row("x", "x", data={"v": "y" * 410_000}), "takes 41.... bytes, and there is room"),
+        (lambda: Row("x", "x", data={"v": "y" * 410_000}), "has 41.... bytes; at most"),
         (lambda: Row("x", "x", data={"v": 1.5}), "floats lose digits"),
         (lambda: Row("x", "x", data=Item({"l": {"S": "x"}}).raw("l")), "a row's data is a map"),
         (lambda: "not a row", "the view raised AttributeError; view 'derivation' at"),
@@ -333,5 +333,5 @@ def test_a_record_without_a_sequence_number_is_named_by_the_nearest_before_it() 
     for spoilt in bare:
         assert sequence_at([named, spoilt], 1) == f"{5:021d}"
     del unnamed["dynamodb"]["SequenceNumber"]
-    with pytest.raises(ValueError, match="must come again whole"):
+    with pytest.raises(ValueError, match="redeliver all of it"):
         sequence_at([unnamed, named], 0)

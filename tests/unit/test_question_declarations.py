@@ -42,7 +42,7 @@ WHOLE = {"org": "{org}", "region": "{region}"}
         ({"partition": {"region": "{region}"}}, "'org' is missing: it comes before 'region'"),
         (
             {"partition": WHOLE | {"unit": "{unit}"}},
-            r"'unit' is no partition attribute of it; those are \(org, region\)",
+            r"'unit' is not a partition attribute; declared are \(org, region\)",
         ),
         (
             {"partition": WHOLE, "sort": {"unit": "{unit}"}},
@@ -54,9 +54,9 @@ WHOLE = {"org": "{org}", "region": "{region}"}
         ),
         (
             {"partition": WHOLE, "optional": ["org"]},
-            "'org' cannot be optional: all partition attributes must be given",
+            "'org' cannot be optional: a query needs all partition attributes",
         ),
-        ({"partition": WHOLE, "optional": ["colour"]}, "'colour', which is no parameter"),
+        ({"partition": WHOLE, "optional": ["colour"]}, "'colour', which is not a parameter"),
         (
             {
                 "partition": WHOLE,
@@ -72,20 +72,32 @@ WHOLE = {"org": "{org}", "region": "{region}"}
         ),
         (
             {"partition": WHOLE, "joins": [Join("team", "TEAM#{size}", "DETAILS")]},
-            "join 'team' needs 'size', which is no key attribute of text",
+            "join 'team' needs 'size', which is not a text key attribute",
         ),
         (
             {"partition": WHOLE, "sort_between": ("{a}", "{b}"), "optional": ["b"]},
-            "a belongs to the same condition as what is optional",
+            "a must be optional too: an optional parameter shares its condition",
         ),
         ({"partition": WHOLE, "sort_begins": ("{a}", "{b}")}, "a range takes 1 templates, not 2"),
         ({"partition": WHOLE, "joins": [Join("j", "", "A")]}, "the template for 'PK' is empty"),
         ({"partition": WHOLE, "joins": [Join("j", "{PK", "A")]}, "cannot be read"),
         ({"partition": WHOLE, "joins": [Join("j", "{PK!r}", "A")]}, "needs a plain name"),
-        ({"partition": WHOLE, "joins": [Join("a team", "{PK}", "X")]}, "its name is a word"),
-        ({"partition": WHOLE, "joins": [Join("data", "{PK}", "X")]}, "a row has that already"),
-        ({"partition": WHOLE, "joins": [Join("org", "{PK}", "X")]}, "a row has that already"),
-        ({"partition": WHOLE, "joins": [Join("a", "{PK}", "X")] * 2}, "two joins have one name"),
+        (
+            {"partition": WHOLE, "joins": [Join("a team", "{PK}", "X")]},
+            "its name must be an identifier",
+        ),
+        (
+            {"partition": WHOLE, "joins": [Join("data", "{PK}", "X")]},
+            "rows have an attribute of that name",
+        ),
+        (
+            {"partition": WHOLE, "joins": [Join("org", "{PK}", "X")]},
+            "rows have an attribute of that name",
+        ),
+        (
+            {"partition": WHOLE, "joins": [Join("a", "{PK}", "X")] * 2},
+            "two joins have the same name",
+        ),
     ],
 )
 def test_a_question_that_breaks_a_rule_is_refused_with_the_attribute_that_does(
@@ -148,13 +160,13 @@ def test_a_range_may_include_its_bound_or_not(range_: str, operator: str) -> Non
 @pytest.mark.parametrize(
     ("declared", "why"),
     [
-        ({"partition": ["a", "b", "c", "d"], "shards": 2}, "the shard among them"),
+        ({"partition": ["a", "b", "c", "d"], "shards": 2}, "including the shard"),
         ({"partition": "a", "shards": 0}, "0 shards"),
         ({"partition": "a", "shards": 101}, "1 to 32"),
         ({"partition": "a", "shards_were": -1}, "0 to 32"),
         ({"partition": "a", "shards": 2.5}, "a whole number"),
         ({"partition": "a", "shards": True}, "a whole number"),
-        ({"partition": "a", "shards": 4, "shards_were": 1}, "make a new one of other attributes"),
+        ({"partition": "a", "shards": 4, "shards_were": 1}, "declare a new one with other key"),
     ],
 )
 def test_shards_that_cannot_be_are_refused(declared: dict[str, Any], why: str) -> None:
@@ -163,9 +175,9 @@ def test_shards_that_cannot_be_are_refused(declared: dict[str, Any], why: str) -
 
 
 def test_a_local_index_has_one_sort_attribute_and_gives_rows_no_other_key() -> None:
-    with pytest.raises(DeclarationError, match="it has one sort attribute"):
+    with pytest.raises(DeclarationError, match="declare exactly one sort attribute"):
         LocalIndex("Many", sort=["a", "b"])  # type: ignore[arg-type]  # what is refused
-    with pytest.raises(RowError, match=r"keyed by \(date\); 2 values were given"):
+    with pytest.raises(RowError, match=r"needs a value for each of \(date\), not 2"):
         by_date("PK", "2025-01-01")
 
 

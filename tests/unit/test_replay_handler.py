@@ -96,7 +96,7 @@ def test_a_run_is_one_log_line_and_a_metric_for_each_fate(lab: Lab, capsys: Any)
     }
     assert metrics["service"] == "adminview"
     (line,) = ears.lines()
-    assert (line["message"], line["items"]) == ("letters replayed", 1)
+    assert (line["message"], line["items"]) == ("dead letters replayed", 1)
     assert line["function_request_id"] == "request-1"
     assert "secret" not in told + ears.log.getvalue()
 

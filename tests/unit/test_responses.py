@@ -165,5 +165,5 @@ def test_nobody_takes_a_page_for_an_answer(
 ) -> None:
     """An item would count as deleted, a row as written, a table as read to its end."""
     faults: list[Fault] = [partial(answer(200, PAGES[page]))] * 20
-    with Faulty(faults) as server, pytest.raises(ServiceError, match="no answer of AWS"):
+    with Faulty(faults) as server, pytest.raises(ServiceError, match="no answer from AWS"):
         use(connect(server.url))
