@@ -78,7 +78,7 @@ def test_an_absent_attribute_is_named() -> None:
 
 def test_the_repr_of_items_and_wires_shows_no_value() -> None:
     assert "héllo" not in repr(Item(IMAGE))
-    assert repr(Item(IMAGE).raw("text")) == "Wire(<S>)"
+    assert repr(Item(IMAGE).raw("text")) == "RawValue(<S>)"
 
 
 @pytest.mark.parametrize("value", [1.5, object(), float("nan"), {1.5}])
@@ -95,7 +95,7 @@ def test_what_dynamodb_cannot_store_is_refused_by_type(value: object) -> None:
         (int("1" * 39), "39 significant digits"),
         (Decimal("1E+126"), "range"),
         (Decimal("1E-131"), "range"),
-        (set(), "set is not empty"),
+        (set(), "set must not be empty"),
         ({"a", 1}, "only text"),
     ],
 )
@@ -130,7 +130,7 @@ def test_json_is_never_shorter_than_what_dynamodb_counts(value: Any) -> None:
     wire = encode(value)
     exact = row_size({"data": wire})
     check_size({"data": wire}, limit=exact)
-    with pytest.raises(RowError, match="takes"):
+    with pytest.raises(RowError, match="at most"):
         check_size({"data": wire}, limit=exact - 1)
 
 

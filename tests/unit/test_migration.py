@@ -214,8 +214,8 @@ def leaving(item: Item) -> Mapping[str, object]:
     [
         (outside, MigrationError, "declared to set colour, width"),
         (not_a_dict, MigrationError, "this one returned list"),
-        (floating, Exception, "make it a Decimal"),
-        (too_large, MigrationError, "DynamoDB takes 409600"),
+        (floating, Exception, "use a Decimal"),
+        (too_large, MigrationError, "DynamoDB takes at most 409600"),
         (too_curious, MigrationError, "longer expression than DynamoDB takes"),
         (absent, MissingAttributeError, "no attribute 'shade'"),
         (absent_by_data, MissingAttributeError, "an attribute is absent"),
@@ -256,8 +256,8 @@ def test_a_migration_is_a_function_that_returns(derive: Any) -> None:
     ("wrong", "told"),
     [
         ({"name": "Things colour"}, "lower-case words"),
-        ({"sets": ()}, "names the attributes"),
-        ({"sets": ("colour", "")}, "names the attributes"),
+        ({"sets": ()}, "must name at least one attribute"),
+        ({"sets": ("colour", "")}, "must name at least one attribute"),
         ({"sets": ("colour", "colour")}, "twice"),
         ({"sets": "id"}, "cannot set the key"),
         ({"sets": ("colour", "SK")}, "cannot set the key"),
@@ -269,9 +269,9 @@ def test_a_declaration_that_cannot_work_is_refused(wrong: Any, told: str) -> Non
 
 
 def test_a_migration_is_of_a_source_and_of_a_kind_that_it_can_have() -> None:
-    with pytest.raises(DeclarationError, match="a migration is on a Source"):
+    with pytest.raises(DeclarationError, match="a migration must be on a Source"):
         migration("Things", name="m", sets="a")  # type: ignore[arg-type]  # the mistake
-    with pytest.raises(DeclarationError, match="no sort key of text"):
+    with pytest.raises(DeclarationError, match="no text sort key"):
         migration(Source("Plain", "id"), name="m", sets="a", sort_begins="X")
 
 

@@ -173,7 +173,10 @@ def model_of(derivation: Any, **kind: Any) -> Registry:
         ),
         (lambda: Row("x", "x", indexes=[by_size("5", "red")]), "'size' as N; the view gave S"),
         (lambda: Row("x", "x", indexes=[by_size(True, "red")]), "'size' as N; the view gave BOOL"),
-        (lambda: Row("x", "x", indexes=[by_size()]), r"keyed by \(size, colour\); 0 values"),
+        (
+            lambda: Row("x", "x", indexes=[by_size()]),
+            r"a value for each of \(size, colour\), not 0",
+        ),
         (lambda: Row("x", "x", indexes=[by_size_and_name(1, "")]), "'name' has 0 bytes"),
         (
             lambda: Row("x", "x", indexes=[by_size(1, "red"), by_size_and_name(2, "n")]),
@@ -181,7 +184,10 @@ def model_of(derivation: Any, **kind: Any) -> Registry:
         ),
         (lambda: Row("x", "x", data={"v": "y" * 410_000}), "has 41.... bytes; at most"),
         (lambda: Row("x", "x", data={"v": 1.5}), "floats lose digits"),
-        (lambda: Row("x", "x", data=Item({"l": {"S": "x"}}).raw("l")), "a row's data is a map"),
+        (
+            lambda: Row("x", "x", data=Item({"l": {"S": "x"}}).raw("l")),
+            "a row's data must be a map",
+        ),
         (lambda: "not a row", "the view raised AttributeError; view 'derivation' at"),
     ],
 )
@@ -308,7 +314,7 @@ def test_a_key_too_long_for_an_owner_is_set_aside() -> None:
         yield Row("PK", "SK")
 
     batch = prepared(record(things, None, {"id": "é" * 1024}), model=model_of(derivation))
-    assert "too long to be an owner" in letters(batch)[0]["error"]["reason"]
+    assert "has too long a key" in letters(batch)[0]["error"]["reason"]
 
 
 def test_row_keys_too_many_for_one_letter_are_left_to_the_owner_index() -> None:

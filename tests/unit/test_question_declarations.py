@@ -38,7 +38,7 @@ WHOLE = {"org": "{org}", "region": "{region}"}
 @pytest.mark.parametrize(
     ("wrong", "why"),
     [
-        ({"partition": {"org": "{org}"}}, r"all of \(org, region\) must be given; region is miss"),
+        ({"partition": {"org": "{org}"}}, r"set all of \(org, region\); region is missing"),
         ({"partition": {"region": "{region}"}}, "'org' is missing: it comes before 'region'"),
         (
             {"partition": WHOLE | {"unit": "{unit}"}},
@@ -161,7 +161,7 @@ def test_a_range_may_include_its_bound_or_not(range_: str, operator: str) -> Non
     ("declared", "why"),
     [
         ({"partition": ["a", "b", "c", "d"], "shards": 2}, "including the shard"),
-        ({"partition": "a", "shards": 0}, "0 shards"),
+        ({"partition": "a", "shards": 0}, "shards must be 1 to 32, not 0"),
         ({"partition": "a", "shards": 101}, "1 to 32"),
         ({"partition": "a", "shards_were": -1}, "0 to 32"),
         ({"partition": "a", "shards": 2.5}, "a whole number"),
@@ -224,7 +224,7 @@ def test_a_row_stands_in_the_shard_of_its_owner() -> None:
 
 def test_more_than_five_local_indexes_are_refused() -> None:
     many = {f"i{n}": LocalIndex(f"Local{n}", sort=f"sort{n}") for n in range(6)}
-    with pytest.raises(DeclarationError, match="6 local indexes; DynamoDB takes 5"):
+    with pytest.raises(DeclarationError, match="6 local indexes; DynamoDB takes at most 5"):
         things(hot=hot, **many)
 
 
