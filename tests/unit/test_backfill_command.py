@@ -196,7 +196,7 @@ def test_a_segment_in_other_hands_is_waited_for_while_the_others_are_done(made: 
 
     assert shift(made, say=said.append, watch=watch).work().finished
     assert len(said) == 1
-    assert said[0].startswith("waiting: segment 0 of backfill/Things is in other hands")
+    assert said[0].startswith("waiting: another worker holds segment 0 of backfill/Things")
     assert made.shown() == made.expected()
 
 

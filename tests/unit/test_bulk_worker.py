@@ -115,7 +115,7 @@ def test_a_segment_in_other_hands_is_refused_with_the_seconds_that_are_left() ->
         made.work()
     made.db.on()
     made.now += 30
-    with pytest.raises(SegmentTakenError, match="can be taken in 150 seconds") as caught:
+    with pytest.raises(SegmentTakenError, match="lease expires in 150 seconds") as caught:
         made.work()
     assert caught.value.seconds == LEASE_SECONDS - 30
     made.now += 150.1

@@ -62,7 +62,7 @@ def test_an_item_over_the_limit_is_one_dead_letter_and_harms_no_other() -> None:
     assert {pk for pk, _ in dynamodb.rows} == {"BASKET#a", "BASKET#b"}
     (letter,) = (json.loads(body) for body in queue.bodies)
     assert (letter["owner"], letter["error"]["kind"]) == ("Baskets/huge", "TooManyRowsError")
-    assert "view 'lines' makes more than 1000 rows of one item" in letter["error"]["reason"]
+    assert "view 'lines' yields more than 1000 rows for one item" in letter["error"]["reason"]
     assert "max_rows" in letter["error"]["reason"]
     assert letter["find_rows"] == "by owner"
     assert queue.delays == [NEXT_TRY_SECONDS], "the owner index must have caught up"
@@ -101,7 +101,7 @@ def test_the_rows_of_an_item_may_take_so_many_bytes_together() -> None:
 
 @pytest.mark.parametrize("limits", [{"max_rows": 0}, {"max_bytes": -1}, {"max_rows": True}])
 def test_a_limit_is_a_positive_number(limits: dict[str, Any]) -> None:
-    with pytest.raises(DeclarationError, match="'Baskets' is a positive number"):
+    with pytest.raises(DeclarationError, match="'Baskets' must be a positive number"):
         a_model(**limits)
 
 
