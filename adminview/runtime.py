@@ -1,4 +1,4 @@
-"""What an invocation works with, made once per container."""
+"""The composition root: what an invocation needs, built once per container."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -22,45 +22,37 @@ from adminview.views import registry
 
 
 class Invocation(Protocol):
-    """What we look at in Lambda's context."""
+    """The part of Lambda's context that we use."""
 
     @property
-    def aws_request_id(self) -> str:
-        """Tell invocations apart."""
+    def aws_request_id(self) -> str: ...
 
-    def get_remaining_time_in_millis(self) -> int:
-        """Say how long this one may go on."""
+    def get_remaining_time_in_millis(self) -> int: ...
 
 
 class Observer(Protocol):
-    """Who is told."""
-
-    def invoked(self, context: Invocation) -> None:
-        """Hear of an invocation."""
+    def invoked(self, context: Invocation) -> None: ...
 
     def synced(
         self, tally: BatchCounts, letters: Sequence[OutgoingLetter], errors: CallErrors, /
-    ) -> None:
-        """Hear what a batch came to, and which calls failed."""
+    ) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """The view, the letters, the routes to the views, and who is told."""
-
     routes: Mapping[str, Route]
     model: str
     view: ViewTable
     dead_letters: DeadLetterSink
     observer: Observer
     now: Callable[[], float] = time
-    # Letters about calls in doubt that the queue has not taken yet.
+    # In-doubt dead letters that the queue has not accepted yet.
     in_doubt: list[OutgoingLetter] = field(default_factory=list)
 
 
 @cache
 def runtime() -> Runtime:
-    """Make the runtime of this container from its environment."""
+    """Build the runtime of this container from its environment, once."""
     settings = read_settings()
     observer = Observability(service=settings.service)
     endpoint = find_endpoint()
@@ -69,10 +61,10 @@ def runtime() -> Runtime:
 
 
 def read_settings() -> Settings:
-    """Read this container's settings, and let X-Ray watch if they say so.
+    """Read this container's settings, and start X-Ray tracing if it is enabled.
 
-    The model is the code's own: while a function is updated, code and environment change one after
-    the other, and a row must not carry the fingerprint of views that did not derive it.
+    The model is the fingerprint of the code, not of the environment: an update changes them one
+    after the other, and a row must carry the fingerprint of the views that derived it.
     """
     settings = Settings.from_env(os.environ)
     if settings.tracing:
@@ -87,7 +79,7 @@ def make_runtime(
     observer: Observer,
     writer: Writer | None = None,
 ) -> Runtime:
-    """Connect a model to the tables and the queue that *settings* name."""
+    """Connect a model to the tables and the queue of *settings*."""
     return Runtime(
         routes=routes(model, settings.sources),
         model=settings.model,
@@ -98,7 +90,7 @@ def make_runtime(
 
 
 def _trace() -> None:
-    """Let X-Ray see the calls to AWS; its import costs half a second of a cold start."""
+    """Trace the calls to AWS with X-Ray. The import adds half a second to a cold start."""
     from aws_lambda_powertools import Tracer  # noqa: PLC0415 - see above
 
     Tracer(auto_patch=True)

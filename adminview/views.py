@@ -1,4 +1,4 @@
-"""The app's view files and migrations: where they are, and how they are loaded.
+"""Load the app's view files and migrations.
 
 In a checkout, every module of the views package is a view file. In a Lambda bundle, the manifest
 lists them.
@@ -23,7 +23,7 @@ from adminview.model.errors import DeclarationError
 
 
 def registry() -> Registry:
-    """Return what the app's view files declare, loaded and checked once."""
+    """Return the declarations of the app's view files, loaded and checked once."""
     return _registry(os.environ.get(VIEWS_PACKAGE) or DEFAULT_VIEWS)
 
 
@@ -49,7 +49,7 @@ def _migrations(package: str, views: Registry) -> Mapping[str, Migration]:
 
 
 def load_modules(package: str, kind: str, setting: str) -> list[ModuleType]:
-    """Load the modules of a package, or say which one cannot be loaded and why."""
+    """Load the modules of a package; raise a DeclarationError that names the one that fails."""
     try:
         folder = import_module(package).__path__
     except ModuleNotFoundError as error:
@@ -63,28 +63,28 @@ def load_modules(package: str, kind: str, setting: str) -> list[ModuleType]:
 
 
 def collect(modules: Iterable[ModuleType], sources: Iterable[Source]) -> dict[str, Migration]:
-    """List the migrations of *modules*, each of one of *sources*, by name and in its order."""
+    """Return the migrations of *modules* by name, sorted; each must be of one of *sources*."""
     known = tuple(sources)
-    found: dict[str, Migration] = {}
+    migrations_by_name: dict[str, Migration] = {}
     for module in modules:
-        for one in vars(module).values():
-            if not isinstance(one, Migration):
+        for migration in vars(module).values():
+            if not isinstance(migration, Migration):
                 continue
-            first = found.setdefault(one.name, one)
-            if first is not one:
+            first = migrations_by_name.setdefault(migration.name, migration)
+            if first is not migration:
                 msg = (
-                    f"two migrations have one name, {one.name!r}: "
-                    f"declared in {first.module} and in {one.module}"
+                    f"two migrations are named {migration.name!r}: "
+                    f"declared in {first.module} and in {migration.module}"
                 )
                 raise DeclarationError(msg)
-            if one.source not in known:
+            if migration.source not in known:
                 msg = (
-                    f"migration {one.name!r} in {one.module} is of source {one.source.name!r}, "
+                    f"migration {migration.name!r} in {migration.module} is of source {migration.source.name!r}, "
                     f"which no view file declares; declared are "
                     f"{', '.join(sorted(source.name for source in known)) or 'none'}"
                 )
                 raise DeclarationError(msg)
-    return dict(sorted(found.items()))
+    return dict(sorted(migrations_by_name.items()))
 
 
 def load_module(name: str, kind: str) -> ModuleType:

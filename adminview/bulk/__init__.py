@@ -1,6 +1,6 @@
-"""Work through a whole table, a segment at a time and page by page, beside live traffic.
+"""Process a whole table by segments and pages, without stopping writes.
 
-A task says what is done with a page, `worker` does it so that a crash at any moment harms nobody,
-and what must outlive one is kept by `adminview.bulk.lease_table`. The same code runs in the Lambda
-function, on a laptop and in a plan.
+A task defines the work on one page. `worker` runs it so that a crash at any moment is harmless, and
+`lease_table` stores the state that must survive one. The Lambda function, the local command and
+`apply` run the same code.
 """

@@ -1,8 +1,8 @@
-"""Fill the view from a source: the rows of a page, then whatever changed while they were written.
+"""Backfill the view from a source, one page of items at a time.
 
-Rows are written in batches, without conditions and from what a scan saw, which may be old by then.
-So the items are read again, consistently, and those that are not what they were are reconciled. A
-row that is there already, as it should be, is not written: a second run changes nothing.
+Rows are written in batches, without conditions, from scanned items that may be out of date by then.
+So the items are read again, consistently, and those that changed are reconciled. Rows that are
+already correct are not written: a second run changes nothing.
 """
 
 import time
@@ -30,18 +30,16 @@ from adminview.reconcile.reconciler import CLAIMED_TWICE, Reconciler
 from adminview.sync.decode import Route
 from adminview.sync.fold import Fold
 
-# What the rows of a page may take in memory, about: as many again are read from the view.
+# Approximate memory for the rows of a page; as much again is read from the view.
 PAGE_BYTES = 64 * 1024 * 1024
-ROW_BYTES = 2048  # of a row, besides what it holds of its item
+ROW_BYTES = 2048  # of a row, in addition to its share of the item
 
 Key = dict[str, AttributeValue]
-Found = dict[RowKey, Attributes]
+Rows = dict[RowKey, Attributes]
 
 
 @dataclass(frozen=True, slots=True)
 class Backfill:
-    """A source, and the view that its items' rows belong in."""
-
     route: Route
     reader: TableScanner
     view: ViewTable
@@ -54,14 +52,13 @@ class Backfill:
     def read(
         self, segment: Segment, start: Attributes | None, limit: int, deadline: Deadline
     ) -> ScanPage:
-        """Read a page of the source."""
         table = self.route.table
         return self.reader.page(table, segment.part, start, deadline=lambda: deadline, limit=limit)
 
     def plan(self, items: Sequence[Attributes], deadline: Deadline) -> "PageOfItems":
-        """Compare the rows of a page's items with those that are there."""
+        """Derive the rows of a page's items and compare them with the view."""
         page = PageOfItems(self)
-        derived: list[tuple[Attributes, Found]] = []
+        derived: list[tuple[Attributes, Rows]] = []
         size = 0
         for item in items:
             if (rows := page.derive(item)) is not None:
@@ -70,16 +67,16 @@ class Backfill:
             if size > PAGE_BYTES and len(items) > 1:
                 raise PageTooLargeError
         keys = {key for _, rows in derived for key in rows}
-        found = self.rows_at(keys, deadline)
+        current = self.rows_at(keys, deadline)
         for item, rows in derived:
-            page.add(item, rows, found)
+            page.add(item, rows, current)
         return page
 
     def recover_intent(self, note: Sequence[Any], deadline: Deadline) -> Counter[str]:
         """Reconcile the items of a page that was not finished.
 
-        Calls of the worker that died over it may still arrive, so the items are checked once more
-        when none can.
+        Calls of the worker that died may still arrive, so in-doubt dead letters have the items
+        checked again later.
         """
         failures = self.failures()
         counts = self.reconcile([(key, ()) for key in note], failures, deadline)
@@ -87,8 +84,8 @@ class Backfill:
         counts["failed"] += failures.send(deadline)
         return counts
 
-    def rows_at(self, keys: Iterable[RowKey], deadline: Deadline) -> Found:
-        """Read rows as they are now."""
+    def rows_at(self, keys: Iterable[RowKey], deadline: Deadline) -> Rows:
+        """Read rows consistently; missing ones are absent from the result."""
         images = [key_image(key) for key in sorted(keys)]
         rows = self.reader.get(self.view_table, images, deadline=lambda: deadline, consistent=True)
         return {key_of(row): row for row in rows}
@@ -99,7 +96,7 @@ class Backfill:
         failures: Failures,
         deadline: Deadline,
     ) -> Counter[str]:
-        """Reconcile items, some at once, each with the rows it may have left."""
+        """Reconcile items concurrently, each with the rows it may have left behind."""
 
         def reconcile(target: ItemRef) -> Counter[str]:
             with failures.of(target):
@@ -111,48 +108,46 @@ class Backfill:
         return sum(map_concurrently(reconcile, targets), Counter[str]())
 
     def failures(self) -> Failures:
-        """Collect what goes wrong with single items."""
         return Failures(self.post, self.reconciler.model, self.now)
 
 
 @dataclass(slots=True)
 class PageOfItems:
-    """The items of a page whose rows are to be written."""
+    """The items of a page that have rows to write."""
 
     task: Backfill
     items: list[Image] = field(default_factory=list)
     writes: Fold = field(default_factory=Fold)
-    right: int = 0  # rows that are as they should be
+    right: int = 0  # rows that are already correct
     failures: Failures = field(init=False)
 
     def __post_init__(self) -> None:
-        """Begin without a failure."""
         self.failures = self.task.failures()
 
     @property
     def note(self) -> list[Any]:
-        """The keys of the items that are to be written."""
+        """Return the keys of the items whose rows are written."""
         return [self._key(item) for item in self.items]
 
-    def derive(self, item: Image) -> Found | None:
-        """Derive the rows of one item; None if that fails."""
+    def derive(self, item: Image) -> Rows | None:
+        """Derive the rows of an item; on failure, dead-letter the item and return None."""
         task = self.task
         target = ItemRef(task.route, self._key(item))
         with self.failures.of(target):
             return expected_rows(task.route, target.owner, item, task.now(), task.reconciler.model)
         return None
 
-    def add(self, item: Image, rows: Found, found: Found) -> None:
+    def add(self, item: Image, rows: Rows, current: Rows) -> None:
         """Add the rows of an item that are missing or wrong."""
         target = ItemRef(self.task.route, self._key(item))
         owner = {"S": target.owner}
         with self.failures.of(target):
-            if any(found[key].get(OWNER, owner) != owner for key in rows.keys() & found.keys()):
+            if any(current[key].get(OWNER, owner) != owner for key in rows.keys() & current.keys()):
                 raise OwnershipError(CLAIMED_TWICE)
             puts = {
                 key: dump_json(row)
                 for key, row in rows.items()
-                if key not in found or not equivalent_rows(found[key], row)
+                if key not in current or not equivalent_rows(current[key], row)
             }
             self.writes.add(len(self.items), target.owner, puts)
             self.right += len(rows) - len(puts)
@@ -160,21 +155,21 @@ class PageOfItems:
                 self.items.append(item)
 
     def do(self, deadline: Deadline) -> Counter[str]:
-        """Write the rows, then put right what changed meanwhile; letters last."""
+        """Write the rows, reconcile items that changed meanwhile, then send dead letters."""
         outcome = self.task.view.write(self.writes, deadline=deadline)
         self._report_in_doubt(outcome, deadline)
         if outcome.unwritten:
             code = min(outcome.errors, default="OutOfTime")
             raise ServiceError(code, f"write rows of {self.task.view_table}")
-        moved = self._moved(deadline)
-        counts = Counter(rows=outcome.written, right=self.right, changed=len(moved))
-        counts += self.task.reconcile(moved, self.failures, deadline)
+        changed = self._changed_items(deadline)
+        counts = Counter(rows=outcome.written, right=self.right, changed=len(changed))
+        counts += self.task.reconcile(changed, self.failures, deadline)
         self._refuse(outcome)
         counts["failed"] += self.failures.send(deadline)
         return counts
 
-    def _moved(self, deadline: Deadline) -> list[tuple[Key, list[RowKey]]]:
-        """Find the items that are not what they were when they were scanned, and their rows."""
+    def _changed_items(self, deadline: Deadline) -> list[tuple[Key, list[RowKey]]]:
+        """Find the items that changed since they were scanned, with the rows written for them."""
         task, keys = self.task, self.note
         now = task.reader.get(task.route.table, keys, deadline=lambda: deadline, consistent=True)
         items = {task.route.source.owner(item): item for item in now}
@@ -186,21 +181,21 @@ class PageOfItems:
         ]
 
     def _report_in_doubt(self, outcome: WriteOutcome, deadline: Deadline) -> None:
-        """Let the items be checked whose rows a call without a response may still write."""
+        """Send in-doubt dead letters about rows that a call without a response may still write."""
         rows: dict[int, list[RowKey]] = {}
         for write in self.writes:
             if write.key in outcome.in_doubt:
                 rows.setdefault(write.first, []).append(write.key)
         if rows:
             targets = [
-                ItemRef(self.task.route, self._key(self.items[place]), frozenset(keys))
-                for place, keys in rows.items()
+                ItemRef(self.task.route, self._key(self.items[position]), frozenset(keys))
+                for position, keys in rows.items()
             ]
             self.task.reconciler.report_in_doubt(targets, deadline)
         self.task.reconciler.report_calls(outcome.earlier_in_doubt, deadline)
 
     def _refuse(self, outcome: WriteOutcome) -> None:
-        """Set aside the items whose rows DynamoDB itself would not take."""
+        """Dead-letter the items whose rows DynamoDB refused."""
         for position, code in {write.first: code for write, code in outcome.refused}.items():
             target = ItemRef(self.task.route, self._key(self.items[position]))
             rows = [write.key for write in self.writes if write.owner == target.owner]

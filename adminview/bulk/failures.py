@@ -1,4 +1,4 @@
-"""Items that cannot be brought in step now: each gets a letter, and harms no other."""
+"""Dead letters for items that bulk work cannot process. Other items are not affected."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -15,24 +15,25 @@ from adminview.sync.dead_letter import dead_letter
 
 @dataclass(slots=True)
 class Failures:
-    """The letters of a page. They are sent last, when its rows are written."""
+    """The dead letters of a page, sent after its rows are written."""
 
     post: DeadLetterSink
     model: str
     now: Callable[[], float]
-    _letters: list[OutgoingLetter] = field(default_factory=list)  # one per item; threads add to it
+    _letters: list[OutgoingLetter] = field(
+        default_factory=list
+    )  # one per item; several threads append
 
     @contextmanager
     def of(self, target: ItemRef) -> Iterator[None]:
-        """Set an item aside if its views raise or it moves too fast, and go on."""
+        """Dead-letter the item if its views raise or it keeps changing; suppress the error."""
         try:
             yield
         except (RecordError, RepairError) as error:
             self.add(target, error, target.rows | error.touched)
 
     def add(self, target: ItemRef, error: AdminViewError, rows: Iterable[RowKey]) -> None:
-        """Write the letter of one item."""
-        # No record of a stream: the item itself.
+        # The dead letter names the item, not a stream record.
         origin = ItemOrigin(
             source=target.route.source.name,
             table=target.route.table,
@@ -44,15 +45,17 @@ class Failures:
         self._letters.append(dead_letter(0, origin, error, rows))
 
     def send(self, deadline: Deadline) -> int:
-        """Send the letters, and count the items that failed; raise if the queue refuses one."""
-        unsent, trouble = self.post.send(self._letters, deadline=deadline)
+        """Send the dead letters and return their number; raise a ServiceError if one is not sent."""
+        unsent, codes = self.post.send(self._letters, deadline=deadline)
         if unsent:
-            raise ServiceError(min(trouble, default="Unsent"), "send letters of items that fail")
+            raise ServiceError(
+                min(codes, default="Unsent"), "send the dead letters of failed items"
+            )
         return len(self._letters)
 
 
 def _owner(target: ItemRef) -> str | None:
-    """Name an item, unless its key is too long to be a name: that may be what failed."""
+    """Return the owner, or None if the key is too long: that may be the failure."""
     try:
         return target.owner
     except RecordError:

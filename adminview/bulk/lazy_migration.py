@@ -1,11 +1,11 @@
-"""Migrate as you go: for the service that owns a table, on each read and write of its own.
+"""Migrate items lazily: the service that owns a table calls this on each read and write.
 
     complete = Lazy(client, [delivery_date])
     order = complete.on_read(client.get_item(TableName="Orders", Key=key)["Item"])
     client.put_item(TableName="Orders", Item=complete.on_write(order))
 
-Items are the client's DynamoDB JSON; with ``form=RESOURCE`` they are Python, as the resource has
-them (``boto3.resource("dynamodb").Table("Orders")``).
+Items are DynamoDB JSON, as the client returns them. With ``form=RESOURCE`` they are Python values,
+as the resource returns them (``boto3.resource("dynamodb").Table("Orders")``).
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -25,19 +25,19 @@ from adminview.sync.derive import complete
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-PATIENCE_SECONDS = 1.0  # the service's own caller waits
-ROUNDS = 3  # while others write the item
+PATIENCE_SECONDS = 1.0  # the service's caller is waiting
+ROUNDS = 3  # while other writers change the item
 
 
-def _log(trouble: str) -> None:
-    getLogger(__name__).warning("%s", trouble)
+def _log(message: str) -> None:
+    getLogger(__name__).warning("%s", message)
 
 
 class Lazy:
-    """Complete the items of one table, and never stand in its service's way.
+    """Complete the items of one table without ever failing the service.
 
-    What cannot be done now is told (without a word of the item) and left to the next read. An item
-    that a migration fails on is given as it is, and one that cannot be written is given complete.
+    Errors are reported (without data of the item) and the item is left to the next read. If a
+    migration raises, the item is returned unchanged; if the update fails, it is returned complete.
     """
 
     def __init__(  # noqa: PLR0913 - all but two are keywords
@@ -45,7 +45,7 @@ class Lazy:
         client: "DynamoDBClient",
         migrations: Iterable[Migration],
         *,
-        table: str | None = None,  # if it is not named as its source
+        table: str | None = None,  # default: the name of the source
         form: Form = CLIENT,
         report_error: Callable[[str], object] = _log,
         seconds: float = PATIENCE_SECONDS,
@@ -53,37 +53,40 @@ class Lazy:
         self._migrations = tuple(migrations)
         sources = {migration.source for migration in self._migrations}
         if len(sources) != 1:
-            msg = "the migrations of a table are all of one source, and there is at least one"
+            msg = "pass at least one migration, and only migrations of one source"
             raise DeclarationError(msg)
         (source,) = sources
         self._table = table or source.name
         self._form = form
-        self._tell = report_error
+        self._report_error = report_error
         self._seconds = seconds
         self._tables = SourceReader(client)
         self._updates = SourceUpdates(client)
         self._source = source
 
     def on_write(self, item: Mapping[str, Any]) -> dict[str, Any]:
-        """Complete an item before it is put. Pure: nothing is read or written here."""
+        """Complete an item before it is put. Makes no call."""
         return self._form.write(self._completed(self._form.read(item))[0])
 
     def on_read(self, item: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Complete an item that was read, and keep it so if nobody changed it meanwhile.
+        """Complete an item that was read, and update it in the table if it has not changed.
 
-        If somebody did, it is read again and the newer one is given, or None if it was deleted.
+        If it changed, read it again and return the newer one, or None if it was deleted.
         """
         deadline = Deadline.after(self._seconds)
         image = self._form.read(item)
         for _ in range(ROUNDS):
             completed, updates = self._completed(image)
             try:
-                if all(self._updates.write(self._table, one, deadline=deadline) for one in updates):
+                if all(
+                    self._updates.write(self._table, update, deadline=deadline)
+                    for update in updates
+                ):
                     return self._form.write(completed)
                 key = self._source.key_of(image)
                 newer = self._tables.read(self._table, key, deadline=deadline)
             except AdminViewError as error:
-                self._tell(reason_of(error))
+                self._report_error(reason_of(error))
                 return self._form.write(completed)
             if newer is None:
                 return None
@@ -91,13 +94,13 @@ class Lazy:
         return self._form.write(self._completed(image)[0])
 
     def _completed(self, image: Attributes) -> tuple[Attributes, list[Update]]:
-        """Let each migration add to what those before it have left."""
+        """Apply each migration to the result of the ones before it."""
         updates: list[Update] = []
         for migration in self._migrations:
             try:
                 update = complete(migration, image)
             except RecordError as error:
-                self._tell(reason_of(error))
+                self._report_error(reason_of(error))
                 continue
             if update:
                 image = update.applied(image)

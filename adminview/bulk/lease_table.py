@@ -1,4 +1,4 @@
-"""How far bulk work is, in a small table: after a crash anybody goes on, and never two at once."""
+"""The progress of bulk work, with leases: any worker can resume, and never two work at once."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -18,13 +18,13 @@ from adminview.model.errors import BulkError, SegmentTakenError, ServiceError
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-# Since its last sign of life a worker may write for so long; then it has to say it is alive.
+# A worker may write for this long after it renewed its lease.
 WORK_SECONDS = 60.0
-# And so long it may not be replaced: its last call ends, and the owner index catches up with it.
+# No other worker may take over before: the last call ends, and the owner index catches up.
 LEASE_SECONDS = WORK_SECONDS + 120.0
-BUILT = "built"  # the partition of what has been done
-OVERTAKEN = "{run} was ended, or begun again by others, meanwhile: begin again"
-TURN = "turn"  # in a mark: runs up to this one are over
+BUILT = "built"  # the partition of the completions
+OVERTAKEN = "another worker finished or restarted {run} meanwhile: begin again"
+TURN = "turn"  # in a completion: runs up to this generation are over
 ABSENT: Any = {
     "ConditionExpression": "attribute_not_exists(#pk)",
     "ExpressionAttributeNames": {"#pk": PK.name},
@@ -32,13 +32,12 @@ ABSENT: Any = {
 
 
 def progress_table(view_table: str) -> str:
-    """Name the progress table of a view."""
     return f"{view_table}Progress"
 
 
 @dataclass(frozen=True, slots=True)
 class LeaseTable:
-    """Records of segments, by run and number, and marks of runs that have ended."""
+    """Segment states by run and number, and completions of finished runs."""
 
     client: "DynamoDBClient"
     name: str
@@ -47,24 +46,24 @@ class LeaseTable:
     holder: str = field(default_factory=lambda: uuid4().hex)
 
     def take(self, segment: Segment, model: str, *, deadline: Deadline) -> Record:
-        """Take a segment where it was left, or raise a SegmentTakenError if somebody is at it."""
+        """Lease a segment at its last state; raise a SegmentTakenError if another worker has it."""
         found = self.read(segment, deadline=deadline) or Record(segment, model)
         if (found.segment, found.model) != (segment, model):
             msg = (
-                f"{segment.run} was begun again meanwhile, in {found.segment.of} segments and by "
-                f"model {found.model}: let that one end, or begin again"
+                f"{segment.run} was restarted meanwhile, with {found.segment.of} segments and "
+                f"model {found.model}: let that run finish, or begin again"
             )
             raise BulkError(msg)
         if self._has_ended(segment, model, deadline):
-            return replace(found, done=True)  # by others; or the answer that it was done is lost
-        turns = [one.segment.turn for one in self.records(segment.run, deadline=deadline)]
+            return replace(found, done=True)  # by another worker, or the response was lost
+        turns = [state.segment.turn for state in self.records(segment.run, deadline=deadline)]
         if segment.turn < max(turns, default=0):
             raise BulkError(OVERTAKEN.format(run=segment.run))
         if found.done:
             return found
         taken = self.take_over(found, deadline=deadline)
-        # Others may have ended the run since the look above, and deleted its records: the work
-        # would begin again, and nobody would recover what it leaves.
+        # Another worker may have finished the run since the check above and deleted its states: this
+        # one would start over, and nobody would recover its intent.
         if found.version:
             return taken
         try:
@@ -77,7 +76,7 @@ class LeaseTable:
         return replace(taken, done=over)
 
     def _has_ended(self, segment: Segment, model: str, deadline: Deadline) -> bool:
-        """Tell whether a segment's run has ended; raise a BulkError if another overtook it."""
+        """Return whether the segment's run has finished; raise a BulkError if a later one began."""
         ended = self.marks(deadline=deadline).get(segment.run, {})
         if (ended.get(TURN), ended.get("model")) == (segment.turn, model):
             return True
@@ -86,15 +85,15 @@ class LeaseTable:
         return False
 
     def take_over(self, found: Record, *, deadline: Deadline) -> Record:
-        """Take a segment as it was found, whichever run it is of."""
+        """Lease a segment at a state of any run; raise a SegmentTakenError if it is leased."""
         if (left := found.deadline - self.now()) > 0:
             raise SegmentTakenError(found.segment.run, found.segment.number, left)
         return self.save(found, deadline=deadline)
 
     def save(self, record: Record, *, deadline: Deadline, keep: bool = True) -> Record:
-        """Write a record down, and keep the segment or leave it to others.
+        """Save a state and renew the lease, or release it unless *keep*.
 
-        Raises a SegmentTakenError if somebody else has taken it meanwhile.
+        Raises a SegmentTakenError if another worker has taken the segment meanwhile.
         """
         lease = self.now() + LEASE_SECONDS if keep else 0.0
         new = replace(record, holder=self.holder, deadline=lease, version=record.version + 1)
@@ -105,14 +104,14 @@ class LeaseTable:
             **_unchanged(record),
         )
         try:
-            call_with_retry(call, f"note in {self.name}", self.backoff, deadline)
+            call_with_retry(call, f"write {self.name}", self.backoff, deadline)
         except ServiceError as error:
             if error.code != CONDITION_FAILED or not self._is_mine(new, deadline):
                 raise self._explained(error, record) from error
         return new
 
     def read(self, segment: Segment, *, deadline: Deadline) -> Record | None:
-        """Read the record of a segment as it is now."""
+        """Read the state of a segment consistently; None if there is none."""
         call = partial(
             self.client.get_item,
             TableName=self.name,
@@ -123,11 +122,10 @@ class LeaseTable:
         return _record(item) if item else None
 
     def records(self, run: str, *, deadline: Deadline) -> list[Record]:
-        """List the records of a run."""
         return [_record(item) for item in self._query(run, deadline)]
 
     def forget(self, record: Record, *, deadline: Deadline) -> None:
-        """Delete the record of a segment, unless somebody has taken it meanwhile."""
+        """Delete the state of a segment, unless another worker has changed it."""
         call = partial(
             self.client.delete_item,
             TableName=self.name,
@@ -135,16 +133,16 @@ class LeaseTable:
             **_unchanged(record),
         )
         try:
-            call_with_retry(call, f"note in {self.name}", self.backoff, deadline)
+            call_with_retry(call, f"write {self.name}", self.backoff, deadline)
         except ServiceError as error:
             if error.code != CONDITION_FAILED:
                 raise
 
     def mark(self, subject: str, facts: dict[str, Any], *, deadline: Deadline) -> bool:
-        """Write down that something has been done; return False if it is overtaken.
+        """Write a completion; return False if it is obsolete.
 
-        It is if a later turn is marked, or the same turn of another model. A put that arrives late
-        changes nothing: it expects the mark that was there before.
+        It is if a later generation is complete, or the same generation of another model. A put that
+        arrives late changes nothing: it is conditional on the completion that was read.
         """
         text = dumps(facts)
         while (known := self._mark(subject, deadline)) != text:
@@ -159,18 +157,18 @@ class LeaseTable:
         return next((item["facts"]["S"] for item in marks), None)
 
     def _replace_mark(self, subject: str, known: str | None, text: str, deadline: Deadline) -> None:
-        """Write a mark if the one that is *known* is still there, or still none."""
+        """Write a completion if the stored one is still *known*; None means absent."""
         item: Any = {**_key(BUILT, subject), "facts": {"S": text}}
         condition: Any = ABSENT if known is None else _equal(facts={"S": known})
         call = partial(self.client.put_item, TableName=self.name, Item=item, **condition)
         try:
-            call_with_retry(call, f"note in {self.name}", self.backoff, deadline)
+            call_with_retry(call, f"write {self.name}", self.backoff, deadline)
         except ServiceError as error:
             if error.code != CONDITION_FAILED:
                 raise
 
     def marks(self, *, deadline: Deadline) -> dict[str, dict[str, Any]]:
-        """List what has been done, by subject."""
+        """Read all completions, by subject."""
         return {
             item[SK.name]["S"]: loads(item["facts"]["S"]) for item in self._query(BUILT, deadline)
         }
@@ -194,7 +192,7 @@ class LeaseTable:
             start = {"ExclusiveStartKey": last}
 
     def _is_mine(self, new: Record, deadline: Deadline) -> bool:
-        """Tell whether a write that seems to have failed took effect: its answer was lost."""
+        """Return whether a write that seems to have failed took effect: the response was lost."""
         found = self.read(new.segment, deadline=deadline)
         return found is not None and (found.holder, found.version) == (new.holder, new.version)
 
@@ -209,15 +207,14 @@ def _key(partition: str, sort: str) -> dict[str, Any]:
 
 
 def _unchanged(record: Record) -> Any:
-    """Ask that a record is still what it was when it was read, or still absent."""
+    """Return the condition that a state is unchanged since it was read, or still absent."""
     if not record.version:
         return ABSENT
-    # The holder too: a record that was deleted and made anew counts its versions from 1 again.
+    # The holder too: a state that was deleted and created again has version 1 again.
     return _equal(version={"N": str(record.version)}, holder={"S": record.holder})
 
 
 def _equal(**attributes: dict[str, str]) -> Any:
-    """Ask that attributes have these values."""
     return {
         "ConditionExpression": " AND ".join(f"#{name} = :{name}" for name in attributes),
         "ExpressionAttributeNames": {f"#{name}": name for name in attributes},
@@ -226,7 +223,7 @@ def _equal(**attributes: dict[str, str]) -> Any:
 
 
 def _place(number: int) -> str:
-    return f"{number:06}"  # so that they are listed in order
+    return f"{number:06}"  # a query returns them in order
 
 
 def _item(record: Record) -> Any:

@@ -1,7 +1,7 @@
-"""Migrate a source table: complete the items of a page, each only if it is still what was read.
+"""Migrate a source table: complete the items of a page, each only if it has not changed.
 
-Nothing is noted before a page is done: its updates are conditional, so a page that is done twice is
-done once, and an item that is gone stays gone.
+Pages need no intent: the updates are conditional, so repeating a page changes nothing, and a
+deleted item stays deleted.
 """
 
 from collections import Counter
@@ -22,52 +22,46 @@ from adminview.model.row import Attributes
 from adminview.model.update import Update
 from adminview.sync.derive import complete
 
-ROUNDS = 10  # while others write the item; a hotter one is left to the next run
+ROUNDS = 10  # while other writers change the item; then it is left to the next run
 
-# What became of an item.
+# Outcomes of an item.
 UPDATED = "updated"
-RIGHT = "right"  # it has all it needs, or the migration is not for it
+RIGHT = "right"  # complete already, or the migration does not apply
 GONE = "gone"  # deleted before it could be updated
-MOVED = "moved"  # it changed each time: still to be migrated
-FAILED = "failed"  # the migration raises, or DynamoDB refuses what it sets
+MOVED = "moved"  # it kept changing: not migrated yet
+FAILED = "failed"  # the migration raises, or DynamoDB refuses the update
 
 
 @dataclass(frozen=True, slots=True)
 class Migrate:
-    """A migration, and the table that it is of."""
-
     migration: Migration
     table: str
     reader: TableScanner
     sources: SourceReader
     updates: SourceUpdates
-    report_error: Callable[[Attributes, RecordError], object] = lambda *_: (
-        None
-    )  # of an item that fails
+    report_error: Callable[[Attributes, RecordError], object] = lambda *_: None
     backoff: Backoff = field(default_factory=Backoff)
     most: int = 250
 
     def read(
         self, segment: Segment, start: Attributes | None, limit: int, deadline: Deadline
     ) -> ScanPage:
-        """Read a page of the source."""
         return self.reader.page(
             self.table, segment.part, start, deadline=lambda: deadline, limit=limit
         )
 
-    def plan(self, items: Sequence[Attributes], deadline: Deadline) -> "PageOfUpdates":  # noqa: ARG002 - nothing is asked
-        """Work out the updates of a page's items."""
+    def plan(self, items: Sequence[Attributes], deadline: Deadline) -> "PageOfUpdates":  # noqa: ARG002 - makes no call
         page = PageOfUpdates(self)
         for item in items:
             page.add(item)
         return page
 
     def recover_intent(self, note: Sequence[Any], deadline: Deadline) -> Counter[str]:  # noqa: ARG002 - see above
-        """Do nothing: a page leaves nothing half done."""
+        """Do nothing: pages have no intent."""
         return Counter()
 
     def update(self, update: Update, deadline: Deadline) -> str:
-        """Write an update; if the item is another by now, work it out again."""
+        """Write an update, recomputed while the item keeps changing; return the outcome."""
         for attempt in range(ROUNDS):
             if self.updates.write(self.table, update, deadline=deadline):
                 return UPDATED
@@ -85,19 +79,16 @@ class Migrate:
 
 @dataclass(slots=True)
 class PageOfUpdates:
-    """The updates of a page."""
-
     task: Migrate
     updates: list[Update] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
 
     @property
     def note(self) -> list[Any]:
-        """Nothing: see above."""
         return []
 
     def add(self, item: Attributes) -> None:
-        """Add what one item lacks."""
+        """Add the update of an item, or count it as complete or failed."""
         try:
             update = complete(self.task.migration, item)
         except RecordError as error:
@@ -109,7 +100,7 @@ class PageOfUpdates:
                 self.counts[RIGHT] += 1
 
     def do(self, deadline: Deadline) -> Counter[str]:
-        """Write the updates, some at once."""
+        """Write the updates concurrently and return the counts."""
 
         def write(update: Update) -> str | RecordError:
             try:

@@ -1,4 +1,4 @@
-"""What the bulk function may be asked: every step, and what an event of it holds."""
+"""The events of the bulk function: steps, and the fields of each."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -13,7 +13,7 @@ FITS: Mapping[str, Callable[[Any], bool]] = {
     NAMES: lambda value: isinstance(value, list),
     IDS: lambda value: isinstance(value, dict),
     FLAG: lambda value: isinstance(value, bool),
-    COUNT: lambda value: type(value) is int and value >= 1,  # True is no number here
+    COUNT: lambda value: type(value) is int and value >= 1,  # bool is a subclass of int
     AMOUNT: lambda value: type(value) is int and value >= 0,
     RATE: lambda value: type(value) in {int, float} and value > 0,
 }
@@ -35,21 +35,21 @@ NEEDED: Mapping[str, tuple[str, ...]] = {"begin": (), "work": ("run", "segment",
 
 
 def validate_request(event: Mapping[str, Any]) -> dict[str, Any]:
-    """Give what an event holds; refuse what nobody would look at, or could not understand."""
+    """Return the event without nulls; raise a SettingsError for unknown or malformed fields."""
     step: Any = event.get("step")
-    if step not in [*STEPS]:  # it may be anything
-        msg = f"the event's step is {step!r}; it is {' or '.join(map(repr, STEPS))}"
+    if step not in [*STEPS]:  # may be unhashable
+        msg = f"the event's step is {step!r}; it must be {' or '.join(map(repr, STEPS))}"
         raise SettingsError(msg)
     known = STEPS[step]
-    given = {name: value for name, value in event.items() if value is not None}
-    if unknown := sorted(given.keys() - known.keys() - {"step"}):
-        msg = f"the event holds {', '.join(unknown)}; to {step} it may hold {', '.join(known)}"
+    request = {name: value for name, value in event.items() if value is not None}
+    if unknown := sorted(request.keys() - known.keys() - {"step"}):
+        msg = f"unknown fields: {', '.join(unknown)}; step {step!r} takes {', '.join(known)}"
         raise SettingsError(msg)
-    if missing := [name for name in NEEDED[step] if name not in given]:
-        msg = f"the event lacks {', '.join(missing)}: it is one of those that 'begin' answers with"
+    if missing := [name for name in NEEDED[step] if name not in request]:
+        msg = f"the event lacks {', '.join(missing)}: pass an event that step 'begin' returned"
         raise SettingsError(msg)
     for name, kind in known.items():
-        if name in given and not FITS[kind](given[name]):
-            msg = f"the event's {name} is {given[name]!r}; it is {kind}"
+        if name in request and not FITS[kind](request[name]):
+            msg = f"the event's {name} is {request[name]!r}; it must be {kind}"
             raise SettingsError(msg)
-    return given
+    return request

@@ -1,4 +1,4 @@
-"""Runs: a task on all segments of a table, begun, resumed and ended."""
+"""Runs of a task over all segments of a table: begin, resume, finish."""
 
 import time
 from collections import Counter
@@ -31,13 +31,13 @@ from adminview.reconcile.reconciler import Reconciler
 from adminview.sync.decode import routes
 
 TASKS = BACKFILL, SWEEP, MIGRATE = "backfill", "sweep", "migrate"
-EVERYTHING: Final = "*"  # what a sweep is about, if not one source
+EVERYTHING: Final = "*"  # the subject of a sweep of all sources
 SEGMENTS: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Bulk:
-    """Everything that bulk work is done with."""
+    """Everything that bulk work needs."""
 
     registry: Registry
     settings: Settings
@@ -46,24 +46,22 @@ class Bulk:
     post: DeadLetterSink
     backoff: Backoff
     migrations: Mapping[str, Migration] = field(default_factory=dict)
-    report_error: Callable[[RecordError], object] = lambda _: (
-        None
-    )  # why a migration fails on an item
-    check: Callable[[], object] = lambda: None  # raises if other code is deployed by now
+    report_error: Callable[[RecordError], object] = lambda _: None  # of a migration
+    check: Callable[[], object] = lambda: None  # raises if other code is deployed
     now: Callable[[], float] = time.time
-    clock: Callable[[], float] = awake_or_asleep  # that the workers' leases are kept by
+    clock: Callable[[], float] = awake_or_asleep  # of the leases
 
     def run(self, kind: str, subject: object = EVERYTHING) -> str:
-        """Name a run: what is done, and to what; or say what there is."""
+        """Name a run by its task and subject; raise a SettingsError if one is unknown."""
         if kind not in TASKS:
-            msg = f"no task is named {kind!r}; there are {', '.join(TASKS)}"
+            msg = f"there is no task {kind!r}; choose one of {', '.join(TASKS)}"
             raise SettingsError(msg)
         if kind == MIGRATE:
-            what, known = "migration", [*self.migrations]
+            noun, known = "migration", [*self.migrations]
         else:
-            what, known = "source", [source.name for source in self.registry.sources]
+            noun, known = "source", [source.name for source in self.registry.sources]
         if subject not in known and (kind, subject) != (SWEEP, EVERYTHING):
-            msg = f"no {what} is named {subject!r}; there are {', '.join(known) or 'none'}"
+            msg = f"there is no {noun} {subject!r}; declared: {', '.join(known) or 'none'}"
             raise SettingsError(msg)
         return f"{kind}/{subject}"
 
@@ -76,72 +74,70 @@ class Bulk:
         restart: bool = False,
         tolerated: int | None = None,
     ) -> list[Segment]:
-        """Begin a run, or go on with one: which segments are still to be done.
+        """Begin or resume a run, and return the segments that are not done.
 
-        One in which more items failed than are to be tolerated is begun anew: they may be right by
-        now, and only another look can tell.
+        A run with more failed items than are tolerated starts over: the items may have been fixed,
+        and they must be processed again to know.
 
-        What another run has left in hand is put right first: a run of an older model, or one that
-        is not to go on. Raises a SegmentTakenError if somebody is still at work on it.
+        The intents of abandoned runs and of older models are recovered first. Raises a
+        SegmentTakenError if a worker is still active on one.
         """
         if of is not None and not 1 <= of <= MOST_SEGMENTS:
             msg = f"{of} segments: choose 1 to {MOST_SEGMENTS}"
             raise SettingsError(msg)
         self.check()
-        found = self.progress.records(run, deadline=deadline)
+        records = self.progress.records(run, deadline=deadline)
         ended = self._turns_ended(run, deadline)
-        current = [] if restart else self._current(run, found, ended)
+        current = [] if restart else self._current(run, records, ended)
         if too_many(added_up(current), tolerated):
             current = []
-        before = {one.segment.of for one in current}
+        before = {record.segment.of for record in current}
         of = of or max(before, default=SEGMENTS)
         if before - {of}:
             msg = (
                 f"{run} was begun with {max(before)} segments and has not finished: "
-                "go on with so many, or restart it"
+                "resume it with the same number, or restart it"
             )
             raise SettingsError(msg)
-        for one in found:
-            if one not in current:
+        for record in records:
+            if record not in current:
                 worker = self.worker(run)
-                self.progress.forget(worker.recover(one, end=deadline), deadline=deadline)
-        done = {one.segment.number for one in current if one.done}
-        turns = [one.segment.turn for one in current]
-        turn = max(turns or [ended, *(one.segment.turn for one in found)]) + (not turns)
+                self.progress.forget(worker.recover(record, end=deadline), deadline=deadline)
+        done = {record.segment.number for record in current if record.done}
+        turns = [record.segment.turn for record in current]
+        turn = max(turns or [ended, *(record.segment.turn for record in records)]) + (not turns)
         return [Segment(run, number, of, turn) for number in range(of) if number not in done]
 
     def finish(
         self, run: str, *, deadline: Deadline, tolerated: int | None = None
     ) -> Counter[str] | None:
-        """Mark a run as done if all its segments are, and add up what was done; else None.
+        """Write the completion of a run whose segments are all done, and return its counts.
 
-        None too if a later run has ended, or other code has come, meanwhile.
-        Raises a TooManyFailuresError if more items of the run failed than are to be tolerated,
-        also before all is done.
+        Returns None if a segment is not done, or if a later run or other code has overtaken it.
+        Raises a TooManyFailuresError if more items failed than are tolerated, even before the end.
         """
-        found = self.progress.records(run, deadline=deadline)
+        records = self.progress.records(run, deadline=deadline)
         ended = self._turns_ended(run, deadline)
-        begun = self._current(run, found, ended)
+        begun = self._current(run, records, ended)
         counts = added_up(begun)
         check_failures(run, counts, tolerated)
-        current = [one for one in begun if one.done]
+        current = [record for record in begun if record.done]
         if not current or len(current) < current[0].segment.of:
             return None
         facts = self._facts(run, current[0].segment.turn, counts)
         if not self.progress.mark(run, facts, deadline=deadline):
             return None
-        for one in current:
-            self.progress.forget(one, deadline=deadline)
+        for record in current:
+            self.progress.forget(record, deadline=deadline)
         return counts
 
     def worker(self, run: str) -> Worker:
-        """Make a worker for the segments of a run."""
         return Worker(
             self.task(run), self.progress, self.model_of(run), self.client, clock=self.clock
         )
 
     def table(self, run: str) -> str:
-        """Name the table that a run goes through."""
+        """Return the table that a run scans."""
         kind, _, subject = run.partition("/")
         if kind == SWEEP:
             return self.settings.view_table
@@ -149,7 +145,6 @@ class Bulk:
         return self.settings.sources.get(source, source)
 
     def task(self, run: str) -> Task:
-        """Make the task that a run's name says."""
         kind, _, subject = run.partition("/")
         reader = TableScanner(self._dynamodb, backoff=self.backoff)
         by_name = {
@@ -177,16 +172,15 @@ class Bulk:
         )
 
     def built(self, *, deadline: Deadline) -> dict[str, dict[str, Any]]:
-        """Say which runs have ended, of which model."""
+        """Return the facts of finished runs, by run."""
         return self.progress.marks(deadline=deadline)
 
     @property
     def model(self) -> str:
-        """The fingerprint that rows are stamped with."""
         return self.settings.model
 
     def model_of(self, run: str) -> str:
-        """Identify the code that a run is of: what other code has done is no progress."""
+        """Return the fingerprint of a run's code: progress of other code does not count."""
         kind, _, subject = run.partition("/")
         return self.migrations[subject].digest if kind == MIGRATE else self.model
 
@@ -205,13 +199,15 @@ class Bulk:
             routes=[*routes(self.registry, self.settings.sources).values()],
         )
 
-    def _current(self, run: str, found: Iterable[Record], ended: int) -> list[Record]:
-        """Find the records of the run that goes on: its model's, and no older one's leavings."""
+    def _current(self, run: str, records: Iterable[Record], ended: int) -> list[Record]:
+        """Select the states of the current run: of this model and not of a finished generation."""
         model = self.model_of(run)
-        ours = [one for one in found if one.model == model and one.segment.turn > ended]
-        # Two that were begun at once may differ: the later or finer one goes on.
-        last = max(((one.segment.turn, one.segment.of) for one in ours), default=None)
-        return [one for one in ours if (one.segment.turn, one.segment.of) == last]
+        ours = [
+            record for record in records if record.model == model and record.segment.turn > ended
+        ]
+        # Two runs may have begun at the same time: the later or finer one continues.
+        last = max(((record.segment.turn, record.segment.of) for record in ours), default=None)
+        return [record for record in ours if (record.segment.turn, record.segment.of) == last]
 
     def _turns_ended(self, run: str, deadline: Deadline) -> int:
         return int(self.progress.marks(deadline=deadline).get(run, {}).get(TURN, 0))
@@ -223,8 +219,7 @@ class Bulk:
 
 
 def added_up(records: Iterable[Record]) -> Counter[str]:
-    """Add up what has been done."""
-    return sum((one.counts for one in records), Counter[str]())
+    return sum((record.counts for record in records), Counter[str]())
 
 
 def make_bulk(

@@ -1,4 +1,4 @@
-"""A segment of a table, and how far the work on it is. Plain data."""
+"""A segment of a table, and the state of the work on it. Plain data."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -15,23 +15,23 @@ MOST_SEGMENTS = 1000
 class Segment:
     """One part of a parallel scan."""
 
-    run: str  # the task and what it is about, as in "backfill/Orders"
+    run: str  # the task and its subject, such as "backfill/Orders"
     number: int
     of: int
-    turn: int = 1  # which of the runs of that name: what an older one left is not progress of this
+    turn: int = 1  # counts the runs of that name; a state of an older one is no progress
 
     @property
     def part(self) -> tuple[int, int]:
-        """Say which one, of how many, as a scan wants to hear it."""
+        """Return Segment and TotalSegments of a Scan."""
         return self.number, self.of
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """How far a segment is: what must outlive a crash.
+    """The state of a segment that must survive a crash.
 
-    *noted* is what is in hand: if this record is found with it, the rows that it names may be half
-    written, and must be put right first.
+    *intent* describes a page in progress. If a stored state has one, its rows may be half written
+    and must be recovered first.
     """
 
     segment: Segment
@@ -40,14 +40,13 @@ class Record:
     intent: list[Any] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
     done: bool = False
-    # Who works on it, and when at the latest somebody else may: never two at once.
+    # The lease: who works on it, and until when nobody else may.
     holder: str = ""
     deadline: float = 0.0
     version: int = 0
-    paid_at: float = 0.0  # when the budget has made good what the work took
+    paid_at: float = 0.0  # when the budget covers what the work has used
 
     def to_json(self) -> str:
-        """Write what the worker keeps as text."""
         return dumps(
             {
                 "model": self.model,
@@ -60,6 +59,5 @@ class Record:
 
     @classmethod
     def read(cls, segment: Segment, text: str, **lease: Any) -> "Record":
-        """Read a record back."""
-        given: Mapping[str, Any] = loads(text)
-        return cls(segment, **{**given, "counts": Counter(given["counts"])}, **lease)
+        state: Mapping[str, Any] = loads(text)
+        return cls(segment, **{**state, "counts": Counter(state["counts"])}, **lease)

@@ -1,10 +1,9 @@
-"""Remove the rows that nothing derives any more, which a change of the model has left.
+"""Delete the rows that no view derives any more after a change of the model.
 
-Neither a row's age nor its fingerprint says so. One whose content did not change keeps the
-fingerprint it was written with; and one of the very same model is left behind where another model
-was deployed for a while and taken back. So the items of all rows are read, and only a row that its
-item does not derive is suspect; then its item is reconciled, which deletes the row if that is still
-so.
+Neither the age nor the fingerprint of a row identifies them. A row whose content did not change
+keeps its old fingerprint, and a rolled-back model leaves rows behind. So the items of all rows are
+read. If an item does not derive a row, the item is reconciled, which deletes the row if that is
+still true.
 """
 
 from collections import Counter
@@ -28,33 +27,30 @@ from adminview.reconcile.reconciler import Reconciler
 from adminview.sync.decode import Route
 from adminview.sync.derive import derive
 
-Candidate = tuple[str, list[RowKey]]  # an owner, and rows of it
+Candidate = tuple[str, list[RowKey]]  # an owner, and its rows
 
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """The view, and the sources that its rows name."""
-
-    routes: Mapping[str, Route]  # by the names of their sources
+    routes: Mapping[str, Route]  # by source name
     view_table: str
     reader: TableScanner
     reconciler: Reconciler
     post: DeadLetterSink
-    source: str | None = None  # only rows of this one
+    source: str | None = None  # if set, only its rows
     now: Callable[[], float] = time
-    most: int = 250  # all of a page may be suspect, and are reconciled while the lease lasts
+    most: int = 250  # a whole page may have to be reconciled during one lease
 
     def read(
         self, segment: Segment, start: Attributes | None, limit: int, deadline: Deadline
     ) -> ScanPage:
-        """Read a page of the view."""
         only = owners_only(self.source)
         return self.reader.page(
             self.view_table, segment.part, start, deadline=lambda: deadline, limit=limit, **only
         )
 
     def plan(self, items: Sequence[Attributes], deadline: Deadline) -> "PageOfRows":
-        """Find the rows that their items do not derive."""
+        """Find the rows of a page that their items do not derive."""
         candidates: list[Candidate] = []
         targets: dict[str, list[ItemRef]] = {}
         for owner, rows in by_owner(items).items():
@@ -63,15 +59,15 @@ class Sweep:
             elif owner and self._is_undeclared(owner):
                 candidates.append((owner, sorted(rows)))
         unjudged: list[ItemRef] = []
-        for some in targets.values():
-            candidates += self._underived(some, unjudged, deadline)
+        for refs in targets.values():
+            candidates += self._underived(refs, unjudged, deadline)
         return PageOfRows(self, candidates, len(unjudged))
 
     def recover_intent(self, note: Sequence[Any], deadline: Deadline) -> Counter[str]:
         """Reconcile the items of a page that was not finished.
 
-        Calls of the worker that died over it may still arrive, so the items are checked once more
-        when none can.
+        Calls of the worker that died may still arrive, so in-doubt dead letters have the items
+        checked again later.
         """
         counts = self.reconcile(note, deadline)
         by_source: dict[str, list[ItemRef]] = {}
@@ -84,7 +80,7 @@ class Sweep:
         return counts
 
     def reconcile(self, candidates: Sequence[Any], deadline: Deadline) -> Counter[str]:
-        """Reconcile the items that rows name."""
+        """Reconcile the owners of candidate rows; dead-letter those that fail."""
         failures = Failures(self.post, self.reconciler.model, self.now)
 
         def reconcile(candidate: Any) -> Counter[str]:
@@ -96,26 +92,26 @@ class Sweep:
         return counts
 
     def _is_undeclared(self, owner: str) -> bool:
-        """Tell whether an owner is of a source that is declared no more."""
+        """Return whether no view file declares the source of an owner."""
         return owner.partition("/")[0] not in self.routes
 
     def _underived(
         self, targets: Sequence[ItemRef], unjudged: list[ItemRef], deadline: Deadline
     ) -> list[Candidate]:
-        """Find the rows of some items of one source that their views do not make."""
+        """Find the rows that items of one source do not derive; add failing items to *unjudged*."""
         route = targets[0].route
-        keys = [one.key for one in targets]
+        keys = [target.key for target in targets]
         items = self.reader.get(route.table, keys, deadline=lambda: deadline)
-        found = {route.source.owner(item): item for item in items}
+        current = {route.source.owner(item): item for item in items}
         candidates = []
-        for one in targets:
+        for target in targets:
             try:
-                derived = derive(route.views, found.get(one.owner), room=ROW_LIMIT).rows
+                derived = derive(route.views, current.get(target.owner), room=ROW_LIMIT).rows
             except RecordError:
-                unjudged.append(one)  # what it derives cannot be told: its rows stay
+                unjudged.append(target)  # its rows are unknown: keep them
                 continue
-            if left := sorted(one.rows - derived.keys()):
-                candidates.append((one.owner, left))
+            if left := sorted(target.rows - derived.keys()):
+                candidates.append((target.owner, left))
         return candidates
 
     def _reconcile(
@@ -135,7 +131,7 @@ class Sweep:
 
 @dataclass(frozen=True, slots=True)
 class PageOfRows:
-    """The rows of a page that nothing seems to derive."""
+    """The rows of a page that their items do not seem to derive."""
 
     task: Sweep
     candidates: Sequence[Candidate]
@@ -143,9 +139,7 @@ class PageOfRows:
 
     @property
     def note(self) -> list[Any]:
-        """The owners, and their rows."""
         return list(self.candidates)
 
     def do(self, deadline: Deadline) -> Counter[str]:
-        """Reconcile the items."""
         return self.task.reconcile(self.candidates, deadline) + Counter(unjudged=self.unjudged)

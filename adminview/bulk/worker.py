@@ -1,8 +1,8 @@
-"""One worker on one segment: note, do, move on. It can be killed anywhere and begun again.
+"""One worker on one segment: save the intent, execute the page, continue. It can be killed anywhere.
 
-Before a page is written, the record of the segment says what is in hand. Whoever finds such a
-record puts that right first: an item that was deleted since then is on no page any more, and only
-the note still names it. Where the next page begins is written down with its note, in one step.
+Before a page is written, its intent is saved in the state of the segment. The next worker recovers
+an intent first: an item deleted since then is on no page any more, and only the intent names it.
+The start of the next page is saved together with that page's intent.
 """
 
 import time
@@ -19,35 +19,35 @@ from adminview.bulk.segment import Record, Segment
 from adminview.bulk.task import PageTooLargeError, Task
 from adminview.model.errors import SegmentTakenError, ServiceError, TooManyFailuresError
 
-NOTE_LIMIT = 300 * 1024  # bytes: DynamoDB takes 400 KB for the whole record
-REDONE_AT_ONCE = 25
-ALIVE_SECONDS = WORK_SECONDS / 2  # between two signs of life, at most
-NAP_SECONDS = 1.0  # the longest, so that a stop is soon noticed
-TURN_SECONDS = 0.05  # between two tries to begin a page, while others are at theirs
-PAGE_RESERVE = 20.0  # to begin a page in
+INTENT_LIMIT = 300 * 1024  # bytes; DynamoDB limits the whole item to 400 KB
+RECOVER_BATCH = 25
+ALIVE_SECONDS = WORK_SECONDS / 2  # between two renewals of the lease, at most
+NAP_SECONDS = 1.0  # at most, to notice a stop soon
+RETRY_SECONDS = 0.05  # between two attempts to begin a page while others share the budget
+PAGE_RESERVE = 20.0  # no page begins later than this before the end
 FAILED = "failed"
 
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """The task, where progress is kept, and when to rest or stop."""
-
     task: Task
     progress: LeaseTable
     model: str
     meter: Metered
-    tolerated: int = 100  # failing items of a run
+    tolerated: int = 100  # failed items of a run
     stopped: Callable[[], bool] = lambda: False
     watch: Callable[[Record], None] = lambda _: None
-    total: Callable[[Record], Counter[str]] = lambda one: one.counts  # of the run, as far as known
-    clock: Callable[[], float] = awake_or_asleep  # a lease goes on while a laptop sleeps
+    total: Callable[[Record], Counter[str]] = lambda record: (
+        record.counts
+    )  # of the run, as far as known
+    clock: Callable[[], float] = awake_or_asleep  # a lease also expires while the machine sleeps
     sleep: Callable[[float], object] = time.sleep
 
     def work(self, segment: Segment, *, end: Deadline) -> Record:
-        """Work on a segment until it is done, somebody wants it to stop, or *end* comes near.
+        """Work on a segment until it is done, the worker is stopped, or *end* is near.
 
-        Raises a ServiceError if AWS goes on refusing, a SegmentTakenError if somebody else has the
-        segment, and a TooManyFailuresError; the work can go on later from where it is.
+        Raises a ServiceError if AWS keeps refusing, a SegmentTakenError if another worker has the
+        segment, and a TooManyFailuresError. In each case the work can be resumed later.
         """
         began = self.clock()
         record = self.progress.take(segment, self.model, deadline=end.within(ALIVE_SECONDS))
@@ -57,53 +57,53 @@ class Worker:
         self._rest(end)
         return record
 
-    def _work(self, hand: "SegmentSession") -> Record:
+    def _work(self, session: "SegmentSession") -> Record:
         try:
-            while hand.record.intent and not self._over(hand.end) and hand.rest():
+            while session.record.intent and not self._over(session.end) and session.rest():
                 pass
-            hand.recover()
-            self._turn_pages(hand)
+            session.recover()
+            self._turn_pages(session)
         except ServiceError:
-            if not hand.record.intent:
+            if not session.record.intent:
                 with suppress(ServiceError, SegmentTakenError):
-                    hand.leave()  # at once: nothing is in hand
+                    session.leave()  # no intent to recover: release it at once
             raise
-        return hand.leave()
+        return session.leave()
 
-    def recover(self, found: Record, *, end: Deadline) -> Record:
-        """Put right what another run left in hand, whatever model and segments it had."""
+    def recover(self, state: Record, *, end: Deadline) -> Record:
+        """Recover the intent of another run, whatever its model and segments."""
         began = self.clock()
-        record = self.progress.take_over(found, deadline=end.within(ALIVE_SECONDS))
-        hand = SegmentSession(self, record, end, began)
-        hand.recover()
+        record = self.progress.take_over(state, deadline=end.within(ALIVE_SECONDS))
+        session = SegmentSession(self, record, end, began)
+        session.recover()
         self._rest(end)
-        return hand.record
+        return session.record
 
     def _rest(self, end: Deadline) -> None:
-        """Let the budget make good what was taken: whoever comes next may not know of it."""
+        """Wait until the budget covers what was used: the next worker may not know of the debt."""
         while not self._over(end) and (owed := self.meter.rest) > 0:
             self.sleep(min(owed, NAP_SECONDS))
 
-    def _turn_pages(self, hand: "SegmentSession") -> None:
-        while not hand.record.done and not self._over(hand.end):
-            if hand.rest():
+    def _turn_pages(self, session: "SegmentSession") -> None:
+        while not session.record.done and not self._over(session.end):
+            if session.rest():
                 continue
-            if not self._turn_page(hand):
-                self.sleep(TURN_SECONDS)
-                hand.stay_alive()
+            if not self._turn_page(session):
+                self.sleep(RETRY_SECONDS)
+                session.stay_alive()
                 continue
-            self.watch(hand.record)
-            hand.check_failures()
+            self.watch(session.record)
+            session.check_failures()
 
-    def _turn_page(self, hand: "SegmentSession") -> bool:
-        """Do the next page, unless others who share the budget are at theirs."""
-        most, before = self.task.most, hand.record.counts["items"]
+    def _turn_page(self, session: "SegmentSession") -> bool:
+        """Process the next page; return False if the shared budget does not allow one now."""
+        most, before = self.task.most, session.record.counts["items"]
         limit = self.meter.begin_page(most)
         if limit:
             try:
-                hand.turn_page(limit)
+                session.turn_page(limit)
             finally:
-                self.meter.end_page(most, hand.record.counts["items"] - before)
+                self.meter.end_page(most, session.record.counts["items"] - before)
         return bool(limit)
 
     def _over(self, end: Deadline) -> bool:
@@ -112,7 +112,7 @@ class Worker:
 
 @dataclass(slots=True)
 class SegmentSession:
-    """What a worker has in hand. The record in the table may be a page behind, never ahead."""
+    """The work on one segment. The stored state may be a page behind, never ahead."""
 
     worker: Worker
     record: Record
@@ -120,15 +120,14 @@ class SegmentSession:
     saved_at: float
 
     def recover(self) -> None:
-        """Put right what was in hand when the work ended last time."""
+        """Recover the intent that an earlier worker left."""
         while self.record.intent:
-            now, later = self.record.intent[:REDONE_AT_ONCE], self.record.intent[REDONE_AT_ONCE:]
+            now, later = self.record.intent[:RECOVER_BATCH], self.record.intent[RECOVER_BATCH:]
             counts = self.worker.task.recover_intent(now, self.work_until)
             self.record = self._counted(counts, intent=later)
             self.save()
 
     def turn_page(self, limit: int) -> None:
-        """Do the next page."""
         task, record = self.worker.task, self.record
         patience = self.end.within(WORK_SECONDS)
         page = task.read(record.segment, record.start, limit, patience)
@@ -136,7 +135,7 @@ class SegmentSession:
             job = task.plan(page.items, patience)
         except PageTooLargeError:
             return self.turn_page(max(1, len(page.items) // 2))
-        if limit > 1 and len(dumps(job.note)) > NOTE_LIMIT:
+        if limit > 1 and len(dumps(job.note)) > INTENT_LIMIT:
             return self.turn_page(limit // 2)
         if job.note:
             self.record = replace(record, intent=job.note)
@@ -149,7 +148,7 @@ class SegmentSession:
         return self.stay_alive()
 
     def rest(self) -> bool:
-        """Wait a little, if the budget is overdrawn, and tell whether it was."""
+        """Wait briefly if the budget is overdrawn; return whether it was."""
         owed = self.worker.meter.rest
         if owed > 0:
             self.worker.sleep(min(owed, NAP_SECONDS))
@@ -157,7 +156,7 @@ class SegmentSession:
         return owed > 0
 
     def check_failures(self) -> None:
-        """Stop when so many items fail that it cannot be their fault."""
+        """Raise a TooManyFailuresError, with the segment released, if too many items failed."""
         worker, record = self.worker, self.record
         try:
             check_failures(record.segment.run, worker.total(record), worker.tolerated)
@@ -166,25 +165,25 @@ class SegmentSession:
             raise
 
     def leave(self) -> Record:
-        """Write down where the work is, and let others go on."""
+        """Save the state and release the segment."""
         self.save(keep=False)
         return self.record
 
     def save(self, *, keep: bool = True) -> None:
-        """Write the record down; from now on the work may last for a while."""
+        """Save the state and renew the lease, or release it unless *keep*."""
         now, progress, owed = self.worker.clock(), self.worker.progress, self.worker.meter.rest
         record = replace(self.record, paid_at=progress.now() + owed if owed else 0.0)
         self.record = progress.save(record, deadline=self.end.within(WORK_SECONDS), keep=keep)
         self.saved_at = now
 
     def stay_alive(self) -> None:
-        """Say now and then that somebody is at work."""
+        """Renew the lease if it is due."""
         if self.worker.clock() - self.saved_at > ALIVE_SECONDS:
             self.save()
 
     @property
     def work_until(self) -> Deadline:
-        """When the last write must have been begun, or another worker could be at it."""
+        """No write may begin later: another worker could have taken over."""
         lease = Deadline(self.saved_at + WORK_SECONDS, self.worker.clock)
         return self.end.or_sooner(lease)
 
@@ -193,15 +192,15 @@ class SegmentSession:
 
 
 def check_failures(run: str, counts: Counter[str], tolerated: int | None) -> None:
-    """Refuse more failing items than are to be tolerated."""
+    """Raise a TooManyFailuresError if more items failed than are tolerated."""
     if too_many(counts, tolerated):
         msg = (
-            f"{counts[FAILED]} items failed in {run}, and {tolerated} were to be tolerated: "
-            "see why, and fix that (all items are looked at again then), or tolerate more"
+            f"{counts[FAILED]} items failed in {run}, more than the tolerated {tolerated}: "
+            "fix the cause (the run then starts over), or tolerate more"
         )
         raise TooManyFailuresError(msg)
 
 
 def too_many(counts: Counter[str], tolerated: int | None) -> bool:
-    """Tell whether more items failed than are to be tolerated; None means any number."""
+    """Return whether more items failed than are tolerated; None tolerates any number."""
     return tolerated is not None and counts[FAILED] > tolerated

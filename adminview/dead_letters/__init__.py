@@ -1,5 +1,5 @@
-"""Dead letters -> reconciled items.
+"""Replay dead letters: reconcile the items they name.
 
-`letters` reads a letter, `errands` finds the items it is about, `choice` says which letters are
-meant, `case` is a letter in hand, `replayer` sees to all of them. `browse` and `preview` only look.
+`resolve` finds the items of a dead letter, `letter_filter` selects dead letters, `replay_item` holds
+one during a replay, and `replay` processes the queue. `peek` and `preview` change nothing.
 """

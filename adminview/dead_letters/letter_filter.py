@@ -1,4 +1,4 @@
-"""Which letters are meant."""
+"""Select dead letters."""
 
 from dataclasses import dataclass
 
@@ -8,17 +8,16 @@ from adminview.dead_letters.resolve import ResolvedLetter
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LetterFilter:
-    """What letters must have in common to be meant; nothing said means all of them."""
+    """A dead-letter filter. Unset fields match everything."""
 
-    id: str | None = None  # or its beginning
+    id: str | None = None  # or a prefix
     source: str | None = None
     error: str | None = None
-    key: str | None = None  # the item as its rows name it, or one value of its key
+    key: str | None = None  # the owner, or one value of the item's key
     older_than: float | None = None  # seconds since the change
     newer_than: float | None = None
 
     def takes(self, resolved: ResolvedLetter, now: float) -> bool:
-        """Tell whether a letter is meant."""
         letter = resolved.letter
         age = now - resolved.since
         return (
@@ -31,13 +30,13 @@ class LetterFilter:
         )
 
     def takes_unknown(self, message: Message) -> bool:
-        """Tell whether a letter is meant of which nothing is known but its id."""
+        """Match a dead letter that could not be resolved: only by its id."""
         named = LetterFilter(id=self.id)
         return self == named and (self.id is None or message.id.startswith(self.id))
 
 
 def _names(resolved: ResolvedLetter) -> set[str]:
-    """List what an item may be called by."""
+    """Return the owners and key values of the items."""
     keys = [value for target in resolved.targets for value in target.key.values()]
     values = {value for typed in keys for value in typed.values()}
     return {*(target.owner for target in resolved.targets), *values}

@@ -1,4 +1,4 @@
-"""Look through the dead-letter queue without changing it."""
+"""Browse the dead-letter queue without changing it."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,16 +11,16 @@ from adminview.dead_letters.resolve import LetterResolver, ResolvedLetter
 from adminview.model.errors import ServiceError, UnknownLetterError
 
 PUT_BACK_SECONDS = 30
-HIDE_SECONDS = 120  # SQS has no way to look at letters but to take them up for a while
+HIDE_SECONDS = 120  # SQS can show a message only by receiving it, which hides it
 
 
 @dataclass(slots=True)
 class PeekResult:
-    """Letters that were looked at: those that are meant, those that nobody understands."""
+    """The dead letters that match, and those that could not be resolved, with the reason."""
 
     meant: list[ResolvedLetter] = field(default_factory=list)
     unknown: list[tuple[Message, str]] = field(default_factory=list)
-    whole: bool = True  # False: there may be more
+    complete: bool = True  # False: there may be more
 
     def __len__(self) -> int:
         return len(self.meant) + len(self.unknown)
@@ -36,18 +36,18 @@ def browse(  # noqa: PLR0913 - all but two are keywords
     deadline: Deadline,
     limit: int | None = None,
 ) -> Iterator[PeekResult]:
-    """Take letters up, sort them, and afterwards put those back that are still there."""
+    """Receive dead letters and yield those that match; on exit, make them visible again."""
     taken: dict[str, Message] = {}
     peeked = PeekResult()
     try:
-        while fresh := [one for one in _take(consumer, deadline) if one.id not in taken]:
+        while fresh := [m for m in _take(consumer, deadline) if m.id not in taken]:
             taken |= {message.id: message for message in fresh}
             for message in fresh:
                 _sort(peeked, message, resolver, letter_filter, now())
             if limit is not None and len(peeked) >= limit:
-                peeked.whole = False
+                peeked.complete = False
                 break
-        peeked.whole = peeked.whole and not deadline.passed
+        peeked.complete = peeked.complete and not deadline.passed
         yield peeked
     finally:
         later = Deadline.after(PUT_BACK_SECONDS, deadline.clock)
@@ -59,7 +59,7 @@ def _take(consumer: DeadLetterConsumer, deadline: Deadline) -> list[Message]:
         return consumer.take(deadline=deadline, hide_seconds=HIDE_SECONDS)
     except ServiceError:
         if deadline.passed:
-            return []  # what was taken so far is shown
+            return []  # show what was received so far
         raise
 
 

@@ -1,4 +1,4 @@
-"""What a replay would do, without doing it."""
+"""Preview a replay. Writes nothing."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ from adminview.reconcile.reconciler import ReconcilePlan
 
 @dataclass(frozen=True, slots=True)
 class Previewed:
-    """An item, how many letters there are for it, and what its reconcile would do."""
+    """An item, the number of its dead letters, and what its reconcile would do."""
 
     about: str
     letters: int
@@ -23,7 +23,7 @@ class Previewed:
     problem: str = ""
 
     def as_dict(self) -> dict[str, Any]:
-        """Show everything as plain data, but no data of rows."""
+        """Return the preview as JSON data, without the data of rows."""
         plan = self.plan
         return {
             "item": self.about,
@@ -34,25 +34,25 @@ class Previewed:
         }
 
 
-def preview(by: Replayer, resolver: Iterable[ResolvedLetter]) -> Iterator[Previewed]:
-    """Plan the reconcile of each item that letters name, and of those that cannot be, say why."""
+def preview(replayer: Replayer, letters: Iterable[ResolvedLetter]) -> Iterator[Previewed]:
+    """Yield a plan for each item that the dead letters name, or the problem that prevents one."""
     items: dict[str, tuple[ItemRef, int]] = {}
-    for resolved in resolver:
-        case = ReplayItem.of(resolved, by.resolver, Deadline.after(PATIENCE))
-        for problem in case.problems:
-            yield Previewed(resolved.about, 1, problem=_told(problem))
-        for target in case.targets:
+    for resolved in letters:
+        replay_item = ReplayItem.of(resolved, replayer.resolver, Deadline.after(PATIENCE))
+        for problem in replay_item.problems:
+            yield Previewed(resolved.about, 1, problem=_message(problem))
+        for target in replay_item.targets:
             known, count = items.get(target.owner, (target, 0))
             merged = replace(known, rows=known.rows | target.rows)
             items[target.owner] = merged, count + 1
     for owner, (target, count) in items.items():
         try:
             yield Previewed(
-                owner, count, by.reconciler.plan(target, deadline=Deadline.after(PATIENCE))
+                owner, count, replayer.reconciler.plan(target, deadline=Deadline.after(PATIENCE))
             )
         except AdminViewError as error:
-            yield Previewed(owner, count, problem=_told(error))
+            yield Previewed(owner, count, problem=_message(error))
 
 
-def _told(error: AdminViewError) -> str:
+def _message(error: AdminViewError) -> str:
     return f"{kind_of(error)}: {reason_of(error)}"

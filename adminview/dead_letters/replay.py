@@ -1,4 +1,4 @@
-"""Replay dead letters: reconcile what they name, and delete them only when that is confirmed."""
+"""Replay dead letters: reconcile the items they name, then delete them."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -35,22 +35,22 @@ from adminview.sync.decode import routes
 if TYPE_CHECKING:
     from mypy_boto3_dynamodbstreams import DynamoDBStreamsClient
 
-ROUND = 100  # letters that are taken up together: those for one item are one reconcile
-VAIN_ROUNDS = 2  # in a row that bring nothing new
-PATIENCE = 60.0  # seconds for one letter, or one item
-MOST_REASONS = 50  # that a summary lists
+ROUND = 100  # dead letters that are received together: one reconcile per item
+VAIN_ROUNDS = 2  # consecutive rounds without a new dead letter
+PATIENCE = 60.0  # seconds for one dead letter or item
+MOST_REASONS = 50  # in a summary
 ALL = LetterFilter()
 
 
 class LetterOutcome(StrEnum):
-    """What became of a letter."""
+    """The outcome of a dead letter."""
 
-    RECONCILED = "reconciled"  # its item's rows were wrong, and are right now: deleted
-    UNCHANGED = "unchanged"  # they were right already: deleted
-    FAILING = "still_failing"  # written anew with the newest error
-    EXPIRED = "expired"  # the stream has forgotten its records: written anew, saying so
+    RECONCILED = "reconciled"  # the rows were wrong and are repaired: deleted
+    UNCHANGED = "unchanged"  # the rows were already correct: deleted
+    FAILING = "still_failing"  # replaced, with the latest error
+    EXPIRED = "expired"  # the stream no longer has its records: replaced, with that error
     UNKNOWN = "not_understood"  # left in the queue
-    LEFT = "left_for_later"  # there was no time, or AWS refused: left in the queue
+    LEFT = "left_for_later"  # out of time, or AWS refused: left in the queue
 
 
 KEPT = (
@@ -58,41 +58,38 @@ KEPT = (
     LetterOutcome.EXPIRED,
     LetterOutcome.UNKNOWN,
     LetterOutcome.LEFT,
-)  # a letter is still there
+)  # the queue still has a dead letter
 
 
 @dataclass(slots=True)
 class Summary:
-    """What a replay came to."""
+    """The result of a replay."""
 
     outcomes: Counter[LetterOutcome] = field(default_factory=Counter)
-    reasons: Counter[str] = field(default_factory=Counter)  # why letters are still there
+    reasons: Counter[str] = field(default_factory=Counter)  # why dead letters remain
     items: int = 0
     rows_put: int = 0
     rows_deleted: int = 0
-    oldest_seconds: float = 0.0  # since the oldest change whose letter stays
-    complete: bool = True  # False: there was no time for all, and there may be more
+    oldest_seconds: float = 0.0  # since the oldest change whose dead letter remains
+    complete: bool = True  # False: out of time, there may be more
 
     def as_dict(self) -> dict[str, Any]:
-        """Show everything as plain data."""
         return asdict(self) | {
             "outcomes": {outcome.value: self.outcomes[outcome] for outcome in LetterOutcome},
             "reasons": dict(self.reasons.most_common(MOST_REASONS)),
         }
 
 
-Tell = Callable[[Message, LetterOutcome, str], None]
+ReportOutcome = Callable[[Message, LetterOutcome, str], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replayer:
-    """The queue's two sides, and the way back to the sources."""
-
     resolver: LetterResolver
     reconciler: Reconciler
     consumer: DeadLetterConsumer
     post: DeadLetterProducer
-    # Not again before the owner index has caught up with a try that failed.
+    # The owner index must catch up with a failed attempt before the next.
     retry_seconds: int
     now: Callable[[], float] = time
     check: Callable[[], object] = lambda: None  # raises if nothing may be written
@@ -103,34 +100,34 @@ class Replayer:
         *,
         deadline: Deadline,
         end: Deadline,
-        report_error: Tell | None = None,
+        report_error: ReportOutcome | None = None,
     ) -> Summary:
-        """Replay the letters that are meant: begin none after *until*, and be done at *end*.
+        """Replay the dead letters that match: begin none after *deadline*, return before *end*.
 
-        Two replays at once are harmless, and so is one that is killed.
+        Concurrent and killed replays are harmless.
         """
         run = _Run(self, letter_filter, deadline, end, report_error or (lambda *_: None))
-        vain = 0
+        vain_rounds = 0
         try:
-            while vain < run.patience:
+            while vain_rounds < run.patience:
                 self.check()
                 if not (taken := self.take_round(deadline)):
                     break
-                vain = 0 if run.handle(taken) else vain + 1
-            run.summary.complete = vain < run.patience and not deadline.passed
+                vain_rounds = 0 if run.handle(taken) else vain_rounds + 1
+            run.summary.complete = vain_rounds < run.patience and not deadline.passed
         finally:
-            with suppress(ServiceError):  # a courtesy: the queue shows them again by itself
+            with suppress(ServiceError):  # optional: they become visible again by themselves
                 self.consumer.put_back(run.untouched, deadline=end)
         return run.summary
 
     def take_round(self, deadline: Deadline) -> list[Message]:
-        """Take up letters until there are enough for a round, or no more."""
+        """Receive dead letters until the round is full or there are no more."""
         taken: list[Message] = []
         try:
             while len(taken) < ROUND and not deadline.passed:
-                if not (some := self.consumer.take(deadline=deadline)):
+                if not (messages := self.consumer.take(deadline=deadline)):
                     break
-                taken += some
+                taken += messages
         except ServiceError:
             if not taken and not deadline.passed:
                 raise
@@ -139,7 +136,7 @@ class Replayer:
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long letters wait, in seconds: the defaults on AWS, not at all locally."""
+    """How long dead letters wait, in seconds. The defaults are for AWS; locally, 0."""
 
     for_letters: int = WAIT_SECONDS
     before_retry: int = NEXT_TRY_SECONDS
@@ -152,7 +149,7 @@ def make_replayer(
     streams: "DynamoDBStreamsClient",
     patience: Patience | None = None,
 ) -> Replayer:
-    """Connect a model to the tables, the streams and the queue that *settings* name."""
+    """Connect a model to the tables, streams and queue of *settings*."""
     patience = patience or Patience()
     queue = settings.dead_letter_queue_url
     return Replayer(
@@ -165,74 +162,80 @@ def make_replayer(
 
 
 class _Run:
-    """One replay under way."""
+    """The state of one replay."""
 
     def __init__(
         self,
-        by: Replayer,
+        replayer: Replayer,
         letter_filter: LetterFilter,
         deadline: Deadline,
         end: Deadline,
-        report_error: Tell,
+        report_error: ReportOutcome,
     ) -> None:
-        self._by = by
-        self._choice = letter_filter
-        self._until = deadline
+        self._replayer = replayer
+        self._filter = letter_filter
+        self._deadline = deadline
         self._end = end
-        self._tell = report_error
+        self._report_outcome = report_error
         self._seen: set[str] = set()
         self._sent: set[str] = set()
-        self._failed: dict[str, AdminViewError] = {}  # what letters were about that failed
+        self._failed: dict[str, AdminViewError] = {}  # by subject of the dead letter
         self.untouched: list[Message] = []
         self.summary = Summary()
 
     def handle(self, taken: Sequence[Message]) -> bool:
-        """See to one round of letters, and tell whether any was new."""
+        """Process one round of dead letters; return whether any was new."""
         fresh = {message.id: message for message in taken if message.id not in self._seen}
         self._seen |= fresh.keys()
-        cases = [case for message in fresh.values() if (case := self._open(message))]
-        outcomes = self._reconcile_all(cases)
-        answered = [case for case in cases if self._settle(case, outcomes)]
-        # First those that are done: if letters cannot be deleted, none may be written anew.
-        done = [case.resolved.message for case in answered if not case.mail]
-        self._by.consumer.delete(done, deadline=self._end)
-        for case in answered:
-            if case.mail:
-                self._replace(case)
+        replay_items = [
+            replay_item for message in fresh.values() if (replay_item := self._open(message))
+        ]
+        outcomes = self._reconcile_all(replay_items)
+        settled = [
+            replay_item for replay_item in replay_items if self._settle(replay_item, outcomes)
+        ]
+        # Delete first: if deletes fail, do not send replacements.
+        done = [
+            replay_item.resolved.message for replay_item in settled if not replay_item.replacements
+        ]
+        self._replayer.consumer.delete(done, deadline=self._end)
+        for replay_item in settled:
+            if replay_item.replacements:
+                self._replace(replay_item)
         return bool(fresh)
 
     @property
     def patience(self) -> int:
-        """Count the rounds in a row that may bring nothing new.
+        """Return how many consecutive rounds may bring nothing new.
 
-        In a long run letters that were put aside come back before those that nobody has seen.
+        In a long run, dead letters that were put back return before unseen ones.
         """
         return VAIN_ROUNDS + len(self._seen) // ROUND
 
     def _open(self, message: Message) -> ReplayItem | None:
-        """Find out what a letter asks for, if it can be understood and is meant."""
+        """Resolve a dead letter; None if it cannot be resolved or does not match."""
         try:
-            resolved = self._by.resolver.understand(message)
+            resolved = self._replayer.resolver.understand(message)
         except UnknownLetterError as error:
             self._leave(message, message.sent)
-            if self._choice.takes_unknown(message):
+            if self._filter.takes_unknown(message):
                 self._note(message, LetterOutcome.UNKNOWN, error)
             return None
-        if not self._choice.takes(resolved, self._by.now()):
+        if not self._filter.takes(resolved, self._replayer.now()):
             self._leave(message, resolved.since)
             return None
         if message.body in self._sent:
-            return None  # this very run wrote it
+            return None  # sent by this run
         if failed := self._failed.get(resolved.about):
-            self._stays(resolved.since)
+            self._count_remaining(resolved.since)
             self._note(message, LetterOutcome.FAILING, failed)
-            return None  # it rests until the queue shows it again
-        return ReplayItem.of(resolved, self._by.resolver, self._until.within(PATIENCE))
+            return None  # hidden until its visibility timeout ends
+        return ReplayItem.of(resolved, self._replayer.resolver, self._deadline.within(PATIENCE))
 
-    def _reconcile_all(self, cases: Iterable[ReplayItem]) -> dict[str, ReplayOutcome]:
-        """Reconcile each item once, however many letters there are for it."""
+    def _reconcile_all(self, replay_items: Iterable[ReplayItem]) -> dict[str, ReplayOutcome]:
+        """Reconcile each item once, however many dead letters name it."""
         work: dict[str, ItemRef] = {}
-        for target in (target for case in cases for target in case.targets):
+        for target in (target for replay_item in replay_items for target in replay_item.targets):
             known = work.get(target.owner, target)
             work[target.owner] = replace(known, rows=known.rows | target.rows)
         results = map_concurrently(self._reconcile, [*work.values()])
@@ -248,48 +251,54 @@ class _Run:
 
     def _reconcile(self, target: ItemRef) -> Reconciled | AdminViewError:
         try:
-            return self._by.reconciler.reconcile(target, deadline=self._until.within(PATIENCE))
+            return self._replayer.reconciler.reconcile(
+                target, deadline=self._deadline.within(PATIENCE)
+            )
         except AdminViewError as error:
             return error
 
-    def _settle(self, case: ReplayItem, all_outcomes: Mapping[str, ReplayOutcome]) -> bool:
-        """Decide what becomes of a letter, and tell whether it is answered: done, or to be anew."""
-        outcomes = [all_outcomes[owner] for owner in dict.fromkeys(case.owners)]
-        problems = [*case.problems, *(one.problem for one in outcomes if one.problem)]
-        message = case.resolved.message
+    def _settle(self, replay_item: ReplayItem, all_outcomes: Mapping[str, ReplayOutcome]) -> bool:
+        """Record the outcome of a dead letter; return whether to delete or replace it."""
+        outcomes = [all_outcomes[owner] for owner in dict.fromkeys(replay_item.owners)]
+        problems = [*replay_item.problems, *(o.problem for o in outcomes if o.problem)]
+        message = replay_item.resolved.message
         if problems:
-            self._stays(case.resolved.since)
-        if refused := [one for one in problems if isinstance(one, ServiceError)]:
+            self._count_remaining(replay_item.resolved.since)
+        if refused := [p for p in problems if isinstance(p, ServiceError)]:
             self._note(message, LetterOutcome.LEFT, refused[0])
             return False
         if problems:
-            self._failed[case.resolved.about] = problems[0]
+            self._failed[replay_item.resolved.about] = problems[0]
             expired = isinstance(problems[0], ExpiredRecordsError)
             self._note(
                 message, LetterOutcome.EXPIRED if expired else LetterOutcome.FAILING, problems[0]
             )
-            case.write_anew(problems[0], outcomes, self._by.reconciler.model, self._by.now())
+            replay_item.write_replacements(
+                problems[0], outcomes, self._replayer.reconciler.model, self._replayer.now()
+            )
             return True
         changed = any(not outcome.unchanged for outcome in outcomes)
         self._note(message, LetterOutcome.RECONCILED if changed else LetterOutcome.UNCHANGED)
         return True
 
-    def _replace(self, case: ReplayItem) -> None:
-        """Send a letter anew, and only then delete the old one."""
-        by = self._by
-        self._sent.update(mail.body for mail in case.mail)
-        unsent, _ = by.post.send(case.mail, deadline=self._end, delay_seconds=by.retry_seconds)
+    def _replace(self, replay_item: ReplayItem) -> None:
+        """Send the replacement of a dead letter, and only then delete the old one."""
+        replayer = self._replayer
+        self._sent.update(letter.body for letter in replay_item.replacements)
+        unsent, _ = replayer.post.send(
+            replay_item.replacements, deadline=self._end, delay_seconds=replayer.retry_seconds
+        )
         if not unsent:
-            by.consumer.delete([case.resolved.message], deadline=self._end)
+            replayer.consumer.delete([replay_item.resolved.message], deadline=self._end)
 
     def _leave(self, message: Message, since: float) -> None:
-        """Let others have a letter that is not for this run."""
+        """Leave a dead letter in the queue."""
         self.untouched.append(message)
-        self._stays(since)
+        self._count_remaining(since)
 
-    def _stays(self, since: float) -> None:
-        """Remember how old the oldest change is whose letter stays in the queue."""
-        self.summary.oldest_seconds = max(self.summary.oldest_seconds, self._by.now() - since)
+    def _count_remaining(self, since: float) -> None:
+        """Update the age of the oldest change whose dead letter remains."""
+        self.summary.oldest_seconds = max(self.summary.oldest_seconds, self._replayer.now() - since)
 
     def _note(
         self, message: Message, outcome: LetterOutcome, error: AdminViewError | None = None
@@ -298,4 +307,4 @@ class _Run:
         reason = f"{kind_of(error)}: {reason_of(error)}" if error else ""
         if reason:
             self.summary.reasons[reason] += 1
-        self._tell(message, outcome, reason)
+        self._report_outcome(message, outcome, reason)

@@ -1,10 +1,10 @@
-"""A letter in hand: what it asks for, what came of it, and how it is written anew."""
+"""A dead letter during a replay: its items, their outcomes, and its replacements."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from adminview.aws.deadline import Deadline
-from adminview.dead_letters.resolve import Broken, LetterResolver, ResolvedLetter
+from adminview.dead_letters.resolve import LetterResolver, ResolvedLetter, UnreadableRecord
 from adminview.model.dead_letter import (
     BatchLetter,
     InDoubtLetter,
@@ -21,76 +21,75 @@ from adminview.sync.dead_letter import dead_letter, identify
 
 @dataclass(frozen=True, slots=True)
 class ReplayOutcome:
-    """What the reconcile of an item came to."""
+    """The outcome of an item's reconcile."""
 
     target: ItemRef
     result: Reconciled | AdminViewError
 
     @property
     def problem(self) -> AdminViewError | None:
-        """Say why it failed, if it did."""
         return self.result if isinstance(self.result, AdminViewError) else None
 
     @property
     def unchanged(self) -> bool:
-        """Tell whether all rows were right before."""
         return isinstance(self.result, Reconciled) and self.result.unchanged
 
 
 @dataclass(slots=True)
 class ReplayItem:
-    """One letter, with the items it asks for, or with what keeps it from being answered."""
+    """A dead letter with its items, or with the problems that prevent a reconcile."""
 
     resolved: ResolvedLetter
     targets: list[ItemRef] = field(default_factory=list)
-    broken: list[Broken] = field(default_factory=list)
+    unreadable: list[UnreadableRecord] = field(default_factory=list)
     problems: list[AdminViewError] = field(default_factory=list)
-    mail: list[OutgoingLetter] = field(default_factory=list)  # to be sent in its place
+    replacements: list[OutgoingLetter] = field(default_factory=list)  # sent in its place
 
     @classmethod
     def of(
         cls, resolved: ResolvedLetter, resolver: LetterResolver, deadline: Deadline
     ) -> "ReplayItem":
-        """Find out what a letter asks for."""
-        case = cls(resolved)
+        """Find the items of a dead letter; problems are collected, not raised."""
+        replay_item = cls(resolved)
         try:
-            for found in resolver.targets(resolved, deadline):
-                if isinstance(found, Broken):
-                    case.broken.append(found)
+            for target in resolver.targets(resolved, deadline):
+                if isinstance(target, UnreadableRecord):
+                    replay_item.unreadable.append(target)
                 else:
-                    case.targets.append(found)
+                    replay_item.targets.append(target)
         except AdminViewError as error:
             return cls(resolved, problems=[error])
-        case.problems += (broken.error for broken in case.broken)
-        return case
+        replay_item.problems += (unreadable.error for unreadable in replay_item.unreadable)
+        return replay_item
 
     @property
     def owners(self) -> list[str]:
-        """Name the items it asks for."""
         return [target.owner for target in self.targets]
 
-    def write_anew(
+    def write_replacements(
         self, problem: AdminViewError, outcomes: Iterable[ReplayOutcome], model: str, now: float
     ) -> None:
-        """Write what is to stay in the queue instead of this letter.
+        """Write the dead letters that replace this one.
 
-        A letter about several items is replaced by one for each that still fails: the stream
-        forgets Lambda's records, and one bad item must not keep the others in the queue.
+        A dead letter about several items is replaced by one for each that still fails: the stream
+        expires the records, and one bad item must not keep the others in the queue.
         """
         letter = self.resolved.letter
-        if not isinstance(letter, RecordLetter) and (self.targets or self.broken):
-            self.mail = [*self._item_letters(letter, outcomes, model)]
+        if not isinstance(letter, RecordLetter) and (self.targets or self.unreadable):
+            self.replacements = [*self._item_letters(letter, outcomes, model)]
         else:
-            self.mail = [OutgoingLetter.of(retried(letter, problem, now))]
+            self.replacements = [OutgoingLetter.of(retried(letter, problem, now))]
 
     def _item_letters(
         self, letter: BatchLetter | InDoubtLetter, outcomes: Iterable[ReplayOutcome], model: str
     ) -> Iterator[OutgoingLetter]:
-        for broken in self.broken:
-            yield dead_letter(0, identify(broken.record, None, model), broken.error, ())
+        for unreadable in self.unreadable:
+            origin = identify(unreadable.record, None, model)
+            yield dead_letter(0, origin, unreadable.error, ())
         stream = letter.records.stream_arn if isinstance(letter, BatchLetter) else None
-        for target, problem in ((one.target, one.problem) for one in outcomes):
-            if problem:
+        for outcome in outcomes:
+            target = outcome.target
+            if problem := outcome.problem:
                 origin = ItemOrigin(
                     source=target.route.source.name,
                     table=target.route.table,

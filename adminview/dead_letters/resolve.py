@@ -1,4 +1,4 @@
-"""What a letter asks for: the items to reconcile, with the rows they may have left behind."""
+"""Resolve dead letters to the items to reconcile, with the rows they may have left behind."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -31,21 +31,21 @@ from adminview.sync.derive import derive
 
 @dataclass(frozen=True, slots=True)
 class ResolvedLetter:
-    """A letter that was taken up and understood."""
+    """A dead letter with its source and items."""
 
     message: Message
     letter: AnyLetter
     source: str
-    targets: tuple[ItemRef, ...]  # that the letter itself names; of Lambda's, the stream does
+    targets: tuple[ItemRef, ...]  # empty for a letter of Lambda's: the stream has its records
 
     @property
     def since(self) -> float:
-        """Say when its change was made, however often the letter was written anew since."""
+        """Return the time of the change; replacements of the dead letter keep it."""
         return self.message.sent if self.letter.at is None else self.letter.at
 
     @property
     def about(self) -> str:
-        """Name what it is about: letters about the same share their fate."""
+        """Name the subject: an owner, or the position of a batch in its stream."""
         if self.targets:
             more = len(self.targets) - 1
             return self.targets[0].owner + (f" and {more} more" if more else "")
@@ -54,8 +54,8 @@ class ResolvedLetter:
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
-    """A record of the stream that names no item of ours."""
+class UnreadableRecord:
+    """A stream record that names no item of a declared source."""
 
     record: StreamRecord
     error: AdminViewError
@@ -63,13 +63,11 @@ class Broken:
 
 @dataclass(frozen=True, slots=True)
 class LetterResolver:
-    """The way from letters to items."""
-
     routes: Mapping[str, Route]
     streams: Streams
 
     def understand(self, message: Message) -> ResolvedLetter:
-        """Open a letter, or raise an UnknownLetterError that says why nothing can be done."""
+        """Parse a message; raise an UnknownLetterError with the reason if that is impossible."""
         letter = from_json(message.body)
         route = self._route(letter)
         match letter:
@@ -81,8 +79,10 @@ class LetterResolver:
                 targets = ()
         return ResolvedLetter(message, letter, route.source.name, targets)
 
-    def targets(self, resolved: ResolvedLetter, deadline: Deadline) -> Iterator[ItemRef | Broken]:
-        """Find the items that a letter is about; those of Lambda's are read from the stream."""
+    def targets(
+        self, resolved: ResolvedLetter, deadline: Deadline
+    ) -> Iterator[ItemRef | UnreadableRecord]:
+        """Yield the items of a dead letter; read the records of a batch from the stream."""
         letter, name = resolved.letter, resolved.source
         if resolved.targets:
             yield from resolved.targets
@@ -100,7 +100,7 @@ class LetterResolver:
             raise ExpiredRecordsError(msg) from error
 
     def _route(self, letter: AnyLetter) -> Route:
-        """Find the source of a letter, even if it stands behind another table by now."""
+        """Find the source of a dead letter, even if its table has another name now."""
         by_source = {route.source.name: route for route in self.routes.values()}
         route = by_source.get(letter.source or "") or self.routes.get(letter.table or "")
         if route is None:
@@ -116,11 +116,11 @@ class LetterResolver:
             raise UnknownLetterError(msg)
         return _target(self._route(letter), letter.key, letter.rows)
 
-    def _reread(self, record: StreamRecord) -> ItemRef | Broken:
+    def _reread(self, record: StreamRecord) -> ItemRef | UnreadableRecord:
         try:
             change = decode(record, self.routes)
         except RecordError as error:
-            return Broken(record, error)
+            return UnreadableRecord(record, error)
         rows = {*_rows(change.route, change.before), *_rows(change.route, change.after)}
         return ItemRef(change.route, change.key, frozenset(rows))
 
@@ -133,7 +133,7 @@ def _target(route: Route, key: Key, rows: frozenset[RowKey]) -> ItemRef:
 
 
 def _rows(route: Route, image: Image | None) -> set[RowKey]:
-    """List the rows that an image maps to, if it can be read."""
+    """Return the keys of the rows that an image derives; empty if a view raises."""
     try:
         return set(derive(route.views, image, room=ROW_LIMIT).rows)
     except RecordError:

@@ -1,1 +1,1 @@
-"""What each deployed function does; a handler in the app's `lambdas/` calls it."""
+"""The code of each deployed function, called by a handler in the app's `lambdas/`."""

@@ -1,4 +1,4 @@
-"""Questions in over HTTP, rows out. Nothing is written."""
+"""The API function: queries over HTTP in, rows out. Writes nothing."""
 
 import os
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from adminview.aws.stream_metrics import StreamMetrics
 from adminview.aws.view_reader import ViewReader
 from adminview.aws.view_readers import Boto3Reader, HttpReader, Reader
 from adminview.http_api.handlers import Api
-from adminview.http_api.health import NoPulse, Pulse
+from adminview.http_api.health import ActivityMetrics, NoMetrics
 from adminview.query.engine import QueryEngine
 from adminview.runtime import Invocation, read_settings
 from adminview.views import registry
@@ -23,27 +23,26 @@ if TYPE_CHECKING:
 
 
 def handle(event: Mapping[str, Any], context: Invocation) -> dict[str, Any]:
-    """Answer one request of the gateway."""
-    answer = api()
-    answer.logger.append_keys(function_request_id=context.aws_request_id)
-    return answer(event, context)
+    handler = api()
+    handler.logger.append_keys(function_request_id=context.aws_request_id)
+    return handler(event, context)
 
 
 @cache
 def api() -> Api:
-    """Connect this container to the view that its environment names."""
+    """Build the API of this container from its environment, once."""
     settings = read_settings()
     watched = PulseSettings.from_env(os.environ, settings.sources)
-    pulse: Pulse = NoPulse()
+    metrics: ActivityMetrics = NoMetrics()
     if watched:
-        pulse = StreamMetrics(_cloudwatch, settings.sources, watched)
+        metrics = StreamMetrics(_cloudwatch, settings.sources, watched)
     view = ViewReader(reader(), settings.view_table)
-    asker = QueryEngine(registry(), view, PendingPatterns.from_env(os.environ).patterns)
-    return Api(asker, pulse, settings.model, Logger(service=settings.service))
+    engine = QueryEngine(registry(), view, PendingPatterns.from_env(os.environ).patterns)
+    return Api(engine, metrics, settings.model, Logger(service=settings.service))
 
 
 def reader() -> Reader:
-    """Read with the direct HTTP client where it is eligible: boto3 takes long to load."""
+    """Use the direct HTTP client where it is eligible: boto3 is slow to load."""
     endpoint = find_endpoint()
     return HttpReader(http_client(endpoint)) if endpoint else Boto3Reader(Clients().dynamodb)
 

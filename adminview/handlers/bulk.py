@@ -1,8 +1,8 @@
-"""A whole table in, its rows written or its items completed out: a segment at a time.
+"""The bulk function: backfill, sweep or migrate a table, one segment at a time.
 
-The state machine asks twice. First how the work is cut (``"step": "begin"``), then for each
-segment, again and again, until that is done (``"step": "work"``). How far it is stays in the
-progress table: it names keys of customers, which are not to be in the history of an execution.
+The state machine calls ``"step": "begin"`` once to get the segments, then ``"step": "work"`` for
+each segment until it is done. Progress stays in the progress table: it contains customers' keys,
+which must not appear in the history of an execution.
 """
 
 from collections.abc import Callable, Mapping
@@ -24,15 +24,15 @@ from adminview.model.errors import SettingsError, reason_of
 from adminview.runtime import Invocation, read_settings
 from adminview.views import migrations, registry
 
-RESERVE = 2 * LONGEST_CALL  # for the last call that is begun, and the report
+RESERVE = 2 * LONGEST_CALL  # for the last call and the report
 PATIENCE_SECONDS = 60.0
 CONCURRENCY, TOLERATED = 8, 100
-ANSWER_LIMIT = 240 * 1024  # bytes: Step Functions takes 256 KB from a step
+RESPONSE_LIMIT = 240 * 1024  # bytes; Step Functions limits the output of a step to 256 KB
 
 
 @dataclass(frozen=True, slots=True)
 class Dependencies:
-    """How this container makes its tools on budgets, and looks at the streams' mappings."""
+    """What a step needs; tests pass their own."""
 
     make: Callable[[RateLimiter, RateLimiter], Bulk]
     check: Callable[[Mapping[str, str], list[str]], None]  # UUIDs of mappings by source
@@ -40,13 +40,12 @@ class Dependencies:
 
 
 def handle(event: Mapping[str, Any], context: Invocation) -> dict[str, Any]:
-    """Begin a run, or work on one segment of it."""
-    return answer(event, context, dependencies())
+    return run_step(event, context, dependencies())
 
 
 @cache
 def dependencies() -> Dependencies:
-    """Connect this container to the tables that its environment names."""
+    """Build the dependencies of this container from its environment, once."""
     settings, clients = read_settings(), Clients()
     observer = Observability(service=settings.service)
 
@@ -62,23 +61,20 @@ def dependencies() -> Dependencies:
     return Dependencies(make, check, observer)
 
 
-def answer(
+def run_step(
     event: Mapping[str, Any], context: Invocation, dependencies: Dependencies
 ) -> dict[str, Any]:
-    """Do one step with a given crew."""
+    """Run one step; raise a SettingsError if the event is invalid."""
     dependencies.observer.invoked(context)
     end = Deadline.after(context.get_remaining_time_in_millis() / 1000).earlier(RESERVE)
-    asked = validate_request(event)
-    return (
-        _begin(asked, dependencies, end)
-        if asked["step"] == "begin"
-        else _work(asked, dependencies, end)
-    )
+    request = validate_request(event)
+    step = _begin if request["step"] == "begin" else _work
+    return step(request, dependencies, end)
 
 
 def _begin(event: Mapping[str, Any], dependencies: Dependencies, end: Deadline) -> dict[str, Any]:
-    """Cut the work into segments, each with its share of the budgets."""
-    bulk = _made(event, dependencies)
+    """Begin the runs, and return their segments, each with its share of the budgets."""
+    bulk = _make_bulk(event, dependencies)
     runs = _runs(event, bulk)
     if event.get("task", BACKFILL) == BACKFILL:
         dependencies.check(event.get("mappings", {}), [run.partition("/")[2] for run in runs])
@@ -89,7 +85,7 @@ def _begin(event: Mapping[str, Any], dependencies: Dependencies, end: Deadline) 
         of = event.get("segments")
         left = bulk.begin(run, of, deadline=end, restart=restart, tolerated=tolerated)
         if not left:
-            # Whoever did the last of it did not come to this.
+            # The worker of the last segment died before this.
             bulk.finish(run, deadline=end, tolerated=tolerated)
         segments += left
     concurrency = event.get("concurrency", CONCURRENCY)
@@ -98,37 +94,36 @@ def _begin(event: Mapping[str, Any], dependencies: Dependencies, end: Deadline) 
         "tolerated_failures": tolerated,
         **{name: event[name] / at_once for name in ("max_rcu", "max_wcu") if name in event},
     }
-    told = {
+    response = {
         "segments": [
-            {"step": "work", **_as_event(one), "model": bulk.model_of(one.run), **shared}
-            for one in segments
+            {"step": "work", **_as_event(segment), "model": bulk.model_of(segment.run), **shared}
+            for segment in segments
         ],
         "concurrency": concurrency,
     }
-    if len(dumps(told)) > ANSWER_LIMIT:
+    if len(dumps(response)) > RESPONSE_LIMIT:
         msg = (
-            f"{len(segments)} segments are more than a state machine can be told of at once: "
-            "ask for fewer segments, or fewer sources"
+            f"{len(segments)} segments exceed what a state machine step can return: "
+            "choose fewer segments or fewer sources"
         )
         raise SettingsError(msg)
-    return told
+    return response
 
 
-def _made(event: Mapping[str, Any], dependencies: Dependencies) -> Bulk:
-    """Make the tools on the budgets that an event names."""
+def _make_bulk(event: Mapping[str, Any], dependencies: Dependencies) -> Bulk:
     return dependencies.make(RateLimiter(event.get("max_rcu")), RateLimiter(event.get("max_wcu")))
 
 
 def _as_event(segment: Segment) -> dict[str, Any]:
-    place = {"segment": segment.number, "of": segment.of, "turn": segment.turn}
-    return {"run": segment.run, **place}
+    position = {"segment": segment.number, "of": segment.of, "turn": segment.turn}
+    return {"run": segment.run, **position}
 
 
 def _runs(event: Mapping[str, Any], bulk: Bulk) -> list[str]:
-    """Name the runs that an event asks for."""
+    """Name the runs of an event; raise a SettingsError if a name is unknown."""
     task = event.get("task", BACKFILL)
     if ("sources" if task == MIGRATE else "migration") in event:
-        msg = "the event names a migration to migrate, or sources to backfill or sweep, not both"
+        msg = "pass either a migration to migrate, or sources to backfill or sweep"
         raise SettingsError(msg)
     if task == MIGRATE:
         return [bulk.run(MIGRATE, event.get("migration"))]
@@ -138,21 +133,21 @@ def _runs(event: Mapping[str, Any], bulk: Bulk) -> list[str]:
 
 
 def _work(event: Mapping[str, Any], dependencies: Dependencies, end: Deadline) -> dict[str, Any]:
-    """Work on one segment until it is done or the time is nearly over."""
-    bulk = _made(event, dependencies)
+    """Work on one segment until it is done or the time is nearly up."""
+    bulk = _make_bulk(event, dependencies)
     run = bulk.run(*event["run"].split("/", 1))
     model = bulk.model_of(run)
     if event.get("model", model) != model:
-        # Or the new code would go on where the old one was, before the plan lets it begin.
-        msg = f"{run} was begun by model {event['model']}, and deployed is {model}: begin again"
+        # New code must not continue the old code's run before `apply` begins its own.
+        msg = f"{run} was begun by model {event['model']}, but {model} is deployed: begin again"
         raise SettingsError(msg)
     segment = Segment(run, event["segment"], event["of"], event.get("turn", 1))
     tolerated = event.get("tolerated_failures", TOLERATED)
     worker = replace(bulk.worker(run), tolerated=tolerated)
     record = worker.work(segment, end=end)
-    done = record.done and not bulk.client.rest  # or the next segment would not know what is owed
+    done = record.done and not bulk.client.rest  # the next segment would not know the debt
     if done:
         bulk.finish(segment.run, deadline=end, tolerated=tolerated)
-    told = {"done": done, "run": segment.run, "segment": segment.number}
-    dependencies.observer.worked(told | record.counts)
-    return {**told, "counts": dict(record.counts)}
+    report = {"done": done, "run": segment.run, "segment": segment.number}
+    dependencies.observer.worked(report | record.counts)
+    return {**report, "counts": dict(record.counts)}

@@ -1,4 +1,4 @@
-"""Dead letters in, reconciled items out."""
+"""The replay function: dead letters in, reconciled items out."""
 
 import os
 from collections.abc import Mapping
@@ -18,11 +18,11 @@ from adminview.model.errors import SettingsError
 from adminview.runtime import Invocation, read_settings
 from adminview.views import registry
 
-# Letters are deleted or written anew at the end of a round, in calls that may take this long each.
+# Dead letters are deleted or replaced at the end of a round, in several calls.
 DELETES_RESERVE = 4 * LONGEST_CALL
 ROUND_RESERVE = DELETES_RESERVE + 4 * LONGEST_CALL
 SECONDS = {"older_than", "newer_than"}
-# What an event may choose letters by.
+# The filter fields of an event.
 TYPES: Mapping[str, Any] = {
     field.name: int | float if field.name in SECONDS else str for field in fields(LetterFilter)
 }
@@ -30,12 +30,12 @@ TYPES: Mapping[str, Any] = {
 
 @cache
 def replayer() -> Replayer:
-    """Make the replayer of this container from its environment."""
+    """Build the replayer of this container from its environment, once."""
     return make_replayer(registry(), read_settings(), Clients(), streams_client())
 
 
 def handle(event: Mapping[str, Any], context: Invocation) -> dict[str, Any]:
-    """Replay the letters that are ready, and say what became of them."""
+    """Replay the visible dead letters that match the event, and return the summary."""
     service = Settings.from_env(os.environ).service
     return replay(event, context, replayer(), Observability(service=service))
 
@@ -43,25 +43,28 @@ def handle(event: Mapping[str, Any], context: Invocation) -> dict[str, Any]:
 def replay(
     event: Mapping[str, Any], context: Invocation, replayer: Replayer, observer: Observability
 ) -> dict[str, Any]:
-    """Replay letters with a given replayer."""
+    """Replay dead letters; raise a SettingsError if the event is invalid."""
     observer.invoked(context)
     end = Deadline.after(context.get_remaining_time_in_millis() / 1000)
     summary = replayer.replay(
-        _choice(event), deadline=end.earlier(ROUND_RESERVE), end=end.earlier(LONGEST_CALL)
+        _read_filter(event), deadline=end.earlier(ROUND_RESERVE), end=end.earlier(LONGEST_CALL)
     ).as_dict()
     observer.replayed(summary)
     return summary
 
 
-def _choice(event: Mapping[str, Any]) -> LetterFilter:
-    """Read which letters are meant; an empty event means all of them."""
-    unknown = sorted(event.keys() - TYPES.keys()) if isinstance(event, dict) else ["no object"]
+def _read_filter(event: Mapping[str, Any]) -> LetterFilter:
+    """Read the filter of an event; an empty event matches all dead letters."""
+    unknown = sorted(event.keys() - TYPES.keys()) if isinstance(event, dict) else ["no JSON object"]
     if unknown:
-        msg = f"the event holds {', '.join(unknown)}; letters are chosen by {', '.join(TYPES)}"
+        msg = (
+            f"unknown fields: {', '.join(unknown)}; dead letters are filtered by {', '.join(TYPES)}"
+        )
         raise SettingsError(msg)
     for name, value in event.items():
         if isinstance(value, bool) or not isinstance(value, TYPES[name] | None) or _is_nan(value):
-            msg = f"the event's {name} is a {type(value).__name__}"
+            expected = "number" if name in SECONDS else "string"
+            msg = f"the event's {name} must be a {expected}, not a {type(value).__name__}"
             raise SettingsError(msg)
     return LetterFilter(**event)
 

@@ -1,4 +1,4 @@
-"""Stream records in, view rows out."""
+"""The sync function: stream records in, view rows out."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,40 +19,37 @@ from adminview.sync.decode import Route, StreamRecord, decode
 from adminview.sync.fold import Fold, Write
 from adminview.sync.plan import Batch, RecordOutcome, plan_batch, sequence_at
 
-# A call that was begun in time may take this long; then letters, log and report must still fit.
+# The last call may take this long; then dead letters, log and report must still fit.
 LETTERS_RESERVE = LONGEST_CALL + 1
-# To load boto3 and make the queue's client: in most invocations nobody needs them.
+# To load boto3 and create the SQS client, which most invocations do not need.
 CLIENT_SECONDS = 2
 WRITES_RESERVE = LONGEST_CALL + CLIENT_SECONDS + LETTERS_RESERVE
 
 
 class StreamEvent(TypedDict):
-    """What Lambda delivers."""
-
     Records: Sequence[StreamRecord]
 
 
 class BatchItemFailure(TypedDict):
-    """A record that must be delivered again, with all that follow it."""
+    """A record from which Lambda must redeliver the batch."""
 
     itemIdentifier: str
 
 
 class PartialBatchResponse(TypedDict):
-    """What Lambda wants to hear; no failures means that all is done."""
+    """Lambda's partial batch response; no failures means success."""
 
     batchItemFailures: list[BatchItemFailure]
 
 
 def handle(event: StreamEvent, context: Invocation) -> PartialBatchResponse:
-    """Sync one batch, and name the records the stream must deliver again."""
+    """Sync one batch and return the record from which Lambda must redeliver, if any."""
     return sync(event, context, runtime())
 
 
 def sync(event: StreamEvent, context: Invocation, runtime: Runtime) -> PartialBatchResponse:
-    """Sync one batch with a given runtime."""
     if "Records" not in event:
-        msg = "the event has no Records: this function takes the events of DynamoDB streams"
+        msg = "the event has no Records: this function takes events of DynamoDB Streams"
         raise UnreadableRecordError(msg)
     runtime.observer.invoked(context)
     end = Deadline.after(context.get_remaining_time_in_millis() / 1000)
@@ -60,14 +57,14 @@ def sync(event: StreamEvent, context: Invocation, runtime: Runtime) -> PartialBa
     try:
         total = _write_parts(batch, runtime, end.earlier(WRITES_RESERVE))
     except BaseException:
-        # The batch comes again, and knows nothing of the calls that may still arrive.
+        # The batch is redelivered, but nothing else remembers the calls in doubt.
         _send_in_doubt(runtime, end.earlier(LETTERS_RESERVE))
         raise
     checkpoint = min((write.first for write in total.unwritten), default=len(batch.records))
     sent, unsent = _send_letters(batch, checkpoint, total, runtime, end.earlier(LETTERS_RESERVE))
     checkpoint = min([checkpoint, *(letter.position for letter in unsent)])
     runtime.observer.synced(
-        _tally(batch, total, checkpoint, len(sent), runtime), sent, total.errors
+        _count(batch, total, checkpoint, len(sent), runtime), sent, total.errors
     )
     if checkpoint == len(batch.records):
         return {"batchItemFailures": []}
@@ -75,9 +72,9 @@ def sync(event: StreamEvent, context: Invocation, runtime: Runtime) -> PartialBa
 
 
 def _write_parts(batch: Batch, runtime: Runtime, deadline: Deadline) -> WriteOutcome:
-    """Plan and write one part of a batch after the other, up to the first that is not complete."""
+    """Plan and write the parts of a batch in order; stop after the first incomplete one."""
     total = WriteOutcome()
-    # Nothing is written first: that finds what the batch before left in doubt.
+    # An empty write first: it reports calls in doubt of the previous batch.
     for writes in chain([Fold()], plan_batch(batch, runtime.routes)):
         outcome = WriteOutcome()
         try:
@@ -97,21 +94,23 @@ def _write_parts(batch: Batch, runtime: Runtime, deadline: Deadline) -> WriteOut
 def _in_doubt(
     batch: Batch, writes: Iterable[Write], outcome: WriteOutcome, runtime: Runtime
 ) -> Iterator[OutgoingLetter]:
-    """Write the letters about the items whose rows a call without a response may still write."""
+    """Yield dead letters about rows that a call without a response may still write."""
     touched: defaultdict[str, list[Write]] = defaultdict(list)
     for write in writes:
         if write.key in outcome.in_doubt:
             touched[write.owner].append(write)
-    changes = [decode(batch.records[some[0].last], runtime.routes) for some in touched.values()]
+    changes = [decode(batch.records[group[0].last], runtime.routes) for group in touched.values()]
     items = [
-        TouchedItem(key=change.key, owner=change.owner, rows=frozenset(write.key for write in some))
-        for change, some in zip(changes, touched.values(), strict=True)
+        TouchedItem(
+            key=change.key, owner=change.owner, rows=frozenset(write.key for write in group)
+        )
+        for change, group in zip(changes, touched.values(), strict=True)
     ]
     yield from _letters(changes[0].route, items, runtime)
 
 
 def _earlier_in_doubt(owners: Owners, runtime: Runtime) -> Iterator[OutgoingLetter]:
-    """Write the letters about a call of an earlier batch, of which only the owners are known.
+    """Yield dead letters about a call of an earlier batch; only its owners are known.
 
     A replay finds their rows in the owner index, which has caught up by then.
     """
@@ -121,8 +120,8 @@ def _earlier_in_doubt(owners: Owners, runtime: Runtime) -> Iterator[OutgoingLett
         source = owner.partition("/")[0]
         key = by_source[source].source.key_from(owner)
         items[source].append(TouchedItem(key=key, owner=owner, rows=frozenset()))
-    for source, some in items.items():
-        yield from _letters(by_source[source], some, runtime)
+    for source, touched in items.items():
+        yield from _letters(by_source[source], touched, runtime)
 
 
 def _letters(
@@ -136,7 +135,7 @@ def _letters(
 
 
 def _send_in_doubt(runtime: Runtime, deadline: Deadline) -> None:
-    """Send what letters about calls in doubt there are; those that are not taken are kept."""
+    """Send the in-doubt dead letters; keep those that the queue does not accept."""
     with suppress(Exception):
         unsent, _ = runtime.dead_letters.send(runtime.in_doubt, deadline=deadline)
         runtime.in_doubt[:] = unsent
@@ -145,27 +144,27 @@ def _send_in_doubt(runtime: Runtime, deadline: Deadline) -> None:
 def _send_letters(
     batch: Batch, checkpoint: int, total: WriteOutcome, runtime: Runtime, deadline: Deadline
 ) -> tuple[list[OutgoingLetter], list[OutgoingLetter]]:
-    """Send the letters of the records before *checkpoint*: which were sent, and which were not.
+    """Send the dead letters of the records before *checkpoint*; return the sent and unsent ones.
 
-    They go last, when the batch's writes are in: a replay that came before them would miss the rows
-    they write. Those behind the checkpoint are written anew when their records come again. Letters
-    about calls in doubt are all sent, and kept for the next invocation if the queue refuses them:
-    no redelivery makes them again.
+    They are sent after the batch's writes: an earlier replay would miss the rows. Records after the
+    checkpoint are redelivered, which creates their dead letters again. All in-doubt dead letters
+    are sent, and kept for the next invocation if the queue refuses them: no redelivery would create
+    them again.
     """
     due = [letter for letter in batch.letters if letter.position < checkpoint]
     unsent, codes = runtime.dead_letters.send([*runtime.in_doubt, *due], deadline=deadline)
     for code in codes if unsent else ():
         total.errors.add_code(f"dead-letter queue: {code}")
-    redelivered = {id(letter) for letter in unsent}
-    sent = [one for one in [*runtime.in_doubt, *due] if id(one) not in redelivered]
-    runtime.in_doubt[:] = [one for one in runtime.in_doubt if id(one) in redelivered]
+    refused = {id(letter) for letter in unsent}
+    sent = [letter for letter in [*runtime.in_doubt, *due] if id(letter) not in refused]
+    runtime.in_doubt[:] = [letter for letter in runtime.in_doubt if id(letter) in refused]
     return sent, unsent
 
 
 def _dead_letter_refused(
     batch: Batch, writes: Iterable[Write], outcome: WriteOutcome, routes: Mapping[str, Route]
 ) -> None:
-    """Set aside the records whose rows DynamoDB itself would not take; one letter for each."""
+    """Dead-letter the records whose rows DynamoDB refused, one dead letter for each."""
     refused = {write.last: code for write, code in outcome.refused}
     rows: defaultdict[str, list[RowKey]] = defaultdict(list)
     for write in writes if refused else ():
@@ -178,7 +177,7 @@ def _dead_letter_refused(
         batch.outcomes[write.first] = batch.outcomes[write.last] = RecordOutcome.DEAD_LETTERED
 
 
-def _tally(
+def _count(
     batch: Batch, total: WriteOutcome, checkpoint: int, letters: int, runtime: Runtime
 ) -> BatchCounts:
     return BatchCounts.of(

@@ -1,4 +1,4 @@
-"""A sample of all tables in, the drift between them out. Nothing is changed."""
+"""The verify function: a sample of all tables in, the drift out. Writes nothing."""
 
 import os
 import time
@@ -22,41 +22,38 @@ from adminview.runtime import Invocation
 from adminview.views import registry
 
 SAMPLE = 0.01
-FIELDS = ("grace", "max_rcu", "sample", "segments", "source")  # that an event may hold
+FIELDS = ("grace", "max_rcu", "sample", "segments", "source")  # of an event
 PATIENCE_SECONDS = 10.0
-# The last call that is begun may take this long; then the report must still fit.
+# The last call may take this long; then the report must still fit.
 CALLS_RESERVE = LONGEST_CALL + 2
-PAGES_RESERVE = CALLS_RESERVE + 20  # for all the calls of a page or a look, if they are slow
+PAGES_RESERVE = CALLS_RESERVE + 20  # for all calls of a page or a recheck, if they are slow
 OUT_OF_TIME = "out of time"
 
 
-class DriftTeller(Protocol):
-    """Who is told."""
+class VerifyObserver(Protocol):
+    def invoked(self, context: Invocation) -> None: ...
 
-    def invoked(self, context: Invocation) -> None:
-        """Hear of an invocation."""
-
-    def verified(self, source: str, counts: Mapping[str, int], drift: int, trouble: str, /) -> None:
-        """Hear what was found of one source."""
+    def verified(
+        self, source: str, counts: Mapping[str, int], drift: int, trouble: str, /
+    ) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """How this container makes a verifier on a budget, and whom it tells."""
+    """What a verification needs; tests pass their own."""
 
     make: Callable[[RateLimiter], Verifier]
     model: str
-    observer: DriftTeller
+    observer: VerifyObserver
 
 
 def handle(event: Mapping[str, Any], context: Invocation) -> dict[str, Any]:
-    """Verify a sample, and count what differs."""
     return verify(event, context, verification())
 
 
 @cache
 def verification() -> Verification:
-    """Connect this container to the tables that its environment names."""
+    """Build the dependencies of this container from its environment, once."""
     settings = Settings.from_env(os.environ)
     dynamodb = Clients().dynamodb
     return Verification(
@@ -69,10 +66,10 @@ def verification() -> Verification:
 def verify(
     event: Mapping[str, Any], context: Invocation, verification: Verification
 ) -> dict[str, Any]:
-    """Verify a sample with given tables. The summary holds counts, and no key of anybody."""
+    """Verify a sample and return counts, without keys. Raises a SettingsError for a bad event."""
     verification.observer.invoked(context)
     if unknown := sorted(event.keys() - {*FIELDS}):
-        msg = f"the event holds {', '.join(unknown)}; it may hold {', '.join(FIELDS)}"
+        msg = f"unknown fields: {', '.join(unknown)}; the event takes {', '.join(FIELDS)}"
         raise SettingsError(msg)
     over = Deadline.after(context.get_remaining_time_in_millis() / 1000)
     end = over.earlier(PAGES_RESERVE)
@@ -100,11 +97,11 @@ def verify(
         )
     )
     trouble = _verify(verifier, run)
-    return _tell(run, list(verifier.routes), trouble, verification.observer)
+    return _report(run, list(verifier.routes), trouble, verification.observer)
 
 
 def _verify(verifier: Verifier, run: Run) -> str:
-    """Verify until all is done or the time is over, and say what stood in the way."""
+    """Verify until done or out of time; return why the run is incomplete, or an empty string."""
     try:
         verifier.verify(run)
     except ServiceError as error:
@@ -112,15 +109,17 @@ def _verify(verifier: Verifier, run: Run) -> str:
     return "" if run.finished else OUT_OF_TIME
 
 
-def _tell(run: Run, declared: list[str], trouble: str, observer: DriftTeller) -> dict[str, Any]:
-    """Tell each source's counts apart from the others'."""
+def _report(
+    run: Run, declared: list[str], trouble: str, observer: VerifyObserver
+) -> dict[str, Any]:
+    """Report the counts of each source and return the summary."""
     counts = run.counts
     sources = run.scope.sources([*declared, UNKNOWN])
-    found = {source: dict(counts.get(source, {})) for source in sources}
-    for source, told in found.items():
-        drift = sum(told.get(kind.value, 0) for kind in Kind)
-        observer.verified(source, told, drift, trouble)
-    return {"finished": not trouble, "trouble": trouble, "sources": found}
+    by_source = {source: dict(counts.get(source, {})) for source in sources}
+    for source, counted in by_source.items():
+        drift = sum(counted.get(kind.value, 0) for kind in Kind)
+        observer.verified(source, counted, drift, trouble)
+    return {"finished": not trouble, "trouble": trouble, "sources": by_source}
 
 
 def _positive(event: Mapping[str, Any], name: str) -> float | None:
@@ -128,6 +127,6 @@ def _positive(event: Mapping[str, Any], name: str) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
-        msg = f"{name} is a number above 0, not {value!r}"
+        msg = f"{name} must be a number above 0, not {value!r}"
         raise SettingsError(msg)
     return float(value)

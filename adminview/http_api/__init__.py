@@ -1,6 +1,6 @@
-"""HTTP requests in, JSON out: what the API function answers, without the gateway before it.
+"""The HTTP API behind the gateway: requests in, JSON out.
 
-`paths` lists the routes, `request` reads what was asked, `page` and `render` write the answer,
-`catalogue` and `openapi` describe the questions, `health` judges the sync, `problems` says what is
-wrong, `routes` puts them together.
+`paths` lists the routes and `handlers` serves them. `request` parses the query string, `page` and
+`render` write the response, `catalogue` and `openapi` describe the access patterns, `health` checks
+the sync, and `problems` describes errors.
 """

@@ -1,4 +1,4 @@
-"""The questions, described for whoever asks them."""
+"""The catalogue of access patterns."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -9,13 +9,13 @@ TYPES: Final = {"S": "string", "N": "number", "B": "base64"}
 
 
 def catalogue(registry: Registry, model: str, pending: Mapping[str, str | None]) -> dict[str, Any]:
-    """List the questions with their parameters, and the model that they belong to."""
-    found = sorted(registry.patterns, key=lambda one: one.name)
-    return {"model": model, "patterns": [describe(one, pending) for one in found]}
+    """List the access patterns with their parameters, and the model they belong to."""
+    patterns = sorted(registry.patterns, key=lambda pattern: pattern.name)
+    return {"model": model, "patterns": [describe(pattern, pending) for pattern in patterns]}
 
 
 def describe(pattern: AccessPattern, pending: Mapping[str, str | None]) -> dict[str, Any]:
-    """Describe one question, with the index that it is asked of now."""
+    """Describe an access pattern, with the index that serves it now."""
     declared = pattern.index.name if pattern.index else None
     older = pending.get(pattern.name)
     return {

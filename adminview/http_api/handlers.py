@@ -1,4 +1,4 @@
-"""The API: Powertools' resolver, with our routes on it."""
+"""The handlers of the API's routes, on a Powertools resolver."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -14,9 +14,9 @@ from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 from adminview.aws.deadline import Deadline
 from adminview.http_api import paths
 from adminview.http_api.catalogue import catalogue
-from adminview.http_api.health import Pulse, health
+from adminview.http_api.health import ActivityMetrics, health
 from adminview.http_api.openapi import document
-from adminview.http_api.page import PageMaker
+from adminview.http_api.page import PageBuilder
 from adminview.http_api.problems import ProblemError, problem_of
 from adminview.http_api.render import Renderer, text
 from adminview.http_api.request import ApiRequest, read_query
@@ -36,32 +36,29 @@ HEADERS: Final = {
     "Strict-Transport-Security": "max-age=63072000; includeSubDomains",
     "X-Content-Type-Options": "nosniff",
 }
-MOST_READINGS: Final = 100  # of a path that holds slashes: as many as one BatchGetItem reads
-EXACTLY: Final = f"{paths.ROW_BY_QUERY}?{PK.name}=…&{SK.name}=… says exactly which is meant"
+MOST_SPLITS: Final = 100  # of a path with slashes: as many keys as one BatchGetItem reads
+EXACT_PATH: Final = f"{paths.ROW_BY_QUERY}?{PK.name}=…&{SK.name}=… names the row exactly"
 
 
 @dataclass
 class Api:
-    """The routes, and what answers them."""
-
     asker: QueryEngine
-    pulse: Pulse
-    model: str  # the fingerprint of what is deployed
+    metrics: ActivityMetrics
+    model: str  # the deployed fingerprint
     logger: Logger
 
     def __call__(self, event: Mapping[str, Any], context: Any) -> dict[str, Any]:
-        """Answer one request of an HTTP API, in its payload format 2.0."""
-        answer: dict[str, Any] = self.resolver.resolve(event, context)
-        answer["headers"] = {**answer.get("headers", {}), **HEADERS}
-        return answer
+        """Handle one request of an HTTP API (payload format 2.0)."""
+        response: dict[str, Any] = self.resolver.resolve(event, context)
+        response["headers"] = {**response.get("headers", {}), **HEADERS}
+        return response
 
     @cached_property
     def resolver(self) -> APIGatewayHttpResolver:
-        """Put the routes on a resolver."""
         resolver = APIGatewayHttpResolver()
-        answers: dict[str, Callable[[], Response[str]]] = {
+        handlers: dict[str, Callable[[], Response[str]]] = {
             paths.PATTERNS: self.patterns,
-            paths.QUESTION: self.question,
+            paths.PATTERN: self.pattern,
             paths.COUNT: self.count,
             paths.ROW_BY_QUERY: self.row_by_query,
             paths.ROW: self.row,
@@ -69,91 +66,85 @@ class Api:
             paths.OPENAPI: self.openapi,
         }
         for path in paths.PATHS:
-            resolver.get(paths.rule(path))(answers[path])
-        resolver.exception_handler(NotFoundError)(self.nothing_here)
+            resolver.get(paths.rule(path))(handlers[path])
+        resolver.exception_handler(NotFoundError)(self.not_found)
         resolver.exception_handler(Exception)(self.problem)
         return resolver
 
     @cached_property
     def renderer(self) -> Renderer:
-        """Show rows of this model."""
         return Renderer(self.asker.registry)
 
     @cached_property
-    def described(self) -> str:
-        """The OpenAPI document: it takes milliseconds, and is rarely asked for twice."""
+    def openapi_document(self) -> str:
         return text(document(self.asker.registry, self.model))
 
     def patterns(self) -> Response[str]:
-        """List the questions."""
         read_query(self._query, ())
         return _ok(text(catalogue(self.asker.registry, self.model, self.asker.pending)))
 
-    def question(self) -> Response[str]:
-        """Answer a question with one page."""
+    def pattern(self) -> Response[str]:
         pattern = self._pattern()
-        asked = ApiRequest.read(self._query)
-        maker = PageMaker(
-            self.asker, self.renderer, pattern, typed(pattern, asked.parameters), asked.order
+        request = ApiRequest.read(self._query)
+        builder = PageBuilder(
+            self.asker, self.renderer, pattern, typed(pattern, request.parameters), request.order
         )
-        page = maker.fill(asked)
+        page = builder.fill(request)
         rows = ",".join(page.rows)
         return _ok(
             f'{{"pattern":{text(pattern.name)},"rows":[{rows}],"cursor":{text(page.cursor)}}}'
         )
 
     def count(self) -> Response[str]:
-        """Count the rows that answer a question."""
         pattern = self._pattern()
-        given = typed(pattern, read_query(self._query, None))
-        pattern.condition(**given)  # what is no parameter of it would be one of the method below
-        number = self.asker.count(pattern.name, **given)
+        parameters = typed(pattern, read_query(self._query, None))
+        pattern.condition(**parameters)  # refuses names that count() would take as its own
+        number = self.asker.count(pattern.name, **parameters)
         return _ok(text({"pattern": pattern.name, "count": number}))
 
     def row_by_query(self) -> Response[str]:
-        """Give the row of a key."""
-        given = read_query(self._query, (PK.name, SK.name))
-        if missing := [name for name in (PK.name, SK.name) if name not in given]:
+        parameters = read_query(self._query, (PK.name, SK.name))
+        if missing := [name for name in (PK.name, SK.name) if name not in parameters]:
             detail = ", ".join(f"{name} is missing" for name in missing)
             raise ProblemError(HTTPStatus.BAD_REQUEST, detail)
-        return self._one([(given[PK.name], given[SK.name])])
+        return self._find_row([(parameters[PK.name], parameters[SK.name])])
 
     def row(self) -> Response[str]:
-        """Give the row of a key in the path, which may be read in several ways."""
+        """Return the row of the key in the path, which may be split in several ways."""
         read_query(self._query, ())
         after = self.resolver.current_event.path.removeprefix(f"{paths.ROW_BY_QUERY}/")
-        return self._one(list(_readings(after)))
+        return self._find_row(list(_splits(after)))
 
     def health(self) -> Response[str]:
-        """Tell whether the streams are read."""
         read_query(self._query, ())
-        return _ok(text(health(self.pulse)))
+        return _ok(text(health(self.metrics)))
 
     def openapi(self) -> Response[str]:
-        """Describe all this."""
         read_query(self._query, ())
-        return _ok(self.described)
+        return _ok(self.openapi_document)
 
-    def nothing_here(self, _: NotFoundError) -> Response[str]:
-        """Say that there is no such route, or not for this method."""
+    def not_found(self, _: NotFoundError) -> Response[str]:
+        """Return 405 for a known path with another method, otherwise 404."""
         event = self.resolver.current_event
         if event.http_method != paths.METHOD and paths.known(event.path):
-            detail = f"there is {paths.METHOD} here, and nothing else"
+            detail = f"this path supports only {paths.METHOD}"
             allow = {"Allow": paths.METHOD}
             return ProblemError(HTTPStatus.METHOD_NOT_ALLOWED, detail, headers=allow).response()
-        detail = f"there is nothing here; there are {', '.join(paths.PATHS)}"
+        detail = f"no such path; the API has {', '.join(paths.PATHS)}"
         return ProblemError(HTTPStatus.NOT_FOUND, detail).response()
 
     def problem(self, error: Exception) -> Response[str]:
-        """Say what is wrong; log what only we can mend, without quoting anybody's data."""
+        """Return the problem, and log server errors without customer data."""
         problem = problem_of(error)
-        mended = isinstance(error, BeingBuiltError)  # by the plan that is under way
-        if problem.status >= HTTPStatus.INTERNAL_SERVER_ERROR and not mended:
+        expected = isinstance(error, BeingBuiltError)  # ends when the backfill is complete
+        if problem.status >= HTTPStatus.INTERNAL_SERVER_ERROR and not expected:
             cause = error.__cause__ if isinstance(error, ProblemError) else error
             code = cause.code if isinstance(cause, ServiceError) else None
             at = extract_tb(error.__traceback__)[-1]
             place = f"{at.filename}:{at.lineno}"
-            self.logger.error("no answer", error=kind_of(cause or error), place=place, code=code)
+            self.logger.error(
+                "request failed", error=kind_of(cause or error), place=place, code=code
+            )
         return problem.response()
 
     @property
@@ -167,30 +158,30 @@ class Api:
         except KeyError as error:
             raise ProblemError(HTTPStatus.NOT_FOUND, error.args[0]) from error
 
-    def _one(self, keys: list[RowKey]) -> Response[str]:
-        """Give the one row that is meant."""
-        keys = [key for key in keys if _possible(key)][:MOST_READINGS]
-        found: dict[RowKey, Attributes] = {}
+    def _find_row(self, keys: list[RowKey]) -> Response[str]:
+        """Return the row of the only key that exists."""
+        keys = [key for key in keys if _is_valid_key(key)][:MOST_SPLITS]
+        rows: dict[RowKey, Attributes] = {}
         if keys:
-            found = self.asker.reader.get(keys, deadline=Deadline.after(SECONDS))
-        if len(found) > 1:
-            detail = f"{len(found)} rows can be read from this path; {EXACTLY}"
+            rows = self.asker.reader.get(keys, deadline=Deadline.after(SECONDS))
+        if len(rows) > 1:
+            detail = f"this path matches {len(rows)} rows; {EXACT_PATH}"
             raise ProblemError(HTTPStatus.CONFLICT, detail)
-        for row in found.values():
+        for row in rows.values():
             return _ok(text(self.renderer.row(row, PROVENANCE)))
-        detail = "there is no row of this key; # is written %23 in a path"
-        raise ProblemError(HTTPStatus.NOT_FOUND, f"{detail}, and {EXACTLY}")
+        detail = "there is no row with this key; write # as %23 in a path"
+        raise ProblemError(HTTPStatus.NOT_FOUND, f"{detail}; {EXACT_PATH}")
 
 
-def _readings(path: str) -> Iterator[RowKey]:
-    """Split a decoded path into PK and SK, at each of its slashes."""
+def _splits(path: str) -> Iterator[RowKey]:
+    """Yield PK and SK for each slash at which a decoded path can be split."""
     pieces = path.split("/")
     for place in range(1, len(pieces)):
         yield "/".join(pieces[:place]), "/".join(pieces[place:])
 
 
-def _possible(key: RowKey) -> bool:
-    """Tell whether a row may have this key; DynamoDB would refuse to look for another."""
+def _is_valid_key(key: RowKey) -> bool:
+    """Return whether a row can have this key: DynamoDB rejects a call with an invalid one."""
     try:
         pk, sk = (len(part.encode()) for part in key)
     except UnicodeEncodeError:  # a lone surrogate, which no row holds

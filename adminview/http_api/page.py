@@ -1,7 +1,7 @@
-"""One page of an answer, however large its rows are: Lambda answers with 6 MB at most.
+"""Fill one page within the limit of a Lambda response, 6 MB.
 
-Rows are read in shares, so that a thousand rows of 400 KB are never in memory at once; the page
-ends where the next row would not fit, and its cursor goes on there.
+Rows are read in batches, so that a thousand rows of 400 KB are never in memory at once. The page
+ends where the next row would not fit, and its cursor continues there.
 """
 
 from collections.abc import Callable
@@ -18,24 +18,22 @@ from adminview.model import AccessPattern
 from adminview.model.errors import ServiceError
 from adminview.query.engine import PAGE, QueryEngine, QueryResult
 
-ROOM: Final = (6 * 1024 - 64) * 1024  # bytes: Lambda's limit, and something for the headers
-SHARE: Final = 200  # rows
-PATIENCE: Final = 3.0  # seconds, after which a page is handed over as it is
-TOO_LARGE: Final = "a row of this answer, with the rows beside it, is larger than an answer may be"
+ROOM: Final = (6 * 1024 - 64) * 1024  # bytes: Lambda's limit, less room for the headers
+BATCH: Final = 200  # rows
+PATIENCE: Final = 3.0  # seconds, after which a partial page is returned
+TOO_LARGE: Final = "a row of this page, with its joined rows, exceeds the size of a response"
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Rows in JSON, and where the next page begins; None if this is the last."""
+    """Rows in JSON, and the cursor of the next page; None if this is the last."""
 
     rows: list[str]
     cursor: str | None
 
 
 @dataclass(slots=True)
-class PageMaker:
-    """Fills a page for one question."""
-
+class PageBuilder:
     asker: QueryEngine
     renderer: Renderer
     pattern: AccessPattern
@@ -44,58 +42,58 @@ class PageMaker:
     room: int = ROOM
     clock: Callable[[], float] = monotonic
 
-    def fill(self, asked: ApiRequest) -> Page:
-        """Read rows until there are enough, no more fit, or it takes too long."""
-        limit = PAGE if asked.limit is None else asked.limit
+    def fill(self, request: ApiRequest) -> Page:
+        """Read rows until the limit is reached, no more fit, or it takes too long."""
+        limit = PAGE if request.limit is None else request.limit
         rows: list[str] = []
-        cursor, room, begun = asked.cursor, self.room, self.clock()
+        cursor, room, begun = request.cursor, self.room, self.clock()
         while True:
-            share = min(limit - len(rows), SHARE if rows else PAGE)
+            batch = min(limit - len(rows), BATCH if rows else PAGE)
             try:
-                answer = self._ask(share, cursor)
+                result = self._ask(batch, cursor)
             except ServiceError:
                 if not rows:
                     raise
-                return Page(rows, cursor)  # what is there is whole, and its cursor goes on
-            texts = self._texts(answer)
+                return Page(rows, cursor)  # a shorter page is valid: its cursor continues
+            texts = self._texts(result)
             if _fitting(texts, room) < len(texts):
                 return self._cut(rows, texts, cursor, room)
             rows += texts
             room -= sum(map(_size, texts))
-            cursor = answer.cursor
+            cursor = result.cursor
             late = self.clock() - begun > PATIENCE
             if cursor is None or len(rows) >= limit or late:
                 return Page(rows, cursor)
 
     def _cut(self, rows: list[str], texts: list[str], cursor: str | None, room: int) -> Page:
-        """Take as many rows of the last share as fit, asked anew for the cursor behind them."""
+        """Add the rows of the last batch that fit; query them again to get their cursor."""
         while (fit := _fitting(texts, room)) < len(texts):
             if not fit and rows:
                 return Page(rows, cursor)
             if not fit:
                 raise ProblemError(HTTPStatus.INTERNAL_SERVER_ERROR, TOO_LARGE)
-            answer = self._ask(fit, cursor)
-            texts = self._texts(answer)
-        return Page(rows + texts, answer.cursor)
+            result = self._ask(fit, cursor)
+            texts = self._texts(result)
+        return Page(rows + texts, result.cursor)
 
     def _ask(self, limit: int, cursor: str | None) -> QueryResult:
         return self.asker.ask(
             self.pattern.name, limit=limit, cursor=cursor, order=self.order, **self.parameters
         )
 
-    def _texts(self, answer: QueryResult) -> list[str]:
-        return [text(self.renderer.answered(one, self.pattern.shows)) for one in answer.rows]
+    def _texts(self, result: QueryResult) -> list[str]:
+        return [text(self.renderer.answered(row, self.pattern.shows)) for row in result.rows]
 
 
 def _fitting(texts: list[str], room: int) -> int:
-    """Count the rows that fit, from the first on."""
-    for count, one in enumerate(texts):
-        room -= _size(one)
+    """Return how many of the first rows fit."""
+    for count, row in enumerate(texts):
+        room -= _size(row)
         if room < 0:
             return count
     return len(texts)
 
 
 def _size(row: str) -> int:
-    """Measure a row and its comma as Lambda sends them: the body is a JSON text within JSON."""
+    """Return the size of a row and its comma in the response, where the body is a JSON string."""
     return len(dumps(row)) + 1

@@ -1,26 +1,25 @@
-"""The routes, spelled once: for the function, for the gateway before it, and for OpenAPI."""
+"""The routes, shared by the function, the gateway and OpenAPI."""
 
 import re
 from typing import Final
 
 PATTERNS: Final = "/patterns"
-QUESTION: Final = "/patterns/{name}"
+PATTERN: Final = "/patterns/{name}"
 COUNT: Final = "/patterns/{name}/count"
 ROW_BY_QUERY: Final = "/rows"
-# Greedy: the gateway decodes a path before it looks for the route, so a key with a slash in it
-# comes as several segments.
+# Greedy: the gateway decodes a path before routing, so a key with a slash has several segments.
 ROW: Final = "/rows/{key+}"
 HEALTH: Final = "/health"
 OPENAPI: Final = "/openapi.json"
 
-PATHS: Final = (PATTERNS, QUESTION, COUNT, ROW_BY_QUERY, ROW, HEALTH, OPENAPI)  # all for GET alone
+PATHS: Final = (PATTERNS, PATTERN, COUNT, ROW_BY_QUERY, ROW, HEALTH, OPENAPI)  # GET only
 METHOD: Final = "GET"
 
 
 def rule(path: str) -> str:
-    """Write a path as the regular expression that the resolver matches by.
+    """Return a path as a regular expression for the resolver.
 
-    Its own `<name>` takes few characters; keys are full of others.
+    The resolver's own `<name>` does not match all characters of keys.
     """
     pieces = re.split(r"(\{\w+\+?\})", path)
     return "".join(
@@ -29,14 +28,14 @@ def rule(path: str) -> str:
 
 
 def known(path: str) -> bool:
-    """Tell whether there is anything at a path."""
-    return any(re.fullmatch(rule(one), path) for one in PATHS)
+    """Return whether a path matches a route."""
+    return any(re.fullmatch(rule(route), path) for route in PATHS)
 
 
 def _variable(piece: str) -> str:
     return r"([\s\S]+)" if piece.endswith("+}") else "([^/]+)"
 
 
-# What pages of another origin may send and see: what a signed request brings, and a JWT.
+# The headers that pages of another origin may send (signed requests, JWTs) and read.
 CORS_HEADERS: Final = ("authorization", "x-amz-date", "x-amz-security-token")
 CORS_EXPOSED: Final = ("retry-after",)

@@ -1,4 +1,4 @@
-"""What is wrong, as `application/problem+json` (RFC 9457)."""
+"""Errors as `application/problem+json` (RFC 9457)."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -12,21 +12,21 @@ from adminview.model.errors import AdminViewError, BeingBuiltError, QuestionErro
 
 TYPE: Final = "application/problem+json"
 RETRY_SECONDS: Final = 5
-BUILD_SECONDS: Final = 60  # to look again whether a question is built: it takes minutes to hours
-BEING_BUILT: Final = "being built"
+BUILD_SECONDS: Final = 60  # Retry-After while a backfill runs, which takes minutes to hours
+BEING_BUILT: Final = "not ready"
 REFUSED: Final = "ValidationException"
-BUSY: Final = "the view cannot be read at the moment; ask again later"
-BROKEN: Final = "the view could not be read; the function's log says why"
-INTERNAL: Final = "the answer could not be made; the function's log says why"
-# What passes our own checks and not DynamoDB's.
+BUSY: Final = "the view cannot be read at the moment; try again later"
+BROKEN: Final = "the view could not be read; see the function's log"
+INTERNAL: Final = "the request failed; see the function's log"
+# For parameters that pass our checks and not DynamoDB's.
 REFUSAL: Final = (
-    "DynamoDB refuses these parameters: with what the pattern adds to it, a value takes at most "
-    "2048 bytes (1024 if rows are sorted by it), and a range goes from the lower to the higher"
+    "DynamoDB refuses these parameters: a key value may have at most 2048 bytes (1024 in a sort "
+    "key), including the fixed parts of the access pattern, and a range must not be reversed"
 )
 
 
 class ProblemError(AdminViewError):
-    """Say what is wrong with a request, or with what should answer it."""
+    """An error that is returned as a problem document."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class ProblemError(AdminViewError):
         self.more = dict(more or {})
 
     def response(self) -> Response[str]:
-        """Write the problem down; its type is its status, so it needs no page of its own."""
+        """Return the problem as a response. The type is `about:blank`: the status says it all."""
         body = {
             "type": "about:blank",
             "title": self.title,
@@ -56,7 +56,7 @@ class ProblemError(AdminViewError):
 
 
 def problem_of(error: Exception) -> ProblemError:
-    """Tell whose doing an error is. What AWS said stays in the log."""
+    """Map an error to a problem. Messages of AWS stay in the log."""
     match error:
         case ProblemError():
             return error
@@ -77,11 +77,11 @@ def problem_of(error: Exception) -> ProblemError:
 def _problem_of_aws(code: str) -> ProblemError:
     if code == REFUSED:
         return ProblemError(HTTPStatus.BAD_REQUEST, REFUSAL)
-    if _passes(code):
+    if _is_transient(code):
         headers = {"Retry-After": str(RETRY_SECONDS)}
         return ProblemError(HTTPStatus.SERVICE_UNAVAILABLE, BUSY, headers=headers)
     return ProblemError(HTTPStatus.BAD_GATEWAY, BROKEN)
 
 
-def _passes(code: str) -> bool:
+def _is_transient(code: str) -> bool:
     return code in {*THROTTLED, OUT_OF_TIME} or "Connect" in code or "Timeout" in code

@@ -1,8 +1,8 @@
-"""DynamoDB JSON -> plain JSON, without losing a digit.
+"""Render DynamoDB JSON as plain JSON, without losing digits.
 
-A number is a JSON number if it comes back digit for digit from the doubles that JavaScript reads
-numbers into (2.99 does, 9007199254740993 does not), and text otherwise. Bytes are base64 text. Sets
-are lists; they and maps are sorted, so that the same row always reads the same.
+A number is a JSON number if a double keeps all its digits (2.99 does, 9007199254740993 does not),
+otherwise text. Bytes are base64 text. Sets are lists; they and maps are sorted, so that the same row
+always renders the same.
 """
 
 import re
@@ -28,73 +28,73 @@ from adminview.model.row import (
 from adminview.query.engine import AnsweredRow
 
 SURROGATES: Final = re.compile("[\ud800-\udfff]")
-WHOLE: Final = 2**53  # up to here a double is exact for every whole number
+MAX_SAFE_INTEGER: Final = 2**53  # up to here every whole number is exact as a double
 
 
 def plain(value: AttributeValue) -> Any:
-    """Unfold a typed value."""
+    """Convert a typed value to JSON data."""
     ((kind, content),) = value.items()
     match kind:
         case "N":
-            shown: Any = number(content)
+            rendered: Any = number(content)
         case "M":
-            shown = {name: plain(content[name]) for name in sorted(content)}
+            rendered = {name: plain(content[name]) for name in sorted(content)}
         case "L":
-            shown = [plain(one) for one in content]
+            rendered = [plain(element) for element in content]
         case "SS" | "BS":
-            shown = sorted(content)
+            rendered = sorted(content)
         case "NS":
-            shown = [number(one) for one in sorted(content, key=Decimal)]
+            rendered = [number(digits) for digits in sorted(content, key=Decimal)]
         case "NULL":
-            shown = None
-        case _:  # text, a truth, and bytes, which are base64 text already
-            shown = content
-    return shown
+            rendered = None
+        case _:  # text, booleans, and bytes, which are base64 text already
+            rendered = content
+    return rendered
 
 
 def number(digits: str) -> int | float | str:
-    """Write a number as one if every reader gets all of its digits."""
+    """Return a number if a double keeps all its digits, otherwise its text."""
     double = float(digits)
     if Decimal(repr(double)) != Decimal(digits):
         return digits
-    return int(double) if double.is_integer() and abs(double) <= WHOLE else double
+    return int(double) if double.is_integer() and abs(double) <= MAX_SAFE_INTEGER else double
 
 
 def text(value: Any) -> str:
-    """Write JSON, as short as it gets; a lone surrogate, which UTF-8 cannot hold, as an escape."""
+    """Write compact JSON; escape lone surrogates, which UTF-8 cannot encode."""
     written = dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return SURROGATES.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
+    return SURROGATES.sub(lambda match: f"\\u{ord(match[0]):04x}", written)
 
 
 class Renderer:
-    """Rows as the API shows them: how indexes are sharded is nobody's business."""
+    """Renders rows for the API, without shard attributes."""
 
     def __init__(self, registry: Registry) -> None:
         shards = {index.shard.name for index in registry.indexes if index.shard}
         self._hidden = RESERVED | shards
 
     def row(self, row: Attributes, origin: Collection[str] = ()) -> dict[str, Any]:
-        """Show a row; *origin* are those attributes of its provenance that are asked for."""
-        shown: dict[str, Any] = {
+        """Render a row, with its provenance if *origin* is not empty."""
+        rendered: dict[str, Any] = {
             "key": {PK.name: row[PK.name]["S"], SK.name: row[SK.name]["S"]},
             "data": plain(row[DATA]) if DATA in row else None,
             "index": {n: plain(value) for n, value in row.items() if n not in self._hidden},
         }
         if origin:
-            shown["provenance"] = provenance(row)
-        return shown
+            rendered["provenance"] = provenance(row)
+        return rendered
 
-    def answered(self, one: AnsweredRow, shows: Collection[str]) -> dict[str, Any]:
-        """Show a row of an answer, and the rows beside it."""
-        shown = self.row(one.row, [name for name in shows if name in PROVENANCE])
-        shown["joined"] = {
-            name: None if row is None else self.row(row) for name, row in one.joined.items()
+    def answered(self, result: AnsweredRow, shows: Collection[str]) -> dict[str, Any]:
+        """Render a row of a result with its joined rows."""
+        rendered = self.row(result.row, [name for name in shows if name in PROVENANCE])
+        rendered["joined"] = {
+            name: None if row is None else self.row(row) for name, row in result.joined.items()
         }
-        return shown
+        return rendered
 
 
 def provenance(row: Attributes) -> dict[str, Any]:
-    """Say where a row comes from: its item, the change that wrote it, its time, and the model."""
+    """Return the owner of a row, and the sequence number, time and model of its last write."""
     at = row.get(CHANGED_AT, {}).get("N")
     moment = None if at is None else datetime.fromtimestamp(float(at), tz=UTC)
     return {

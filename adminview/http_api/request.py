@@ -1,4 +1,4 @@
-"""What was asked: a query string -> parameters, each named once and none too long."""
+"""Parse the query string: each parameter once, and none too long."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -11,18 +11,18 @@ from adminview.http_api.problems import ProblemError
 from adminview.query.cursor import LENGTH_LIMIT as CURSOR_LIMIT
 from adminview.query.engine import MOST
 
-VALUE_LIMIT: Final = 2048  # bytes, as DynamoDB takes of a partition key
+VALUE_LIMIT: Final = 2048  # bytes, DynamoDB's limit for a partition key
 MOST_PARAMETERS: Final = 20
-NAME_SHOWN: Final = 40  # characters of an unknown parameter's name that a problem repeats
-NOT_TEXT: Final = "the query is not UTF-8, percent-encoded"
+NAME_SHOWN: Final = 40  # characters of an unknown name that an error repeats
+NOT_TEXT: Final = "the query string is not percent-encoded UTF-8"
 TOO_MANY: Final = f"there are more than {MOST_PARAMETERS} parameters"
 LIMIT, CURSOR, ORDER = "limit", "cursor", "order"
 
 
 def read_query(text: str, known: Sequence[str] | None) -> dict[str, str]:
-    """Read a query string; *known* names the parameters, unless the question itself checks them."""
+    """Parse a query string; *known* are the allowed names, None if the caller checks them."""
     try:
-        text.encode()  # raises if it holds a lone surrogate
+        text.encode()  # raises for a lone surrogate
         pairs = parse_qsl(
             text, keep_blank_values=True, errors="strict", max_num_fields=MOST_PARAMETERS
         )
@@ -37,7 +37,7 @@ def read_query(text: str, known: Sequence[str] | None) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class ApiRequest:
-    """A question's parameters, and which part of its answer is wanted."""
+    """The parameters of a query, and its paging options."""
 
     parameters: dict[str, str]
     limit: int | None
@@ -46,19 +46,19 @@ class ApiRequest:
 
     @classmethod
     def read(cls, text: str) -> "ApiRequest":
-        """Tell the parameters of a question from those of its pages."""
-        given = read_query(text, None)
-        limit = given.pop(LIMIT, None)
+        """Separate the parameters of the access pattern from the paging options."""
+        parameters = read_query(text, None)
+        limit = parameters.pop(LIMIT, None)
         return cls(
-            limit=None if limit is None else _whole(limit),
-            cursor=given.pop(CURSOR, None),
-            order=given.pop(ORDER, None),
-            parameters=given,
+            limit=None if limit is None else _row_count(limit),
+            cursor=parameters.pop(CURSOR, None),
+            order=parameters.pop(ORDER, None),
+            parameters=parameters,
         )
 
 
-def _whole(text: str) -> int:
-    """Read a number of rows; 0, which the question refuses in its own words, if it is none."""
+def _row_count(text: str) -> int:
+    """Parse a number of rows; 0 if it is invalid: the engine refuses it."""
     number = int(text) if text.isascii() and text.isdigit() and len(text) <= len(str(MOST)) else 0
     return number if number <= MOST else 0
 
@@ -66,19 +66,19 @@ def _whole(text: str) -> int:
 def _problems(pairs: list[tuple[str, str]], known: Sequence[str] | None) -> Iterator[str]:
     times = Counter(name for name, _ in pairs)
     for name, value in pairs:
-        shown = repr(name[:NAME_SHOWN])
+        quoted = repr(name[:NAME_SHOWN])
         if known is not None and name not in known:
-            yield f"{shown} is unknown; there are {', '.join(known) or 'no parameters'}"
+            yield f"{quoted} is unknown; known: {', '.join(known) or 'no parameters'}"
         if times[name] > 1:
-            yield f"{shown} is given {times[name]} times; it is given once"
+            yield f"{quoted} is given {times[name]} times; give it once"
         if not value:
-            yield f"{shown} is empty"
+            yield f"{quoted} is empty"
         most = CURSOR_LIMIT if name == CURSOR else VALUE_LIMIT
         if (size := len(value.encode())) > most:
-            yield f"{shown} takes {size} bytes; at most {most}"
+            yield f"{quoted} has {size} bytes; the limit is {most}"
         if len(name) > VALUE_LIMIT:
-            yield f"{shown}… is no parameter's name"
+            yield f"{quoted}… is too long for a parameter name"
 
 
-def _refusal(why: str) -> ProblemError:
-    return ProblemError(HTTPStatus.BAD_REQUEST, why)
+def _refusal(detail: str) -> ProblemError:
+    return ProblemError(HTTPStatus.BAD_REQUEST, detail)

@@ -1,4 +1,4 @@
-"""The shapes of the API's answers, as JSON Schema."""
+"""JSON Schemas of the API's responses."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -16,18 +16,17 @@ MAYBE_TEXT: Final[Schema] = {"type": ["string", "null"]}
 NEXT_CURSOR: Final[Schema] = {"type": ["string", "null"], "maxLength": CURSOR_LIMIT}
 DATA: Final[Schema] = {
     "type": ["object", "null"],
-    "description": "What the view shows. A number is text if a double would lose digits of it; "
-    "bytes are base64; sets are sorted lists. Null if the index does not carry it.",
+    "description": "The data of the row. A number is text if a double would lose digits; bytes are "
+    "base64; sets are sorted lists. Null if the index does not project it.",
 }
 
 
 def reference(name: str) -> Schema:
-    """Refer to a shape that is named."""
     return {"$ref": f"#/components/schemas/{name}"}
 
 
 def shape(required: dict[str, Schema], optional: dict[str, Schema] | None = None) -> Schema:
-    """Make an object of exactly these members."""
+    """Return an object schema with exactly these members."""
     return {
         "type": "object",
         "properties": required | (optional or {}),
@@ -37,7 +36,7 @@ def shape(required: dict[str, Schema], optional: dict[str, Schema] | None = None
 
 
 def page(pattern: AccessPattern) -> Schema:
-    """Make the answer of one question, with the rows that it shows beside each row."""
+    """Return the schema of a page, with the joins of the access pattern."""
     beside = [reference("Row"), {"type": "null"}]
     members = {
         **ROW["properties"],
@@ -50,7 +49,6 @@ def page(pattern: AccessPattern) -> Schema:
 
 
 def count(pattern: AccessPattern) -> Schema:
-    """Make the answer to how many rows answer one question."""
     return shape({"pattern": {"const": pattern.name}, "count": {"type": "integer", "minimum": 0}})
 
 
@@ -66,7 +64,7 @@ ROW: Final = shape(
     {
         "key": shape({PK.name: TEXT, SK.name: TEXT}),
         "data": DATA,
-        "index": {"type": "object", "description": "Its keys in the indexes."},
+        "index": {"type": "object", "description": "The keys of the row in the indexes."},
     }
 )
 SOURCES: Final[Schema] = {
@@ -78,10 +76,16 @@ COMPONENTS: Final[dict[str, Schema]] = {
     "Row": ROW,
     "Provenance": shape(
         {
-            "owner": {**MAYBE_TEXT, "description": "The source item that it is derived from."},
-            "sequence": {**MAYBE_TEXT, "description": "The change that wrote it."},
-            "time": {**MAYBE_TEXT, "description": "When that change was made."},
-            "model": {**MAYBE_TEXT, "description": "The model that wrote it."},
+            "owner": {**MAYBE_TEXT, "description": "The source item that the row is derived from."},
+            "sequence": {
+                **MAYBE_TEXT,
+                "description": "The sequence number of the change that wrote the row.",
+            },
+            "time": {**MAYBE_TEXT, "description": "The time of that change."},
+            "model": {
+                **MAYBE_TEXT,
+                "description": "The fingerprint of the model that wrote the row.",
+            },
         }
     ),
     "RowWithProvenance": shape({**ROW["properties"], "provenance": reference("Provenance")}),
@@ -105,7 +109,7 @@ COMPONENTS: Final[dict[str, Schema]] = {
             "consistent": {"type": "boolean"},
             "beingBuilt": {
                 "type": "boolean",
-                "description": "It is refused for now, for its rows are not all there yet.",
+                "description": "Not ready: queries are refused until its backfill is complete.",
             },
         }
     ),

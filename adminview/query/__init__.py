@@ -1,5 +1,5 @@
-"""A question and its parameters -> pages of rows.
+"""Query access patterns: parameters in, pages of rows out.
 
-`parameters` reads what was typed, `question` fills a pattern in, `cursor` remembers where a page
-ended, `merge` puts the shards of an index in one order, `asker` asks.
+`parameters` parses text, `query` binds parameters to a pattern, `cursor` encodes where a page ended,
+and `engine` reads the pages.
 """

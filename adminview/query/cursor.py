@@ -1,8 +1,8 @@
-"""Cursors: where a page ended, for the next one to begin there.
+"""Cursors: the position where a page ended and the next one begins.
 
-A cursor is opaque and belongs to its question: one that was cut, changed, or written for another
-question, other parameters, another order or another index is refused. It holds keys alone, and no
-secret: whoever may ask a question may begin its answer anywhere.
+A cursor is opaque and bound to its query: one that was truncated, changed, or written for another
+access pattern, other parameters, another order or another index is rejected. It holds only keys and
+no secret: whoever may run a query may start it anywhere.
 """
 
 from base64 import b64decode, urlsafe_b64decode, urlsafe_b64encode
@@ -21,74 +21,72 @@ from adminview.model.limits import PARTITION_LIMIT, SORT_LIMIT
 from adminview.model.row import Attributes
 
 VERSION = 3
-MARK = 12  # bytes of the checksum, and of the question's mark
+MARK = 12  # bytes of the checksum and of the query's digest
 LENGTH_LIMIT = 16_000  # characters
 SIZE_LIMIT = 200_000  # bytes, unpacked
 FOREIGN = (
-    "belongs to another question, other parameters or another order, or the question has moved to "
-    "another index since; ask from the beginning"
+    "belongs to another access pattern, other parameters or another order, or the access pattern "
+    "has moved to another index; start again without a cursor"
 )
 
-# By shard: the key of the last row that was shown; None before the first one.
+# By shard: the key of the last returned row; None before the first.
 Positions: TypeAlias = list[Attributes | None]
 
 
 @dataclass(slots=True)
 class Place:
-    """Where an answer is: in each shard, and in all of them together."""
+    """The position of a query: in each shard, and over all shards."""
 
     positions: Positions
-    last: Attributes | None = None  # the key of the last row that was shown
+    last: Attributes | None = None  # the key of the last returned row
 
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """The question that a cursor belongs to, and what the keys in it must look like."""
+    """The query that a cursor is bound to, and the shape of its keys."""
 
     pattern: str
-    question: Any  # plain data
-    partition: Sequence[Mapping[str, AttributeValue]]  # what is fixed in each shard
+    query: Any  # JSON data
+    partition: Sequence[Mapping[str, AttributeValue]]  # the fixed values of each shard
     sort: Sequence[Attribute]
-    tail: Sequence[Attribute]  # what else tells rows apart: the key of the table
+    tail: Sequence[Attribute]  # the rest of a row's key: the key of the table
 
     @property
-    def mark(self) -> bytes:
-        """Tell questions apart."""
-        return sha256(dumps([VERSION, self.question], sort_keys=True).encode()).digest()[:MARK]
+    def digest(self) -> bytes:
+        return sha256(dumps([VERSION, self.query], sort_keys=True).encode()).digest()[:MARK]
 
     @property
     def start(self) -> Place:
-        """The beginning of an answer."""
         return Place([None] * len(self.partition))
 
     @property
     def open(self) -> list[Attribute]:
-        """The attributes of a key that the question does not fix."""
+        """The attributes of a key that the query does not fix."""
         fixed = self.partition[0]
-        return [one for one in dict.fromkeys((*self.sort, *self.tail)) if one.name not in fixed]
+        return [key for key in dict.fromkeys((*self.sort, *self.tail)) if key.name not in fixed]
 
 
 def write(binding: Binding, place: Place) -> str:
-    """Write down where a page ended: of each key only what the question does not say."""
+    """Encode the position where a page ended, without the values that the query fixes."""
     positions = [
-        one and [next(iter(one[key.name].values())) for key in binding.open]
-        for one in place.positions
+        position and [next(iter(position[key.name].values())) for key in binding.open]
+        for position in place.positions
     ]
     last = place.last and [next(iter(place.last[key.name].values())) for key in binding.open]
     body = compress(dumps([positions, last], separators=(",", ":")).encode(), 9)
-    whole = bytes([VERSION]) + binding.mark + body
-    return urlsafe_b64encode(_checksum(whole) + whole).decode().rstrip("=")
+    content = bytes([VERSION]) + binding.digest + body
+    return urlsafe_b64encode(_checksum(content) + content).decode().rstrip("=")
 
 
 def read(binding: Binding, cursor: str) -> Place:
-    """Read where the page before ended, or say why this is no cursor of the question."""
-    whole = _unpack(binding, cursor)
-    if whole[:1] != bytes([VERSION]):
-        raise refusal(binding, "is of another version; ask from the beginning")
-    if whole[1 : MARK + 1] != binding.mark:
+    """Decode a cursor; raise a QuestionError if it does not belong to the query."""
+    content = _unpack(binding, cursor)
+    if content[:1] != bytes([VERSION]):
+        raise refusal(binding, "is of another version; start again without a cursor")
+    if content[1 : MARK + 1] != binding.digest:
         raise refusal(binding, FOREIGN)
     try:
-        positions, last = loads(decompressobj().decompress(whole[MARK + 1 :], SIZE_LIMIT))
+        positions, last = loads(decompressobj().decompress(content[MARK + 1 :], SIZE_LIMIT))
         return Place(
             [
                 _position(binding.open, values, fixed)
@@ -96,33 +94,32 @@ def read(binding: Binding, cursor: str) -> Place:
             ],
             _position(binding.open, last, binding.partition[0]),
         )
-    except Exception as error:  # whatever a forged cursor can raise
-        raise refusal(binding, "does not fit the question") from error
+    except Exception as error:  # anything that a forged cursor can raise
+        raise refusal(binding, "does not fit the query") from error
 
 
 def refusal(binding: Binding, why: str) -> QuestionError:
-    """Say why a cursor is none of this question."""
     msg = f"access pattern {binding.pattern!r}: the cursor {why}"
     return QuestionError(msg)
 
 
 def _unpack(binding: Binding, cursor: object) -> bytes:
     if not isinstance(cursor, str) or len(cursor) > LENGTH_LIMIT:
-        raise refusal(binding, "is no text, or too long to be one")
+        raise refusal(binding, "is not text, or too long")
     try:
         packed = urlsafe_b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4))
     except ValueError as error:
         raise refusal(binding, "cannot be read") from error
-    checksum, whole = packed[:MARK], packed[MARK:]
-    if checksum != _checksum(whole):
-        raise refusal(binding, "was cut or changed")
-    return whole
+    checksum, content = packed[:MARK], packed[MARK:]
+    if checksum != _checksum(content):
+        raise refusal(binding, "was truncated or changed")
+    return content
 
 
 def _position(
     attributes: Sequence[Attribute], values: Any, fixed: Mapping[str, AttributeValue]
 ) -> Attributes | None:
-    """Read one position: null before the first row, and otherwise a list of key values."""
+    """Decode one position: null before the first row, otherwise a list of key values."""
     if values is None:
         return None
     if not isinstance(values, list):
@@ -131,15 +128,14 @@ def _position(
 
 
 def _key(attributes: Sequence[Attribute], values: Sequence[Any]) -> Attributes:
-    """Give values their names and types back, if they can be values of a key."""
+    """Name and type key values; raise if DynamoDB would not accept them."""
     key = {}
-    for attribute, given in zip(attributes, values, strict=True):
-        if not isinstance(given, str):
+    for attribute, value in zip(attributes, values, strict=True):
+        if not isinstance(value, str):
             raise TypeError
-        value = given
         match attribute.type:
             case "N":
-                value = number_text(Decimal(value))  # raises if DynamoDB has no such number
+                value = number_text(Decimal(value))  # raises if DynamoDB cannot store the number
                 size = len(value)
             case "B":
                 size = len(b64decode(value, validate=True))
@@ -151,5 +147,5 @@ def _key(attributes: Sequence[Attribute], values: Sequence[Any]) -> Attributes:
     return key
 
 
-def _checksum(whole: bytes) -> bytes:
-    return sha256(b"adminview cursor" + whole).digest()[:MARK]
+def _checksum(content: bytes) -> bytes:
+    return sha256(b"adminview cursor" + content).digest()[:MARK]

@@ -1,8 +1,8 @@
-"""Ask the AdminViewTable its declared questions, page by page."""
+"""Run queries of declared access patterns against AdminViewTable, page by page."""
 
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, islice
 from typing import Any
@@ -15,16 +15,15 @@ from adminview.model.errors import BeingBuiltError, QuestionError, ServiceError
 from adminview.model.row import Attributes
 from adminview.query import cursor as cursors
 from adminview.query.cursor import Place, Positions
-from adminview.query.merge import merged
-from adminview.query.query import Question
+from adminview.query.query import Question, merged
 
-PAGE, MOST = 50, 1000  # rows of a page, if nobody says; and at most
+PAGE, MOST = 50, 1000  # rows of a page: by default, and at most
 SECONDS = 25.0  # for a page, with retries
 
 
 @dataclass(frozen=True, slots=True)
 class AnsweredRow:
-    """A row of an answer, and the rows that its question shows beside it."""
+    """A row of a result, with its joined rows; None for one that does not exist."""
 
     row: Attributes
     joined: Mapping[str, Attributes | None] = field(default_factory=dict)
@@ -32,7 +31,7 @@ class AnsweredRow:
 
 @dataclass(frozen=True, slots=True)
 class QueryResult:
-    """One page, and where the next one begins; None if this is the last."""
+    """One page, and the cursor of the next; None if this is the last."""
 
     rows: list[AnsweredRow]
     cursor: str | None
@@ -41,16 +40,16 @@ class QueryResult:
 
 @dataclass(frozen=True, slots=True)
 class QueryEngine:
-    """The questions that are declared, and the table that answers them.
+    """Runs queries of the declared access patterns.
 
-    *building* names the questions whose rows are not all there yet, each with the older index that
-    still answers it; None if there is none, and then it is refused.
+    *pending* names the access patterns that are not ready, each with the older index that serves
+    them meanwhile; None if there is none: then a query raises a BeingBuiltError.
     """
 
     registry: Registry
     reader: ViewReader
     pending: Mapping[str, str | None] = field(default_factory=dict)
-    # Who asks the shards of an index, all at once.
+    # The threads that query the shards of an index.
     crew: Executor = field(default_factory=thread_pool, repr=False, compare=False)
 
     def ask(
@@ -63,33 +62,32 @@ class QueryEngine:
         order: str | None = None,
         **parameters: Any,
     ) -> QueryResult:
-        """Answer a question with one page: at most *limit* rows, from *cursor* on."""
+        """Return one page: at most *limit* rows, from *cursor* on."""
         question = self.question(name, parameters, order)
         if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST:
-            msg = f"access pattern {name!r}: limit is a whole number from 1 to {MOST}"
+            msg = f"access pattern {name!r}: limit must be a whole number from 1 to {MOST}"
             raise QuestionError(msg)
         binding = question.binding
         place = binding.start if cursor is None else cursors.read(binding, cursor)
         meter, deadline = Meter(), Deadline.after(SECONDS)
         try:
-            shown, more = self._page(question, place, limit, meter, deadline)
+            rows, more = self._page(question, place, limit, meter, deadline)
         except ServiceError as error:
             if cursor is None or error.code != "ValidationException":
                 raise
-            raise cursors.refusal(binding, "does not fit the question") from error
+            raise cursors.refusal(binding, "does not fit the query") from error
         following = cursors.write(binding, place) if more else None
-        return QueryResult(self._joined(question.pattern, shown, deadline), following, meter)
+        return QueryResult(self._joined(question.pattern, rows, deadline), following, meter)
 
-    def rows(self, name: str, /, **asked: Any) -> Iterator[AnsweredRow]:
-        """Answer a question with all its rows, page after page."""
-        answer = self.ask(name, **asked)
-        yield from answer.rows
-        while answer.cursor:
-            answer = self.ask(name, **{**asked, "cursor": answer.cursor})
-            yield from answer.rows
+    def rows(self, name: str, /, **options: Any) -> Iterator[AnsweredRow]:
+        """Yield all rows, page after page."""
+        page = self.ask(name, **options)
+        yield from page.rows
+        while page.cursor:
+            page = self.ask(name, **{**options, "cursor": page.cursor})
+            yield from page.rows
 
     def count(self, name: str, /, **parameters: Any) -> int:
-        """Count the rows that answer a question."""
         question = self.question(name, parameters)
         deadline, meter = Deadline.after(SECONDS), Meter()
         count = partial(
@@ -103,7 +101,7 @@ class QueryEngine:
     def question(
         self, name: str, parameters: Mapping[str, Any], order: str | None = None
     ) -> Question:
-        """Find a pattern and fill it in, or say which ones there are and what they take."""
+        """Bind parameters to an access pattern; raise a QuestionError if one is unknown or wrong."""
         try:
             pattern = self.registry.pattern(name)
         except KeyError as error:
@@ -119,23 +117,23 @@ class QueryEngine:
     def _page(
         self, question: Question, place: Place, limit: int, meter: Meter, deadline: Deadline
     ) -> tuple[list[Attributes], bool]:
-        """Read one page, move *place* to its end, and tell whether there is another."""
-        shown: list[Attributes] = []
+        """Read one page, move *place* to its end, and return whether there is another."""
+        rows: list[Attributes] = []
         reached: dict[int, Attributes] = {}  # the last row of each shard
         more = False
-        # One more than is shown tells whether there is another page.
+        # One row more than the limit shows whether there is another page.
         for shard, row in self._run(question, place.positions, limit + 1, meter, deadline):
             past = question.is_past(row, place.last)
-            if not past and len(shown) == limit:
+            if not past and len(rows) == limit:
                 more = True
                 break
             reached[shard] = row
             if not past:
-                shown.append(row)
+                rows.append(row)
         for shard, row in reached.items():
             place.positions[shard] = question.position(row)
-        place.last = question.position(shown[-1]) if shown else place.last
-        return shown, more
+        place.last = question.position(rows[-1]) if rows else place.last
+        return rows, more
 
     def _run(
         self,
@@ -145,7 +143,7 @@ class QueryEngine:
         meter: Meter,
         deadline: Deadline,
     ) -> Iterator[tuple[int, Attributes]]:
-        """Read all shards from their positions on, in one order; the first page of each at once."""
+        """Merge all shards from their positions on; read the first page of each concurrently."""
         shards = [
             self.reader.rows(
                 condition,
@@ -165,16 +163,15 @@ class QueryEngine:
     def _joined(
         self, pattern: AccessPattern, rows: list[Attributes], deadline: Deadline
     ) -> list[AnsweredRow]:
-        """Read the rows to show beside an answer's, each once."""
-        answered = [AnsweredRow(row) for row in rows]
+        """Read the joined rows, each once."""
         if not pattern.joins:
-            return answered
-        wanted = [{join.name: join.key(row) for join in pattern.joins} for row in rows]
-        keys = dict.fromkeys(key for one in wanted for key in one.values() if key)
-        found = self.reader.get(list(keys), deadline=deadline)
+            return [AnsweredRow(row) for row in rows]
+        join_keys = [{join.name: join.key(row) for join in pattern.joins} for row in rows]
+        keys = dict.fromkeys(key for names in join_keys for key in names.values() if key)
+        joined = self.reader.get(list(keys), deadline=deadline)
         return [
-            replace(
-                one, joined={name: found.get(key) if key else None for name, key in which.items()}
+            AnsweredRow(
+                row, {name: joined.get(key) if key else None for name, key in names.items()}
             )
-            for one, which in zip(answered, wanted, strict=True)
+            for row, names in zip(rows, join_keys, strict=True)
         ]

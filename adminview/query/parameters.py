@@ -1,4 +1,4 @@
-"""Parameters as they are typed -> parameters as a question takes them."""
+"""Parse the text of parameters into the types of an access pattern."""
 
 from base64 import b64decode
 from collections.abc import Callable, Mapping
@@ -11,11 +11,11 @@ from adminview.model.errors import QuestionError
 WORDS = {"S": "text", "N": "a number", "B": "base64"}
 
 
-def typed(pattern: AccessPattern, given: Mapping[str, str]) -> dict[str, Any]:
-    """Read the text of each parameter as its type; unknown ones are left to the question."""
+def typed(pattern: AccessPattern, texts: Mapping[str, str]) -> dict[str, Any]:
+    """Parse each parameter as its type. Unknown names pass: the pattern refuses them later."""
     return {
         name: _read(pattern, name, text, pattern.parameters.get(name, "S"))
-        for name, text in given.items()
+        for name, text in texts.items()
     }
 
 
@@ -28,7 +28,7 @@ def _read(pattern: AccessPattern, name: str, text: str, type_: str) -> Any:
 
 
 def _text(text: str) -> str:
-    text.encode()  # raises if it holds a lone surrogate
+    text.encode()  # raises for a lone surrogate
     return text
 
 
@@ -37,7 +37,7 @@ def _number(text: str) -> Decimal:
     if not number.is_finite():
         msg = "not a number"
         raise ValueError(msg)
-    return number  # its range is checked when the pattern is filled in
+    return number  # the pattern checks the range
 
 
 READERS: dict[str, Callable[[str], Any]] = {

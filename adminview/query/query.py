@@ -1,20 +1,21 @@
-"""A question, filled in and ready to be asked."""
+"""A query: an access pattern with its parameters and order."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from heapq import merge
 from typing import Any
 
 from adminview.model import AccessPattern, KeyCondition
 from adminview.model.attribute import PK, SK, Attribute
 from adminview.model.errors import QuestionError
+from adminview.model.item import order as value_order
 from adminview.model.row import Attributes, key_of
 from adminview.query.cursor import Binding
-from adminview.query.merge import sort_order
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A pattern with its parameters, ready to be asked in one order."""
+    """An access pattern with its parameters, in one order."""
 
     pattern: AccessPattern
     condition: KeyCondition
@@ -24,20 +25,20 @@ class Question:
     def of(
         cls, pattern: AccessPattern, parameters: Mapping[str, Any], order: str | None = None
     ) -> "Question":
-        """Fill a pattern in; *order* is ``asc`` or ``desc``, or as the pattern says."""
+        """Bind parameters; *order* is ``asc`` or ``desc``, by default the pattern's. Raises a QuestionError."""
         if order not in (None, "asc", "desc"):
-            msg = f"access pattern {pattern.name!r}: order is asc or desc"
+            msg = f"access pattern {pattern.name!r}: order must be asc or desc"
             raise QuestionError(msg)
         descending = pattern.descending if order is None else order == "desc"
         return cls(pattern, pattern.condition(**parameters), descending)
 
     def asked_of(self, index: str) -> "Question":
-        """Put the question to another index with the same key attributes."""
+        """Return the same query on another index with the same key attributes."""
         return replace(self, condition=replace(self.condition, index=index))
 
     @property
     def conditions(self) -> list[KeyCondition]:
-        """One key condition, or one for each shard of the index."""
+        """Return one key condition, or one for each shard of the index."""
         index = self.pattern.index
         if index is None or index.shard is None:
             return [self.condition]
@@ -48,22 +49,22 @@ class Question:
 
     @property
     def sort(self) -> tuple[Attribute, ...]:
-        """What answers are sorted by."""
+        """Return the attributes that results are sorted by."""
         return self.pattern.index.sort if self.pattern.index else (SK,)
 
     @property
     def key(self) -> tuple[Attribute, ...]:
-        """What tells the rows of an answer apart, and where each stands."""
+        """Return the attributes that identify a row of the result and its position."""
         index = self.pattern.index.stored_key if self.pattern.index else ()
         return tuple(dict.fromkeys((*index, PK, SK)))
 
     @property
     def binding(self) -> Binding:
-        """What a cursor of this question is bound to.
+        """Return what a cursor of this query is bound to.
 
-        To the very index that is asked: nobody promises that two of them put rows of one key in the
-        same order. Not to what is shown of a row: while a question moves to a new index that shows
-        more, the cursors of the old one go on in the old one.
+        It includes the index: two indexes may order rows of equal sort keys differently. It does
+        not include the projection: while an access pattern moves to a new index that projects more,
+        cursors of the old index stay valid there.
         """
         pattern, condition = self.pattern, self.condition
         partition = pattern.index.partition if pattern.index else (PK,)
@@ -77,22 +78,39 @@ class Question:
             for number in range(len(self.conditions))
         ]
         place = [condition.index, [[key.name, key.type] for key in self.key]]
-        asked = [pattern.name, condition.expression, condition.names, condition.values]
-        question = [*place, *asked, self.descending, len(shards)]
-        return Binding(pattern.name, question, shards, self.sort, (PK, SK))
+        query = [pattern.name, condition.expression, condition.names, condition.values]
+        bound = [*place, *query, self.descending, len(shards)]
+        return Binding(pattern.name, bound, shards, self.sort, (PK, SK))
 
     def position(self, row: Attributes) -> Attributes:
-        """Say where a row stands."""
-        return {one.name: row[one.name] for one in self.key}
+        return {attribute.name: row[attribute.name] for attribute in self.key}
 
     def is_past(self, row: Attributes, last: Attributes | None) -> bool:
-        """Tell whether a row belongs before the last one that was shown, or is that one.
+        """Return whether a row sorts before the last returned row, or is that row.
 
-        It came there since; or it moved to another shard, and was shown already.
+        It was written since then, or it was already returned and moved to another shard.
         """
         if last is None:
             return False
-        here, there = (sort_order(one, self.sort) for one in (row, last))
-        if here == there:
+        position, end = sort_order(row, self.sort), sort_order(last, self.sort)
+        if position == end:
             return key_of(row) == key_of(last)
-        return here > there if self.descending else here < there
+        return position > end if self.descending else position < end
+
+
+def merged(
+    runs: Sequence[Iterable[Attributes]], sort: Sequence[Attribute], *, descending: bool
+) -> Iterator[tuple[int, Attributes]]:
+    """Merge sorted runs and yield each row with the number of its run, which breaks ties."""
+    numbered = [_numbered(number, run) for number, run in enumerate(runs)]
+    return merge(*numbered, key=lambda pair: sort_order(pair[1], sort), reverse=descending)
+
+
+def _numbered(number: int, run: Iterable[Attributes]) -> Iterator[tuple[int, Attributes]]:
+    for row in run:
+        yield number, row
+
+
+def sort_order(row: Attributes, sort: Sequence[Attribute]) -> tuple[Any, ...]:
+    """Return what a row is compared by."""
+    return tuple(value_order(row[attribute.name]) for attribute in sort)

@@ -1,6 +1,5 @@
-"""Bring the view back to what the sources say.
+"""Make the rows of an item match its source.
 
-`reconcile` is the one way to write out of order; `target` is the item it is about, `compare` tells
-whether a row is what it should be. `replay/` reconciles what dead letters name, `verify/` compares
-everything, both ways; `explain` shows one row.
+`reconciler` is the only code that writes rows out of stream order. `item_ref` identifies its item,
+`equality` compares rows and items. `explain` shows where one row came from.
 """

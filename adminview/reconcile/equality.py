@@ -1,6 +1,6 @@
-"""Whether two items, or a row and what it should be, are the same: by meaning, not by spelling.
+"""Compare items and rows by value, not by representation.
 
-DynamoDB gives sets back in any order, and numbers without needless zeros.
+DynamoDB returns sets in any order, and numbers without trailing zeros.
 """
 
 from collections.abc import Mapping
@@ -11,31 +11,30 @@ from adminview.model.errors import RowError
 from adminview.model.item import AttributeValue, normalize_number
 from adminview.model.row import CHANGED_AT, MODEL, SEQUENCE, Attributes
 
-# Which change wrote a row, and which model, says nothing about what it shows.
-CIRCUMSTANCES = frozenset({SEQUENCE, CHANGED_AT, MODEL})
+# Which change and which model wrote a row does not matter for its content.
+WRITE_METADATA = frozenset({SEQUENCE, CHANGED_AT, MODEL})
 
 
 def equivalent(
-    one: Mapping[str, AttributeValue] | None, other: Mapping[str, AttributeValue] | None
+    left: Mapping[str, AttributeValue] | None, right: Mapping[str, AttributeValue] | None
 ) -> bool:
-    """Tell whether two items are the same."""
-    if one is None or other is None:
-        return one is other
-    return one == other or canonical(one) == canonical(other)
+    if left is None or right is None:
+        return left is right
+    return left == right or canonical(left) == canonical(right)
 
 
-def equivalent_rows(one: Attributes, other: Attributes) -> bool:
-    """Tell whether two rows show the same, of the same owner."""
-    return equivalent(content_of(one), content_of(other))
+def equivalent_rows(left: Attributes, right: Attributes) -> bool:
+    """Return whether two rows have the same content and owner."""
+    return equivalent(content_of(left), content_of(right))
 
 
 def content_of(row: Attributes) -> Attributes:
-    """Take from a row all that is the same whenever and however it is written."""
-    return {name: value for name, value in row.items() if name not in CIRCUMSTANCES}
+    """Return a row without the attributes that depend on when and by which model it was written."""
+    return {name: value for name, value in row.items() if name not in WRITE_METADATA}
 
 
 def canonical(attributes: Mapping[str, AttributeValue]) -> dict[str, AttributeValue]:
-    """Spell all values in the one way that equal ones share."""
+    """Normalize all values, so that equivalent ones are equal."""
     return {name: _value(value) for name, value in attributes.items()}
 
 
@@ -64,4 +63,4 @@ def _number(digits: str) -> str:
     try:
         return normalize_number(Decimal(digits))
     except (ArithmeticError, RowError):
-        return digits  # a local engine may keep what is none
+        return digits  # a local engine may store an invalid number

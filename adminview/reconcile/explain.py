@@ -1,4 +1,4 @@
-"""Why a row looks as it does: whose it is, which change wrote it, and what its source says now."""
+"""Explain a row: its owner, the change that wrote it, and whether it matches its source."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -21,45 +21,40 @@ from adminview.sync.derive import derive
 
 
 class Verdict(StrEnum):
-    """How a row stands to its source."""
+    """How a row compares with its source. The values are printed."""
 
     EQUAL = "equal to what the source says now"
     DIFFERENT = "different from what the source says now"
-    ORPHANED = "orphaned: the item it names does not make it"
+    ORPHANED = "orphaned: the item it names does not derive it"
     FAILING = "unknown: the view of its item raises"
     UNOWNED = "orphaned: it names no item of a declared source"
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What is known of a row."""
-
     row: Attributes
     verdict: Verdict
-    target: ItemRef | None = None  # the item it is derived from
-    view: View | None = None  # that derives it now
+    target: ItemRef | None = None  # the item that the row names
+    view: View | None = None  # the view that derives the row now
     others: tuple[RowKey, ...] = ()  # rows of the same item
-    difference: tuple[str, ...] = ()  # line by line
+    difference: tuple[str, ...] = ()  # a unified diff
     problem: str = ""
 
     @property
     def owner(self) -> str:
-        """Name the item it is derived from."""
         return _text(self.row, OWNER)
 
     @property
     def sequence(self) -> str:
-        """Name the change that wrote it."""
         return _text(self.row, SEQUENCE)
 
     @property
     def model(self) -> str:
-        """Name the model that wrote it."""
         return _text(self.row, MODEL)
 
     @property
     def changed_at(self) -> float | None:
-        """Say when the change was made that wrote it, in seconds since 1970, if it is known."""
+        """Return the time of the change that wrote the row, in epoch seconds; None if unknown."""
         try:
             at = float(self.row[CHANGED_AT]["N"])
         except (KeyError, ValueError):
@@ -101,7 +96,7 @@ def _verdict(plan: ReconcilePlan, key: RowKey) -> Verdict:
 
 
 def _view(route: Route, item: Image | None, key: RowKey) -> View | None:
-    """Find the view that derives a row."""
+    """Return the view that derives a row; None if none does."""
     for view in route.views:
         if key in derive([view], item, room=ROW_LIMIT).rows:
             return view
@@ -109,10 +104,12 @@ def _view(route: Route, item: Image | None, key: RowKey) -> View | None:
 
 
 def _difference(plan: ReconcilePlan, key: RowKey) -> Iterator[str]:
-    """Compare the row with what it should be, line by line."""
+    """Yield the diff between a wrong row and the expected one."""
     if key not in plan.expected or key in plan.puts:
-        found, wanted = _lines(plan.found.get(key)), _lines(plan.expected.get(key))
-        yield from unified_diff(found, wanted, "the row", "what the source says", lineterm="", n=1)
+        actual, expected = _lines(plan.found.get(key)), _lines(plan.expected.get(key))
+        yield from unified_diff(
+            actual, expected, "the row", "what the source says", lineterm="", n=1
+        )
 
 
 def _lines(row: Attributes | None) -> list[str]:

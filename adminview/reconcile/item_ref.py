@@ -1,4 +1,4 @@
-"""The item that a repair is about."""
+"""References to source items: by key, by owner."""
 
 from base64 import b64decode
 from collections.abc import Iterable, Mapping
@@ -14,7 +14,7 @@ from adminview.sync.decode import Route
 
 @dataclass(frozen=True, slots=True)
 class ItemRef:
-    """An item to reconcile, and the keys of rows it may have left behind."""
+    """An item to reconcile, with the keys of rows it may have left behind."""
 
     route: Route
     key: Mapping[str, AttributeValue]
@@ -22,14 +22,14 @@ class ItemRef:
 
     @property
     def owner(self) -> str:
-        """Name the item as its rows do."""
+        """Return the owner that the item's rows name."""
         return self.route.source.owner(self.key)
 
 
 def target_by_key(
     route: Route, key: Mapping[str, AttributeValue], rows: Iterable[RowKey] = ()
 ) -> ItemRef:
-    """Name an item by its key, or raise an UnreadableRecordError if none can have it."""
+    """Reference an item by its key; raise an UnreadableRecordError if no item can have it."""
     target = ItemRef(route, route.source.key_of(key), frozenset(rows))
     if not all(map(_can_be_key, target.key.values(), LIMITS)) or not target.owner:
         msg = f"no item of source {route.source.name!r} can have this key"
@@ -40,23 +40,23 @@ def target_by_key(
 def target_by_owner(
     routes: Iterable[Route], owner: str, rows: Iterable[RowKey] = ()
 ) -> ItemRef | None:
-    """Find the item that an owner names; None if there can be none."""
+    """Reference the item that an owner names; None if it names none of these routes."""
     name = owner.partition("/")[0]
-    route = next((one for one in routes if one.source.name == name), None)
+    route = next((route for route in routes if route.source.name == name), None)
     if route is None:
         return None
     try:
         target = target_by_key(route, route.source.key_from(owner), rows)
     except (ValueError, UnreadableRecordError):
         return None
-    return target if target.owner == owner else None  # an item has one name
+    return target if target.owner == owner else None  # an item has exactly one owner string
 
 
-LIMITS = (PARTITION_LIMIT, SORT_LIMIT)  # of a partition key, and of a sort key
+LIMITS = (PARTITION_LIMIT, SORT_LIMIT)  # of a partition key and a sort key
 
 
 def _can_be_key(value: AttributeValue, limit: int) -> bool:
-    """Tell whether DynamoDB takes a value as part of a key: one it refuses fails all of a call."""
+    """Return whether DynamoDB accepts a value in a key: an invalid one fails the whole call."""
     ((kind, content),) = value.items()
     try:
         if kind == "N":

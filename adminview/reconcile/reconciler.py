@@ -1,12 +1,12 @@
-"""Reconcile: the one way to write out of order. It reads the source again, and never re-applies.
+"""Reconcile an item: read the source again and write its rows. The only writes out of stream order.
 
-Why it is right: when the second read of the item agrees with the first, the view was written from
-the state the source still has. Changes made later arrive later, in order; earlier ones that are
-still in the stream end, in order, in this same state. So it needs no versions and no tombstones.
+Why it is correct: if the item is the same before and after the writes, the rows match the current
+state of the source. Later changes arrive later, in order. Earlier ones that are still in the stream
+end in this same state. So no versions and no tombstones are needed.
 
-A write that ended without a response may still arrive after all that. The reconciler sends an
-in-doubt dead letter for it, which is replayed when it can no longer arrive. It does the same for an
-item if a response to any of its calls, also to a read, may have been another's.
+A write that ended without a response may still arrive later. The reconciler sends an in-doubt dead
+letter for it, which is replayed when the write can no longer arrive. It does the same if a response
+to any call about the item, even a read, may have belonged to another call.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -39,8 +39,8 @@ from adminview.reconcile.item_ref import ItemRef, target_by_owner
 from adminview.sync.dead_letter import in_doubt_letters
 from adminview.sync.decode import Route, routes
 
-ROUNDS = 10  # while the item moves; a hotter one is tried again later
-LETTER_SECONDS = 2 * LONGEST_CALL  # to send in-doubt letters in
+ROUNDS = 10  # while the item keeps changing; then a MovingItemError
+LETTER_SECONDS = 2 * LONGEST_CALL  # to send in-doubt dead letters
 CLAIMED_TWICE = (
     "a row of this item belongs to another item; "
     "its PK and SK must name the one item it is derived from"
@@ -49,7 +49,7 @@ CLAIMED_TWICE = (
 
 @dataclass(frozen=True, slots=True)
 class ReconcilePlan:
-    """What an item's rows are, what they should be, and so what is to be written and deleted."""
+    """An item's actual and expected rows, and the writes that make them equal."""
 
     item: Image | None
     found: Mapping[RowKey, Attributes]
@@ -58,7 +58,7 @@ class ReconcilePlan:
 
     @property
     def puts(self) -> dict[RowKey, Attributes]:
-        """The rows to be written: those that are missing or wrong."""
+        """The rows to write: missing or wrong ones."""
         return {
             key: row
             for key, row in self.expected.items()
@@ -67,12 +67,12 @@ class ReconcilePlan:
 
     @property
     def deletes(self) -> set[RowKey]:
-        """The rows to be deleted: its own, that it should not have."""
+        """The rows to delete: rows of this item that it does not derive."""
         return {key for key in self.found.keys() - self.expected if not self.is_anothers(key)}
 
     @property
     def claimed_twice(self) -> dict[RowKey, str]:
-        """The rows it should have that are another's, and whose they are."""
+        """The expected rows that belong to another item, with that owner."""
         return {
             key: self.found[key][OWNER]["S"]
             for key in self.expected.keys() & self.found.keys()
@@ -81,53 +81,48 @@ class ReconcilePlan:
 
     @property
     def changes_nothing(self) -> bool:
-        """Tell whether all rows are as they should be."""
         return not self.puts and not self.deletes
 
     def is_anothers(self, key: RowKey) -> bool:
-        """Tell whether a row that was found belongs to another item."""
+        """Return whether an existing row belongs to another item."""
         return self.found[key].get(OWNER, {"S": self.owner}) != {"S": self.owner}
 
 
 @dataclass(frozen=True, slots=True)
 class Reconciled:
-    """What a reconcile came to."""
+    """How many rows a reconcile wrote."""
 
     put: int = 0
     deleted: int = 0
 
     def __add__(self, other: "Reconciled") -> "Reconciled":
-        """Count the writes of several rounds."""
         return Reconciled(self.put + other.put, self.deleted + other.deleted)
 
     @property
     def unchanged(self) -> bool:
-        """Tell whether all rows were right before."""
         return not self.put and not self.deleted
 
 
 @dataclass(frozen=True, slots=True)
 class Reconciler:
-    """The sources, the rows, and the model that derives one from the other."""
-
     sources: SourceReader
     rows: RowStore
     model: str
     post: DeadLetterSink
     now: Callable[[], float] = time
-    routes: Collection[Route] = ()  # by which the owners of rows name their items
+    routes: Collection[Route] = ()  # to find the items of owners
 
     def plan(self, target: ItemRef, *, deadline: Deadline) -> ReconcilePlan:
-        """Work out what a reconcile would do, and do nothing."""
+        """Return what a reconcile would do. Writes nothing."""
         item = self._read(target, deadline)
         return self._plan(target, item, target.rows, deadline, owners_only=False)
 
     def reconcile(self, target: ItemRef, *, deadline: Deadline) -> Reconciled:
-        """Make an item's rows what its source says now.
+        """Make an item's rows match its source.
 
-        Raises a RecordError if its views cannot derive them, a MovingItemError if it changes
-        faster than they can be written, and a ServiceError if AWS goes on refusing, or if a write
-        may still arrive and the queue did not take the letter that says so.
+        Raises a RecordError if its views cannot derive them, a MovingItemError if the item keeps
+        changing, and a ServiceError if AWS keeps refusing, or if the queue did not accept the
+        dead letter about a write in doubt.
         """
         touched = set(target.rows)
         in_doubt: set[RowKey] = set()
@@ -135,7 +130,7 @@ class Reconciler:
             with calls_about((target.owner,)):
                 return self._repeat(target, touched, in_doubt, deadline)
         except (RecordError, RepairError) as error:
-            # A letter about it must name them: the owner index may not know them when it is read.
+            # A dead letter must name these rows: the owner index may not have them yet.
             error.touched = frozenset(touched)
             raise
         finally:
@@ -144,41 +139,41 @@ class Reconciler:
             self.report_calls(self.rows.find_in_doubt(), deadline)
 
     def report_calls(self, calls: Sequence[Owners], deadline: Deadline) -> None:
-        """Send in-doubt letters about the owners of calls; if that fails, keep them and raise."""
+        """Send in-doubt dead letters about the owners of *calls*; if that fails, keep them and raise."""
         targets: dict[str, list[ItemRef]] = {}
         for owner in {owner for call in calls for owner in call}:
             if target := target_by_owner(self.routes, owner):
                 targets.setdefault(target.route.source.name, []).append(target)
         try:
-            for some in targets.values():
-                self.report_in_doubt(some, deadline)
+            for refs in targets.values():
+                self.report_in_doubt(refs, deadline)
         except BaseException:
             self.rows.keep_in_doubt(calls)
             raise
 
     def report_in_doubt(self, targets: Sequence[ItemRef], deadline: Deadline) -> None:
-        """Send in-doubt letters about items of one source; raise a ServiceError if that fails."""
+        """Send in-doubt dead letters about items of one source; raise a ServiceError on failure."""
         route = targets[0].route
         origin = Origin(
             source=route.source.name, table=route.table, at=self.now(), model=self.model
         )
-        items = [TouchedItem(key=one.key, owner=one.owner, rows=one.rows) for one in targets]
+        items = [TouchedItem(key=ref.key, owner=ref.owner, rows=ref.rows) for ref in targets]
         letters = [*in_doubt_letters(0, origin, items)]
-        # The writes used up their time. Whoever set it has kept some for letters.
+        # The writes may have used up the deadline. Callers reserve time for dead letters.
         later = Deadline.after(LETTER_SECONDS, deadline.clock)
         unsent, codes = self.post.send(letters, deadline=later)
         if unsent:
-            raise ServiceError(min(codes, default="Unsent"), "send in-doubt letters")
+            raise ServiceError(min(codes, default="Unsent"), "send in-doubt dead letters")
 
     def _repeat(
         self, target: ItemRef, touched: set[RowKey], in_doubt: set[RowKey], deadline: Deadline
     ) -> Reconciled:
-        """Write an item's rows until it did not change meanwhile; *touched* grows by them."""
+        """Write an item's rows until the item stays the same; add their keys to *touched*."""
         done = Reconciled()
         item = self._read(target, deadline)
         for _ in range(ROUNDS):
             plan = self._plan(target, item, touched, deadline, owners_only=True)
-            touched.update(plan.expected)  # the owner index may not know yet what this round writes
+            touched.update(plan.expected)  # the owner index may not have them yet
             done += self._apply(plan, in_doubt, deadline)
             again = self._read(target, deadline)
             if equivalent(item, again):
@@ -199,8 +194,8 @@ class Reconciler:
         *,
         owners_only: bool,
     ) -> ReconcilePlan:
-        """Compare an item's rows; with *owners_only*, read little of those that are to go."""
-        # As DynamoDB itself spells the key, if there is an item to tell.
+        """Compare an item's rows; with *owners_only*, read only the owners of rows to delete."""
+        # From the stored item, if there is one: DynamoDB normalizes numbers in keys.
         owner = target.route.source.owner(item) if item else target.owner
         rows = expected_rows(target.route, owner, item, self.now(), self.model)
         others = {*self.rows.find(owner, deadline=deadline), *touched} - rows.keys()
@@ -209,7 +204,7 @@ class Reconciler:
         return ReconcilePlan(item, found, rows, owner)
 
     def _apply(self, plan: ReconcilePlan, in_doubt: set[RowKey], deadline: Deadline) -> Reconciled:
-        """Write what a plan says. A row that cannot be written keeps no other from it."""
+        """Execute a plan. If a row is refused, write the others first, then raise."""
         problems: list[RecordError] = []
         put = deleted = 0
         for key, row in plan.puts.items():
@@ -231,7 +226,7 @@ class Reconciler:
 def make_reconciler(
     model: Registry, settings: Settings, clients: Clients, post: DeadLetterSink | None = None
 ) -> Reconciler:
-    """Connect the sources to their rows; in-doubt letters go to *post*, or else to the queue."""
+    """Connect sources and rows; in-doubt dead letters go to *post*, by default to the queue."""
     return Reconciler(
         sources=SourceReader(clients.dynamodb),
         rows=RowStore(clients.dynamodb, settings.view_table),

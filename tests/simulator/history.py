@@ -140,7 +140,7 @@ def _simulated(fibers: Fibers) -> Iterator[None]:
         (view_table, "BATCH_LIMIT", 2),
         (owned_rows, "READ_LIMIT", 3),
         (reconcile, "ROUNDS", 2),
-        (worker, "REDONE_AT_ONCE", 1),
+        (worker, "RECOVER_BATCH", 1),
         (getLogger("adminview.local.event_source.lane"), "disabled", True),
     ]
     real = [(owner, name, owner.__dict__[name]) for owner, name, _ in stand_ins]

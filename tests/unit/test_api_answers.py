@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adminview.http_api import page as paging
-from adminview.http_api.page import ROOM, Page, PageMaker
+from adminview.http_api.page import ROOM, Page, PageBuilder
 from adminview.http_api.problems import ProblemError
 from adminview.http_api.render import Renderer, number, plain, text
 from adminview.http_api.request import ApiRequest
@@ -79,9 +79,9 @@ def large(sizes: list[int], shards: int = 1) -> Lab:
     return lab
 
 
-def maker(lab: Lab, room: int) -> PageMaker:
+def maker(lab: Lab, room: int) -> PageBuilder:
     pattern = lab.registry.pattern("of-colour")
-    return PageMaker(lab.asker, Renderer(lab.registry), pattern, {"colour": "red"}, None, room)
+    return PageBuilder(lab.asker, Renderer(lab.registry), pattern, {"colour": "red"}, None, room)
 
 
 def fill(lab: Lab, room: int, limit: int | None = None, cursor: str | None = None) -> Page:
@@ -167,7 +167,7 @@ def test_rows_that_were_read_before_the_trouble_are_not_thrown_away(
             raise ServiceError("ThrottlingException", "ask")
         return ask(limit, cursor)
 
-    monkeypatch.setattr(PageMaker, "_ask", lambda _, *given: fail_later(*given))
+    monkeypatch.setattr(PageBuilder, "_ask", lambda _, *given: fail_later(*given))
     page = troubled.fill(ApiRequest({}, 9, None, None))
     monkeypatch.undo()
     assert ids(page) == ["t0", "t1"]

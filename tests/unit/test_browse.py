@@ -40,7 +40,7 @@ def test_letters_are_sorted_into_those_that_are_understood_and_others(lab: Lab) 
         assert [resolved.message.id for resolved in peeked.meant] == ["m-1", "m-2", "m-4"]
         ((unknown, why),) = peeked.unknown
         assert (unknown.id, why) == ("m-3", "it is not JSON")
-        assert (len(peeked), peeked.whole) == (4, True)
+        assert (len(peeked), peeked.complete) == (4, True)
 
 
 def test_only_letters_that_are_meant_are_shown(lab: Lab) -> None:
@@ -85,7 +85,7 @@ def test_looking_ends_soon_after_the_limit_and_says_that_there_may_be_more(lab: 
     lab.sqs.add(*(ours(f"i{number}") for number in range(30)))
     with look(lab, limit=5) as peeked:
         assert len(peeked) == 10
-        assert not peeked.whole
+        assert not peeked.complete
     assert lab.sqs.hidden() == set()
 
 

@@ -278,13 +278,13 @@ def test_it_stops_when_asked_and_begins_no_page_that_it_could_not_end() -> None:
 
 def test_a_note_too_large_makes_smaller_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     made = world(things=20, most=16)
-    monkeypatch.setattr(worker_module, "NOTE_LIMIT", 100)  # bytes: of five keys
+    monkeypatch.setattr(worker_module, "INTENT_LIMIT", 100)  # bytes: of five keys
     said = states(made)
     made.work()
     assert max(len(intent) for intent, _, _ in said) == 4
     assert made.shown() == made.expected()
     made = world(things=3)
-    monkeypatch.setattr(worker_module, "NOTE_LIMIT", 1)
+    monkeypatch.setattr(worker_module, "INTENT_LIMIT", 1)
     assert made.work().done, "one item is always taken"
 
 

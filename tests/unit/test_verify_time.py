@@ -132,7 +132,7 @@ def test_looks_and_pages_take_turns(lab: Lab) -> None:
     verifier = lab.verifier(grace=1.0)
     scope = lab.scope()
     run = Run(scope, scope.cut(verifier.routes, chance(1).sample), room=2, clock=lambda: lab.now)
-    run._suspects.grace = 1.0
+    run._candidates.grace = 1.0
     verifier.verify(run)
     calls = [name for name in lab.dynamodb.calls if name in {"scan", "get_item"}]
     assert calls.index("get_item") < 5, "a look before the third page"

@@ -1,6 +1,6 @@
-"""All items and all rows -> what differs, and what was done about it.
+"""Compare all items with all rows, report the differences and repair them.
 
-`scope` is what to look at, `glance` a first look at a page. What differs waits among the `suspects`
-for a second `look`, which has the last word; `differences` are what it may find, and `mend` repairs
-them. `run` keeps how far all this is, `verifier` drives it.
+`scope` selects what to compare and `compare_page` compares a page. Differences become `candidates`
+and wait for a `recheck` with consistent reads. It confirms `differences`, which `repair` repairs.
+`run` holds the state, `verifier` drives it.
 """

@@ -1,4 +1,4 @@
-"""A first look at a page: what is plainly equal, and what is to be looked at again."""
+"""Compare a page with cheap reads: count what is equal, and queue the rest for a recheck."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ from adminview.sync.decode import Route
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """An item, and the rows it should have; None if its views raise."""
+    """An item with the rows it should have; None if its views raise."""
 
     owner: str
     item: Image
@@ -27,7 +27,7 @@ class Claim:
 
 
 def claim(route: Route, item: Image, at: float, model: str) -> Claim:
-    """Derive an item's rows. Raises a RecordError only if the item cannot be an owner."""
+    """Derive an item's rows. Raises a RecordError only if its key is too long for an owner."""
     owner = route.source.owner(item)
     try:
         return Claim(owner, item, expected_rows(route, owner, item, at, model))
@@ -36,42 +36,45 @@ def claim(route: Route, item: Image, at: float, model: str) -> Claim:
 
 
 def claims(
-    route: Route, items: Iterable[Image], at: float, model: str, glance: PageComparison
+    route: Route, items: Iterable[Image], at: float, model: str, comparison: PageComparison
 ) -> list[Claim]:
-    """Derive the rows of many items; one that cannot be an owner is a failure."""
-    made = []
+    """Derive the rows of many items; add those whose key is too long to the failures."""
+    derived = []
     name = route.source.name
     for item in items:
         try:
-            made.append(claim(route, item, at, model))
+            derived.append(claim(route, item, at, model))
         except RecordError as error:
-            # Its key is too long to show, so another mark tells it apart.
-            glance.failures.append(failing(error, name, f"{name}/?{digest(item)[:16]}"))
-            glance.counts[name]["differing"] += 1
-    return made
+            # The key is too long to show: a digest identifies the item.
+            comparison.failures.append(failing(error, name, f"{name}/?{digest(item)[:16]}"))
+            comparison.counts[name]["differing"] += 1
+    return derived
 
 
 def compare_items(
-    source: str, claims: Iterable[Claim], found: Mapping[RowKey, Attributes], glance: PageComparison
+    source: str,
+    claims: Iterable[Claim],
+    current: Mapping[RowKey, Attributes],
+    comparison: PageComparison,
 ) -> None:
-    """Compare items' rows with those that were found."""
-    for one in claims:
-        unlike = frozenset(
+    """Compare the derived rows of items with the rows in the view."""
+    for entry in claims:
+        differing = frozenset(
             key
-            for key, row in (one.rows or {}).items()
-            if key not in found or not equivalent_rows(found[key], row)
+            for key, row in (entry.rows or {}).items()
+            if key not in current or not equivalent_rows(current[key], row)
         )
-        if one.rows is None or unlike:
-            seen = digest(one.item)
-            glance.candidates.append(
-                Candidate(VerifyPhase.ITEMS, source, one.owner, unlike, seen, weight=1)
+        if entry.rows is None or differing:
+            item_digest = digest(entry.item)
+            comparison.candidates.append(
+                Candidate(VerifyPhase.ITEMS, source, entry.owner, differing, item_digest, weight=1)
             )
         else:
-            glance.counts[source]["equal"] += 1
+            comparison.counts[source]["equal"] += 1
 
 
 def by_owner(rows: Iterable[Attributes]) -> dict[str, set[RowKey]]:
-    """Group rows of the view by the owner that they name; the empty one has those with none."""
+    """Group rows by owner; rows without one are under the empty string."""
     groups: defaultdict[str, set[RowKey]] = defaultdict(set)
     for row in rows:
         groups[row.get(OWNER, {}).get("S", "")].add(key_of(row))
@@ -79,27 +82,39 @@ def by_owner(rows: Iterable[Attributes]) -> dict[str, set[RowKey]]:
 
 
 def compare_rows(
-    target: ItemRef, claims: Mapping[str, Claim], rows: Collection[RowKey], glance: PageComparison
+    target: ItemRef,
+    claims: Mapping[str, Claim],
+    rows: Collection[RowKey],
+    comparison: PageComparison,
 ) -> None:
-    """See which rows of one owner its item derives."""
+    """Compare the rows of one owner with those that its item derives."""
     source = target.route.source.name
-    glance.counts[source]["rows"] += len(rows)
-    made = claims.get(target.owner)
-    derived = {} if made is None else made.rows
-    unlike = frozenset(rows if derived is None else set(rows) - derived.keys())
-    glance.counts[source]["equal"] += len(rows) - len(unlike)
-    if unlike:
-        seen = digest(made.item if made else None)
-        glance.candidates.append(
-            Candidate(VerifyPhase.ROWS, source, target.owner, unlike, seen, weight=len(unlike))
+    comparison.counts[source]["rows"] += len(rows)
+    item_claim = claims.get(target.owner)
+    derived = {} if item_claim is None else item_claim.rows
+    differing = frozenset(rows if derived is None else set(rows) - derived.keys())
+    comparison.counts[source]["equal"] += len(rows) - len(differing)
+    if differing:
+        item_digest = digest(item_claim.item if item_claim else None)
+        comparison.candidates.append(
+            Candidate(
+                VerifyPhase.ROWS,
+                source,
+                target.owner,
+                differing,
+                item_digest,
+                weight=len(differing),
+            )
         )
 
 
-def suspect_rows(source: str, owner: str, rows: Collection[RowKey], glance: PageComparison) -> None:
-    """Suspect rows that name no item of a declared source; if none at all, each by itself."""
-    glance.counts[source]["rows"] += len(rows)
+def suspect_rows(
+    source: str, owner: str, rows: Collection[RowKey], comparison: PageComparison
+) -> None:
+    """Queue rows whose owner names no item of a declared source; ownerless rows one by one."""
+    comparison.counts[source]["rows"] += len(rows)
     shares: Sequence[Collection[RowKey]] = [rows] if owner else [[row] for row in sorted(rows)]
-    glance.candidates += [
+    comparison.candidates += [
         Candidate(VerifyPhase.ROWS, source, owner, frozenset(share), "", weight=len(share))
         for share in shares
     ]
@@ -108,5 +123,5 @@ def suspect_rows(source: str, owner: str, rows: Collection[RowKey], glance: Page
 def target_of(
     routes: Mapping[str, Route], owner: str, rows: Iterable[RowKey] = ()
 ) -> ItemRef | None:
-    """Find the item that an owner names; None if there can be none."""
+    """Return the item that an owner names; None if it names none of a declared source."""
     return target_by_owner(routes.values(), owner, rows)

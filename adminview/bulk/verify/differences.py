@@ -1,4 +1,4 @@
-"""How the view can differ from its sources, and what a look at one item shows of it."""
+"""How the view can differ from its sources, and the differences of one item."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -19,11 +19,11 @@ from adminview.sync.derive import derive
 GONE = "its item does not exist"
 NOT_DERIVED = "its item does not derive it"
 OWNERLESS = "it has no owner"
-STRANGE = "its owner names no item of a declared source"
+UNKNOWN_OWNER = "its owner names no item of a declared source"
 
 
 class Kind(StrEnum):
-    """The ways to differ."""
+    """A kind of difference. The values are also keys of the counts."""
 
     MISSING = "missing"
     STALE = "stale"
@@ -34,18 +34,17 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One thing that is not as the source says. It names keys: not for logs."""
+    """One difference between a row and its source. It names keys: do not log it."""
 
     kind: Kind
     source: str
-    owner: str  # of the item; empty for a row that names none
+    owner: str  # of the item; empty for a row without an owner
     row: RowKey | None
     what: str
-    other: str = ""  # the item that the row names instead
-    both: bool = False  # that item derives it too, so no repair can please both
+    other: str = ""  # the owner that the row names instead
+    both: bool = False  # that item derives the row too, so no repair can satisfy both
 
     def to_json(self) -> dict[str, Any]:
-        """Write it as plain data."""
         return {
             "kind": self.kind.value,
             "source": self.source,
@@ -57,21 +56,20 @@ class Difference:
         }
 
     @classmethod
-    def from_json(cls, given: Mapping[str, Any]) -> "Difference":
-        """Read it back."""
-        row = tuple(given["row"]) if given["row"] else None
-        return cls(**{**given, "kind": Kind(given["kind"]), "row": row})
+    def from_json(cls, data: Mapping[str, Any]) -> "Difference":
+        row = tuple(data["row"]) if data["row"] else None
+        return cls(**{**data, "kind": Kind(data["kind"]), "row": row})
 
 
-def judge(plan: ReconcilePlan, source: str) -> Iterator[Difference]:
-    """Say how an item's rows differ from what they should be."""
-    others = plan.claimed_twice
+def find_differences(plan: ReconcilePlan, source: str) -> Iterator[Difference]:
+    """Yield how an item's rows differ from the expected ones."""
+    other_owners = plan.claimed_twice
     for key, row in plan.puts.items():
-        if key in others:
-            what = f"its row names {others[key]}"
-            yield Difference(Kind.TWO_OWNERS, source, plan.owner, key, what, others[key])
+        if key in other_owners:
+            what = f"its row names {other_owners[key]}"
+            yield Difference(Kind.TWO_OWNERS, source, plan.owner, key, what, other_owners[key])
         elif key in plan.found:
-            yield Difference(Kind.STALE, source, plan.owner, key, _unlike(plan.found[key], row))
+            yield Difference(Kind.STALE, source, plan.owner, key, _describe(plan.found[key], row))
         else:
             yield Difference(Kind.MISSING, source, plan.owner, key, "it is not in the view")
     why = GONE if plan.item is None else NOT_DERIVED
@@ -80,27 +78,27 @@ def judge(plan: ReconcilePlan, source: str) -> Iterator[Difference]:
 
 
 def failing(error: RecordError, source: str, owner: str) -> Difference:
-    """Say that an item's views raise: the kind of error and its place, which quote no data."""
+    """Report that an item's views raise, by error kind and reason, without data."""
     what = f"{kind_of(error)}: {reason_of(error)}"
     return Difference(Kind.FAILING, source, owner, None, what)
 
 
 def digest(item: Image | None) -> str:
-    """Tell two states of an item apart without keeping either."""
+    """Hash an item, to detect changes without storing it; empty if it does not exist."""
     if item is None:
         return ""
     return sha256(dumps(canonical(item), sort_keys=True).encode()).hexdigest()
 
 
 def views_that_derive(route: Route, item: Image | None, row: RowKey) -> list[str]:
-    """Name the views that make a row of an item."""
+    """Name the views that derive a row from an item."""
     return [view.name for view in route.views if row in derive([view], item, room=ROW_LIMIT).rows]
 
 
-def _unlike(found: Attributes, wanted: Attributes) -> str:
-    """Name the attributes in which a row differs."""
-    if OWNER not in found:
+def _describe(actual: Attributes, expected: Attributes) -> str:
+    """Describe how a row differs, by the names of attributes."""
+    if OWNER not in actual:
         return OWNERLESS
-    one, other = canonical(content_of(found)), canonical(content_of(wanted))
-    names = [name for name in sorted({*one, *other}) if one.get(name) != other.get(name)]
+    before, after = canonical(content_of(actual)), canonical(content_of(expected))
+    names = [name for name in sorted({*before, *after}) if before.get(name) != after.get(name)]
     return f"it differs in {', '.join(names)}"

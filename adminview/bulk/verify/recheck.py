@@ -1,4 +1,4 @@
-"""A second look at a suspect, with consistent reads: the last word."""
+"""Recheck a candidate with consistent reads. The result is final."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -10,12 +10,12 @@ from adminview.bulk.verify.candidates import Candidate
 from adminview.bulk.verify.compare_page import target_of
 from adminview.bulk.verify.differences import (
     OWNERLESS,
-    STRANGE,
+    UNKNOWN_OWNER,
     Difference,
     Kind,
     digest,
     failing,
-    judge,
+    find_differences,
     views_that_derive,
 )
 from adminview.bulk.verify.scope import VerifyPhase
@@ -27,37 +27,35 @@ from adminview.reconcile.item_ref import ItemRef
 from adminview.reconcile.reconciler import ReconcilePlan, Reconciler
 from adminview.sync.decode import Route
 
-UNIT = 4096  # bytes that a unit reads consistently, set by DynamoDB
+UNIT = 4096  # bytes per unit of a consistent read, set by DynamoDB
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What a look showed, and of which state of the item."""
+    """The differences that a recheck found, and the digest of the item it read."""
 
     digest: str
     differences: tuple[Difference, ...]
-    cost: float = 0.0  # read units that it took, and that a repair takes again
+    cost: float = 0.0  # read units; a repair takes as many again
 
 
 @dataclass(frozen=True, slots=True)
 class Rechecker:
-    """Where items and rows are."""
-
-    routes: Mapping[str, Route]  # by the names of their sources
+    routes: Mapping[str, Route]  # by source name
     reconciler: Reconciler
     budget: RateLimiter
     deadline: Callable[[], Deadline]
 
-    def look(self, candidate: Candidate, *, all_: bool) -> Observation:
-        """Look at a suspect: at all that differs, or only at what its stage is to find.
+    def recheck(self, candidate: Candidate, *, all_: bool) -> Observation:
+        """Find all differences of a candidate, or only those that its phase reports.
 
-        Rows that an item should have are found from the item, and those it should not have from
-        the rows. So each difference is found once; but a repair takes both away together.
+        The items phase reports missing and stale rows, the rows phase orphans, so each difference
+        is reported once. A repair needs all of them.
         """
         self.budget.wait()
         target = target_of(self.routes, candidate.owner, candidate.rows)
         if target is None:
-            return Observation(candidate.digest, tuple(self._strangers(candidate)))
+            return Observation(candidate.digest, tuple(self._unowned(candidate)))
         try:
             plan = self.reconciler.plan(target, deadline=self.deadline())
         except RecordError as error:
@@ -70,49 +68,52 @@ class Rechecker:
             plan.expected.keys() - plan.found.keys()
         )
         self.budget.spend(cost)
-        found = [one for one in judge(plan, candidate.source) if all_ or _is_due(one, candidate)]
-        differences = tuple(self._complete(one, target, plan) for one in found)
+        differences = tuple(
+            self._complete(difference, target, plan)
+            for difference in find_differences(plan, candidate.source)
+            if all_ or _is_due(difference, candidate)
+        )
         return Observation(digest(plan.item), differences, cost)
 
-    def _strangers(self, candidate: Candidate) -> Iterator[Difference]:
-        """Find the rows that still name no item of a declared source."""
+    def _unowned(self, candidate: Candidate) -> Iterator[Difference]:
+        """Yield the rows whose owner still names no item of a declared source."""
         rows = self.reconciler.rows.read(candidate.rows, deadline=self.deadline())
         self.budget.spend(_cost(*rows.values()))
-        what = STRANGE if candidate.owner else OWNERLESS
+        what = UNKNOWN_OWNER if candidate.owner else OWNERLESS
         for key, row in rows.items():
             if row.get(OWNER, {}).get("S", "") == candidate.owner:
                 yield Difference(Kind.ORPHANED, candidate.source, candidate.owner, key, what)
 
     def _complete(self, difference: Difference, target: ItemRef, plan: ReconcilePlan) -> Difference:
-        """Find out whether the item that a row names derives it too."""
+        """Check whether the item that a row names derives it too."""
         row = difference.row
         if difference.kind is not Kind.TWO_OWNERS or row is None:
             return difference
         other = target_of(self.routes, difference.other, [row])
         if other is None:
-            return replace(difference, what=f"{difference.what}: {STRANGE}")
+            return replace(difference, what=f"{difference.what}: {UNKNOWN_OWNER}")
         try:
-            theirs = self.reconciler.plan(other, deadline=self.deadline())
+            other_plan = self.reconciler.plan(other, deadline=self.deadline())
         except RecordError:
             return replace(difference, what=f"{difference.what}, whose views raise")
-        self.budget.spend(_cost(theirs.item, *theirs.found.values()))
-        if row not in theirs.expected:
+        self.budget.spend(_cost(other_plan.item, *other_plan.found.values()))
+        if row not in other_plan.expected:
             return replace(difference, what=f"{difference.what}, which does not derive it")
         names = [
-            ", ".join(views_that_derive(one.route, item, row))
-            for one, item in ((target, plan.item), (other, theirs.item))
+            ", ".join(views_that_derive(ref.route, item, row))
+            for ref, item in ((target, plan.item), (other, other_plan.item))
         ]
         what = f"{difference.what}; both derive it, by view {names[0]} and by view {names[1]}"
         return replace(difference, what=what, both=True)
 
 
 def _is_due(difference: Difference, candidate: Candidate) -> bool:
-    """Tell whether this stage is to find a difference."""
+    """Return whether the candidate's phase reports a difference."""
     if candidate.stage is VerifyPhase.ROWS:
         return difference.kind is Kind.ORPHANED and difference.row in candidate.rows
     return difference.kind is not Kind.ORPHANED
 
 
 def _cost(*read: Image | Attributes | None) -> float:
-    """Reckon the units of a look: of each thing read, and of asking the owner index."""
-    return 1 + sum(max(1, ceil(row_size(dict(one)) / UNIT)) for one in read if one)
+    """Estimate the read units: of each item and row, and of the query to the owner index."""
+    return 1 + sum(max(1, ceil(row_size(dict(image)) / UNIT)) for image in read if image)

@@ -1,58 +1,60 @@
-"""Repair what a verification found, an item at a time; whatever happens, the next one follows."""
+"""Repair differences, one item at a time. A failed repair does not stop the others."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from adminview.aws.deadline import Deadline
 from adminview.bulk.verify.compare_page import target_of
-from adminview.bulk.verify.differences import Difference, Kind, judge
+from adminview.bulk.verify.differences import Difference, Kind, find_differences
 from adminview.bulk.verify.run import REPAIRED
 from adminview.model.errors import RecordError, RepairError, ServiceError, kind_of
 from adminview.reconcile.item_ref import ItemRef
 from adminview.reconcile.reconciler import Reconciler
 from adminview.sync.decode import Route
 
-PART = (
-    "an item that this run cannot look at may derive it; verify all sources without --sample, "
-    "when no view raises, to repair it"
+OUT_OF_SCOPE = (
+    "an item outside the scope of this run may derive it; to repair it, verify all sources "
+    "without --sample while no view raises"
 )
-ADVICE = "no repair can please both: put the item's key into the row's key"
+ADVICE = "no repair can satisfy both: put the item's key into the row's key"
 
 
 @dataclass(frozen=True, slots=True)
 class Repairer:
-    """The reconciler, and where items are."""
-
-    routes: Mapping[str, Route]  # by the names of their sources
+    routes: Mapping[str, Route]  # by source name
     reconciler: Reconciler
     deadline: Callable[[], Deadline]
 
-    def repair_row(
-        self, differences: Sequence[Difference], *, whole: bool
-    ) -> dict[Difference, str]:
-        """Repair the differences of one item, and say what became of each.
+    def repair(self, differences: Sequence[Difference], *, complete: bool) -> dict[Difference, str]:
+        """Repair the differences of one item, and return the outcome of each.
 
-        *whole*: everything is verified, so that a row which names no item is nobody's for sure.
+        *complete*: the run covers everything, so a row that names no item has no owner for sure.
         """
-        hopeless = {one: _why(one) for one in differences if one.both or one.kind is Kind.FAILING}
-        rest = [one for one in differences if one not in hopeless]
+        unrepairable = {
+            difference: _reason(difference)
+            for difference in differences
+            if difference.both or difference.kind is Kind.FAILING
+        }
+        rest = [difference for difference in differences if difference not in unrepairable]
         try:
-            return hopeless | self._mend(rest, whole=whole)
+            return unrepairable | self._repair(rest, complete=complete)
         except (RecordError, RepairError, ServiceError) as error:
-            return hopeless | dict.fromkeys(rest, f"{kind_of(error)}: {error}")
+            return unrepairable | dict.fromkeys(rest, f"{kind_of(error)}: {error}")
 
-    def _mend(self, differences: Sequence[Difference], *, whole: bool) -> dict[Difference, str]:
+    def _repair(
+        self, differences: Sequence[Difference], *, complete: bool
+    ) -> dict[Difference, str]:
         if not differences:
             return {}
-        rows = [one.row for one in differences if one.row]
+        rows = [difference.row for difference in differences if difference.row]
         owner = differences[0].owner
         target = target_of(self.routes, owner, rows) if owner else None
-        if target is None and not whole:
-            return dict.fromkeys(differences, PART)
+        if target is None and not complete:
+            return dict.fromkeys(differences, OUT_OF_SCOPE)
         if not owner:
             return self._delete_ownerless(differences)
-        for one in differences:
-            self._clear(one)
+        for difference in differences:
+            self._clear(difference)
         if target is None:
             for row in rows:
                 self.reconciler.rows.delete(owner, row, deadline=self.deadline())
@@ -60,13 +62,13 @@ class Repairer:
         return self._reconcile(target, differences)
 
     def _delete_ownerless(self, differences: Sequence[Difference]) -> dict[Difference, str]:
-        for one in differences:
-            if one.row:
-                self.reconciler.rows.delete_ownerless(one.row, deadline=self.deadline())
+        for difference in differences:
+            if difference.row:
+                self.reconciler.rows.delete_ownerless(difference.row, deadline=self.deadline())
         return dict.fromkeys(differences, REPAIRED)
 
     def _clear(self, difference: Difference) -> None:
-        """Let the item that a row names by mistake give it up."""
+        """Remove a row from the item that it names by mistake."""
         if not difference.other or not difference.row:
             return
         other = target_of(self.routes, difference.other, [difference.row])
@@ -79,16 +81,21 @@ class Repairer:
     def _reconcile(
         self, target: ItemRef, differences: Sequence[Difference]
     ) -> dict[Difference, str]:
-        """Reconcile an item. One row may be refused: the others are written all the same."""
+        """Reconcile an item. If a row is refused, the others are still written."""
         try:
             self.reconciler.reconcile(target, deadline=self.deadline())
         except RecordError as error:
             plan = self.reconciler.plan(target, deadline=self.deadline())
-            left = {one.row for one in judge(plan, target.route.source.name)}
+            left = {
+                difference.row for difference in find_differences(plan, target.route.source.name)
+            }
             reason = f"{kind_of(error)}: {error}"
-            return {one: reason if one.row in left else REPAIRED for one in differences}
+            return {
+                difference: reason if difference.row in left else REPAIRED
+                for difference in differences
+            }
         return dict.fromkeys(differences, REPAIRED)
 
 
-def _why(difference: Difference) -> str:
+def _reason(difference: Difference) -> str:
     return ADVICE if difference.both else "its views raise: fix and deploy them, or fix the item"

@@ -1,7 +1,7 @@
-"""One verification: how far it is, what it found, and what still waits. Shared by its threads.
+"""The state of one verification, shared by its threads.
 
-Everything moves under one lock, so that what is written down is a moment that has been: a page
-counts if and only if its segment has moved past it and its suspects wait.
+One lock guards all changes, so a saved state is consistent: a page is counted if and only if its
+segment has moved past it and its candidates are queued.
 """
 
 from collections import Counter, defaultdict
@@ -16,19 +16,19 @@ from adminview.bulk.verify.differences import Difference, Kind
 from adminview.bulk.verify.scope import Scope, ScopeSegment, VerifyPhase
 from adminview.model.row import Attributes, RowKey
 
-KEPT = 1000  # differences that are listed; more are only counted
-A_MOMENT = 0.05  # seconds, while the last pages are under way elsewhere
+KEPT = 1000  # differences that are listed; further ones are only counted
+A_MOMENT = 0.05  # seconds, while other threads finish the last pages
 REPAIRED = "repaired"
 
 
 @dataclass(slots=True)
 class PageComparison:
-    """What a page shows at first sight, by source."""
+    """The result of comparing a page, by source."""
 
     scanned: int = 0
     counts: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     candidates: list[Candidate] = field(default_factory=list)
-    failures: list[Difference] = field(default_factory=list)  # that no second look can change
+    failures: list[Difference] = field(default_factory=list)  # final without a recheck
 
 
 class Run:
@@ -51,16 +51,16 @@ class Run:
         self._open: dict[ScopeSegment, Attributes | None] = dict.fromkeys(segments)
         self._busy: set[ScopeSegment] = set()
         self._counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        self._kept: dict[Difference, str] = {}  # and what became of each
-        self._rows: set[RowKey] = set()  # of those
-        self._suspects = Candidates(grace, room, clock)
+        self._kept: dict[Difference, str] = {}  # with the outcome of each
+        self._rows: set[RowKey] = set()  # of the listed differences
+        self._candidates = Candidates(grace, room, clock)
         self._repairing: list[list[Difference]] = []
         self._lock = RLock()
 
     def take_segment(self, stage: VerifyPhase) -> tuple[ScopeSegment, Attributes | None] | None:
-        """Take a segment that nobody reads, and where its next page begins."""
+        """Take a free segment and the start of its next page; None if there is none."""
         with self._lock:
-            if self._suspects.full:
+            if self._candidates.full:
                 return None
             for segment, start in self._open.items():
                 if segment.stage is stage and segment not in self._busy:
@@ -69,159 +69,163 @@ class Run:
             return None
 
     def leave(self, segment: ScopeSegment) -> None:
-        """Let others read a segment on."""
         with self._lock:
             self._busy.discard(segment)
 
     def turn_page(
-        self, segment: ScopeSegment, last: Attributes | None, glance: PageComparison
+        self, segment: ScopeSegment, last: Attributes | None, comparison: PageComparison
     ) -> None:
-        """Count a page, and move past it."""
+        """Count a page and move its segment past it."""
         with self._lock:
-            self.scanned += glance.scanned
-            for source, counts in glance.counts.items():
+            self.scanned += comparison.scanned
+            for source, counts in comparison.counts.items():
                 self._counts[source].update(counts)
-            self._suspects.add(glance.candidates)
-            self.repair_row({one: one.what for one in self.report(glance.failures)})
+            self._candidates.add(comparison.candidates)
+            self.record_outcomes(
+                {failure: failure.what for failure in self.report(comparison.failures)}
+            )
             if last:
                 self._open[segment] = last
             else:
                 del self._open[segment]
 
-    def take_suspect(self) -> Candidate | None:
-        """Take a suspect whose grace is over."""
+    def take_candidate(self) -> Candidate | None:
+        """Take a candidate whose grace period is over; None if there is none."""
         with self._lock:
-            return self._suspects.take()
+            return self._candidates.take()
 
     def put_back(self, candidate: Candidate) -> None:
-        """Return a suspect that could not be looked at."""
+        """Return a candidate that could not be rechecked."""
         with self._lock:
-            self._suspects.put_back(candidate)
+            self._candidates.put_back(candidate)
 
     def clear(self, candidate: Candidate) -> None:
-        """Count a suspect as a change that was in flight."""
+        """Count a candidate as a change that was in flight."""
         with self._lock:
-            self._suspects.drop(candidate)
+            self._candidates.drop(candidate)
             self._counts[candidate.source]["in_flight"] += candidate.weight
 
     def defer(self, candidate: Candidate, digest: str) -> None:
-        """Let a suspect whose item moved wait again."""
+        """Queue a candidate again because its item changed."""
         with self._lock:
-            self._suspects.drop(candidate)
-            self._suspects.add([replace(candidate, digest=digest, looks=candidate.looks + 1)])
+            self._candidates.drop(candidate)
+            self._candidates.add([replace(candidate, digest=digest, looks=candidate.looks + 1)])
 
     def confirm(self, candidate: Candidate, differences: Iterable[Difference]) -> list[Difference]:
-        """Count a suspect's differences, and return those that are new."""
+        """Count the differences of a candidate, and return the new ones."""
         with self._lock:
-            self._suspects.drop(candidate)
+            self._candidates.drop(candidate)
             self._counts[candidate.source]["differing"] += candidate.weight
             new = self.report(differences)
             if new and self.scope.repair:
-                self._repairing.append(new)  # the intent: known before anything is written
+                self._repairing.append(new)  # the intent, saved before anything is written
             else:
-                self.repair_row(dict.fromkeys(new, "left"))
+                self.record_outcomes(dict.fromkeys(new, "left"))
             return new
 
     def report(self, differences: Iterable[Difference]) -> list[Difference]:
-        """Count differences that are new, and keep them while there is room."""
-        new = [one for one in differences if not self._known(one)]
-        for one in new:
-            self._counts[one.source][one.kind.value] += 1
+        """Count and return the new differences; list them while there is room."""
+        new = [difference for difference in differences if not self._known(difference)]
+        for difference in new:
+            self._counts[difference.source][difference.kind.value] += 1
             if len(self._kept) < KEPT:
-                self._kept[one] = ""
-                if one.row:
-                    self._rows.add(one.row)
+                self._kept[difference] = ""
+                if difference.row:
+                    self._rows.add(difference.row)
         return new
 
-    def repair_row(self, outcomes: Mapping[Difference, str]) -> None:
-        """Write down what became of differences: repaired, or why not."""
+    def record_outcomes(self, outcomes: Mapping[Difference, str]) -> None:
+        """Count the outcomes of differences: repaired, or the reason why not."""
         with self._lock:
-            for one, outcome in outcomes.items():
-                self._counts[one.source]["repaired" if outcome == REPAIRED else "left"] += 1
-                if one in self._kept:
-                    self._kept[one] = outcome
-            self._repairing = [some for some in self._repairing if some[0] not in outcomes]
+            for difference, outcome in outcomes.items():
+                self._counts[difference.source]["repaired" if outcome == REPAIRED else "left"] += 1
+                if difference in self._kept:
+                    self._kept[difference] = outcome
+            self._repairing = [group for group in self._repairing if group[0] not in outcomes]
 
     def rest(self, stage: VerifyPhase) -> float | None:
-        """Seconds until there may be something to do; None if the stage is over."""
+        """Return the seconds until there may be work; None if the phase is over."""
         with self._lock:
-            if (rest := self._suspects.rest) is not None:
+            if (rest := self._candidates.rest) is not None:
                 return rest
-            under_way = len(self._suspects) or any(one.stage is stage for one in self._open)
+            under_way = len(self._candidates) or any(
+                segment.stage is stage for segment in self._open
+            )
             return A_MOMENT if under_way else None
 
     @property
     def waiting(self) -> int:
-        """Count the items and rows that are to be looked at again."""
+        """Return how many scanned items and rows wait for a recheck."""
         with self._lock:
-            return self._suspects.weight
+            return self._candidates.weight
 
     @property
     def repairing(self) -> list[list[Difference]]:
-        """The repairs that were begun and not ended, each of one item."""
+        """The repairs in progress, each of one item."""
         with self._lock:
             return list(self._repairing)
 
     @property
     def finished(self) -> bool:
-        """Tell whether everything has been looked at."""
+        """Return whether everything has been compared, rechecked and repaired."""
         with self._lock:
-            return not self._open and not len(self._suspects) and not self._repairing
+            return not self._open and not len(self._candidates) and not self._repairing
 
     @property
     def counts(self) -> dict[str, Counter[str]]:
-        """The counts of each source."""
         with self._lock:
             return {source: Counter(counts) for source, counts in self._counts.items()}
 
     @property
     def total(self) -> Counter[str]:
-        """The counts of all sources together."""
         return sum(self.counts.values(), Counter())
 
     @property
     def differences(self) -> dict[Difference, str]:
-        """The differences that are listed, and what became of each."""
+        """The listed differences with their outcomes."""
         with self._lock:
             return dict(self._kept)
 
     def to_json(self) -> dict[str, Any]:
-        """Write this moment as plain data."""
         with self._lock:
             return {
                 "scope": self.scope.to_json(),
                 "scanned": self.scanned,
                 "open": [
-                    [one.stage, one.source, one.number, one.total, start]
-                    for one, start in self._open.items()
+                    [segment.stage, segment.source, segment.number, segment.total, start]
+                    for segment, start in self._open.items()
                 ],
                 "counts": {source: dict(counts) for source, counts in self._counts.items()},
-                "kept": [[one.to_json(), outcome] for one, outcome in self._kept.items()],
-                "suspects": self._suspects.to_json(),
-                "repairing": [[one.to_json() for one in some] for some in self._repairing],
+                "kept": [
+                    [difference.to_json(), outcome] for difference, outcome in self._kept.items()
+                ],
+                "suspects": self._candidates.to_json(),
+                "repairing": [
+                    [difference.to_json() for difference in group] for group in self._repairing
+                ],
             }
 
-    def restore(self, given: Mapping[str, Any]) -> None:
-        """Go back to a moment that was written down."""
+    def restore(self, data: Mapping[str, Any]) -> None:
+        """Restore a state that `to_json` returned."""
         with self._lock:
-            self.scanned = given["scanned"]
+            self.scanned = data["scanned"]
             self._open = {
                 ScopeSegment(VerifyPhase(stage), source, number, total): start
-                for stage, source, number, total, start in given["open"]
+                for stage, source, number, total, start in data["open"]
             }
-            for source, counts in given["counts"].items():
+            for source, counts in data["counts"].items():
                 self._counts[source].update(counts)
-            self._kept = {Difference.from_json(one): outcome for one, outcome in given["kept"]}
-            self._rows = {one.row for one in self._kept if one.row}
-            self._suspects.add(Candidate.from_json(one) for one in given["suspects"])
-            self._repairing = [
-                [Difference.from_json(one) for one in some] for some in given["repairing"]
-            ]
+            self._kept = {
+                Difference.from_json(difference): outcome for difference, outcome in data["kept"]
+            }
+            self._rows = {difference.row for difference in self._kept if difference.row}
+            self._candidates.add(map(Candidate.from_json, data["suspects"]))
+            self._repairing = [[*map(Difference.from_json, group)] for group in data["repairing"]]
 
     def _known(self, difference: Difference) -> bool:
-        """Tell whether a difference was reported before, from its other side perhaps.
+        """Return whether a difference was already reported, perhaps for its other owner.
 
-        A row that another item should have is its owner's orphan too: that is one difference.
+        A row that another item should have is also an orphan of its owner: one difference.
         """
         if difference.kind is Kind.ORPHANED:
             return difference.row in self._rows

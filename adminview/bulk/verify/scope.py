@@ -1,4 +1,4 @@
-"""What a verification is to look at: all or a sample, of every source or of one."""
+"""The scope of a verification: everything or a sample, of all sources or one."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -10,13 +10,13 @@ from adminview.model.errors import SettingsError
 
 MOST_SEGMENTS = 1000
 MOST_CUTS = 1_000_000  # segments of a table, set by DynamoDB
-FINENESS = 10  # cuts per segment at least, so that a sample comes close to its share
+FINENESS = 10  # cuts per segment at least, so that a sample is close to its share
 
-Choose = Callable[[Sequence[int], int], list[int]]  # random.sample, or one like it
+Choose = Callable[[Sequence[int], int], list[int]]  # such as random.sample
 
 
 class VerifyPhase(StrEnum):
-    """The two ways to compare: items with their rows, then rows with their items."""
+    """The two directions: items against their rows, then rows against their items."""
 
     ITEMS = "items"
     ROWS = "rows"
@@ -24,7 +24,7 @@ class VerifyPhase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ScopeSegment:
-    """A part of a table, which one thread reads."""
+    """A part of a table, read by one thread."""
 
     stage: VerifyPhase
     source: str  # empty for the view
@@ -34,7 +34,7 @@ class ScopeSegment:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What a run was asked for. A run can go on only as what it began as."""
+    """The parameters of a run. A run can only be resumed with the same ones."""
 
     view_table: str
     model: str
@@ -42,16 +42,16 @@ class Scope:
     segments: int = 4
     sample: float = 1.0
     repair: bool = False
-    place: str = ""  # tells deployments apart whose tables have the same names
+    place: str = ""  # distinguishes deployments whose tables have the same names
 
     def check(self, sources: Iterable[str]) -> "Scope":
-        """Refuse what cannot be meant."""
+        """Return the scope; raise a SettingsError if a parameter is invalid."""
         declared = sorted(sources)
         if self.source is not None and self.source not in declared:
-            msg = f"no source is named {self.source!r}; declared are {', '.join(declared)}"
+            msg = f"there is no source {self.source!r}; declared: {', '.join(declared)}"
             raise SettingsError(msg)
         if isinstance(self.segments, bool) or not isinstance(self.segments, int):
-            msg = f"the number of segments is a whole number, not {self.segments!r}"
+            msg = f"the number of segments must be a whole number, not {self.segments!r}"
             raise SettingsError(msg)
         if not 1 <= self.segments <= MOST_SEGMENTS:
             msg = f"{self.segments} segments: choose 1 to {MOST_SEGMENTS}"
@@ -62,16 +62,15 @@ class Scope:
         return self
 
     @property
-    def whole(self) -> bool:
-        """Tell whether everything is looked at."""
+    def complete(self) -> bool:
+        """Return whether the run covers everything."""
         return self.source is None and self.sample == 1
 
     def sources(self, declared: Iterable[str]) -> list[str]:
-        """List the sources to look at."""
         return [self.source] if self.source is not None else list(declared)
 
     def cut(self, declared: Iterable[str], choose: Choose) -> list[ScopeSegment]:
-        """Cut the tables into segments; of a sample, choose as many as make its share."""
+        """Cut the tables into segments; for a sample, choose its share of them."""
         tables = [(VerifyPhase.ITEMS, source) for source in self.sources(declared)]
         return [
             ScopeSegment(stage, source, number, total)
@@ -81,7 +80,7 @@ class Scope:
         ]
 
     def _numbers(self, choose: Choose) -> tuple[int, list[int]]:
-        """Choose segments: at least as many as threads may want, at most ten times that.
+        """Choose segments: at least one per thread, at most ten.
 
         Even an empty segment costs a call, so a small sample is few segments out of very many.
         """
@@ -92,9 +91,8 @@ class Scope:
         return total, sorted(choose(range(total), max(1, round(total * self.sample))))
 
     def to_json(self) -> dict[str, Any]:
-        """Write it as plain data."""
         return asdict(self)
 
     def unlike(self, other: Mapping[str, Any]) -> list[str]:
-        """Name the parts in which another run, written as data, was asked for something else."""
+        """Name the parameters in which the JSON of another run differs."""
         return [name for name, value in self.to_json().items() if other.get(name) != value]

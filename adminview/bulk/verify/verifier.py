@@ -1,8 +1,8 @@
-"""Compare the view with its sources, both ways, while both go on changing.
+"""Compare the view with its sources, both ways, while both keep changing.
 
-A page is read cheaply, and whatever differs in it is suspect: most often a change in flight. After
-a grace it is looked at again, with consistent reads. If it still differs, and the item is what it
-was at the look before, the sync had its time: the difference is real.
+Pages are read with eventually consistent reads. What differs is a candidate: most often a change in
+flight. After a grace period it is rechecked with consistent reads. If it still differs, and the
+item has not changed since the last check, the sync had enough time: the difference is real.
 """
 
 import random
@@ -50,40 +50,36 @@ if TYPE_CHECKING:
 
 GRACE_SECONDS = 15.0
 MOST_LOOKS = 5  # at an item that keeps changing
-MOST_THREADS = MAX_CONCURRENCY  # as many as a client keeps connections
-ITEMS_AT_ONCE = 100  # whose rows are held together
-PATIENCE_SECONDS = 30.0  # with AWS, for one item or page
-NAP_SECONDS = 1.0  # the longest, so that a stop is soon noticed
-
+MOST_THREADS = MAX_CONCURRENCY  # the number of connections that a client keeps
+ITEMS_AT_ONCE = 100  # whose rows are in memory together
+PATIENCE_SECONDS = 30.0  # for one item or page, with retries
+NAP_SECONDS = 1.0  # at most, to notice a stop soon
 
 NOT_URGENT = float("-inf")
 
 
 class Journal(Protocol):
-    """Who writes down how far a run is."""
+    """Saves the state of a run, so that it can be resumed."""
 
     def note(self, run: Run, *, since: float = NOT_URGENT) -> None:
-        """Write it down now and then; now, if that was not done *since* a moment."""
+        """Save the state from time to time, and at once if the last save was before *since*."""
 
 
 class NoJournal:
-    """For a run that nobody will resume."""
+    """The journal of a run that is never resumed."""
 
-    def note(self, run: Run, *, since: float = NOT_URGENT) -> None:
-        """Forget it."""
+    def note(self, run: Run, *, since: float = NOT_URGENT) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Verifier:
-    """The tables, the model, and the time that verification takes."""
-
-    routes: dict[str, Route]  # by the names of their sources
+    routes: dict[str, Route]  # by source name
     view_table: str
     reader: TableScanner
     reconciler: Reconciler
     grace: float = GRACE_SECONDS
     patience: float = PATIENCE_SECONDS
-    end: Deadline | None = None  # when no call may be made any more
+    end: Deadline | None = None  # no call begins later
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], object] = time.sleep
     stopped: Callable[[], bool] = field(default=lambda: False)
@@ -91,25 +87,24 @@ class Verifier:
     check: Callable[[], object] = field(default=lambda: None)  # raises if nothing may be repaired
 
     def begin(self, scope: Scope, randomness: random.Random | None = None) -> Run:
-        """Begin a run."""
         chosen = randomness or random.Random()  # noqa: S311 - a sample, not a secret
         segments = scope.check(self.routes).cut(self.routes, chosen.sample)
         return Run(scope, segments, grace=self.grace, clock=self.clock)
 
     def verify(self, run: Run) -> None:
-        """Go on with a run until it is finished or stopped.
+        """Continue a run until it is finished or stopped.
 
-        Raises a ServiceError if AWS goes on refusing; the run can go on later from where it is.
+        Raises a ServiceError if AWS keeps refusing; the run can be resumed later.
         """
         for begun in run.repairing:
-            self._mend(run, begun, 0.0)
+            self._repair(run, begun, 0.0)
         for stage in VerifyPhase:
-            # One after the other: only when no item misses it is a row without an owner nobody's.
+            # In this order: a row has no owner for sure only after no item misses it.
             if not self.stopped():
                 self._verify(run, stage)
 
     def deadline(self) -> Deadline:
-        """Give one item or page its time."""
+        """Return the deadline for one item or page."""
         patient = Deadline.after(self.patience, self.clock)
         return patient if self.end is None or patient.at < self.end.at else self.end
 
@@ -120,15 +115,15 @@ class Verifier:
             return self._work(run, stage, halt)
         with ThreadPoolExecutor(threads) as pool:
             working = [pool.submit(self._work, run, stage, halt) for _ in range(threads)]
-        for one in working:
-            one.result()
+        for future in working:
+            future.result()
         return None
 
     def _work(self, run: Run, stage: VerifyPhase, halt: Event) -> None:
-        """Settle suspects whose grace is over, and read pages in between, until all is done."""
+        """Recheck candidates that are due, and compare pages in between, until all is done."""
         try:
             while not halt.is_set() and not self.stopped():
-                if candidate := run.take_suspect():
+                if candidate := run.take_candidate():
                     self._settle(run, candidate)
                 elif taken := run.take_segment(stage):
                     self._turn_page(run, *taken)
@@ -137,17 +132,17 @@ class Verifier:
                 else:
                     return
         except BaseException:
-            halt.set()  # the others stop at their next page
+            halt.set()  # the other threads stop at their next page
             raise
 
     def _turn_page(self, run: Run, segment: ScopeSegment, start: Attributes | None) -> None:
         try:
             if segment.stage is VerifyPhase.ITEMS:
-                page, glance = self._read_items(segment, start, run.scope)
+                page, comparison = self._read_items(segment, start, run.scope)
             else:
-                page, glance = self._read_rows(segment, start, run.scope)
-            glance.scanned = page.scanned
-            run.turn_page(segment, page.last, glance)
+                page, comparison = self._read_rows(segment, start, run.scope)
+            comparison.scanned = page.scanned
+            run.turn_page(segment, page.last, comparison)
         finally:
             run.leave(segment)
         self.journal.note(run)
@@ -155,84 +150,85 @@ class Verifier:
     def _read_items(
         self, segment: ScopeSegment, start: Attributes | None, scope: Scope
     ) -> tuple[ScanPage, PageComparison]:
-        """Read a page of a source, and the rows that its items should have."""
+        """Compare a page of a source with the rows that its items should have."""
         route = self.routes[segment.source]
         part = (segment.number, segment.total)
         page = self.reader.page(route.table, part, start, deadline=self.deadline)
-        glance = PageComparison()
-        glance.counts[segment.source]["items"] += len(page.items)
+        comparison = PageComparison()
+        comparison.counts[segment.source]["items"] += len(page.items)
         for items in batched(page.items, ITEMS_AT_ONCE):
-            made = claims(route, items, self.reconciler.now(), scope.model, glance)
-            keys = dict.fromkeys(key for one in made for key in one.rows or ())
-            wanted = [key_image(key) for key in keys]
-            found = self.reader.get(self.view_table, wanted, deadline=self.deadline)
-            rows = {key_of(row): row for row in found}
-            compare_items(segment.source, made, rows, glance)
-        return page, glance
+            derived = claims(route, items, self.reconciler.now(), scope.model, comparison)
+            keys = dict.fromkeys(key for claim in derived for key in claim.rows or ())
+            images = [key_image(key) for key in keys]
+            read = self.reader.get(self.view_table, images, deadline=self.deadline)
+            rows = {key_of(row): row for row in read}
+            compare_items(segment.source, derived, rows, comparison)
+        return page, comparison
 
     def _read_rows(
         self, segment: ScopeSegment, start: Attributes | None, scope: Scope
     ) -> tuple[ScanPage, PageComparison]:
-        """Read a page of the view, and the items that its rows name."""
+        """Compare a page of the view with the items that its rows name."""
         part, only = (segment.number, segment.total), owners_only(scope.source)
         page = self.reader.page(self.view_table, part, start, deadline=self.deadline, **only)
-        glance = PageComparison()
+        comparison = PageComparison()
         owned: dict[str, ItemRef] = {}
         for owner, rows in by_owner(page.items).items():
             if target := target_of(self.routes, owner, rows):
                 owned[owner] = target
             else:
                 name = owner.partition("/")[0]
-                suspect_rows(name if name in self.routes else UNKNOWN, owner, rows, glance)
+                suspect_rows(name if name in self.routes else UNKNOWN, owner, rows, comparison)
         for targets in self._shares(list(owned.values())):
-            made = self._claims(targets, scope)
+            derived = self._claims(targets, scope)
             for target in targets:
-                compare_rows(target, made, target.rows, glance)
-        return page, glance
+                compare_rows(target, derived, target.rows, comparison)
+        return page, comparison
 
     def _shares(self, targets: Sequence[ItemRef]) -> Iterator[Sequence[ItemRef]]:
-        """Cut targets into such as are of one source, and few enough to be held together."""
+        """Batch targets by source, each batch small enough for memory."""
         for route in self.routes.values():
-            yield from batched([one for one in targets if one.route is route], ITEMS_AT_ONCE)
+            yield from batched(
+                [target for target in targets if target.route is route], ITEMS_AT_ONCE
+            )
 
     def _claims(self, targets: Sequence[ItemRef], scope: Scope) -> dict[str, Claim]:
         route = targets[0].route
-        keys = [one.key for one in targets]
+        keys = [target.key for target in targets]
         items = self.reader.get(route.table, keys, deadline=self.deadline)
-        made = claims(route, items, self.reconciler.now(), scope.model, PageComparison())
-        return {one.owner: one for one in made}
+        derived = claims(route, items, self.reconciler.now(), scope.model, PageComparison())
+        return {claim.owner: claim for claim in derived}
 
     def _settle(self, run: Run, candidate: Candidate) -> None:
-        """Look at a suspect again, and let it go, wait once more, or be counted."""
-        look = Rechecker(self.routes, self.reconciler, self.reader.budget, self.deadline).look
+        """Recheck a candidate, then clear, defer or confirm it."""
+        rechecker = Rechecker(self.routes, self.reconciler, self.reader.budget, self.deadline)
         try:
-            seen = look(candidate, all_=run.scope.repair)
+            observation = rechecker.recheck(candidate, all_=run.scope.repair)
         except BaseException:
             run.put_back(candidate)
             raise
-        if not seen.differences:
+        if not observation.differences:
             run.clear(candidate)
-        elif seen.digest != candidate.digest and candidate.looks + 1 < MOST_LOOKS:
-            run.defer(candidate, seen.digest)
-        elif (new := run.confirm(candidate, seen.differences)) and run.scope.repair:
-            self._mend(run, new, seen.cost)
+        elif observation.digest != candidate.digest and candidate.looks + 1 < MOST_LOOKS:
+            run.defer(candidate, observation.digest)
+        elif (new := run.confirm(candidate, observation.differences)) and run.scope.repair:
+            self._repair(run, new, observation.cost)
         self.journal.note(run)
 
-    def _mend(self, run: Run, differences: Sequence[Difference], cost: float) -> None:
+    def _repair(self, run: Run, differences: Sequence[Difference], cost: float) -> None:
         self.check()
-        # What is about to be repaired must be known after a crash. It has been a suspect for a
-        # grace at least, so whatever was written down since then names it.
+        # The repair must be known after a crash. It has been a candidate for at least one grace
+        # period, so any state saved since then names it.
         self.journal.note(run, since=self.clock() - self.grace)
         budget = self.reader.budget
         budget.wait()
-        mender = Repairer(self.routes, self.reconciler, self.deadline)
-        run.repair_row(
-            mender.repair_row(differences, whole=run.scope.whole and not run.total[Kind.FAILING])
-        )
-        budget.spend(cost + 1)  # the item is read once more than by a look
+        repairer = Repairer(self.routes, self.reconciler, self.deadline)
+        complete = run.scope.complete and not run.total[Kind.FAILING]
+        run.record_outcomes(repairer.repair(differences, complete=complete))
+        budget.spend(cost + 1)  # a repair reads the item once more than a recheck
 
 
-def make_verifier(  # noqa: PLR0913 - what it works with
+def make_verifier(  # noqa: PLR0913 - its dependencies
     registry: Registry,
     settings: Settings,
     dynamodb: "DynamoDBClient",
@@ -241,10 +237,10 @@ def make_verifier(  # noqa: PLR0913 - what it works with
     *,
     post: DeadLetterSink | None = None,
 ) -> Verifier:
-    """Connect a model to the tables that *settings* name; in-doubt letters of repairs to *post*."""
-    found = [*routes(registry, settings.sources).values()]
+    """Connect a model to the tables of *settings*; in-doubt dead letters go to *post*."""
+    all_routes = [*routes(registry, settings.sources).values()]
     return Verifier(
-        routes={route.source.name: route for route in found},
+        routes={route.source.name: route for route in all_routes},
         view_table=settings.view_table,
         reader=TableScanner(dynamodb, budget, backoff),
         reconciler=Reconciler(
@@ -252,6 +248,6 @@ def make_verifier(  # noqa: PLR0913 - what it works with
             rows=RowStore(dynamodb, settings.view_table, backoff),
             model=settings.model,
             post=post or LazyDeadLetterProducer(Clients(), settings.dead_letter_queue_url),
-            routes=found,
+            routes=all_routes,
         ),
     )

@@ -48,7 +48,7 @@ def item_of(resolved: ResolvedLetter) -> str:
 
 def footer(peeked: PeekResult, waiting: Waiting) -> str:
     """Say how many letters were not shown."""
-    more = "" if peeked.whole else ", and there may be more (--limit)"
+    more = "" if peeked.complete else ", and there may be more (--limit)"
     return f"{many(len(peeked))}{more}{resting(waiting)}"
 
 

@@ -48,7 +48,7 @@ def show(run: Run, status: int, trouble: str, console: Console) -> None:
 def verdict(run: Run, status: int, trouble: str) -> str:
     """Say whether the view is equal to the sources."""
     total = run.total
-    what = "the view" if run.scope.whole else "the part of the view that was looked at"
+    what = "the view" if run.scope.complete else "the part of the view that was looked at"
     if trouble:
         return (
             f"{trouble}; the same command goes on from here"
