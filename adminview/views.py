@@ -79,8 +79,8 @@ def collect(modules: Iterable[ModuleType], sources: Iterable[Source]) -> dict[st
                 raise DeclarationError(msg)
             if migration.source not in known:
                 msg = (
-                    f"migration {migration.name!r} in {migration.module} is of source {migration.source.name!r}, "
-                    f"which no view file declares; declared are "
+                    f"migration {migration.name!r} in {migration.module} is of source "
+                    f"{migration.source.name!r}, which no view file declares; declared: "
                     f"{', '.join(sorted(source.name for source in known)) or 'none'}"
                 )
                 raise DeclarationError(msg)

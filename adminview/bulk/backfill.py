@@ -47,7 +47,7 @@ class Backfill:
     reconciler: Reconciler
     post: DeadLetterSink
     now: Callable[[], float] = time.time
-    most: int = 250
+    max_items: int = 250
 
     def read(
         self, segment: Segment, start: Attributes | None, limit: int, deadline: Deadline
@@ -72,15 +72,15 @@ class Backfill:
             page.add(item, rows, current)
         return page
 
-    def recover_intent(self, note: Sequence[Any], deadline: Deadline) -> Counter[str]:
+    def recover_intent(self, intent: Sequence[Any], deadline: Deadline) -> Counter[str]:
         """Reconcile the items of a page that was not finished.
 
         Calls of the worker that died may still arrive, so in-doubt dead letters have the items
         checked again later.
         """
         failures = self.failures()
-        counts = self.reconcile([(key, ()) for key in note], failures, deadline)
-        self.reconciler.report_in_doubt([ItemRef(self.route, key) for key in note], deadline)
+        counts = self.reconcile([(key, ()) for key in intent], failures, deadline)
+        self.reconciler.report_in_doubt([ItemRef(self.route, key) for key in intent], deadline)
         counts["failed"] += failures.send(deadline)
         return counts
 
@@ -125,7 +125,7 @@ class PageOfItems:
         self.failures = self.task.failures()
 
     @property
-    def note(self) -> list[Any]:
+    def intent(self) -> list[Any]:
         """Return the keys of the items whose rows are written."""
         return [self._key(item) for item in self.items]
 
@@ -154,7 +154,7 @@ class PageOfItems:
             if puts:
                 self.items.append(item)
 
-    def do(self, deadline: Deadline) -> Counter[str]:
+    def execute(self, deadline: Deadline) -> Counter[str]:
         """Write the rows, reconcile items that changed meanwhile, then send dead letters."""
         outcome = self.task.view.write(self.writes, deadline=deadline)
         self._report_in_doubt(outcome, deadline)
@@ -170,7 +170,7 @@ class PageOfItems:
 
     def _changed_items(self, deadline: Deadline) -> list[tuple[Key, list[RowKey]]]:
         """Find the items that changed since they were scanned, with the rows written for them."""
-        task, keys = self.task, self.note
+        task, keys = self.task, self.intent
         now = task.reader.get(task.route.table, keys, deadline=lambda: deadline, consistent=True)
         items = {task.route.source.owner(item): item for item in now}
         owners = [task.route.source.owner(item) for item in self.items]

@@ -45,7 +45,7 @@ class Failures:
         self._letters.append(dead_letter(0, origin, error, rows))
 
     def send(self, deadline: Deadline) -> int:
-        """Send the dead letters and return their number; raise a ServiceError if one is not sent."""
+        """Send the dead letters and return their number; raise a ServiceError if one is unsent."""
         unsent, codes = self.post.send(self._letters, deadline=deadline)
         if unsent:
             raise ServiceError(

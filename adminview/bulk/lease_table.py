@@ -11,7 +11,7 @@ from uuid import uuid4
 from adminview.aws.deadline import Deadline
 from adminview.aws.retry import Backoff, call_with_retry
 from adminview.aws.row_store import CONDITION_FAILED
-from adminview.bulk.segment import Record, Segment
+from adminview.bulk.segment import Segment, SegmentState
 from adminview.model.attribute import PK, SK
 from adminview.model.errors import BulkError, SegmentTakenError, ServiceError
 
@@ -24,7 +24,7 @@ WORK_SECONDS = 60.0
 LEASE_SECONDS = WORK_SECONDS + 120.0
 BUILT = "built"  # the partition of the completions
 OVERTAKEN = "another worker finished or restarted {run} meanwhile: begin again"
-TURN = "turn"  # in a completion: runs up to this generation are over
+GENERATION = "turn"  # in a completion: runs up to this generation are over
 ABSENT: Any = {
     "ConditionExpression": "attribute_not_exists(#pk)",
     "ExpressionAttributeNames": {"#pk": PK.name},
@@ -45,9 +45,9 @@ class LeaseTable:
     now: Callable[[], float] = time.time
     holder: str = field(default_factory=lambda: uuid4().hex)
 
-    def take(self, segment: Segment, model: str, *, deadline: Deadline) -> Record:
+    def take(self, segment: Segment, model: str, *, deadline: Deadline) -> SegmentState:
         """Lease a segment at its last state; raise a SegmentTakenError if another worker has it."""
-        found = self.read(segment, deadline=deadline) or Record(segment, model)
+        found = self.read(segment, deadline=deadline) or SegmentState(segment, model)
         if (found.segment, found.model) != (segment, model):
             msg = (
                 f"{segment.run} was restarted meanwhile, with {found.segment.of} segments and "
@@ -56,14 +56,16 @@ class LeaseTable:
             raise BulkError(msg)
         if self._has_ended(segment, model, deadline):
             return replace(found, done=True)  # by another worker, or the response was lost
-        turns = [state.segment.turn for state in self.records(segment.run, deadline=deadline)]
-        if segment.turn < max(turns, default=0):
+        generations = [
+            state.segment.generation for state in self.records(segment.run, deadline=deadline)
+        ]
+        if segment.generation < max(generations, default=0):
             raise BulkError(OVERTAKEN.format(run=segment.run))
         if found.done:
             return found
         taken = self.take_over(found, deadline=deadline)
-        # Another worker may have finished the run since the check above and deleted its states: this
-        # one would start over, and nobody would recover its intent.
+        # Another worker may have finished the run since the check above and deleted its states:
+        # this one would start over, and nobody would recover its intent.
         if found.version:
             return taken
         try:
@@ -77,20 +79,20 @@ class LeaseTable:
 
     def _has_ended(self, segment: Segment, model: str, deadline: Deadline) -> bool:
         """Return whether the segment's run has finished; raise a BulkError if a later one began."""
-        ended = self.marks(deadline=deadline).get(segment.run, {})
-        if (ended.get(TURN), ended.get("model")) == (segment.turn, model):
+        ended = self.completions(deadline=deadline).get(segment.run, {})
+        if (ended.get(GENERATION), ended.get("model")) == (segment.generation, model):
             return True
-        if segment.turn <= ended.get(TURN, 0):
+        if segment.generation <= ended.get(GENERATION, 0):
             raise BulkError(OVERTAKEN.format(run=segment.run))
         return False
 
-    def take_over(self, found: Record, *, deadline: Deadline) -> Record:
+    def take_over(self, found: SegmentState, *, deadline: Deadline) -> SegmentState:
         """Lease a segment at a state of any run; raise a SegmentTakenError if it is leased."""
         if (left := found.deadline - self.now()) > 0:
             raise SegmentTakenError(found.segment.run, found.segment.number, left)
         return self.save(found, deadline=deadline)
 
-    def save(self, record: Record, *, deadline: Deadline, keep: bool = True) -> Record:
+    def save(self, record: SegmentState, *, deadline: Deadline, keep: bool = True) -> SegmentState:
         """Save a state and renew the lease, or release it unless *keep*.
 
         Raises a SegmentTakenError if another worker has taken the segment meanwhile.
@@ -110,7 +112,7 @@ class LeaseTable:
                 raise self._explained(error, record) from error
         return new
 
-    def read(self, segment: Segment, *, deadline: Deadline) -> Record | None:
+    def read(self, segment: Segment, *, deadline: Deadline) -> SegmentState | None:
         """Read the state of a segment consistently; None if there is none."""
         call = partial(
             self.client.get_item,
@@ -121,10 +123,10 @@ class LeaseTable:
         item = call_with_retry(call, f"read {self.name}", self.backoff, deadline).get("Item")
         return _record(item) if item else None
 
-    def records(self, run: str, *, deadline: Deadline) -> list[Record]:
+    def records(self, run: str, *, deadline: Deadline) -> list[SegmentState]:
         return [_record(item) for item in self._query(run, deadline)]
 
-    def forget(self, record: Record, *, deadline: Deadline) -> None:
+    def forget(self, record: SegmentState, *, deadline: Deadline) -> None:
         """Delete the state of a segment, unless another worker has changed it."""
         call = partial(
             self.client.delete_item,
@@ -138,25 +140,32 @@ class LeaseTable:
             if error.code != CONDITION_FAILED:
                 raise
 
-    def mark(self, subject: str, facts: dict[str, Any], *, deadline: Deadline) -> bool:
+    def complete(self, subject: str, facts: dict[str, Any], *, deadline: Deadline) -> bool:
         """Write a completion; return False if it is obsolete.
 
         It is if a later generation is complete, or the same generation of another model. A put that
         arrives late changes nothing: it is conditional on the completion that was read.
         """
         text = dumps(facts)
-        while (known := self._mark(subject, deadline)) != text:
+        while (known := self._completion(subject, deadline)) != text:
             before = loads(known or "{}")
-            if TURN in facts and facts[TURN] <= before.get(TURN, 0):
-                return (before.get(TURN), before.get("model")) == (facts[TURN], facts.get("model"))
-            self._replace_mark(subject, known, text, deadline)
+            if GENERATION in facts and facts[GENERATION] <= before.get(GENERATION, 0):
+                return (before.get(GENERATION), before.get("model")) == (
+                    facts[GENERATION],
+                    facts.get("model"),
+                )
+            self._replace_completion(subject, known, text, deadline)
         return True
 
-    def _mark(self, subject: str, deadline: Deadline) -> str | None:
-        marks = (item for item in self._query(BUILT, deadline) if item[SK.name]["S"] == subject)
-        return next((item["facts"]["S"] for item in marks), None)
+    def _completion(self, subject: str, deadline: Deadline) -> str | None:
+        completions = (
+            item for item in self._query(BUILT, deadline) if item[SK.name]["S"] == subject
+        )
+        return next((item["facts"]["S"] for item in completions), None)
 
-    def _replace_mark(self, subject: str, known: str | None, text: str, deadline: Deadline) -> None:
+    def _replace_completion(
+        self, subject: str, known: str | None, text: str, deadline: Deadline
+    ) -> None:
         """Write a completion if the stored one is still *known*; None means absent."""
         item: Any = {**_key(BUILT, subject), "facts": {"S": text}}
         condition: Any = ABSENT if known is None else _equal(facts={"S": known})
@@ -167,7 +176,7 @@ class LeaseTable:
             if error.code != CONDITION_FAILED:
                 raise
 
-    def marks(self, *, deadline: Deadline) -> dict[str, dict[str, Any]]:
+    def completions(self, *, deadline: Deadline) -> dict[str, dict[str, Any]]:
         """Read all completions, by subject."""
         return {
             item[SK.name]["S"]: loads(item["facts"]["S"]) for item in self._query(BUILT, deadline)
@@ -191,12 +200,12 @@ class LeaseTable:
                 return
             start = {"ExclusiveStartKey": last}
 
-    def _is_mine(self, new: Record, deadline: Deadline) -> bool:
+    def _is_mine(self, new: SegmentState, deadline: Deadline) -> bool:
         """Return whether a write that seems to have failed took effect: the response was lost."""
         found = self.read(new.segment, deadline=deadline)
         return found is not None and (found.holder, found.version) == (new.holder, new.version)
 
-    def _explained(self, error: ServiceError, record: Record) -> Exception:
+    def _explained(self, error: ServiceError, record: SegmentState) -> Exception:
         if error.code != CONDITION_FAILED:
             return error
         return SegmentTakenError(record.segment.run, record.segment.number, LEASE_SECONDS)
@@ -206,7 +215,7 @@ def _key(partition: str, sort: str) -> dict[str, Any]:
     return {PK.name: {"S": partition}, SK.name: {"S": sort}}
 
 
-def _unchanged(record: Record) -> Any:
+def _unchanged(record: SegmentState) -> Any:
     """Return the condition that a state is unchanged since it was read, or still absent."""
     if not record.version:
         return ABSENT
@@ -226,11 +235,11 @@ def _place(number: int) -> str:
     return f"{number:06}"  # a query returns them in order
 
 
-def _item(record: Record) -> Any:
+def _item(record: SegmentState) -> Any:
     return {
         **_key(record.segment.run, _place(record.segment.number)),
         "of": {"N": str(record.segment.of)},
-        "turn": {"N": str(record.segment.turn)},
+        "turn": {"N": str(record.segment.generation)},
         "state": {"S": record.to_json()},
         "holder": {"S": record.holder},
         "until": {"N": repr(record.deadline)},
@@ -239,10 +248,10 @@ def _item(record: Record) -> Any:
     }
 
 
-def _record(item: Any) -> Record:
-    number, of, turn = int(item[SK.name]["S"]), int(item["of"]["N"]), int(item["turn"]["N"])
-    return Record.read(
-        Segment(item[PK.name]["S"], number, of, turn),
+def _record(item: Any) -> SegmentState:
+    number, of, generation = int(item[SK.name]["S"]), int(item["of"]["N"]), int(item["turn"]["N"])
+    return SegmentState.read(
+        Segment(item[PK.name]["S"], number, of, generation),
         item["state"]["S"],
         holder=item["holder"]["S"],
         deadline=float(item["until"]["N"]),

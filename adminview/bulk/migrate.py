@@ -41,7 +41,7 @@ class Migrate:
     updates: SourceUpdates
     report_error: Callable[[Attributes, RecordError], object] = lambda *_: None
     backoff: Backoff = field(default_factory=Backoff)
-    most: int = 250
+    max_items: int = 250
 
     def read(
         self, segment: Segment, start: Attributes | None, limit: int, deadline: Deadline
@@ -56,7 +56,7 @@ class Migrate:
             page.add(item)
         return page
 
-    def recover_intent(self, note: Sequence[Any], deadline: Deadline) -> Counter[str]:  # noqa: ARG002 - see above
+    def recover_intent(self, intent: Sequence[Any], deadline: Deadline) -> Counter[str]:  # noqa: ARG002 - see above
         """Do nothing: pages have no intent."""
         return Counter()
 
@@ -84,7 +84,7 @@ class PageOfUpdates:
     counts: Counter[str] = field(default_factory=Counter)
 
     @property
-    def note(self) -> list[Any]:
+    def intent(self) -> list[Any]:
         return []
 
     def add(self, item: Attributes) -> None:
@@ -99,7 +99,7 @@ class PageOfUpdates:
             else:
                 self.counts[RIGHT] += 1
 
-    def do(self, deadline: Deadline) -> Counter[str]:
+    def execute(self, deadline: Deadline) -> Counter[str]:
         """Write the updates concurrently and return the counts."""
 
         def write(update: Update) -> str | RecordError:

@@ -19,9 +19,9 @@ from adminview.aws.source_updates import SourceUpdates
 from adminview.aws.table_scanner import TableScanner
 from adminview.aws.view_table import ViewTable
 from adminview.bulk.backfill import Backfill
-from adminview.bulk.lease_table import TURN, LeaseTable, progress_table
+from adminview.bulk.lease_table import GENERATION, LeaseTable, progress_table
 from adminview.bulk.migrate import Migrate
-from adminview.bulk.segment import MOST_SEGMENTS, Record, Segment
+from adminview.bulk.segment import MOST_SEGMENTS, Segment, SegmentState
 from adminview.bulk.sweep import Sweep
 from adminview.bulk.task import Task
 from adminview.bulk.worker import Worker, check_failures, too_many
@@ -87,7 +87,7 @@ class Bulk:
             raise SettingsError(msg)
         self.check()
         records = self.progress.records(run, deadline=deadline)
-        ended = self._turns_ended(run, deadline)
+        ended = self._generations_ended(run, deadline)
         current = [] if restart else self._current(run, records, ended)
         if too_many(added_up(current), tolerated):
             current = []
@@ -104,9 +104,11 @@ class Bulk:
                 worker = self.worker(run)
                 self.progress.forget(worker.recover(record, end=deadline), deadline=deadline)
         done = {record.segment.number for record in current if record.done}
-        turns = [record.segment.turn for record in current]
-        turn = max(turns or [ended, *(record.segment.turn for record in records)]) + (not turns)
-        return [Segment(run, number, of, turn) for number in range(of) if number not in done]
+        generations = [record.segment.generation for record in current]
+        generation = max(
+            generations or [ended, *(record.segment.generation for record in records)]
+        ) + (not generations)
+        return [Segment(run, number, of, generation) for number in range(of) if number not in done]
 
     def finish(
         self, run: str, *, deadline: Deadline, tolerated: int | None = None
@@ -117,15 +119,15 @@ class Bulk:
         Raises a TooManyFailuresError if more items failed than are tolerated, even before the end.
         """
         records = self.progress.records(run, deadline=deadline)
-        ended = self._turns_ended(run, deadline)
+        ended = self._generations_ended(run, deadline)
         begun = self._current(run, records, ended)
         counts = added_up(begun)
         check_failures(run, counts, tolerated)
         current = [record for record in begun if record.done]
         if not current or len(current) < current[0].segment.of:
             return None
-        facts = self._facts(run, current[0].segment.turn, counts)
-        if not self.progress.mark(run, facts, deadline=deadline):
+        facts = self._facts(run, current[0].segment.generation, counts)
+        if not self.progress.complete(run, facts, deadline=deadline):
             return None
         for record in current:
             self.progress.forget(record, deadline=deadline)
@@ -173,7 +175,7 @@ class Bulk:
 
     def built(self, *, deadline: Deadline) -> dict[str, dict[str, Any]]:
         """Return the facts of finished runs, by run."""
-        return self.progress.marks(deadline=deadline)
+        return self.progress.completions(deadline=deadline)
 
     @property
     def model(self) -> str:
@@ -199,26 +201,30 @@ class Bulk:
             routes=[*routes(self.registry, self.settings.sources).values()],
         )
 
-    def _current(self, run: str, records: Iterable[Record], ended: int) -> list[Record]:
+    def _current(self, run: str, records: Iterable[SegmentState], ended: int) -> list[SegmentState]:
         """Select the states of the current run: of this model and not of a finished generation."""
         model = self.model_of(run)
         ours = [
-            record for record in records if record.model == model and record.segment.turn > ended
+            record
+            for record in records
+            if record.model == model and record.segment.generation > ended
         ]
         # Two runs may have begun at the same time: the later or finer one continues.
-        last = max(((record.segment.turn, record.segment.of) for record in ours), default=None)
-        return [record for record in ours if (record.segment.turn, record.segment.of) == last]
+        last = max(
+            ((record.segment.generation, record.segment.of) for record in ours), default=None
+        )
+        return [record for record in ours if (record.segment.generation, record.segment.of) == last]
 
-    def _turns_ended(self, run: str, deadline: Deadline) -> int:
-        return int(self.progress.marks(deadline=deadline).get(run, {}).get(TURN, 0))
+    def _generations_ended(self, run: str, deadline: Deadline) -> int:
+        return int(self.progress.completions(deadline=deadline).get(run, {}).get(GENERATION, 0))
 
-    def _facts(self, run: str, turn: int, counts: Mapping[str, int]) -> dict[str, Any]:
+    def _facts(self, run: str, generation: int, counts: Mapping[str, int]) -> dict[str, Any]:
         code = self.registry.description()["code"].get(run.partition("/")[2])
         facts = {"model": self.model_of(run), "code": code, "at": self.now()}
-        return {**facts, "counts": dict(counts), TURN: turn}
+        return {**facts, "counts": dict(counts), GENERATION: generation}
 
 
-def added_up(records: Iterable[Record]) -> Counter[str]:
+def added_up(records: Iterable[SegmentState]) -> Counter[str]:
     return sum((record.counts for record in records), Counter[str]())
 
 

@@ -18,7 +18,7 @@ class Segment:
     run: str  # the task and its subject, such as "backfill/Orders"
     number: int
     of: int
-    turn: int = 1  # counts the runs of that name; a state of an older one is no progress
+    generation: int = 1  # counts the runs of that name; a state of an older one is no progress
 
     @property
     def part(self) -> tuple[int, int]:
@@ -27,7 +27,7 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class SegmentState:
     """The state of a segment that must survive a crash.
 
     *intent* describes a page in progress. If a stored state has one, its rows may be half written
@@ -58,6 +58,6 @@ class Record:
         )
 
     @classmethod
-    def read(cls, segment: Segment, text: str, **lease: Any) -> "Record":
+    def read(cls, segment: Segment, text: str, **lease: Any) -> "SegmentState":
         state: Mapping[str, Any] = loads(text)
         return cls(segment, **{**state, "counts": Counter(state["counts"])}, **lease)

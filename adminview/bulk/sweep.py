@@ -39,7 +39,7 @@ class Sweep:
     post: DeadLetterSink
     source: str | None = None  # if set, only its rows
     now: Callable[[], float] = time
-    most: int = 250  # a whole page may have to be reconciled during one lease
+    max_items: int = 250  # a whole page may have to be reconciled during one lease
 
     def read(
         self, segment: Segment, start: Attributes | None, limit: int, deadline: Deadline
@@ -63,15 +63,15 @@ class Sweep:
             candidates += self._underived(refs, unjudged, deadline)
         return PageOfRows(self, candidates, len(unjudged))
 
-    def recover_intent(self, note: Sequence[Any], deadline: Deadline) -> Counter[str]:
+    def recover_intent(self, intent: Sequence[Any], deadline: Deadline) -> Counter[str]:
         """Reconcile the items of a page that was not finished.
 
         Calls of the worker that died may still arrive, so in-doubt dead letters have the items
         checked again later.
         """
-        counts = self.reconcile(note, deadline)
+        counts = self.reconcile(intent, deadline)
         by_source: dict[str, list[ItemRef]] = {}
-        for owner, rows in note:
+        for owner, rows in intent:
             keys = [(pk, sk) for pk, sk in rows]
             if target := target_by_owner(self.routes.values(), owner, keys):
                 by_source.setdefault(target.route.source.name, []).append(target)
@@ -138,8 +138,8 @@ class PageOfRows:
     unjudged: int = 0  # items whose views raise
 
     @property
-    def note(self) -> list[Any]:
+    def intent(self) -> list[Any]:
         return list(self.candidates)
 
-    def do(self, deadline: Deadline) -> Counter[str]:
+    def execute(self, deadline: Deadline) -> Counter[str]:
         return self.task.reconcile(self.candidates, deadline) + Counter(unjudged=self.unjudged)

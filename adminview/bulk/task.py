@@ -18,16 +18,16 @@ class Job(Protocol):
     """The planned work on one page."""
 
     @property
-    def note(self) -> list[Any]:
+    def intent(self) -> list[Any]:
         """What to recover if the job is started and not finished, as JSON; empty if nothing."""
 
-    def do(self, deadline: Deadline) -> Counter[str]:
+    def execute(self, deadline: Deadline) -> Counter[str]:
         """Execute the job and return its counts. Writes nothing after *deadline*."""
 
 
 class Task(Protocol):
     @property
-    def most(self) -> int:
+    def max_items(self) -> int:
         """The most items of a page: they are in memory together, and their intent is one item."""
 
     def read(
@@ -40,5 +40,5 @@ class Task(Protocol):
         Raises a PageTooLargeError if the page must be smaller, but never for a single item.
         """
 
-    def recover_intent(self, note: Sequence[Any], deadline: Deadline) -> Counter[str]:
+    def recover_intent(self, intent: Sequence[Any], deadline: Deadline) -> Counter[str]:
         """Recover what an unfinished job left."""

@@ -1,4 +1,4 @@
-"""One worker on one segment: save the intent, execute the page, continue. It can be killed anywhere.
+"""One worker on one segment: save the intent, execute the page, repeat. Safe to kill at any time.
 
 Before a page is written, its intent is saved in the state of the segment. The next worker recovers
 an intent first: an item deleted since then is on no page any more, and only the intent names it.
@@ -15,7 +15,7 @@ from json import dumps
 from adminview.aws.deadline import Deadline, awake_or_asleep
 from adminview.aws.metered_client import Metered
 from adminview.bulk.lease_table import WORK_SECONDS, LeaseTable
-from adminview.bulk.segment import Record, Segment
+from adminview.bulk.segment import Segment, SegmentState
 from adminview.bulk.task import PageTooLargeError, Task
 from adminview.model.errors import SegmentTakenError, ServiceError, TooManyFailuresError
 
@@ -36,14 +36,14 @@ class Worker:
     meter: Metered
     tolerated: int = 100  # failed items of a run
     stopped: Callable[[], bool] = lambda: False
-    watch: Callable[[Record], None] = lambda _: None
-    total: Callable[[Record], Counter[str]] = lambda record: (
+    watch: Callable[[SegmentState], None] = lambda _: None
+    total: Callable[[SegmentState], Counter[str]] = lambda record: (
         record.counts
     )  # of the run, as far as known
     clock: Callable[[], float] = awake_or_asleep  # a lease also expires while the machine sleeps
     sleep: Callable[[float], object] = time.sleep
 
-    def work(self, segment: Segment, *, end: Deadline) -> Record:
+    def work(self, segment: Segment, *, end: Deadline) -> SegmentState:
         """Work on a segment until it is done, the worker is stopped, or *end* is near.
 
         Raises a ServiceError if AWS keeps refusing, a SegmentTakenError if another worker has the
@@ -57,7 +57,7 @@ class Worker:
         self._rest(end)
         return record
 
-    def _work(self, session: "SegmentSession") -> Record:
+    def _work(self, session: "SegmentSession") -> SegmentState:
         try:
             while session.record.intent and not self._over(session.end) and session.rest():
                 pass
@@ -70,7 +70,7 @@ class Worker:
             raise
         return session.leave()
 
-    def recover(self, state: Record, *, end: Deadline) -> Record:
+    def recover(self, state: SegmentState, *, end: Deadline) -> SegmentState:
         """Recover the intent of another run, whatever its model and segments."""
         began = self.clock()
         record = self.progress.take_over(state, deadline=end.within(ALIVE_SECONDS))
@@ -97,7 +97,7 @@ class Worker:
 
     def _turn_page(self, session: "SegmentSession") -> bool:
         """Process the next page; return False if the shared budget does not allow one now."""
-        most, before = self.task.most, session.record.counts["items"]
+        most, before = self.task.max_items, session.record.counts["items"]
         limit = self.meter.begin_page(most)
         if limit:
             try:
@@ -115,7 +115,7 @@ class SegmentSession:
     """The work on one segment. The stored state may be a page behind, never ahead."""
 
     worker: Worker
-    record: Record
+    record: SegmentState
     end: Deadline
     saved_at: float
 
@@ -135,14 +135,14 @@ class SegmentSession:
             job = task.plan(page.items, patience)
         except PageTooLargeError:
             return self.turn_page(max(1, len(page.items) // 2))
-        if limit > 1 and len(dumps(job.note)) > INTENT_LIMIT:
+        if limit > 1 and len(dumps(job.intent)) > INTENT_LIMIT:
             return self.turn_page(limit // 2)
-        if job.note:
-            self.record = replace(record, intent=job.note)
+        if job.intent:
+            self.record = replace(record, intent=job.intent)
             self.save()
         else:
             self.stay_alive()
-        counts = job.do(self.work_until)
+        counts = job.execute(self.work_until)
         counts["items"] += page.scanned
         self.record = self._counted(counts, intent=[], start=page.last, done=page.last is None)
         return self.stay_alive()
@@ -164,7 +164,7 @@ class SegmentSession:
             self.leave()
             raise
 
-    def leave(self) -> Record:
+    def leave(self) -> SegmentState:
         """Save the state and release the segment."""
         self.save(keep=False)
         return self.record
@@ -187,7 +187,7 @@ class SegmentSession:
         lease = Deadline(self.saved_at + WORK_SECONDS, self.worker.clock)
         return self.end.or_sooner(lease)
 
-    def _counted(self, counts: Counter[str], **changes: object) -> Record:
+    def _counted(self, counts: Counter[str], **changes: object) -> SegmentState:
         return replace(self.record, counts=self.record.counts + counts, **changes)  # type: ignore[arg-type]
 
 

@@ -17,7 +17,7 @@ class LetterFilter:
     older_than: float | None = None  # seconds since the change
     newer_than: float | None = None
 
-    def takes(self, resolved: ResolvedLetter, now: float) -> bool:
+    def matches(self, resolved: ResolvedLetter, now: float) -> bool:
         letter = resolved.letter
         age = now - resolved.since
         return (
@@ -29,7 +29,7 @@ class LetterFilter:
             and (self.newer_than is None or age < self.newer_than)
         )
 
-    def takes_unknown(self, message: Message) -> bool:
+    def matches_unresolved(self, message: Message) -> bool:
         """Match a dead letter that could not be resolved: only by its id."""
         named = LetterFilter(id=self.id)
         return self == named and (self.id is None or message.id.startswith(self.id))

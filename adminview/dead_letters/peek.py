@@ -18,12 +18,12 @@ HIDE_SECONDS = 120  # SQS can show a message only by receiving it, which hides i
 class PeekResult:
     """The dead letters that match, and those that could not be resolved, with the reason."""
 
-    meant: list[ResolvedLetter] = field(default_factory=list)
+    matched: list[ResolvedLetter] = field(default_factory=list)
     unknown: list[tuple[Message, str]] = field(default_factory=list)
     complete: bool = True  # False: there may be more
 
     def __len__(self) -> int:
-        return len(self.meant) + len(self.unknown)
+        return len(self.matched) + len(self.unknown)
 
 
 @contextmanager
@@ -71,10 +71,10 @@ def _sort(
     now: float,
 ) -> None:
     try:
-        resolved = resolver.understand(message)
+        resolved = resolver.resolve(message)
     except UnknownLetterError as error:
-        if letter_filter.takes_unknown(message):
+        if letter_filter.matches_unresolved(message):
             peeked.unknown.append((message, str(error)))
         return
-    if letter_filter.takes(resolved, now):
-        peeked.meant.append(resolved)
+    if letter_filter.matches(resolved, now):
+        peeked.matched.append(resolved)

@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from adminview.aws.deadline import Deadline
-from adminview.dead_letters.replay import PATIENCE, Replayer
-from adminview.dead_letters.replay_item import ReplayItem
+from adminview.dead_letters.replay import PATIENCE, Replayer, ReplayItem
 from adminview.dead_letters.resolve import ResolvedLetter
 from adminview.model.errors import AdminViewError, kind_of, reason_of
 from adminview.reconcile.item_ref import ItemRef
@@ -14,7 +13,7 @@ from adminview.reconcile.reconciler import ReconcilePlan
 
 
 @dataclass(frozen=True, slots=True)
-class Previewed:
+class ItemPreview:
     """An item, the number of its dead letters, and what its reconcile would do."""
 
     about: str
@@ -34,24 +33,24 @@ class Previewed:
         }
 
 
-def preview(replayer: Replayer, letters: Iterable[ResolvedLetter]) -> Iterator[Previewed]:
+def preview(replayer: Replayer, letters: Iterable[ResolvedLetter]) -> Iterator[ItemPreview]:
     """Yield a plan for each item that the dead letters name, or the problem that prevents one."""
     items: dict[str, tuple[ItemRef, int]] = {}
     for resolved in letters:
         replay_item = ReplayItem.of(resolved, replayer.resolver, Deadline.after(PATIENCE))
         for problem in replay_item.problems:
-            yield Previewed(resolved.about, 1, problem=_message(problem))
+            yield ItemPreview(resolved.about, 1, problem=_message(problem))
         for target in replay_item.targets:
             known, count = items.get(target.owner, (target, 0))
             merged = replace(known, rows=known.rows | target.rows)
             items[target.owner] = merged, count + 1
     for owner, (target, count) in items.items():
         try:
-            yield Previewed(
+            yield ItemPreview(
                 owner, count, replayer.reconciler.plan(target, deadline=Deadline.after(PATIENCE))
             )
         except AdminViewError as error:
-            yield Previewed(owner, count, problem=_message(error))
+            yield ItemPreview(owner, count, problem=_message(error))
 
 
 def _message(error: AdminViewError) -> str:

@@ -66,7 +66,7 @@ class LetterResolver:
     routes: Mapping[str, Route]
     streams: Streams
 
-    def understand(self, message: Message) -> ResolvedLetter:
+    def resolve(self, message: Message) -> ResolvedLetter:
         """Parse a message; raise an UnknownLetterError with the reason if that is impossible."""
         letter = from_json(message.body)
         route = self._route(letter)

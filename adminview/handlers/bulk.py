@@ -115,7 +115,7 @@ def _make_bulk(event: Mapping[str, Any], dependencies: Dependencies) -> Bulk:
 
 
 def _as_event(segment: Segment) -> dict[str, Any]:
-    position = {"segment": segment.number, "of": segment.of, "turn": segment.turn}
+    position = {"segment": segment.number, "of": segment.of, "turn": segment.generation}
     return {"run": segment.run, **position}
 
 

@@ -42,7 +42,7 @@ EXACT_PATH: Final = f"{paths.ROW_BY_QUERY}?{PK.name}=…&{SK.name}=… names the
 
 @dataclass
 class Api:
-    asker: QueryEngine
+    engine: QueryEngine
     metrics: ActivityMetrics
     model: str  # the deployed fingerprint
     logger: Logger
@@ -73,21 +73,21 @@ class Api:
 
     @cached_property
     def renderer(self) -> Renderer:
-        return Renderer(self.asker.registry)
+        return Renderer(self.engine.registry)
 
     @cached_property
     def openapi_document(self) -> str:
-        return text(document(self.asker.registry, self.model))
+        return text(document(self.engine.registry, self.model))
 
     def patterns(self) -> Response[str]:
         read_query(self._query, ())
-        return _ok(text(catalogue(self.asker.registry, self.model, self.asker.pending)))
+        return _ok(text(catalogue(self.engine.registry, self.model, self.engine.pending)))
 
     def pattern(self) -> Response[str]:
         pattern = self._pattern()
         request = ApiRequest.read(self._query)
         builder = PageBuilder(
-            self.asker, self.renderer, pattern, typed(pattern, request.parameters), request.order
+            self.engine, self.renderer, pattern, typed(pattern, request.parameters), request.order
         )
         page = builder.fill(request)
         rows = ",".join(page.rows)
@@ -99,7 +99,7 @@ class Api:
         pattern = self._pattern()
         parameters = typed(pattern, read_query(self._query, None))
         pattern.condition(**parameters)  # refuses names that count() would take as its own
-        number = self.asker.count(pattern.name, **parameters)
+        number = self.engine.count(pattern.name, **parameters)
         return _ok(text({"pattern": pattern.name, "count": number}))
 
     def row_by_query(self) -> Response[str]:
@@ -154,7 +154,7 @@ class Api:
     def _pattern(self) -> AccessPattern:
         name = self.resolver.current_event.path.split("/")[2]
         try:
-            return self.asker.registry.pattern(name)
+            return self.engine.registry.pattern(name)
         except KeyError as error:
             raise ProblemError(HTTPStatus.NOT_FOUND, error.args[0]) from error
 
@@ -163,7 +163,7 @@ class Api:
         keys = [key for key in keys if _is_valid_key(key)][:MOST_SPLITS]
         rows: dict[RowKey, Attributes] = {}
         if keys:
-            rows = self.asker.reader.get(keys, deadline=Deadline.after(SECONDS))
+            rows = self.engine.reader.get(keys, deadline=Deadline.after(SECONDS))
         if len(rows) > 1:
             detail = f"this path matches {len(rows)} rows; {EXACT_PATH}"
             raise ProblemError(HTTPStatus.CONFLICT, detail)

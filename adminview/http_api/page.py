@@ -34,7 +34,7 @@ class Page:
 
 @dataclass(slots=True)
 class PageBuilder:
-    asker: QueryEngine
+    engine: QueryEngine
     renderer: Renderer
     pattern: AccessPattern
     parameters: dict[str, Any]
@@ -50,7 +50,7 @@ class PageBuilder:
         while True:
             batch = min(limit - len(rows), BATCH if rows else PAGE)
             try:
-                result = self._ask(batch, cursor)
+                result = self._query(batch, cursor)
             except ServiceError:
                 if not rows:
                     raise
@@ -72,12 +72,12 @@ class PageBuilder:
                 return Page(rows, cursor)
             if not fit:
                 raise ProblemError(HTTPStatus.INTERNAL_SERVER_ERROR, TOO_LARGE)
-            result = self._ask(fit, cursor)
+            result = self._query(fit, cursor)
             texts = self._texts(result)
         return Page(rows + texts, result.cursor)
 
-    def _ask(self, limit: int, cursor: str | None) -> QueryResult:
-        return self.asker.ask(
+    def _query(self, limit: int, cursor: str | None) -> QueryResult:
+        return self.engine.query(
             self.pattern.name, limit=limit, cursor=cursor, order=self.order, **self.parameters
         )
 

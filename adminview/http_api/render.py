@@ -1,8 +1,8 @@
 """Render DynamoDB JSON as plain JSON, without losing digits.
 
 A number is a JSON number if a double keeps all its digits (2.99 does, 9007199254740993 does not),
-otherwise text. Bytes are base64 text. Sets are lists; they and maps are sorted, so that the same row
-always renders the same.
+otherwise text. Bytes are base64 text. Sets are lists; they and maps are sorted, so that equal rows
+render the same.
 """
 
 import re
@@ -25,7 +25,7 @@ from adminview.model.row import (
     SEQUENCE,
     Attributes,
 )
-from adminview.query.engine import AnsweredRow
+from adminview.query.engine import ResultRow
 
 SURROGATES: Final = re.compile("[\ud800-\udfff]")
 MAX_SAFE_INTEGER: Final = 2**53  # up to here every whole number is exact as a double
@@ -84,7 +84,7 @@ class Renderer:
             rendered["provenance"] = provenance(row)
         return rendered
 
-    def answered(self, result: AnsweredRow, shows: Collection[str]) -> dict[str, Any]:
+    def answered(self, result: ResultRow, shows: Collection[str]) -> dict[str, Any]:
         """Render a row of a result with its joined rows."""
         rendered = self.row(result.row, [name for name in shows if name in PROVENANCE])
         rendered["joined"] = {

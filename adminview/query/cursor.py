@@ -130,9 +130,10 @@ def _position(
 def _key(attributes: Sequence[Attribute], values: Sequence[Any]) -> Attributes:
     """Name and type key values; raise if DynamoDB would not accept them."""
     key = {}
-    for attribute, value in zip(attributes, values, strict=True):
-        if not isinstance(value, str):
+    for attribute, text in zip(attributes, values, strict=True):
+        if not isinstance(text, str):
             raise TypeError
+        value = text
         match attribute.type:
             case "N":
                 value = number_text(Decimal(value))  # raises if DynamoDB cannot store the number

@@ -15,14 +15,14 @@ from adminview.model.errors import BeingBuiltError, QuestionError, ServiceError
 from adminview.model.row import Attributes
 from adminview.query import cursor as cursors
 from adminview.query.cursor import Place, Positions
-from adminview.query.query import Question, merged
+from adminview.query.query import Query, merged
 
 PAGE, MOST = 50, 1000  # rows of a page: by default, and at most
 SECONDS = 25.0  # for a page, with retries
 
 
 @dataclass(frozen=True, slots=True)
-class AnsweredRow:
+class ResultRow:
     """A row of a result, with its joined rows; None for one that does not exist."""
 
     row: Attributes
@@ -33,7 +33,7 @@ class AnsweredRow:
 class QueryResult:
     """One page, and the cursor of the next; None if this is the last."""
 
-    rows: list[AnsweredRow]
+    rows: list[ResultRow]
     cursor: str | None
     meter: Meter
 
@@ -52,7 +52,7 @@ class QueryEngine:
     # The threads that query the shards of an index.
     crew: Executor = field(default_factory=thread_pool, repr=False, compare=False)
 
-    def ask(
+    def query(
         self,
         name: str,
         /,
@@ -63,67 +63,65 @@ class QueryEngine:
         **parameters: Any,
     ) -> QueryResult:
         """Return one page: at most *limit* rows, from *cursor* on."""
-        question = self.question(name, parameters, order)
+        query = self.prepare(name, parameters, order)
         if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST:
             msg = f"access pattern {name!r}: limit must be a whole number from 1 to {MOST}"
             raise QuestionError(msg)
-        binding = question.binding
+        binding = query.binding
         place = binding.start if cursor is None else cursors.read(binding, cursor)
         meter, deadline = Meter(), Deadline.after(SECONDS)
         try:
-            rows, more = self._page(question, place, limit, meter, deadline)
+            rows, more = self._page(query, place, limit, meter, deadline)
         except ServiceError as error:
             if cursor is None or error.code != "ValidationException":
                 raise
             raise cursors.refusal(binding, "does not fit the query") from error
         following = cursors.write(binding, place) if more else None
-        return QueryResult(self._joined(question.pattern, rows, deadline), following, meter)
+        return QueryResult(self._joined(query.pattern, rows, deadline), following, meter)
 
-    def rows(self, name: str, /, **options: Any) -> Iterator[AnsweredRow]:
+    def rows(self, name: str, /, **options: Any) -> Iterator[ResultRow]:
         """Yield all rows, page after page."""
-        page = self.ask(name, **options)
+        page = self.query(name, **options)
         yield from page.rows
         while page.cursor:
-            page = self.ask(name, **{**options, "cursor": page.cursor})
+            page = self.query(name, **{**options, "cursor": page.cursor})
             yield from page.rows
 
     def count(self, name: str, /, **parameters: Any) -> int:
-        question = self.question(name, parameters)
+        query = self.prepare(name, parameters)
         deadline, meter = Deadline.after(SECONDS), Meter()
         count = partial(
             self.reader.count,
-            consistent=question.pattern.consistent,
+            consistent=query.pattern.consistent,
             deadline=deadline,
             meter=meter,
         )
-        return sum(map_concurrently(count, question.conditions, self.crew))
+        return sum(map_concurrently(count, query.conditions, self.crew))
 
-    def question(
-        self, name: str, parameters: Mapping[str, Any], order: str | None = None
-    ) -> Question:
-        """Bind parameters to an access pattern; raise a QuestionError if one is unknown or wrong."""
+    def prepare(self, name: str, parameters: Mapping[str, Any], order: str | None = None) -> Query:
+        """Bind parameters to an access pattern; raise a QuestionError if one is wrong."""
         try:
             pattern = self.registry.pattern(name)
         except KeyError as error:
             raise QuestionError(error.args[0]) from error
-        question = Question.of(pattern, parameters, order)
+        query = Query.of(pattern, parameters, order)
         if name not in self.pending:
-            return question
+            return query
         older = self.pending[name]
         if older is None:
             raise BeingBuiltError(name)
-        return question.asked_of(older)
+        return query.on_index(older)
 
     def _page(
-        self, question: Question, place: Place, limit: int, meter: Meter, deadline: Deadline
+        self, query: Query, place: Place, limit: int, meter: Meter, deadline: Deadline
     ) -> tuple[list[Attributes], bool]:
         """Read one page, move *place* to its end, and return whether there is another."""
         rows: list[Attributes] = []
         reached: dict[int, Attributes] = {}  # the last row of each shard
         more = False
         # One row more than the limit shows whether there is another page.
-        for shard, row in self._run(question, place.positions, limit + 1, meter, deadline):
-            past = question.is_past(row, place.last)
+        for shard, row in self._run(query, place.positions, limit + 1, meter, deadline):
+            past = query.is_past(row, place.last)
             if not past and len(rows) == limit:
                 more = True
                 break
@@ -131,13 +129,13 @@ class QueryEngine:
             if not past:
                 rows.append(row)
         for shard, row in reached.items():
-            place.positions[shard] = question.position(row)
-        place.last = question.position(rows[-1]) if rows else place.last
+            place.positions[shard] = query.position(row)
+        place.last = query.position(rows[-1]) if rows else place.last
         return rows, more
 
     def _run(
         self,
-        question: Question,
+        query: Query,
         positions: Positions,
         page_size: int,
         meter: Meter,
@@ -149,29 +147,27 @@ class QueryEngine:
                 condition,
                 after=after,
                 page_size=page_size,
-                descending=question.descending,
-                consistent=question.pattern.consistent,
+                descending=query.descending,
+                consistent=query.pattern.consistent,
                 deadline=deadline,
                 meter=meter,
             )
-            for condition, after in zip(question.conditions, positions, strict=True)
+            for condition, after in zip(query.conditions, positions, strict=True)
         ]
         firsts = map_concurrently(lambda shard: list(islice(shard, 1)), shards, self.crew)
         runs = [chain(first, shard) for first, shard in zip(firsts, shards, strict=True)]
-        return merged(runs, question.sort, descending=question.descending)
+        return merged(runs, query.sort, descending=query.descending)
 
     def _joined(
         self, pattern: AccessPattern, rows: list[Attributes], deadline: Deadline
-    ) -> list[AnsweredRow]:
+    ) -> list[ResultRow]:
         """Read the joined rows, each once."""
         if not pattern.joins:
-            return [AnsweredRow(row) for row in rows]
+            return [ResultRow(row) for row in rows]
         join_keys = [{join.name: join.key(row) for join in pattern.joins} for row in rows]
         keys = dict.fromkeys(key for names in join_keys for key in names.values() if key)
         joined = self.reader.get(list(keys), deadline=deadline)
         return [
-            AnsweredRow(
-                row, {name: joined.get(key) if key else None for name, key in names.items()}
-            )
+            ResultRow(row, {name: joined.get(key) if key else None for name, key in names.items()})
             for row, names in zip(rows, join_keys, strict=True)
         ]

@@ -14,7 +14,7 @@ from adminview.query.cursor import Binding
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class Query:
     """An access pattern with its parameters, in one order."""
 
     pattern: AccessPattern
@@ -24,15 +24,15 @@ class Question:
     @classmethod
     def of(
         cls, pattern: AccessPattern, parameters: Mapping[str, Any], order: str | None = None
-    ) -> "Question":
-        """Bind parameters; *order* is ``asc`` or ``desc``, by default the pattern's. Raises a QuestionError."""
+    ) -> "Query":
+        """Bind parameters; *order* is ``asc``, ``desc`` or None for the pattern's own."""
         if order not in (None, "asc", "desc"):
             msg = f"access pattern {pattern.name!r}: order must be asc or desc"
             raise QuestionError(msg)
         descending = pattern.descending if order is None else order == "desc"
         return cls(pattern, pattern.condition(**parameters), descending)
 
-    def asked_of(self, index: str) -> "Question":
+    def on_index(self, index: str) -> "Query":
         """Return the same query on another index with the same key attributes."""
         return replace(self, condition=replace(self.condition, index=index))
 

@@ -29,7 +29,7 @@ class ItemRef:
 def target_by_key(
     route: Route, key: Mapping[str, AttributeValue], rows: Iterable[RowKey] = ()
 ) -> ItemRef:
-    """Reference an item by its key; raise an UnreadableRecordError if no item can have it."""
+    """Refer to an item by its key; raise an UnreadableRecordError if no item can have it."""
     target = ItemRef(route, route.source.key_of(key), frozenset(rows))
     if not all(map(_can_be_key, target.key.values(), LIMITS)) or not target.owner:
         msg = f"no item of source {route.source.name!r} can have this key"
@@ -40,7 +40,7 @@ def target_by_key(
 def target_by_owner(
     routes: Iterable[Route], owner: str, rows: Iterable[RowKey] = ()
 ) -> ItemRef | None:
-    """Reference the item that an owner names; None if it names none of these routes."""
+    """Refer to the item that an owner names; None if it names none of these routes."""
     name = owner.partition("/")[0]
     route = next((route for route in routes if route.source.name == name), None)
     if route is None:

@@ -14,7 +14,7 @@ from adminview.aws.boto3_clients import dynamodb_client
 from adminview.aws.view_reader import ViewReader
 from adminview.aws.view_readers import Boto3Reader
 from adminview.handlers.api import reader
-from adminview.query.engine import AnsweredRow, QueryEngine
+from adminview.query.engine import QueryEngine, ResultRow
 from bench.asking.model import BY_HAND, OURS, OVER_BOTO3, QUESTIONS, ROWS, registry
 from bench.asking.plain import plain_questions
 from bench.ways import TABLE
@@ -45,8 +45,8 @@ def ask_in_turn(times: int) -> dict[str, dict[str, list[list[float]]]]:
     return took
 
 
-def _rows(asker: QueryEngine, name: str, parameters: Mapping[str, str]) -> list[AnsweredRow]:
-    return asker.ask(name, limit=ROWS, **parameters).rows
+def _rows(asker: QueryEngine, name: str, parameters: Mapping[str, str]) -> list[ResultRow]:
+    return asker.query(name, limit=ROWS, **parameters).rows
 
 
 def timed(ask: Callable[[], Any]) -> list[float]:

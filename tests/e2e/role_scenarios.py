@@ -16,7 +16,7 @@ from urllib.parse import urlencode
 
 from adminview.bulk.lease_table import _item as progress_item
 from adminview.bulk.lease_table import progress_table
-from adminview.bulk.segment import Record, Segment
+from adminview.bulk.segment import Segment, SegmentState
 from adminview.cli.commands.serve import event as http
 from adminview.http_api.health import UNREADABLE
 from adminview.local.event_source import EventSource, UnsettledRecordsError
@@ -314,7 +314,7 @@ def _work(function: str, lab: Lab, segments: Iterable[Any]) -> None:
 def _leave_half_done(lab: Lab) -> None:
     """Note a page of orders as a worker does that is killed before it writes the page."""
     note = [lab.routes["Orders"].source.key_of(_image(ITEMS["Orders"]))]
-    record = Record(Segment("backfill/Orders", 0, 1), registry().fingerprint, intent=note)
+    record = SegmentState(Segment("backfill/Orders", 0, 1), registry().fingerprint, intent=note)
     item = progress_item(replace(record, holder="killed", version=1))
     lab.dynamodb.put_item(TableName=PROGRESS, Item=item)
 

@@ -12,7 +12,7 @@ from adminview.aws.settings import MIGRATE_MACHINE_OUTPUT
 from adminview.bulk.lease_table import progress_table
 from adminview.cdk import Stage
 from adminview.dead_letters.letter_filter import LetterFilter
-from adminview.handlers.replay import _choice
+from adminview.handlers.replay import _read_filter
 from adminview.model.delivery import HIDDEN_SECONDS, IN_DOUBT_SECONDS
 from infra.stages import DEV, STAGES
 from lambdas.migrations.orders_delivery_date import delivery_date
@@ -48,7 +48,7 @@ def test_a_replay_is_over_before_its_letters_can_be_seen_again(dev: Assembly) ->
 
 def test_the_replay_understands_the_event_of_its_rule(dev: Assembly) -> None:
     _, event = schedules(dev)["Replay"]
-    assert _choice(event) == LetterFilter()
+    assert _read_filter(event) == LetterFilter()
 
 
 def schedules(assembly: Assembly) -> dict[str, tuple[str, dict[str, Any]]]:

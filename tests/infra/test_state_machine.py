@@ -11,7 +11,7 @@ from adminview.bulk.lease_table import LEASE_SECONDS
 from adminview.bulk.request import validate_request
 from adminview.bulk.segment import Segment
 from adminview.cdk.constructs.segment_machine import LAMBDA_TROUBLE
-from adminview.handlers.bulk import Dependencies, answer
+from adminview.handlers.bulk import Dependencies, run_step
 from adminview.model.errors import (
     AdminViewError,
     SettingsError,
@@ -173,7 +173,7 @@ def test_begin_answers_what_the_machine_looks_for_with_items_that_work_understan
     event = merge["default"] | given | {"segments": 1} | merge["fixed"]
     bulk = cast("Bulk", OneSegment())
     crew = Dependencies(lambda *_: bulk, lambda *_: None, Mock(Observability))
-    told = answer(event, Context(), crew)
+    told = run_step(event, Context(), crew)
     each = each_segment(dev, machine)
     (item,) = told[each["ItemsPath"].removeprefix("$.")]
     assert validate_request(item)["step"] == "work"

@@ -133,7 +133,7 @@ def test_a_cursor_goes_on_in_its_index_and_in_no_other(
     found: list[str] = []
     cursor = None
     for _ in range(pages):
-        page = asked.ask("of-colour", cursor=cursor, order=order, **RED)
+        page = asked.query("of-colour", cursor=cursor, order=order, **RED)
         found += keys(page.rows)
         cursor = page.cursor
     moving = asker(cloud, NEW, BUILDING)
@@ -141,7 +141,7 @@ def test_a_cursor_goes_on_in_its_index_and_in_no_other(
     assert found == whole
     moved = asker(cloud, NEW, {})
     with pytest.raises(QuestionError, match="has moved to another index since"):
-        moved.ask("of-colour", cursor=cursor, order=order, **RED)
+        moved.query("of-colour", cursor=cursor, order=order, **RED)
 
 
 def test_an_index_that_is_not_there_yet_is_not_needed(
@@ -151,7 +151,7 @@ def test_an_index_that_is_not_there_yet_is_not_needed(
     put(cloud, *range(3))
     assert keys(asker(cloud, NEW, BUILDING).rows("of-colour", **RED)) == ["00", "01", "02"]
     with pytest.raises(ServiceError):
-        asker(cloud, NEW, {}).ask("of-colour", **RED)
+        asker(cloud, NEW, {}).query("of-colour", **RED)
 
 
 def query(*words: str) -> Result:

@@ -8,7 +8,7 @@ import pytest
 from adminview.aws.clients import Clients
 from adminview.aws.deadline import Deadline
 from adminview.bulk.lease_table import LeaseTable
-from adminview.bulk.segment import Record, Segment
+from adminview.bulk.segment import Segment, SegmentState
 from adminview.cli.deployment.aws_calls import Aws
 from adminview.cli.doctor.finding import State
 from adminview.local.local_cloud import LocalCloud
@@ -85,7 +85,7 @@ def test_a_run_that_nobody_ended_is_found_in_the_progress_table(here: Doctored) 
     segment = Segment("backfill/Orders", 1, 4)
     deadline = Deadline.after(600)
     table = LeaseTable(here.clients.dynamodb, "AdminViewTableProgress")
-    table.save(Record(segment, "x", done=True), deadline=deadline, keep=False)
+    table.save(SegmentState(segment, "x", done=True), deadline=deadline, keep=False)
     assert here.not_ok() == {
         "bulk work": (
             State.WARNING,

@@ -279,8 +279,8 @@ def pages(task: Migrate, limit: int = 4) -> Counter[str]:
     while True:
         page = task.read(Segment("migrate/orders", 0, 1), start, limit, soon())
         job = task.plan(page.items, soon())
-        assert job.note == []
-        counts += job.do(soon())
+        assert job.intent == []
+        counts += job.execute(soon())
         start = page.last
         if start is None:
             return counts

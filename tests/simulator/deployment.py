@@ -12,7 +12,7 @@ from adminview.aws.row_store import RowStore
 from adminview.aws.settings import Settings
 from adminview.aws.source_tables import SourceReader
 from adminview.aws.view_table import ViewTable
-from adminview.bulk.lease_table import TURN, LeaseTable
+from adminview.bulk.lease_table import GENERATION, LeaseTable
 from adminview.bulk.runs import Bulk
 from adminview.bulk.worker import Worker
 from adminview.dead_letters.replay import Replayer
@@ -57,12 +57,12 @@ class SmallBulk(Bulk):
         made = Bulk.worker(self, run)
         task: Any = made.task
         return replace(
-            made, task=replace(task, most=PAGE), clock=self.now, sleep=self.backoff.sleep
+            made, task=replace(task, max_items=PAGE), clock=self.now, sleep=self.backoff.sleep
         )
 
     def _facts(self, run: str, turn: int, counts: Mapping[str, int]) -> dict[str, Any]:
         """Leave out the code, which has no file here."""
-        return {"model": self.model_of(run), TURN: turn, "counts": dict(counts)}
+        return {"model": self.model_of(run), GENERATION: turn, "counts": dict(counts)}
 
 
 def deploy(world: "World", model: Model) -> Deployment:

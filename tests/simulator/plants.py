@@ -13,7 +13,7 @@ from adminview.aws.row_store import RowStore
 from adminview.aws.table_scanner import ScanPage, owners_only
 from adminview.bulk.backfill import PageOfItems
 from adminview.bulk.lease_table import LeaseTable
-from adminview.bulk.segment import Record
+from adminview.bulk.segment import SegmentState
 from adminview.bulk.sweep import PageOfRows, Sweep
 from adminview.bulk.worker import SegmentSession
 from adminview.dead_letters.resolve import LetterResolver
@@ -124,7 +124,7 @@ def no_intent(monkeypatch: pytest.MonkeyPatch) -> None:
     """Write a page without noting first, where it outlives a crash, whose it is."""
     save = LeaseTable.save
 
-    def silent(self: LeaseTable, record: Record, **how: Any) -> Record:
+    def silent(self: LeaseTable, record: SegmentState, **how: Any) -> SegmentState:
         return replace(save(self, replace(record, intent=[]), **how), intent=record.intent)
 
     monkeypatch.setattr(LeaseTable, "save", silent)
@@ -147,7 +147,7 @@ def no_redo(monkeypatch: pytest.MonkeyPatch) -> None:
 def no_lease(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take a segment at once, whoever may still be at it."""
 
-    def take(self: LeaseTable, found: Record, *, deadline: Deadline) -> Record:
+    def take(self: LeaseTable, found: SegmentState, *, deadline: Deadline) -> SegmentState:
         return self.save(found, deadline=deadline)
 
     monkeypatch.setattr(LeaseTable, "take_over", take)

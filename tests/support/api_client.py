@@ -10,7 +10,7 @@ from aws_lambda_powertools import Logger
 from adminview.aws.stream_metrics import Reading
 from adminview.cli.commands.serve import LocalGateway
 from adminview.http_api.handlers import Api
-from adminview.http_api.health import NoPulse, Pulse
+from adminview.http_api.health import ActivityMetrics, NoMetrics
 from adminview.query.engine import QueryEngine
 
 
@@ -49,7 +49,7 @@ class Client:
     """Asks an API as a front end would."""
 
     asker: QueryEngine
-    pulse: Pulse = field(default_factory=NoPulse)
+    pulse: ActivityMetrics = field(default_factory=NoMetrics)
     log: StringIO = field(default_factory=StringIO)
 
     def __post_init__(self) -> None:

@@ -154,7 +154,7 @@ def work_and_die(cloud: LocalCloud, run: str, *, after: int, later: float) -> No
     bulk = bulk_of(cloud, client, later=later)
     # What is in hand is reconciled afterwards, and moto finds rows by their owner very slowly.
     worker = bulk.worker(run)
-    worker = replace(worker, task=replace(worker.task, most=SMALL_PAGE))  # type: ignore[type-var]
+    worker = replace(worker, task=replace(worker.task, max_items=SMALL_PAGE))  # type: ignore[type-var]
     with pytest.raises(KilledError):
         SegmentPool(bulk, run, Shutdown(), 0, watch, worker=worker).work()
 

@@ -14,7 +14,7 @@ from adminview.aws.rate_limit import RateLimiter
 from adminview.aws.settings import Settings
 from adminview.bulk.lease_table import LEASE_SECONDS, LeaseTable, progress_table
 from adminview.bulk.runs import Bulk
-from adminview.bulk.segment import Record, Segment
+from adminview.bulk.segment import Segment, SegmentState
 from adminview.bulk.worker import Worker
 from adminview.model import Registry
 from adminview.model.limits import ROW_LIMIT
@@ -275,13 +275,13 @@ class World:
     def worker(self, run: str = RUN, **changes: Any) -> Worker:
         made = self.bulk.worker(run)
         task: Any = made.task
-        made = replace(made, task=replace(task, most=self.most))
+        made = replace(made, task=replace(task, max_items=self.most))
         return replace(made, clock=lambda: self.now, sleep=self.sleep, **changes)
 
     def sleep(self, seconds: float) -> None:
         self.now += max(seconds, 0.001)  # less would be lost beside so large a number
 
-    def work(self, run: str = RUN, number: int = 0, of: int = 1, **changes: Any) -> Record:
+    def work(self, run: str = RUN, number: int = 0, of: int = 1, **changes: Any) -> SegmentState:
         """Work on one segment with a fresh worker."""
         return self.worker(run, **changes).work(Segment(run, number, of), end=never())
 
@@ -291,7 +291,7 @@ class World:
             self.worker(run).work(segment, end=never())
         return self.bulk.finish(run, deadline=never())
 
-    def records(self, run: str = RUN) -> list[Record]:
+    def records(self, run: str = RUN) -> list[SegmentState]:
         return self.progress.records(run, deadline=never())
 
     def later(self) -> None:

@@ -97,7 +97,7 @@ def message(body: str, id_: str = "m-1", sent: float = AT) -> Message:
 
 def resolved(body: str, id_: str = "m-1", sent: float = AT) -> ResolvedLetter:
     """Take up a letter and understand it."""
-    return LetterResolver(ROUTES, cast("Any", None)).understand(message(body, id_, sent))
+    return LetterResolver(ROUTES, cast("Any", None)).resolve(message(body, id_, sent))
 
 
 class FakeSqs:

@@ -160,14 +160,14 @@ def test_rows_that_were_read_before_the_trouble_are_not_thrown_away(
     monkeypatch.setattr(paging, "PAGE", 2)
     lab = large([0] * 9)
     troubled = maker(lab, ROOM)
-    calls, ask = count(), troubled._ask
+    calls, ask = count(), troubled._query
 
     def fail_later(limit: int, cursor: str | None) -> Any:
         if next(calls):
             raise ServiceError("ThrottlingException", "ask")
         return ask(limit, cursor)
 
-    monkeypatch.setattr(PageBuilder, "_ask", lambda _, *given: fail_later(*given))
+    monkeypatch.setattr(PageBuilder, "_query", lambda _, *given: fail_later(*given))
     page = troubled.fill(ApiRequest({}, 9, None, None))
     monkeypatch.undo()
     assert ids(page) == ["t0", "t1"]

@@ -133,7 +133,7 @@ def test_serving_says_where_and_for_whom_until_it_is_stopped(
         serving, "LocalGateway", lambda *of, **how: served.append(LocalGateway(*of, **how))
     )
     serving.serve(port=0, expose=expose)
-    assert served[0].api.asker.pending == {"orders-by-status": None}
+    assert served[0].api.engine.pending == {"orders-by-status": None}
     said = capsys.readouterr().out.splitlines()
     assert said[0].startswith("serving AdminViewTable at http://127.0.0.1:")
     where = "exposed to other machines" if expose else "on loopback alone"

@@ -101,7 +101,7 @@ def test_a_run_that_other_code_overtook_does_not_count_as_done(made: World) -> N
 
     def invalidate(counts: Counter[str]) -> None:
         if counts["items"]:
-            made.progress.mark(RUN, spoiled, deadline=never())
+            made.progress.complete(RUN, spoiled, deadline=never())
 
     assert shift(made, watch=invalidate).work(1).trouble == OVERTAKEN
     assert made.bulk.built(deadline=never()) == {RUN: spoiled}

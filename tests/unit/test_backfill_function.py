@@ -13,7 +13,7 @@ from adminview.aws.rate_limit import RateLimiter
 from adminview.bulk.runs import Bulk
 from adminview.bulk.segment import Segment
 from adminview.bulk.worker import PAGE_RESERVE
-from adminview.handlers.bulk import RESERVE, Dependencies, answer, dependencies
+from adminview.handlers.bulk import RESERVE, Dependencies, dependencies, run_step
 from adminview.model.errors import BulkError, SettingsError, TooManyFailuresError
 from tests.support.bulk_tables import PROGRESS, RUN, World, never
 from tests.support.fakes import TABLE, Context, refusal
@@ -45,7 +45,7 @@ class Function:
     def __call__(self, seconds: Any = 900, **event: Any) -> Any:
         observer: Any = self.told
         context = Context(int(seconds * 1000))
-        return answer(event, context, Dependencies(self._make, self._check, observer))
+        return run_step(event, context, Dependencies(self._make, self._check, observer))
 
     def _make(self, reads: RateLimiter, writes: RateLimiter) -> Bulk:
         self.rates.append((reads.per_second, writes.per_second))
@@ -193,7 +193,7 @@ def test_a_run_is_begun_anew_if_that_is_asked(function: Function) -> None:
     told = function(**asked, restart=True)["segments"]
     assert [one["turn"] for one in told] == [2, 2]
     function(**told[0])
-    assert [one.segment.turn for one in function.world.records()] == [2]
+    assert [one.segment.generation for one in function.world.records()] == [2]
     with pytest.raises(SettingsError, match="was begun with 2 segments"):
         function(**{**asked, "segments": 3})
     function(**told[1])

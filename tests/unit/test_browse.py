@@ -37,7 +37,7 @@ def look(lab: Lab, letter_filter: LetterFilter = ALL, limit: int | None = None) 
 
 def test_letters_are_sorted_into_those_that_are_understood_and_others(lab: Lab) -> None:
     with look(lab) as peeked:
-        assert [resolved.message.id for resolved in peeked.meant] == ["m-1", "m-2", "m-4"]
+        assert [resolved.message.id for resolved in peeked.matched] == ["m-1", "m-2", "m-4"]
         ((unknown, why),) = peeked.unknown
         assert (unknown.id, why) == ("m-3", "it is not JSON")
         assert (len(peeked), peeked.complete) == (4, True)
@@ -45,7 +45,7 @@ def test_letters_are_sorted_into_those_that_are_understood_and_others(lab: Lab) 
 
 def test_only_letters_that_are_meant_are_shown(lab: Lab) -> None:
     with look(lab, LetterFilter(key="b")) as peeked:
-        assert [resolved.message.id for resolved in peeked.meant] == ["m-4"]
+        assert [resolved.message.id for resolved in peeked.matched] == ["m-4"]
         assert peeked.unknown == []
     assert lab.sqs.hidden() == set()
 
@@ -112,5 +112,5 @@ def test_letters_that_were_deleted_meanwhile_stay_deleted(lab: Lab) -> None:
 def test_looking_asks_nothing_of_tables_and_streams(lab: Lab) -> None:
     lab.streams.error = ServiceError("AccessDeniedException", "read the stream again")
     with look(lab) as peeked:
-        assert len(peeked.meant) == 3
+        assert len(peeked.matched) == 3
     assert lab.log == [f"put back m-{number}" for number in range(1, 5)]

@@ -195,7 +195,7 @@ def test_a_worker_that_is_called_again_after_the_end_does_not_count_for_the_next
     assert made.records() == []
     assert finish(made) is None
     again = begin(made, 2)
-    assert [(one.number, one.turn) for one in again] == [(0, 2), (1, 2)]
+    assert [(one.number, one.generation) for one in again] == [(0, 2), (1, 2)]
     assert made.run(of=2) == {"items": 12, "right": 12}
 
 
@@ -203,7 +203,7 @@ def test_after_a_restart_an_old_worker_finds_no_place(made: World) -> None:
     (old,) = begin(made, 1)
     made.worker(stopped=lambda: bool(made.view)).work(old, end=never())
     (new,) = begin(made, 1, restart=True)
-    assert (old.turn, new.turn) == (1, 2)
+    assert (old.generation, new.generation) == (1, 2)
     made.worker(stopped=lambda: True).work(new, end=never())
     with pytest.raises(Exception, match="was begun again meanwhile"):
         made.worker().work(old, end=never())

@@ -38,7 +38,7 @@ def test_a_letter_is_taken_if_it_has_all_that_is_asked_for(
     letter_filter: LetterFilter,
     takes: bool,  # noqa: FBT001 - a parameter
 ) -> None:
-    assert letter_filter.takes(OURS, NOW) is takes
+    assert letter_filter.matches(OURS, NOW) is takes
 
 
 @pytest.mark.parametrize(
@@ -55,24 +55,24 @@ def test_lambdas_letter_has_a_source_an_error_and_an_age_but_no_key(
     letter_filter: LetterFilter,
     takes: bool,  # noqa: FBT001 - a parameter
 ) -> None:
-    assert letter_filter.takes(LAMBDAS, NOW) is takes
+    assert letter_filter.matches(LAMBDAS, NOW) is takes
 
 
 def test_a_letter_without_a_time_is_as_old_as_its_message() -> None:
     timeless = resolved(ours(at=None), sent=NOW - 10)
-    assert LetterFilter(older_than=9).takes(timeless, NOW)
-    assert not LetterFilter(older_than=11).takes(timeless, NOW)
+    assert LetterFilter(older_than=9).matches(timeless, NOW)
+    assert not LetterFilter(older_than=11).matches(timeless, NOW)
 
 
 def test_a_letter_that_was_tried_is_chosen_by_its_newest_error() -> None:
     attempts = {"count": 1, "at": "", "error": {"kind": "MovingItemError", "reason": ""}}
     tried = resolved(ours(attempts=attempts))
-    assert LetterFilter(error="MovingItemError").takes(tried, NOW)
-    assert not LetterFilter(error="ViewError").takes(tried, NOW)
+    assert LetterFilter(error="MovingItemError").matches(tried, NOW)
+    assert not LetterFilter(error="ViewError").matches(tried, NOW)
 
 
 def test_a_letter_without_an_owner_is_chosen_by_a_value_of_its_key() -> None:
-    assert LetterFilter(key="a").takes(resolved(ours(owner=None)), NOW)
+    assert LetterFilter(key="a").matches(resolved(ours(owner=None)), NOW)
 
 
 @pytest.mark.parametrize(
@@ -91,4 +91,4 @@ def test_an_unknown_message_is_taken_by_its_id_and_by_nothing_else(
     letter_filter: LetterFilter,
     takes: bool,  # noqa: FBT001 - a parameter
 ) -> None:
-    assert letter_filter.takes_unknown(message("no letter", "4f2a-3")) is takes
+    assert letter_filter.matches_unresolved(message("no letter", "4f2a-3")) is takes

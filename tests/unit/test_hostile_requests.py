@@ -45,7 +45,7 @@ CLIENT = Client(LAB.asker)
 
 def forge(body: bytes) -> str:
     """Write a cursor as the API does, around any body: its marks are no secret."""
-    binding = LAB.asker.question("of-colour", {"colour": "red"}).binding
+    binding = LAB.asker.prepare("of-colour", {"colour": "red"}).binding
     whole = bytes([VERSION]) + binding.digest + body
     return urlsafe_b64encode(_checksum(whole) + whole).decode().rstrip("=")
 

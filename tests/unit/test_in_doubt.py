@@ -301,7 +301,7 @@ def test_the_commands_show_an_in_doubt_letter() -> None:
     (written,) = in_doubt_letters(0, ORIGIN, [touched("a"), touched("b"), touched("c")])
     lab.sqs.add(written.body)
     (message,) = lab.replayer.consumer.take(deadline=Deadline.after(60))
-    resolved = lab.replayer.resolver.understand(message)
+    resolved = lab.replayer.resolver.resolve(message)
     assert item_of(resolved) == "Things/a and 2 more"
     assert resolved.letter.latest_error.reason.startswith("a write ended without a response")
 

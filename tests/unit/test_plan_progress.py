@@ -7,7 +7,7 @@ import pytest
 
 from adminview.aws.deadline import Deadline
 from adminview.bulk.lease_table import LEASE_SECONDS, LeaseTable
-from adminview.bulk.segment import Record, Segment
+from adminview.bulk.segment import Segment, SegmentState
 from adminview.cli.deployment.completions import Progress, markers, sweeps
 from adminview.cli.deployment.facts import Marker
 from adminview.model.errors import BulkError
@@ -25,7 +25,7 @@ def test_marks_are_spoiled_before_other_code_comes_and_hold_again_when_it_is_bui
     cloud, times = Cloud(), iter(range(1, 100))
     table = progress(cloud, lambda: float(next(times)))
     ended = {"model": "m", "code": "a", "turn": 3}
-    table.table.mark("backfill/Orders", ended, deadline=ever())
+    table.table.complete("backfill/Orders", ended, deadline=ever())
     assert markers(table.marks()) == {"Orders": Marker("m", "a")}
     table.invalidate(["Orders"], ["Orders", "Gone"], ["k1"], model="m")
     assert markers(table.marks()) == {"Orders": Marker("", "")}
@@ -35,9 +35,9 @@ def test_marks_are_spoiled_before_other_code_comes_and_hold_again_when_it_is_bui
 
     assert table.marks()["backfill/Orders"]["turn"] == 5  # which says when a run is another
 
-    table.table.mark("sweep/Orders", {"model": "m", "at": table.now()}, deadline=ever())
+    table.table.complete("sweep/Orders", {"model": "m", "at": table.now()}, deadline=ever())
     assert sweeps(table.marks(), ["Orders", "Users"], "m") == {"Orders": None, "Gone": K1}
-    table.table.mark("sweep/*", {"model": "m", "at": table.now()}, deadline=ever())
+    table.table.complete("sweep/*", {"model": "m", "at": table.now()}, deadline=ever())
     assert sweeps(table.marks(), ["Users"], "m") == dict.fromkeys(["Orders", "Gone", "Users"])
     table.invalidate([], ["Orders"], ["k3"], model="m")
     assert sweeps(table.marks(), [], "m")["Orders"] == frozenset({"k3"})
@@ -50,11 +50,11 @@ def test_a_sweep_by_the_old_model_while_the_new_one_is_deployed_leaves_the_new_o
     times = iter(range(1, 100))
     table = progress(Cloud(), lambda: float(next(times)))
     table.invalidate(["Orders"], ["Orders"], ["k1"], model="new")
-    table.table.mark(run, {"model": "old", "at": table.now()}, deadline=ever())
+    table.table.complete(run, {"model": "old", "at": table.now()}, deadline=ever())
     assert sweeps(table.marks(), ["Orders"], "new") == {"Orders": K1}
     given_up = sweeps(table.marks(), ["Orders"], "old")
     assert given_up == {"Orders": None}, "where the plan was given up, the old one's will do"
-    table.table.mark(run, {"model": "new", "at": table.now()}, deadline=ever())
+    table.table.complete(run, {"model": "new", "at": table.now()}, deadline=ever())
     assert sweeps(table.marks(), ["Orders"], "new") == {"Orders": None}
 
 
@@ -62,7 +62,7 @@ def test_what_was_swept_stays_so_when_a_later_model_changes_other_sources() -> N
     times = iter(range(1, 100))
     table = progress(Cloud(), lambda: float(next(times)))
     table.invalidate([], ["Orders", "Users"], ["k1"], model="new")
-    table.table.mark("sweep/*", {"model": "new", "at": table.now()}, deadline=ever())
+    table.table.complete("sweep/*", {"model": "new", "at": table.now()}, deadline=ever())
     for _ in range(2):  # the second time, the mark has been taken back
         table.invalidate([], ["Orders"], ["k2"], model="newer")
         found = sweeps(table.marks(), [], "newer")
@@ -75,9 +75,11 @@ def test_a_run_that_is_under_way_when_other_code_comes_neither_goes_on_nor_count
 ) -> None:
     cloud = Cloud()
     table = progress(cloud, lambda: 1.0)
-    segment = Segment(run, 0, 1, turn=4)
-    table.table.mark(run, {"model": "m", "turn": 3, "at": 0.5}, deadline=ever())  # the one before
-    table.table.save(Record(segment, "m", done=True), deadline=ever(), keep=False)
+    segment = Segment(run, 0, 1, generation=4)
+    table.table.complete(
+        run, {"model": "m", "turn": 3, "at": 0.5}, deadline=ever()
+    )  # the one before
+    table.table.save(SegmentState(segment, "m", done=True), deadline=ever(), keep=False)
     table.invalidate(["Orders"], ["Orders"], [], model="m")
     assert table.marks()[run]["turn"] == 5
     with pytest.raises(BulkError, match="was ended, or begun again"):
@@ -93,12 +95,12 @@ def test_a_run_that_ends_while_its_mark_is_taken_back_does_not_count_either() ->
         """Another ends the run just before the first mark."""
 
         def mark(self, subject: str, facts: dict[str, Any], *, deadline: Deadline) -> bool:
-            if not own.marks(deadline=deadline):
-                own.mark(run, ended, deadline=deadline)
-            return super().mark(subject, facts, deadline=deadline)
+            if not own.completions(deadline=deadline):
+                own.complete(run, ended, deadline=deadline)
+            return super().complete(subject, facts, deadline=deadline)
 
     Progress(Racing(client, "Progress"), lambda: 1.0).invalidate(["Orders"], [], [], model="n")
-    assert own.marks(deadline=ever())[run] == {
+    assert own.completions(deadline=ever())[run] == {
         "model": "",
         "by": "m",
         "code": "",
@@ -113,21 +115,21 @@ def test_a_run_of_which_no_worker_has_a_record_yet_neither_begins_nor_counts(run
     table = progress(Cloud(), lambda: 1.0)
     table.invalidate(["Orders"], ["Orders"], [], model="other")
     with pytest.raises(BulkError, match="was ended, or begun again"):
-        table.table.take(Segment(run, 0, 1, turn=1), "m", deadline=ever())
+        table.table.take(Segment(run, 0, 1, generation=1), "m", deadline=ever())
 
 
 @pytest.mark.parametrize("run", ["sweep/Orders", "sweep/*"])
 def test_a_sweep_of_another_model_is_seen_too(run: str) -> None:
     client: Any = Cloud()
     table = Progress(LeaseTable(client, "Progress", now=lambda: 10.0), lambda: 10.0)
-    table.table.save(Record(Segment(run, 0, 1), "m"), deadline=ever())
+    table.table.save(SegmentState(Segment(run, 0, 1), "m"), deadline=ever())
     assert table.busy_until(["Orders"], "other") == 10.0 + LEASE_SECONDS
 
 
 def test_a_worker_of_another_model_is_seen_and_one_of_this_is_not() -> None:
     client: Any = Cloud()
     table = Progress(LeaseTable(client, "Progress", now=lambda: 10.0), lambda: 10.0)
-    table.table.save(Record(Segment("backfill/Orders", 0, 1), "m"), deadline=ever())
+    table.table.save(SegmentState(Segment("backfill/Orders", 0, 1), "m"), deadline=ever())
     assert table.busy_until(["Orders"], "other") == 10.0 + LEASE_SECONDS
     assert table.busy_until(["Orders"], "m") == table.busy_until(["Users"], "other") == 0.0
 

@@ -148,7 +148,7 @@ def test_imported_sources_are_those_of_the_context(tmp_path: Path) -> None:
 def test_facts_of_the_tables_are_part_of_what_is_deployed(cloud: Cloud) -> None:
     client: Any = cloud
     own = LeaseTable(client, "team-AdminViewTableProgress")
-    own.mark("backfill/Orders", {"model": "m", "code": "a"}, deadline=ever())
+    own.complete("backfill/Orders", {"model": "m", "code": "a"}, deadline=ever())
     facts = read(cloud)
     assert facts.markers == {"Orders": Marker("m", "a")}
     assert replace(facts, markers={}) == replace(read(cloud), markers={})

@@ -7,7 +7,7 @@ import pytest
 
 from adminview.aws.deadline import Deadline
 from adminview.bulk.lease_table import LEASE_SECONDS, LeaseTable
-from adminview.bulk.segment import Record, Segment
+from adminview.bulk.segment import Segment, SegmentState
 from adminview.model.errors import SegmentTakenError
 from tests.simulator.choices import Choices
 from tests.simulator.progress import PROGRESS
@@ -36,8 +36,8 @@ def world() -> World:
 
 
 def test_a_record_that_another_has_taken_is_not_forgotten(world: World) -> None:
-    def story(one: LeaseTable, other: LeaseTable, deadline: Deadline) -> list[Record]:
-        known = one.save(Record(SEGMENT, "model"), deadline=deadline, keep=False)
+    def story(one: LeaseTable, other: LeaseTable, deadline: Deadline) -> list[SegmentState]:
+        known = one.save(SegmentState(SEGMENT, "model"), deadline=deadline, keep=False)
         taken = other.take(SEGMENT, "model", deadline=deadline)
         one.forget(known, deadline=deadline)
         assert one.records(SEGMENT.run, deadline=deadline) == [taken]
@@ -48,7 +48,7 @@ def test_a_record_that_another_has_taken_is_not_forgotten(world: World) -> None:
 
 
 def test_a_record_made_anew_is_safe_from_whoever_had_the_one_before(world: World) -> None:
-    def story(one: LeaseTable, other: LeaseTable, deadline: Deadline) -> list[Record]:
+    def story(one: LeaseTable, other: LeaseTable, deadline: Deadline) -> list[SegmentState]:
         before = one.take(SEGMENT, "model", deadline=deadline)
         world.fibers.now += LEASE_SECONDS + 1
         found = one.records(SEGMENT.run, deadline=deadline)[0]

@@ -8,7 +8,7 @@ import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
 
 from adminview.bulk.lease_table import LEASE_SECONDS, LeaseTable
-from adminview.bulk.segment import Record, Segment
+from adminview.bulk.segment import Segment, SegmentState
 from adminview.model.errors import BulkError, SegmentTakenError, ServiceError
 from tests.support.bulk_tables import PROGRESS, RUN, World, never
 from tests.support.fakes import refusal
@@ -22,7 +22,7 @@ def made() -> World:
     return World()
 
 
-def take(table: LeaseTable, segment: Segment = SEGMENT, model: str = "m") -> Record:
+def take(table: LeaseTable, segment: Segment = SEGMENT, model: str = "m") -> SegmentState:
     return table.take(segment, model, deadline=never())
 
 
@@ -109,7 +109,8 @@ def test_an_answer_that_is_lost_is_found_out(made: World) -> None:
 
 
 @pytest.mark.parametrize(
-    "other", [replace(SEGMENT, of=8), replace(SEGMENT, turn=1), replace(SEGMENT, turn=3)]
+    "other",
+    [replace(SEGMENT, of=8), replace(SEGMENT, generation=1), replace(SEGMENT, generation=3)],
 )
 def test_a_segment_of_another_run_is_not_waited_for(made: World, other: Segment) -> None:
     """It would be in vain: that run does not end by itself, and this one is out of date."""
@@ -131,14 +132,16 @@ def test_records_are_listed_by_run_in_the_order_of_their_segments(made: World) -
 
 
 def test_marks_are_kept_apart_from_records(made: World) -> None:
-    made.progress.mark(RUN, {"model": "m", "counts": {"items": 3}}, deadline=never())
+    made.progress.complete(RUN, {"model": "m", "counts": {"items": 3}}, deadline=never())
     take(made.progress)
-    assert made.progress.marks(deadline=never()) == {RUN: {"model": "m", "counts": {"items": 3}}}
+    assert made.progress.completions(deadline=never()) == {
+        RUN: {"model": "m", "counts": {"items": 3}}
+    }
     assert len(made.records()) == 1
 
 
 def marked(made: World) -> Any:
-    return made.progress.marks(deadline=never())[RUN]
+    return made.progress.completions(deadline=never())[RUN]
 
 
 @pytest.mark.parametrize("first", [None, {"since": 0}])
@@ -148,7 +151,7 @@ def test_a_mark_that_arrives_late_does_not_replace_a_newer_one(
 ) -> None:
     """Its call gets no response and is repeated; the first try takes effect at the very end."""
     if first:
-        made.progress.mark(RUN, first, deadline=never())
+        made.progress.complete(RUN, first, deadline=never())
     db: Any = made.db
     put, late = db.put_item, []
 
@@ -160,9 +163,9 @@ def test_a_mark_that_arrives_late_does_not_replace_a_newer_one(
 
     db.put_item = hold_first
     mine = {"since": 1} if "since" in newer else {"model": "m", "turn": 1}
-    assert made.progress.mark(RUN, mine, deadline=never())
+    assert made.progress.complete(RUN, mine, deadline=never())
     assert marked(made) == mine
-    assert made.progress.mark(RUN, newer, deadline=never())
+    assert made.progress.complete(RUN, newer, deadline=never())
     with pytest.raises(ClientError, match="ConditionalCheckFailed"):
         put(**late[0])
     assert marked(made) == newer
@@ -176,7 +179,7 @@ def test_a_mark_whose_answer_is_lost_is_found_out(made: World) -> None:
             raise refusal("InternalServerError", status=500)
 
     made.db.on(after=lose)
-    assert made.progress.mark(RUN, {"since": 1}, deadline=never())
+    assert made.progress.complete(RUN, {"since": 1}, deadline=never())
     assert marked(made) == {"since": 1}
     assert made.db.written(PROGRESS) == [("put_item", PROGRESS)] * 2
 
@@ -188,9 +191,9 @@ def test_a_mark_of_an_earlier_turn_or_of_this_one_by_another_model_is_not_made(
     made: World, turn: int, model: str, *, is_marked: bool
 ) -> None:
     there = {"model": "m", "turn": 5, "at": 1}
-    made.progress.mark(RUN, there, deadline=never())
+    made.progress.complete(RUN, there, deadline=never())
     mine = {"model": model, "turn": turn, "at": 2}
-    assert made.progress.mark(RUN, mine, deadline=never()) is is_marked
+    assert made.progress.complete(RUN, mine, deadline=never()) is is_marked
     assert marked(made) == there
 
 
@@ -200,10 +203,10 @@ def test_of_two_that_mark_at_once_the_later_turn_stays(made: World) -> None:
     def mark_first(name: str, _: str) -> None:
         if name == "put_item":
             made.db.on()
-            others.mark(RUN, newer, deadline=never())
+            others.complete(RUN, newer, deadline=never())
 
     made.db.on(before=mark_first)
-    assert not made.progress.mark(RUN, {"model": "m", "turn": 1}, deadline=never())
+    assert not made.progress.complete(RUN, {"model": "m", "turn": 1}, deadline=never())
     assert marked(made) == newer
 
 
@@ -216,7 +219,7 @@ def test_a_run_that_is_overtaken_just_before_its_mark_does_not_count(made: World
     def invalidate(name: str, _: str) -> None:
         if name == "put_item":
             made.db.on()
-            others.mark(RUN, spoiled, deadline=never())
+            others.complete(RUN, spoiled, deadline=never())
 
     made.db.on(before=invalidate)
     assert made.bulk.finish(RUN, deadline=never()) is None
@@ -244,7 +247,7 @@ def test_a_run_that_others_end_while_it_is_taken_does_not_begin_again(
     def end(name: str, in_table: str) -> None:
         if not marked and (name, in_table) == ("put_item", PROGRESS):
             marked.append(name)
-            others.mark(RUN, {"turn": SEGMENT.turn, "model": model}, deadline=never())
+            others.complete(RUN, {"turn": SEGMENT.generation, "model": model}, deadline=never())
 
     made.db.on(before=end)
     if model == "m":

@@ -17,7 +17,7 @@ from adminview.cli.output.rows import print_table, record, to_csv, to_table
 from adminview.cli.querying.answer import explanation
 from adminview.model import AccessPattern, Index, Registry, number
 from adminview.model.errors import DeclarationError, QuestionError
-from adminview.query.query import Question
+from adminview.query.query import Query
 from examples import load
 from tests.support.model import registry
 
@@ -188,7 +188,7 @@ def test_an_explanation_has_names_and_values_filled_in() -> None:
         descending=True,
     )
     given = {"kind": ":v0a", "level": Decimal("1.50"), "start": "a", "end": "it's"}
-    told = explanation(Question.of(pattern, given), "Table")
+    told = explanation(Query.of(pattern, given), "Table")
     assert told["asked of"] == "index 'Spread' of Table"
     assert told["key condition"] == (
         "kind = ':v0a' AND level = 1.5 AND at BETWEEN 'a' AND \"it's\""

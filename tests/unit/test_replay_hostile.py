@@ -117,7 +117,7 @@ def test_a_letter_with_a_wrong_part_is_sound_or_not_understood(mutation: Any) ->
     part[path[-1]] = value
     resolver = LetterResolver(ROUTES, cast("Any", FakeStreams()))
     try:
-        one = resolver.understand(message(json.dumps(whole)))
+        one = resolver.resolve(message(json.dumps(whole)))
     except UnknownLetterError:
         return
     assert len([*resolver.targets(one, Deadline.after(60))]) <= 1
@@ -127,7 +127,7 @@ def test_a_letter_with_a_wrong_part_is_sound_or_not_understood(mutation: Any) ->
         LetterFilter(older_than=1),
         LetterFilter(error="E"),
     ):
-        assert letter_filter.takes(one, 5.0) in (True, False)
+        assert letter_filter.matches(one, 5.0) in (True, False)
     again = retried(one.letter, POISON, 5.0)
     assert again.failed_replays == one.letter.failed_replays + 1
     assert from_json(again.to_json()).attempts == again.attempts

@@ -313,7 +313,7 @@ def test_functions_take_the_way_that_their_environment_says(
         for made in (runtimes.runtime, api):
             made.cache_clear()
         assert isinstance(runtimes.runtime().view._writer, writer)
-        assert isinstance(api().asker.reader._reader, reader)
+        assert isinstance(api().engine.reader._reader, reader)
     for made in (runtimes.runtime, api):
         made.cache_clear()
     assert makers == ["boto3", "boto3"]

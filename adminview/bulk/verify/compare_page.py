@@ -4,9 +4,8 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from adminview.bulk.verify.candidates import Candidate
 from adminview.bulk.verify.differences import digest, failing
-from adminview.bulk.verify.run import PageComparison
+from adminview.bulk.verify.run import Candidate, PageComparison
 from adminview.bulk.verify.scope import VerifyPhase
 from adminview.model.errors import RecordError
 from adminview.model.item import Image

@@ -6,7 +6,6 @@ from math import ceil
 
 from adminview.aws.deadline import Deadline
 from adminview.aws.rate_limit import RateLimiter
-from adminview.bulk.verify.candidates import Candidate
 from adminview.bulk.verify.compare_page import target_of
 from adminview.bulk.verify.differences import (
     OWNERLESS,
@@ -18,6 +17,7 @@ from adminview.bulk.verify.differences import (
     find_differences,
     views_that_derive,
 )
+from adminview.bulk.verify.run import Candidate
 from adminview.bulk.verify.scope import VerifyPhase
 from adminview.model.errors import RecordError
 from adminview.model.item import Image

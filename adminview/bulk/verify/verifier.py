@@ -23,7 +23,6 @@ from adminview.aws.row_store import RowStore
 from adminview.aws.settings import Settings
 from adminview.aws.source_tables import SourceReader
 from adminview.aws.table_scanner import ScanPage, TableScanner, owners_only
-from adminview.bulk.verify.candidates import Candidate
 from adminview.bulk.verify.compare_page import (
     Claim,
     by_owner,
@@ -36,7 +35,7 @@ from adminview.bulk.verify.compare_page import (
 from adminview.bulk.verify.differences import Difference, Kind
 from adminview.bulk.verify.recheck import Rechecker
 from adminview.bulk.verify.repair import Repairer
-from adminview.bulk.verify.run import PageComparison, Run
+from adminview.bulk.verify.run import Candidate, PageComparison, Run
 from adminview.bulk.verify.scope import Scope, ScopeSegment, VerifyPhase
 from adminview.model import Registry
 from adminview.model.row import Attributes, key_image, key_of

@@ -19,7 +19,7 @@ from adminview.aws.metered_client import Metered
 from adminview.aws.rate_limit import RateLimiter
 from adminview.aws.settings import Settings
 from adminview.bulk.runs import Bulk, make_bulk
-from adminview.bulk.segment import Record, Segment
+from adminview.bulk.segment import Segment, SegmentState
 from adminview.bulk.worker import Worker
 from adminview.cli.dead_letters.post import LETTERS, LetterFile
 from adminview.cli.errors import explained
@@ -174,7 +174,7 @@ class SegmentPool:
             self.say(f"waiting: {error}")
         self.stop.sleep(min(error.seconds, longest))
 
-    def _see(self, *records: Record) -> None:
+    def _see(self, *records: SegmentState) -> None:
         with self._lock:
             self._counts |= {record.segment.number: record.counts for record in records}
         self.watch(self.counts)

@@ -126,7 +126,7 @@ class Follower:
         return outcomes
 
     def _marks(self) -> Mapping[str, Any]:
-        return self.progress.marks(deadline=_soon())
+        return self.progress.completions(deadline=_soon())
 
     def _look(self, execution: str) -> Any:
         return self._ask("describe_execution", executionArn=execution)

@@ -75,7 +75,7 @@ def show(id_: Id, *, json: Json = False, stage: Stage = None, prefix: Prefix = "
     with look_through(
         replayer_for(Deployment.from_options(stage, prefix, os.environ)), LetterFilter(id=id_)
     ) as peeked:
-        bodies = [resolved.message.body for resolved in peeked.meant]
+        bodies = [resolved.message.body for resolved in peeked.matched]
         bodies += [message.body for message, _ in peeked.unknown]
         check_found(bodies, id_)
         for body in bodies:

@@ -31,7 +31,7 @@ from adminview.cli.deployment.find import find_pending, find_settings
 from adminview.cli.options import Prefix, Stage
 from adminview.cli.output.printing import echo
 from adminview.http_api.handlers import HEADERS, Api
-from adminview.http_api.health import NoPulse
+from adminview.http_api.health import NoMetrics
 from adminview.http_api.paths import CORS_EXPOSED, CORS_HEADERS
 from adminview.http_api.problems import ProblemError
 from adminview.model.errors import SettingsError
@@ -179,7 +179,7 @@ def serve(  # noqa: PLR0913 - all are keywords
     reader = ViewReader(Boto3Reader(dynamodb_client()), settings.view_table)
     reader.get([("is", "it there?")], deadline=Deadline.after(LOOK_SECONDS))
     asker = QueryEngine(registry(), reader, pending)
-    api = Api(asker, NoPulse(), registry().fingerprint, Logger(service=SERVICE))
+    api = Api(asker, NoMetrics(), registry().fingerprint, Logger(service=SERVICE))
     server = Server(host, port, LocalGateway(api, origin or [], any_host=expose))
     where = "exposed to other machines" if expose else "on loopback alone"
     echo(f"serving {settings.view_table} at {server.url}, without authorization, {where}")

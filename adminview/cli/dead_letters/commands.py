@@ -40,7 +40,7 @@ def discard_pile(
     replayer: Replayer, peeked: PeekResult, audit: Audit, reason: str, *, yes: bool
 ) -> int:
     """Delete letters, after asking and after writing them down."""
-    messages = [resolved.message for resolved in peeked.meant]
+    messages = [resolved.message for resolved in peeked.matched]
     messages += [message for message, _ in peeked.unknown]
     if not messages:
         return 0
@@ -120,7 +120,7 @@ def replay_all(replayer: Replayer, letter_filter: LetterFilter) -> dict[str, Any
 def show_preview(replayer: Replayer, letter_filter: LetterFilter, *, json: bool) -> None:
     """Say what a replay would do."""
     with look_through(replayer, letter_filter) as peeked:
-        for one in preview(replayer, peeked.meant):
+        for one in preview(replayer, peeked.matched):
             if json:
                 print_json(dumps(one.as_dict()))
             else:

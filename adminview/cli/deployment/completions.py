@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from adminview.aws.deadline import Deadline
-from adminview.bulk.lease_table import TURN, LeaseTable
+from adminview.bulk.lease_table import GENERATION, LeaseTable
 from adminview.bulk.runs import BACKFILL, EVERYTHING, SWEEP
 from adminview.cli.deployment.facts import Marker
 from adminview.model.errors import ServiceError
@@ -33,7 +33,7 @@ class Progress:
     def marks(self) -> Marks:
         """Return all markers; none if the progress table does not exist."""
         try:
-            return self.table.marks(deadline=_soon())
+            return self.table.completions(deadline=_soon())
         except ServiceError as error:
             if error.code != NO_TABLE:
                 raise
@@ -70,7 +70,7 @@ class Progress:
             for source in leftovers:
                 due = stale_attributes(before, source, model) or frozenset()
                 facts = {"since": at, "model": model, "attributes": sorted(names | due)}
-                self.table.mark(f"{LEFTOVERS}/{source}", facts, deadline=_soon())
+                self.table.complete(f"{LEFTOVERS}/{source}", facts, deadline=_soon())
                 self._end(f"{SWEEP}/{source}", before)
             self._end(f"{SWEEP}/{EVERYTHING}", before)
             for source in unbuilt:
@@ -81,13 +81,13 @@ class Progress:
 
     def _end(self, run: str, before: Marks, **facts: Any) -> None:
         """Stop a run that was started earlier, and let its completion not count."""
-        turns = [record.segment.turn for record in self.table.records(run, deadline=_soon())]
+        turns = [record.segment.generation for record in self.table.records(run, deadline=_soon())]
         known = before.get(run, {})
         # A run may have started without a record yet, so skip one more.
-        turn = max([int(known.get(TURN, 0)), *turns]) + 1
+        turn = max([int(known.get(GENERATION, 0)), *turns]) + 1
         # Without a model: else a run of this turn would take the marker for its own.
-        marker = {**known, BY: _by(known), **facts, "model": "", TURN: turn}
-        if not self.table.mark(run, marker, deadline=_soon()):
+        marker = {**known, BY: _by(known), **facts, "model": "", GENERATION: turn}
+        if not self.table.complete(run, marker, deadline=_soon()):
             self._end(run, self.marks(), **facts)  # a run has completed meanwhile
 
 

@@ -7,7 +7,7 @@ from functools import partial
 from adminview.aws.deadline import Deadline
 from adminview.bulk.lease_table import LeaseTable
 from adminview.bulk.runs import BACKFILL, EVERYTHING, MIGRATE, SWEEP
-from adminview.bulk.segment import Record
+from adminview.bulk.segment import SegmentState
 from adminview.cli.deployment.aws_calls import Aws
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.stacks import RECOVERY, TABLE
@@ -39,7 +39,7 @@ def fetch_work(
         *(f"{MIGRATE}/{migration}" for migration in migrations),
     ]
 
-    def read(client: object) -> list[Record]:
+    def read(client: object) -> list[SegmentState]:
         progress = LeaseTable(client, table, aws.backoff)  # type: ignore[arg-type]  # Any's
         deadline = Deadline.after(aws.timeout)
         return [record for run in runs for record in progress.records(run, deadline=deadline)]
@@ -49,7 +49,7 @@ def fetch_work(
 
 
 def evaluate_work(
-    all_records: Sequence[Record], now: float, deployment: Deployment
+    all_records: Sequence[SegmentState], now: float, deployment: Deployment
 ) -> Iterator[Fault]:
     """Report the incomplete runs, and how to resume those without a worker."""
     for run in dict.fromkeys(record.segment.run for record in all_records):

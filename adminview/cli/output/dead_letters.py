@@ -9,7 +9,7 @@ from adminview.aws.dead_letter_consumer import Waiting
 from adminview.cli.output.printing import TextTable
 from adminview.cli.output.tables import facts, table
 from adminview.dead_letters.peek import PeekResult
-from adminview.dead_letters.preview import Previewed
+from adminview.dead_letters.preview import ItemPreview
 from adminview.dead_letters.resolve import ResolvedLetter
 from adminview.model.dead_letter import BatchLetter
 from adminview.model.delivery import NEXT_TRY_SECONDS
@@ -24,7 +24,7 @@ def table_of(peeked: PeekResult, now: float) -> TextTable:
     shown = table("Dead letters")
     for column, ratio in COLUMNS.items():
         shown.add_column(column, overflow="fold", ratio=ratio)
-    for resolved in peeked.meant:
+    for resolved in peeked.matched:
         letter = resolved.letter
         shown.add_row(
             resolved.message.id[:ID_LENGTH],
@@ -66,7 +66,7 @@ def resting(waiting: Waiting) -> str:
 
 def plain(peeked: PeekResult) -> Iterator[dict[str, Any]]:
     """Give letters to machines."""
-    for resolved in peeked.meant:
+    for resolved in peeked.matched:
         message, letter = resolved.message, resolved.letter
         yield {
             "id": message.id,
@@ -117,7 +117,7 @@ def summary(told: Mapping[str, Any]) -> TextTable:
     return facts("Replayed", (counts or {"letters": "none was ready"}) | work | why)
 
 
-def previewed(one: Previewed) -> TextTable:
+def previewed(one: ItemPreview) -> TextTable:
     """Show what would be done for one item."""
     told = one.as_dict()
     would = {

@@ -20,9 +20,9 @@ from adminview.cli.output.tables import answer, facts
 from adminview.http_api.render import Renderer, text
 from adminview.model import AccessPattern, Registry
 from adminview.model.row import DATA
-from adminview.query.engine import MOST, PAGE, AnsweredRow, QueryEngine
+from adminview.query.engine import MOST, PAGE, QueryEngine, ResultRow
 from adminview.query.parameters import typed
-from adminview.query.query import Question
+from adminview.query.query import Query
 
 ORDERS = ["asc", "desc"]
 
@@ -90,7 +90,7 @@ def run(
     """Ask a question, and show its answer as the options say."""
     options.check()
     values = typed(pattern, given)
-    Question.of(pattern, values, options.order)  # refuse what is wrong before anybody is asked
+    Query.of(pattern, values, options.order)  # refuse what is wrong before anybody is asked
     deployment = Deployment.from_options(options.stage, options.prefix, os.environ)
     settings = find_settings(model, deployment)
     pending = find_pending(model, deployment)
@@ -98,7 +98,7 @@ def run(
     # At the client: a count and joined rows are then on the meter too.
     client.meta.events.register("after-call.dynamodb", lambda parsed, **_: meter.add(parsed))
     asker = QueryEngine(model, ViewReader(Boto3Reader(client), settings.view_table), pending)
-    question = asker.question(pattern.name, values, options.order)
+    question = asker.prepare(pattern.name, values, options.order)
     if options.explain:
         _explain({"question": pattern.name} | explanation(question, settings.view_table))
     if options.count:
@@ -110,7 +110,7 @@ def run(
         _explain({"calls made": meter.calls, "read units consumed": meter.units})
 
 
-def explanation(question: Question, table: str) -> dict[str, Any]:
+def explanation(question: Query, table: str) -> dict[str, Any]:
     """Say what a question asks, and of what, with names and values filled in."""
     condition, pattern = question.condition, question.pattern
     texts = condition.names | {mark: _literal(value) for mark, value in condition.values.items()}
@@ -129,7 +129,7 @@ def explanation(question: Question, table: str) -> dict[str, Any]:
 
 
 def _answer(
-    asker: QueryEngine, question: Question, values: dict[str, Any], options: QueryOptions
+    asker: QueryEngine, question: Query, values: dict[str, Any], options: QueryOptions
 ) -> None:
     """Ask for a page or for all of them, and show the rows."""
     pattern, renderer = question.pattern, Renderer(asker.registry)
@@ -139,7 +139,7 @@ def _answer(
             for one in page:
                 print_json(text(renderer.answered(one, pattern.shows)))
         return
-    found: list[AnsweredRow] = []
+    found: list[ResultRow] = []
     cursor = None
     for page, following in pages:
         found += page
@@ -158,10 +158,10 @@ def _answer(
 
 def _pages(
     asker: QueryEngine, name: str, values: dict[str, Any], options: QueryOptions
-) -> Iterator[tuple[list[AnsweredRow], str | None]]:
+) -> Iterator[tuple[list[ResultRow], str | None]]:
     cursor = options.cursor
     while True:
-        page = asker.ask(name, limit=options.limit, cursor=cursor, order=options.order, **values)
+        page = asker.query(name, limit=options.limit, cursor=cursor, order=options.order, **values)
         cursor = page.cursor
         yield page.rows, cursor
         if not cursor or not options.follow:
@@ -175,7 +175,7 @@ def _flat(shown: dict[str, Any]) -> dict[str, Any]:
 
 
 def _table(
-    title: str, pattern: AccessPattern, found: list[AnsweredRow], shown: list[dict[str, Any]]
+    title: str, pattern: AccessPattern, found: list[ResultRow], shown: list[dict[str, Any]]
 ) -> TextTable:
     """Make a table to read; rows that are joined stand beside."""
     if not pattern.joins:
