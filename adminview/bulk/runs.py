@@ -54,14 +54,14 @@ class Bulk:
     def run(self, kind: str, subject: object = EVERYTHING) -> str:
         """Name a run by its task and subject; raise a SettingsError if one is unknown."""
         if kind not in TASKS:
-            msg = f"there is no task {kind!r}; choose one of {', '.join(TASKS)}"
+            msg = f"no task is named {kind!r}; choose one of {', '.join(TASKS)}"
             raise SettingsError(msg)
         if kind == MIGRATE:
             noun, known = "migration", [*self.migrations]
         else:
             noun, known = "source", [source.name for source in self.registry.sources]
         if subject not in known and (kind, subject) != (SWEEP, EVERYTHING):
-            msg = f"there is no {noun} {subject!r}; declared: {', '.join(known) or 'none'}"
+            msg = f"no {noun} is named {subject!r}; declared: {', '.join(known) or 'none'}"
             raise SettingsError(msg)
         return f"{kind}/{subject}"
 

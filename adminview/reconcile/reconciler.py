@@ -139,7 +139,7 @@ class Reconciler:
             self.report_calls(self.rows.find_in_doubt(), deadline)
 
     def report_calls(self, calls: Sequence[Owners], deadline: Deadline) -> None:
-        """Send in-doubt dead letters about the owners of *calls*; on failure, keep them and raise."""
+        """Send in-doubt dead letters about the owners of *calls*; if that fails, keep *calls*."""
         targets: dict[str, list[ItemRef]] = {}
         for owner in {owner for call in calls for owner in call}:
             if target := target_by_owner(self.routes, owner):

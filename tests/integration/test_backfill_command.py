@@ -92,7 +92,7 @@ def test_items_that_fail_are_letters_and_the_exit_status_says_so(shop: LocalClou
     assert letter["owner"] == "Orders/user-123/2025-03-02#7"
     result = adminview("backfill", "--source", "Orders", "--tolerate", "0")
     assert result.exit_code == 2
-    assert "and 0 were to be tolerated" in result.stdout
+    assert "more than the tolerated 0" in result.stdout
 
 
 def test_where_there_is_no_queue_letters_go_into_a_file(
@@ -161,7 +161,7 @@ def test_a_source_that_is_not_declared_is_refused_by_name(shop: LocalCloud) -> N
     for command in ("backfill", "sweep"):
         refused = adminview(command, "--source", "Nope")
         assert refused.exit_code == 2
-        assert "no source is named 'Nope'; there are " in refused.stderr
+        assert "no source is named 'Nope'; declared: " in refused.stderr
     assert shop.rows() == []
 
 

@@ -100,7 +100,7 @@ def test_a_half_filled_index_is_not_asked_until_it_is_filled(cloud: LocalCloud) 
     assert on.count("of-size", size="small") == 1, "so it would answer: one of eight"
     cloud.registry, cloud.pending = NEW, BUILDING
     asked = cloud.asker
-    for way in (asked.ask, asked.count, lambda *a, **k: list(asked.rows(*a, **k))):
+    for way in (asked.query, asked.count, lambda *a, **k: list(asked.rows(*a, **k))):
         with pytest.raises(BeingBuiltError, match="access pattern 'of-size' is not ready"):
             way("of-size", size="small")
     assert Client(asked).ask("/patterns/of-size?size=small").status == 503

@@ -67,7 +67,7 @@ def test_a_page_says_where_the_next_one_begins_beside_the_answer() -> None:
     page = json.loads(query(*OF_USER, "--limit", "3", "--cursor", cursor, "--json").stdout)
     assert order_ids(page["rows"]) == ["3", "4", "5"]
     assert page["cursor"] is None
-    with pytest.raises(QuestionError, match="the cursor belongs to another question"):
+    with pytest.raises(QuestionError, match="the cursor belongs to another access pattern"):
         query("favourites-of-user", "--user-id", "user-123", "--cursor", cursor)
 
 

@@ -94,25 +94,25 @@ WRONG = {
     "colour=red": "access pattern 'heavy' takes (colour, least); least is missing",
     "colour=red&least=1&x=1": "access pattern 'heavy' takes (colour, least); x is unknown",
     "colour=red&least=1&self=1": "access pattern 'heavy' takes (colour, least); self is unknown",
-    "colour=red&colour=red&least=1": "'colour' is given 2 times; it is given once",
+    "colour=red&colour=red&least=1": "'colour' is given 2 times; give it once",
     "colour=&least=1": "'colour' is empty",
     "colour&least=1": "'colour' is empty",
-    f"colour={'a' * 2049}&least=1": "'colour' takes 2049 bytes; at most 2048",
-    f"colour={'%C3%A4' * 1025}&least=1": "'colour' takes 2050 bytes; at most 2048",
-    "colour=%FF&least=1": "the query is not UTF-8, percent-encoded",
+    f"colour={'a' * 2049}&least=1": "'colour' has 2049 bytes; the limit is 2048",
+    f"colour={'%C3%A4' * 1025}&least=1": "'colour' has 2050 bytes; the limit is 2048",
+    "colour=%FF&least=1": "the query string is not percent-encoded UTF-8",
     "&".join(f"p{number}=1" for number in range(MOST_PARAMETERS + 1)): (
         f"there are more than {MOST_PARAMETERS} parameters"
     ),
 }
 PAGES = {
-    "limit=0": "access pattern 'heavy': limit is a whole number from 1 to 1000",
-    "limit=1001": "access pattern 'heavy': limit is a whole number from 1 to 1000",
-    "limit=%2B5": "access pattern 'heavy': limit is a whole number from 1 to 1000",
-    "limit=%D9%A3": "access pattern 'heavy': limit is a whole number from 1 to 1000",
-    f"limit={'9' * 2000}": "access pattern 'heavy': limit is a whole number from 1 to 1000",
-    "order=up": "access pattern 'heavy': order is asc or desc",
-    "cursor=AAAA": "access pattern 'heavy': the cursor was cut or changed",
-    f"cursor={'A' * 16001}": "'cursor' takes 16001 bytes; at most 16000",
+    "limit=0": "access pattern 'heavy': limit must be a whole number from 1 to 1000",
+    "limit=1001": "access pattern 'heavy': limit must be a whole number from 1 to 1000",
+    "limit=%2B5": "access pattern 'heavy': limit must be a whole number from 1 to 1000",
+    "limit=%D9%A3": "access pattern 'heavy': limit must be a whole number from 1 to 1000",
+    f"limit={'9' * 2000}": "access pattern 'heavy': limit must be a whole number from 1 to 1000",
+    "order=up": "access pattern 'heavy': order must be asc or desc",
+    "cursor=AAAA": "access pattern 'heavy': the cursor was truncated or changed",
+    f"cursor={'A' * 16001}": "'cursor' has 16001 bytes; the limit is 16000",
 }
 
 
@@ -143,14 +143,14 @@ def test_a_cursor_of_another_question_is_refused_as_the_library_does() -> None:
     [
         ("/patterns/nope?x=1", "no access pattern is named 'nope'; declared are heavy, of-colour"),
         ("/patterns/nope/count", "no access pattern is named 'nope'; declared are"),
-        ("/nope", "there is nothing here; there are /patterns, /patterns/{name},"),
-        ("/patterns/", "there is nothing here"),
-        ("/", "there is nothing here"),
-        ("/patterns/heavy/count/x", "there is nothing here"),
-        ("/rows/THING%23t0", "there is no row of this key"),
-        ("/rows/THING%23t0/NOPE", "there is no row of this key"),
-        (f"/rows/{'a' * 2049}/{'b' * 1025}", "there is no row of this key"),
-        ("/rows?PK=a&SK=b", "there is no row of this key"),
+        ("/nope", "no such path; the API has /patterns, /patterns/{name},"),
+        ("/patterns/", "no such path"),
+        ("/", "no such path"),
+        ("/patterns/heavy/count/x", "no such path"),
+        ("/rows/THING%23t0", "there is no row with this key"),
+        ("/rows/THING%23t0/NOPE", "there is no row with this key"),
+        (f"/rows/{'a' * 2049}/{'b' * 1025}", "there is no row with this key"),
+        ("/rows?PK=a&SK=b", "there is no row with this key"),
     ],
 )
 def test_what_is_not_there_is_not_found(target: str, words: str) -> None:
@@ -179,7 +179,7 @@ def test_every_answer_carries_the_security_headers(target: str) -> None:
 @pytest.mark.parametrize("route", ["/patterns", "/health", "/openapi.json", "/rows/a/b"])
 def test_a_route_without_parameters_takes_none(route: str) -> None:
     refused = client().ask(f"{route}?x=1")
-    assert (refused.status, refused.detail) == (400, "'x' is unknown; there are no parameters")
+    assert (refused.status, refused.detail) == (400, "'x' is unknown; known: no parameters")
 
 
 KEYS = [
@@ -218,7 +218,7 @@ def test_a_path_that_means_two_rows_is_answered_with_how_to_say_which() -> None:
     asked = keyed(("a/b", "c"), ("a", "b/c"))
     refused = asked.ask("/rows/a%2Fb/c")
     assert refused.status == 409
-    assert refused.detail.startswith("2 rows can be read from this path; /rows?PK=")
+    assert refused.detail.startswith("this path matches 2 rows; /rows?PK=")
     assert asked.get("/rows?PK=a/b&SK=c")["key"] == {"PK": "a/b", "SK": "c"}
 
 
@@ -262,7 +262,7 @@ def test_what_aws_refuses_is_told_without_what_it_said(code: str, status: int) -
     assert refused.status == status
     assert "ada" not in refused.text
     assert code not in refused.text
-    assert ("no answer" in asked.log.getvalue()) == (status >= 500)
+    assert ("request failed" in asked.log.getvalue()) == (status >= 500)
     assert (code in asked.log.getvalue()) == (status >= 500)
     assert "ada" not in asked.log.getvalue()
 
@@ -273,7 +273,7 @@ def test_throttling_is_answered_with_when_to_come_back(monkeypatch: pytest.Monke
     asked.asker.reader._reader = Refusing("ThrottlingException")
     refused = asked.ask("/patterns/of-colour?colour=red")
     assert (refused.status, refused.headers["Retry-After"]) == (503, "5")
-    assert refused.detail == "the view cannot be read at the moment; ask again later"
+    assert refused.detail == "the view cannot be read at the moment; try again later"
 
 
 def test_a_fault_of_our_own_is_logged_by_place_and_told_without_internals() -> None:
@@ -282,7 +282,7 @@ def test_a_fault_of_our_own_is_logged_by_place_and_told_without_internals() -> N
     refused = asked.ask("/patterns/of-colour?colour=red")
     assert (refused.status, refused.detail) == (
         500,
-        "the answer could not be made; the function's log says why",
+        "the request failed; see the function's log",
     )
     assert "AttributeError" in asked.log.getvalue()
     assert "view_reader.py" in asked.log.getvalue()

@@ -125,7 +125,7 @@ def test_rows_are_read_in_shares_so_that_many_large_ones_are_never_held_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(paging, "PAGE", 4)
-    monkeypatch.setattr(paging, "SHARE", 6)
+    monkeypatch.setattr(paging, "BATCH", 6)
     lab = large([0] * 15)
     asked: list[int] = []
     query = lab.table.query
@@ -140,7 +140,7 @@ def test_rows_are_read_in_shares_so_that_many_large_ones_are_never_held_at_once(
 
 
 def test_a_row_that_no_answer_can_hold_is_said_to_be_one() -> None:
-    with pytest.raises(ProblemError, match="larger than an answer may be"):
+    with pytest.raises(ProblemError, match="exceeds the size of a response"):
         fill(large([3000]), 2500)
 
 

@@ -40,14 +40,14 @@ def test_quiet_sources_and_those_that_are_read_are_healthy() -> None:
         200,
         {
             "status": "healthy",
-            "detail": "every stream that has changes is read",
+            "detail": "every stream with changes is read",
             "sources": {"Orders": "read", "Payments": "quiet", "Users": "quiet"},
             "ageSeconds": 1.5,
         },
     )
 
 
-UNREAD = "Orders: the table was written and its stream was not read since"
+UNREAD = "Orders: the table was written and its stream has not been read since"
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ UNREAD = "Orders: the table was written and its stream was not read since"
         (Reading({"Orders": SourceActivity(ago(9), ago(8))}, ago(30), None), UNREAD),
         (
             Reading({"Orders": SourceActivity(ago(9), ago(8))}, ago(8), 901.0),
-            "the sync is 901 seconds behind; 900 are too many",
+            "the sync is 901 seconds behind; the limit is 900",
         ),
     ],
 )
@@ -89,7 +89,7 @@ def test_metrics_that_cannot_be_read_are_no_health() -> None:
     answered = client.ask("/health")
     assert (answered.status, answered.detail) == (
         503,
-        "the metrics cannot be read, so nothing is known of the streams",
+        "the metrics cannot be read, so the state of the streams is unknown",
     )
     assert "AccessDenied" in client.log.getvalue()
 

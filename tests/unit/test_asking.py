@@ -137,12 +137,15 @@ def cursor_of(lab: Lab, **asked: Any) -> str:
 @pytest.mark.parametrize(
     ("asked", "why"),
     [
-        ({"colour": "blue"}, "belongs to another question, other parameters or another order"),
-        ({"order": "desc"}, "belongs to another question"),
-        ({"colour": "red", "cursor": "AAAA"}, "was cut or changed"),
+        (
+            {"colour": "blue"},
+            "belongs to another access pattern, other parameters or another order",
+        ),
+        ({"order": "desc"}, "belongs to another access pattern"),
+        ({"colour": "red", "cursor": "AAAA"}, "was truncated or changed"),
         ({"colour": "red", "cursor": "é"}, "cannot be read"),
-        ({"colour": "red", "cursor": ""}, "was cut or changed"),
-        ({"colour": "red", "cursor": "A" * 20_000}, "is no text, or too long"),
+        ({"colour": "red", "cursor": ""}, "was truncated or changed"),
+        ({"colour": "red", "cursor": "A" * 20_000}, "is not text, or too long"),
     ],
 )
 def test_a_foreign_or_forged_cursor_is_refused(lab: Lab, asked: dict[str, Any], why: str) -> None:
@@ -152,7 +155,7 @@ def test_a_foreign_or_forged_cursor_is_refused(lab: Lab, asked: dict[str, Any], 
 
 
 def test_a_cursor_belongs_to_its_pattern(lab: Lab) -> None:
-    with pytest.raises(QuestionError, match="belongs to another question"):
+    with pytest.raises(QuestionError, match="belongs to another access pattern"):
         lab.asker.query("heavy", colour="red", least=0, cursor=cursor_of(lab))
 
 
@@ -170,7 +173,7 @@ def test_a_cursor_that_was_changed_anywhere_is_refused(data: st.DataObject) -> N
 
 @pytest.mark.parametrize("forged", [5, b"x", None.__class__])
 def test_a_cursor_that_is_no_text_is_refused(lab: Lab, forged: Any) -> None:
-    with pytest.raises(QuestionError, match="is no text"):
+    with pytest.raises(QuestionError, match="is not text"):
         lab.asker.query("of-colour", colour="red", cursor=forged)
 
 
@@ -179,7 +182,7 @@ def test_a_cursor_forged_with_care_still_has_to_fit(lab: Lab, value: Any) -> Non
     binding = lab.asker.prepare("of-colour", {"colour": "red"}).binding
     key = {"weight": {"N": value}, "PK": {"S": "p"}, "SK": {"S": "s"}}
     forged = write(binding, Place([key, None, None]))
-    with pytest.raises(QuestionError, match="does not fit the question"):
+    with pytest.raises(QuestionError, match="does not fit the query"):
         lab.asker.query("of-colour", colour="red", cursor=forged)
 
 
@@ -202,7 +205,7 @@ def test_a_page_size_may_change_from_page_to_page(lab: Lab) -> None:
 
 @pytest.mark.parametrize("limit", [0, -1, MOST + 1, True, 2.5, "7"])
 def test_a_page_of_an_odd_size_is_refused(lab: Lab, limit: Any) -> None:
-    with pytest.raises(QuestionError, match="limit is a whole number from 1 to 1000"):
+    with pytest.raises(QuestionError, match="limit must be a whole number from 1 to 1000"):
         lab.asker.query("of-colour", colour="red", limit=limit)
 
 
@@ -214,7 +217,7 @@ def test_a_page_of_an_odd_size_is_refused(lab: Lab, limit: Any) -> None:
         ("of-colour", {"colour": "red", "size": 1}, "size is unknown"),
         ("heavy", {"colour": "red", "least": "a lot"}, "least must be a number, not str"),
         ("of-colour", {"colour": ""}, "colour is empty"),
-        ("of-colour", {"colour": "red", "order": "up"}, "order is asc or desc"),
+        ("of-colour", {"colour": "red", "order": "up"}, "order must be asc or desc"),
     ],
 )
 def test_a_wrong_question_is_answered_with_how_to_ask(

@@ -126,28 +126,31 @@ def test_it_says_why_it_does_not_begin_while_a_stream_is_not_followed(function: 
 @pytest.mark.parametrize(
     ("event", "words"),
     [
-        ({}, "the event's step is None; it is 'begin' or 'work'"),
+        ({}, "the event's step is None; it must be 'begin' or 'work'"),
         ({"step": ["begin"]}, r"the event's step is \['begin'\]"),
-        ({"step": "begin", "task": "bake"}, "no task is named 'bake'; there are backfill"),
-        ({"step": "begin", "sources": "Things"}, r"sources is 'Things'; it is a list such as"),
-        ({"step": "begin", "sources": ["Nope"]}, "no source is named 'Nope'; there are Things"),
+        ({"step": "begin", "task": "bake"}, "no task is named 'bake'; choose one of backfill"),
+        ({"step": "begin", "sources": "Things"}, r"sources is 'Things'; it must be a list such as"),
+        ({"step": "begin", "sources": ["Nope"]}, "no source is named 'Nope'; declared: Things"),
         ({"step": "begin", "sources": [{}]}, r"no source is named {}"),
-        ({"step": "begin", "task": "migrate"}, "no migration is named None; there are none"),
-        ({"step": "begin", "migration": "x"}, "names a migration to migrate, or sources"),
-        ({"step": "begin", "task": "migrate", "sources": []}, "names a migration to migrate"),
-        ({"step": "begin", "segments": 0}, "segments is 0; it is a whole number from 1 on"),
+        ({"step": "begin", "task": "migrate"}, "no migration is named None; declared: none"),
+        ({"step": "begin", "migration": "x"}, "pass either a migration to migrate, or sources"),
+        ({"step": "begin", "task": "migrate", "sources": []}, "pass either a migration to migrate"),
+        ({"step": "begin", "segments": 0}, "segments is 0; it must be a whole number from 1 on"),
         ({"step": "begin", "segments": 1001}, "1001 segments: choose 1 to 1000"),
-        ({"step": "begin", "segments": True}, "segments is True; it is a whole number"),
-        ({"step": "begin", "concurrency": 1.5}, "concurrency is 1.5; it is a whole number"),
-        ({"step": "begin", "max_wcu": "9"}, "max_wcu is '9'; it is a number above 0"),
-        ({"step": "begin", "max_wcu": 0}, "max_wcu is 0; it is a number above 0"),
-        ({"step": "begin", "tolerated_failures": -1}, "is -1; it is a whole number from 0 on"),
-        ({"step": "begin", "restart": "yes"}, "restart is 'yes'; it is true or false"),
-        ({"step": "begin", "sorces": []}, "the event holds sorces; to begin it may hold task"),
-        ({"step": "work", "run": RUN}, "the event lacks segment, of: it is one of those"),
+        ({"step": "begin", "segments": True}, "segments is True; it must be a whole number"),
+        ({"step": "begin", "concurrency": 1.5}, "concurrency is 1.5; it must be a whole number"),
+        ({"step": "begin", "max_wcu": "9"}, "max_wcu is '9'; it must be a number above 0"),
+        ({"step": "begin", "max_wcu": 0}, "max_wcu is 0; it must be a number above 0"),
+        ({"step": "begin", "tolerated_failures": -1}, "is -1; it must be a whole number from 0 on"),
+        ({"step": "begin", "restart": "yes"}, "restart is 'yes'; it must be true or false"),
+        ({"step": "begin", "sorces": []}, "unknown fields: sorces; step 'begin' takes task"),
+        (
+            {"step": "work", "run": RUN},
+            "the event lacks segment, of: pass an event that step 'begin' returned",
+        ),
         ({"step": "work", "run": "x", "segment": 0, "of": 1}, "no task is named 'x'"),
         ({"step": "work", "run": "backfill/No", "segment": 0, "of": 1}, "no source is named"),
-        ({"step": "work", "run": RUN, "segment": "0", "of": 1}, "segment is '0'; it is"),
+        ({"step": "work", "run": RUN, "segment": "0", "of": 1}, "segment is '0'; it must be"),
     ],
 )
 def test_an_event_that_is_not_understood_is_refused_in_words(
@@ -221,7 +224,7 @@ def test_a_run_in_which_too_many_failed_is_begun_anew_unless_more_are_tolerated(
 def test_the_code_of_another_model_does_not_go_on_with_an_execution(function: Function) -> None:
     (old,) = function(step="begin", segments=1, sources=["Things"])["segments"]
     function.world.fingerprint = "model-2"
-    with pytest.raises(SettingsError, match=r"begun by model .*, and deployed is model-2"):
+    with pytest.raises(SettingsError, match=r"begun by model .*, but model-2 is deployed"):
         function(**old)
     assert function.world.db.written(TABLE) == []
 
@@ -229,13 +232,13 @@ def test_the_code_of_another_model_does_not_go_on_with_an_execution(function: Fu
 def test_a_worker_of_an_execution_that_is_out_of_date_fails_at_once(function: Function) -> None:
     (old,) = function(step="begin", segments=1, sources=["Things"])["segments"]
     function.world.progress.take(Segment(RUN, 0, 2), "model-1", deadline=never())
-    with pytest.raises(BulkError, match="was begun again meanwhile, in 2 segments"):
+    with pytest.raises(BulkError, match="was restarted meanwhile, with 2 segments"):
         function(**old)
 
 
 def test_more_segments_than_a_state_machine_can_be_told_of_are_refused(function: Function) -> None:
     asked = {"step": "begin", "segments": 1000, "max_rcu": 1000, "max_wcu": 1000}
-    with pytest.raises(SettingsError, match="2000 segments are more than a state machine can"):
+    with pytest.raises(SettingsError, match="2000 segments exceed what a state machine step can"):
         function(**asked)
     assert len(function(**asked, sources=["Things"])["segments"]) == 1000
 

@@ -102,7 +102,7 @@ def test_a_cursor_lives_as_long_as_its_index_is_asked(old: QueryEngine, new: Que
     meanwhile = replace(new, pending={"of-colour": "ByColour"})
     second = meanwhile.query("of-colour", cursor=first.cursor, **RED)
     assert ids(first.rows) + ids(second.rows) == IDS[:6]
-    with pytest.raises(QuestionError, match="has moved to another index since; ask from the begin"):
+    with pytest.raises(QuestionError, match="has moved to another index; start again"):
         new.query("of-colour", cursor=second.cursor, **RED)
     assert ids(new.rows("of-colour", **RED)) == IDS
     assert ids(old.query("of-colour", cursor=second.cursor, **RED).rows) == IDS[6:], "and back"
@@ -123,7 +123,7 @@ def client(new: QueryEngine) -> Client:
 def test_the_api_answers_not_now_and_when_to_ask_again(client: Client, route: str) -> None:
     refused = client.ask(f"{route}?colour=red")
     assert (refused.status, refused.headers["Retry-After"]) == (503, "60")
-    assert refused.json["title"] == "being built"
+    assert refused.json["title"] == "not ready"
     assert refused.detail.startswith("access pattern 'of-colour' is not ready")
     assert client.log.getvalue() == "", "nothing is wrong"
     assert client.ask(f"{route}?color=red").status == 400

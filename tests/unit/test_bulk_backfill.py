@@ -157,7 +157,7 @@ def test_if_the_queue_refuses_the_page_stays_noted_and_its_letters_come_later(
 ) -> None:
     made.write("Things", {"id": "aa"})
     made.queue.failures = [refusal("AccessDenied")]
-    with pytest.raises(ServiceError, match="send letters of items that fail"):
+    with pytest.raises(ServiceError, match="send the dead letters of failed items"):
         made.run()
     (record,) = made.records()
     assert len(record.intent) == 3

@@ -52,11 +52,11 @@ def test_a_run_is_named_by_what_is_done_and_to_what(made: World) -> None:
     assert made.bulk.run("backfill", "Notes") == "backfill/Notes"
     assert made.bulk.run("sweep") == "sweep/*"
     for kind, subject, known in (
-        ("backfill", "Nope", "no source is named 'Nope'; there are Things, Notes"),
+        ("backfill", "Nope", "no source is named 'Nope'; declared: Things, Notes"),
         ("backfill", "*", r"no source is named '\*'"),
-        ("migrate", "x", "no migration is named 'x'; there are none"),
+        ("migrate", "x", "no migration is named 'x'; declared: none"),
         ("migrate", None, "no migration is named None"),
-        ("bakfill", "Things", "no task is named 'bakfill'; there are backfill, sweep, migrate"),
+        ("bakfill", "Things", "no task is named 'bakfill'; choose one of backfill, sweep, migrate"),
     ):
         with pytest.raises(SettingsError, match=known):
             made.bulk.run(kind, subject)
@@ -205,7 +205,7 @@ def test_after_a_restart_an_old_worker_finds_no_place(made: World) -> None:
     (new,) = begin(made, 1, restart=True)
     assert (old.generation, new.generation) == (1, 2)
     made.worker(stopped=lambda: True).work(new, end=never())
-    with pytest.raises(Exception, match="was begun again meanwhile"):
+    with pytest.raises(Exception, match="was restarted meanwhile"):
         made.worker().work(old, end=never())
 
 
@@ -217,7 +217,10 @@ def test_a_run_in_which_too_many_items_failed_is_never_marked_however_often_it_i
     for segment in begin(made, 2):
         made.worker(tolerated=3).work(segment, end=never())
     for _ in range(2):
-        with pytest.raises(TooManyFailuresError, match="3 items failed in backfill/Things, and 2"):
+        with pytest.raises(
+            TooManyFailuresError,
+            match="3 items failed in backfill/Things, more than the tolerated 2",
+        ):
             made.bulk.finish(RUN, deadline=never(), tolerated=2)
     assert made.bulk.built(deadline=never()) == {}
     counts = made.bulk.finish(RUN, deadline=never(), tolerated=3)
@@ -231,7 +234,7 @@ def test_too_many_failures_of_a_run_are_told_as_soon_as_a_segment_ends(made: Wor
     first, second, _ = begin(made, 3)
     for one in (first, second):
         made.worker(tolerated=20).work(one, end=never())
-    with pytest.raises(TooManyFailuresError, match="and 20 were to be tolerated"):
+    with pytest.raises(TooManyFailuresError, match="more than the tolerated 20"):
         made.bulk.finish(RUN, deadline=never(), tolerated=20)
 
 
@@ -245,7 +248,7 @@ def test_a_worker_of_an_ended_turn_does_not_write_over_what_another_model_built(
     made.fingerprint = "model-2"
     made.run(of=2)
     made.db.calls.clear()
-    with pytest.raises(BulkError, match="ended, or begun again by others"):
+    with pytest.raises(BulkError, match="finished or restarted"):
         worker.work(old[1], end=never())
     assert made.db.written(TABLE) == []
 

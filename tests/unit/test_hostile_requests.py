@@ -147,7 +147,7 @@ def answer(query: Any, path: str = "/patterns") -> dict[str, Any]:
 def test_a_lone_surrogate_in_a_query_is_a_400(query: str, path: str) -> None:
     answered = answer(query, path)
     assert answered["statusCode"] == 400
-    assert "not UTF-8" in json.loads(answered["body"])["detail"]
+    assert "not percent-encoded UTF-8" in json.loads(answered["body"])["detail"]
 
 
 def test_a_lone_surrogate_in_a_path_names_no_row_and_no_pattern() -> None:

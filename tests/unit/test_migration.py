@@ -284,12 +284,12 @@ def module(name: str, **declarations: Any) -> ModuleType:
 def test_two_migrations_do_not_have_one_name() -> None:
     one, other = declared(lambda _: {}), declared(lambda _: {})
     assert collect([module("a", one=one), module("b", again=one)], [things]) == {one.name: one}
-    with pytest.raises(DeclarationError, match="two migrations have one name"):
+    with pytest.raises(DeclarationError, match="two migrations are named"):
         collect([module("a", one=one), module("b", other=other)], [things])
 
 
 def test_a_migration_of_a_table_that_nobody_declares_is_refused() -> None:
-    with pytest.raises(DeclarationError, match="which no view file declares; declared are none"):
+    with pytest.raises(DeclarationError, match="which no view file declares; declared: none"):
         collect([module("a", one=declared(lambda _: {}))], [])
 
 

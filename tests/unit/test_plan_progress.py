@@ -82,7 +82,7 @@ def test_a_run_that_is_under_way_when_other_code_comes_neither_goes_on_nor_count
     table.table.save(SegmentState(segment, "m", done=True), deadline=ever(), keep=False)
     table.invalidate(["Orders"], ["Orders"], [], model="m")
     assert table.marks()[run]["turn"] == 5
-    with pytest.raises(BulkError, match="was ended, or begun again"):
+    with pytest.raises(BulkError, match="finished or restarted"):
         table.table.take(segment, "m", deadline=ever())
 
 
@@ -94,7 +94,7 @@ def test_a_run_that_ends_while_its_mark_is_taken_back_does_not_count_either() ->
     class Racing(LeaseTable):
         """Another ends the run just before the first mark."""
 
-        def mark(self, subject: str, facts: dict[str, Any], *, deadline: Deadline) -> bool:
+        def complete(self, subject: str, facts: dict[str, Any], *, deadline: Deadline) -> bool:
             if not own.completions(deadline=deadline):
                 own.complete(run, ended, deadline=deadline)
             return super().complete(subject, facts, deadline=deadline)
@@ -114,7 +114,7 @@ def test_a_run_of_which_no_worker_has_a_record_yet_neither_begins_nor_counts(run
     """Its segments were handed out before other code came; its model may be deployed again."""
     table = progress(Cloud(), lambda: 1.0)
     table.invalidate(["Orders"], ["Orders"], [], model="other")
-    with pytest.raises(BulkError, match="was ended, or begun again"):
+    with pytest.raises(BulkError, match="finished or restarted"):
         table.table.take(Segment(run, 0, 1, generation=1), "m", deadline=ever())
 
 

@@ -116,11 +116,11 @@ def test_a_segment_of_another_run_is_not_waited_for(made: World, other: Segment)
     """It would be in vain: that run does not end by itself, and this one is out of date."""
     take(made.progress, other)
     for model in ("m", "another"):
-        with pytest.raises(BulkError, match="was begun again meanwhile, in") as caught:
+        with pytest.raises(BulkError, match="was restarted meanwhile, with") as caught:
             take(made.progress, SEGMENT, model)
         assert not isinstance(caught.value, SegmentTakenError)
     made.later()
-    with pytest.raises(BulkError, match="by model m"):
+    with pytest.raises(BulkError, match="and model m"):
         take(made.progress)
 
 
@@ -253,6 +253,6 @@ def test_a_run_that_others_end_while_it_is_taken_does_not_begin_again(
     if model == "m":
         assert take(table).done
     else:
-        with pytest.raises(BulkError, match="was ended, or begun again"):
+        with pytest.raises(BulkError, match="finished or restarted"):
             take(table)
     assert made.records() == [], "nothing is left for others to find"

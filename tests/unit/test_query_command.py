@@ -166,7 +166,7 @@ def test_what_is_wrong_is_said_in_the_librarys_words(monkeypatch: pytest.MonkeyP
     assert isinstance(result.exception, QuestionError)
     assert str(result.exception) == "access pattern 'gear-of-level': level must be a number"
     result = run("gear-of-level", "--level", "7", "--order", "up")
-    assert "order is asc or desc" in str(result.exception)
+    assert "order must be asc or desc" in str(result.exception)
 
 
 @pytest.mark.parametrize(

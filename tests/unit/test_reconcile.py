@@ -328,7 +328,7 @@ def test_a_reconcile_is_not_done_before_the_queue_has_taken_its_in_doubt_letter(
     lab.item(A="1")
     lab.rows.unanswered = {"A"}
     lab.queue.failures = [refusal("AccessDenied", "SendMessageBatch")]
-    with pytest.raises(ServiceError, match="send in-doubt letters: AWS answered AccessDenied"):
+    with pytest.raises(ServiceError, match="send in-doubt dead letters: AWS answered AccessDenied"):
         lab.reconcile()
 
 
@@ -347,7 +347,7 @@ def test_a_call_that_was_found_in_doubt_after_its_answer_is_reported(lab: Lab) -
 def test_a_call_in_doubt_is_kept_while_the_queue_refuses_its_letter(lab: Lab) -> None:
     lab.rows.in_doubt = [("Things/b",)]
     lab.queue.failures = [refusal("AccessDenied", "SendMessageBatch")]
-    with pytest.raises(ServiceError, match="send in-doubt letters"):
+    with pytest.raises(ServiceError, match="send in-doubt dead letters"):
         lab.reconcile()
     assert lab.queue.bodies == []
     lab.reconcile()

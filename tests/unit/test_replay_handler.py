@@ -75,7 +75,9 @@ def test_an_event_chooses_letters(lab: Lab, event: dict[str, Any], reconciled: i
 
 
 def test_an_event_with_a_field_that_means_nothing_is_refused_before_any_letter(lab: Lab) -> None:
-    with pytest.raises(SettingsError, match="the event holds Key, sorce; letters are chosen by id"):
+    with pytest.raises(
+        SettingsError, match="unknown fields: Key, sorce; dead letters are filtered by id"
+    ):
         run(lab, {"sorce": "Things", "Key": "b", "source": "Things"})
     assert lab.sqs.asked == []
 

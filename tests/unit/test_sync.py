@@ -153,7 +153,7 @@ def test_time_is_kept_in_hand_for_a_hung_call_and_for_the_letters() -> None:
 
 
 def test_an_event_that_is_none_of_a_stream_is_refused_in_words() -> None:
-    with pytest.raises(UnreadableRecordError, match="takes the events of DynamoDB streams"):
+    with pytest.raises(UnreadableRecordError, match="takes events of DynamoDB Streams"):
         sync({}, Context(), make_runtime(registry()))  # type: ignore[typeddict-item]  # on purpose
 
 

@@ -184,7 +184,7 @@ def test_a_sample_takes_few_calls(lab: Lab, share: float) -> None:
     [{"sample": 0}, {"sample": 1.1}, {"segments": 0}, {"segments": 1001}, {"source": "Nothing"}],
 )
 def test_what_cannot_be_meant_is_refused(lab: Lab, asked: dict[str, Any]) -> None:
-    with pytest.raises(SettingsError, match=r"choose|declared are Notes, Things"):
+    with pytest.raises(SettingsError, match=r"choose|declared: Notes, Things"):
         lab.verifier().begin(lab.scope(**asked))
 
 

@@ -48,7 +48,7 @@ class Scope:
         """Return the scope; raise a SettingsError if a parameter is invalid."""
         declared = sorted(sources)
         if self.source is not None and self.source not in declared:
-            msg = f"there is no source {self.source!r}; declared: {', '.join(declared)}"
+            msg = f"no source is named {self.source!r}; declared: {', '.join(declared)}"
             raise SettingsError(msg)
         if isinstance(self.segments, bool) or not isinstance(self.segments, int):
             msg = f"the number of segments must be a whole number, not {self.segments!r}"
