@@ -144,12 +144,8 @@ class LetterOutcome(StrEnum):
     LEFT = "left_for_later"  # out of time, or AWS refused: left in the queue
 
 
-KEPT = (
-    LetterOutcome.FAILING,
-    LetterOutcome.EXPIRED,
-    LetterOutcome.UNKNOWN,
-    LetterOutcome.LEFT,
-)  # the queue still has a dead letter
+# In these cases the queue still has a dead letter.
+KEPT = (LetterOutcome.FAILING, LetterOutcome.EXPIRED, LetterOutcome.UNKNOWN, LetterOutcome.LEFT)
 
 
 @dataclass(slots=True)
