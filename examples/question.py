@@ -49,7 +49,7 @@ def pages(asker: QueryEngine, question: Question) -> Iterator[list[Attributes]]:
     size = question.limit or question.pages_of or PAGE
     cursor: str | None = None
     while True:
-        page = asker.query(question.pattern, limit=size, cursor=cursor, **question.given)
+        page = asker.ask(question.pattern, limit=size, cursor=cursor, **question.given)
         yield [answered.row for answered in page.rows]
         cursor = page.cursor
         if cursor is None or question.limit:

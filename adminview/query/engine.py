@@ -52,7 +52,7 @@ class QueryEngine:
     # The threads that query the shards of an index.
     crew: Executor = field(default_factory=thread_pool, repr=False, compare=False)
 
-    def query(
+    def ask(
         self,
         name: str,
         /,
@@ -81,10 +81,10 @@ class QueryEngine:
 
     def rows(self, name: str, /, **options: Any) -> Iterator[ResultRow]:
         """Yield all rows, page after page."""
-        page = self.query(name, **options)
+        page = self.ask(name, **options)
         yield from page.rows
         while page.cursor:
-            page = self.query(name, **{**options, "cursor": page.cursor})
+            page = self.ask(name, **{**options, "cursor": page.cursor})
             yield from page.rows
 
     def count(self, name: str, /, **parameters: Any) -> int:

@@ -100,7 +100,7 @@ def test_a_key_with_a_slash_is_found_in_a_path_and_in_a_query(shop: LocalCloud) 
 @pytest.mark.parametrize("given", [{}, {"status": "X", "colour": "red"}])
 def test_problems_are_told_in_the_librarys_words(shop: LocalCloud, given: dict[str, Any]) -> None:
     with pytest.raises(QuestionError) as caught:
-        shop.asker.query("orders-by-status", **given)
+        shop.asker.ask("orders-by-status", **given)
     refused = Client(shop.asker).ask(f"/patterns/orders-by-status?{urlencode(given)}")
     assert (refused.status, refused.detail) == (400, str(caught.value))
 

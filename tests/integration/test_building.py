@@ -100,7 +100,7 @@ def test_a_half_filled_index_is_not_asked_until_it_is_filled(cloud: LocalCloud) 
     assert on.count("of-size", size="small") == 1, "so it would answer: one of eight"
     cloud.registry, cloud.pending = NEW, BUILDING
     asked = cloud.asker
-    for way in (asked.query, asked.count, lambda *a, **k: list(asked.rows(*a, **k))):
+    for way in (asked.ask, asked.count, lambda *a, **k: list(asked.rows(*a, **k))):
         with pytest.raises(BeingBuiltError, match="access pattern 'of-size' is not ready"):
             way("of-size", size="small")
     assert Client(asked).ask("/patterns/of-size?size=small").status == 503
@@ -133,15 +133,15 @@ def test_a_cursor_goes_on_in_its_index_and_in_no_other(
     found: list[str] = []
     cursor = None
     for _ in range(pages):
-        page = asked.query("of-colour", cursor=cursor, order=order, **RED)
+        page = asked.ask("of-colour", cursor=cursor, order=order, **RED)
         found += keys(page.rows)
         cursor = page.cursor
     moving = asker(cloud, NEW, BUILDING)
     found += keys(moving.rows("of-colour", cursor=cursor, order=order, **RED))
     assert found == whole
     moved = asker(cloud, NEW, {})
-    with pytest.raises(QuestionError, match="has moved to another index since"):
-        moved.query("of-colour", cursor=cursor, order=order, **RED)
+    with pytest.raises(QuestionError, match="has moved to another index"):
+        moved.ask("of-colour", cursor=cursor, order=order, **RED)
 
 
 def test_an_index_that_is_not_there_yet_is_not_needed(
@@ -151,7 +151,7 @@ def test_an_index_that_is_not_there_yet_is_not_needed(
     put(cloud, *range(3))
     assert keys(asker(cloud, NEW, BUILDING).rows("of-colour", **RED)) == ["00", "01", "02"]
     with pytest.raises(ServiceError):
-        asker(cloud, NEW, {}).query("of-colour", **RED)
+        asker(cloud, NEW, {}).ask("of-colour", **RED)
 
 
 def query(*words: str) -> Result:

@@ -223,7 +223,7 @@ def test_an_item_is_reconciled_by_its_key_or_the_command_says_what_is_wrong(
     assert parsed("reconcile", "Users", "user-123")["rows_put"] == 0
     with pytest.raises(AdminViewError, match="named by CustomerId SK; 1 values were given"):
         adminview("reconcile", "Orders", "user-123")
-    with pytest.raises(AdminViewError, match="no source is named 'Nope'; declared: "):
+    with pytest.raises(AdminViewError, match="no source is named 'Nope'; declared are"):
         adminview("reconcile", "Nope", "1")
     with pytest.raises(AdminViewError, match="no attribute 'Status'"):
         adminview("reconcile", "Orders", "user-123", "2025-03-02#7")

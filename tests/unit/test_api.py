@@ -133,7 +133,7 @@ def test_a_cursor_of_another_question_is_refused_as_the_library_does() -> None:
     asked = client()
     cursor = asked.get("/patterns/of-colour?colour=red&limit=1")["cursor"]
     with pytest.raises(QuestionError) as caught:
-        asked.asker.query("of-colour", colour="blue", cursor=cursor)
+        asked.asker.ask("of-colour", colour="blue", cursor=cursor)
     refused = asked.ask(f"/patterns/of-colour?colour=blue&cursor={cursor}")
     assert (refused.status, refused.detail) == (400, str(caught.value))
 

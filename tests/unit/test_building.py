@@ -63,7 +63,7 @@ def test_a_question_that_is_being_built_is_refused_however_it_is_asked(
 ) -> None:
     asker = replace(new, pending={"of-colour": None})
     ways: list[Callable[[], Any]] = [
-        lambda: asker.query("of-colour", **RED),
+        lambda: asker.ask("of-colour", **RED),
         lambda: list(asker.rows("of-colour", **RED)),
         lambda: asker.count("of-colour", colour="red"),
     ]
@@ -98,14 +98,14 @@ def test_a_question_whose_older_index_is_there_is_asked_of_that(
 
 def test_a_cursor_lives_as_long_as_its_index_is_asked(old: QueryEngine, new: QueryEngine) -> None:
     """Turn a page before the change, while it is under way, and after it."""
-    first = old.query("of-colour", **RED)
+    first = old.ask("of-colour", **RED)
     meanwhile = replace(new, pending={"of-colour": "ByColour"})
-    second = meanwhile.query("of-colour", cursor=first.cursor, **RED)
+    second = meanwhile.ask("of-colour", cursor=first.cursor, **RED)
     assert ids(first.rows) + ids(second.rows) == IDS[:6]
     with pytest.raises(QuestionError, match="has moved to another index; start again"):
-        new.query("of-colour", cursor=second.cursor, **RED)
+        new.ask("of-colour", cursor=second.cursor, **RED)
     assert ids(new.rows("of-colour", **RED)) == IDS
-    assert ids(old.query("of-colour", cursor=second.cursor, **RED).rows) == IDS[6:], "and back"
+    assert ids(old.ask("of-colour", cursor=second.cursor, **RED).rows) == IDS[6:], "and back"
 
 
 def test_a_name_that_no_question_has_is_overlooked(new: QueryEngine) -> None:

@@ -161,7 +161,7 @@ def _pages(
 ) -> Iterator[tuple[list[ResultRow], str | None]]:
     cursor = options.cursor
     while True:
-        page = asker.query(name, limit=options.limit, cursor=cursor, order=options.order, **values)
+        page = asker.ask(name, limit=options.limit, cursor=cursor, order=options.order, **values)
         cursor = page.cursor
         yield page.rows, cursor
         if not cursor or not options.follow:
