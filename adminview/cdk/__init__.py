@@ -1,11 +1,11 @@
-"""What stacks are made of: the construct `AdminView`, its parts, and their options."""
+"""CDK constructs: `AdminView`, its parts, and their options."""
 
 from adminview.cdk.admin_view import AdminView
 from adminview.cdk.constructs.query_api import QueryApi
 from adminview.cdk.constructs.recovery import Recovery
 from adminview.cdk.constructs.source_tables import SourceStream, SourceTables, source_streams
 from adminview.cdk.constructs.sync_pipeline import SyncPipeline
-from adminview.cdk.constructs.view_table import AdminViewTable
+from adminview.cdk.constructs.table import AdminViewTable
 from adminview.cdk.monitoring.monitoring import Monitoring
 from adminview.cdk.options.alarm_contact import AlarmContact
 from adminview.cdk.options.api_access import ApiAccess

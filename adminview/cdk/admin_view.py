@@ -1,4 +1,4 @@
-"""AdminView as one construct, for a stack of your own."""
+"""`AdminView`: everything in one construct, for a stack of your own."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -11,7 +11,7 @@ from adminview.cdk.constructs.query_api import QueryApi
 from adminview.cdk.constructs.recovery import Recovery
 from adminview.cdk.constructs.source_tables import SourceTables, source_streams
 from adminview.cdk.constructs.sync_pipeline import SyncPipeline
-from adminview.cdk.constructs.view_table import AdminViewTable
+from adminview.cdk.constructs.table import AdminViewTable
 from adminview.cdk.monitoring.monitoring import Monitoring
 from adminview.cdk.options.alarm_contact import AlarmContact
 from adminview.cdk.options.api_access import ApiAccess
@@ -30,10 +30,10 @@ PHASE: Final = "rolloutPhase"
 
 
 class AdminView(Construct):
-    """The view table, the sync, its recovery, the read API and monitoring, in one stack.
+    """The view table, the sync, recovery, the read API and monitoring, in one stack.
 
-    A source whose table is in *tables* is followed; the other sources' tables are created here.
-    Nothing outside the construct changes: no other resource gets a tag, a policy or protection.
+    *tables* names the tables of existing sources; those of other sources are created. Resources
+    outside the construct do not change: none gets a tag, a policy or deletion protection.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class AdminView(Construct):
         migrations: Iterable[Migration] = (),
         tables: Mapping[str, dynamodb.ITable | dynamodb.ITableV2] | None = None,  # by source
         stage: Stage = DEFAULT_STAGE,
-        prefix: str = "",  # begins the names of tables; two AdminViews of one region need two
+        prefix: str = "",  # begins the names of tables; unique for each AdminView of a region
         handlers: str = "",  # a package with your own Lambda handlers; empty: the library's
         api: ApiAccess | None = None,
         alarms: AlarmContact | None = None,

@@ -1,7 +1,7 @@
-"""The code that Lambda runs: the app's views with their local imports, the library, dependencies.
+"""The Lambda bundle: the app's views with their local imports, the library and its dependencies.
 
-boto3 is not in it: the runtime's own will do, for the calls we make have been stable for years,
-and a small bundle starts faster and gets the runtime's security updates.
+It leaves out boto3 and uses the runtime's: the calls we make have been stable for years, a small
+bundle starts faster, and the runtime gets security updates.
 """
 
 import json
@@ -25,32 +25,32 @@ from adminview.model.errors import AdminViewError
 from adminview.model.local_imports import local_modules
 
 LIBRARY: Final = Path(__file__).parents[1]
-# Of the library: commands, constructs, local engines and what needs them.
+# Parts of the library that no function imports.
 NOT_DEPLOYED: Final = ("__main__.py", "cdk", "cli", "examples", "local", "testing.py")
 BUILD: Final = Path("build", "lambda")  # in the app's folder
 REQUIREMENTS: Final = LIBRARY / "cdk" / "bundled" / "requirements.txt"
 TRACING_REQUIREMENTS: Final = REQUIREMENTS.with_name("requirements-tracing.txt")
-VIEW_REQUIREMENTS: Final = "requirements.txt"  # what views import, in the package of the handlers
+VIEW_REQUIREMENTS: Final = "requirements.txt"  # packages that views import; next to the handlers
 
 RUNTIME: Final = (3, 13)
 TASK_ROOT: Final = "/var/task"  # where Lambda unpacks a bundle
-# The lists are complete and pinned, so nothing is resolved: aws-xray-sdk would pull botocore in.
+# --no-deps: the lists are complete and pinned, and aws-xray-sdk would install botocore.
 PIP: Final = (
     *("install", "--quiet", "--disable-pip-version-check", "--no-input", "--no-deps"),
     *("--platform", "manylinux2014_aarch64", "--implementation", "cp"),
     *("--python-version", ".".join(map(str, RUNTIME))),
     *("--only-binary=:all:", "--no-compile"),
 )
-# Scanners read METADATA; these say how and where pip ran, and differ from machine to machine.
+# These describe how and where pip ran, and differ between machines. Scanners read METADATA.
 PIP_TRACES: Final = ("*.dist-info/RECORD", "*.dist-info/INSTALLER", "*.dist-info/REQUESTED", "bin")
-# /var/task is read-only, so Lambda cannot keep bytecode: without it, each cold start compiles.
+# /var/task is read-only: without bytecode in the bundle, each cold start compiles.
 COMPILE: Final = ("-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash")
 NOT_COMPILED: Final = (
     "note: the Lambda bundle has no bytecode, because there is no python{0}.{1} on the PATH. "
     "Cold starts take about twice the processor time."
 )
-# Runs without the app's folder and without installed packages on its path: what it can import is
-# what the bundle holds. The fingerprint is computed from the bundle's files, not the manifest.
+# Runs without the app's folder and installed packages on its path, so it imports only from the
+# bundle. The fingerprint is computed from the bundle's files, not read from the manifest.
 DESCRIBE: Final = """
 import json, sys
 sys.path.insert(0, sys.argv[1])
@@ -58,14 +58,14 @@ from adminview.model import Registry
 from adminview.views import migrations, registry
 migrations()
 modules = registry().modules
-strange = [one.__file__ for one in modules if not one.__file__.startswith(sys.argv[1])]
-assert not strange, strange
+outside = [module.__file__ for module in modules if not module.__file__.startswith(sys.argv[1])]
+assert not outside, outside
 print(json.dumps(Registry.of(modules).description()))
 """
 
 
 class BundleError(AdminViewError):
-    """The bundle cannot be built, or would run another model than the stacks are built for."""
+    """The bundle cannot be built, or its model differs from that of the stacks."""
 
 
 def build_bundle(
@@ -76,13 +76,13 @@ def build_bundle(
     tracing: bool = False,
     build: Path = BUILD,
 ) -> Path:
-    """Build the bundle, unless it is there already, and return its folder.
+    """Build the bundle, unless it exists, and return its folder.
 
-    It holds the modules of *views*, of the manifest's migrations and of the package *handlers*,
-    each with its local imports; no other modules of the app. Raises a BundleError if what it would
-    run differs from *views*.
+    It contains the modules of *views*, of the manifest's migrations and of the package *handlers*,
+    each with its local imports, and no other modules of the app. Raises a BundleError if its model
+    differs from *views*.
     """
-    build = build.resolve()  # the CDK's own process has another current folder
+    build = build.resolve()  # the process of the CDK has another current folder
     requirements = [REQUIREMENTS, *([TRACING_REQUIREMENTS] if tracing else ())]
     if handlers and (own := _folder_of(handlers) / VIEW_REQUIREMENTS).exists():
         requirements.append(own)
@@ -91,7 +91,7 @@ def build_bundle(
         build / f"dependencies-{_digest([repr(PIP).encode(), *pins])}",
         lambda target: _install(requirements, target),
     )
-    # Read once, so that what is hashed is what is written, whoever saves a file meanwhile.
+    # Read once: a file that is saved meanwhile must not be written under the old hash.
     code = {path: file.read_bytes() for path, file in _code(views, manifest, handlers)}
     code[Path(manifest_file.NAME)] = manifest.to_json()
     names = [path.as_posix().encode() for path in code]
@@ -116,19 +116,19 @@ def build_bundle(
 
 @cache
 def runtime_python() -> str | None:
-    """Find an interpreter of the version that Lambda runs; None if there is none."""
+    """Return an interpreter of the version that Lambda runs, or None."""
     if sys.version_info[:2] == RUNTIME:
         return sys.executable
-    found = shutil.which("python{}.{}".format(*RUNTIME))
-    if found is None:
+    python = shutil.which("python{}.{}".format(*RUNTIME))
+    if python is None:
         return None
-    # A version manager's shim exists for versions that are not installed, and fails.
-    tried = subprocess.run([found, "-c", ""], check=False, capture_output=True)  # noqa: S603 - ours
-    return None if tried.returncode else found
+    # The shim of a version manager exists even if the version is not installed, and then fails.
+    done = subprocess.run([python, "-c", ""], check=False, capture_output=True)  # noqa: S603 - ours
+    return None if done.returncode else python
 
 
 def _once(directory: Path, make: Callable[[Path], None]) -> Path:
-    """Make *directory* whole or not at all: it appears under its name when it is complete."""
+    """Create *directory* atomically, unless it exists."""
     if directory.exists():
         return directory
     directory.parent.mkdir(parents=True, exist_ok=True)
@@ -138,7 +138,7 @@ def _once(directory: Path, make: Callable[[Path], None]) -> Path:
         _open_to_all(unfinished)
         unfinished.rename(directory)
     except OSError:
-        if not directory.exists():  # otherwise another process was faster, with the same content
+        if not directory.exists():  # otherwise another process created it, with the same content
             raise
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
@@ -163,12 +163,12 @@ def _install(requirements: Iterable[Path], target: Path) -> None:
 
 
 def _code(views: Registry, manifest: Manifest, handlers: str) -> Iterator[tuple[Path, Path]]:
-    """List the files of the bundle with their paths in it, in one order everywhere."""
+    """Yield the path in the bundle and the file of each module, in a stable order."""
     for file in sorted(LIBRARY.rglob("*.py")):
         path = file.relative_to(LIBRARY)
         if path.parts[0] not in NOT_DEPLOYED:
             yield LIBRARY.name / path, file
-    roots = {one.__name__: Path(str(one.__file__)) for one in views.modules}
+    roots = {module.__name__: Path(str(module.__file__)) for module in views.modules}
     roots |= {name: _file_of(name) for name in manifest.migrations}
     if handlers:
         folder = _folder_of(handlers)
@@ -195,7 +195,7 @@ def _folder_of(package: str) -> Path:
 
 
 def _check(views: Registry, bundle: Path) -> None:
-    """Raise a BundleError unless the bundle, alone, declares the same model as *views*."""
+    """Raise a BundleError unless the bundle on its own declares the same model as *views*."""
     place = str(bundle.resolve())
     command = [sys.executable, "-I", "-S", "-B", "-c", DESCRIBE, place]
     done = subprocess.run(command, check=False, capture_output=True, text=True)  # noqa: S603 - ours
@@ -204,7 +204,7 @@ def _check(views: Registry, bundle: Path) -> None:
         msg = (
             f"the views cannot be loaded from the Lambda bundle:\n{reason}\n"
             "View files may import other modules of the app, and packages that "
-            f"{VIEW_REQUIREMENTS} beside the handlers lists."
+            f"{VIEW_REQUIREMENTS} next to the handlers lists."
         )
         raise BundleError(msg)
     expected, bundled = views.description(), json.loads(done.stdout)
@@ -219,7 +219,7 @@ def _check(views: Registry, bundle: Path) -> None:
 
 
 def _differences(stacks: dict[str, Any], code: dict[str, Any]) -> Iterator[str]:
-    """Name each declaration that only one of two model descriptions has, or that differs."""
+    """Yield each declaration that differs, or that only one of the two descriptions has."""
     ours, theirs = _declarations(stacks), _declarations(code)
     for name in (*ours, *(name for name in theirs if name not in ours)):
         if name not in theirs:
@@ -231,18 +231,22 @@ def _differences(stacks: dict[str, Any], code: dict[str, Any]) -> Iterator[str]:
 
 
 def _declarations(description: dict[str, Any]) -> dict[str, Any]:
-    """Return what a model declares by kind and name; a source comes with its views' code."""
+    """Return a model's declarations by kind and name; a source includes its views' code."""
     code = description["code"]
+    named = {
+        kind: {declared["name"]: declared for declared in description[kind]}
+        for kind in ("sources", "indexes", "patterns")
+    }
     return {
-        **{f"source {one['name']!r}": (one, code[one["name"]]) for one in description["sources"]},
+        **{f"source {name!r}": (shape, code[name]) for name, shape in named["sources"].items()},
         **{f"view {view!r} of {source!r}": None for source, view in description["views"]},
-        **{f"index {one['name']!r}": one for one in description["indexes"]},
-        **{f"access pattern {one['name']!r}": one for one in description["patterns"]},
+        **{f"index {name!r}": shape for name, shape in named["indexes"].items()},
+        **{f"access pattern {name!r}": shape for name, shape in named["patterns"].items()},
     }
 
 
 def _compile(python: str, bundle: Path) -> None:
-    """Add bytecode, which names files as Lambda has them: the same wherever it is built."""
+    """Add bytecode with the paths of Lambda, so that it is the same on every machine."""
     place = str(bundle)
     command = [python, *COMPILE, "-s", place, "-p", TASK_ROOT, place]
     done = subprocess.run(command, check=False, capture_output=True, text=True)  # noqa: S603 - ours
@@ -252,7 +256,7 @@ def _compile(python: str, bundle: Path) -> None:
 
 
 def _open_to_all(directory: Path) -> None:
-    """Let Lambda's user read everything, whatever umask the build ran under."""
+    """Let Lambda's user read every file, whatever the umask of the build."""
     for path in (directory, *directory.rglob("*")):
         path.chmod(0o755 if path.is_dir() else 0o644)
 

@@ -38,7 +38,7 @@ def test_a_page_to_read_on_is_taken_with_an_address_or_without() -> None:
     assert read(both) == AlarmContact("ops@shop.example", PAGE)
 
 
-NO_PAGE = "is not the URL of a page, such as https://wiki.example/runbook; alarms put #<section>"
+NO_PAGE = "is not the URL of a page, such as https://wiki.example/runbook; alarms append #<section>"
 WRONG: dict[str, tuple[Any, str]] = {
     "no JSON": (
         "ops@shop.example",
@@ -52,7 +52,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     "a page without TLS": ({"runbookUrl": "http://wiki.example/runbook"}, NO_PAGE),
     "a section of a page": ({"runbookUrl": f"{PAGE}#lag"}, NO_PAGE),
     "a list of pages": ({"runbookUrl": [PAGE]}, NO_PAGE),
-    "a page with a long name": ({"runbookUrl": f"{PAGE}{'7' * 500}"}, "500 at most fit into an al"),
+    "a page with a long name": ({"runbookUrl": f"{PAGE}{'7' * 500}"}, "at most 500 fit into an al"),
     "no text": ({"email": ["a@b.example"]}, "email ['a@b.example'] is not one address"),
 }
 

@@ -172,7 +172,7 @@ def test_a_wrong_import_is_refused_with_the_place_and_the_remedy(
 
 def test_two_sources_cannot_follow_one_imported_table() -> None:
     message = refusal(sources={"Orders": RIGHT, "Payments": RIGHT})
-    assert "'legacy-orders' stands behind source 'Orders' and behind source 'Payments'" in message
+    assert "'legacy-orders' is both source 'Orders' and source 'Payments'" in message
 
 
 def renamed(table: str) -> dict[str, str]:
@@ -181,12 +181,12 @@ def renamed(table: str) -> dict[str, str]:
 
 def test_an_imported_table_cannot_be_one_that_we_create() -> None:
     message = refusal(sources={"Orders": renamed("Users")})
-    assert "'Users' stands behind source 'Orders' and behind source 'Users'" in message
+    assert "'Users' is both source 'Orders' and source 'Users'" in message
 
 
 def test_the_view_cannot_be_its_own_source() -> None:
     message = refusal(sources={"Orders": renamed("AdminViewTable")})
-    assert "'AdminViewTable' stands behind the view itself and behind source 'Orders'" in message
+    assert "'AdminViewTable' is both the view table and source 'Orders'" in message
 
 
 JWT = {"jwtIssuer": "https://login.example/pool", "jwtAudience": ["panel"]}
@@ -217,8 +217,8 @@ WRONG_API: dict[str, tuple[Any, str]] = {
     "an audience that is no list": (JWT | {"jwtAudience": "panel"}, "is not a list of names"),
     "an audience of numbers": (JWT | {"jwtAudience": [1]}, "is not a list of names"),
     "origins that are no list": ({"corsOrigins": "https://a.example"}, "is not a list of origins"),
-    "every origin": ({"corsOrigins": ["*"]}, "'*' would let the pages of strangers ask"),
-    "many origins": ({"corsOrigins": ["https://*.example"]}, "would let the pages of strangers"),
+    "every origin": ({"corsOrigins": ["*"]}, "'*' would let any page call the API"),
+    "many origins": ({"corsOrigins": ["https://*.example"]}, "would let any page call"),
     "an origin with a path": ({"corsOrigins": ["https://a.example/"]}, "without a path"),
 }
 

@@ -90,7 +90,7 @@ OBJECT = "expected an object such as"
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "a key's id": ({"customerKeyArn": "1234abcd-12ab"}, "is not the ARN of a KMS key, such as"),
     "a cut ARN": ({"customerKeyArn": KEY_ARN[:-1]}, "is not the ARN of a KMS key, such as"),
-    "an alias": ({"customerKeyArn": KEY_ARN.replace("key/", "alias/")}, "an alias will not do"),
+    "an alias": ({"customerKeyArn": KEY_ARN.replace("key/", "alias/")}, "policies accept no alias"),
     "no text": ({"customerKeyArn": {"arn": KEY_ARN}}, "aws kms describe-key"),
     "no JSON": ({"budgets": "{"}, "not JSON (Expecting property name"),
     "a list of budgets": ({"budgets": [1]}, f"found list; {OBJECT}"),
@@ -107,7 +107,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "fewer at once than streams": (
         {"budgets": {"syncConcurrency": 3}},
-        "syncConcurrency is 3, but 4 streams have a shard each at least",
+        "syncConcurrency is 3, but 4 streams have at least one shard each",
     ),
     "tracing sometimes": ({"tracing": "yes"}, "'yes' is neither true nor false"),
     "a VPC": ({"vpc": {"vpcId": "vpc-1"}}, "unknown 'vpcId'; there are subnetIds, securityG"),
@@ -121,15 +121,15 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "a subnet twice": ({"vpc": VPC | {"subnetIds": VPC["subnetIds"] * 2}}, "each once"),
     "too many groups": (
         {"vpc": VPC | {"securityGroupIds": [f"sg-{number:08}" for number in range(6)]}},
-        "securityGroupIds has 6 ids; Lambda takes 5 at most",
+        "securityGroupIds has 6 ids; Lambda accepts at most 5",
     ),
     "no URL": ({"vpc": VPC | {"streamsEndpoint": "vpce-1"}}, "is not the URL of an endpoint"),
     "a list of tags": ({"tags": ["team"]}, f"found list; {OBJECT}"),
     "our own tag": ({"tags": {"stage": "x"}}, "'stage' is set already, to 'dev'"),
-    "a tag of AWS's": ({"tags": {"aws:team": "shop"}}, "no 'aws:' first"),
+    "a tag of AWS's": ({"tags": {"aws:team": "shop"}}, "not beginning with aws:"),
     "a tag that is a number": ({"tags": {"team": 7}}, "'team' is 7; it is a text of 1 to 256"),
     "an empty tag": ({"tags": {"team": ""}}, "'team' is ''; it is a text of 1 to 256"),
-    "too many tags": ({"tags": {f"t{n}": "x" for n in range(49)}}, "AWS takes 50, and 2 of them"),
+    "too many tags": ({"tags": {f"t{n}": "x" for n in range(49)}}, "AWS allows 50, and 2 of them"),
 }
 
 
@@ -164,7 +164,7 @@ def test_an_unknown_key_is_refused_with_the_one_that_was_meant(given: str, meant
     ("given", "outer"), [(key, outer) for outer, keys in INNER_KEYS.items() for key in keys]
 )
 def test_a_key_of_an_inner_object_is_refused_with_its_place(given: str, outer: str) -> None:
-    assert refusal(**{given: "x"}).endswith(f"it belongs into {outer!r}")
+    assert refusal(**{given: "x"}).endswith(f"it belongs in {outer!r}")
 
 
 def test_the_number_of_shards_is_declared_with_its_index() -> None:
@@ -195,7 +195,7 @@ def test_the_progress_of_bulk_work_cannot_be_a_source() -> None:
     table = "team-AdminViewTableProgress"
     message = refusal(prefix="team-", sources={"Orders": imported(table)})
     assert (
-        f"{table!r} stands behind the progress of bulk work and behind source 'Orders'" in message
+        f"{table!r} is both the progress table of bulk work and source 'Orders'" in message
     )
 
 
@@ -258,7 +258,7 @@ def test_what_exists_already_is_in_one_account_and_region() -> None:
     said = refusal(sources={"Orders": imported("orders"), "Users": elsewhere})
     assert said == (
         "context sources.Users: aws:us-east-1:111122223333 is another account or region than "
-        "aws:eu-west-1:111122223333 of sources.Orders; a deployment is in one"
+        "aws:eu-west-1:111122223333 of sources.Orders; a deployment spans only one"
     )
     said = refusal(sources={"Users": elsewhere}, customerKeyArn=KEY_ARN)
     assert said.startswith("context customerKeyArn: aws:eu-west-1")

@@ -10,7 +10,7 @@ from adminview.aws.observability import Observability
 from adminview.bulk.lease_table import LEASE_SECONDS
 from adminview.bulk.request import validate_request
 from adminview.bulk.segment import Segment
-from adminview.cdk.constructs.segment_machine import LAMBDA_TROUBLE
+from adminview.cdk.constructs.segment_machine import LAMBDA_ERRORS
 from adminview.handlers.bulk import Dependencies, run_step
 from adminview.model.errors import (
     AdminViewError,
@@ -189,8 +189,8 @@ def test_a_machine_calls_its_own_function_and_nothing_else(dev: Assembly, machin
         assert "TimeoutSeconds" not in call, "the function's own time is the limit"
 
 
-TROUBLE = {
-    "ErrorEquals": [*LAMBDA_TROUBLE, "ServiceError"],
+TRANSIENT = {
+    "ErrorEquals": [*LAMBDA_ERRORS, "ServiceError"],
     "IntervalSeconds": 5,
     "MaxDelaySeconds": 120,
     "MaxAttempts": 8,
@@ -209,7 +209,7 @@ def test_passing_trouble_is_waited_out_and_so_is_somebody_elses_work(
     dev: Assembly, machine: str
 ) -> None:
     for call in calls(dev, machine).values():
-        assert call["Retry"] == [TROUBLE, TAKEN]
+        assert call["Retry"] == [TRANSIENT, TAKEN]
 
 
 def test_a_worker_that_nobody_calls_again_is_outwaited() -> None:

@@ -7,10 +7,10 @@ from json import dumps
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-# Characters, without spaces; some are left to what CDK and the account's id add.
+# Characters without spaces, with a reserve for what the CDK and the account's id add.
 INLINE_LIMIT = 10_240 - 240  # all inline policies of a role together
 MANAGED_LIMIT = 6_144 - 144
-# The length of what is known only when deployed, estimated: the region or the account, the ARN of a
+# Estimated lengths of what only the deployment knows: the region or the account, the ARN of a
 # stream, and the UUID of an event source mapping.
 ESTIMATES = (
     (re.compile(r"\$\{Token\[AWS\.[^]]*\]\}"), "x" * 16),
@@ -22,7 +22,7 @@ ESTIMATES = (
 def split_statements(
     statements: Iterable[iam.PolicyStatement],
 ) -> tuple[list[iam.PolicyStatement], list[list[iam.PolicyStatement]]]:
-    """Return what fits into an inline policy, and the rest in parts that fit a managed one each."""
+    """Return the statements of the inline policy, and those of each managed policy."""
     inline: list[iam.PolicyStatement] = []
     managed: list[list[iam.PolicyStatement]] = []
     left = INLINE_LIMIT
@@ -43,7 +43,7 @@ def split_statements(
 def managed_policies(
     scope: Construct, parts: Sequence[Sequence[iam.PolicyStatement]]
 ) -> list[iam.IManagedPolicy]:
-    """Make a managed policy of each part: they exist before the role that has them."""
+    """Create a managed policy for each part."""
     return [
         iam.ManagedPolicy(scope, f"Policy{number}", statements=[*part])
         for number, part in enumerate(parts, 1)

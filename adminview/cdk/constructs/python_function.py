@@ -9,36 +9,51 @@ from typing import Final, cast
 from aws_cdk import CfnResource, Duration, Token
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
 from constructs import Construct, IConstruct
 
 from adminview.aws.manifest import Manifest
 from adminview.aws.settings import NAMESPACE, SOURCES, Settings
-from adminview.cdk.constructs.log_group import LogGroup
 from adminview.cdk.constructs.policies import managed_policies, split_statements
 from adminview.cdk.constructs.suppress_nag import suppress_nag
 from adminview.cdk.options.deployment import DeploymentOptions
 from adminview.model.errors import SettingsError
 
 OLDER_RUNTIME: Final = (
-    "Python 3.13 is the newest on which a view file is known to have the same fingerprint as on "
-    "older ones (tests/unit/test_fingerprint.py), and the one that the bundle's wheels are for "
+    "Python 3.13 is the newest version on which a view file is known to have the same fingerprint "
+    "as on older ones (tests/unit/test_fingerprint.py), and the bundle's wheels are for it "
     "(adminview/cdk/bundle.py). Lambda supports it until June 2029."
 )
-DESCRIPTIONS_ARE_UNSCOPED: Final = "EC2 knows no resources for what only describes."
+DESCRIPTIONS_ARE_UNSCOPED: Final = "EC2 supports no resources for Describe actions."
 INTERFACES_HAVE_NO_NAME: Final = (
-    "Lambda makes a function's network interfaces, and names them only then "
-    "(adminview/cdk/network.py)."
+    "Lambda creates a function's network interfaces, and names them only then "
+    "(adminview/cdk/options/network.py)."
 )
-TRACES_ARE_UNSCOPED: Final = "X-Ray knows no resources: traces can be sent, or not at all."
-
+TRACES_ARE_UNSCOPED: Final = "X-Ray supports no resources for sending traces."
 
 ENVIRONMENT_BYTES: Final = 4096  # of serialized JSON, set by Lambda
 TOKEN: Final = re.compile(r"\$\{Token\[[^]]*\]\}")
-ESTIMATE: Final = "x" * 25  # a stream's label; a name that CDK gives to a table is longer
+ESTIMATE: Final = "x" * 25  # a stream's label; a table name that the CDK generates is longer
+
+
+class LogGroup(logs.LogGroup):
+    """The log group of a function, state machine or API, as the deployment retains and encrypts it.
+
+    Its writers need no permission on the customer key: the key's policy admits CloudWatch Logs.
+    """
+
+    def __init__(self, scope: Construct, id_: str, *, options: DeploymentOptions) -> None:
+        super().__init__(
+            scope,
+            id_,
+            retention=options.stage.log_retention,
+            removal_policy=options.stage.removal_policy,
+            encryption_key=options.key_in(scope),
+        )
 
 
 class PythonFunction(Construct):
-    """A Lambda function that may do what *statements* say, and write its own log."""
+    """A Lambda function with the permissions *statements*; it may also write its own log."""
 
     def __init__(
         self,
@@ -55,7 +70,7 @@ class PythonFunction(Construct):
         environment: Mapping[str, str] | None = None,  # besides the settings
         pending: Mapping[str, str | None] | None = None,  # access patterns that are not ready
         reserved_concurrency: int | None = None,
-        unscoped: str = "",  # why one of them is about everything, if one is
+        unscoped: str = "",  # the reason, if a statement is on all resources
     ) -> None:
         super().__init__(scope, id_)
         tracing, network = options.stage.tracing, options.network
@@ -71,10 +86,10 @@ class PythonFunction(Construct):
             resources=[self.log_group.log_group_arn],
         )
         inline, managed = split_statements(
-            [write_log, *statements, *self._also(statements, options)]
+            [write_log, *statements, *self._implied(statements, options)]
         )
-        # With the role, so that it has its permissions the moment it exists: Lambda tries them
-        # when a stream is subscribed.
+        # Part of the role, so that it never exists without them: Lambda checks permissions when a
+        # stream is subscribed.
         self.role = iam.Role(
             self,
             "Role",
@@ -100,44 +115,42 @@ class PythonFunction(Construct):
             environment=variables,
         )
         if network:
-            made = cast("lambda_.CfnFunction", self.function.node.default_child)
-            made.vpc_config = network.vpc_config
+            resource = cast("lambda_.CfnFunction", self.function.node.default_child)
+            resource.vpc_config = network.vpc_config
+        self._suppress_nag(unscoped, options)
 
-        self._acknowledge(unscoped, options)
-
-    def _also(
+    def _implied(
         self, statements: Sequence[iam.PolicyStatement], options: DeploymentOptions
     ) -> Iterator[iam.PolicyStatement]:
-        """Allow what follows from where the function runs, and whose key it meets."""
+        """Yield the permissions that the customer key and the network require."""
         if options.customer_key:
-            yield options.customer_key.needed_for(statements)
+            yield options.customer_key.statement_for(statements)
         if options.network:
             yield from options.network.statements(self)
 
-    def _acknowledge(self, unscoped: str, options: DeploymentOptions) -> None:
-        """Say why what cdk-nag finds does not hold here."""
+    def _suppress_nag(self, unscoped: str, options: DeploymentOptions) -> None:
         suppress_nag(self.function, "L1", OLDER_RUNTIME)
         policy = self.role.node.find_child("Resource")
         if unscoped:
             suppress_nag(policy, "IAM5[Resource::*]", unscoped)
         elif options.network:
             suppress_nag(policy, "IAM5[Resource::*]", DESCRIPTIONS_ARE_UNSCOPED)
-        for interfaces in options.network.unnamed if options.network else ():
-            suppress_nag(policy, f"IAM5[Resource::{interfaces}]", INTERFACES_HAVE_NO_NAME)
+        for arn in options.network.wildcard_arns if options.network else ():
+            suppress_nag(policy, f"IAM5[Resource::{arn}]", INTERFACES_HAVE_NO_NAME)
         if options.stage.tracing:
             added = self.role.node.find_child("DefaultPolicy")
             suppress_nag(added, "IAM5[Resource::*]", TRACES_ARE_UNSCOPED)
 
 
 def add_metadata(construct: IConstruct, name: str, content: str) -> None:
-    """Put a text into the template, with the resource of *construct*."""
+    """Add metadata to the resource of *construct* in the template."""
     resource = construct.node.default_child
     assert isinstance(resource, CfnResource)
     resource.add_metadata(name, content)
 
 
 def _variables(settings: Settings) -> dict[str, str]:
-    """Return the settings; of the sources only those whose tables' names the bundle cannot have."""
+    """Return the settings, with only those sources whose table names the bundle cannot contain."""
     unknown = {
         source: table for source, table in settings.sources.items() if Token.is_unresolved(table)
     }
@@ -167,22 +180,21 @@ def _bundle(
 
 
 def _check_size(name: str, environment: Mapping[str, str]) -> None:
-    """Refuse more variables than Lambda takes; what is known only when deployed is estimated."""
+    """Raise a SettingsError if the variables exceed Lambda's limit, with tokens estimated."""
     text = dumps(dict(environment), separators=(",", ":"))
     size = len(TOKEN.sub(ESTIMATE, text))
     if size > ENVIRONMENT_BYTES:
         msg = (
-            f"the environment of function {name!r} takes about {size} bytes, and Lambda takes "
-            f"{ENVIRONMENT_BYTES}. Tables without a name of their own are named there: give the "
-            "source tables names, or give some of the views a deployment of their own"
+            f"the environment of function {name!r} has about {size} bytes, and Lambda allows "
+            f"{ENVIRONMENT_BYTES}. It lists the tables whose names CloudFormation generates: name "
+            "the source tables, or move some of the views to another deployment"
         )
         raise SettingsError(msg)
 
 
 class _Function(lambda_.Function):
-    """A function without versions: who may invoke it need not be let invoke any."""
+    """A function without versions: a grant to invoke it names no version."""
 
     @property
     def resource_arns_for_grant_invoke(self) -> list[str]:
-        """Name the function itself, and nothing else."""
         return [self.function_arn]

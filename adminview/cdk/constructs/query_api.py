@@ -21,23 +21,22 @@ from adminview.aws.settings import (
     PATTERNS_OUTPUT,
     PulseSettings,
 )
-from adminview.cdk.constructs.log_group import LogGroup
-from adminview.cdk.constructs.python_function import PythonFunction, add_metadata
+from adminview.cdk.constructs.python_function import LogGroup, PythonFunction, add_metadata
 from adminview.cdk.constructs.source_tables import SourceStream
 from adminview.cdk.constructs.sync_pipeline import SyncPipeline
-from adminview.cdk.constructs.view_table import AdminViewTable
+from adminview.cdk.constructs.table import AdminViewTable
 from adminview.cdk.options.api_access import ApiAccess
 from adminview.cdk.options.deployment import DeploymentOptions
 from adminview.cdk.options.rollout_phase import RolloutPhase
 from adminview.http_api.paths import CORS_EXPOSED, CORS_HEADERS, PATHS
 from adminview.model import Registry
 
-# A page of rows is 6 MB at most, several times that as Python objects; the rest buys processor
-# time, of which a cold start takes the most.
+# A page of rows has at most 6 MB, several times that as Python objects. The rest buys processor
+# time, mostly for cold starts.
 MEMORY_MB: Final = 1024
 TIMEOUT_SECONDS: Final = 29  # the gateway gives up after 30
-# Who called which route, and the result. Not the path nor the query: they hold keys, that is, names
-# of customers. The address tells callers apart who are refused before they are authenticated.
+# Neither the path nor the query string: they contain keys, and so customer data. The address tells
+# apart callers that are refused before they are authenticated.
 LOGGED: Final = {
     "requestId": "$context.requestId",
     "time": "$context.requestTimeEpoch",
@@ -51,9 +50,7 @@ LOGGED: Final = {
 }
 IAM_CALLER: Final = "$context.identity.userArn"
 JWT_CALLER: Final = "$context.authorizer.claims.sub"
-METRICS_ARE_UNSCOPED: Final = (
-    "CloudWatch knows no resources: metrics can be read all together or not at all."
-)
+METRICS_ARE_UNSCOPED: Final = "CloudWatch supports no resources for reading metrics."
 
 
 class QueryApi(Construct):
@@ -89,7 +86,7 @@ class QueryApi(Construct):
         ).function
         self.access_logs = LogGroup(self, "AccessLogs", options=options)
         self.api = self._gateway(options)
-        # What is deployed, for whoever plans a change of it.
+        # Read by `adminview plan`.
         add_metadata(self.function, MODEL_METADATA, dumps(views.description()))
         CfnOutput(self, API_URL_OUTPUT, value=self.api.api_endpoint)
         CfnOutput(self, "ApiFunctionName", value=self.function.function_name)
@@ -131,7 +128,7 @@ class QueryApi(Construct):
 
 @jsii.implements(gateway.IAccessLogSettings)
 class _AccessLog:
-    """One line of JSON for each request."""
+    """Access logs with one line of JSON per request."""
 
     def __init__(self, group: logs.ILogGroup, fields: Mapping[str, str]) -> None:
         self._destination = gateway.LogGroupLogDestination(group)
@@ -139,17 +136,14 @@ class _AccessLog:
 
     @property
     def destination(self) -> gateway.IAccessLogDestination:
-        """Return where the lines go."""
         return self._destination
 
     @property
     def format(self) -> AccessLogFormat:
-        """Return the format of a line."""
         return self._format
 
 
 def _authorizer(access: ApiAccess) -> gateway.IHttpRouteAuthorizer:
-    """Authorize callers by IAM, or by a JWT if an issuer is set."""
     if not access.issuer:
         return authorizers.HttpIamAuthorizer()
     return authorizers.HttpJwtAuthorizer("Jwt", access.issuer, jwt_audience=[*access.audience])
@@ -170,11 +164,11 @@ def _cors(access: ApiAccess) -> gateway.CorsPreflightOptions | None:
 def _may_read(
     view_table: dynamodb.ITableV2, registry: Registry, phase: RolloutPhase
 ) -> list[iam.PolicyStatement]:
-    """List all that the API may do: query declared indexes, read rows, and read metrics.
+    """Return the API's permissions: query declared indexes, read rows, and read metrics.
 
-    A role changes before its function does, and takes effect everywhere only a while later. So it
-    may query an index from the phase before the first that uses it (a policy may name what does not
-    exist yet) until the index is dropped.
+    A role changes before its function, and IAM takes a while to propagate. So the API may query an
+    index one phase before it is used (a policy may name an index that does not exist yet), and
+    until the index is dropped.
     """
     indexes = {pattern.index.name for pattern in registry.patterns if pattern.index}
     indexes |= {index.name for index in phase.keep}
@@ -188,6 +182,5 @@ def _may_read(
             ],
         ),
         iam.PolicyStatement(actions=["dynamodb:BatchGetItem"], resources=[view_table.table_arn]),
-        # All of them: METRICS_ARE_UNSCOPED.
         iam.PolicyStatement(actions=["cloudwatch:GetMetricData"], resources=["*"]),
     ]

@@ -2,10 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from aws_cdk import CfnOutput, Duration
+from aws_cdk import aws_events as events
+from aws_cdk import aws_events_targets as targets
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from adminview.aws.settings import (
@@ -22,20 +25,49 @@ from adminview.cdk.constructs.recovery_access import (
     may_replay,
     may_verify,
 )
-from adminview.cdk.constructs.scheduled_invocation import ScheduledInvocation
 from adminview.cdk.constructs.segment_machine import SegmentMachine
 from adminview.cdk.constructs.source_tables import SourceStream
 from adminview.cdk.constructs.sync_pipeline import SyncPipeline
-from adminview.cdk.constructs.table import Table
-from adminview.cdk.constructs.view_table import AdminViewTable
+from adminview.cdk.constructs.table import AdminViewTable, Table
 from adminview.cdk.options.deployment import DeploymentOptions
 from adminview.model.attribute import PK, SK
 from adminview.model.delivery import REPLAY_SECONDS
 
-# None holds more than a few pages at once: it is for the processor time, which is in proportion.
+# For processor time, which is in proportion; no function holds more than a few pages.
 MEMORY_MB: Final = 512
-BULK_MEMORY_MB: Final = 1024  # all items of a table pass through it, not some
-LONGEST_SECONDS: Final = 900  # all that Lambda gives
+BULK_MEMORY_MB: Final = 1024  # it processes all items of a table
+MAX_SECONDS: Final = 900  # set by Lambda
+
+
+class ScheduledInvocation(Construct):
+    """A rule that invokes *function* at a fixed rate, always with the same event.
+
+    EventBridge retries failed deliveries. There is no queue for those it gives up on: the next
+    event requests the same work.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        *,
+        function: lambda_.IFunction,
+        every: Duration,
+        event: Mapping[str, Any],
+    ) -> None:
+        super().__init__(scope, id_)
+        self.function = function
+        # The target itself adds the permission for this rule to invoke the function.
+        self.rule = events.Rule(
+            self,
+            "Rule",
+            schedule=events.Schedule.rate(every),
+            targets=[
+                targets.LambdaFunction(
+                    function, event=events.RuleTargetInput.from_object(dict(event))
+                )
+            ],
+        )
 
 
 class Recovery(Construct):
@@ -59,12 +91,12 @@ class Recovery(Construct):
         self._function = partial(PythonFunction, self, options=options, settings=sync.settings)
         self._machine = partial(SegmentMachine, self, options=options)
         self._limits = _set(max_rcu=self._stage.read_units, max_wcu=self._stage.write_units)
-        # Only replays read streams themselves.
+        # Only the replay function reads streams.
         endpoint = options.network.environment() if options.network else {}
         self._add_replay(may_replay(view.table, sync.dead_letters, streams), endpoint)
         self._add_verify(may_verify(view.table, streams))
         # Protected like the view: an intent record is the only trace of rows that may have been
-        # written for items deleted since. It goes when its work ends, and its keys with it.
+        # written for items that were deleted since. It is deleted when its work is done.
         self.progress = Table(
             self,
             "Progress",
@@ -86,7 +118,7 @@ class Recovery(Construct):
         replay = self._function(
             "Replay",
             handler="replay",
-            description="Reconciles what the dead letters name",
+            description="Replays dead letters",
             memory_mb=MEMORY_MB,
             timeout=Duration.seconds(REPLAY_SECONDS),
             environment=environment,
@@ -100,9 +132,9 @@ class Recovery(Construct):
         verify = self._function(
             "Verify",
             handler="verify",
-            description="Compares AdminViewTable with its source tables, and changes neither",
+            description="Compares AdminViewTable with its source tables, and writes nothing",
             memory_mb=MEMORY_MB,
-            timeout=Duration.seconds(LONGEST_SECONDS),
+            timeout=Duration.seconds(MAX_SECONDS),
             statements=statements,
         ).function
         if (every := self._stage.verify_every) is not None:
@@ -116,30 +148,30 @@ class Recovery(Construct):
         backfill = self._function(
             "Backfill",
             handler="bulk",
-            description="Builds AdminViewTable from its source tables, and sweeps what is left",
+            description="Backfills AdminViewTable from its source tables, and sweeps stale rows",
             memory_mb=BULK_MEMORY_MB,
-            timeout=Duration.seconds(LONGEST_SECONDS),
+            timeout=Duration.seconds(MAX_SECONDS),
             statements=statements,
         ).function
         machine = self._machine(
             "BackfillSegments",
             function=backfill,
             default={"task": "backfill", **self._limits},
-            # A hundred UUIDs do not fit into an environment.
+            # In the input: a hundred UUIDs do not fit into the function's environment.
             fixed={"step": "begin", "mappings": dict(mappings)},
-            comment="Builds AdminViewTable from its source tables, or sweeps it",
+            comment="Backfills AdminViewTable from its source tables, or sweeps it",
         ).machine
         CfnOutput(self, BACKFILL_MACHINE_OUTPUT, value=machine.state_machine_arn)
         CfnOutput(self, "BackfillFunctionName", value=backfill.function_name)
 
     def _add_migrate(self, migrated: Sequence[SourceStream]) -> None:
-        """Give migrations a role of their own: no other function may write to a source."""
+        # A function of its own, because no other role may write to a source.
         migrate = self._function(
             "Migrate",
             handler="bulk",
-            description="Completes old items of the source tables that have a migration",
+            description="Migrates items of source tables",
             memory_mb=BULK_MEMORY_MB,
-            timeout=Duration.seconds(LONGEST_SECONDS),
+            timeout=Duration.seconds(MAX_SECONDS),
             statements=may_migrate(migrated, self.progress),
         ).function
         machine = self._machine(
@@ -147,12 +179,12 @@ class Recovery(Construct):
             function=migrate,
             default=self._limits,
             fixed={"step": "begin", "task": "migrate"},
-            comment="Completes old items of source tables",
+            comment="Migrates items of source tables",
         ).machine
         CfnOutput(self, MIGRATE_MACHINE_OUTPUT, value=machine.state_machine_arn)
         CfnOutput(self, "MigrateFunctionName", value=migrate.function_name)
 
 
 def _set(**limits: float | None) -> dict[str, float]:
-    """Return the limits that are set: an event may not hold the others."""
+    """Return the limits that are set: an event must not contain the others."""
     return {name: units for name, units in limits.items() if units is not None}

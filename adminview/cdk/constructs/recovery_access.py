@@ -1,4 +1,4 @@
-"""What each function of `Recovery` may do, and to what."""
+"""The permissions of the functions of `Recovery`."""
 
 from collections.abc import Mapping, Sequence
 
@@ -15,7 +15,7 @@ from adminview.model.row import OWNER_INDEX
 def may_replay(
     view_table: dynamodb.ITableV2, queue: sqs.IQueue, streams: Sequence[SourceStream]
 ) -> list[iam.PolicyStatement]:
-    """List all that a replay may do: it writes row by row, for batches take no conditions."""
+    """Return a replay's permissions. It writes row by row: BatchWriteItem has no conditions."""
     return [
         iam.PolicyStatement(
             actions=[
@@ -32,7 +32,7 @@ def may_replay(
             resources=[view_table.table_arn],
         ),
         _find_by_owner(view_table),
-        # A letter of Lambda's own names a stretch of a shard: its records are read again.
+        # Lambda's own dead letters contain no records, only their range in a shard.
         iam.PolicyStatement(
             actions=["dynamodb:GetRecords", "dynamodb:GetShardIterator"],
             resources=[stream.stream_arn for stream in streams],
@@ -43,7 +43,7 @@ def may_replay(
 def may_verify(
     view_table: dynamodb.ITableV2, streams: Sequence[SourceStream]
 ) -> list[iam.PolicyStatement]:
-    """List all that a verification may do: it writes nothing."""
+    """Return a verification's permissions. It writes nothing."""
     return [
         iam.PolicyStatement(
             actions=["dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:Scan"],
@@ -63,7 +63,7 @@ def may_backfill(
     mappings: Mapping[str, lambda_.CfnEventSourceMapping],
     progress: dynamodb.ITableV2,
 ) -> list[iam.PolicyStatement]:
-    """List all that a backfill and a sweep may do: they write the view, and never a source."""
+    """Return the permissions of backfill and sweep. They write the view, never a source."""
     return [
         iam.PolicyStatement(
             actions=["dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:Scan"],
@@ -92,7 +92,7 @@ def may_backfill(
 def may_migrate(
     migrated: Sequence[SourceStream], progress: dynamodb.ITableV2
 ) -> list[iam.PolicyStatement]:
-    """List all that a migration may do: it alone writes to a source, and only to its own."""
+    """Return a migration's permissions. No other function writes to a source."""
     return [
         iam.PolicyStatement(
             actions=["dynamodb:GetItem", "dynamodb:Scan", "dynamodb:UpdateItem"],
@@ -121,7 +121,7 @@ def _keep_progress(progress: dynamodb.ITableV2) -> iam.PolicyStatement:
 
 
 def _arn_of(mapping: lambda_.CfnEventSourceMapping, near: dynamodb.ITableV2) -> str:
-    """Name a mapping by the one reference to it that there is: its id."""
+    """Return the ARN of a mapping, which CloudFormation knows only by its id."""
     return Stack.of(near).format_arn(
         service="lambda",
         resource="event-source-mapping",

@@ -1,4 +1,4 @@
-"""A state machine that works through tables, many segments at once."""
+"""A state machine that processes tables, many segments at once."""
 
 import json
 from collections.abc import Mapping
@@ -10,15 +10,15 @@ from aws_cdk import aws_stepfunctions as sfn
 from aws_cdk import aws_stepfunctions_tasks as tasks
 from constructs import Construct
 
-from adminview.cdk.constructs.log_group import LogGroup
+from adminview.cdk.constructs.python_function import LogGroup
 from adminview.cdk.constructs.suppress_nag import suppress_nag
 from adminview.cdk.options.deployment import DeploymentOptions
 from adminview.cdk.options.stage import Stage
 from adminview.model.errors import SegmentTakenError, ServiceError
 
-# Lambda itself was in trouble, or the function ended without an answer. Nothing is lost by that:
-# whoever is called next puts right what was in hand.
-LAMBDA_TROUBLE: Final = (
+# Lambda failed, or the function ended without a response. Nothing is lost: the next invocation
+# recovers what was in progress.
+LAMBDA_ERRORS: Final = (
     "Lambda.ClientExecutionTimeoutException",
     "Lambda.ServiceException",
     "Lambda.AWSLambdaException",
@@ -28,34 +28,35 @@ LAMBDA_TROUBLE: Final = (
     "Sandbox.Timedout",
     "Runtime.ExitError",
 )
-TROUBLE: Final = (*LAMBDA_TROUBLE, ServiceError.__name__)
+TRANSIENT: Final = (*LAMBDA_ERRORS, ServiceError.__name__)
 TAKEN: Final = (SegmentTakenError.__name__,)
-FIRST_PAUSE, LONGEST_PAUSE, TRIES_IN_TROUBLE = Duration.seconds(5), Duration.minutes(2), 8
-# Longer together than a worker that was killed holds on to its segment, or one of a stopped run
-# goes on with it: all the time that Lambda gives.
-TAKEN_PAUSE, TRIES_WHILE_TAKEN = Duration.minutes(1), 20
+FIRST_PAUSE, MAX_PAUSE, TRANSIENT_RETRIES = Duration.seconds(5), Duration.minutes(2), 8
+# Together longer than the lease of a killed worker, and than a worker of a stopped run continues:
+# at most Lambda's timeout.
+TAKEN_PAUSE, TAKEN_RETRIES = Duration.minutes(1), 20
 MERGED: Final = "States.JsonMerge(States.JsonMerge($.default, $.given, false), $.fixed, false)"
 
 UNSCOPED: Final = (
-    "Step Functions hands its log over by CloudWatch's log deliveries, and where a stage traces, "
-    "sends traces to X-Ray: neither knows resources."
+    "Step Functions writes its log through CloudWatch's log deliveries, and sends traces to X-Ray "
+    "if the stage has tracing: neither supports resources."
 )
-UNNAMED: Final = "Executions get their names when they begin. All of these are of this machine."
+UNNAMED: Final = "Executions are named when they begin. All of these belong to this state machine."
 UNTRACED: Final = (
-    "Functions and machines trace where the stage says so, together (infra/stages.py says why none "
-    "does by itself). Step Functions keeps the whole history of an execution for 90 days."
+    "The stage switches tracing of functions and state machines on together "
+    "(adminview/cdk/options/stage.py gives the reason for off). Step Functions keeps the history "
+    "of an execution for 90 days."
 )
 
 
 class SegmentMachine(Construct):
-    """Begin lists the segments, and says how many at once; Work is repeated until each is done.
+    """Begin lists the segments and the concurrency; Work is repeated until each segment is done.
 
-    The input is what *function* is asked to begin with: what is in *default* may be said otherwise,
-    and what is in *fixed* may not. The output is what the function said last of each segment. A
-    segment that fails fails the execution: it is not done, and a redrive or the next execution
-    goes on where it is. How many items of a run may fail is the function's to say.
+    The input overrides *default* but not *fixed*, and the result is the event of the first
+    invocation of *function*. The output is the function's last response for each segment. A failed
+    segment fails the execution; a redrive or the next execution continues where it stopped. The
+    function decides how many items of a run may fail.
 
-    In JSONPath, for the sake of the local cloud: it reads no JSONata in a distributed map.
+    Written in JSONPath: the local cloud supports no JSONata in a distributed map.
     """
 
     def __init__(
@@ -95,9 +96,9 @@ class SegmentMachine(Construct):
             ),
             tracing_enabled=options.stage.tracing,
         )
-        self._acknowledge(options.stage)
+        self._suppress_nag(options.stage)
 
-    def _acknowledge(self, stage: Stage) -> None:
+    def _suppress_nag(self, stage: Stage) -> None:
         stack, machine = Stack.of(self), self.machine
         if not stage.tracing:
             suppress_nag(machine, "SF2", UNTRACED)
@@ -110,11 +111,11 @@ class SegmentMachine(Construct):
         suppress_nag(policy, f"IAM5[Resource::{executions}/*:*]", UNNAMED)
 
     def _each_segment(self) -> sfn.DistributedMap:
-        """Work on as many segments at once as Begin said, each in an execution of its own."""
+        """Process each segment in an execution of its own, with the concurrency of Begin."""
         work = self._call("Work", "$.item", result_path="$.answer")
         done = sfn.Succeed(self, "Done", state_name="Done", output_path="$.answer.Payload")
         is_done = sfn.Condition.boolean_equals("$.answer.Payload.done", value=True)
-        letter_filter = sfn.Choice(self, "IsDone", state_name="Done?")
+        choice = sfn.Choice(self, "IsDone", state_name="Done?")
         each = sfn.DistributedMap(
             self,
             "EachSegment",
@@ -122,10 +123,10 @@ class SegmentMachine(Construct):
             items_path="$.segments",
             item_selector={"item": sfn.JsonPath.object_at("$$.Map.Item.Value")},
             max_concurrency_path="$.concurrency",
-            # An express one would end after five minutes.
+            # An express execution ends after five minutes.
             map_execution_type=sfn.StateMachineType.STANDARD,
         )
-        each.item_processor(work.next(letter_filter.when(is_done, done).otherwise(work)))
+        each.item_processor(work.next(choice.when(is_done, done).otherwise(work)))
         return each
 
     def _call(
@@ -144,19 +145,19 @@ class SegmentMachine(Construct):
             payload=sfn.TaskInput.from_json_path_at(payload),
             output_path=output_path,
             result_path=result_path,
-            retry_on_service_exceptions=False,  # said below, with our own
+            retry_on_service_exceptions=False,  # the retries below include them
         )
         task.add_retry(
-            errors=[*TROUBLE],
+            errors=[*TRANSIENT],
             interval=FIRST_PAUSE,
-            max_delay=LONGEST_PAUSE,
-            max_attempts=TRIES_IN_TROUBLE,
+            max_delay=MAX_PAUSE,
+            max_attempts=TRANSIENT_RETRIES,
             jitter_strategy=sfn.JitterType.FULL,
         )
         task.add_retry(
             errors=[*TAKEN],
             interval=TAKEN_PAUSE,
             backoff_rate=1,
-            max_attempts=TRIES_WHILE_TAKEN,
+            max_attempts=TAKEN_RETRIES,
         )
         return task

@@ -16,7 +16,7 @@ SEPARATOR = ","
 
 @dataclass(frozen=True, slots=True)
 class StreamLabels:
-    """The labels of several streams in one output: a stack has 200 outputs at most."""
+    """The labels of several streams in one output: a stack has at most 200 outputs."""
 
     output: CfnOutput
     sources: tuple[str, ...]
@@ -43,11 +43,11 @@ class SourceStream:
 
     @property
     def label(self) -> str:
-        """Return what CloudWatch metrics call the stream."""
+        """Return the stream's label, its name in CloudWatch metrics."""
         return label_of(self.stream_arn)
 
     def weak_label(self, scope: Construct) -> str:
-        """Return the label; from another stack, without an export of the table's stack."""
+        """Return the label; in another stack, without an export from the table's stack."""
         published = self.published
         if published is None or Stack.of(published.output) is Stack.of(scope):
             return self.label
@@ -104,8 +104,8 @@ def source_streams(
 
 
 def stream_of(table: dynamodb.ITable | dynamodb.ITableV2) -> str:
-    """Return the ARN of a table's stream, which it must have."""
-    assert table.table_stream_arn, "made with a stream"
+    """Return the ARN of a table's stream, which must exist."""
+    assert table.table_stream_arn, "created with a stream"
     return table.table_stream_arn
 
 

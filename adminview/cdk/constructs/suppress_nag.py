@@ -1,6 +1,6 @@
-"""What cdk-nag finds and does not hold here: acknowledged beside its construct, with evidence.
+"""Suppression of cdk-nag findings, each next to its construct and with a reason.
 
-`make check` runs cdk-nag, and fails on an acknowledgment of something that it does not find.
+`make check` runs cdk-nag, and fails on a suppression of something that it does not find.
 """
 
 from typing import Final
@@ -12,7 +12,7 @@ PACK: Final = "AwsSolutions"
 
 
 def suppress_nag(construct: IConstruct, finding: str, because: str) -> None:
-    """Accept one finding on one construct, such as ``SQS3`` or ``IAM5[Resource::*]``."""
+    """Suppress one finding on one construct, such as ``SQS3`` or ``IAM5[Resource::*]``."""
     Validations.of(construct).acknowledge(
         Acknowledgment(id=f"{PACK}::{PACK}-{finding}", reason=because)
     )

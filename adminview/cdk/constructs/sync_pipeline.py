@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from json import dumps
 from typing import Final
 
-from aws_cdk import CfnOutput, Duration, Stack
+from aws_cdk import CfnOutput, CrossStackReferences, Duration, ReferenceStrength, Stack
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
@@ -19,25 +20,67 @@ from adminview.aws.settings import (
 )
 from adminview.cdk.constructs.python_function import PythonFunction, add_metadata
 from adminview.cdk.constructs.source_tables import SourceStream
-from adminview.cdk.constructs.stream_subscription import StreamSubscription
 from adminview.cdk.constructs.suppress_nag import suppress_nag
-from adminview.cdk.constructs.view_table import AdminViewTable
+from adminview.cdk.constructs.table import AdminViewTable
 from adminview.cdk.options.deployment import DeploymentOptions
 from adminview.model.delivery import FIRST_TRY_SECONDS, HIDDEN_SECONDS, Delivery
 
-# A batch of 6 MB (all that Lambda hands over at once) is about ten times that as Python objects,
-# and is held next to its rows; processor time comes in proportion to memory.
+# A batch has at most 6 MB, about ten times that as Python objects, next to its rows. Processor time
+# is in proportion to memory.
 MEMORY_MB: Final = 512
-TIMEOUT_SECONDS: Final = 120  # throttled writes are retried in place for most of it
-LETTER_DAYS: Final = 14  # as long as SQS keeps a message
+TIMEOUT_SECONDS: Final = 120  # throttled writes are retried for most of it
+LETTER_DAYS: Final = 14  # the longest that SQS keeps a message
 LAST_QUEUE: Final = (
-    "It is a dead-letter queue: the on-failure destination of every event source mapping, where "
-    "the rule does not look. A letter that fails again is written anew, and needs no next queue."
+    "It is a dead-letter queue: the on-failure destination of every event source mapping, which "
+    "the rule does not check. A dead letter that fails again is sent again, to the same queue."
 )
 
 
+class StreamSubscription(Construct):
+    """An event source mapping with the settings of *delivery*.
+
+    It has no filter: a filtered record leaves no trace, and the view decides which items it is for.
+    A new mapping begins with the oldest record of the stream.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        *,
+        stream_arn: str,
+        function: lambda_.IFunction,
+        queue: sqs.IQueue,
+        delivery: Delivery,
+    ) -> None:
+        super().__init__(scope, id_)
+        # Not EventSourceMapping: with a queue it grants the function more than sending to it.
+        self.mapping = lambda_.CfnEventSourceMapping(
+            self,
+            "Mapping",
+            event_source_arn=stream_arn,
+            function_name=function.function_name,
+            starting_position="TRIM_HORIZON",
+            batch_size=delivery.batch_size,
+            maximum_batching_window_in_seconds=delivery.window_seconds,
+            parallelization_factor=delivery.parallelization,
+            function_response_types=["ReportBatchItemFailures"],
+            bisect_batch_on_function_error=delivery.bisect,
+            maximum_retry_attempts=delivery.retries,
+            maximum_record_age_in_seconds=delivery.max_age_seconds,
+            destination_config=lambda_.CfnEventSourceMapping.DestinationConfigProperty(
+                on_failure=lambda_.CfnEventSourceMapping.OnFailureProperty(
+                    destination=queue.queue_arn
+                )
+            ),
+        )
+        # A mapping is removed with its source, and replaced with its stream. An export would forbid
+        # both while another stack imports the old id.
+        CrossStackReferences.of(self.mapping).produce(ReferenceStrength.WEAK)
+
+
 class SyncPipeline(Construct):
-    """Stream records in, view rows out, dead letters for what could not be synced."""
+    """Stream records in, view rows out, dead letters for records that could not be synced."""
 
     def __init__(
         self,
@@ -71,7 +114,7 @@ class SyncPipeline(Construct):
             options=options,
             reserved_concurrency=options.stage.sync_concurrency,
         ).function
-        # What is deployed, for whoever plans a change of it.
+        # Read by `adminview plan`.
         add_metadata(self.function, MODEL_METADATA, dumps(options.views.description()))
         self.mappings = {
             stream.source.name: StreamSubscription(
@@ -86,7 +129,7 @@ class SyncPipeline(Construct):
         }
         CfnOutput(self, "DeadLetterQueueUrl", value=self.dead_letters.queue_url)
         CfnOutput(self, SYNC_FUNCTION_OUTPUT, value=self.function.function_name)
-        # Not exported: an export ends at 1024 characters, and the sources may be many.
+        # Not exported: an export has at most 1024 characters, too few for many sources.
         stack = Stack.of(self)
         CfnOutput(self, SETTINGS_OUTPUT, value=stack.to_json_string(self.settings.to_env()))
         ids = {source: mapping.ref for source, mapping in self.mappings.items()}
@@ -112,13 +155,13 @@ class SyncPipeline(Construct):
 def _statements(
     view_table: dynamodb.ITableV2, queue: sqs.IQueue, streams: Sequence[SourceStream]
 ) -> list[iam.PolicyStatement]:
-    """List all that the sync may do: it writes the view without reading it."""
+    """Return the sync's permissions. It writes the view without reading it."""
     return [
         iam.PolicyStatement(actions=["dynamodb:BatchWriteItem"], resources=[view_table.table_arn]),
         iam.PolicyStatement(actions=["sqs:SendMessage"], resources=[queue.queue_arn]),
-        # Lambda wants all four before it subscribes a stream. ListStreams takes no resource of its
-        # own, so "*" would list the streams of the whole account; on the streams themselves, as
-        # in the DynamoDB guide's policy for Lambda, it is enough for the mapping and opens nothing.
+        # Lambda requires all four before it subscribes a stream. ListStreams supports no resources:
+        # "*" would list all streams of the account. On the streams, as in the policy for Lambda in
+        # the DynamoDB guide, it satisfies the mapping and lists nothing.
         iam.PolicyStatement(
             actions=[
                 "dynamodb:DescribeStream",

@@ -1,13 +1,15 @@
-"""DynamoDB tables, as both the sources and the view have them."""
+"""DynamoDB tables, and AdminViewTable with its sparse indexes."""
 
 from collections.abc import Sequence
 from typing import Final, cast
 
+from aws_cdk import CfnOutput
 from aws_cdk import aws_dynamodb as dynamodb
 from constructs import Construct
 
 from adminview.cdk.options.deployment import DeploymentOptions
 from adminview.model import Attribute, Index
+from adminview.model.attribute import PK, SK
 
 TYPES: Final = {
     "S": dynamodb.AttributeType.STRING,
@@ -17,7 +19,7 @@ TYPES: Final = {
 
 
 class Table(dynamodb.TableV2):
-    """A table on demand, encrypted with a key of the account, protected as its stage says."""
+    """An on-demand table, encrypted with a key of the account, protected as the stage says."""
 
     def __init__(
         self,
@@ -31,7 +33,7 @@ class Table(dynamodb.TableV2):
         indexes: Sequence[Index] = (),
     ) -> None:
         stage = options.stage
-        partition, *sort = [_attribute(one) for one in key]
+        partition, *sort = [_attribute(attribute) for attribute in key]
         super().__init__(
             scope,
             id_,
@@ -41,9 +43,9 @@ class Table(dynamodb.TableV2):
             billing=dynamodb.Billing.on_demand(),
             encryption=dynamodb.TableEncryptionV2.aws_managed_key(),
             dynamo_stream=stream,
-            global_secondary_indexes=[_index(one) for one in indexes if not one.local],
-            # Made with the table, for good.
-            local_secondary_indexes=[_local_index(one) for one in indexes if one.local] or None,
+            global_secondary_indexes=[_index(index) for index in indexes if not index.local],
+            local_secondary_indexes=[_local_index(index) for index in indexes if index.local]
+            or None,
             deletion_protection=stage.protect,
             point_in_time_recovery_specification=dynamodb.PointInTimeRecoverySpecification(
                 point_in_time_recovery_enabled=stage.protect
@@ -51,10 +53,26 @@ class Table(dynamodb.TableV2):
             removal_policy=stage.removal_policy,
         )
         if customer_key := options.customer_key:
-            # Here, for TableV2 takes a key only in a stack that is bound to one region.
-            made = cast("dynamodb.CfnGlobalTable", self.node.default_child)
+            # TableV2 accepts a key only in a stack that is bound to one region.
+            resource = cast("dynamodb.CfnGlobalTable", self.node.default_child)
             path = "Replicas.0.SSESpecification.KMSMasterKeyId"
-            made.add_property_override(path, customer_key.arn)
+            resource.add_property_override(path, customer_key.arn)
+
+
+class AdminViewTable(Construct):
+    """The table that the admin panel queries."""
+
+    def __init__(self, scope: Construct, id_: str, *, options: DeploymentOptions) -> None:
+        super().__init__(scope, id_)
+        self.table = Table(
+            self,
+            "AdminViewTable",
+            name=options.view_table,
+            key=(PK, SK),
+            options=options,
+            indexes=options.phase.indexes(options.views),
+        )
+        CfnOutput(self, "ViewTableName", value=self.table.table_name)
 
 
 def _attribute(attribute: Attribute) -> dynamodb.Attribute:
@@ -64,8 +82,8 @@ def _attribute(attribute: Attribute) -> dynamodb.Attribute:
 def _index(index: Index) -> dynamodb.GlobalSecondaryIndexPropsV2:
     return dynamodb.GlobalSecondaryIndexPropsV2(
         index_name=index.name,
-        partition_keys=[_attribute(one) for one in index.stored_partition],
-        sort_keys=[_attribute(one) for one in index.sort] or None,
+        partition_keys=[_attribute(attribute) for attribute in index.stored_partition],
+        sort_keys=[_attribute(attribute) for attribute in index.sort] or None,
         projection_type=dynamodb.ProjectionType[index.projection],
         non_key_attributes=list(index.include) or None,
     )

@@ -1,1 +1,1 @@
-"""What is looked at in a deployment: metrics, the alarms on them, and a dashboard."""
+"""Monitoring of a deployment: metrics, alarms and a dashboard."""

@@ -1,4 +1,4 @@
-"""The alarms of a deployment: every rule, on all that it is about."""
+"""The alarms of a deployment: each rule on each resource that it applies to."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,15 +15,15 @@ from adminview.cdk.monitoring.rules import Rule
 from adminview.cdk.options.stage import Stage
 from adminview.model.source import UNKNOWN
 
-LONGEST: Final = Duration.days(7)  # that an alarm looks back
-LONGEST_NAME: Final = 255  # of an alarm; a source's or an index's alone may be as long
-MARK: Final = 8  # digits that tell names apart which are cut
-ROUNDS: Final = 6  # of the replay in which a letter may not have been taken up
+MAX_WINDOW: Final = Duration.days(7)  # of an alarm, set by CloudWatch
+MAX_NAME: Final = 255  # of an alarm; the name of a source or an index may be as long
+HASH_DIGITS: Final = 8  # keep shortened names distinct
+ROUNDS: Final = 6  # scheduled replays that may miss a dead letter
 
 
 @dataclass(frozen=True, slots=True)
 class MonitoredFunction:
-    """A function by its name in AWS, and how often an error of it is no accident."""
+    """A function by its name in AWS, and the rule for its errors."""
 
     name: str
     errors: Rule
@@ -40,7 +40,7 @@ class MonitoredStream:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MonitoredResources:
-    """All that is looked at. Names are those in AWS; keys are what we call them."""
+    """The monitored resources. Values are names in AWS, keys are our own names."""
 
     service: str
     stage: Stage
@@ -60,31 +60,31 @@ class Alarm:
 
     rule: Rule
     metric: cloudwatch.IMetric
-    what: str = ""
+    subject: str = ""
 
     @property
     def name(self) -> str:
-        """Tell it apart from the deployment's others."""
-        return f"{self.rule.name}-{self.what}" if self.what else self.rule.name
+        """Return a name that is unique in the deployment."""
+        return f"{self.rule.name}-{self.subject}" if self.subject else self.rule.name
 
     def name_in(self, deployment: str) -> str:
-        """Tell it apart from all others of the account, cut to what CloudWatch takes."""
+        """Return a name that is unique in the account, shortened to CloudWatch's limit."""
         name = f"{deployment}-{self.name}"
-        if len(name) <= LONGEST_NAME:
+        if len(name) <= MAX_NAME:
             return name
-        mark = f"-{sha256(name.encode()).hexdigest()[:MARK]}"
-        return name[: LONGEST_NAME - len(mark)] + mark
+        suffix = f"-{sha256(name.encode()).hexdigest()[:HASH_DIGITS]}"
+        return name[: MAX_NAME - len(suffix)] + suffix
 
 
 def alarms(resources: MonitoredResources) -> Iterator[Alarm]:
-    """List all alarms; those of a source name it, for so do the commands that repair."""
+    """Yield all alarms. An alarm on a source names it, as the commands that repair it do."""
     yield from _of_sources(resources)
     yield from _of_letters(resources)
     yield from _of_functions(resources)
     yield from _of_verification(resources)
     view = resources.view_table
     yield Alarm(rules.TABLE_THROTTLING, metrics.throttled(view), view)
-    # One for each: whoever is called must know which, and an alarm takes ten metrics at most.
+    # One per index: the alarm must name it, and an alarm has at most ten metrics.
     for index in resources.indexes:
         yield Alarm(rules.INDEX_THROTTLING, metrics.throttled(view, index), index)
     yield Alarm(rules.API_ERRORS, metrics.of_api(resources.api, "5xx"))
@@ -94,8 +94,8 @@ def alarms(resources: MonitoredResources) -> Iterator[Alarm]:
 
 
 def _of_sources(resources: MonitoredResources) -> Iterator[Alarm]:
-    # Lambda knows one age for all sources; which of them is behind, our own metric tells.
-    yield Alarm(rules.ITERATOR_AGE, metrics.pulse(age_metric(resources.sync)))
+    # Lambda reports one age for all sources; our own metric shows which source is behind.
+    yield Alarm(rules.ITERATOR_AGE, metrics.from_query(age_metric(resources.sync)))
     for stream in resources.streams:
         lag = metrics.ours(resources.service, LAG, stream.source, "Maximum")
         silence = metrics.silence(resources.service, stream.source, stream.table, stream.label)
@@ -104,8 +104,8 @@ def _of_sources(resources: MonitoredResources) -> Iterator[Alarm]:
 
 
 def _of_letters(resources: MonitoredResources) -> Iterator[Alarm]:
-    yield Alarm(rules.LETTERS, metrics.letters(resources.queue))
-    # Where nobody replays by schedule, nobody tells an age, and letters lie until somebody does.
+    yield Alarm(rules.LETTERS, metrics.dead_letters(resources.queue))
+    # Without scheduled replays, no function reports an age.
     if (every := resources.stage.replay_every) is not None:
         oldest = metrics.ours(resources.service, OLDEST_LETTER, statistic="Maximum")
         yield Alarm(rules.OLDEST_LETTER, oldest)
@@ -127,8 +127,8 @@ def _of_verification(resources: MonitoredResources) -> Iterator[Alarm]:
     for source in (*(stream.source for stream in resources.streams), UNKNOWN):
         drift = metrics.ours(resources.service, DRIFT, source, "Maximum")
         yield Alarm(rules.DRIFT, drift, source)
-    # Rows of unknown sources are told of by a run over all sources, and by no other. An alarm
-    # cannot look back far enough for a schedule of half a week or longer.
-    if rules.UNVERIFIED.of * every.to_seconds() <= LONGEST.to_seconds():
+    # Only a run over all sources reports rows of unknown sources. With a schedule of more than half
+    # a week, two runs exceed the window of an alarm.
+    if rules.UNVERIFIED.of * every.to_seconds() <= MAX_WINDOW.to_seconds():
         rule = replace(rules.UNVERIFIED, period=every)
         yield Alarm(rule, metrics.unverified(resources.service, UNKNOWN))

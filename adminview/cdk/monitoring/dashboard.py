@@ -1,4 +1,4 @@
-"""One page: what is wrong, each source from change to row, and what all of them share."""
+"""The dashboard: alarms, then each source from change to row, then what the sources share."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -15,8 +15,8 @@ Row = list[cloudwatch.IWidget]
 
 WIDTH: Final = 6  # of 24 columns
 ALARMS_SHOWN: Final = 100  # in one widget, set by CloudWatch
-# From left to right as a record travels: title, metrics, statistic.
-STATIONS: Final = (
+# From left to right as a record is processed: title, metrics, statistic.
+SOURCE_GRAPHS: Final = (
     ("lag", (LAG,), "Maximum"),
     ("records", ("Records", "Unchanged", "NoView"), "Sum"),
     ("rows", ("RowsPut", "RowsDeleted"), "Sum"),
@@ -25,7 +25,7 @@ STATIONS: Final = (
 
 
 def rows(resources: MonitoredResources, alarms: Sequence[cloudwatch.IAlarm]) -> Iterator[Row]:
-    """Lay the page out, from the most pressing to the rest."""
+    """Yield the rows of widgets, the most urgent first."""
     for number, share in enumerate(batched(alarms, ALARMS_SHOWN)):
         title = "Alarms" if number == 0 else "More alarms"
         yield [cloudwatch.AlarmStatusWidget(title=title, alarms=list(share), width=24, height=6)]
@@ -35,34 +35,35 @@ def rows(resources: MonitoredResources, alarms: Sequence[cloudwatch.IAlarm]) -> 
                 f"{source}: {title}",
                 [metrics.ours(resources.service, name, source, statistic) for name in names],
             )
-            for title, names, statistic in STATIONS
+            for title, names, statistic in SOURCE_GRAPHS
         ]
     yield from _shared(resources)
 
 
 def _shared(resources: MonitoredResources) -> Iterator[Row]:
-    """Show what the sources have in common."""
-    ages = [metrics.pulse(age_metric(resources.sync))]
-    functions = resources.functions.items()
-    refused = [
-        one
+    ages = [metrics.from_query(age_metric(resources.sync))]
+    throttled = [
+        metric
         for index in (None, *resources.indexes)
-        for one in metrics.refused(resources.view_table, index).values()
+        for metric in metrics.throttle_events(resources.view_table, index).values()
     ]
     yield [
-        _graph("Dead letters", [metrics.letters(resources.queue)]),
-        _graph("Age of records given to the sync", ages),
-        _graph("View: refused reads and writes", refused),
+        _graph("Dead letters", [metrics.dead_letters(resources.queue)]),
+        _graph("Age of records delivered to the sync", ages),
+        _graph("View table: throttled reads and writes", throttled),
         _graph("API", [metrics.of_api(resources.api, name) for name in ("Count", "4xx", "5xx")]),
     ]
     yield [
         _graph(
             f"Functions: {name.lower()}",
-            [metrics.of_function(one.name, name).with_(label=which) for which, one in functions],
+            [
+                metrics.of_function(function.name, name).with_(label=label)
+                for label, function in resources.functions.items()
+            ],
         )
         for name in ("Invocations", "Errors", "Throttles")
     ]
 
 
-def _graph(title: str, shown: Sequence[cloudwatch.IMetric]) -> cloudwatch.GraphWidget:
-    return cloudwatch.GraphWidget(title=title, left=list(shown), width=WIDTH)
+def _graph(title: str, left: Sequence[cloudwatch.IMetric]) -> cloudwatch.GraphWidget:
+    return cloudwatch.GraphWidget(title=title, left=list(left), width=WIDTH)

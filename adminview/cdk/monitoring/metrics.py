@@ -1,4 +1,4 @@
-"""The metrics of a deployment. Names of our own come from the code that counts."""
+"""The metrics of a deployment. The names of our own metrics come from the code that emits them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,20 +8,21 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from adminview.aws.settings import NAMESPACE
 from adminview.aws.stream_metrics import polled_metric, returned_metric, written_metric
 
-# A source is silent if records were handed out and we saw none, or if it was written and nobody
-# asks its stream. Units alone would not do: a write that changes nothing takes them, and leaves no
-# record. Where others follow the stream too, they ask it, but then it also hands records out.
+# A source is silent if its stream returned records and the sync processed none, or if the table was
+# written and nothing polls the stream. Write units alone prove nothing: a write without a change
+# consumes them and leaves no record. Other consumers poll the stream too, but then it also returns
+# records.
 SILENT = (
     "IF(FILL(records, 0) == 0 AND (FILL(returned, 0) > 0 OR "
     "(FILL(written, 0) > 0 AND FILL(polled, 0) == 0)), 1, 0)"
 )
-WAITING = ("Visible", "NotVisible", "Delayed")  # a replay hides letters, and new ones are delayed
+# A replay hides the dead letters it works on, and new ones are delayed.
+WAITING = ("Visible", "NotVisible", "Delayed")
 
 
 def metric(
     namespace: str, name: str, dimensions: Mapping[str, str], statistic: str = "Sum"
 ) -> cloudwatch.Metric:
-    """Name one metric."""
     return cloudwatch.Metric(
         namespace=namespace,
         metric_name=name,
@@ -30,85 +31,81 @@ def metric(
     )
 
 
-def pulse(named: Mapping[str, Any]) -> cloudwatch.Metric:
-    """Take a metric as the health of the API names it."""
-    found = named["Metric"]
-    dimensions = {one["Name"]: one["Value"] for one in found["Dimensions"]}
-    return metric(found["Namespace"], found["MetricName"], dimensions, named["Stat"])
+def from_query(query: Mapping[str, Any]) -> cloudwatch.Metric:
+    """Return the metric of a GetMetricData query, such as the API's health check uses."""
+    queried = query["Metric"]
+    dimensions = {dimension["Name"]: dimension["Value"] for dimension in queried["Dimensions"]}
+    return metric(queried["Namespace"], queried["MetricName"], dimensions, query["Stat"])
 
 
 def ours(
     service: str, name: str, source: str | None = None, statistic: str = "Sum"
 ) -> cloudwatch.Metric:
-    """Name what our functions count: in one deployment, of one source or of all together."""
+    """Return a metric that our functions emit, for one source or for all together."""
     dimensions = {"service": service} | ({"source": source} if source else {})
     return metric(NAMESPACE, name, dimensions, statistic)
 
 
 def silence(service: str, source: str, table: str, label: str) -> cloudwatch.MathExpression:
-    """Find periods in which a source had changes, and our sync saw none."""
+    """Return 1 for each period in which a source had changes and the sync processed none."""
     return cloudwatch.MathExpression(
         expression=SILENT,
         label="silent",
         using_metrics={
             "records": ours(service, "Records", source),
-            "returned": pulse(returned_metric(table, label)),
-            "written": pulse(written_metric(table)),
-            "polled": pulse(polled_metric(table, label)),
+            "returned": from_query(returned_metric(table, label)),
+            "written": from_query(written_metric(table)),
+            "polled": from_query(polled_metric(table, label)),
         },
     )
 
 
-def refused(table: str, index: str | None = None) -> dict[str, cloudwatch.IMetric]:
-    """Name the reads and writes that a table refused, or one of its indexes: neither tells both."""
+def throttle_events(table: str, index: str | None = None) -> dict[str, cloudwatch.IMetric]:
+    """Return the throttled reads and writes of a table without its indexes, or of one index."""
     dimensions = {"TableName": table} | ({"GlobalSecondaryIndexName": index} if index else {})
     names = {"reads": "ReadThrottleEvents", "writes": "WriteThrottleEvents"}
     return {
-        which: metric("AWS/DynamoDB", name, dimensions).with_(label=f"{index or table} {which}")
-        for which, name in names.items()
+        kind: metric("AWS/DynamoDB", name, dimensions).with_(label=f"{index or table} {kind}")
+        for kind, name in names.items()
     }
 
 
 def throttled(table: str, index: str | None = None) -> cloudwatch.MathExpression:
-    """Count the reads and writes that a table refused, or one of its indexes."""
+    """Return the sum of `throttle_events`."""
     return cloudwatch.MathExpression(
         expression="FILL(reads, 0) + FILL(writes, 0)",
-        label="refused",
-        using_metrics=refused(table, index),
+        label="throttled",
+        using_metrics=throttle_events(table, index),
     )
 
 
-def letters(queue: str) -> cloudwatch.MathExpression:
-    """Count all letters of a queue, whether they can be seen now or not."""
+def dead_letters(queue: str) -> cloudwatch.MathExpression:
+    """Return the number of messages in a queue: visible, in flight and delayed."""
     names = {name.lower(): f"ApproximateNumberOfMessages{name}" for name in WAITING}
     return cloudwatch.MathExpression(
-        # SQS tells a count only while there is something to count, and a sum needs all of them.
+        # SQS reports a count only while it is not zero, and a sum needs all three.
         expression=" + ".join(f"FILL({id_}, 0)" for id_ in names),
-        label="letters",
+        label="dead letters",
         using_metrics={id_: of_queue(queue, name) for id_, name in names.items()},
     )
 
 
 def of_queue(queue: str, name: str) -> cloudwatch.Metric:
-    """Name what SQS counts."""
     return metric("AWS/SQS", name, {"QueueName": queue}, "Maximum")
 
 
 def of_function(function: str, name: str) -> cloudwatch.Metric:
-    """Name what Lambda counts."""
     return metric("AWS/Lambda", name, {"FunctionName": function})
 
 
 def of_api(api: str, name: str) -> cloudwatch.Metric:
-    """Name what API Gateway counts."""
     return metric("AWS/ApiGateway", name, {"ApiId": api})
 
 
 def of_machine(machine: str, name: str) -> cloudwatch.Metric:
-    """Name what Step Functions counts."""
     return metric("AWS/States", name, {"StateMachineArn": machine})
 
 
 def unverified(service: str, run: str) -> cloudwatch.Metric:
-    """Count verifications that did not end."""
+    """Return 1 for each period with a verification that did not finish, 0 for one that did."""
     return ours(service, "VerifyUnfinished", run, "Maximum")

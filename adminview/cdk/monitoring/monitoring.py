@@ -14,8 +14,7 @@ from constructs import Construct, IConstruct
 from adminview.aws.settings import DASHBOARD_OUTPUT, TOPIC_OUTPUT, WATCHED_METADATA
 from adminview.cdk.constructs.python_function import PythonFunction, add_metadata
 from adminview.cdk.constructs.query_api import QueryApi
-from adminview.cdk.constructs.recovery import Recovery
-from adminview.cdk.constructs.scheduled_invocation import ScheduledInvocation
+from adminview.cdk.constructs.recovery import Recovery, ScheduledInvocation
 from adminview.cdk.constructs.segment_machine import SegmentMachine
 from adminview.cdk.constructs.source_tables import SourceStream
 from adminview.cdk.constructs.sync_pipeline import SyncPipeline
@@ -31,7 +30,7 @@ from adminview.cdk.monitoring.dashboard import rows
 from adminview.cdk.options.deployment import DeploymentOptions
 from adminview.model.registry import monitored_parts
 
-LONGEST_DISPLAY: Final = 100  # characters that SNS takes
+MAX_DISPLAY_NAME: Final = 100  # characters, set by SNS
 
 
 class Monitoring(Construct):
@@ -50,25 +49,26 @@ class Monitoring(Construct):
     ) -> None:
         super().__init__(scope, id_)
         views = options.views
-        monitored = [one for part in (sync, recovery, api) for one in part.node.find_all()]
-        machines = [one for one in monitored if isinstance(one, SegmentMachine)]
+        monitored = [child for part in (sync, recovery, api) for child in part.node.find_all()]
+        machines = [child for child in monitored if isinstance(child, SegmentMachine)]
         resources = MonitoredResources(
             service=options.name,
             stage=options.stage,
             streams=[
-                MonitoredStream(one.source.name, one.name, one.weak_label(self)) for one in streams
+                MonitoredStream(stream.source.name, stream.name, stream.weak_label(self))
+                for stream in streams
             ],
             view_table=options.view_table,
-            # All that are declared, whatever phase a model change is in: it ends with these.
+            # All declared indexes: a model change ends with these, whatever its current phase.
             indexes=[index.name for index in views.indexes if not index.local],
             queue=sync.dead_letters.queue_name,
             api=api.api.api_id,
             sync=sync.function.function_name,
             functions=_functions(monitored),
-            machines={one.node.id: one.machine.state_machine_arn for one in machines},
+            machines={machine.node.id: machine.machine.state_machine_arn for machine in machines},
         )
         self.topic = self._topic(options)
-        # What is monitored, for whoever plans a change of it.
+        # Read by `adminview plan`.
         add_metadata(self.topic, WATCHED_METADATA, monitored_parts(views.description()))
         action = actions.SnsAction(self.topic)
         created = [self._alarm(alarm, options, action) for alarm in alarms(resources)]
@@ -79,20 +79,20 @@ class Monitoring(Construct):
         CfnOutput(self, DASHBOARD_OUTPUT, value=dashboard.dashboard_name)
 
     def _topic(self, options: DeploymentOptions) -> sns.Topic:
-        """Make the topic to subscribe to: alarms of this deployment may publish, over TLS.
+        """Create the topic. Only alarms of this deployment may publish to it, over TLS.
 
-        No key of KMS but the customer's: SNS encrypts its disks anyway, and alarms cannot use the
-        key that AWS manages for it. What is told names tables, functions and counts, and nothing of
-        customers.
+        Without a customer key there is no KMS key: alarms cannot use the key that AWS manages for
+        SNS, and SNS encrypts its disks anyway. Messages name tables, functions and counts, and
+        contain no customer data.
         """
         topic = sns.Topic(
             self,
             "Alarms",
-            display_name=f"Alarms of {options.name}"[:LONGEST_DISPLAY],
+            display_name=f"Alarms of {options.name}"[:MAX_DISPLAY_NAME],
             enforce_ssl=True,
             master_key=options.key_in(self),
         )
-        # The rule about TLS replaces the policy that a topic has by default.
+        # The statement about TLS replaces the default policy of a topic.
         topic.add_to_resource_policy(
             iam.PolicyStatement(
                 sid="AlarmsOfThisDeployment",
@@ -115,42 +115,42 @@ class Monitoring(Construct):
         return f"{prefix}:{options.name}-*"
 
     def _alarm(
-        self, one: Alarm, options: DeploymentOptions, action: cloudwatch.IAlarmAction
+        self, alarm: Alarm, options: DeploymentOptions, action: cloudwatch.IAlarmAction
     ) -> cloudwatch.Alarm:
-        rule, metric = one.rule, one.metric
+        rule, metric = alarm.rule, alarm.metric
         page = options.alarms.runbook or rules.RUNBOOK
         assert isinstance(metric, cloudwatch.Metric | cloudwatch.MathExpression)
-        alarm = cloudwatch.Alarm(
+        created = cloudwatch.Alarm(
             self,
-            one.name,
-            alarm_name=one.name_in(options.name),
-            alarm_description=rule.description(one.what, page),
+            alarm.name,
+            alarm_name=alarm.name_in(options.name),
+            alarm_description=rule.description(alarm.subject, page),
             metric=metric.with_(period=rule.period),
             threshold=rule.at,
             evaluation_periods=rule.of,
             datapoints_to_alarm=rule.times,
             treat_missing_data=rule.missing,
         )
-        alarm.add_alarm_action(action)
-        alarm.add_ok_action(action)
-        if rule.missing is rules.TOLD:
-            alarm.add_insufficient_data_action(action)
-        return alarm
+        created.add_alarm_action(action)
+        created.add_ok_action(action)
+        if rule.missing is rules.REPORTED:
+            created.add_insufficient_data_action(action)
+        return created
 
 
 def _functions(monitored: Sequence[IConstruct]) -> dict[str, MonitoredFunction]:
-    """Find the functions; when an error is no accident depends on who calls, and calls again."""
+    """Return the functions by id; the rule for errors depends on who invokes and retries them."""
     rule = {
-        one.function.node.path: (
-            rules.SCHEDULED_ERRORS if isinstance(one, ScheduledInvocation) else rules.BULK_ERRORS
+        caller.function.node.path: (
+            rules.SCHEDULED_ERRORS if isinstance(caller, ScheduledInvocation) else rules.BULK_ERRORS
         )
-        for one in monitored
-        if isinstance(one, ScheduledInvocation | SegmentMachine)
+        for caller in monitored
+        if isinstance(caller, ScheduledInvocation | SegmentMachine)
     }
     return {
-        one.node.id: MonitoredFunction(
-            one.function.function_name, rule.get(one.function.node.path, rules.ERRORS)
+        child.node.id: MonitoredFunction(
+            child.function.function_name, rule.get(child.function.node.path, rules.ERRORS)
         )
-        for one in monitored
-        if isinstance(one, PythonFunction)
+        for child in monitored
+        if isinstance(child, PythonFunction)
     }

@@ -1,7 +1,7 @@
-"""When somebody is called. Each rule is a section of the runbook.
+"""When alarms ring. Each rule is a section of the runbook.
 
-A period is five minutes unless there is a reason: no alarm here is about a single minute, and
-metrics come a minute or two late.
+A period is five minutes unless there is a reason: a single minute is no cause for alarm, and
+metrics arrive a minute or two late.
 """
 
 from dataclasses import dataclass, replace
@@ -16,135 +16,133 @@ from adminview.model.delivery import RETENTION_SECONDS
 RUNBOOK: Final = "docs/runbook.md"
 FIVE_MINUTES: Final = Duration.minutes(5)
 HOUR, DAY = 60 * 60, 24 * 60 * 60  # seconds
-QUIET: Final = TreatMissingData.NOT_BREACHING  # nothing was counted, so nothing is wrong
-TOLD: Final = TreatMissingData.MISSING  # counted by schedule: that it no longer is, is told
-AS_BEFORE: Final = TreatMissingData.IGNORE  # counted now and then: what was said last holds
+QUIET: Final = TreatMissingData.NOT_BREACHING  # no data means that nothing is wrong
+REPORTED: Final = TreatMissingData.MISSING  # emitted on a schedule: missing data is reported
+AS_BEFORE: Final = TreatMissingData.IGNORE  # emitted now and then: the last state holds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """A kind of alarm: *times* out of *of* periods in a row reach the threshold *at*."""
+    """A kind of alarm: it rings if *times* of the last *of* periods reach the threshold *at*."""
 
-    name: str  # and its section of the runbook
-    means: str  # in one sentence; {what} is what it is about
+    name: str  # also its section of the runbook
+    meaning: str  # one sentence; {subject} is the resource
     at: float
     period: Duration = FIVE_MINUTES
     times: int = 1
     of: int = 1
     missing: TreatMissingData = QUIET
 
-    def description(self, what: str, page: str = RUNBOOK) -> str:
-        """Say what an alarm means, and on which page to read on."""
-        return f"{self.means.format(what=what)} {page}#{self.name}"
+    def description(self, subject: str, page: str = RUNBOOK) -> str:
+        """Return the meaning of an alarm, and a link to its section of the runbook."""
+        return f"{self.meaning.format(subject=subject)} {page}#{self.name}"
 
 
-# Where /health draws the line. A quarter of an hour on end: a burst may take some minutes.
+# The same threshold as /health. Three periods, because a burst may take some minutes.
 LAG: Final = Rule(
     name="lag",
-    means="Rows of {what} follow its changes more than 15 minutes late.",
+    meaning="Rows of {subject} are written more than 15 minutes after the change.",
     at=OLDEST,
     times=3,
     of=3,
 )
-# A quarter of the time that a stream keeps records: the rest is left to repair what is wrong.
-# In milliseconds, as Lambda counts. It is told of batches that fail, too, which leave no lag.
+# A quarter of a stream's retention: the rest is left for the repair. In milliseconds, as Lambda
+# reports it. Batches that fail raise it too; they leave no lag.
 ITERATOR_AGE: Final = Rule(
     name="iterator-age",
-    means="The sync is given records more than 6 hours old; after 24 the streams forget them.",
+    meaning="Records reach the sync more than 6 hours late; streams drop them after 24 hours.",
     at=RETENTION_SECONDS / 4 * 1000,
     times=3,
     of=3,
 )
-# Long periods, and three of them: a record of the last second of one is synced in the next, and
-# would count for a silence otherwise. Of a source with few writes, three may be hours apart.
+# Long periods, and three of them: a record of the last second of a period is synced in the next,
+# which looks like silence. With few writes, the three may be hours apart.
 SILENCE: Final = Rule(
     name="silence",
-    means="{what} has changes, and the sync sees none of them.",
+    meaning="{subject} has changes, and none of them reaches the sync.",
     at=1,
     period=Duration.minutes(15),
     times=3,
     of=12,
 )
-# An in-doubt letter is delayed for six minutes and gone with the next replay, at most ten minutes
-# later: what is still there after half an hour has failed.
+# An in-doubt dead letter is delayed for six minutes, and the next replay consumes it within ten
+# more. A dead letter that is left after half an hour has failed.
 LETTERS: Final = Rule(
     name="letters",
-    means="Dead letters have waited for half an hour: their records are not in the view.",
+    meaning="Dead letters have waited for half an hour: their records are not in the view.",
     at=1,
     times=6,
     of=6,
 )
-# By the changes, not by SQS; of a letter that is not understood, since it was sent. A replay by
-# hand sees no letter that just rests, and tells an age of 0: the longest of three hours has
-# scheduled replays in it.
+# The age counts from the change, or from the sending if the dead letter cannot be parsed. A replay
+# by hand cannot see hidden dead letters and may report an age of 0: the maximum of three hours
+# includes scheduled replays.
 OLDEST_LETTER: Final = Rule(
     name="oldest-letter",
-    means="A dead letter is more than a day old: its replay fails, or does not understand it.",
+    meaning="A dead letter is more than a day old: its replay fails, or cannot parse it.",
     at=DAY,
     period=Duration.hours(3),
     missing=AS_BEFORE,
 )
-# The replay writes a letter that fails anew, which begins its age in SQS again. SQS also leaves out
-# of that age what was received three times and is still there, as a letter is that nobody
-# understands. So this tells only of letters that no replay takes up. The threshold is six times as
-# long as the replay is apart.
+# The replay sends a failed dead letter again, which resets its age in SQS. SQS also leaves out of
+# that age a message that was received three times, such as one that cannot be parsed. So this rings
+# only for dead letters that no replay receives. The threshold is six intervals of the schedule.
 UNTOUCHED_LETTER: Final = Rule(
     name="untouched-letter",
-    means="No replay has taken up a dead letter for many rounds; after 14 days SQS drops it.",
+    meaning="Many replays in a row did not receive a dead letter; SQS drops it after 14 days.",
     at=6 * HOUR,
     times=3,
     of=3,
 )
-# Lambda tries a batch of a stream on and on: three errors are no accident.
+# Lambda retries a batch of a stream again and again: three errors are no coincidence.
 ERRORS: Final = Rule(
     name="errors",
-    means="The function {what} ends in errors.",
+    meaning="The function {subject} fails.",
     at=3,
     period=Duration.minutes(15),
 )
-# Lambda tries the event of a schedule three times, a minute and two minutes after the error before.
-# With all the time that a function may take, the last begins half an hour after the first.
+# Lambda tries a scheduled event three times, waiting one minute and then two. With the longest
+# timeout, the last try begins half an hour after the first.
 SCHEDULED_ERRORS: Final = replace(ERRORS, period=Duration.hours(1))
-# The machine tries again for 20 minutes: a segment that another worker has is an error, and part of
-# the plan.
+# The machine retries for 20 minutes: a segment that another worker holds is an expected error.
 BULK_ERRORS: Final = replace(ERRORS, at=1, period=FIVE_MINUTES, times=6, of=6)
-# Whoever called tries again; only what lasts does harm.
+# Callers retry; only lasting throttling does harm.
 THROTTLES: Final = Rule(
-    name="throttles", means="Lambda refuses to run the function {what}.", at=1, times=3, of=3
+    name="throttles", meaning="Lambda throttles the function {subject}.", at=1, times=3, of=3
 )
 TABLE_THROTTLING: Final = Rule(
     name="table-throttling",
-    means="DynamoDB refuses reads or writes of the table {what}.",
+    meaning="DynamoDB throttles reads or writes of the table {subject}.",
     at=1,
     times=3,
     of=3,
 )
 INDEX_THROTTLING: Final = Rule(
     name="index-throttling",
-    means="DynamoDB refuses reads or writes of the index {what}; refused writes hold up the sync.",
+    meaning="DynamoDB throttles the index {subject}; throttled writes delay the sync.",
     at=1,
     times=3,
     of=3,
 )
 DRIFT: Final = Rule(
     name="drift",
-    means="The verification found rows of {what} that are not what the source says.",
+    meaning="The verification found rows of {subject} that differ from their source items.",
     at=1,
     missing=AS_BEFORE,
 )
-# Its period is that of the schedule. One run may be cut short; after two, nobody looks any more. A
-# new alarm has no data and tells nothing of it, so it waits for the first run. Later, when no run
-# is in all that it looks at, it has no data again, and tells that.
+# Its period is that of the schedule. One run may be cut short; two in a row mean that nothing is
+# verified. A new alarm starts without data and reports only changes, so it waits for the first run.
+# Later, a window without a run has no data, and that is reported.
 UNVERIFIED: Final = Rule(
     name="unverified",
-    means="Verifications do not end, or no longer run: drift would go unnoticed.",
+    meaning="Verifications do not finish, or no longer run: drift would go unnoticed.",
     at=1,
     times=2,
     of=2,
-    missing=TOLD,
+    missing=REPORTED,
 )
-# One may be anybody's bad luck.
-API_ERRORS: Final = Rule(name="api-errors", means="The API answers with server errors (5xx).", at=3)
+# A single server error may be transient.
+API_ERRORS: Final = Rule(name="api-errors", meaning="The API returns server errors (5xx).", at=3)
 FAILED_EXECUTION: Final = Rule(
-    name="failed-execution", means="An execution of the state machine {what} failed.", at=1
+    name="failed-execution", meaning="An execution of the state machine {subject} failed.", at=1
 )

@@ -1,1 +1,1 @@
-"""What two deployments of the same views may differ in, and how cdk.json states it."""
+"""The options of a deployment, and how they are read from cdk.json."""

@@ -1,6 +1,6 @@
-"""Who hears of alarms, as cdk.json's `alarms` says, and where they read on.
+"""The option `alarms`: an address to notify, and the runbook that alarms link to.
 
-Whoever subscribes hears of them, and an address if one is named.
+Others subscribe to the topic themselves.
 """
 
 import re
@@ -8,51 +8,51 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from adminview.cdk.options.context import given_or, is_nothing, read_object
+from adminview.cdk.options.context import is_empty, read_object, value_or
 from adminview.model.errors import SettingsError
 
 EMAIL, RUNBOOK = "email", "runbookUrl"
 KEYS: Final = (EMAIL, RUNBOOK)
 ADDRESS: Final = re.compile(r"[^\s@,;<>]+@[^\s@,;<>]+\.[^\s@,;<>]+")
-URL: Final = re.compile(r"https://[^\s/?#]+([/?][^\s#]*)?")  # a section is put behind it
-LONGEST_URL: Final = 500  # an alarm's description takes 1,024, and names what the alarm is about
+URL: Final = re.compile(r"https://[^\s/?#]+([/?][^\s#]*)?")  # without a section: alarms append one
+MAX_URL: Final = 500  # an alarm's description has 1,024 characters, and the URL shares them
 EXAMPLE: Final = '{"email": "ops@example.com", "runbookUrl": "https://…/runbook.md"}'
 
 
 @dataclass(frozen=True, slots=True)
 class AlarmContact:
-    """An address that is subscribed to the alarms, and a page that they link to."""
+    """The address that is subscribed to the alarms, and the page that they link to."""
 
-    email: str = ""  # none: nobody is subscribed
-    runbook: str = ""  # none: the page is told by its path
+    email: str = ""  # empty: no subscription
+    runbook: str = ""  # empty: alarms name the path of the runbook in this repository
 
     @classmethod
-    def read(cls, given: object) -> "AlarmContact":
-        """Read the context's `alarms`, or say what is wrong in it."""
-        entries = read_object("alarms", given, example=EXAMPLE, known=KEYS)
+    def read(cls, value: object) -> "AlarmContact":
+        """Read the context's `alarms`, or raise a SettingsError."""
+        entries = read_object("alarms", value, example=EXAMPLE, known=KEYS)
         for problem in (*_email_problems(entries), *_runbook_problems(entries)):
             msg = f"context alarms: {problem}"
             raise SettingsError(msg)
-        return cls(*(given_or(entries.get(key), "") for key in KEYS))
+        return cls(*(value_or(entries.get(key), "") for key in KEYS))
 
 
-def _email_problems(given: Mapping[str, Any]) -> Iterator[str]:
-    email = given.get(EMAIL)
-    if not is_nothing(email) and not (isinstance(email, str) and ADDRESS.fullmatch(email)):
+def _email_problems(entries: Mapping[str, Any]) -> Iterator[str]:
+    email = entries.get(EMAIL)
+    if not is_empty(email) and not (isinstance(email, str) and ADDRESS.fullmatch(email)):
         yield (
             f"{EMAIL} {email!r} is not one address, such as ops@example.com; "
             "others subscribe to the topic themselves"
         )
 
 
-def _runbook_problems(given: Mapping[str, Any]) -> Iterator[str]:
-    url = given.get(RUNBOOK)
-    if is_nothing(url):
+def _runbook_problems(entries: Mapping[str, Any]) -> Iterator[str]:
+    url = entries.get(RUNBOOK)
+    if is_empty(url):
         return
     if not isinstance(url, str) or not URL.fullmatch(url):
         yield (
             f"{RUNBOOK} {url!r} is not the URL of a page, such as https://wiki.example/runbook; "
-            "alarms put #<section> behind it"
+            "alarms append #<section> to it"
         )
-    elif len(url) > LONGEST_URL:
-        yield f"{RUNBOOK} has {len(url)} characters; {LONGEST_URL} at most fit into an alarm"
+    elif len(url) > MAX_URL:
+        yield f"{RUNBOOK} has {len(url)} characters; at most {MAX_URL} fit into an alarm"

@@ -1,7 +1,7 @@
 """Our keys of the CDK context: the object `adminview` in cdk.json, or `-c adminview:key=value`.
 
-An app keeps the context of its other stacks, and the CDK its feature flags, in the same place. So
-all keys of ours are under one, and within it an unknown key is a mistake.
+The context also holds an app's own keys and the CDK's feature flags. So all our keys are under one
+key, and an unknown key within it is an error.
 """
 
 from collections.abc import Collection, Mapping
@@ -20,7 +20,7 @@ SIMILAR: Final = 0.6
 def read_context(
     context: Mapping[str, Any], known: Collection[str], hints: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """Return our keys of *context*, or raise a SettingsError that names one nobody reads."""
+    """Return our keys of *context*, or raise a SettingsError that names an unknown one."""
     entries = dict(read_object(OURS, context.get(OURS), example=EXAMPLE))
     for key, value in context.items():
         if key.startswith(OVERRIDE):
@@ -39,41 +39,41 @@ def _hint(key: str, known: Collection[str]) -> str:
     return f"did you mean {lower[similar[0]]!r}?" if similar else f"there are {', '.join(known)}"
 
 
-def is_nothing(given: object) -> bool:
-    """Tell whether a key is left empty; 0, false, [] and {} are values, if wrong ones."""
-    return given is None or given == ""
+def is_empty(value: object) -> bool:
+    """Return whether a key is left empty. 0, false, [] and {} are values, valid or not."""
+    return value is None or value == ""
 
 
-def lists_nothing(given: object) -> bool:
-    """Tell whether a key that holds a list is left empty, or holds an empty one."""
-    return is_nothing(given) or given == []
+def is_empty_list(value: object) -> bool:
+    """Return whether a key is left empty or holds an empty list."""
+    return is_empty(value) or value == []
 
 
-def given_or(given: object, default: str) -> Any:
-    """Return the value of a key, whatever it is, or *default* if the key is left empty."""
-    return default if is_nothing(given) else given
+def value_or(value: object, default: str) -> Any:
+    """Return *value* as it is, or *default* if the key is left empty."""
+    return default if is_empty(value) else value
 
 
 def read_object(
-    key: str, given: object, *, example: str, known: Collection[str] | None = None
+    key: str, value: object, *, example: str, known: Collection[str] | None = None
 ) -> Mapping[str, Any]:
     """Read an object, which `-c` passes as JSON text, or raise a SettingsError.
 
     An empty key is an empty object. If *known* is given, other keys are refused.
     """
     try:
-        found = loads(given) if isinstance(given, str) and given else given
+        entries = loads(value) if isinstance(value, str) and value else value
     except JSONDecodeError as error:
         msg = f"context {key}: not JSON ({error}); expected an object such as {example}"
         raise SettingsError(msg) from error
-    if is_nothing(found):
+    if is_empty(entries):
         return {}
-    if not isinstance(found, Mapping):
-        msg = f"context {key}: found {type(found).__name__}; expected an object such as {example}"
+    if not isinstance(entries, Mapping):
+        msg = f"context {key}: found {type(entries).__name__}; expected an object such as {example}"
         raise SettingsError(msg)
-    if known is not None and (unknown := sorted(set(found) - set(known))):
+    if known is not None and (unknown := sorted(set(entries) - set(known))):
         msg = (
             f"context {key}: unknown {', '.join(map(repr, unknown))}; there are {', '.join(known)}"
         )
         raise SettingsError(msg)
-    return found
+    return entries

@@ -13,17 +13,15 @@ from constructs import Construct
 from adminview.aws.settings import deployment_name, stack_name
 from adminview.bulk.lease_table import progress_table
 from adminview.cdk.bundle import build_bundle
-from adminview.cdk.options import alarm_contact, api_access, budgets, network
+from adminview.cdk.options import alarm_contact, api_access, network
 from adminview.cdk.options.alarm_contact import AlarmContact
 from adminview.cdk.options.api_access import ApiAccess
-from adminview.cdk.options.budgets import within_budgets
-from adminview.cdk.options.context import given_or, is_nothing, read_context, read_object
+from adminview.cdk.options.context import is_empty, read_context, read_object, value_or
 from adminview.cdk.options.customer_key import CustomerKey
 from adminview.cdk.options.imported_table import ImportedTable
 from adminview.cdk.options.network import Network
 from adminview.cdk.options.rollout_phase import RolloutPhase
-from adminview.cdk.options.stage import Stage, stage_named
-from adminview.cdk.options.tags import read_tags
+from adminview.cdk.options.stage import BUDGET_KEYS, Stage, stage_named, with_budgets
 from adminview.model import Migration, Registry, Source
 from adminview.model.errors import SettingsError
 from adminview.model.row import VIEW_TABLE
@@ -32,7 +30,7 @@ from adminview.model.source import TABLE_NAME
 INNER: Final = {
     "alarms": alarm_contact.KEYS,
     "api": api_access.KEYS,
-    "budgets": budgets.KEYS,
+    "budgets": BUDGET_KEYS,
     "vpc": network.KEYS,
 }
 KEYS: Final = (
@@ -48,9 +46,9 @@ KEYS: Final = (
     "vpc",
     "rolloutPhase",
 )
-# Keys that people look for here, and where they are.
+# Keys that are valid in another place.
 HINTS: Final = {
-    **{key: f"it belongs into {outer!r}" for outer, keys in INNER.items() for key in keys},
+    **{key: f"it belongs in {outer!r}" for outer, keys in INNER.items() for key in keys},
     "writeShards": (
         "the number of shards is part of the model: declare it with the index, as in "
         'Index("GSI1", …, shards=8), and run `adminview apply`'
@@ -62,6 +60,11 @@ SOURCES_EXAMPLE: Final = (
 )
 # Begins the names of tables and stacks; a stack's name allows no other characters.
 PREFIX: Final = re.compile(r"([A-Za-z][A-Za-z0-9-]*)?")
+TAGS_EXAMPLE: Final = '{"team": "shop", "costCentre": "4711"}'
+TAG_LIMIT: Final = 50  # on a resource, set by AWS
+# The characters that every service accepts.
+TAG_NAME: Final = re.compile(r"(?!aws:)[\w .:/=+@-]{1,128}", re.IGNORECASE)
+TAG_VALUE: Final = re.compile(r"[\w .:/=+@-]{1,256}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,34 +91,32 @@ class DeploymentOptions:
 
     @property
     def view_table(self) -> str:
-        """Return the name of the view table."""
         return f"{self.prefix}{VIEW_TABLE}"
 
     @property
     def name(self) -> str:
-        """Return a name that no other deployment in this account and region has."""
+        """Return a name that is unique in the account and region."""
         return deployment_name(self.prefix, self.stage.name)
 
     @property
     def owned_sources(self) -> tuple[Source, ...]:
         """Return the sources whose tables this deployment creates."""
-        return tuple(one for one in self.views.sources if one.name not in self.imported)
+        return tuple(source for source in self.views.sources if source.name not in self.imported)
 
     def stack(self, part: str) -> str:
-        """Return the name of one stack of this deployment."""
         return stack_name(self.prefix, self.stage.name, part)
 
     def table_of(self, source: Source) -> str:
         """Return the name of a source's table, imported or ours."""
-        found = self.imported.get(source.name)
-        return found.table_name if found else f"{self.prefix}{source.name}"
+        table = self.imported.get(source.name)
+        return table.table_name if table else f"{self.prefix}{source.name}"
 
     def key_in(self, scope: Construct) -> kms.IKey | None:
         """Import the customer's key into the stack of *scope*; None if AWS manages the keys."""
-        return self.customer_key.imported(scope) if self.customer_key else None
+        return self.customer_key.import_into(scope) if self.customer_key else None
 
     def handler(self, name: str) -> str:
-        """Return what Lambda calls for one of our functions."""
+        """Return the Lambda handler of one of our functions."""
         if self.handlers:
             return f"{self.handlers}.{name}.handler"
         return f"adminview.handlers.{name}.handle"
@@ -132,37 +133,40 @@ class DeploymentOptions:
     ) -> "DeploymentOptions":
         """Read the options from the CDK context, or raise a SettingsError that says what to do."""
         entries = read_context(context, KEYS, HINTS)
-        stage = stage_named(given_or(entries.get("stage"), "dev"), stages)
+        stage = stage_named(value_or(entries.get("stage"), "dev"), stages)
         _check_own_stage(context, stage, stages)
         stage = _traced(stage, entries.get("tracing"))
         sources = _sources(entries.get("sources"), views)
         return cls(
             views=views,
-            stage=within_budgets(stage, entries.get("budgets"), views),
+            stage=with_budgets(stage, entries.get("budgets"), views),
             migrations=migrations,
             handlers=handlers,
-            prefix=_prefix(given_or(entries.get("prefix"), "")),
-            imported={name: ImportedTable.read(name, given) for name, given in sources.items()},
+            prefix=_prefix(value_or(entries.get("prefix"), "")),
+            imported={name: ImportedTable.read(name, value) for name, value in sources.items()},
             api=ApiAccess.read(entries.get("api")),
             alarms=AlarmContact.read(entries.get("alarms")),
             phase=RolloutPhase.read(entries.get("rolloutPhase"), views),
             customer_key=CustomerKey.read(entries.get("customerKeyArn")),
             network=Network.read(entries.get("vpc")),
-            tags=read_tags(entries.get("tags"), stage),
+            tags=_tags(entries.get("tags"), stage),
         )
 
     def _problems(self) -> Iterator[str]:
-        """Find tables that cannot be told apart: records are routed by the table's name."""
+        """Find tables with two uses, and names that are too long.
+
+        A record is routed by the name of its table, so each table has one source.
+        """
         taken = {
-            self.view_table: "the view itself",
-            progress_table(self.view_table): "the progress of bulk work",
+            self.view_table: "the view table",
+            progress_table(self.view_table): "the progress table of bulk work",
         }
         for source in self.views.sources:
             table = self.table_of(source)
             if table in taken:
                 yield (
-                    f"context sources: table {table!r} stands behind {taken[table]} and behind "
-                    f"source {source.name!r}; a table has one source, and our own have none"
+                    f"context sources: table {table!r} is both {taken[table]} and "
+                    f"source {source.name!r}; give each source a table of its own"
                 )
             taken[table] = f"source {source.name!r}"
         yield from self._other_accounts()
@@ -173,13 +177,13 @@ class DeploymentOptions:
                 yield f"context prefix: {table!r} is too long; a table's name has 255 characters"
 
     def _other_accounts(self) -> Iterator[str]:
-        """Find ARNs of different accounts or regions; a deployment is in one."""
-        named = {f"sources.{name}": one.stream_arn for name, one in self.imported.items()}
+        """Find ARNs of different accounts or regions."""
+        arns = {f"sources.{name}": table.stream_arn for name, table in self.imported.items()}
         if self.customer_key:
-            named["customerKeyArn"] = self.customer_key.arn
+            arns["customerKeyArn"] = self.customer_key.arn
         places = {
             key: [arn.split(":")[1], *arn.split(":")[3:5]]
-            for key, arn in named.items()
+            for key, arn in arns.items()
             if not Token.is_unresolved(arn)
         }
         for key, place in places.items():
@@ -187,12 +191,12 @@ class DeploymentOptions:
             if place != places[first]:
                 yield (
                     f"context {key}: {':'.join(place)} is another account or region than "
-                    f"{':'.join(places[first])} of {first}; a deployment is in one"
+                    f"{':'.join(places[first])} of {first}; a deployment spans only one"
                 )
 
 
 def _check_own_stage(context: Mapping[str, Any], stage: Stage, stages: Mapping[str, Stage]) -> None:
-    """Refuse a `stage` beside `adminview` that names another of our stages."""
+    """Refuse a top-level `stage` that names another of our stages: `adminview` ignores it."""
     other = context.get("stage")
     if isinstance(other, str) and other in stages and other != stage.name:
         msg = (
@@ -202,9 +206,9 @@ def _check_own_stage(context: Mapping[str, Any], stage: Stage, stages: Mapping[s
         raise SettingsError(msg)
 
 
-def _sources(given: object, registry: Registry) -> Mapping[str, object]:
+def _sources(value: object, registry: Registry) -> Mapping[str, object]:
     """Read the imported sources, each of which must be declared."""
-    entries = read_object("sources", given, example=SOURCES_EXAMPLE)
+    entries = read_object("sources", value, example=SOURCES_EXAMPLE)
     declared = sorted(source.name for source in registry.sources)
     for name in entries:
         if name not in declared:
@@ -216,22 +220,47 @@ def _sources(given: object, registry: Registry) -> Mapping[str, object]:
     return entries
 
 
-def _prefix(given: object) -> str:
-    if isinstance(given, str) and PREFIX.fullmatch(given):
-        return given
+def _prefix(value: object) -> str:
+    if isinstance(value, str) and PREFIX.fullmatch(value):
+        return value
     msg = (
-        f"context prefix: {given!r} cannot begin the names of tables and stacks; "
-        "it has a letter first, then A-Z a-z 0-9 -, as in 'team-a-'"
+        f"context prefix: {value!r} cannot begin the names of tables and stacks; "
+        "use a letter, then A-Z a-z 0-9 -, as in 'team-a-'"
     )
     raise SettingsError(msg)
 
 
-def _traced(stage: Stage, given: object) -> Stage:
-    """Switch tracing on or off if the context says so; `-c` passes it as text."""
-    if is_nothing(given):
+def _traced(stage: Stage, value: object) -> Stage:
+    """Return *stage* with the context's `tracing`, if set; `-c` passes it as text."""
+    if is_empty(value):
         return stage
-    switch = {"true": True, "false": False}.get(str(given).lower())
+    switch = {"true": True, "false": False}.get(str(value).lower())
     if switch is None:
-        msg = f"context tracing: {given!r} is neither true nor false, nor empty: as the stage says"
+        msg = (
+            f"context tracing: {value!r} is neither true nor false; leave it empty for the stage's"
+        )
         raise SettingsError(msg)
     return replace(stage, tracing=switch)
+
+
+def _tags(value: object, stage: Stage) -> dict[str, str]:
+    """Return our own tags and those of the context, or raise a SettingsError."""
+    ours = {"app": "adminview", "stage": stage.name}
+    entries = read_object("tags", value, example=TAGS_EXAMPLE)
+    for problem in _tag_problems(entries, ours):
+        msg = f"context tags: {problem}"
+        raise SettingsError(msg)
+    return ours | dict(entries)
+
+
+def _tag_problems(entries: Mapping[str, Any], ours: Mapping[str, str]) -> Iterator[str]:
+    characters = "letters, digits, spaces and _ . : / = + - @"
+    for name, value in entries.items():
+        if name in ours:
+            yield f"{name!r} is set already, to {ours[name]!r}; choose another name"
+        elif not TAG_NAME.fullmatch(name):
+            yield f"{name!r} cannot name a tag: use 1 to 128 {characters}, not beginning with aws:"
+        elif not isinstance(value, str) or not TAG_VALUE.fullmatch(value):
+            yield f"{name!r} is {value!r}; it is a text of 1 to 256 {characters}"
+    if len(entries) + len(ours) > TAG_LIMIT:
+        yield f"{len(entries)} tags; AWS allows {TAG_LIMIT}, and {len(ours)} of them are ours"

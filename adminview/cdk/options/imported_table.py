@@ -1,7 +1,7 @@
-"""A source table that exists already, as cdk.json describes it.
+"""The option `sources`: an existing source table.
 
-Synthesis calls nobody, so the table cannot be asked: the context has to say where its stream is
-and what the stream carries, and a contradiction is found here rather than by the first record.
+Synthesis makes no AWS calls, so the context states the stream's ARN and view type. A contradiction
+is found here, before the first record is.
 """
 
 import re
@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from aws_cdk import aws_dynamodb as dynamodb
 
-from adminview.cdk.options.context import given_or, is_nothing
+from adminview.cdk.options.context import is_empty, value_or
 from adminview.model import Source
 from adminview.model.errors import SettingsError
 from adminview.model.source import TABLE_NAME
@@ -26,7 +26,7 @@ STREAM_ARN: Final = re.compile(rf"(?P<table_arn>{_ARN})/stream/[0-9T:.-]+")
 
 @dataclass(frozen=True, slots=True)
 class ImportedTable:
-    """A table that others own, and the stream that we follow."""
+    """An existing table, and the stream that the sync reads."""
 
     table_name: str
     table_arn: str
@@ -34,7 +34,7 @@ class ImportedTable:
 
     @classmethod
     def of(cls, source: Source, table: dynamodb.ITable | dynamodb.ITableV2) -> "ImportedTable":
-        """Take a table of the same CDK app, or raise a SettingsError if it has no usable stream."""
+        """Use a table of the same CDK app, or raise a SettingsError if it has no usable stream."""
         if not table.table_stream_arn:
             msg = (
                 f"the table of source {source.name!r} has no stream: create it with "
@@ -50,53 +50,53 @@ class ImportedTable:
         return cls(table.table_name, table.table_arn, table.table_stream_arn)
 
     @classmethod
-    def read(cls, source: str, given: object) -> "ImportedTable":
-        """Read one entry of the context's `sources`, or say what is wrong and what to do."""
-        for problem in _problems(given):
+    def read(cls, source: str, value: object) -> "ImportedTable":
+        """Read one entry of the context's `sources`, or raise a SettingsError."""
+        for problem in _problems(value):
             msg = f"context sources.{source}: {problem}"
             raise SettingsError(msg)
-        assert isinstance(given, Mapping)
-        stream_arn = given["streamArn"]
-        return cls(_table_of(given), stream_arn.partition("/stream/")[0], stream_arn)
+        assert isinstance(value, Mapping)
+        stream_arn = value["streamArn"]
+        return cls(_table_of(value), stream_arn.partition("/stream/")[0], stream_arn)
 
 
 def _view_type(table: dynamodb.ITable | dynamodb.ITableV2) -> str | None:
-    """Return what a table's stream carries; None if that is not known before it is deployed.
+    """Return the view type of a table's stream; None if only the deployment knows it.
 
     `TableV2` sets it only when the app is synthesized.
     """
-    made = table.node.default_child
-    if not isinstance(made, dynamodb.CfnTable):
+    resource = table.node.default_child
+    if not isinstance(resource, dynamodb.CfnTable):
         return None
-    return str(getattr(made.stream_specification, "stream_view_type", VIEW_TYPE))
+    return str(getattr(resource.stream_specification, "stream_view_type", VIEW_TYPE))
 
 
-def _problems(given: object) -> Iterator[str]:
-    if not isinstance(given, Mapping):
-        yield f"expected an object with {', '.join(KEYS)}; found {type(given).__name__}"
+def _problems(value: object) -> Iterator[str]:
+    if not isinstance(value, Mapping):
+        yield f"expected an object with {', '.join(KEYS)}; found {type(value).__name__}"
         return
-    if unknown := sorted(set(given) - set(KEYS)):
+    if unknown := sorted(set(value) - set(KEYS)):
         yield f"unknown {', '.join(map(repr, unknown))}; there are {', '.join(KEYS)}"
-    yield from _table_problems(given)
-    yield from _stream_problems(given)
+    yield from _table_problems(value)
+    yield from _stream_problems(value)
 
 
-def _table_problems(given: Mapping[str, Any]) -> Iterator[str]:
-    named = [key for key in ("tableName", "tableArn") if not is_nothing(given.get(key))]
+def _table_problems(entry: Mapping[str, Any]) -> Iterator[str]:
+    named = [key for key in ("tableName", "tableArn") if not is_empty(entry.get(key))]
     if len(named) != 1:
         yield f"give either tableName or tableArn; {' and '.join(named) or 'neither'} was given"
         return
-    if named == ["tableArn"] and not TABLE_ARN.fullmatch(str(given["tableArn"])):
+    if named == ["tableArn"] and not TABLE_ARN.fullmatch(str(entry["tableArn"])):
         yield (
-            f"tableArn {given['tableArn']!r} is not the ARN of a DynamoDB table, such as "
+            f"tableArn {entry['tableArn']!r} is not the ARN of a DynamoDB table, such as "
             "arn:aws:dynamodb:<region>:<account>:table/<name>"
         )
-    if named == ["tableName"] and not TABLE_NAME.fullmatch(str(given["tableName"])):
-        yield f"tableName {given['tableName']!r}: it has 3 to 255 of A-Z a-z 0-9 _ . -"
+    if named == ["tableName"] and not TABLE_NAME.fullmatch(str(entry["tableName"])):
+        yield f"tableName {entry['tableName']!r}: it has 3 to 255 of A-Z a-z 0-9 _ . -"
 
 
-def _stream_problems(given: Mapping[str, Any]) -> Iterator[str]:
-    table, stream = _table_of(given), given.get("streamArn")
+def _stream_problems(entry: Mapping[str, Any]) -> Iterator[str]:
+    table, stream = _table_of(entry), entry.get("streamArn")
     if not stream:
         yield f"streamArn is missing. {turn_on(table)}"
         return
@@ -107,27 +107,27 @@ def _stream_problems(given: Mapping[str, Any]) -> Iterator[str]:
             f"arn:aws:dynamodb:<region>:<account>:table/{table}/stream/<time>. {_look_up(table)}"
         )
         return
-    table_arn = given_or(given.get("tableArn"), arn["table_arn"])
+    table_arn = value_or(entry.get("tableArn"), arn["table_arn"])
     if arn["table"] != table or table_arn != arn["table_arn"]:
-        other = given_or(given.get("tableArn"), table)
+        other = value_or(entry.get("tableArn"), table)
         yield f"streamArn belongs to {arn['table_arn']}, not to {other}. {_look_up(table)}"
-    yield from _view_type_problems(table, given.get("streamViewType"))
+    yield from _view_type_problems(table, entry.get("streamViewType"))
 
 
 def _view_type_problems(table: str, view_type: object) -> Iterator[str]:
-    why = "Nothing calls AWS during synthesis, so the context has to state it"
+    why = "Synthesis makes no AWS calls, so the context has to state it"
     if not view_type:
         yield f'streamViewType is missing; "{VIEW_TYPE}" is needed. {why}. {_look_up(table)}'
     elif view_type != VIEW_TYPE:
         yield (
-            f"streamViewType is {view_type!r}; {VIEW_TYPE} is needed, for a change is told by both "
-            f"images. {replace(table)}"
+            f"streamViewType is {view_type!r}; {VIEW_TYPE} is needed, because a change is derived "
+            f"from both images. {replace(table)}"
         )
 
 
-def _table_of(given: Mapping[str, Any]) -> str:
-    """Name the table, by whichever of its two names was given."""
-    return str(given_or(given.get("tableName"), str(given.get("tableArn")).rpartition("/")[2]))
+def _table_of(entry: Mapping[str, Any]) -> str:
+    """Return the table's name, from `tableName` or from `tableArn`."""
+    return str(value_or(entry.get("tableName"), str(entry.get("tableArn")).rpartition("/")[2]))
 
 
 def _look_up(table: str) -> str:

@@ -1,7 +1,7 @@
-"""The subnets that functions run in, as cdk.json's `vpc` names them.
+"""The option `vpc`: the subnets that functions run in.
 
-docs/configuration.md says which endpoints they must have. No policy asks for such an endpoint: the
-event source mapping reads streams and leaves letters by the function's role from outside.
+docs/configuration.md says which endpoints they need. No policy requires such an endpoint: the event
+source mapping uses the function's role from outside the VPC to read streams and send dead letters.
 """
 
 import re
@@ -14,79 +14,79 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
-from adminview.cdk.options.context import given_or, is_nothing, lists_nothing, read_object
+from adminview.cdk.options.context import is_empty, is_empty_list, read_object, value_or
 from adminview.model.errors import SettingsError
 
 SUBNETS, GROUPS, STREAMS = "subnetIds", "securityGroupIds", "streamsEndpoint"
 KEYS: Final = (SUBNETS, GROUPS, STREAMS)
-# What each list holds, and how many of it Lambda takes.
+# Of each list: the form of an id, an example, and how many ids Lambda accepts.
 LISTS: Final = {
     SUBNETS: (re.compile(r"subnet-[0-9a-f]{8,17}"), "subnet-0123456789abcdef0", 16),
     GROUPS: (re.compile(r"sg-[0-9a-f]{8,17}"), "sg-0123456789abcdef0", 5),
 }
 URL: Final = re.compile(r"https://[a-z0-9.-]+")
 EXAMPLE: Final = '{"subnetIds": ["subnet-…", "subnet-…"], "securityGroupIds": ["sg-…"]}'
-# The SDK looks here for the endpoint of DynamoDB Streams, which has no private name of its own.
+# Read by the SDK: the VPC endpoint of DynamoDB Streams has no private DNS name.
 STREAMS_URL: Final = "AWS_ENDPOINT_URL_DYNAMODB_STREAMS"
 
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """Subnets and security groups that exist already, and how streams are reached from there."""
+    """Existing subnets and security groups, and the endpoint of DynamoDB Streams in them."""
 
     subnet_ids: tuple[str, ...]
     security_group_ids: tuple[str, ...]
-    streams_endpoint: str = ""  # none: by their public name
+    streams_endpoint: str = ""  # empty: the public endpoint
 
     @classmethod
-    def read(cls, given: object) -> "Network | None":
-        """Read the context's `vpc`, or say what is wrong in it; none if it is empty."""
-        entries = read_object("vpc", given, example=EXAMPLE, known=KEYS)
+    def read(cls, value: object) -> "Network | None":
+        """Read the context's `vpc`, or raise a SettingsError; None if it is empty."""
+        entries = read_object("vpc", value, example=EXAMPLE, known=KEYS)
         if not entries:
             return None
         for problem in (*_list_problems(entries), *_url_problems(entries)):
             msg = f"context vpc: {problem}"
             raise SettingsError(msg)
         return cls(
-            tuple(entries[SUBNETS]), tuple(entries[GROUPS]), given_or(entries.get(STREAMS), "")
+            tuple(entries[SUBNETS]), tuple(entries[GROUPS]), value_or(entries.get(STREAMS), "")
         )
 
     @property
     def vpc_config(self) -> lambda_.CfnFunction.VpcConfigProperty:
-        """Say it as Lambda takes it; a VPC of the CDK would have to be looked up."""
+        """Return Lambda's own property: a VPC of the CDK would have to be looked up."""
         return lambda_.CfnFunction.VpcConfigProperty(
             subnet_ids=[*self.subnet_ids], security_group_ids=[*self.security_group_ids]
         )
 
     @property
-    def unnamed(self) -> list[str]:
-        """List the wildcards of *statements* but for "*", as cdk-nag spells them."""
+    def wildcard_arns(self) -> list[str]:
+        """Return the wildcards of `statements` except "*", in cdk-nag's notation."""
         place = "arn:<AWS::Partition>:ec2:<AWS::Region>:<AWS::AccountId>"
         return [f"{place}:network-interface/*", f"{place}:*/*"]
 
     def environment(self) -> dict[str, str]:
-        """Tell a function that reads streams where they are."""
+        """Return the variables of a function that reads streams."""
         return {STREAMS_URL: self.streams_endpoint} if self.streams_endpoint else {}
 
     def statements(self, scope: Construct) -> list[iam.PolicyStatement]:
-        """Allow what Lambda does, by a function's role, to connect it to the subnets."""
+        """Return what Lambda does with a function's role to connect it to the subnets."""
         stack = Stack.of(scope)
 
         def arn(kind: str, name: str) -> str:
             return stack.format_arn(service="ec2", resource=kind, resource_name=name)
 
         return [
-            # Only there, and with these groups; the interface itself has no name yet.
+            # Only in these subnets and with these groups; the interface has no name yet.
             iam.PolicyStatement(
                 actions=["ec2:CreateNetworkInterface"],
                 resources=[
                     arn("network-interface", "*"),
-                    *(arn("security-group", one) for one in self.security_group_ids),
-                    *(arn("subnet", one) for one in self.subnet_ids),
+                    *(arn("security-group", group) for group in self.security_group_ids),
+                    *(arn("subnet", subnet) for subnet in self.subnet_ids),
                 ],
             ),
-            # Lambda tries these out without naming an interface, and refuses the function unless
-            # they are allowed on everything: of this account and region, that is.
+            # Lambda checks these without naming an interface. It refuses the function unless they
+            # are allowed on all resources of this account and region.
             iam.PolicyStatement(
                 actions=[
                     "ec2:AssignPrivateIpAddresses",
@@ -95,29 +95,29 @@ class Network:
                 ],
                 resources=[arn("*", "*")],
             ),
-            # EC2 knows no resources for what only describes.
+            # EC2 supports no resources for Describe actions.
             iam.PolicyStatement(
                 actions=["ec2:DescribeNetworkInterfaces", "ec2:DescribeSubnets"], resources=["*"]
             ),
         ]
 
 
-def _list_problems(given: Mapping[str, Any]) -> Iterator[str]:
+def _list_problems(entries: Mapping[str, Any]) -> Iterator[str]:
     for key, (pattern, example, limit) in LISTS.items():
-        ids = given.get(key)
-        if lists_nothing(ids):
+        ids = entries.get(key)
+        if is_empty_list(ids):
             yield f"{key} is missing; functions need both lists, as in {EXAMPLE}"
-        elif not isinstance(ids, list) or not all(isinstance(one, str) for one in ids):
+        elif not isinstance(ids, list) or not all(isinstance(id_, str) for id_ in ids):
             yield f"{key} {ids!r} is not a list, such as ['{example}']"
-        elif wrong := [one for one in ids if not pattern.fullmatch(one)]:
+        elif wrong := [id_ for id_ in ids if not pattern.fullmatch(id_)]:
             yield f"{key} has {wrong[0]!r}, which is not an id such as {example}"
         elif len(ids) > limit or len({*ids}) < len(ids):
-            yield f"{key} has {len(ids)} ids; Lambda takes {limit} at most, each once"
+            yield f"{key} has {len(ids)} ids; Lambda accepts at most {limit}, each once"
 
 
-def _url_problems(given: Mapping[str, Any]) -> Iterator[str]:
-    url = given.get(STREAMS)
-    if not is_nothing(url) and not (isinstance(url, str) and URL.fullmatch(url)):
+def _url_problems(entries: Mapping[str, Any]) -> Iterator[str]:
+    url = entries.get(STREAMS)
+    if not is_empty(url) and not (isinstance(url, str) and URL.fullmatch(url)):
         yield (
             f"{STREAMS} {url!r} is not the URL of an endpoint, such as "
             "https://vpce-….streams.dynamodb.<region>.vpce.amazonaws.com"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from adminview.aws.settings import PendingPatterns
-from adminview.cdk.options.context import is_nothing
+from adminview.cdk.options.context import is_empty
 from adminview.model import Index, Registry
 from adminview.model.errors import DeclarationError, SettingsError
 from adminview.model.registry import INDEX_LIMIT
@@ -26,7 +26,7 @@ EXAMPLE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class RolloutPhase:
-    """Undeclared indexes to keep, declared ones not yet made, and pending access patterns."""
+    """Undeclared indexes to keep, declared ones not yet created, and pending access patterns."""
 
     keep: tuple[Index, ...] = ()
     without: frozenset[str] = frozenset()
@@ -41,7 +41,7 @@ class RolloutPhase:
     def pending_patterns(self, registry: Registry) -> dict[str, str | None]:
         """Return the access patterns that are not ready, with the index that serves them instead.
 
-        A pattern on an index that does not exist yet is one of them.
+        They include those on an index that does not exist yet.
         """
         absent = [
             pattern.name
@@ -51,19 +51,19 @@ class RolloutPhase:
         return dict.fromkeys(absent) | dict(self.pending)
 
     @classmethod
-    def read(cls, given: object, registry: Registry) -> "RolloutPhase":
+    def read(cls, file: object, registry: Registry) -> "RolloutPhase":
         """Read the file that the context names, or raise a SettingsError."""
-        if is_nothing(given):
+        if is_empty(file):
             return cls()
         try:
-            entries = loads(Path(str(given)).read_text(encoding="utf-8"))
+            entries = loads(Path(str(file)).read_text(encoding="utf-8"))
         except OSError as error:
-            msg = f"context rolloutPhase: {given!r} cannot be read ({error.strerror})"
+            msg = f"context rolloutPhase: {file!r} cannot be read ({error.strerror})"
             raise SettingsError(msg) from error
         except ValueError as error:
-            msg = f"context rolloutPhase: {given!r} is not JSON ({error})"
+            msg = f"context rolloutPhase: {file!r} is not JSON ({error})"
             raise SettingsError(msg) from error
-        where = f"context rolloutPhase: in {given!r}, "
+        where = f"context rolloutPhase: in {file!r}, "
         for problem in _shape_problems(entries):
             raise SettingsError(where + problem)
         pending = PendingPatterns.read(entries.get(PENDING, {}), f"{where}{PENDING}").patterns
@@ -81,65 +81,65 @@ class RolloutPhase:
             yield f"{WITHOUT} names index {name!r}, which is not declared; declared are {known}"
         for index in self.keep:
             other = declared.get(index.name)
-            if other and _made(other) != _made(index):
+            if other and _fixed(other) != _fixed(index):
                 yield (
-                    f"{KEEP} has index {index.name!r} otherwise than it is declared: keys and "
+                    f"index {index.name!r} in {KEEP} differs from the declared one: keys and "
                     "projection cannot change under one name, so give the declared one a new name"
                 )
             elif other and index.name in self.without:
                 yield f"index {index.name!r} is both in {KEEP} and in {WITHOUT}"
         if len({index.name for index in self.keep}) < len(self.keep):
             yield f"{KEEP} has an index twice"
-        there = [index for index in self.indexes(registry) if not index.local]
-        if len(there) > INDEX_LIMIT:
-            yield f"{len(there)} indexes at once; DynamoDB takes {INDEX_LIMIT}: {KEEP} fewer"
+        count = sum(not index.local for index in self.indexes(registry))
+        if count > INDEX_LIMIT:
+            yield f"{count} indexes at once; DynamoDB allows {INDEX_LIMIT}: {KEEP} fewer"
         types: dict[str, str] = {}
         for index in self.indexes(registry):
             for key in index.stored_key:
                 if types.setdefault(key.name, key.type) != key.type:
                     yield (
                         f"index {index.name!r} has {key.name!r} as {key.type}, and another has it "
-                        f"as {types[key.name]}: an attribute of keys has one type in a table"
+                        f"as {types[key.name]}: a key attribute has one type in a table"
                     )
 
     def _pattern_problems(self, registry: Registry) -> Iterator[str]:
         """Find undeclared access patterns, and older indexes that cannot serve theirs."""
         patterns = {pattern.name: pattern for pattern in registry.patterns}
-        there = {index.name: index for index in self.indexes(registry)}
+        indexes = {index.name: index for index in self.indexes(registry)}
         for name, older in self.pending.items():
             if name not in patterns:
                 known = _names(patterns)
                 yield f"{PENDING} names {name!r}, which is no access pattern; declared are {known}"
-            elif older is not None and older not in there:
-                yield f"access pattern {name!r} cannot query {older!r}: there are {_names(there)}"
+            elif older is not None and older not in indexes:
+                yield f"access pattern {name!r} cannot query {older!r}: there are {_names(indexes)}"
             elif older is not None:
                 index = patterns[name].index
-                if index is None or _keys(index) != _keys(there[older]):
+                if index is None or _keys(index) != _keys(indexes[older]):
                     yield f"access pattern {name!r} cannot query {older!r}, which has other keys"
 
 
-def _shape_problems(given: object) -> Iterator[str]:
-    if not isinstance(given, dict):
-        yield f"found {type(given).__name__}; expected {EXAMPLE}"
+def _shape_problems(entries: object) -> Iterator[str]:
+    if not isinstance(entries, dict):
+        yield f"found {type(entries).__name__}; expected {EXAMPLE}"
         return
-    if unknown := sorted(set(given) - set(KEYS)):
+    if unknown := sorted(set(entries) - set(KEYS)):
         yield f"unknown {', '.join(map(repr, unknown))}; there are {', '.join(KEYS)}"
-    without, keep = given.get(WITHOUT, []), given.get(KEEP, [])
-    if not isinstance(without, list) or not all(isinstance(one, str) for one in without):
+    without, keep = entries.get(WITHOUT, []), entries.get(KEEP, [])
+    if not isinstance(without, list) or not all(isinstance(name, str) for name in without):
         yield f"{WITHOUT} is not a list of names; expected {EXAMPLE}"
     if not isinstance(keep, list):
         yield f"{KEEP} is not a list; expected {EXAMPLE}"
 
 
 def _index(where: str, shape: Any) -> Index:
-    """Make an index from its description, or raise a SettingsError."""
+    """Return the index that *shape* describes, or raise a SettingsError."""
     try:
         return Index.from_shape(shape)
     except DeclarationError as error:
         msg = f"{where}{KEEP}: {error}"
         raise SettingsError(msg) from error
     except (LookupError, TypeError, ValueError, AttributeError) as error:
-        msg = f"{where}{KEEP} describes an index in an unknown way; expected {EXAMPLE}"
+        msg = f"{where}{KEEP} does not describe an index; expected {EXAMPLE}"
         raise SettingsError(msg) from error
 
 
@@ -147,7 +147,7 @@ def _keys(index: Index) -> Any:
     return index.local, index.stored_partition, index.sort
 
 
-def _made(index: Index) -> Any:
+def _fixed(index: Index) -> Any:
     """Return what DynamoDB cannot change in an index."""
     return _keys(index), index.projection, frozenset(index.include)
 

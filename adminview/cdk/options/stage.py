@@ -1,21 +1,33 @@
-"""What a stage such as dev or prod decides. The app's `infra/stages.py` has the stages."""
+"""What a stage such as dev or prod decides, and the option `budgets` that changes it.
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Final
+The app's `infra/stages.py` has the stages.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from math import isfinite
+from typing import Any, Final
 
 from aws_cdk import Duration, RemovalPolicy
 from aws_cdk.aws_logs import RetentionDays
 
+from adminview.bulk.request import COUNT, FITS, RATE
+from adminview.cdk.options.context import read_object
+from adminview.model import Registry
+from adminview.model.delivery import Delivery
 from adminview.model.errors import SettingsError
 
+READ, WRITE, SYNC = "readUnits", "writeUnits", "syncConcurrency"
+BUDGET_KEYS: Final = (READ, WRITE, SYNC)
+NONE: Final = "none"  # not null: the CDK drops null values of an object
+BUDGETS_EXAMPLE: Final = '{"readUnits": 500, "writeUnits": 200, "syncConcurrency": 50}'
 TEN_MINUTES: Final = Duration.minutes(10)
 DAILY: Final = Duration.days(1)
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One way to deploy the same stacks."""
+    """The settings that differ between deployments of the same stacks."""
 
     name: str
     protect: bool  # keep tables and queue: no deletion, point-in-time recovery
@@ -29,9 +41,9 @@ class Stage:
     # Reserved and maximum concurrency of the sync. None: unreserved. A new account has 10 in all,
     # and Lambda keeps 10 (later 100) unreserved: any reservation fails its first deployment.
     sync_concurrency: int | None = None
-    # Replays run by themselves, so that the view heals once a corrected view is deployed, and often
-    # enough to consume in-doubt letters before the alarm on dead letters rings. A dead letter that
-    # fails again is sent anew, so the 14 days that SQS keeps it never run out.
+    # Replays are scheduled, so that rows are repaired once a corrected view is deployed, and often
+    # enough to consume in-doubt dead letters before the alarm on dead letters rings. A dead letter
+    # that fails again is sent again, so the 14 days that SQS keeps it never run out.
     replay_every: Duration | None = TEN_MINUTES
     verify_every: Duration | None = DAILY
     verify_sample: float = 0.01  # the share of the items to compare each time
@@ -54,3 +66,38 @@ def stage_named(name: object, stages: Mapping[str, Stage]) -> Stage:
         "(`stage` under `adminview` in cdk.json, or `cdk synth -c adminview:stage=dev`)"
     )
     raise SettingsError(msg)
+
+
+def with_budgets(stage: Stage, value: object, registry: Registry) -> Stage:
+    """Return *stage* with the context's `budgets`, or raise a SettingsError."""
+    entries = read_object("budgets", value, example=BUDGETS_EXAMPLE, known=BUDGET_KEYS)
+    concurrency = entries.get(SYNC, stage.sync_concurrency)
+    for problem in (*_budget_problems(entries), *_concurrency_problems(concurrency, registry)):
+        msg = f"context budgets: {problem}"
+        raise SettingsError(msg)
+    return replace(
+        stage,
+        read_units=entries.get(READ, stage.read_units),
+        write_units=entries.get(WRITE, stage.write_units),
+        sync_concurrency=None if concurrency == NONE else concurrency,
+    )
+
+
+def _budget_problems(entries: Mapping[str, Any]) -> Iterator[str]:
+    for key in (READ, WRITE):
+        if key in entries and not (FITS[RATE](entries[key]) and isfinite(entries[key])):
+            yield f"{key} is {entries[key]!r}; it is {RATE}: capacity units per second"
+    if SYNC in entries and entries[SYNC] != NONE and not FITS[COUNT](entries[SYNC]):
+        yield f"{SYNC} is {entries[SYNC]!r}; it is {COUNT}, or {NONE!r} to reserve nothing"
+
+
+def _concurrency_problems(concurrency: object, registry: Registry) -> Iterator[str]:
+    """Refuse a limit below one shard per stream: the streams would wait for each other."""
+    sources, per_shard = len(registry.sources), Delivery().parallelization
+    least = sources * per_shard
+    if isinstance(concurrency, int) and concurrency < least:
+        yield (
+            f"{SYNC} is {concurrency}, but {sources} streams have at least one shard each, and a "
+            f"shard has {per_shard} batches in progress: give {least} or more, or {NONE!r} "
+            "to reserve nothing"
+        )
