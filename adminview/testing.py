@@ -44,7 +44,7 @@ class LocalView:
     def query(self, pattern: str, **parameters: object) -> list[dict[str, Any]]:
         """Sync every change made so far, and return the rows of an access pattern."""
         self.cloud.settle()
-        return [_plain(row) for row in self.cloud.ask(pattern, **parameters)]
+        return [_plain(row) for row in self.cloud.query(pattern, **parameters)]
 
 
 @contextmanager

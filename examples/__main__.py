@@ -48,10 +48,10 @@ def play(example: Example, engine_name: EngineName, console: Console) -> None:
             # Apart from the table: a narrow one would break its title into many lines.
             console.print(title(example, question), style="bold", markup=False, highlight=False)
             if question.counted is None:
-                rows = [row for page in pages(cloud.asker, question) for row in page]
+                rows = [row for page in pages(cloud.query_engine, question) for row in page]
                 console.print(answer("", rows))
             else:
-                number = cloud.asker.count(question.pattern, **question.given)
+                number = cloud.query_engine.count(question.pattern, **question.given)
                 console.print(f"{number} rows\n", highlight=False)
 
 

@@ -1,8 +1,7 @@
-"""Local engines that stand in for AWS: moto in process, DynamoDB Local beside it.
+"""Local engines in place of AWS: moto in this process, and DynamoDB Local in its own.
 
-DynamoDB Local has no queues, so moto serves SQS for it. Two limits of the engines themselves:
-moto keeps one state per process, which all its servers share; DynamoDB Local listens on every
-interface and cannot be told otherwise.
+DynamoDB Local has no queues, so moto serves SQS for it. All moto servers of a process share one
+state. DynamoDB Local listens on every interface, and has no option to change that.
 """
 
 import os
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
 
 REGION = "us-east-1"
-# One for all: DynamoDB Local keeps separate tables per access key and region.
+# The same for all clients: DynamoDB Local keeps separate tables per access key and region.
 ACCESS_KEY, SECRET_KEY = "local", "local"
 LOCATION = "ADMINVIEW_DYNAMODB_LOCAL"  # the folder of DynamoDBLocal.jar, if it is not npm's
 PORTS_TRIED = 3
@@ -46,36 +45,31 @@ ONE_AT_A_TIME = Lock()
 
 
 class EngineError(AdminViewError):
-    """A local engine is missing or did not start; says what to install."""
+    """A local engine is missing or did not start. The message says what to install."""
 
 
 class EngineName(StrEnum):
-    """The engines to choose from."""
-
     MOTO = "moto"
     DYNAMODB_LOCAL = "dynamodb-local"
 
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """A running engine, and clients that can reach nothing else."""
+    """A running engine, and clients that reach nothing else."""
 
     name: EngineName
     dynamodb_url: str
     sqs_url: str
 
     def dynamodb(self) -> "DynamoDBClient":
-        """Make a client of the engine's tables."""
         client: DynamoDBClient = _client("dynamodb", self.dynamodb_url)
         return client
 
     def streams(self) -> "DynamoDBStreamsClient":
-        """Make a client of the engine's streams."""
         client: DynamoDBStreamsClient = _client("dynamodbstreams", self.dynamodb_url)
         return client
 
     def sqs(self) -> "SQSClient":
-        """Make a client of the engine's queues."""
         client: SQSClient = _client("sqs", self.sqs_url)
         return client
 
@@ -89,7 +83,7 @@ def moto_engine() -> Iterator[Engine]:
 
 @contextmanager
 def dynamodb_local_engine() -> Iterator[Engine]:
-    """Run DynamoDB Local as a process of its own, and moto for its queues."""
+    """Run DynamoDB Local in a process of its own, with moto for its queues."""
     command = _command()
     with moto_engine() as moto, TemporaryFile() as output:
         process, url = _start(command, output)
@@ -106,7 +100,7 @@ ENGINES: dict[EngineName, Callable[[], AbstractContextManager[Engine]]] = {
 
 
 def _command() -> list[str]:
-    """Find Java and the jar, or say what to install."""
+    """Return the command without its port, or raise an EngineError that says what to install."""
     java = shutil.which("java")
     if java is None:
         msg = "DynamoDB Local needs a Java 17 runtime, and there is no `java` on the PATH"
@@ -132,7 +126,7 @@ def _folder() -> Path:
 
 
 def _start(command: list[str], output: IO[bytes]) -> tuple[subprocess.Popen[bytes], str]:
-    """Start on a free port; on another one if that was taken meanwhile."""
+    """Start on a free port, and try another one if it was taken meanwhile."""
     for _ in range(PORTS_TRIED):
         port = _free_port()
         process = subprocess.Popen(  # noqa: S603 - no shell, and nothing a user typed
@@ -145,13 +139,13 @@ def _start(command: list[str], output: IO[bytes]) -> tuple[subprocess.Popen[byte
             _stop(process)
             raise
     output.seek(0)
-    said = output.read().decode(errors="replace").strip()
-    msg = f"DynamoDB Local did not start; it needs Java 17 or newer. It said:\n{said}"
+    printed = output.read().decode(errors="replace").strip()
+    msg = f"DynamoDB Local did not start; it needs Java 17 or newer. It printed:\n{printed}"
     raise EngineError(msg)
 
 
 def _answers(process: subprocess.Popen[bytes], url: str) -> bool:
-    """Wait until the engine answers; give up at once when its process has ended."""
+    """Wait until the engine responds. Return False if its process ends, raise after a timeout."""
     client = _client("dynamodb", url, attempts=1)
     deadline = time.monotonic() + START_SECONDS
     while process.poll() is None:
@@ -176,19 +170,19 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
 
 def _free_port() -> int:
     with socket.socket() as probe:
-        probe.bind(("", 0))  # on every interface, as DynamoDB Local will
+        probe.bind(("", 0))  # on every interface, as DynamoDB Local does
         return int(probe.getsockname()[1])
 
 
 def _client(service: str, url: str, attempts: int = 3) -> Any:
-    """Make a client that knows nothing of this machine's AWS profiles and proxies."""
+    """Return a client that ignores the AWS profiles and proxies of this machine."""
     config = Config(
         proxies={},
         connect_timeout=2,
         read_timeout=30,
         retries={"mode": "standard", "total_max_attempts": attempts},
     )
-    with ONE_AT_A_TIME:  # sessions are not for several threads
+    with ONE_AT_A_TIME:  # sessions are not thread-safe
         client = _session().client(service, endpoint_url=url, config=config)
     check_responses(client)
     return client
@@ -196,7 +190,7 @@ def _client(service: str, url: str, attempts: int = 3) -> Any:
 
 @cache
 def _session() -> boto3.Session:
-    """Keep one session: each reads botocore's own files anew, which takes most of a second."""
+    """Return the one session: each new one reads botocore's files, which takes most of a second."""
     unread = (None, None, os.devnull, None)
     profiles = {"profile": (None,) * 4, "config_file": unread, "credentials_file": unread}
     return boto3.Session(

@@ -1,4 +1,4 @@
-"""A small AdminView on a local engine: tables, queue, and the real sync behind each stream."""
+"""AdminView on a local engine: tables, a queue, and the real sync on each stream."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ from adminview.dead_letters.replay import Patience, Replayer, Summary, make_repl
 from adminview.handlers.sync import PartialBatchResponse, sync
 from adminview.local.engines import ACCESS_KEY, REGION, SECRET_KEY, Engine
 from adminview.local.event_source import EventSource
-from adminview.local.on_failure import on_failure
+from adminview.local.event_source.on_failure import on_failure
 from adminview.local.settings import ENDPOINT, declared
 from adminview.local.tables import create, progress_table, source_table, view_table
 from adminview.model import Registry
@@ -39,26 +39,24 @@ ANSWER_SECONDS = 30.0
 
 @dataclass
 class Ledger:
-    """An observer that adds the batches up."""
+    """An observer that adds up the counts of all batches."""
 
-    tallies: list[BatchCounts] = field(default_factory=list)
+    batches: list[BatchCounts] = field(default_factory=list)
 
     def invoked(self, context: Invocation) -> None:
-        """Hear of an invocation."""
+        """Count nothing: only batches matter."""
 
-    def synced(self, tally: BatchCounts, _: Sequence[OutgoingLetter], __: CallErrors) -> None:
-        """Keep a batch's counts."""
-        self.tallies.append(tally)
+    def synced(self, counts: BatchCounts, _: Sequence[OutgoingLetter], __: CallErrors) -> None:
+        self.batches.append(counts)
 
     def total(self) -> BatchCounts:
-        """Add all batches up."""
         names = [name for name, zero in asdict(BatchCounts()).items() if isinstance(zero, int)]
-        sums = {name: sum(getattr(tally, name) for tally in self.tallies) for name in names}
+        sums = {name: sum(getattr(counts, name) for counts in self.batches) for name in names}
         return BatchCounts(**sums)
 
 
 def direct_client_to(engine: Engine) -> HttpClient:
-    """Reach the engine as the deployed functions reach DynamoDB; it may take its time."""
+    """Return the HTTP client of the deployed functions, with a longer timeout."""
     endpoint = DirectEndpoint(
         engine.dynamodb_url, REGION, StaticCredentials(ACCESS_KEY, SECRET_KEY)
     )
@@ -66,13 +64,13 @@ def direct_client_to(engine: Engine) -> HttpClient:
 
 
 def writer_to(engine: Engine) -> Writer:
-    """Write as the deployed sync does."""
+    """Return the batch writer of the deployed sync."""
     return HttpBatchWriter(direct_client_to(engine))
 
 
 @dataclass
 class LocalCloud:
-    """Source tables, AdminViewTable, a dead-letter queue, and a follower per stream."""
+    """Source tables, AdminViewTable, a dead-letter queue, and an event source per stream."""
 
     engine: Engine
     registry: Registry
@@ -81,7 +79,7 @@ class LocalCloud:
     ledger: Ledger
     settings: Settings
     sources: list[EventSource]
-    pending: Mapping[str, str | None] = field(default_factory=dict)  # as an Asker takes it
+    pending: Mapping[str, str | None] = field(default_factory=dict)  # as QueryEngine takes it
 
     @classmethod
     def start(
@@ -94,9 +92,9 @@ class LocalCloud:
         ledger = Ledger()
         create(clients.dynamodb, view_table(registry, VIEW_TABLE))
         create(clients.dynamodb, progress_table(progress_name(VIEW_TABLE)))
-        made = make_runtime(registry, settings, clients, ledger, writer_to(engine))
-        cloud = cls(engine, registry, clients, made, ledger, settings, [])
-        # No window: nobody wants to wait for a fuller batch here.
+        runtime = make_runtime(registry, settings, clients, ledger, writer_to(engine))
+        cloud = cls(engine, registry, clients, runtime, ledger, settings, [])
+        # No batching window: locally, a fuller batch is not worth waiting for.
         rules = delivery or replace(Delivery(), window_seconds=0)
         for source in registry.sources:
             stream = create(clients.dynamodb, source_table(source, source.name))
@@ -105,7 +103,7 @@ class LocalCloud:
         return cloud
 
     def follow(self, stream_arn: str, delivery: Delivery) -> EventSource:
-        """Put the real sync behind a stream."""
+        """Return an event source that delivers a stream to the real sync."""
         return EventSource(
             streams=self.engine.streams(),
             stream_arn=stream_arn,
@@ -115,36 +113,35 @@ class LocalCloud:
         )
 
     def handle(self, event: Any, context: Any) -> PartialBatchResponse:
-        """Be the deployed function."""
+        """Handle an event as the deployed sync function does."""
         return sync(event, context, self.runtime)
 
     @property
     def queue_url(self) -> str:
-        """Say where dead letters are."""
         return self.settings.dead_letter_queue_url
 
     def replayer(self, registry: Registry | None = None) -> Replayer:
-        """Be the deployed replay function; with another model, after another deployment."""
+        """Return the replay function's Replayer, with another model as after a deployment."""
         model = registry or self.registry
         settings = replace(self.settings, model=model.fingerprint)
-        # Nobody wants to wait here either; the local engines' indexes do not lag.
+        # No waiting: the indexes of local engines do not lag.
         patience = Patience(for_letters=0, before_retry=1)
         return make_replayer(model, settings, self.clients, self.engine.streams(), patience)
 
     def replay(self, registry: Registry | None = None) -> Summary:
-        """Replay the letters that are ready."""
+        """Replay the visible dead letters."""
         deadline = Deadline.after(REPLAY_SECONDS)
         return self.replayer(registry).replay(deadline=deadline, end=deadline)
 
     def deploy(self, registry: Registry) -> None:
-        """Put other views behind the streams, from now on."""
+        """Sync with another model from now on."""
         self.registry = registry
         self.settings = replace(self.settings, model=registry.fingerprint)
         writer = writer_to(self.engine)
         self.runtime = make_runtime(registry, self.settings, self.clients, self.ledger, writer)
 
     def stop(self) -> None:
-        """Remove what was created."""
+        """Delete the tables and the queue."""
         for table in (
             VIEW_TABLE,
             progress_name(VIEW_TABLE),
@@ -154,37 +151,35 @@ class LocalCloud:
         self.clients.sqs.delete_queue(QueueUrl=self.queue_url)
 
     def put(self, source: str, item: dict[str, Any]) -> None:
-        """Write an item into a source table, as its service would."""
+        """Write an item to a source table."""
         image = {name: encode(value) for name, value in item.items()}
         self.clients.dynamodb.put_item(TableName=source, Item=for_boto3(image))
 
     def delete(self, source: str, key: dict[str, Any]) -> None:
-        """Delete an item from a source table."""
         image = {name: encode(value) for name, value in key.items()}
         self.clients.dynamodb.delete_item(TableName=source, Key=for_boto3(image))
 
     def settle(self) -> int:
-        """Let the sync catch up with every stream, and count the records it took."""
+        """Sync until every stream is read, and return the number of records."""
         return sum(source.drain() for source in self.sources)
 
-    def ask(self, pattern: str, /, **parameters: object) -> list[Attributes]:
-        """Ask AdminViewTable a declared question."""
-        return [answered.row for answered in self.asker.rows(pattern, **parameters)]
+    def query(self, pattern: str, /, **parameters: object) -> list[Attributes]:
+        """Return all rows of an access pattern."""
+        return [answered.row for answered in self.query_engine.rows(pattern, **parameters)]
 
     @property
-    def asker(self) -> QueryEngine:
-        """Ask this cloud's view."""
+    def query_engine(self) -> QueryEngine:
         reader = HttpReader(direct_client_to(self.engine))
         return QueryEngine(self.registry, ViewReader(reader, VIEW_TABLE), self.pending)
 
     def rows(self) -> list[Attributes]:
-        """Read the whole view."""
+        """Return all rows of the view."""
         pages = self.clients.dynamodb.get_paginator("scan").paginate(TableName=VIEW_TABLE)
         return [from_boto3(row) for page in pages for row in page["Items"]]
 
     @property
     def environment(self) -> dict[str, str]:
-        """Say what the commands must be told to find all this."""
+        """Return the environment in which the commands use this cloud."""
         return {
             ENDPOINT: self.engine.dynamodb_url,
             f"{ENDPOINT}_SQS": self.engine.sqs_url,
@@ -195,15 +190,15 @@ class LocalCloud:
             "AWS_DEFAULT_REGION": REGION,
         }
 
-    def look_at_letters(self) -> list[dict[str, Any]]:
-        """Read the letters, and leave them in the queue."""
-        answer = self.clients.sqs.receive_message(
+    def peek_letters(self) -> list[dict[str, Any]]:
+        """Return up to ten dead letters, and leave them in the queue."""
+        response = self.clients.sqs.receive_message(
             QueueUrl=self.queue_url, MaxNumberOfMessages=10, VisibilityTimeout=0
         )
-        return [json.loads(message["Body"]) for message in answer.get("Messages", [])]
+        return [json.loads(message["Body"]) for message in response.get("Messages", [])]
 
     def letters(self) -> list[dict[str, Any]]:
-        """Take the letters out of the queue."""
+        """Remove all dead letters from the queue, and return them."""
         taken: list[dict[str, Any]] = []
         while messages := self._receive():
             taken += (json.loads(message["Body"]) for message in messages)
@@ -211,8 +206,8 @@ class LocalCloud:
 
     def _receive(self) -> list[Any]:
         sqs = self.clients.sqs
-        answer = sqs.receive_message(QueueUrl=self.queue_url, MaxNumberOfMessages=10)
-        messages = list(answer.get("Messages", []))
+        response = sqs.receive_message(QueueUrl=self.queue_url, MaxNumberOfMessages=10)
+        messages = list(response.get("Messages", []))
         for message in messages:
             sqs.delete_message(QueueUrl=self.queue_url, ReceiptHandle=message["ReceiptHandle"])
         return messages

@@ -1,8 +1,8 @@
-"""moto as a server in this process, with DynamoDB's promise that a write taken is a write kept.
+"""moto as a server in this process, without lost writes.
 
-moto's tables are dictionaries without a lock: of two writes at once that open the same
-partition, one may be lost. So its DynamoDB takes one request at a time. Its queues do not: one
-that waits for a message must not hold up who would send it.
+moto's tables are dictionaries without a lock: if two writes create the same partition at once, one
+may be lost. So its DynamoDB processes one request at a time. Its queues do not: a receiver that
+waits for a message must not block the sender.
 """
 
 from collections.abc import Iterable, Iterator
@@ -20,8 +20,8 @@ ONE_AT_A_TIME = Lock()  # of the process, as moto's state is
 
 @contextmanager
 def moto_server() -> Iterator[str]:
-    """Run moto on a free port, and give its address."""
-    # They take a second; only when used.
+    """Run moto on a free port, and yield its URL."""
+    # Imported here because they take a second.
     from moto.moto_server.werkzeug_app import (  # noqa: PLC0415
         DomainDispatcherApplication,
         MotoRequestHandler,
@@ -30,7 +30,7 @@ def moto_server() -> Iterator[str]:
     from werkzeug.serving import make_server  # noqa: PLC0415
 
     getLogger("werkzeug").setLevel(ERROR)  # it would log every request
-    app = in_turn(DomainDispatcherApplication(create_backend_app))
+    app = serialized(DomainDispatcherApplication(create_backend_app))
     server = make_server(HOST, 0, app, threaded=True, request_handler=MotoRequestHandler)
     thread = Thread(target=server.serve_forever, daemon=True)
     thread.start()
@@ -42,13 +42,13 @@ def moto_server() -> Iterator[str]:
         server.server_close()
 
 
-def in_turn(app: "WSGIApplication") -> "WSGIApplication":
-    """Let one request at a time into DynamoDB and its streams."""
+def serialized(app: "WSGIApplication") -> "WSGIApplication":
+    """Process one request to DynamoDB and its streams at a time."""
 
-    def answer(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
+    def respond(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
         if not environ.get("HTTP_X_AMZ_TARGET", "").startswith("DynamoDB"):
             return app(environ, start_response)
         with ONE_AT_A_TIME:
             return app(environ, start_response)
 
-    return answer
+    return respond

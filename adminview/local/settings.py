@@ -1,4 +1,4 @@
-"""The settings of a local engine: names as the view files declare them."""
+"""The settings of a local engine: tables have the names that the view files declare."""
 
 from typing import Final
 
@@ -10,6 +10,5 @@ ENDPOINT: Final = "AWS_ENDPOINT_URL"
 
 
 def declared(registry: Registry, queue_url: str, view_table: str = VIEW_TABLE) -> Settings:
-    """Take the names from the view files, as local engines have them."""
     names = {source.name: source.name for source in registry.sources}
     return Settings(view_table, queue_url, names, registry.fingerprint)

@@ -1,4 +1,4 @@
-"""Tables, as the registry declares them: what CreateTable is to be told."""
+"""The arguments of CreateTable for the tables that a registry declares."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def source_table(source: Source, name: str) -> dict[str, Any]:
-    """Describe the table behind *source*, with the stream that the sync function follows."""
+    """Describe the table of *source*, with the stream that the sync reads."""
     return {
         **_table(name, source.key),
         "KeySchema": _key_schema([source.partition_key], source.key[1:]),
@@ -22,26 +22,26 @@ def source_table(source: Source, name: str) -> dict[str, Any]:
 
 
 def view_table(registry: Registry, name: str) -> dict[str, Any]:
-    """Describe AdminViewTable, with every index that the registry declares."""
+    """Describe AdminViewTable with every declared index."""
     local = [_index(index) for index in registry.local_indexes]
     return {
         **_table(name, registry.key_attributes),
         "KeySchema": _key_schema([PK], [SK]),
         "GlobalSecondaryIndexes": [_index(index) for index in registry.global_indexes],
-        # CreateTable takes no empty list of these.
+        # CreateTable refuses an empty list.
         **({"LocalSecondaryIndexes": local} if local else {}),
     }
 
 
 def progress_table(name: str) -> dict[str, Any]:
-    """Describe the table that says how far bulk work is."""
+    """Describe the progress table of bulk work."""
     return {**_table(name, (PK, SK)), "KeySchema": _key_schema([PK], [SK])}
 
 
 def create(client: "DynamoDBClient", arguments: dict[str, Any]) -> str | None:
-    """Create a table, wait until it is active, and give the ARN of its stream if it has one."""
+    """Create a table, wait until it is active, and return the ARN of its stream, if any."""
     client.create_table(**arguments)
-    # Local engines are quick; a table on AWS takes about ten seconds.
+    # A table on AWS takes about ten seconds.
     client.get_waiter("table_exists").wait(
         TableName=arguments["TableName"], WaiterConfig={"Delay": 1, "MaxAttempts": 120}
     )

@@ -45,7 +45,7 @@ def ask(cloud: LocalCloud, question: str) -> list[Attributes]:
     """Ask the old question with text, and the new one with numbers."""
     times: Iterable[Any] = (START, END) if question == NEW else (str(START), str(END))
     start, end = times
-    return cloud.ask(question, **TEAM, start=start, end=end)
+    return cloud.query(question, **TEAM, start=start, end=end)
 
 
 def favourites(engine: Engine, console: Console) -> None:
@@ -56,7 +56,7 @@ def favourites(engine: Engine, console: Console) -> None:
     cloud.settle()
     console.print(f"eggs of order 2121195: {outcome}\n", highlight=False)
     for question in ("favourites-of-user", "orders-of-user"):
-        console.print(answer(question, cloud.ask(question, user_id=ADA)))
+        console.print(answer(question, cloud.query(question, user_id=ADA)))
     cloud.stop()
 
 

@@ -68,7 +68,7 @@ class Lab:
         """Deliver what the streams have, as if the iterators from last time had expired."""
         for one in self.event_sources.values():
             one._discover_at = 0.0
-            for lane in one._lanes.values():
+            for lane in one._open.values():
                 lane._cursor._iterator = None
             try:
                 one.drain(attempts=2)

@@ -194,9 +194,7 @@ def test_the_stage_of_another_key_is_refused_if_it_would_deploy_another_stage() 
 def test_the_progress_of_bulk_work_cannot_be_a_source() -> None:
     table = "team-AdminViewTableProgress"
     message = refusal(prefix="team-", sources={"Orders": imported(table)})
-    assert (
-        f"{table!r} is both the progress table of bulk work and source 'Orders'" in message
-    )
+    assert f"{table!r} is both the progress table of bulk work and source 'Orders'" in message
 
 
 EMPTY = [0, False, [], {}]  # and yet not nothing

@@ -34,11 +34,11 @@ def keys(page: Any) -> list[tuple[str, str]]:
 
 
 def test_every_question_is_answered_as_by_the_library(shop: LocalCloud) -> None:
-    client, asked = Client(shop.asker), 0
+    client, asked = Client(shop.query_engine), 0
     for pattern in registry().patterns:
         given = parameters(pattern.name)
         for order_ in ("asc", "desc"):
-            expected = list(shop.asker.rows(pattern.name, order=order_, **given))
+            expected = list(shop.query_engine.rows(pattern.name, order=order_, **given))
             query = urlencode({**given, "order": order_})
             page = client.get(f"/patterns/{pattern.name}?{query}")
             assert keys(page) == [key_of(one.row) for one in expected]
@@ -50,9 +50,9 @@ def test_every_question_is_answered_as_by_the_library(shop: LocalCloud) -> None:
 
 
 def test_rows_are_shown_in_plain_json_with_the_rows_beside_them(shop: LocalCloud) -> None:
-    (eggs, _) = Client(shop.asker).get("/patterns/buyers-of-product?product_id=product-def-789")[
-        "rows"
-    ]
+    (eggs, _) = Client(shop.query_engine).get(
+        "/patterns/buyers-of-product?product_id=product-def-789"
+    )["rows"]
     assert eggs["data"]["Price"] == 2.99
     assert eggs["index"] == {"GSI2_PK": "PRODUCT#product-def-789", "GSI2_SK": f"USER#{ADA}"}
     assert eggs["joined"]["profile"]["data"]["name"] == "Ada"
@@ -64,20 +64,20 @@ def test_paging_gives_every_row_once(shop: LocalCloud, limit: int) -> None:
         step = order(ADA, f"2025-03-{day}", f"22{day}", "PENDING", [])
         shop.put(step.source, step.item)
     shop.settle()
-    client, found, cursor = Client(shop.asker), [], ""
+    client, found, cursor = Client(shop.query_engine), [], ""
     while True:
         page = client.get(f"/patterns/orders-by-status?status=PENDING&limit={limit}{cursor}")
         found += keys(page)
         if page["cursor"] is None:
             break
         cursor = f"&cursor={quote(page['cursor'])}"
-    expected = shop.ask("orders-by-status", status="PENDING")
+    expected = shop.query("orders-by-status", status="PENDING")
     assert found == [key_of(row) for row in expected]
     assert len(found) == 13
 
 
 def test_a_row_is_found_by_its_key_with_its_provenance(shop: LocalCloud) -> None:
-    client = Client(shop.asker)
+    client = Client(shop.query_engine)
     found = client.get("/rows/USER%23user-123/ORDER%232025-03-01%232121195")
     assert found["data"]["Total"] == 5.98
     assert found["provenance"]["owner"] == "Orders/user-123/2025-03-01#2121195"
@@ -90,7 +90,7 @@ def test_a_key_with_a_slash_is_found_in_a_path_and_in_a_query(shop: LocalCloud) 
     step = order("north/7", "2025-03-09", "2129999", "PENDING", [])
     shop.put(step.source, step.item)
     shop.settle()
-    client = Client(shop.asker)
+    client = Client(shop.query_engine)
     in_path = client.get("/rows/USER%23north%2F7/ORDER%232025-03-09%232129999")
     in_query = client.get("/rows?PK=USER%23north%2F7&SK=ORDER%232025-03-09%232129999")
     assert in_path == in_query
@@ -100,8 +100,8 @@ def test_a_key_with_a_slash_is_found_in_a_path_and_in_a_query(shop: LocalCloud) 
 @pytest.mark.parametrize("given", [{}, {"status": "X", "colour": "red"}])
 def test_problems_are_told_in_the_librarys_words(shop: LocalCloud, given: dict[str, Any]) -> None:
     with pytest.raises(QuestionError) as caught:
-        shop.asker.ask("orders-by-status", **given)
-    refused = Client(shop.asker).ask(f"/patterns/orders-by-status?{urlencode(given)}")
+        shop.query_engine.ask("orders-by-status", **given)
+    refused = Client(shop.query_engine).ask(f"/patterns/orders-by-status?{urlencode(given)}")
     assert (refused.status, refused.detail) == (400, str(caught.value))
 
 
@@ -122,6 +122,6 @@ def test_problems_are_told_in_the_librarys_words(shop: LocalCloud, given: dict[s
 def test_what_an_engine_would_refuse_is_refused_before_in_words(
     shop: LocalCloud, target: str, why: str
 ) -> None:
-    answered = Client(shop.asker).ask(f"/patterns/{target}")
+    answered = Client(shop.query_engine).ask(f"/patterns/{target}")
     assert answered.status == 400
     assert why in answered.detail

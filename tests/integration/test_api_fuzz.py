@@ -58,7 +58,7 @@ def url() -> Iterator[str]:
             assert isinstance(step, Put)
             cloud.put(step.source, step.item)
         cloud.settle()
-        api = Api(cloud.asker, NoMetrics(), MODEL, Logger(service="fuzz"))
+        api = Api(cloud.query_engine, NoMetrics(), MODEL, Logger(service="fuzz"))
         server = Server(LOOPBACK, 0, LocalGateway(api))
         thread = Thread(target=server.serve_forever)
         thread.start()

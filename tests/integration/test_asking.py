@@ -76,28 +76,28 @@ def ids(answered: Any) -> list[int]:
 def test_a_sharded_index_is_read_in_order_page_by_page(
     cloud: LocalCloud, limit: int, order_: str
 ) -> None:
-    found = ids(cloud.asker.rows("of-level", level="ERROR", limit=limit, order=order_))
+    found = ids(cloud.query_engine.rows("of-level", level="ERROR", limit=limit, order=order_))
     assert found == sorted(range(0, 40, 5), reverse=order_ == "desc")
-    assert ids(cloud.asker.rows("since", level="ERROR", at=25)) == [30, 35]
-    assert ids(cloud.asker.rows("between", level="ERROR", start=10, end=25, limit=2)) == [
+    assert ids(cloud.query_engine.rows("since", level="ERROR", at=25)) == [30, 35]
+    assert ids(cloud.query_engine.rows("between", level="ERROR", start=10, end=25, limit=2)) == [
         10,
         15,
         20,
         25,
     ]
-    assert cloud.asker.count("of-level", level="INFO") == 32
+    assert cloud.query_engine.count("of-level", level="INFO") == 32
 
 
 def test_a_local_index_gives_another_order_and_is_read_consistently(cloud: LocalCloud) -> None:
     sizes = {place: place * 7 % 40 for place in range(0, 40, 2)}
     expected = sorted(sizes, key=lambda place: -sizes[place])
-    assert ids(cloud.asker.rows("large", host="h0", limit=3)) == expected
+    assert ids(cloud.query_engine.rows("large", host="h0", limit=3)) == expected
     large = [place for place in expected if sizes[place] >= 20]
-    assert ids(cloud.asker.rows("large", host="h0", size=20)) == large
+    assert ids(cloud.query_engine.rows("large", host="h0", size=20)) == large
 
 
 def test_an_answer_tells_what_it_cost(cloud: LocalCloud) -> None:
-    answer = cloud.asker.ask("of-level", level="ERROR", limit=50)
+    answer = cloud.query_engine.ask("of-level", level="ERROR", limit=50)
     assert answer.meter.calls == 4, "a call for each shard"
     assert answer.meter.units > 0
 
@@ -114,7 +114,9 @@ def test_buyers_of_a_product_come_with_their_profiles(
     for place in range(0, 110, 2):
         cloud.put("Users", USER | {"userId": f"user-{place}", "name": f"name {place}"})
     cloud.settle()
-    answered = list(cloud.asker.rows("buyers-of-product", product_id="product-def-789", limit=1000))
+    answered = list(
+        cloud.query_engine.rows("buyers-of-product", product_id="product-def-789", limit=1000)
+    )
     assert len(answered) == 120
     for one in answered:
         buyer = one.row["GSI2_SK"]["S"].removeprefix("USER#user-")

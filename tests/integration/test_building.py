@@ -88,7 +88,7 @@ def cloud(start: Callable[[Registry], LocalCloud]) -> LocalCloud:
 
 
 def asker(cloud: LocalCloud, registry: Registry, pending: dict[str, str | None]) -> QueryEngine:
-    return replace(cloud.asker, registry=registry, pending=pending)
+    return replace(cloud.query_engine, registry=registry, pending=pending)
 
 
 def keys(answered: Any) -> list[str]:
@@ -99,7 +99,7 @@ def test_a_half_filled_index_is_not_asked_until_it_is_filled(cloud: LocalCloud) 
     on = asker(cloud, NEW, {})
     assert on.count("of-size", size="small") == 1, "so it would answer: one of eight"
     cloud.registry, cloud.pending = NEW, BUILDING
-    asked = cloud.asker
+    asked = cloud.query_engine
     for way in (asked.ask, asked.count, lambda *a, **k: list(asked.rows(*a, **k))):
         with pytest.raises(BeingBuiltError, match="access pattern 'of-size' is not ready"):
             way("of-size", size="small")

@@ -50,7 +50,7 @@ def answers(cloud: LocalCloud) -> dict[str, Any]:
     found = {}
     for pattern in registry().patterns:
         if pattern.name != BY_DAY:
-            rows = cloud.ask(pattern.name, **parameters(pattern))
+            rows = cloud.query(pattern.name, **parameters(pattern))
             data = [plain(decode(row["data"])) for row in rows]
             found[pattern.name] = [
                 (row["PK"], row["SK"], {name: one[name] for name in one if name != "DeliveryDate"})
@@ -62,7 +62,7 @@ def answers(cloud: LocalCloud) -> dict[str, Any]:
 def by_day(cloud: LocalCloud) -> dict[str, str]:
     """Ask the new question for every day that there may be, and say which order is on which."""
     days = {"2025-03-04", "2025-03-21", "2025-03-22", "2025-03-25"}
-    asked = {day: cloud.ask(BY_DAY, delivery_date=day) for day in sorted(days)}
+    asked = {day: cloud.query(BY_DAY, delivery_date=day) for day in sorted(days)}
     return {row["SK"]["S"]: day for day, rows in asked.items() for row in rows}
 
 
@@ -139,7 +139,7 @@ def test_an_order_that_its_service_deletes_meanwhile_is_on_no_day(first_day: Loc
     assert Lazy(client, [delivery_date]).on_read(read) is None
     cloud.settle()
     assert by_day(cloud) == {"ORDER#2025-03-02#2121207": "2025-03-21"}
-    assert len(cloud.ask("orders-of-user", user_id=shop.ADA)) == 1
+    assert len(cloud.query("orders-of-user", user_id=shop.ADA)) == 1
 
 
 # A new kind of item, created together with a mark on the order it comes from.
@@ -162,10 +162,10 @@ def ordered(*products: str) -> dict[str, Any]:
 def seen(cloud: LocalCloud) -> tuple[list[str], list[str]]:
     """Say which favourites there are, and which products of the order are marked."""
     cloud.settle()
-    favourites = cloud.ask("favourites-of-user", user_id=shop.ADA)
+    favourites = cloud.query("favourites-of-user", user_id=shop.ADA)
     lines = [
         line
-        for row in cloud.ask("orders-of-user", user_id=shop.ADA)
+        for row in cloud.query("orders-of-user", user_id=shop.ADA)
         for line in plain(decode(row["data"]))["Items"]
     ]
     marked = [line["Id"] for line in lines if line.get("Favourite")]
@@ -181,7 +181,7 @@ def test_a_favourite_and_the_mark_on_its_order_appear_together(store: LocalCloud
     assert seen(store) == ([], [])
     assert favourites.mark(shop.ADA, ORDER, shop.EGGS) == LetterOutcome.MARKED
     assert seen(store) == ([shop.EGGS], [shop.EGGS])
-    (row,) = store.ask("favourites-of-user", user_id=shop.ADA)
+    (row,) = store.query("favourites-of-user", user_id=shop.ADA)
     assert plain(decode(row["data"]))["ItemName"] == "Eggs"
     assert favourites.mark(shop.ADA, ORDER, shop.EGGS) == LetterOutcome.MARKED
     assert seen(store) == ([shop.EGGS], [shop.EGGS])

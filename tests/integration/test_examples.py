@@ -18,9 +18,9 @@ from examples.question import Found, Question, pages
 def answer(cloud: LocalCloud, question: Question) -> list[Found] | int:
     """Ask, and keep of each row its key and the data that the question is about."""
     if question.counted is not None:
-        return cloud.asker.count(question.pattern, **question.given)
+        return cloud.query_engine.count(question.pattern, **question.given)
     pattern = cloud.registry.pattern(question.pattern)
-    read = list(pages(cloud.asker, question))
+    read = list(pages(cloud.query_engine, question))
     size = question.limit or question.pages_of
     assert not size or [len(page) for page in read[:-1]] == [size] * (len(read) - 1)
     rows = [row for page in read for row in page]

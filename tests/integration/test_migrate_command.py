@@ -111,7 +111,7 @@ def test_a_run_ends_with_every_item_migrated_and_the_next_changes_nothing(
     assert told["counts"] == {"items": 8, "updated": 3, "right": 5}
     after = orders_of(cloud)
     cloud.settle()
-    asked = cloud.ask("orders-by-day", delivery_date="2025-03-22")
+    asked = cloud.query("orders-by-day", delivery_date="2025-03-22")
     assert [row["SK"]["S"] for row in asked] == ["ORDER#2025-03-01#2121195"]
     again = adminview("migrate", NAME, "--yes")
     assert again.exit_code == 0

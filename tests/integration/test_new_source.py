@@ -42,7 +42,7 @@ def test_a_source_in_a_new_file_is_followed_and_asked_with_no_other_change(
     for number, weight in enumerate([5, 50, 10]):
         cloud.put("Shipments", {"shipmentId": f"s{number}", "carrier": "DHL", "weight": weight})
     cloud.settle()
-    rows = cloud.ask("heavy-shipments", carrier="DHL", least=10)
+    rows = cloud.query("heavy-shipments", carrier="DHL", least=10)
     assert [row["PK"]["S"] for row in rows] == ["SHIPMENT#s2", "SHIPMENT#s1"]
 
 
@@ -58,5 +58,5 @@ def test_a_binary_parameter_finds_the_row_of_the_same_bytes(
     cloud = start(with_view_file(tmp_path / "tagged.py", text))
     cloud.put("Shipments", {"shipmentId": "s", "tag": b"\x00\xff"})
     cloud.settle()
-    assert len(cloud.ask("heavy-shipments", tag=b"\x00\xff")) == 1
-    assert cloud.ask("heavy-shipments", tag=b"\x00") == []
+    assert len(cloud.query("heavy-shipments", tag=b"\x00\xff")) == 1
+    assert cloud.query("heavy-shipments", tag=b"\x00") == []

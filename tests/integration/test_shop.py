@@ -194,7 +194,7 @@ ANSWERS = {
 
 def test_every_access_pattern_is_answered_with_what_it_promises(second_day: LocalCloud) -> None:
     def answer(pattern: AccessPattern) -> list[str]:
-        rows = second_day.ask(pattern.name, **parameters(pattern))
+        rows = second_day.query(pattern.name, **parameters(pattern))
         assert all(set(pattern.shows) <= row.keys() for row in rows)
         return [row["SK"]["S"] for row in rows]
 
@@ -203,7 +203,7 @@ def test_every_access_pattern_is_answered_with_what_it_promises(second_day: Loca
 
 def test_a_change_of_status_moves_an_order_between_index_partitions(first_day: LocalCloud) -> None:
     def listed(status: str) -> bool:
-        rows = first_day.ask("orders-by-status", status=status)
+        rows = first_day.query("orders-by-status", status=status)
         return any(row["SK"]["S"] == "ORDER#2025-03-01#2121195" for row in rows)
 
     assert (listed("PENDING"), listed("PAID")) == (True, False)
@@ -214,16 +214,16 @@ def test_a_change_of_status_moves_an_order_between_index_partitions(first_day: L
 def test_an_attribute_that_is_no_longer_an_index_key_leaves_the_index(
     first_day: LocalCloud,
 ) -> None:
-    assert len(first_day.ask("featured-products")) == 2
+    assert len(first_day.query("featured-products")) == 2
     apply(first_day, [shop.product(shop.TEA, "Tea", "4.20")])
-    assert len(first_day.ask("featured-products")) == 1
+    assert len(first_day.query("featured-products")) == 1
 
 
 def test_an_order_of_a_customer_with_a_separator_in_the_id_leaves_other_orders_alone(
     first_day: LocalCloud,
 ) -> None:
     """Glued together, the product, the customer and the number of both orders read the same."""
-    (bought, *_) = first_day.ask("products-of-order", order_id="2121195")
+    (bought, *_) = first_day.query("products-of-order", order_id="2121195")
     product, number = bought["data"]["M"]["Id"]["S"], "2025-03-01#2121195"
     forged = {
         "CustomerId": f"{shop.ADA}#2025-03-01",
@@ -237,8 +237,8 @@ def test_an_order_of_a_customer_with_a_separator_in_the_id_leaves_other_orders_a
     before = actual_rows(first_day)
     assert ("ORDER#2121195", f"PRODUCT#{product}#{shop.ADA}#{number}") in before
     apply(first_day, [Put("Orders", forged)])
-    assert len(first_day.ask("orders-of-user", user_id=forged["CustomerId"])) == 1
-    buyers = first_day.ask("buyers-of-product", product_id=product)
+    assert len(first_day.query("orders-of-user", user_id=forged["CustomerId"])) == 1
+    buyers = first_day.query("buyers-of-product", product_id=product)
     assert len({row["GSI2_SK"]["S"] for row in buyers}) == len(buyers)
     assert len(actual_rows(first_day)) == len(before) + 2
     key = {name: forged[name] for name in ("CustomerId", "SK")}
@@ -260,7 +260,7 @@ def test_numbers_binary_and_sets_reach_the_view_untouched(cloud: LocalCloud) -> 
         "nested": [[{"deep": b"\x03"}]],
     }
     apply(cloud, [shop.user("u", "U", addresses=[address])])
-    (row,) = cloud.ask("addresses-of-user", user_id="u")
+    (row,) = cloud.query("addresses-of-user", user_id="u")
     data = row["data"]["M"]
     assert data["exact"] == {"N": digits}
     assert data["photo"] == {"B": "AP8="}
@@ -315,7 +315,7 @@ def test_a_poison_record_leaves_a_letter_and_its_neighbours_are_written(
     (letter,) = cloud.letters()
     assert letter["owner"] == "Orders/user-456/2025-03-06#2121399"
     assert letter["error"]["kind"] == "MissingAttributeError"
-    assert len(cloud.ask("favourites-of-user", user_id=shop.ALAN)) == 1
+    assert len(cloud.query("favourites-of-user", user_id=shop.ALAN)) == 1
     total = cloud.ledger.total()
     parts = (total.written, total.unchanged, total.no_view, total.dead_lettered, total.redelivered)
     assert total.records == sum(parts) == len(shop.FIRST_DAY) + 2

@@ -141,7 +141,7 @@ def _simulated(fibers: Fibers) -> Iterator[None]:
         (owned_rows, "READ_LIMIT", 3),
         (reconcile, "ROUNDS", 2),
         (worker, "RECOVER_BATCH", 1),
-        (getLogger("adminview.local.event_source.lane"), "disabled", True),
+        (getLogger("adminview.local.event_source.shard_processor"), "disabled", True),
     ]
     real = [(owner, name, owner.__dict__[name]) for owner, name, _ in stand_ins]
     for owner, name, value in stand_ins:

@@ -5,9 +5,9 @@ from typing import Any, cast
 
 from adminview.handlers.sync import sync
 from adminview.local.event_source.invocation import Context, InvokedFunction
-from adminview.local.event_source.lane import Lane, Subscription
-from adminview.local.event_source.lane import RetryDelay as Rest
-from adminview.local.event_source.letter import Address
+from adminview.local.event_source.on_failure import Address
+from adminview.local.event_source.shard_processor import RetryDelay as Rest
+from adminview.local.event_source.shard_processor import ShardProcessor, Subscription
 from adminview.runtime import Runtime
 from tests.simulator.broken import SurpriseError
 from tests.simulator.deployment import Deployment
@@ -117,7 +117,7 @@ class Poller:
     def _go_to(self, position: int) -> None:
         self._reader = Reader(self._shard, self._arn, position)
         address = Address("function", self._arn, self._shard.id)
-        self._lane = Lane(cast("Any", self._reader), address, self._by)
+        self._lane = ShardProcessor(cast("Any", self._reader), address, self._by)
 
     def _go_back(self) -> None:
         """Forget a checkpoint: the end of what was delivered comes again."""

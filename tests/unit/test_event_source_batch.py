@@ -7,7 +7,7 @@ import pytest
 
 from adminview.local.event_source.batch import BatchResult, Failure, StreamBatch
 from adminview.local.event_source.event import StreamRecord
-from adminview.local.event_source.letter import Address, Condition, letter
+from adminview.local.event_source.on_failure import Address, Condition, failure_message
 from adminview.model.delivery import FOREVER, Delivery
 
 ERROR = BatchResult(0, Failure.FUNCTION_ERROR)
@@ -147,7 +147,7 @@ def test_a_letter_has_lambdas_shape_and_no_data() -> None:
         last=BatchResult(0, Failure.FUNCTION_ERROR, "request-4"),
     )
 
-    assert letter(tried, Condition.RETRIES, ADDRESS, 1_767_225_700.25) == {
+    assert failure_message(tried, Condition.RETRIES, ADDRESS, 1_767_225_700.25) == {
         "requestContext": {
             "requestId": "request-4",
             "functionArn": "arn:aws:lambda:us-east-1:1:function:sync",
@@ -176,13 +176,13 @@ def test_a_letter_has_lambdas_shape_and_no_data() -> None:
 def test_a_letter_names_no_function_error_when_the_function_reported_the_failure_itself() -> None:
     tried = batch("1", invocations=1, last=BatchResult(0, Failure.PARTIAL, "request-1"))
 
-    written = letter(tried, Condition.RETRIES, ADDRESS, 0.0)
+    written = failure_message(tried, Condition.RETRIES, ADDRESS, 0.0)
 
     assert written["responseContext"] == {"statusCode": 200, "executedVersion": "$LATEST"}
 
 
 def test_a_letter_about_records_that_were_never_delivered_has_no_response() -> None:
-    written = letter(batch("1"), Condition.AGE, ADDRESS, 0.0)
+    written = failure_message(batch("1"), Condition.AGE, ADDRESS, 0.0)
 
     assert written["requestContext"]["condition"] == "RecordAgeExceeded"
     assert written["requestContext"]["approximateInvokeCount"] == 0

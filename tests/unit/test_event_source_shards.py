@@ -135,4 +135,4 @@ def test_a_shard_that_vanished_is_reported_lost_and_its_child_begins(
     lab.stream.put("B")
 
     assert lab.source.drain() == 1
-    assert "the whole shard is gone" in caplog.text
+    assert "the shard is gone" in caplog.text

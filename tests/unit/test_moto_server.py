@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from adminview.local.engines import moto_engine
-from adminview.local.moto_server import ONE_AT_A_TIME, in_turn
+from adminview.local.moto_server import ONE_AT_A_TIME, serialized
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
@@ -39,7 +39,7 @@ def test_only_requests_to_dynamodb_wait_for_each_other(
             return [b"alone"]
         return [b"together"]
 
-    app = in_turn(meets)
+    app = serialized(meets)
     with ThreadPoolExecutor(2) as pool:
         calls = [pool.submit(app, {"HTTP_X_AMZ_TARGET": target}, ignored) for _ in range(2)]
         answers = {b"".join(call.result()) for call in calls}

@@ -28,7 +28,7 @@ def demo(engine_name: EngineName, console: Console, *, keep: bool = False) -> Ba
         for pattern in registry.patterns:
             _show_answer(cloud, pattern, console)
         console.print(facts("How a change of status moved an order", _moves(before, cloud)))
-        for letter in cloud.look_at_letters() if keep else cloud.letters():
+        for letter in cloud.peek_letters() if keep else cloud.letters():
             console.print(facts("A dead letter: keys and the reason, no data", _letter(letter)))
         total = cloud.ledger.total()
         console.print(facts("The counts add up", counts(total)))
@@ -52,7 +52,7 @@ def _keep(cloud: LocalCloud, console: Console) -> None:
 
 def _show_answer(cloud: LocalCloud, pattern: AccessPattern, console: Console) -> None:
     parameters = sample_data.parameters(pattern)
-    rows = cloud.ask(pattern.name, **parameters)
+    rows = cloud.query(pattern.name, **parameters)
     console.print(answer(_question(pattern, parameters), rows))
 
 
@@ -83,7 +83,7 @@ def _question(pattern: AccessPattern, given: dict[str, str]) -> str:
 def _status_lists(cloud: LocalCloud) -> dict[str, list[str]]:
     """List the orders of each status."""
     return {
-        status: [row["SK"]["S"] for row in cloud.ask("orders-by-status", status=status)]
+        status: [row["SK"]["S"] for row in cloud.query("orders-by-status", status=status)]
         for status in ("PENDING", "PAID")
     }
 

@@ -17,7 +17,7 @@ from adminview.cli.dead_letters.post import LetterFile
 from adminview.cli.endpoints import check_endpoints
 from adminview.handlers.sync import sync
 from adminview.local.event_source import EventSource
-from adminview.local.on_failure import on_failure
+from adminview.local.event_source.on_failure import on_failure
 from adminview.local.settings import ENDPOINT, declared
 from adminview.local.tables import create, source_table, view_table
 from adminview.model import Registry

@@ -1,22 +1,21 @@
-"""The event-source emulator: follow a real stream, and treat the real handler as Lambda would.
+"""The event-source emulator: read a real stream, and invoke the real handler as Lambda would.
 
-It reads through the public DynamoDB Streams API, from the oldest record on, and plays Lambda's
+It reads through the public DynamoDB Streams API, from the oldest record on, and follows Lambda's
 rules: batch size and window, the 6 MB event, the partial-batch checkpoint, bisecting, retries,
-record age and the on-failure letter. In `Lane` they are applied to one shard, in `Batch` they are
-stated.
+record age and the on-failure message. `StreamBatch` has the rules, `ShardProcessor` applies them to
+one shard.
 
-Where it is an emulation and not Lambda:
+Where it differs from Lambda:
 
-- the parallelization factor is not played: a shard has one batch in hand at a time;
-- shards take turns in one thread, so there is no concurrency, and no throttling by its limits;
+- it ignores the parallelization factor: a shard has one batch in progress at a time;
+- shards take turns in one thread, so there is no concurrency and no throttling by its limits;
 - one pass reads each shard as often as it has records; Lambda polls four times a second;
-- the backoff between retries is our own, Lambda does not say what its is;
-- a handler that overstays its timeout is not ended; it counts as failed once it returns;
-- how far a shard was read is kept in memory: a new start begins at the oldest record again.
+- the backoff between retries is our own, because Lambda does not document its backoff;
+- a handler that exceeds its timeout is not ended; it counts as failed once it returns;
+- the position in a shard is kept in memory: a restart begins at the oldest record.
 """
 
-from adminview.local.event_source.errors import UnsettledRecordsError
-from adminview.local.event_source.lane import RetryDelay
-from adminview.local.event_source.source import EventSource
+from adminview.local.event_source.shard_processor import RetryDelay
+from adminview.local.event_source.source import EventSource, UnsettledRecordsError
 
 __all__ = ["EventSource", "RetryDelay", "UnsettledRecordsError"]

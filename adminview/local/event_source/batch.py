@@ -1,4 +1,4 @@
-"""A batch of records, and what Lambda makes of it after each answer of the function."""
+"""A batch of records, and what Lambda does with it after each invocation."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -13,13 +13,13 @@ class Failure(Enum):
     """How an invocation failed."""
 
     FUNCTION_ERROR = auto()  # the function raised, or took too long
-    MALFORMED = auto()  # it answered with something Lambda cannot read
+    MALFORMED = auto()  # Lambda cannot parse its response
     PARTIAL = auto()  # it named the records that failed
 
 
 @dataclass(frozen=True, slots=True)
 class BatchResult:
-    """What an invocation came to: so many records from the front are done, the rest failed."""
+    """The result of an invocation: the first *done* records are done, the rest failed."""
 
     done: int
     failure: Failure | None = None
@@ -31,12 +31,12 @@ class StreamBatch:
     """Records of one shard that are delivered together, and how often they were tried."""
 
     records: tuple[StreamRecord, ...]
-    failures: int = 0  # those that count against the retries
+    failures: int = 0  # that count against the retries
     invocations: int = 0
-    last: BatchResult | None = None  # what the latest invocation came to
+    last: BatchResult | None = None  # of the latest invocation
 
     def read(self, response: object) -> BatchResult:
-        """Read the function's response by the rules of ReportBatchItemFailures."""
+        """Parse the function's response by the rules of ReportBatchItemFailures."""
         if response is None or response == {}:
             return BatchResult(len(self.records))
         if not isinstance(response, Mapping) or "batchItemFailures" not in response:
@@ -44,25 +44,25 @@ class StreamBatch:
         failures = response["batchItemFailures"]
         if failures is None or failures == []:
             return BatchResult(len(self.records))
-        places = self._places(failures)
+        positions = self._positions(failures)
         return (
-            BatchResult(min(places), Failure.PARTIAL)
-            if places
+            BatchResult(min(positions), Failure.PARTIAL)
+            if positions
             else BatchResult(0, Failure.MALFORMED)
         )
 
-    def after(self, answer: BatchResult, delivery: Delivery) -> tuple["StreamBatch", ...]:
-        """Say what is to be delivered next, in order; nothing if all is done.
+    def after(self, result: BatchResult, delivery: Delivery) -> tuple["StreamBatch", ...]:
+        """Return the batches to deliver next, in order; none if all records are done.
 
-        Splitting uses up no retry, be it in the middle or at the record that was reported.
+        A split consumes no retry, whether in the middle or at the reported record.
         """
-        rest = self.records[answer.done :]
-        tried = replace(self, records=rest, invocations=self.invocations + 1, last=answer)
+        rest = self.records[result.done :]
+        tried = replace(self, records=rest, invocations=self.invocations + 1, last=result)
         if not rest:
             return ()
-        if delivery.bisect and answer.done:
+        if delivery.bisect and result.done:
             return (tried,)
-        if delivery.bisect and answer.failure is not Failure.PARTIAL and len(rest) > 1:
+        if delivery.bisect and result.failure is not Failure.PARTIAL and len(rest) > 1:
             middle = len(rest) // 2
             return (
                 replace(tried, records=rest[:middle]),
@@ -71,7 +71,7 @@ class StreamBatch:
         return (replace(tried, failures=tried.failures + 1),)
 
     def exhausted(self, delivery: Delivery) -> bool:
-        """Tell whether the batch was retried as often as it may be."""
+        """Return whether the batch has no retries left."""
         return delivery.retries != FOREVER and self.failures > delivery.retries
 
     def expired(self, delivery: Delivery, now: float) -> int:
@@ -82,20 +82,21 @@ class StreamBatch:
         return sum(1 for _ in takewhile(lambda record: record.created < oldest, self.records))
 
     def cut(self, count: int) -> tuple["StreamBatch", "StreamBatch"]:
-        """Cut the first *count* records off."""
+        """Split the batch after its first *count* records."""
         return (
             replace(self, records=self.records[:count]),
             replace(self, records=self.records[count:]),
         )
 
-    def _places(self, failures: object) -> list[int]:
-        """Find the reported records in the batch; one that is not there voids the report."""
+    def _positions(self, failures: object) -> list[int]:
+        """Return the positions of the reported records; none if one is not in the batch."""
         if not isinstance(failures, Iterable) or isinstance(failures, str | Mapping):
             return []
-        known = {record.sequence: place for place, record in enumerate(self.records)}
-        names = [
-            one.get("itemIdentifier") if isinstance(one, Mapping) else None for one in failures
-        ]
-        places = [known.get(name) if isinstance(name, str) else None for name in names]
-        found = [place for place in places if place is not None]
-        return found if len(found) == len(places) else []
+        known = {record.sequence: position for position, record in enumerate(self.records)}
+        positions: list[int] = []
+        for failure in failures:
+            name = failure.get("itemIdentifier") if isinstance(failure, Mapping) else None
+            if not isinstance(name, str) or name not in known:
+                return []
+            positions.append(known[name])
+        return positions

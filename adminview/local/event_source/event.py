@@ -16,7 +16,7 @@ _HEAD, _BETWEEN, _TAIL = '{"Records":[', ",", "]}"
 
 @dataclass(frozen=True, slots=True)
 class StreamRecord:
-    """One record: its place in the shard, its time, and the JSON that Lambda makes of it."""
+    """One record: its position in the shard, its time, and its JSON in Lambda's event."""
 
     sequence: str
     created: float  # seconds since the epoch
@@ -25,7 +25,7 @@ class StreamRecord:
 
     @classmethod
     def of(cls, record: "RecordTypeDef", stream_arn: str) -> "StreamRecord":
-        """Rewrite a record of GetRecords as Lambda does."""
+        """Convert a record of GetRecords to Lambda's format."""
         body = dumps(delivered(record, stream_arn), ensure_ascii=False, separators=(",", ":"))
         return cls(
             sequence=record["dynamodb"]["SequenceNumber"],
@@ -36,13 +36,13 @@ class StreamRecord:
 
 
 def event(records: Iterable[StreamRecord]) -> dict[str, Any]:
-    """Make the event of one invocation, sharing nothing with any other."""
-    made: dict[str, Any] = loads(_HEAD + _BETWEEN.join(record.body for record in records) + _TAIL)
-    return made
+    """Return the event of one invocation, which shares no object with any other."""
+    parsed: dict[str, Any] = loads(_HEAD + _BETWEEN.join(record.body for record in records) + _TAIL)
+    return parsed
 
 
 def fitting(records: Iterable[StreamRecord], count: int) -> int:
-    """Count how many records, at most *count*, fit in one event; the first always does."""
+    """Return how many records, at most *count*, fit in one event; the first always does."""
     size = len(_HEAD + _TAIL) - len(_BETWEEN)
     taken = 0
     for record in records:

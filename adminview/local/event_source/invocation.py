@@ -1,4 +1,4 @@
-"""One call of the function, as the Lambda runtime makes it."""
+"""One invocation of the function, as the Lambda runtime makes it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ LambdaFunction: TypeAlias = Callable[[dict[str, Any], Any], Any]
 
 @dataclass(frozen=True, slots=True)
 class InvokedFunction:
-    """The handler, and what Lambda would know about its deployment."""
+    """The handler, and the properties of its deployment."""
 
     handler: LambdaFunction
     name: str = "adminview-sync"
@@ -23,11 +23,13 @@ class InvokedFunction:
 
     @property
     def arn(self) -> str:
-        """Name the function as an event source mapping does."""
         return f"arn:aws:lambda:us-east-1:000000000000:function:{self.name}"
 
     def invoke(self, event: dict[str, Any], context: "Context") -> Any:
-        """Call the handler, and give back its response as it would arrive: through JSON."""
+        """Call the handler, and return its response after a round trip through JSON.
+
+        Raises a TimeoutError if the handler exceeded its timeout.
+        """
         response = loads(dumps(self.handler(event, context)))
         if context.get_remaining_time_in_millis() <= 0:
             msg = f"the function took longer than its {self.timeout_seconds} s"
@@ -37,7 +39,7 @@ class InvokedFunction:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a handler may ask about its invocation. The names are Lambda's."""
+    """The context object of an invocation, with Lambda's names."""
 
     function_name: str
     invoked_function_arn: str
@@ -51,7 +53,7 @@ class Context:
 
     @classmethod
     def of(cls, function: InvokedFunction, clock: Clock) -> "Context":
-        """Begin an invocation of *function* now."""
+        """Return the context of an invocation that begins now."""
         return cls(
             function_name=function.name,
             invoked_function_arn=function.arn,
@@ -62,14 +64,11 @@ class Context:
 
     @property
     def log_group_name(self) -> str:
-        """Name the log group as Lambda does by default."""
         return f"/aws/lambda/{self.function_name}"
 
     @property
     def log_stream_name(self) -> str:
-        """Name the log stream after the version and the invocation."""
         return f"[{self.function_version}]{self.aws_request_id}"
 
     def get_remaining_time_in_millis(self) -> int:
-        """Say how long the invocation may still take."""
         return max(0, int((self.deadline - self.clock()) * 1000))

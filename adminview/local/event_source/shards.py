@@ -22,7 +22,7 @@ log = getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """A shard, and the one whose records come before its own."""
+    """A shard, and its parent, whose records come first."""
 
     id: str
     parent: str | None = None
@@ -36,7 +36,7 @@ class Stream:
         self.arn = arn
 
     def shards(self) -> Iterator[Shard]:
-        """List the shards the stream still has, open and closed."""
+        """Yield the shards that the stream still has, open and closed."""
         start: dict[str, Any] = {}
         while True:
             page = self._client.describe_stream(StreamArn=self.arn, **start)["StreamDescription"]
@@ -47,12 +47,12 @@ class Stream:
             start = {"ExclusiveStartShardId": last}
 
     def cursor(self, shard: Shard) -> "Cursor":
-        """Begin to read a shard at its oldest record."""
+        """Return a cursor at the oldest record of a shard."""
         return Cursor(self._client, self.arn, shard.id)
 
 
 class Cursor:
-    """A place in one shard. It moves only over records that were read."""
+    """A position in one shard. Only a successful read moves it."""
 
     def __init__(self, client: "DynamoDBStreamsClient", arn: str, shard_id: str) -> None:
         self._client = client
@@ -63,8 +63,8 @@ class Cursor:
         self.closed = False  # read to its end; no record will follow
 
     def read(self, limit: int) -> list[StreamRecord]:
-        """Read at most *limit* records; none may mean that there are none yet."""
-        for _ in (EXPIRED, TRIMMED, GONE):  # one may follow the other, each at most once
+        """Return at most *limit* records; none may mean that there are none yet."""
+        for _ in (EXPIRED, TRIMMED, GONE):  # each may occur once, one after the other
             try:
                 return self._page(min(limit, PAGE_LIMIT))
             except ClientError as error:
@@ -87,32 +87,30 @@ class Cursor:
     def _new_iterator(self) -> str:
         where = {"StreamArn": self._arn, "ShardId": self._shard_id}
         if self._last is None:
-            answer = self._client.get_shard_iterator(**where, ShardIteratorType="TRIM_HORIZON")
+            response = self._client.get_shard_iterator(**where, ShardIteratorType="TRIM_HORIZON")
         else:
-            answer = self._client.get_shard_iterator(
+            response = self._client.get_shard_iterator(
                 **where, ShardIteratorType="AFTER_SEQUENCE_NUMBER", SequenceNumber=self._last
             )
-        return answer["ShardIterator"]
+        return response["ShardIterator"]
 
     def _recover(self, error: ClientError) -> None:
-        """Make the next page readable again, or raise what cannot be helped here."""
+        """Prepare to read again after *error*, or raise it."""
         match error.response["Error"]["Code"]:
             case code if code == EXPIRED and self._iterator is not None:
                 pass
             case code if code == TRIMMED:
-                if (
-                    self._last is not None
-                ):  # otherwise it began at the oldest, and begins there again
-                    self._mourn("going on at the oldest record")
+                if self._last is not None:  # otherwise nothing was read that could be missed
+                    self._report_lost("continuing at the oldest record")
                 self._last = None
             case code if code == GONE and self._iterator is not None:
-                self._mourn("the whole shard is gone")
+                self._report_lost("the shard is gone")
                 self.closed = True
             case _:
                 raise error
         self._iterator = None
 
-    def _mourn(self, consequence: str) -> None:
+    def _report_lost(self, consequence: str) -> None:
         log.warning(
             "records were lost: the stream no longer has those of shard %s after %s; %s",
             self._shard_id,

@@ -1,19 +1,28 @@
-"""The on-failure letter of a stream's event source mapping: where the records are, not what."""
+"""The on-failure destination of an event source mapping.
 
+Its messages contain the range of the records, not the records, and go to our dead-letter queue.
+"""
+
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
+from json import dumps
 from typing import Any
 from uuid import uuid4
 
+from adminview.aws.dead_letter_producer import DeadLetterSink
+from adminview.aws.deadline import Deadline
 from adminview.local.event_source.batch import BatchResult, Failure, StreamBatch
 from adminview.local.event_source.invocation import VERSION
-from adminview.model.dead_letter import CONTEXT, on_failure_message
+from adminview.model.dead_letter import CONTEXT, OutgoingLetter, from_json, on_failure_message
 from adminview.model.stream import SequenceRange
+
+SEND_SECONDS = 30.0
 
 
 class Condition(Enum):
-    """Why Lambda gave up on a batch, in its own words."""
+    """Why Lambda gave up on a batch, as it is reported."""
 
     RETRIES = "RetryAttemptsExhausted"
     AGE = "RecordAgeExceeded"
@@ -21,17 +30,17 @@ class Condition(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Which function a batch was for, and which shard it came from."""
+    """The function and the shard of a batch."""
 
     function_arn: str
     stream_arn: str
     shard_id: str
 
 
-def letter(
+def failure_message(
     batch: StreamBatch, condition: Condition, address: Address, now: float
 ) -> dict[str, Any]:
-    """Write what Lambda would send to the on-failure queue for *batch*."""
+    """Return the message that Lambda would send to the on-failure queue for *batch*."""
     first, last = batch.records[0], batch.records[-1]
     message = on_failure_message(
         SequenceRange(address.stream_arn, address.shard_id, first.sequence, last.sequence),
@@ -44,14 +53,30 @@ def letter(
         "functionArn": address.function_arn,
         "approximateInvokeCount": batch.invocations,
     }
-    # A batch that grew too old before its first delivery was never responded to.
+    # A batch that expired before its first delivery has no response.
     response = {"responseContext": _response(batch.last)} if batch.last else {}
     return {**message, **response, "version": "1.0", "timestamp": _time(now, "milliseconds")}
 
 
-def _response(answer: BatchResult) -> dict[str, Any]:
+def on_failure(sink: DeadLetterSink) -> Callable[[dict[str, Any]], None]:
+    """Return a function that sends a failure message to *sink*, and raises if it is refused."""
+
+    def send(message: dict[str, Any]) -> None:
+        letter = OutgoingLetter.of(from_json(dumps(message)))
+        unsent, errors = sink.send([letter], deadline=Deadline.after(SEND_SECONDS))
+        if unsent:
+            msg = (
+                "the failure message could not be sent, so its records stay in the stream: "
+                f"{', '.join(sorted(errors))}"
+            )
+            raise RuntimeError(msg)
+
+    return send
+
+
+def _response(result: BatchResult) -> dict[str, Any]:
     response: dict[str, Any] = {"statusCode": 200, "executedVersion": VERSION}
-    if answer.failure is Failure.FUNCTION_ERROR:
+    if result.failure is Failure.FUNCTION_ERROR:
         response["functionError"] = "Unhandled"
     return response
 
