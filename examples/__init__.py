@@ -1,7 +1,8 @@
-"""Other domains in the same words: a view file each, with data, questions and their answers.
+"""Models of other domains: a view file each, with data, queries and their results.
 
-``examples/crm.py`` is written as a file of ``lambdas/views`` is; ``examples/data/crm.py`` holds
-what its services write, and what the view then answers. ``python -m examples crm`` shows both.
+``examples/crm.py`` is a view file like those in ``lambdas/views``. ``examples/data/crm.py`` has the
+items that its services write, and queries with the expected rows. ``python -m examples crm`` runs
+the example.
 """
 
 from dataclasses import dataclass
@@ -12,29 +13,28 @@ from pkgutil import iter_modules
 from adminview import Registry
 from adminview.local.source_writes import Put
 from examples import data
-from examples.question import Question
+from examples.query import ExampleQuery
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A model, what its services write, and what it is then asked."""
+    """A model, the writes of its services, and queries."""
 
     name: str
     about: str
     registry: Registry
     steps: tuple[Put, ...]
-    questions: tuple[Question, ...]
+    queries: tuple[ExampleQuery, ...]
 
 
 def names() -> list[str]:
-    """List the examples."""
     return sorted(module.name for module in iter_modules(data.__path__))
 
 
 def load(name: str) -> Example:
-    """Collect and check one example."""
+    """Load one example, or raise a DeclarationError if its model is wrong."""
     views = import_module(f"{__name__}.{name}")
     content = import_module(f"{data.__name__}.{name}")
     about = (getdoc(views) or "").partition("\n")[0]
     steps = [Put(source, item) for source, items in content.ITEMS.items() for item in items]
-    return Example(name, about, Registry.of([views]), tuple(steps), tuple(content.QUESTIONS))
+    return Example(name, about, Registry.of([views]), tuple(steps), tuple(content.QUERIES))

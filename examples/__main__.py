@@ -10,23 +10,22 @@ from adminview.local.engines import ENGINES, EngineError, EngineName
 from adminview.local.local_cloud import LocalCloud
 from adminview.local.source_writes import apply
 from examples import Example, load, names
-from examples.question import Question, pages
+from examples.query import ExampleQuery, pages
 
 app = typer.Typer(add_completion=False)
 
 
 @app.command()
 def run(
-    name: Annotated[str, typer.Argument(help="Which example; without one, they are listed.")] = "",
-    engine: Annotated[
-        EngineName, typer.Option(help="Which local engine to run on.")
-    ] = EngineName.MOTO,
+    name: Annotated[str, typer.Argument(help="The example. Without it, list all examples.")] = "",
+    engine: Annotated[EngineName, typer.Option(help="The local engine.")] = EngineName.MOTO,
 ) -> None:
-    """Ask an example's questions on a local engine, and show what the view answers."""
+    """Run the queries of an example on a local engine, and print the rows."""
     known = names()
     if not name:
-        for one in known:
-            typer.echo(f"{one:{max(map(len, known))}}  {load(one).about}")
+        width = max(map(len, known))
+        for example in known:
+            typer.echo(f"{example:{width}}  {load(example).about}")
     elif name not in known:
         msg = f"there is no example {name!r}; there are {', '.join(known)}"
         raise typer.BadParameter(msg)
@@ -39,28 +38,28 @@ def run(
 
 
 def play(example: Example, engine_name: EngineName, console: Console) -> None:
-    """Let the example's services write, and ask its view."""
+    """Write the example's items, and run its queries."""
     with ENGINES[engine_name]() as engine:
         cloud = LocalCloud.start(engine, example.registry)
         console.rule(f"{example.name} on {engine.name} (a local engine, not AWS)")
         apply(cloud, example.steps)
-        for question in example.questions:
-            # Apart from the table: a narrow one would break its title into many lines.
-            console.print(title(example, question), style="bold", markup=False, highlight=False)
-            if question.counted is None:
-                rows = [row for page in pages(cloud.query_engine, question) for row in page]
+        for query in example.queries:
+            # Not as the table's title: a narrow table would break it into many lines.
+            console.print(title(example, query), style="bold", markup=False, highlight=False)
+            if query.counted is None:
+                rows = [row for page in pages(cloud.query_engine, query) for row in page]
                 console.print(answer("", rows))
             else:
-                number = cloud.query_engine.count(question.pattern, **question.given)
+                number = cloud.query_engine.count(query.pattern, **query.parameters)
                 console.print(f"{number} rows\n", highlight=False)
 
 
-def title(example: Example, question: Question) -> str:
-    """Say what is asked, with what, and of what."""
-    pattern = example.registry.pattern(question.pattern)
-    given = " ".join(f"{name}={value}" for name, value in question.given.items())
-    manner = f" ({question.manner})" if question.manner else ""
-    return f"{pattern.name} {given}{manner}\n{pattern.about}, from {pattern.place}"
+def title(example: Example, query: ExampleQuery) -> str:
+    """Return the pattern and parameters of a query, and the description and index below."""
+    pattern = example.registry.pattern(query.pattern)
+    parameters = " ".join(f"{name}={value}" for name, value in query.parameters.items())
+    mode = f" ({query.mode})" if query.mode else ""
+    return f"{pattern.name} {parameters}{mode}\n{pattern.about}, from {pattern.place}"
 
 
 if __name__ == "__main__":

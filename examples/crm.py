@@ -1,7 +1,7 @@
 """Customers of a CRM that many organisations share, by team, segment and last contact.
 
-The index is keyed by what the CRM calls things, each in its own type: nothing is joined to one
-text, and a time is compared as a number. A template is given for each of its attributes by name.
+The index has an attribute for each part of the key, with its own type: no text is concatenated, and
+times are compared as numbers. Each attribute has a template by name.
 """
 
 from collections.abc import Iterator
@@ -64,5 +64,5 @@ def customer(item: Item) -> Iterator[Row]:
             by_segment(item["orgId"], item["teamId"], item["segment"], item["lastInteraction"])
         ]
         if "lastInteraction" in item
-        else [],  # sparse: a customer nobody has met is in no list
+        else [],  # sparse: a customer without contact is in no list
     )

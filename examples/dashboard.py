@@ -1,6 +1,6 @@
 """A customer's orders on a dashboard, by status and then by date.
 
-One index answers three questions, each fixing one attribute more than the one before.
+One index serves three access patterns; each fixes one attribute more than the one before.
 """
 
 from collections.abc import Iterator

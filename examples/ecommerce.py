@@ -1,6 +1,6 @@
 """Orders of an online shop, by status and then by date, which is a number.
 
-A time in milliseconds is compared as what it is; nothing pads it with zeros.
+A time in milliseconds is compared as a number, so it needs no padding with zeros.
 """
 
 from collections.abc import Iterator

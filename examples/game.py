@@ -1,7 +1,6 @@
 """Gear of a game's players, by level and strength.
 
-The accounts' table holds several kinds of item, among them what belongs in no view: a login's
-secrets are for no row, so no view is on them.
+The accounts' table holds several kinds of item. Logins contain secrets, so no view matches them.
 """
 
 from collections.abc import Iterator

@@ -1,6 +1,6 @@
-"""Orders of a user by date, whatever order their numbers are in.
+"""Orders of a user by date, whatever the order of their numbers.
 
-A local index is another order of the rows of one partition. It is made with the table, is never
+A local index sorts the rows of a partition in another way. It is created with the table, cannot be
 added later, and can be read consistently: an order is in its user's history at once.
 """
 

@@ -1,7 +1,7 @@
 """A service's log, of which only the critical events are indexed.
 
-On a bad day all services write to the one list of critical events: it is spread over four shards,
-and asked as if it were one.
+On a bad day, all services write to one list of critical events. It is spread over four shards, and
+a query merges them.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
 """Teams of an organisation: region, country, business unit, team.
 
-All four sort attributes that an index may have. A question fixes them from left to right, as many
-as it needs, and may ask for a range of the next one.
+The index has four sort attributes, the most that an index may have. An access pattern fixes as many
+as it needs, from left to right, and may use a range of the next one.
 """
 
 from collections.abc import Iterator
@@ -101,7 +101,7 @@ teams_named_like = AccessPattern(
 
 @view(teams)
 def team(item: Item) -> Iterator[Row]:
-    """Hang a team into its organisation's tree."""
+    """Place a team in the tree of its organisation."""
     yield Row(
         key("ORG", item["orgId"]),
         key("TEAM", item["teamId"]),

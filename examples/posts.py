@@ -1,6 +1,6 @@
 """Posts of a social network, of which only the public ones are indexed.
 
-Everybody's public posts are one list, which is spread over four shards.
+The public posts of all authors are one list, spread over four shards.
 """
 
 from collections.abc import Iterator

@@ -1,8 +1,8 @@
 """Resources of a SaaS product's tenants, by application, environment and type.
 
-The index wants all three of its partition attributes, so it cannot be asked for a tenant alone.
-Those wider questions are for the table: its rows lie under their tenant, application by
-application, and that costs no further index.
+The index needs all three of its partition attributes, so it cannot be queried by tenant alone. The
+table serves those access patterns: its rows are in the tenant's partition, sorted by application,
+and that needs no other index.
 """
 
 from collections.abc import Iterator

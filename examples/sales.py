@@ -1,6 +1,6 @@
 """Sales by category and date, across all customers.
 
-An order may hold products of several categories; it is listed once in each.
+An order with products of several categories is listed once in each.
 """
 
 from collections.abc import Iterator

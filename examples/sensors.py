@@ -1,6 +1,6 @@
 """Readings of sensors, by device, kind of sensor and time.
 
-The time is a number with as many digits as the device sends, and keeps them all.
+The time is a number and keeps all the digits that the device sends.
 """
 
 from collections.abc import Iterator

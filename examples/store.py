@@ -1,7 +1,7 @@
 """A store whose one table holds users, addresses, orders, their lines, and products.
 
-The kinds are told apart by an attribute. The source's own keys already say where an item belongs,
-so its row has the same; the indexes add the questions that the keys cannot answer.
+An attribute tells the kinds apart. The rows have the keys of their items; the indexes serve the
+access patterns that these keys cannot.
 """
 
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from adminview import AccessPattern, Index, Item, Row, Source, key, view
 
 table = Source("MyTable", partition_key="PK", sort_key="SK")
 
-# The rows take over the keys of the items, which escape nothing: the templates below are raw.
+# The keys of the items escape nothing, so the templates below are raw.
 
 # Overloaded: an order with its lines in one partition, the featured products in another.
 collections = Index("GSI1", partition="GSI1PK", sort="GSI1SK", include=["data"])
@@ -38,7 +38,7 @@ orders_of_user = AccessPattern(
 everything_of_user = AccessPattern(
     "everything-of-user",
     partition="USER#{user_id:raw}",
-    about="All that lies under one user",
+    about="Everything of one user",
 )
 order_by_id = AccessPattern(
     "order-by-id",

@@ -1,7 +1,7 @@
 """Matches of a tournament, by region and round, and by player.
 
-Two partition and three sort attributes in one index, and an attribute (the round) that keys
-another one as well. A match is in the history of the player it names first.
+One index has two partition and three sort attributes; the round is a key of another index as well.
+A match is in the history of its first player.
 """
 
 from collections.abc import Iterator

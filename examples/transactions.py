@@ -1,8 +1,8 @@
 """Transactions of a customer by type, for a small shop.
 
-A local index needs no capacity of its own. Its rows and those of the table share the 10 GB that all
-rows of one PK may take where there is one: enough for a customer's transactions. The sort key is
-the type with the number behind it: rows with equal sort keys come in no order to rely on.
+A local index needs no capacity of its own. With one, all rows of a PK and their copies in the index
+may have 10 GB together: enough for a customer's transactions. The sort key is the type followed by
+the number, because rows with equal sort keys come in no defined order.
 """
 
 from collections.abc import Iterator

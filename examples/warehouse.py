@@ -1,6 +1,6 @@
 """Stock of warehouses by when it last changed, read consistently.
 
-Whoever has just booked goods in sees them in the list: only a local index can promise that.
+Goods are in the list as soon as they are booked in: only a local index guarantees that.
 """
 
 from collections.abc import Iterator

@@ -1,1 +1,1 @@
-"""What the examples' services write, and what the views answer then."""
+"""The items of the examples, and queries with the expected rows."""

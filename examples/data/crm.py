@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from examples.question import Found, Items, Question
+from examples.query import ExampleQuery, ExpectedRow, Items
 
 EDGE = 1_700_000_000
 
 
 def customer(customer_id: str, last: int | None, **more: str) -> dict[str, Any]:
-    """Write a customer of one team and segment, unless more is said."""
+    """Write a customer of one team and segment, unless *more* says otherwise."""
     common: dict[str, Any] = {"customerId": customer_id, "name": customer_id.title()}
     place = {"orgId": "org#A1", "teamId": "marketing", "segment": "enterprise"}
     return common | place | more | ({} if last is None else {"lastInteraction": last})
@@ -28,53 +28,52 @@ ITEMS: Items = {
 }
 
 
-def found(customer_id: str, last: int) -> Found:
-    """Expect a customer."""
-    return Found(f"CUSTOMER#{customer_id}", "DETAILS", {"lastInteraction": last})
+def expected(customer_id: str, last: int) -> ExpectedRow:
+    return ExpectedRow(f"CUSTOMER#{customer_id}", "DETAILS", {"lastInteraction": last})
 
 
 SEGMENT = {"org_id": "org#A1", "team_id": "marketing", "segment": "enterprise"}
 
-QUESTIONS = [
-    Question(
+QUERIES = [
+    ExampleQuery(
         "customers-of-segment",
         SEGMENT,
         [
-            found("orchard", 999_999_999),
-            found("meadow", EDGE - 1),
-            found("lantern", EDGE),
-            found("harbour", EDGE + 86_400),
+            expected("orchard", 999_999_999),
+            expected("meadow", EDGE - 1),
+            expected("lantern", EDGE),
+            expected("harbour", EDGE + 86_400),
         ],
     ),
-    Question(
+    ExampleQuery(
         "customers-of-segment",
         SEGMENT | {"segment": "startup"},
-        [found("quarry", EDGE + 5)],
+        [expected("quarry", EDGE + 5)],
     ),
-    Question("customers-of-segment", SEGMENT | {"team_id": "support"}, []),
-    Question(
+    ExampleQuery("customers-of-segment", SEGMENT | {"team_id": "support"}, []),
+    ExampleQuery(
         "customers-in-touch",
         SEGMENT,
         [
-            found("harbour", EDGE + 86_400),
-            found("lantern", EDGE),
-            found("meadow", EDGE - 1),
-            found("orchard", 999_999_999),
+            expected("harbour", EDGE + 86_400),
+            expected("lantern", EDGE),
+            expected("meadow", EDGE - 1),
+            expected("orchard", 999_999_999),
         ],
     ),
-    Question(
+    ExampleQuery(
         "customers-in-touch-after",
         SEGMENT | {"after": EDGE},
-        [found("harbour", EDGE + 86_400)],
+        [expected("harbour", EDGE + 86_400)],
     ),
-    Question(
+    ExampleQuery(
         "customers-active-since",
         SEGMENT | {"since": EDGE},
-        [found("lantern", EDGE), found("harbour", EDGE + 86_400)],
+        [expected("lantern", EDGE), expected("harbour", EDGE + 86_400)],
     ),
-    Question(
+    ExampleQuery(
         "customers-active-between",
         SEGMENT | {"start": EDGE - 1, "end": EDGE},
-        [found("meadow", EDGE - 1), found("lantern", EDGE)],
+        [expected("meadow", EDGE - 1), expected("lantern", EDGE)],
     ),
 ]

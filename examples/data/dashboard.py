@@ -3,11 +3,10 @@
 from decimal import Decimal
 from typing import Any
 
-from examples.question import Found, Items, Question
+from examples.query import ExampleQuery, ExpectedRow, Items
 
 
 def order(order_id: str, customer_id: str, status: str, date: str) -> dict[str, Any]:
-    """Write an order."""
     key = {"orderId": order_id, "customerId": customer_id}
     return key | {"status": status, "orderDate": date, "total": Decimal("19.90")}
 
@@ -24,34 +23,34 @@ ITEMS: Items = {
 }
 
 
-def found(order_id: str, status: str, date: str) -> Found:
+def expected(order_id: str, status: str, date: str) -> ExpectedRow:
     """Expect an order of the first customer."""
-    return Found(f"ORDER#{order_id}", "CUSTOMER#c-1", {"status": status, "orderDate": date})
+    return ExpectedRow(f"ORDER#{order_id}", "CUSTOMER#c-1", {"status": status, "orderDate": date})
 
 
-QUESTIONS = [
-    Question(
+QUERIES = [
+    ExampleQuery(
         "orders-of-customer",
         {"customer_id": "c-1"},
         [
-            found("o-5", "CANCELLED", "2025-12-24"),
-            found("o-3", "PENDING", "2025-10-30"),
-            found("o-1", "PENDING", "2025-11-03"),
-            found("o-4", "PENDING", "2025-11-30"),
-            found("o-2", "SHIPPED", "2025-11-01"),
+            expected("o-5", "CANCELLED", "2025-12-24"),
+            expected("o-3", "PENDING", "2025-10-30"),
+            expected("o-1", "PENDING", "2025-11-03"),
+            expected("o-4", "PENDING", "2025-11-30"),
+            expected("o-2", "SHIPPED", "2025-11-01"),
         ],
     ),
-    Question(
+    ExampleQuery(
         "orders-of-customer-by-status",
         {"customer_id": "c-1", "status": "PENDING"},
         [
-            found("o-3", "PENDING", "2025-10-30"),
-            found("o-1", "PENDING", "2025-11-03"),
-            found("o-4", "PENDING", "2025-11-30"),
+            expected("o-3", "PENDING", "2025-10-30"),
+            expected("o-1", "PENDING", "2025-11-03"),
+            expected("o-4", "PENDING", "2025-11-30"),
         ],
     ),
-    Question("orders-of-customer-by-status", {"customer_id": "c-1", "status": "PAID"}, []),
-    Question(
+    ExampleQuery("orders-of-customer-by-status", {"customer_id": "c-1", "status": "PAID"}, []),
+    ExampleQuery(
         "orders-of-customer-between",
         {
             "customer_id": "c-1",
@@ -59,6 +58,6 @@ QUESTIONS = [
             "start": "2025-11-01",
             "end": "2025-11-30",
         },
-        [found("o-1", "PENDING", "2025-11-03"), found("o-4", "PENDING", "2025-11-30")],
+        [expected("o-1", "PENDING", "2025-11-03"), expected("o-4", "PENDING", "2025-11-30")],
     ),
 ]

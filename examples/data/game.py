@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from examples.question import Found, Items, Question
+from examples.query import ExampleQuery, ExpectedRow, Items
 
 
 def inventory(account: str, level: int, slot: str, **gear: int) -> dict[str, Any]:
-    """Write what an account has of one kind, with its score."""
+    """Write one slot of an account's inventory, with the scores."""
     pieces = [{"name": name, "type": slot, "gear_score": score} for name, score in gear.items()]
     key = {"PK": account, "SK": f"inventory:{slot}"}
     return key | {"level": level, "state": "Active", "data": {slot: pieces}}
@@ -24,17 +24,26 @@ ITEMS: Items = {
 }
 
 
-def found(account: str, place: str, score: int) -> Found:
-    """Expect a piece of gear."""
-    return Found(f"ACCOUNT#{account}", f"GEAR#{place}", {"gear_score": score, "state": "Active"})
+def expected(account: str, place: str, score: int) -> ExpectedRow:
+    return ExpectedRow(
+        f"ACCOUNT#{account}", f"GEAR#{place}", {"gear_score": score, "state": "Active"}
+    )
 
 
-PAULDRONS, GREAVES = found("account1234", "armor#0", 545), found("account1234", "armor#1", 382)
-SWORD, STRONGEST = found("account1234", "weapons#0", 320), found("account1387", "armor#0", 1020)
+PAULDRONS, GREAVES = (
+    expected("account1234", "armor#0", 545),
+    expected("account1234", "armor#1", 382),
+)
+SWORD, STRONGEST = (
+    expected("account1234", "weapons#0", 320),
+    expected("account1387", "armor#0", 1020),
+)
 
-QUESTIONS = [
-    Question("gear-of-account", {"account_id": "account1234"}, [PAULDRONS, GREAVES, SWORD]),
-    Question("gear-of-level", {"level": 12}, [STRONGEST, PAULDRONS, GREAVES, SWORD]),
-    Question("gear-of-level-from", {"level": 12, "least": 382}, [GREAVES, PAULDRONS, STRONGEST]),
-    Question("gear-of-level-from", {"level": 9, "least": 100}, []),
+QUERIES = [
+    ExampleQuery("gear-of-account", {"account_id": "account1234"}, [PAULDRONS, GREAVES, SWORD]),
+    ExampleQuery("gear-of-level", {"level": 12}, [STRONGEST, PAULDRONS, GREAVES, SWORD]),
+    ExampleQuery(
+        "gear-of-level-from", {"level": 12, "least": 382}, [GREAVES, PAULDRONS, STRONGEST]
+    ),
+    ExampleQuery("gear-of-level-from", {"level": 9, "least": 100}, []),
 ]

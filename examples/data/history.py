@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from examples.question import Found, Items, Question
+from examples.query import ExampleQuery, ExpectedRow, Items
 
 # By date, oldest first.
 NUMBERS = ["k7", "b2", "x9", "a1", "m4", "c3", "z8", "d5", "q6", "e0", "r1", "f2"]
@@ -22,18 +22,18 @@ ITEMS: Items = {
 }
 
 HISTORY = [
-    Found("USER#u-1", f"ORDER#{order_id}", {"OrderDate": f"2025-{month:02}-15"})
+    ExpectedRow("USER#u-1", f"ORDER#{order_id}", {"OrderDate": f"2025-{month:02}-15"})
     for month, order_id in enumerate(NUMBERS, start=1)
 ]
 USER = {"user_id": "u-1"}
 
-QUESTIONS = [
-    Question("order-of-user", USER | {"order_id": "x9"}, [HISTORY[2]]),
-    Question("history-of-user", USER, HISTORY[::-1]),
-    Question("history-of-user", USER, HISTORY[:1:-1], limit=10),
-    Question("history-of-user", USER, HISTORY[::-1], pages_of=5),
-    Question("history-of-user", USER, counted=12),
-    Question(
+QUERIES = [
+    ExampleQuery("order-of-user", USER | {"order_id": "x9"}, [HISTORY[2]]),
+    ExampleQuery("history-of-user", USER, HISTORY[::-1]),
+    ExampleQuery("history-of-user", USER, HISTORY[:1:-1], limit=10),
+    ExampleQuery("history-of-user", USER, HISTORY[::-1], pages_of=5),
+    ExampleQuery("history-of-user", USER, counted=12),
+    ExampleQuery(
         "history-of-user-between",
         USER | {"start": "2025-02-15", "end": "2025-04-01"},
         HISTORY[1:3],

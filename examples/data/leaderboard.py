@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from examples.question import Found, Items, Question
+from examples.query import ExampleQuery, ExpectedRow, Items
 
 
 def score(player: str, points: int, region: str = "NA-EAST") -> dict[str, Any]:
@@ -23,22 +23,22 @@ ITEMS: Items = {
 }
 
 
-def found(player: str, points: int) -> Found:
+def expected(player: str, points: int) -> ExpectedRow:
     """Expect a player's score in the winter tournament."""
-    return Found(f"PLAYER#{player}", "TOURNAMENT#WINTER2024", {"score": points})
+    return ExpectedRow(f"PLAYER#{player}", "TOURNAMENT#WINTER2024", {"score": points})
 
 
 EAST = {"tournament": "WINTER2024", "region": "NA-EAST"}
 
-QUESTIONS = [
-    Question(
+QUERIES = [
+    ExampleQuery(
         "best-of-region",
         EAST,
-        [found("p2", 1200), found("p1", 950), found("p4", 88), found("p3", 7)],
+        [expected("p2", 1200), expected("p1", 950), expected("p4", 88), expected("p3", 7)],
     ),
-    Question(
+    ExampleQuery(
         "players-from-score",
         EAST | {"least": 88},
-        [found("p2", 1200), found("p1", 950), found("p4", 88)],
+        [expected("p2", 1200), expected("p1", 950), expected("p4", 88)],
     ),
 ]

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from examples.question import Found, Items, Question
+from examples.query import ExampleQuery, ExpectedRow, Items
 
 
 def event(service: str, event_id: str, level: str, minute: int) -> dict[str, Any]:
@@ -23,32 +23,31 @@ ITEMS: Items = {
 }
 
 
-def found(service: str, event_id: str, level: str = "CRITICAL") -> Found:
-    """Expect an event."""
-    return Found(f"SERVICE#{service}", f"EVENT#{event_id}", {"level": level})
+def expected(service: str, event_id: str, level: str = "CRITICAL") -> ExpectedRow:
+    return ExpectedRow(f"SERVICE#{service}", f"EVENT#{event_id}", {"level": level})
 
 
-QUESTIONS = [
-    Question(
+QUERIES = [
+    ExampleQuery(
         "events-of-service",
         {"service": "search"},
-        [found("search", "e1"), found("search", "e2", "WARNING"), found("search", "e3")],
+        [expected("search", "e1"), expected("search", "e2", "WARNING"), expected("search", "e3")],
     ),
-    Question(
+    ExampleQuery(
         "critical-logs",
         {},
-        [found("search", "e3"), found("billing", "e2"), found("search", "e1")],
+        [expected("search", "e3"), expected("billing", "e2"), expected("search", "e1")],
     ),
-    Question(
+    ExampleQuery(
         "critical-logs",
         {},
-        [found("search", "e3"), found("billing", "e2")],
+        [expected("search", "e3"), expected("billing", "e2")],
         limit=2,
     ),
-    Question("critical-logs", {}, counted=3),
-    Question(
+    ExampleQuery("critical-logs", {}, counted=3),
+    ExampleQuery(
         "critical-logs-since",
         {"since": "2025-05-20T10:30:00Z"},
-        [found("billing", "e2"), found("search", "e3")],
+        [expected("billing", "e2"), expected("search", "e3")],
     ),
 ]

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from examples.question import Found, Items, Question
+from examples.query import ExampleQuery, ExpectedRow, Items
 
 
 def team(team_id: str, *path: str, org: str = "acme", size: int = 5) -> dict[str, Any]:
@@ -26,23 +26,22 @@ ITEMS: Items = {
 }
 
 
-def found(team_id: str, country: str, name: str) -> Found:
-    """Expect a team."""
-    return Found("ORG#acme", f"TEAM#{team_id}", {"country": country, "team": name})
+def expected(team_id: str, country: str, name: str) -> ExpectedRow:
+    return ExpectedRow("ORG#acme", f"TEAM#{team_id}", {"country": country, "team": name})
 
 
-SEARCH, LEDGER_VN = found("t7", "TW", "Search"), found("t6", "VN", "Ledger")
-SUPPORT, LEDGER_DE = found("t9", "AT", "Support"), found("t3", "DE", "Ledger")
-CATALOGUE, CHECKOUT_DE = found("t2", "DE", "Catalogue"), found("t1", "DE", "Checkout")
-CHECKOUT_FR, CHECKOUT_IT = found("t4", "FR", "Checkout"), found("t5", "IT", "Checkout")
+SEARCH, LEDGER_VN = expected("t7", "TW", "Search"), expected("t6", "VN", "Ledger")
+SUPPORT, LEDGER_DE = expected("t9", "AT", "Support"), expected("t3", "DE", "Ledger")
+CATALOGUE, CHECKOUT_DE = expected("t2", "DE", "Catalogue"), expected("t1", "DE", "Checkout")
+CHECKOUT_FR, CHECKOUT_IT = expected("t4", "FR", "Checkout"), expected("t5", "IT", "Checkout")
 
 ACME = {"org_id": "acme"}
 EMEA = ACME | {"region": "EMEA"}
 GERMANY = EMEA | {"country": "DE"}
 RETAIL = GERMANY | {"business_unit": "Retail"}
 
-QUESTIONS = [
-    Question(
+QUERIES = [
+    ExampleQuery(
         "teams-of-organisation",
         ACME,
         [
@@ -51,32 +50,32 @@ QUESTIONS = [
             CHECKOUT_IT,
         ],
     ),
-    Question(
+    ExampleQuery(
         "teams-of-region",
         EMEA,
         [SUPPORT, LEDGER_DE, CATALOGUE, CHECKOUT_DE, CHECKOUT_FR],
     ),
-    Question("teams-of-region", ACME | {"region": "AMER"}, []),
-    Question("teams-of-country", GERMANY, [LEDGER_DE, CATALOGUE, CHECKOUT_DE]),
-    Question("teams-of-business-unit", RETAIL, [CATALOGUE, CHECKOUT_DE]),
-    Question("team-by-place", RETAIL | {"team": "Checkout"}, [CHECKOUT_DE]),
-    Question("teams-below", ACME | {"region": "APAC"}, [SEARCH, LEDGER_VN]),
-    Question("teams-below", GERMANY, [LEDGER_DE, CATALOGUE, CHECKOUT_DE]),
-    Question("teams-below", RETAIL | {"team": "Catalogue"}, [CATALOGUE]),
-    Question(
+    ExampleQuery("teams-of-region", ACME | {"region": "AMER"}, []),
+    ExampleQuery("teams-of-country", GERMANY, [LEDGER_DE, CATALOGUE, CHECKOUT_DE]),
+    ExampleQuery("teams-of-business-unit", RETAIL, [CATALOGUE, CHECKOUT_DE]),
+    ExampleQuery("team-by-place", RETAIL | {"team": "Checkout"}, [CHECKOUT_DE]),
+    ExampleQuery("teams-below", ACME | {"region": "APAC"}, [SEARCH, LEDGER_VN]),
+    ExampleQuery("teams-below", GERMANY, [LEDGER_DE, CATALOGUE, CHECKOUT_DE]),
+    ExampleQuery("teams-below", RETAIL | {"team": "Catalogue"}, [CATALOGUE]),
+    ExampleQuery(
         "teams-of-regions",
         ACME | {"beginning": "EMEA"},
         [SUPPORT, LEDGER_DE, CATALOGUE, CHECKOUT_DE, CHECKOUT_FR, CHECKOUT_IT],
     ),
-    Question(
+    ExampleQuery(
         "teams-of-countries",
         EMEA | {"first": "AT", "last": "DE"},
         [SUPPORT, LEDGER_DE, CATALOGUE, CHECKOUT_DE],
     ),
-    Question(
+    ExampleQuery(
         "teams-of-business-units",
         GERMANY | {"first": "Q"},
         [CATALOGUE, CHECKOUT_DE],
     ),
-    Question("teams-named-like", RETAIL | {"beginning": "Ch"}, [CHECKOUT_DE]),
+    ExampleQuery("teams-named-like", RETAIL | {"beginning": "Ch"}, [CHECKOUT_DE]),
 ]

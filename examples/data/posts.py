@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from examples.question import Found, Items, Question
+from examples.query import ExampleQuery, ExpectedRow, Items
 
 
 def post(author: str, post_id: str, day: int, *, public: bool) -> dict[str, Any]:
@@ -21,15 +21,15 @@ ITEMS: Items = {
     ]
 }
 
-FIRST = Found("AUTHOR#kim", "POST#1", {"title": "Note 1", "public": True})
-PRIVATE = Found("AUTHOR#kim", "POST#2", {"title": "Note 2", "public": False})
-THIRD = Found("AUTHOR#lou", "POST#3", {"title": "Note 3", "public": True})
-FOURTH = Found("AUTHOR#lou", "POST#4", {"title": "Note 4", "public": True})
-FIFTH = Found("AUTHOR#max", "POST#5", {"title": "Note 5", "public": True})
+FIRST = ExpectedRow("AUTHOR#kim", "POST#1", {"title": "Note 1", "public": True})
+PRIVATE = ExpectedRow("AUTHOR#kim", "POST#2", {"title": "Note 2", "public": False})
+THIRD = ExpectedRow("AUTHOR#lou", "POST#3", {"title": "Note 3", "public": True})
+FOURTH = ExpectedRow("AUTHOR#lou", "POST#4", {"title": "Note 4", "public": True})
+FIFTH = ExpectedRow("AUTHOR#max", "POST#5", {"title": "Note 5", "public": True})
 
-QUESTIONS = [
-    Question("posts-of-author", {"author": "kim"}, [FIRST, PRIVATE]),
-    Question("public-posts", {}, [THIRD, FOURTH, FIRST, FIFTH]),
-    Question("public-posts", {}, [THIRD, FOURTH, FIRST, FIFTH], pages_of=1),
-    Question("public-posts", {}, [THIRD, FOURTH, FIRST], limit=3),
+QUERIES = [
+    ExampleQuery("posts-of-author", {"author": "kim"}, [FIRST, PRIVATE]),
+    ExampleQuery("public-posts", {}, [THIRD, FOURTH, FIRST, FIFTH]),
+    ExampleQuery("public-posts", {}, [THIRD, FOURTH, FIRST, FIFTH], pages_of=1),
+    ExampleQuery("public-posts", {}, [THIRD, FOURTH, FIRST], limit=3),
 ]

@@ -2,17 +2,17 @@
 
 from typing import Any
 
-from examples.question import Found, Items, Question
+from examples.query import ExampleQuery, ExpectedRow, Items
 
 DAY = 86_400
 JANUARY = 1_767_225_600
 
 
 def resource(resource_id: str, place: str, kind: str, day: int) -> dict[str, Any]:
-    """Write a resource; its place is tenant, application and environment."""
+    """Write a resource; *place* is its tenant, application and environment."""
     names = ("tenantId", "appId", "environment")
-    made = {"resourceType": kind, "createdAt": JANUARY + day * DAY}
-    return {"resourceId": resource_id} | dict(zip(names, place.split("/"), strict=True)) | made
+    created = {"resourceType": kind, "createdAt": JANUARY + day * DAY}
+    return {"resourceId": resource_id} | dict(zip(names, place.split("/"), strict=True)) | created
 
 
 ITEMS: Items = {
@@ -29,36 +29,36 @@ ITEMS: Items = {
 }
 
 
-def found(resource_id: str, app: str, environment: str, kind: str) -> Found:
+def expected(resource_id: str, app: str, environment: str, kind: str) -> ExpectedRow:
     """Expect a resource of the first tenant."""
     data = {"resourceId": resource_id, "environment": environment, "resourceType": kind}
-    return Found("TENANT#globex", f"APP#{app}#RESOURCE#{resource_id}", data)
+    return ExpectedRow("TENANT#globex", f"APP#{app}#RESOURCE#{resource_id}", data)
 
 
-NINTH = found("r-1", "shop", "production", "vm")
-SECOND = found("r-2", "shop", "production", "vm")
-TWENTIETH = found("r-8", "shop", "production", "vm")
-BUCKET = found("r-3", "shop", "production", "bucket")
-STAGING = found("r-4", "shop", "staging", "vm")
-FRONT = found("r-5", "shopfront", "production", "vm")
-BLOG = found("r-6", "blog", "production", "vm")
+NINTH = expected("r-1", "shop", "production", "vm")
+SECOND = expected("r-2", "shop", "production", "vm")
+TWENTIETH = expected("r-8", "shop", "production", "vm")
+BUCKET = expected("r-3", "shop", "production", "bucket")
+STAGING = expected("r-4", "shop", "staging", "vm")
+FRONT = expected("r-5", "shopfront", "production", "vm")
+BLOG = expected("r-6", "blog", "production", "vm")
 
 GLOBEX = {"tenant_id": "globex"}
 SHOP = GLOBEX | {"app_id": "shop"}
 PRODUCTION = SHOP | {"environment": "production"}
 MACHINES = PRODUCTION | {"resource_type": "vm"}
 
-QUESTIONS = [
-    Question(
+QUERIES = [
+    ExampleQuery(
         "resources-of-tenant",
         GLOBEX,
         [BLOG, NINTH, SECOND, BUCKET, STAGING, TWENTIETH, FRONT],
     ),
-    Question("resources-of-app", SHOP, [NINTH, SECOND, BUCKET, STAGING, TWENTIETH]),
-    Question("resources-of-environment", PRODUCTION, [BUCKET, SECOND, NINTH, TWENTIETH]),
-    Question("resources-of-type", MACHINES, [SECOND, NINTH, TWENTIETH]),
-    Question("resources-of-type", PRODUCTION | {"resource_type": "queue"}, []),
-    Question(
+    ExampleQuery("resources-of-app", SHOP, [NINTH, SECOND, BUCKET, STAGING, TWENTIETH]),
+    ExampleQuery("resources-of-environment", PRODUCTION, [BUCKET, SECOND, NINTH, TWENTIETH]),
+    ExampleQuery("resources-of-type", MACHINES, [SECOND, NINTH, TWENTIETH]),
+    ExampleQuery("resources-of-type", PRODUCTION | {"resource_type": "queue"}, []),
+    ExampleQuery(
         "resources-created-between",
         MACHINES | {"start": JANUARY, "end": JANUARY + 9 * DAY},
         [SECOND, NINTH],

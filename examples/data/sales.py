@@ -3,7 +3,7 @@
 from decimal import Decimal
 from typing import Any
 
-from examples.question import Found, Items, Question
+from examples.query import ExampleQuery, ExpectedRow, Items
 
 
 def order(order_id: str, customer_id: str, date: str, **spent: list[int]) -> dict[str, Any]:
@@ -26,35 +26,35 @@ ITEMS: Items = {
 }
 
 
-def found(order_id: str, category: str, spent: int) -> Found:
+def expected(order_id: str, category: str, spent: int) -> ExpectedRow:
     """Expect an order in a category."""
-    return Found(f"ORDER#{order_id}", f"CATEGORY#{category}", {"spent": spent})
+    return ExpectedRow(f"ORDER#{order_id}", f"CATEGORY#{category}", {"spent": spent})
 
 
-QUESTIONS = [
-    Question(
+QUERIES = [
+    ExampleQuery(
         "orders-of-category",
         {"category": "electronics"},
         [
-            found("o-2", "electronics", 80),
-            found("o-1", "electronics", 150),
-            found("o-4", "electronics", 5),
+            expected("o-2", "electronics", 80),
+            expected("o-1", "electronics", 150),
+            expected("o-4", "electronics", 5),
         ],
     ),
-    Question(
+    ExampleQuery(
         "orders-of-category",
         {"category": "clothing"},
-        [found("o-1", "clothing", 25), found("o-3", "clothing", 80)],
+        [expected("o-1", "clothing", 25), expected("o-3", "clothing", 80)],
     ),
-    Question("orders-of-category", {"category": "electronics"}, counted=3),
-    Question(
+    ExampleQuery("orders-of-category", {"category": "electronics"}, counted=3),
+    ExampleQuery(
         "orders-of-category-between",
         {"category": "electronics", "start": "2025-03-02", "end": "2025-04-01"},
-        [found("o-1", "electronics", 150), found("o-4", "electronics", 5)],
+        [expected("o-1", "electronics", 150), expected("o-4", "electronics", 5)],
     ),
-    Question(
+    ExampleQuery(
         "orders-of-category-in",
         {"category": "electronics", "month": "2025-03"},
-        [found("o-2", "electronics", 80), found("o-1", "electronics", 150)],
+        [expected("o-2", "electronics", 80), expected("o-1", "electronics", 150)],
     ),
 ]

@@ -3,14 +3,13 @@
 from decimal import Decimal
 from typing import Any
 
-from examples.question import Found, Items, Question
+from examples.query import ExampleQuery, ExpectedRow, Items
 
 START = Decimal(1767225600)
 TICK = Decimal("0.000001")
 
 
 def reading(reading_id: str, device: str, sensor: str, at: Decimal, value: str) -> dict[str, Any]:
-    """Write a reading."""
     key = {"readingId": reading_id, "deviceId": device, "sensorType": sensor}
     return key | {"timestamp": at, "value": Decimal(value), "unit": "C"}
 
@@ -27,26 +26,25 @@ ITEMS: Items = {
 }
 
 
-def found(reading_id: str, at: Decimal) -> Found:
-    """Expect a reading."""
-    return Found(f"READING#{reading_id}", "DETAILS", {"timestamp": at})
+def expected(reading_id: str, at: Decimal) -> ExpectedRow:
+    return ExpectedRow(f"READING#{reading_id}", "DETAILS", {"timestamp": at})
 
 
-FIRST, SECOND = found("b", START), found("a", START + TICK)
-NINTH, TENTH = found("d", START + 9), found("c", START + 10)
+FIRST, SECOND = expected("b", START), expected("a", START + TICK)
+NINTH, TENTH = expected("d", START + 9), expected("c", START + 10)
 SENSOR = {"device_id": "boiler-1", "sensor_type": "temperature"}
 
-QUESTIONS = [
-    Question("readings-of-sensor", SENSOR, [FIRST, SECOND, NINTH, TENTH]),
-    Question("readings-of-sensor", SENSOR | {"sensor_type": "flow"}, []),
-    Question("latest-readings-of-sensor", SENSOR, [TENTH, NINTH, SECOND, FIRST]),
-    Question(
+QUERIES = [
+    ExampleQuery("readings-of-sensor", SENSOR, [FIRST, SECOND, NINTH, TENTH]),
+    ExampleQuery("readings-of-sensor", SENSOR | {"sensor_type": "flow"}, []),
+    ExampleQuery("latest-readings-of-sensor", SENSOR, [TENTH, NINTH, SECOND, FIRST]),
+    ExampleQuery(
         "readings-between",
         SENSOR | {"start": START + TICK, "end": START + 9},
         [SECOND, NINTH],
     ),
-    Question("readings-since", SENSOR | {"since": START + 2 * TICK}, [NINTH, TENTH]),
-    Question("readings-after", SENSOR | {"time": START + TICK}, [NINTH, TENTH]),
-    Question("readings-until", SENSOR | {"time": START + TICK}, [FIRST, SECOND]),
-    Question("readings-before", SENSOR | {"time": START + TICK}, [FIRST]),
+    ExampleQuery("readings-since", SENSOR | {"since": START + 2 * TICK}, [NINTH, TENTH]),
+    ExampleQuery("readings-after", SENSOR | {"time": START + TICK}, [NINTH, TENTH]),
+    ExampleQuery("readings-until", SENSOR | {"time": START + TICK}, [FIRST, SECOND]),
+    ExampleQuery("readings-before", SENSOR | {"time": START + TICK}, [FIRST]),
 ]

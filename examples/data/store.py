@@ -3,11 +3,10 @@
 from decimal import Decimal
 from typing import Any
 
-from examples.question import Found, Items, Question
+from examples.query import ExampleQuery, ExpectedRow, Items
 
 
 def kind(entity: str, pk: str, sk: str, **more: Any) -> dict[str, Any]:
-    """Write an item of one kind."""
     return {"PK": pk, "SK": sk, "EntityType": entity} | more
 
 
@@ -42,46 +41,45 @@ ITEMS: Items = {
 }
 
 
-def found_order(user: str, order_id: str, status: str) -> Found:
-    """Expect an order."""
-    return Found(f"USER#{user}", f"ORDER#{order_id}", {"orderId": order_id, "status": status})
+def expected_order(user: str, order_id: str, status: str) -> ExpectedRow:
+    return ExpectedRow(f"USER#{user}", f"ORDER#{order_id}", {"orderId": order_id, "status": status})
 
 
-def found_line(number: int, product_id: str, quantity: int) -> Found:
+def expected_line(number: int, product_id: str, quantity: int) -> ExpectedRow:
     """Expect a line of the first order."""
     data = {"productId": product_id, "quantity": quantity}
-    return Found("ORDER#2024-001", f"ITEM#{number}", data)
+    return ExpectedRow("ORDER#2024-001", f"ITEM#{number}", data)
 
 
-PROFILE = Found("USER#123", "PROFILE", {"name": "Mai", "email": "mai@store.example"})
-LAKE = Found("USER#123", "ADDRESS#1", {"city": "Hà Nội"})
-HILL = Found("USER#123", "ADDRESS#2", {"city": "臺北"})
-SHIPPED = found_order("123", "2024-001", "shipped")
-PENDING = found_order("123", "2024-002", "pending")
-OF_NOOR = found_order("456", "2024-003", "pending")
-LINES = [found_line(1, "PROD#456", 2), found_line(2, "PROD#789", 1)]
+PROFILE = ExpectedRow("USER#123", "PROFILE", {"name": "Mai", "email": "mai@store.example"})
+LAKE = ExpectedRow("USER#123", "ADDRESS#1", {"city": "Hà Nội"})
+HILL = ExpectedRow("USER#123", "ADDRESS#2", {"city": "臺北"})
+SHIPPED = expected_order("123", "2024-001", "shipped")
+PENDING = expected_order("123", "2024-002", "pending")
+OF_NOOR = expected_order("456", "2024-003", "pending")
+LINES = [expected_line(1, "PROD#456", 2), expected_line(2, "PROD#789", 1)]
 
-QUESTIONS = [
-    Question("user-profile", {"user_id": "123"}, [PROFILE]),
-    Question("addresses-of-user", {"user_id": "123"}, [LAKE, HILL]),
-    Question("orders-of-user", {"user_id": "123"}, [PENDING, SHIPPED]),
-    Question("orders-of-user", {"user_id": "123"}, [PENDING, SHIPPED], pages_of=1),
-    Question("everything-of-user", {"user_id": "123"}, [LAKE, HILL, SHIPPED, PENDING, PROFILE]),
-    Question("order-by-id", {"order_id": "2024-001"}, [SHIPPED]),
-    Question("order-by-id", {"order_id": "2024-999"}, []),
-    Question("order-with-items", {"order_id": "2024-001"}, [*LINES, SHIPPED]),
-    Question(
+QUERIES = [
+    ExampleQuery("user-profile", {"user_id": "123"}, [PROFILE]),
+    ExampleQuery("addresses-of-user", {"user_id": "123"}, [LAKE, HILL]),
+    ExampleQuery("orders-of-user", {"user_id": "123"}, [PENDING, SHIPPED]),
+    ExampleQuery("orders-of-user", {"user_id": "123"}, [PENDING, SHIPPED], pages_of=1),
+    ExampleQuery("everything-of-user", {"user_id": "123"}, [LAKE, HILL, SHIPPED, PENDING, PROFILE]),
+    ExampleQuery("order-by-id", {"order_id": "2024-001"}, [SHIPPED]),
+    ExampleQuery("order-by-id", {"order_id": "2024-999"}, []),
+    ExampleQuery("order-with-items", {"order_id": "2024-001"}, [*LINES, SHIPPED]),
+    ExampleQuery(
         "product-details",
         {"product_id": "456"},
-        [Found("PROD#456", "PRODUCT", {"name": "Widget", "price": Decimal("29.99")})],
+        [ExpectedRow("PROD#456", "PRODUCT", {"name": "Widget", "price": Decimal("29.99")})],
     ),
-    Question(
+    ExampleQuery(
         "featured-products",
         {},
         [
-            Found("PROD#012", "PRODUCT", {"name": "Gizmo"}),
-            Found("PROD#789", "PRODUCT", {"name": "Gadget"}),
+            ExpectedRow("PROD#012", "PRODUCT", {"name": "Gizmo"}),
+            ExpectedRow("PROD#789", "PRODUCT", {"name": "Gadget"}),
         ],
     ),
-    Question("orders-by-status", {"status": "pending"}, [PENDING, OF_NOOR]),
+    ExampleQuery("orders-by-status", {"status": "pending"}, [PENDING, OF_NOOR]),
 ]

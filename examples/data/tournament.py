@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from examples.question import Found, Items, Question
+from examples.query import ExampleQuery, ExpectedRow, Items
 
 
 def match(match_id: str, round_: str, bracket: str, player: str, **more: str) -> dict[str, Any]:
-    """Write a match of the winter tournament, in the east unless more is said."""
+    """Write a match of the winter tournament, in the east unless *more* says otherwise."""
     common = {"tournamentId": "WINTER2024", "region": "NA-EAST", "matchDate": "2024-01-10"}
     players = {"player1Id": player, "player2Id": "900"}
     return {"matchId": match_id, "round": round_, "bracket": bracket} | common | players | more
@@ -27,40 +27,43 @@ ITEMS: Items = {
 }
 
 
-def found(number: int, round_: str) -> Found:
-    """Expect a match."""
+def expected(number: int, round_: str) -> ExpectedRow:
     match_id = f"match-{number:03}"
-    return Found(f"MATCH#{match_id}", "DETAILS", {"matchId": match_id, "round": round_})
+    return ExpectedRow(f"MATCH#{match_id}", "DETAILS", {"matchId": match_id, "round": round_})
 
 
-FINAL, UPPER, OTHER = found(1, "FINALS"), found(2, "SEMIFINALS"), found(3, "SEMIFINALS")
-LOWER, QUARTER, PLAY_IN = found(4, "SEMIFINALS"), found(5, "QUARTERFINALS"), found(8, "PLAY-IN")
-WEST, AUTUMN = found(6, "QUARTERFINALS"), found(7, "FINALS")
+FINAL, UPPER, OTHER = expected(1, "FINALS"), expected(2, "SEMIFINALS"), expected(3, "SEMIFINALS")
+LOWER, QUARTER, PLAY_IN = (
+    expected(4, "SEMIFINALS"),
+    expected(5, "QUARTERFINALS"),
+    expected(8, "PLAY-IN"),
+)
+WEST, AUTUMN = expected(6, "QUARTERFINALS"), expected(7, "FINALS")
 
 EAST = {"tournament_id": "WINTER2024", "region": "NA-EAST"}
 SEMIFINALS = EAST | {"round": "SEMIFINALS"}
 PLAYER = {"player_id": "101"}
 
-QUESTIONS = [
-    Question("matches-of-region", EAST, [FINAL, PLAY_IN, QUARTER, LOWER, UPPER, OTHER]),
-    Question("matches-of-round", SEMIFINALS, [LOWER, UPPER, OTHER]),
-    Question("matches-of-bracket", SEMIFINALS | {"bracket": "UPPER"}, [UPPER, OTHER]),
-    Question(
+QUERIES = [
+    ExampleQuery("matches-of-region", EAST, [FINAL, PLAY_IN, QUARTER, LOWER, UPPER, OTHER]),
+    ExampleQuery("matches-of-round", SEMIFINALS, [LOWER, UPPER, OTHER]),
+    ExampleQuery("matches-of-bracket", SEMIFINALS | {"bracket": "UPPER"}, [UPPER, OTHER]),
+    ExampleQuery(
         "match-by-place",
         SEMIFINALS | {"bracket": "UPPER", "match_id": "match-002"},
         [UPPER],
     ),
-    Question("match-by-place", SEMIFINALS | {"bracket": "LOWER", "match_id": "match-002"}, []),
-    Question("matches-of-player", PLAYER, [FINAL, UPPER, WEST, QUARTER, PLAY_IN, AUTUMN]),
-    Question(
+    ExampleQuery("match-by-place", SEMIFINALS | {"bracket": "LOWER", "match_id": "match-002"}, []),
+    ExampleQuery("matches-of-player", PLAYER, [FINAL, UPPER, WEST, QUARTER, PLAY_IN, AUTUMN]),
+    ExampleQuery(
         "matches-of-player-since",
         PLAYER | {"since": "2024-01-01"},
         [PLAY_IN, QUARTER, WEST, UPPER, FINAL],
     ),
-    Question(
+    ExampleQuery(
         "matches-of-player-after",
         PLAYER | {"day": "2024-01-01"},
         [WEST, UPPER, FINAL],
     ),
-    Question("matches-of-player-on-day", PLAYER | {"day": "2024-01-01"}, [PLAY_IN, QUARTER]),
+    ExampleQuery("matches-of-player-on-day", PLAYER | {"day": "2024-01-01"}, [PLAY_IN, QUARTER]),
 ]

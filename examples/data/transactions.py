@@ -2,11 +2,10 @@
 
 from typing import Any
 
-from examples.question import Found, Items, Question
+from examples.query import ExampleQuery, ExpectedRow, Items
 
 
 def transaction(customer: str, number: str, kind: str, amount: int) -> dict[str, Any]:
-    """Write a transaction."""
     key = {"CustomerId": customer, "TransactionId": number}
     return key | {"TransactionType": kind, "Amount": amount}
 
@@ -22,19 +21,19 @@ ITEMS: Items = {
 }
 
 
-def found(number: str, kind: str) -> Found:
+def expected(number: str, kind: str) -> ExpectedRow:
     """Expect a transaction of the first customer."""
-    return Found("CUSTOMER#c-1", f"TRANSACTION#{number}", {"TransactionType": kind})
+    return ExpectedRow("CUSTOMER#c-1", f"TRANSACTION#{number}", {"TransactionType": kind})
 
 
-SALE, FEE = found("t-1", "SALE"), found("t-3", "FEE")
-FIRST, SECOND = found("t-2", "REFUND"), found("t-4", "REFUND")
+SALE, FEE = expected("t-1", "SALE"), expected("t-3", "FEE")
+FIRST, SECOND = expected("t-2", "REFUND"), expected("t-4", "REFUND")
 CUSTOMER = {"customer_id": "c-1"}
 
-QUESTIONS = [
-    Question("transactions-of-customer", CUSTOMER, [SALE, FIRST, FEE, SECOND]),
-    Question("transactions-by-type", CUSTOMER, [FEE, FIRST, SECOND, SALE]),
-    Question("transactions-of-type", CUSTOMER | {"type": "REFUND"}, [FIRST, SECOND]),
-    Question("transactions-of-type", CUSTOMER | {"type": "REFUND"}, counted=2),
-    Question("transactions-of-type", CUSTOMER | {"type": "GIFT"}, []),
+QUERIES = [
+    ExampleQuery("transactions-of-customer", CUSTOMER, [SALE, FIRST, FEE, SECOND]),
+    ExampleQuery("transactions-by-type", CUSTOMER, [FEE, FIRST, SECOND, SALE]),
+    ExampleQuery("transactions-of-type", CUSTOMER | {"type": "REFUND"}, [FIRST, SECOND]),
+    ExampleQuery("transactions-of-type", CUSTOMER | {"type": "REFUND"}, counted=2),
+    ExampleQuery("transactions-of-type", CUSTOMER | {"type": "GIFT"}, []),
 ]

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from examples.question import Found, Items, Question
+from examples.query import ExampleQuery, ExpectedRow, Items
 
 
 def stock(warehouse: str, product: str, quantity: int, hour: int) -> dict[str, Any]:
@@ -27,17 +27,17 @@ ITEMS: Items = {
 }
 
 
-def found(product: str, quantity: int) -> Found:
+def expected(product: str, quantity: int) -> ExpectedRow:
     """Expect stock of the first warehouse."""
-    return Found("WAREHOUSE#north", f"STOCK#{product}", {"Quantity": quantity})
+    return ExpectedRow("WAREHOUSE#north", f"STOCK#{product}", {"Quantity": quantity})
 
 
 NORTH = {"warehouse_id": "north"}
-BOLT, NUT, SCREW = found("bolt", 38), found("nut", 15), found("screw", 7)
+BOLT, NUT, SCREW = expected("bolt", 38), expected("nut", 15), expected("screw", 7)
 
-QUESTIONS = [
-    Question("stock-of-product", NORTH | {"product_id": "bolt"}, [BOLT]),
-    Question("stock-of-warehouse", NORTH, [BOLT, NUT, SCREW]),
-    Question("stock-of-warehouse", NORTH | {"since": "2025-07-01T11:00:00Z"}, [BOLT, NUT]),
-    Question("stock-of-warehouse", NORTH, counted=3),
+QUERIES = [
+    ExampleQuery("stock-of-product", NORTH | {"product_id": "bolt"}, [BOLT]),
+    ExampleQuery("stock-of-warehouse", NORTH, [BOLT, NUT, SCREW]),
+    ExampleQuery("stock-of-warehouse", NORTH | {"since": "2025-07-01T11:00:00Z"}, [BOLT, NUT]),
+    ExampleQuery("stock-of-warehouse", NORTH, counted=3),
 ]

@@ -1,4 +1,4 @@
-"""Play the stories on a local engine: ``python -m examples.evolution``."""
+"""Run the stories on a local engine: ``python -m examples.evolution``."""
 
 from collections.abc import Iterable
 from decimal import Decimal
@@ -19,14 +19,14 @@ from examples.evolution import crm_after, crm_before, crm_both
 from examples.evolution.favourites import Favourites
 from examples.evolution.moves import contract, expand
 
-BEFORE, BOTH, AFTER = (Registry.of([one]) for one in (crm_before, crm_both, crm_after))
+BEFORE, BOTH, AFTER = (Registry.of([module]) for module in (crm_before, crm_both, crm_after))
 OLD, NEW = "active-customers", "customers-active-between"
 TEAM = {"org_id": "org#A1", "team_id": "marketing", "segment": "enterprise"}
 START, END = 1_700_000_000, 1_800_000_000
 
 
 def customer(id_: str, at: int, **more: Any) -> Put:
-    """Write a customer of the team's segment, unless told otherwise."""
+    """Write a customer of the team's segment, with *more* attributes or others."""
     team = {"orgId": TEAM["org_id"], "teamId": TEAM["team_id"], "segment": TEAM["segment"]}
     item = {"customerId": id_, "name": id_.title(), "lastInteraction": Decimal(at)}
     return Put("Customers", item | team | more)
@@ -41,35 +41,35 @@ CUSTOMERS = (
 )
 
 
-def ask(cloud: LocalCloud, question: str) -> list[Attributes]:
-    """Ask the old question with text, and the new one with numbers."""
-    times: Iterable[Any] = (START, END) if question == NEW else (str(START), str(END))
+def query(cloud: LocalCloud, pattern: str) -> list[Attributes]:
+    """Query the old access pattern with texts, or the new one with numbers."""
+    times: Iterable[Any] = (START, END) if pattern == NEW else (str(START), str(END))
     start, end = times
-    return cloud.query(question, **TEAM, start=start, end=end)
+    return cloud.query(pattern, **TEAM, start=start, end=end)
 
 
 def favourites(engine: Engine, console: Console) -> None:
-    """Mark a product of an order, and show both items that came of it."""
+    """Mark a product of an order, and show both items."""
     cloud = LocalCloud.start(engine, shop.registry())
     apply(cloud, [order(ADA, "2025-03-01", "2121195", "PENDING", [MILK, EGGS])])
     outcome = Favourites(cloud.clients.dynamodb).mark(ADA, "2025-03-01#2121195", EGGS)
     cloud.settle()
     console.print(f"eggs of order 2121195: {outcome}\n", highlight=False)
-    for question in ("favourites-of-user", "orders-of-user"):
-        console.print(answer(question, cloud.query(question, user_id=ADA)))
+    for pattern in ("favourites-of-user", "orders-of-user"):
+        console.print(answer(pattern, cloud.query(pattern, user_id=ADA)))
     cloud.stop()
 
 
 def synthetic_key(engine: Engine, console: Console) -> None:
-    """Move the panel from a synthetic key to a multi-attribute one, and ask at each step."""
+    """Move the panel from a synthetic key to a multi-attribute one, and query at each step."""
     cloud = LocalCloud.start(engine, BEFORE)
     apply(cloud, CUSTOMERS)
-    console.print(answer(f"{OLD}, before", ask(cloud, OLD)))
+    console.print(answer(f"{OLD}, before", query(cloud, OLD)))
     expand(cloud, BOTH)
-    console.print(answer(f"{OLD}, beside the new one", ask(cloud, OLD)))
-    console.print(answer(f"{NEW}, beside the old one", ask(cloud, NEW)))
+    console.print(answer(f"{OLD}, with the new one", query(cloud, OLD)))
+    console.print(answer(f"{NEW}, with the old one", query(cloud, NEW)))
     contract(cloud, AFTER)
-    console.print(answer(f"{NEW}, alone", ask(cloud, NEW)))
+    console.print(answer(f"{NEW}, alone", query(cloud, NEW)))
     cloud.stop()
 
 
@@ -79,12 +79,10 @@ app = typer.Typer(add_completion=False)
 
 @app.command()
 def run(
-    name: Annotated[str, typer.Argument(help="Which story; without one, both.")] = "",
-    engine: Annotated[
-        EngineName, typer.Option(help="Which local engine to run on.")
-    ] = EngineName.MOTO,
+    name: Annotated[str, typer.Argument(help="The story. Without it, run both.")] = "",
+    engine: Annotated[EngineName, typer.Option(help="The local engine.")] = EngineName.MOTO,
 ) -> None:
-    """Let a data model change while it is used, on a local engine."""
+    """Change a data model while it is in use, on a local engine."""
     if name and name not in STORIES:
         msg = f"there is no story {name!r}; there are {', '.join(STORIES)}"
         raise typer.BadParameter(msg)

@@ -1,4 +1,4 @@
-"""Customers of a CRM by organisation, team and segment: each what it is, and times are numbers."""
+"""Customers of a CRM by organisation, team and segment: an attribute for each, times as numbers."""
 
 from collections.abc import Iterator
 

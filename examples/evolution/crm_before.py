@@ -1,7 +1,7 @@
 """Customers of a CRM by organisation, team and segment: with a synthetic key.
 
-Three values are glued into one text and a time into another. So times are text, too, and compare as
-such only while all have as many digits.
+Values are concatenated into two texts. So times are texts, too, and sort correctly only while all
+have the same number of digits.
 """
 
 from collections.abc import Iterator

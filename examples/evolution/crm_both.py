@@ -1,7 +1,7 @@
 """Customers of a CRM, while the panel moves from the synthetic key to a multi-attribute one.
 
-Both indexes are filled and both questions answered, so that whoever asks may change over in their
-own time.
+Both indexes are filled and both access patterns are ready, so that clients can change over one by
+one.
 """
 
 from collections.abc import Iterator

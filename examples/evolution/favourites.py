@@ -1,9 +1,9 @@
 """Mark a product of an order as a favourite: two items, one transaction.
 
-The mark on the order's line and the favourite are written together, or neither is. A line has no
-key, only a place in a list, and a place can be another's by the time of the write: the condition
-holds it to the product. So if the transaction fails, read the order again and try again; never take
-the condition away.
+The mark on the order's line and the favourite are written together or not at all. A line has no
+key, only a position in a list, and the line at that position may change before the write: the
+condition checks the product. If the transaction fails, read the order and try again; never remove
+the condition.
 """
 
 import random
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 TRIES = 5
-PAUSE_SECONDS = 0.05  # before the second try, at most; then twice as long each time
-# What a favourite keeps of the line, and under which names.
+PAUSE_SECONDS = 0.05  # the longest pause before the second try; it doubles each time
+# The attributes of a line, and their names in a favourite.
 KEPT = {
     "Id": "ItemId",
     "Name": "ItemName",
@@ -26,14 +26,14 @@ KEPT = {
     "Description": "ItemDescription",
     "Category": "ItemCategory",
 }
-MOVED = "ConditionalCheckFailed"  # the order is not what was read
-PASSES = {"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"}
+CHANGED = "ConditionalCheckFailed"  # the order changed after it was read
+TRANSIENT = {"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"}
 
 Attributes = Mapping[str, Any]  # DynamoDB JSON
 
 
-class LetterOutcome(StrEnum):
-    """What became of a wish."""
+class MarkResult(StrEnum):
+    """The result of marking a favourite."""
 
     MARKED = "marked"
     NOT_THERE = "no such order, or it does not hold the product"
@@ -42,37 +42,38 @@ class LetterOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Favourites:
-    """The favourites of a table that holds orders too."""
+    """The favourites in a table that also holds orders."""
 
     client: "DynamoDBClient"
     table: str = "Orders"
     sleep: Callable[[float], object] = time.sleep
 
-    def mark(self, customer_id: str, order: str, product_id: str) -> LetterOutcome:
-        """Make a product of an order a favourite; to do it twice changes nothing."""
+    def mark(self, customer_id: str, order: str, product_id: str) -> MarkResult:
+        """Mark a product of an order as a favourite. Marking it twice changes nothing."""
         key = {"CustomerId": {"S": customer_id}, "SK": {"S": order}}
         for attempt in range(TRIES):
             if attempt:
                 pause = PAUSE_SECONDS * 2**attempt
                 self.sleep(random.uniform(0, pause))  # noqa: S311 - so that two do not meet again
-            found = self.client.get_item(TableName=self.table, Key=key, ConsistentRead=True)
-            writes = transaction(self.table, found.get("Item", {}), product_id)
+            response = self.client.get_item(TableName=self.table, Key=key, ConsistentRead=True)
+            writes = transaction(self.table, response.get("Item", {}), product_id)
             if not writes:
-                return LetterOutcome.NOT_THERE
+                return MarkResult.NOT_THERE
             try:
-                # boto3 gives each call a token: one whose answer was lost is not done twice.
+                # boto3 adds a token to each call: one whose response was lost is not applied twice.
                 self.client.transact_write_items(TransactItems=writes)
             except self.client.exceptions.TransactionCanceledException as error:
-                reasons = {one.get("Code", "None") for one in error.response["CancellationReasons"]}
-                if not reasons <= {MOVED, "None", *PASSES}:
+                reasons = error.response["CancellationReasons"]
+                codes = {reason.get("Code", "None") for reason in reasons}
+                if not codes <= {CHANGED, "None", *TRANSIENT}:
                     raise
             else:
-                return LetterOutcome.MARKED
-        return LetterOutcome.BUSY
+                return MarkResult.MARKED
+        return MarkResult.BUSY
 
 
 def transaction(table: str, order: Attributes, product_id: str) -> list[Any]:
-    """Say what is to be written together, or nothing if the order does not hold the product."""
+    """Return the writes of one transaction, or none if the order does not have the product."""
     lines = order.get("Items", {"L": []})["L"]
     places = [at for at, line in enumerate(lines) if line["M"].get("Id") == {"S": product_id}]
     if not places:

@@ -1,7 +1,7 @@
-"""The moves of a model from one shape to another, on a local engine, each as safe as on AWS.
+"""Change a model on a local engine, as safely as on AWS.
 
-`adminview plan` and `adminview apply` make them on a deployment: an index is created and filled
-before anybody asks it, and dropped when nobody does.
+`adminview plan` and `adminview apply` do it in a deployment: an index is created and filled before
+it is queried, and dropped after its last query.
 """
 
 import time
@@ -18,22 +18,22 @@ from adminview.local.local_cloud import LocalCloud
 from adminview.local.tables import view_table
 from adminview.model.row import VIEW_TABLE
 
-AWHILE = 0.05  # seconds
+POLL_SECONDS = 0.05
 
 
 def expand(cloud: LocalCloud, model: Registry) -> Counter[str]:
-    """Create the indexes that a model adds, put its views behind the streams, and fill them."""
+    """Create the indexes that a model adds, sync with its views, and fill the indexes."""
     described = view_table(model, VIEW_TABLE)
-    there = {index.name for index in cloud.registry.indexes}
+    existing = {index.name for index in cloud.registry.indexes}
     for index in described["GlobalSecondaryIndexes"]:
-        if index["IndexName"] not in there:
+        if index["IndexName"] not in existing:
             _update(cloud, {"Create": index}, described["AttributeDefinitions"])
     cloud.deploy(model)
     return rebuild(cloud)
 
 
 def contract(cloud: LocalCloud, model: Registry) -> Counter[str]:
-    """Put a model's views behind the streams, and drop the indexes that it does without."""
+    """Sync with the views of a model, and drop the indexes that it no longer has."""
     gone = {index.name for index in cloud.registry.indexes} - {i.name for i in model.indexes}
     cloud.deploy(model)
     counts = rebuild(cloud)
@@ -44,7 +44,7 @@ def contract(cloud: LocalCloud, model: Registry) -> Counter[str]:
 
 
 def rebuild(cloud: LocalCloud) -> Counter[str]:
-    """Write the rows of every item as the model has them now."""
+    """Backfill every source with the current model."""
     client = Metered(cloud.clients.dynamodb, RateLimiter(), RateLimiter())
     bulk = make_bulk(cloud.registry, cloud.settings, cloud.clients, client)
     counts: Counter[str] = Counter()
@@ -56,7 +56,7 @@ def rebuild(cloud: LocalCloud) -> Counter[str]:
 
 
 def _update(cloud: LocalCloud, update: Any, definitions: Any) -> None:
-    """Change one index, as many as DynamoDB changes at once, and wait until that is done."""
+    """Change one index, the most that DynamoDB changes at once, and wait until it is active."""
     dynamodb = cloud.clients.dynamodb
     dynamodb.update_table(
         TableName=VIEW_TABLE,
@@ -68,4 +68,4 @@ def _update(cloud: LocalCloud, update: Any, definitions: Any) -> None:
         indexes = table.get("GlobalSecondaryIndexes", [])
         if all(index.get("IndexStatus", "ACTIVE") == "ACTIVE" for index in indexes):
             return
-        time.sleep(AWHILE)
+        time.sleep(POLL_SECONDS)

@@ -151,7 +151,7 @@ WRONG: dict[str, tuple[Any, list[str]]] = {
     ),
     "no view type": (
         without("streamViewType"),
-        ["streamViewType is missing", "Nothing calls AWS during synthesis", LOOK_UP],
+        ["streamViewType is missing", "Synthesis makes no AWS calls", LOOK_UP],
     ),
     "only new images": (
         RIGHT | {"streamViewType": "NEW_IMAGE"},

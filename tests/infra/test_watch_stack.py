@@ -223,7 +223,7 @@ def test_an_alarm_links_to_its_section_where_the_context_says_where_the_page_is(
     made = with_view_file(tmp_path / "long_names.py", LONG)
     alarms = watched(synthesize(made, tmp_path, alarms={"runbookUrl": longest}))
     said = {name: one.properties["AlarmDescription"] for name, one in alarms.items()}
-    assert said["lag-Orders"].endswith(f" late. {longest}#lag")
+    assert said["lag-Orders"].endswith(f" after the change. {longest}#lag")
     assert all(f" {longest}#" in one for one in said.values())
     assert max(map(len, said.values())) <= 1024, "as CloudWatch takes it"
 

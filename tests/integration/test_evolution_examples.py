@@ -29,10 +29,10 @@ from examples.evolution.__main__ import (
     CUSTOMERS,
     NEW,
     OLD,
-    ask,
     customer,
+    query,
 )
-from examples.evolution.favourites import TRIES, Favourites, LetterOutcome, transaction
+from examples.evolution.favourites import TRIES, Favourites, MarkResult, transaction
 from examples.evolution.moves import contract, expand, rebuild
 from tests.support.migrated_orders import ORDERS, Interrupted, orders_of, put
 from tests.support.migrations.delivery_date import delivery_date
@@ -179,11 +179,11 @@ def favourites_of(cloud: LocalCloud, client: Any = None) -> Favourites:
 def test_a_favourite_and_the_mark_on_its_order_appear_together(store: LocalCloud) -> None:
     favourites = favourites_of(store)
     assert seen(store) == ([], [])
-    assert favourites.mark(shop.ADA, ORDER, shop.EGGS) == LetterOutcome.MARKED
+    assert favourites.mark(shop.ADA, ORDER, shop.EGGS) == MarkResult.MARKED
     assert seen(store) == ([shop.EGGS], [shop.EGGS])
     (row,) = store.query("favourites-of-user", user_id=shop.ADA)
     assert plain(decode(row["data"]))["ItemName"] == "Eggs"
-    assert favourites.mark(shop.ADA, ORDER, shop.EGGS) == LetterOutcome.MARKED
+    assert favourites.mark(shop.ADA, ORDER, shop.EGGS) == MarkResult.MARKED
     assert seen(store) == ([shop.EGGS], [shop.EGGS])
 
 
@@ -228,14 +228,14 @@ def test_an_order_that_was_sorted_anew_is_read_again_and_the_right_line_is_marke
         store.clients.dynamodb, lambda: put(store, ordered(shop.TEA, shop.EGGS, shop.MILK)), 1
     )
     put(store, ordered(shop.EGGS, shop.MILK))
-    assert favourites_of(store, anew).mark(shop.ADA, ORDER, shop.EGGS) == LetterOutcome.MARKED
+    assert favourites_of(store, anew).mark(shop.ADA, ORDER, shop.EGGS) == MarkResult.MARKED
     assert seen(store) == ([shop.EGGS], [shop.EGGS])
 
 
 def test_a_product_that_was_taken_off_the_order_is_no_favourite(store: LocalCloud) -> None:
     gone = Meddled(store.clients.dynamodb, lambda: put(store, ordered(shop.MILK)), 1)
-    assert favourites_of(store, gone).mark(shop.ADA, ORDER, shop.EGGS) == LetterOutcome.NOT_THERE
-    assert favourites_of(store).mark(shop.ADA, "2025-03-01#1", shop.EGGS) == LetterOutcome.NOT_THERE
+    assert favourites_of(store, gone).mark(shop.ADA, ORDER, shop.EGGS) == MarkResult.NOT_THERE
+    assert favourites_of(store).mark(shop.ADA, "2025-03-01#1", shop.EGGS) == MarkResult.NOT_THERE
     assert seen(store) == ([], [])
 
 
@@ -247,7 +247,7 @@ def test_an_order_that_is_sorted_anew_each_time_is_given_up_for_now(store: Local
         ways.reverse()
 
     restless = Meddled(store.clients.dynamodb, swap, TRIES)
-    assert favourites_of(store, restless).mark(shop.ADA, ORDER, shop.EGGS) == LetterOutcome.BUSY
+    assert favourites_of(store, restless).mark(shop.ADA, ORDER, shop.EGGS) == MarkResult.BUSY
     assert seen(store) == ([], [])
 
 
@@ -255,7 +255,7 @@ def test_an_order_that_is_sorted_anew_each_time_is_given_up_for_now(store: Local
 
 
 def found(cloud: LocalCloud, question: str) -> list[str]:
-    return [row["PK"]["S"].removeprefix("CUSTOMER#") for row in ask(cloud, question)]
+    return [row["PK"]["S"].removeprefix("CUSTOMER#") for row in query(cloud, question)]
 
 
 def indexes(cloud: LocalCloud) -> set[str]:
@@ -284,7 +284,7 @@ def test_both_questions_have_the_same_answers_until_the_old_one_is_gone(
     assert indexes(cloud) == {"CustomerByOrgTeamSegment", "Owner"}
     assert not any(name.startswith("GSI1") for row in cloud.rows() for name in row)
     with pytest.raises(QuestionError, match="no access pattern is named 'active-customers'"):
-        ask(cloud, OLD)
+        query(cloud, OLD)
     apply(cloud, [Delete("Customers", {"customerId": "alan"})])
     assert found(cloud, NEW) == ["grace"]
 

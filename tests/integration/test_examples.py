@@ -12,22 +12,22 @@ from adminview.model.item import decode
 from adminview.model.row import key_of
 from examples import load, names
 from examples.__main__ import title
-from examples.question import Found, Question, pages
+from examples.query import ExampleQuery, ExpectedRow, pages
 
 
-def answer(cloud: LocalCloud, question: Question) -> list[Found] | int:
-    """Ask, and keep of each row its key and the data that the question is about."""
-    if question.counted is not None:
-        return cloud.query_engine.count(question.pattern, **question.given)
-    pattern = cloud.registry.pattern(question.pattern)
-    read = list(pages(cloud.query_engine, question))
-    size = question.limit or question.pages_of
+def answer(cloud: LocalCloud, query: ExampleQuery) -> list[ExpectedRow] | int:
+    """Query, and keep of each row its key and the data that the query is about."""
+    if query.counted is not None:
+        return cloud.query_engine.count(query.pattern, **query.parameters)
+    pattern = cloud.registry.pattern(query.pattern)
+    read = list(pages(cloud.query_engine, query))
+    size = query.limit or query.pages_of
     assert not size or [len(page) for page in read[:-1]] == [size] * (len(read) - 1)
     rows = [row for page in read for row in page]
     assert all(set(pattern.shows) <= row.keys() for row in rows)
-    wanted = {name for found in question.answer for name in found.data}
+    wanted = {name for row in query.rows for name in row.data}
     return [
-        Found(
+        ExpectedRow(
             *key_of(row),
             {name: one for name, one in plain(decode(row["data"])).items() if name in wanted},
         )
@@ -35,8 +35,8 @@ def answer(cloud: LocalCloud, question: Question) -> list[Found] | int:
     ]
 
 
-def expected(question: Question) -> list[Found] | int:
-    return [*question.answer] if question.counted is None else question.counted
+def expected(query: ExampleQuery) -> list[ExpectedRow] | int:
+    return [*query.rows] if query.counted is None else query.counted
 
 
 @pytest.mark.parametrize("name", names())
@@ -47,8 +47,8 @@ def test_an_example_answers_each_of_its_questions(
     cloud = start(example.registry)
     apply(cloud, example.steps)
 
-    # One start for all questions of an example; a wrong answer is shown beside its question.
-    answers = {title(example, one): answer(cloud, one) for one in example.questions}
-    assert answers == {title(example, one): expected(one) for one in example.questions}
-    assert len(answers) == len(example.questions), "a question is asked twice"
+    # One start for all questions of an example; a wrong answer is shown beside its query.
+    answers = {title(example, query): answer(cloud, query) for query in example.queries}
+    assert answers == {title(example, query): expected(query) for query in example.queries}
+    assert len(answers) == len(example.queries), "a question is asked twice"
     assert cloud.letters() == []

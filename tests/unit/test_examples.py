@@ -22,7 +22,7 @@ from examples.__main__ import app
 from tests.support.stream_records import image
 
 FOLDER = Path(examples.__file__).parent
-NO_EXAMPLES = {"__init__", "__main__", "question"}
+NO_EXAMPLES = {"__init__", "__main__", "query"}
 ALL = [load(name) for name in names()]
 PATTERNS = [
     pytest.param(pattern, id=f"{example.name}-{pattern.name}")
@@ -78,13 +78,13 @@ def test_an_example_is_written_in_the_words_of_the_model_alone(example: Example)
 
 
 def test_every_pattern_of_an_example_is_asked(example: Example) -> None:
-    asked = {question.pattern for question in example.questions}
+    asked = {query.pattern for query in example.queries}
     assert asked == {pattern.name for pattern in example.registry.patterns}
 
 
 def test_every_pattern_has_an_answer_with_rows_and_says_what_it_is_about(example: Example) -> None:
-    answered = {question.pattern for question in example.questions if question.answer}
-    assert all(question.answer == () for question in example.questions if question.counted)
+    answered = {query.pattern for query in example.queries if query.rows}
+    assert all(query.rows == () for query in example.queries if query.counted)
     assert answered == {pattern.name for pattern in example.registry.patterns if pattern.about}
 
 
@@ -112,7 +112,7 @@ def test_an_index_key_named_as_an_attribute_of_the_item_is_that_attribute(
 def test_no_answer_is_simply_every_row_there_is(example: Example) -> None:
     """It would not show that the question asks for anything."""
     rows = len(derived(example))
-    assert all(len(question.answer) < rows for question in example.questions)
+    assert all(len(query.rows) < rows for query in example.queries)
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
@@ -239,6 +239,6 @@ def test_an_example_shows_each_question_and_its_answer() -> None:
     shown = subprocess.run(
         command, capture_output=True, text=True, check=True, cwd=root, env=wide
     ).stdout
-    for question in load("crm").questions:
-        assert question.pattern in shown
-        assert all(found.pk in shown for found in question.answer)
+    for query in load("crm").queries:
+        assert query.pattern in shown
+        assert all(row.pk in shown for row in query.rows)
