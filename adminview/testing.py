@@ -1,4 +1,4 @@
-"""For the tests of an app: the rows of one item, and a whole view on the embedded engine."""
+"""For the tests of an app: the rows of one item, and a view on the embedded engine."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -18,9 +18,9 @@ from adminview.views import registry
 def rows_of(
     source: Source, item: Mapping[str, object], views: Registry | None = None
 ) -> list[dict[str, Any]]:
-    """Derive the rows of one item as plain Python: `PK`, `SK`, index keys and `data`.
+    """Return the rows of one item as plain Python: `PK`, `SK`, index keys and `data`.
 
-    *views* are by default the app's. Raises a RecordError if a view fails.
+    *views* defaults to the app's. Raises a RecordError if a view fails.
     """
     image = {name: encode(value) for name, value in item.items()}
     derived = derive((views or registry()).views_of(source), image, room=ROW_LIMIT).rows
@@ -34,7 +34,7 @@ class LocalView:
     cloud: LocalCloud
 
     def put(self, source: Source, item: Mapping[str, object]) -> None:
-        """Write an item into its source table."""
+        """Write an item to its source table."""
         self.cloud.put(source.name, dict(item))
 
     def delete(self, source: Source, key: Mapping[str, object]) -> None:
@@ -49,7 +49,7 @@ class LocalView:
 
 @contextmanager
 def local_view(views: Registry | None = None) -> Iterator[LocalView]:
-    """Create the tables of *views*, by default the app's, on an embedded engine."""
+    """Yield a view on an embedded engine with the tables of *views*, by default the app's."""
     with moto_engine() as engine:
         cloud = LocalCloud.start(engine, views or registry())
         try:

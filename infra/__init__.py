@@ -1,1 +1,1 @@
-"""The AWS side of what the view files declare. Synthesis calls nobody."""
+"""The stacks of the app. Synthesis makes no AWS calls."""

@@ -1,4 +1,4 @@
-"""From views and options to stacks."""
+"""The stacks of one deployment."""
 
 from aws_cdk import Tags
 from constructs import Construct
@@ -13,7 +13,7 @@ from infra.watch_stack import WatchStack
 
 
 def build(scope: Construct, options: DeploymentOptions) -> None:
-    """Add the stacks of one deployment. What holds data is apart from what does not."""
+    """Add the stacks of one deployment. Stacks with data are separate from those without."""
     # CloudFormation accepts no stack without resources.
     sources = (
         SourcesStack(scope, options.stack("Sources"), options=options)
@@ -52,7 +52,7 @@ def build(scope: Construct, options: DeploymentOptions) -> None:
     for stack in stacks:
         if stack is not watch:
             watch.add_stack_dependency(stack)
-        # Those without data, too: without a subscription, streams lose records within a day.
+        # Also stacks without data: unsubscribed streams lose records after a day.
         stack.termination_protection = options.stage.protect
         for name, value in options.tags.items():
             Tags.of(stack).add(name, value)

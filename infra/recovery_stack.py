@@ -10,7 +10,7 @@ from adminview.cdk import AdminViewTable, DeploymentOptions, Recovery, SourceStr
 
 
 class RecoveryStack(Stack):
-    """What repairs the view. Holds the progress of bulk work: retained, outside dev."""
+    """Repair of the view. Holds the progress of bulk work: retained, except in dev."""
 
     def __init__(
         self,

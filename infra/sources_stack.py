@@ -9,7 +9,7 @@ from adminview.cdk import DeploymentOptions, SourceTables
 
 
 class SourcesStack(Stack):
-    """Source tables. Holds data: retained when the stack is deleted, outside dev."""
+    """Source tables. Holds data: retained when the stack is deleted, except in dev."""
 
     def __init__(
         self, scope: Construct, id_: str, *, options: DeploymentOptions, **kwargs: Any

@@ -1,4 +1,4 @@
-"""What differs between dev and prod. Everything else is the same."""
+"""The differences between dev and prod."""
 
 from typing import Final
 

@@ -10,7 +10,7 @@ from adminview.cdk import AdminViewTable, DeploymentOptions, SourceStream, SyncP
 
 
 class SyncStack(Stack):
-    """Stream records in, view rows out, dead letters for what could not be synced."""
+    """Stream records in, view rows out, dead letters for records that could not be synced."""
 
     def __init__(
         self,

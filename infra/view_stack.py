@@ -9,7 +9,7 @@ from adminview.cdk import AdminViewTable, DeploymentOptions
 
 
 class ViewStack(Stack):
-    """The view table. Holds data: retained when the stack is deleted, outside dev."""
+    """The view table. Holds data: retained when the stack is deleted, except in dev."""
 
     def __init__(
         self, scope: Construct, id_: str, *, options: DeploymentOptions, **kwargs: Any

@@ -17,7 +17,7 @@ from adminview.cdk import (
 
 
 class WatchStack(Stack):
-    """Monitoring of the other stacks, none of which it keeps from being removed."""
+    """Monitoring of the other stacks. It does not block their removal."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class WatchStack(Stack):
         **kwargs: Any,
     ) -> None:
         super().__init__(scope, id_, **kwargs)
-        # With an export, a function or a source could not go while an alarm is on it.
+        # With an export, a function or source could not be removed while it has an alarm.
         CrossStackReferences.of(self).consume(ReferenceStrength.WEAK)
         self.monitoring = Monitoring(
             self,

@@ -1,1 +1,1 @@
-"""The deployed functions: a file here is the entry point of one of them."""
+"""The deployed functions: each file is the entry point of one."""

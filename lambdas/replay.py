@@ -8,5 +8,5 @@ from adminview.runtime import Invocation
 
 
 def handler(event: Mapping[str, Any], context: Invocation) -> dict[str, Any]:
-    """Replay the dead letters that are ready, and return what became of them."""
+    """Replay the visible dead letters, and return a summary."""
     return replay.handle(event, context)

@@ -8,5 +8,5 @@ from adminview.runtime import Invocation
 
 
 def handler(event: Mapping[str, Any], context: Invocation) -> dict[str, Any]:
-    """Verify a sample, and return what differs."""
+    """Verify a sample, and return the differences."""
     return verify.handle(event, context)

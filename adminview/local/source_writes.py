@@ -1,4 +1,4 @@
-"""What services write to their own tables."""
+"""Writes of services to their own tables."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,22 +9,18 @@ from adminview.local.local_cloud import LocalCloud
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """A service writes an item."""
-
     source: str
     item: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """A service deletes an item."""
-
     source: str
     key: dict[str, Any]
 
 
 def apply(cloud: LocalCloud, writes: Iterable[Put | Delete]) -> None:
-    """Write to the source tables, and wait until the sync has caught up."""
+    """Write to the source tables, and sync until every stream is read."""
     for write in writes:
         if isinstance(write, Put):
             cloud.put(write.source, write.item)

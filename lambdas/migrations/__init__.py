@@ -1,1 +1,1 @@
-"""Migrations of source tables, a file each: what old items lack, and how to find it out."""
+"""Migrations of source tables, a file each: attributes that old items lack, and their values."""

@@ -10,5 +10,5 @@ USUAL = timedelta(weeks=3)
 
 @migration(orders, name="orders-delivery-date", sets="DeliveryDate", when=is_order)
 def delivery_date(item: Item) -> dict[str, str]:
-    """Deliver three weeks after the order, where nobody said when."""
+    """Set the delivery date of old orders to three weeks after the order."""
     return {"DeliveryDate": str(date.fromisoformat(item["OrderDate"]) + USUAL)}

@@ -1,1 +1,1 @@
-"""The one place for declarations: a file per source, its views, indexes and access patterns."""
+"""The declarations: a file per source with its views, indexes and access patterns."""

@@ -83,11 +83,11 @@ orders_of_customer_between = AccessPattern(
     about="A customer's orders of one status between two dates",
 )
 
-OPEN = {"PENDING", "PAID", "PACKED"}  # what somebody still has to act on
+OPEN = {"PENDING", "PAID", "PACKED"}  # orders that still need work
 
 
 def is_order(item: Item) -> bool:
-    """Tell an order from the other kinds by its sort key, which begins with a date."""
+    """Return whether an item is an order: its sort key begins with a date."""
     return bool(item["SK"][:1].isdigit())
 
 
@@ -120,12 +120,12 @@ def order(item: Item) -> Iterator[Row]:
 
 
 def purchases(item: Item, user: str) -> Iterator[Row]:
-    """Say once for each product of an order that its user bought it."""
+    """List each product of an order once, under the order and by product."""
     for product, line in {key("PRODUCT", line["Id"]): line for line in item["Items"]}.items():
         yield Row(
             key("ORDER", item["OrderId"]),
-            # The item's whole key makes the row its own: an order whose date or customer is
-            # corrected is another item.
+            # With the item's full key, because an order with a corrected date or customer is
+            # another item.
             key("PRODUCT", line["Id"], item["CustomerId"], raw=item["SK"]),
             data=item.pick("OrderId", "OrderDate") | line.pick("Id", "Name", "Price"),
             indexes=[by_product(product, user)],

@@ -1,4 +1,4 @@
-"""Payments: listed under their order, and by status while they need somebody."""
+"""Payments: listed under their order, and by status while they need attention."""
 
 from collections.abc import Iterator
 
@@ -25,7 +25,7 @@ TROUBLED = {"FAILED", "DISPUTED"}
 
 @view(payments)
 def payment(item: Item) -> Iterator[Row]:
-    """Show a payment under its order; index it by status while it is in trouble."""
+    """Show a payment under its order; index it by status while it needs attention."""
     status = item["status"]
     yield Row(
         key("ORDER", item["orderId"]),

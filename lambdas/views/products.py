@@ -6,7 +6,7 @@ from adminview import AccessPattern, Index, Item, Row, Source, key, view
 
 products = Source("Products", partition_key="productId")
 
-# A handful of rows out of the whole catalogue: the others cost this index nothing.
+# Sparse: products that are not featured cost this index nothing.
 featured = Index("Featured", partition="FEATURED_PK", sort="FEATURED_SK", include=["data"])
 
 product_details = AccessPattern(

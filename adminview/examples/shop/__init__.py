@@ -1,7 +1,7 @@
-"""The shop: the app of this repository, which `adminview demo` runs wherever the library is.
+"""The shop: the app of this repository, which `adminview demo` runs.
 
-`lambdas` is the only copy of its views and migrations. A wheel holds that package in this folder;
-in a checkout it is at the root.
+Its views and migrations are in the package `lambdas`: in this folder of a wheel, at the root of a
+checkout.
 """
 
 import sys
@@ -21,10 +21,10 @@ def app_folder() -> Path:
 
 
 def registry() -> Registry:
-    """Load the shop's view files and no others, whatever the current app declares.
+    """Load the shop's view files, not those of the current app.
 
-    They are modules of `lambdas.views`, like any app's: a process loads either these or the
-    app's. Raises a DeclarationError if one is missing.
+    Both are modules of `lambdas.views`, so a process can load only one of them. Raises a
+    DeclarationError if a file is missing.
     """
     sys.path.insert(0, str(app_folder()))
     return Registry.of([load_module(f"{DEFAULT_VIEWS}.{name}", "view") for name in VIEWS])

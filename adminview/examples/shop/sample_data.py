@@ -1,4 +1,4 @@
-"""A small shop: what its services write into their own tables, and what they change later."""
+"""The data of a small shop: what its services write on the first day, and on the second."""
 
 from collections.abc import Iterable
 from decimal import Decimal
@@ -12,14 +12,12 @@ EGGS, MILK, TEA = "product-def-789", "product-abc-123", "product-ghi-456"
 
 
 def user(user_id: str, name: str, **more: Any) -> Put:
-    """Write a user."""
     email = f"{name.lower()}@shop.example"
     common = {"userId": user_id, "name": name, "email": email, "createdAt": "2025-01-02"}
     return Put("Users", common | more)
 
 
 def product(product_id: str, name: str, price: str, **more: Any) -> Put:
-    """Write a product."""
     common = {"productId": product_id, "name": name, "price": Decimal(price), "category": "Fresh"}
     return Put("Products", common | more)
 
@@ -30,7 +28,6 @@ NAMES = {EGGS: "Eggs", MILK: "Milk", TEA: "Tea"}
 def order(
     customer: str, day: str, number: str, status: str, products: Iterable[str], **more: Any
 ) -> Put:
-    """Write an order."""
     lines = [{"Id": id_, "Name": NAMES[id_], "Price": Decimal("2.99")} for id_ in products]
     common = {
         "CustomerId": customer,
@@ -46,13 +43,12 @@ def order(
 
 
 def favourite(customer: str, product_id: str) -> Put:
-    """Write a favourite, which lives in the orders' table."""
+    """Return a favourite, which is in the table of the orders."""
     key = {"CustomerId": customer, "SK": f"FAVOURITE#{product_id}"}
     return Put("Orders", key | {"ItemId": product_id, "ItemName": NAMES[product_id]})
 
 
 def payment(transaction: str, order_number: str, status: str) -> Put:
-    """Write a payment."""
     common = {"transactionId": transaction, "orderId": order_number, "status": status}
     more = {"amount": Decimal("5.98"), "currency": "EUR", "createdAt": "2025-03-01T09:05:00Z"}
     return Put("Payments", common | more)
@@ -86,16 +82,16 @@ SECOND_DAY: tuple[Put | Delete, ...] = (
     MOVED,
     order(ADA, "2025-03-04", "2121301", "CANCELLED", [TEA]),
     user(ADA, "Ada", addresses=[HOME]),
-    user(GRACE, "Grace", addresses=[HOME], lastSeen="2025-03-05"),  # nothing the view shows
+    user(GRACE, "Grace", addresses=[HOME], lastSeen="2025-03-05"),  # changes no row
     product(TEA, "Tea", "4.20"),
     Delete("Users", {"userId": ALAN}),
     Delete("Orders", {"CustomerId": ADA, "SK": f"FAVOURITE#{TEA}"}),
 )
 
-# An order without a status: no view can say where it belongs.
+# An order without a status: its view raises.
 POISON = Put("Orders", {"CustomerId": GRACE, "SK": "2025-03-06#2121399", "OrderId": "2121399"})
 
-# Parameters of queries by name, and by access pattern where one name means two things.
+# Parameters of queries by name, and by access pattern where a name has several meanings.
 PARAMETERS: dict[str, str] = {
     "user_id": ADA,
     "customer_id": ADA,
@@ -115,6 +111,6 @@ SPECIAL: dict[str, dict[str, str]] = {
 
 
 def parameters(pattern: AccessPattern) -> dict[str, str]:
-    """Choose parameters for one of the shop's access patterns."""
+    """Return parameters for one of the shop's access patterns."""
     known = PARAMETERS | SPECIAL.get(pattern.name, {})
     return {name: known[name] for name in pattern.parameters}
