@@ -1,1 +1,1 @@
-"""The sync beside what people write instead of it: the same streams, the same endpoint, one run."""
+"""The sync compared with other implementations: the same streams, the same endpoint, one run."""

@@ -1,7 +1,7 @@
-"""`python -m bench`: AdminView's sync beside other ways to write it, measured in one run.
+"""`python -m bench`: compare AdminView's sync with other implementations, in one run.
 
-It takes about four minutes, and can be stopped at any time: what was measured until then is told.
-The figures that docs/scale.md reckons with are in the table "AdminView, per 1,000 records".
+It takes about four minutes. If you stop it, it prints what was measured until then. The figures
+that docs/scale.md uses are in the table "AdminView, per 1,000 records".
 
 Results go to build/bench, which git ignores. With --keep they replace the tracked results in
 bench/results and the README's summary of them; `make bench KEEP=1` updates docs/scale.md as well.

@@ -1,4 +1,4 @@
-"""The ways at work, each in a process of its own, so that none is in another's."""
+"""Worker processes, one for each implementation, so that none affects another."""
 
 import json
 import os
@@ -18,19 +18,19 @@ Took: TypeAlias = dict[str, float]
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """One way, ready to work."""
+    """The process of one implementation."""
 
     process: "subprocess.Popen[str]"
 
     def run(self, load: Load) -> Took:
-        """Let it handle a stream, and hear what that took."""
+        """Let it handle a stream, and return the time that took."""
         assert self.process.stdin
         assert self.process.stdout
         self.process.stdin.write(f"{json.dumps(asdict(load))}\n")
         self.process.stdin.flush()
         took: Took = json.loads(self.process.stdout.readline() or "{}")
         if not took:
-            msg = "a way has failed; what it said is above"
+            msg = "an implementation failed; its output is above"
             raise SystemExit(msg)
         return took
 

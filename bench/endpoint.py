@@ -1,4 +1,4 @@
-"""The stand-in for DynamoDB, started and stopped, and what it has counted."""
+"""Start, control and stop the stub of DynamoDB."""
 
 import json
 import subprocess
@@ -12,34 +12,33 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A stub that runs in a process of its own."""
+    """A running stub, in a process of its own."""
 
     port: int
 
     @property
     def url(self) -> str:
-        """Where it is."""
         return f"http://127.0.0.1:{self.port}"
 
     def answer_after(self, milliseconds: int) -> None:
-        """Let each answer take a while."""
-        self._ask(f"/latency/{milliseconds}")
+        """Delay each response from now on."""
+        self._get(f"/latency/{milliseconds}")
 
     def take(self) -> dict[str, int]:
-        """Give the calls and bytes since the last time."""
-        counts: dict[str, int] = json.loads(self._ask("/take"))
+        """Return the calls and bytes since the last time."""
+        counts: dict[str, int] = json.loads(self._get("/take"))
         return counts
 
     def keep(self) -> None:
         """Keep the bodies of the calls from now on."""
-        self._ask("/keep")
+        self._get("/keep")
 
     def bodies(self) -> list[dict[str, Any]]:
-        """Give the bodies that were kept, and keep no more."""
-        kept: list[dict[str, Any]] = json.loads(self._ask("/bodies"))
+        """Return the bodies that were kept, and keep no more."""
+        kept: list[dict[str, Any]] = json.loads(self._get("/bodies"))
         return kept
 
-    def _ask(self, path: str) -> bytes:
+    def _get(self, path: str) -> bytes:
         connection = HTTPConnection("127.0.0.1", self.port, timeout=30)
         try:
             connection.request("GET", path)
@@ -50,7 +49,7 @@ class Endpoint:
 
 @contextmanager
 def endpoint() -> Iterator[Endpoint]:
-    """Run a stub for a while."""
+    """Run a stub."""
     command = [sys.executable, "-m", "bench.stub"]
     with subprocess.Popen(  # noqa: S603 - our own module
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True

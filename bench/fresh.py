@@ -1,8 +1,8 @@
-"""The first event of a process: what a cold start costs, and what the largest batch takes.
+"""The first event of a process: the cost of a cold start, and the memory of the largest batch.
 
 `python -m bench.fresh WAY < event.json` prints it as JSON. The clock starts where Lambda begins to
-load the function: its runtime has started Python and read the event by then. So nothing that a way
-may need is imported before.
+load the function, after its runtime has started Python and read the event. So nothing that an
+implementation may need is imported before.
 """
 
 import json
@@ -16,7 +16,7 @@ MEGABYTE = 1024  # in the kilobytes of Linux
 
 
 def peak_megabytes() -> float:
-    """Say how much memory this process has had at most."""
+    """Return the peak memory of this process."""
     from pathlib import Path  # noqa: PLC0415 - see above, like the next
     from resource import RUSAGE_SELF, getrusage  # noqa: PLC0415
 
@@ -28,7 +28,7 @@ def peak_megabytes() -> float:
 
 
 def main() -> None:
-    """Load one way, and let it handle one event."""
+    """Load one implementation, and let it handle one event."""
     answers = apart()
     event = json.loads(sys.stdin.buffer.read())
     seconds, processor = perf_counter(), process_time()

@@ -1,4 +1,4 @@
-"""Carry the plan out; what is found is put down at once, for whoever stops it halfway."""
+"""Measure by the plan. Results are stored at once, so that an interrupted run keeps them."""
 
 import json
 import os
@@ -27,14 +27,13 @@ OWNER: Final = "Owner"
 
 @dataclass(slots=True)
 class Progress:
-    """Says on standard error what is under way."""
+    """Reports progress on standard error."""
 
     began: float = field(default_factory=monotonic)
     write: Callable[[str], Any] = sys.stderr.write
 
     @property
     def seconds(self) -> float:
-        """How long it has taken so far."""
         return monotonic() - self.began
 
     def report_step(self, what: str) -> None:
@@ -43,7 +42,7 @@ class Progress:
 
 
 def machine() -> dict[str, Any]:
-    """Say when and on what this is measured."""
+    """Return the date and the machine of the measurement."""
     return {
         "date": f"{datetime.now(UTC):%Y-%m-%d}",
         "cores": os.cpu_count(),
@@ -55,7 +54,7 @@ def machine() -> dict[str, Any]:
 def count(
     there: Endpoint, workers: Mapping[str, Worker], records: int, found: dict[str, Any]
 ) -> None:
-    """Count what each way sends, per 1,000 records; it warms the ways up besides."""
+    """Count what each implementation sends, per 1,000 records. This also warms them up."""
     there.answer_after(0)
     for stream, load in STREAMS.items():
         counted = found.setdefault("counted", {}).setdefault(stream, {})
@@ -75,11 +74,13 @@ def count(
 
 
 def _summary_units(load: Load) -> int:
-    """Reckon what the pseudo-code's rows would take if they were summaries."""
+    """Return the write units of the pseudo-code's rows if they were summaries."""
     rows_of = partial(pseudo_code.rows_of, summary=True)
     records = [record for event in load.batches() for record in event["Records"]]
     requests = [
-        one for record in records for one in pseudo_code.process_record(record, summary=True)
+        request
+        for record in records
+        for request in pseudo_code.process_record(record, summary=True)
     ]
     before = table_before(load, stamped=False, rows_of=rows_of)
     return replay([{"RequestItems": {"": requests}}], before).total
@@ -93,7 +94,7 @@ def time_part(
     *,
     late: Callable[[], bool],
 ) -> None:
-    """Let the runs of one part take turns: for fewer rounds where time runs out."""
+    """Let the runs of one part take turns, for fewer rounds if time runs out."""
     began = monotonic()
     samples: dict[Run, list[Took]] = {run: [] for run in part.runs}
     try:
@@ -112,7 +113,7 @@ def time_part(
 
 
 def summary(part: Part, run: Run, took: list[Took]) -> dict[str, Any]:
-    """Put down one run: what it was, and what it took per 1,000 records."""
+    """Describe one run, and what it took per 1,000 records."""
     what = {"part": part.title, "way": run.way, "stream": run.stream, "latency": run.latency}
     load = {name: getattr(run.load, name) for name in ("records", "fan_out", "batch")}
     what |= {"rounds": len(took), **load}
@@ -120,12 +121,12 @@ def summary(part: Part, run: Run, took: list[Took]) -> dict[str, Any]:
 
 
 def spread(values: list[float]) -> dict[str, float]:
-    """Say what is in the middle, and how far it goes to either side."""
+    """Return the median, the least and the most."""
     return {"median": median(values), "least": min(values), "most": max(values)}
 
 
 def start_cold(there: Endpoint, ways: Iterable[str], rounds: int, found: dict[str, Any]) -> None:
-    """Time the first event of fresh processes."""
+    """Time the first event of new processes."""
     there.answer_after(0)
     event = json.dumps(next(Load(1).batches()))
     samples: dict[str, list[Took]] = {}

@@ -1,4 +1,4 @@
-"""What is measured: orders of about a kilobyte, each a row of its user and a row per product."""
+"""The measured model: orders of about a kilobyte, with a row per user and per product."""
 
 import sys
 from collections.abc import Iterator
@@ -35,5 +35,4 @@ def order(item: Item) -> Iterator[Row]:
 
 
 def registry() -> Registry:
-    """Collect the model."""
     return Registry.of([sys.modules[__name__]])

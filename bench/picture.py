@@ -1,9 +1,9 @@
-"""The measurements as a small picture: bars, in colours that show on light and on dark."""
+"""The measurements as a bar chart, in colours that are visible on light and on dark."""
 
 from collections.abc import Iterator
 from html import escape
 
-from bench.figures import Found, ratio, timed
+from bench.figures import Results, ratio, timed
 from bench.plan import OURS, STREAMS
 from bench.report import described
 from bench.ways import WAYS
@@ -13,16 +13,16 @@ TEXT, OTHERS, ACCENT = "#7d8590", "#8b949e", "#2f81f7"  # of enough contrast on 
 FONT = "font-family='system-ui, sans-serif' font-size='13'"
 
 
-def picture(found: Found) -> str:
-    """Draw the processor time of all ways on both streams."""
+def picture(results: Results) -> str:
+    """Return an SVG with the processor time of all implementations on both streams."""
     lines = ["AdminView beside other ways to write it: CPU seconds per 1,000 changes"]
     drawn: list[str] = []
     top = 2 * LINE
     for stream in STREAMS:
         drawn.append(_text(0, top, f"{stream} stream", weight="bold"))
-        drawn += _bars(found, stream, top)
+        drawn += _bars(results, stream, top)
         top += (len(WAYS) + 2) * LINE
-    lines.append(f"{found['machine']['date']}, {described(found['machine'])}")
+    lines.append(f"{results['machine']['date']}, {described(results['machine'])}")
     drawn += [_text(0, LINE, lines[0], weight="bold"), _text(0, top, lines[1])]
     return (
         f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 -6 {WIDTH} {top + LINE}' {FONT} "
@@ -30,10 +30,10 @@ def picture(found: Found) -> str:
     )
 
 
-def _bars(found: Found, stream: str, top: int) -> Iterator[str]:
-    """Draw a bar for each way: as long as its time is, the longest as long as there is room."""
-    took = {way: timed(found, way, stream=stream) for way in WAYS}
-    longest = max((one for one in took.values() if one), default=1)
+def _bars(results: Results, stream: str, top: int) -> Iterator[str]:
+    """Yield a bar for each implementation; the longest one fills the width."""
+    took = {way: timed(results, way, stream=stream) for way in WAYS}
+    longest = max((seconds for seconds in took.values() if seconds), default=1)
     for place, (way, seconds) in enumerate(took.items(), start=1):
         line = top + place * LINE
         colour = ACCENT if way == OURS else OTHERS

@@ -1,4 +1,4 @@
-"""What is measured: which ways, on which streams, how often."""
+"""The plan: which implementations are measured, on which streams, how often."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -12,14 +12,14 @@ LATENCY: Final = 8  # milliseconds
 OURS: Final = "adminview"
 GROWTH: Final = "growth"
 LEAN: Final = "rows that show little"
-SUMMARY: Final = "pseudo_code, summaries"  # reckoned, not run
-# The usual takes seconds for what others do in one: it gets a shorter stream.
+SUMMARY: Final = "pseudo_code, summaries"  # computed, not run
+# The baseline is several times slower, so it gets a shorter stream.
 MOST: Final = {("usual", 0): 200, ("usual", LATENCY): 100}
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One way on one stream."""
+    """One implementation on one stream."""
 
     way: str
     stream: str
@@ -29,18 +29,17 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Runs that take turns, round by round, so that a noisy moment meets all of them."""
+    """Runs that take turns, round by round, so that noise affects all of them."""
 
     title: str
     runs: tuple[Run, ...]
     rounds: int
-    seconds: float = 40  # after so many, no other round is begun
+    seconds: float = 40  # no round begins later
 
 
 def take_turns(
     stream: str, ways: Iterable[str] = WAYS, *, latency: int = 0, **change: int
 ) -> Iterator[Run]:
-    """Let *ways* take turns on one stream."""
     load = replace(STREAMS[stream], **change)
     for way in ways:
         records = min(load.records, MOST.get((way, latency), load.records))
@@ -48,7 +47,7 @@ def take_turns(
 
 
 def whole_plan() -> Iterator[Part]:
-    """List all that `make bench` times; the most telling first."""
+    """Yield all that `make bench` times, the most important first."""
     for stream in STREAMS:
         yield Part(f"{stream} stream", tuple(take_turns(stream)), 5)
     late = take_turns("neutral", latency=LATENCY)
@@ -67,21 +66,21 @@ def whole_plan() -> Iterator[Part]:
 
 
 def lean_plan(**change: int) -> Part:
-    """Measure the most telling again, where rows show four attributes and three."""
+    """Return the most important runs with rows of four attributes and of three."""
     ways = ("usual", "batch_writer", OURS, "floor")
     runs = [run for stream in STREAMS for run in take_turns(stream, ways, **change)]
     return Part(LEAN, tuple(runs), 1 if change else 5, seconds=30)
 
 
 def growth(records: int) -> Iterator[Run]:
-    """Compare ten batches with four, of 5 MB, and with a single one, which no function is given."""
+    """Yield runs with ten batches, with four of 5 MB, and with one that exceeds Lambda's limit."""
     for way in (OURS, "floor"):
         for batches in (10, 4, 1):
             yield from take_turns("neutral", [way], records=records, batch=records // batches)
 
 
 def quick_plan() -> Iterator[Part]:
-    """List enough to see that all of it works; its figures mean nothing."""
+    """Yield enough to see that everything works; the figures mean nothing."""
     for stream in STREAMS:
         yield Part(f"{stream} stream", tuple(take_turns(stream, records=20)), 1)
     late = take_turns("neutral", ["batch_writer", OURS], latency=LATENCY, records=20)

@@ -1,10 +1,10 @@
-"""The standard output, kept for answers alone. Imports next to nothing: see bench/fresh.py."""
+"""Reserve the standard output for results. Imports next to nothing: see bench/fresh.py."""
 
 import os
 
 
 def apart() -> int:
-    """Give where answers go; what a function prints from now on goes nowhere."""
+    """Return a descriptor for results, and discard what is printed from now on."""
     answers = os.dup(1)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     return answers

@@ -1,4 +1,4 @@
-"""The measurements as tables that one can read."""
+"""The measurements as tables."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from textwrap import fill
@@ -6,7 +6,7 @@ from typing import Any
 
 from bench.figures import (
     Figure,
-    Found,
+    Results,
     cold,
     counted,
     goals,
@@ -53,35 +53,37 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 
 def number(figure: Figure, digits: int = 0) -> str:
-    """Write a figure, or that there is none."""
+    """Format a figure, or return a dash for None."""
     return NOTHING if figure is None else f"{figure:,.{digits}f}"
 
 
 def described(about: Mapping[str, Any]) -> str:
-    """Say on what it was measured."""
+    """Return the machine in words."""
     return f"{about['cores']} cores, {about['system']}, Python {about['python']}"
 
 
-def headline(found: Found) -> str:
-    """Say the ratios in words, for the README."""
-    figure = {goal.name: goal.figure or 0.0 for goal in goals(found)}
-    about = found["machine"]
+def headline(results: Results) -> str:
+    """Return the ratios in words, for the README."""
+    figure = {goal.name: goal.figure or 0.0 for goal in goals(results)}
+    about = results["machine"]
     on = f"{about['date']} ({described(about)})"
     return HEADLINE.format_map({"on": on, "latency": LATENCY, **figure})
 
 
-def with_headline(readme: str, found: Found) -> str:
-    """Put the ratios in words into the README's text, between their marks."""
+def with_headline(readme: str, results: Results) -> str:
+    """Return the README's text with the ratios in words between their marks."""
     before, mark, rest = readme.partition("<!-- bench -->\n")
     _, end, after = rest.partition("\n<!-- end -->")
     assert mark, "the README has no mark for the figures"
     assert end, "the README has no end of the figures"
-    return before + mark + fill(headline(found), README_WIDTH, break_on_hyphens=False) + end + after
+    return (
+        before + mark + fill(headline(results), README_WIDTH, break_on_hyphens=False) + end + after
+    )
 
 
-def report(found: Found) -> list[str]:
-    """Tell everything that was measured."""
-    about = found["machine"]
+def report(results: Results) -> list[str]:
+    """Return the lines of the report."""
+    about = results["machine"]
     lines = [
         f"Measured on {about['date']}: {described(about)}.",
         "Medians; in brackets the least and the most of all rounds, and how many records each had.",
@@ -89,62 +91,60 @@ def report(found: Found) -> list[str]:
         *(f"  {way:<12} {text}" for way, text in WAYS.items()),
     ]
     for stream in STREAMS:
-        lines += ["", *_stream(found, stream)]
-    lines += ["", *_starts(found), "", *_growth(found), "", *_goals(found), ""]
-    if found.get("quick"):
-        lines.append("This was a quick try, and the figures mean nothing.")
-    return [*lines, ratios(found)]
+        lines += ["", *_stream(results, stream)]
+    lines += ["", *_starts(results), "", *_growth(results), "", *_goals(results), ""]
+    if results.get("quick"):
+        lines.append("This was a quick run: the figures mean nothing.")
+    return [*lines, ratios(results)]
 
 
-def _stream(found: Found, stream: str) -> list[str]:
-    """Tell what each way makes of one stream."""
+def _stream(results: Results, stream: str) -> list[str]:
     head = ["records/s", f"at {LATENCY} ms", "CPU s/1,000", "spread", "calls", "units", "kB sent"]
     rows = []
     for way in WAYS:
-        late = timed(found, way, "seconds", stream=stream, latency=LATENCY)
-        sent = counted(found, stream, way, "bytes")
+        late = timed(results, way, "seconds", stream=stream, latency=LATENCY)
+        sent = counted(results, stream, way, "bytes")
         rows.append(
             [
                 way,
-                number(ratio(1000, timed(found, way, "seconds", stream=stream))),
+                number(ratio(1000, timed(results, way, "seconds", stream=stream))),
                 number(ratio(1000, late)),
-                number(timed(found, way, stream=stream), 3),
-                _spread(found, way, stream),
-                number(counted(found, stream, way, "calls")),
-                number(counted(found, stream, way, "units")),
+                number(timed(results, way, stream=stream), 3),
+                _spread(results, way, stream),
+                number(counted(results, stream, way, "calls")),
+                number(counted(results, stream, way, "units")),
                 number(ratio(sent, 1000)),
             ]
         )
     return table([f"{stream} stream, per 1,000 records", *head], rows)
 
 
-def _spread(found: Found, way: str, stream: str) -> str:
-    """Tell how far the processor time of the first such run goes, and its rounds."""
-    for one in found.get("timed", ()):
-        if (one["way"], one["stream"]) == (way, stream):
-            took: dict[str, Any] = one["processor"]
-            rounds, records = one["rounds"], one["records"]
+def _spread(results: Results, way: str, stream: str) -> str:
+    """Return the range of the processor time of the first such run, and its rounds."""
+    for run in results.get("timed", ()):
+        if (run["way"], run["stream"]) == (way, stream):
+            took: dict[str, Any] = run["processor"]
+            rounds, records = run["rounds"], run["records"]
             return f"[{took['least']:.3f} {took['most']:.3f}] {rounds} x {records:,}"
     return NOTHING
 
 
-def _starts(found: Found) -> list[str]:
-    """Tell what a fresh process takes."""
+def _starts(results: Results) -> list[str]:
     head = ["import to first write", "seconds", "CPU s", "MB for a 6 MB batch"]
     rows = [
         [
             way,
-            number(cold(found, way, "seconds"), 3),
-            number(cold(found, way), 3),
-            number(found.get("memory", {}).get(way)),
+            number(cold(results, way, "seconds"), 3),
+            number(cold(results, way), 3),
+            number(results.get("memory", {}).get(way)),
         ]
         for way in (*WAYS, "untraced")
     ]
-    return [*table(head, rows), "untraced: the usual without the Tracer, whose SDK it loads"]
+    return [*table(head, rows), "untraced: the baseline without the Tracer and its SDK"]
 
 
-def _growth(found: Found) -> list[str]:
-    """Tell what docs/scale.md reckons with, and how it grows."""
+def _growth(results: Results) -> list[str]:
+    """Return the figures that docs/scale.md uses, by size."""
     times = ["CPU s", "seconds", f"at {LATENCY} ms"]
     head = ["AdminView, per 1,000 records", *times, "calls", "us per row"]
     rows = []
@@ -156,31 +156,30 @@ def _growth(found: Found) -> list[str]:
         ("3 rows, 100 records", 3, {"part": "100 records"}),
     ):
         at_once: dict[str, Any] = dict(where)
-        took = timed(found, OURS, **at_once)
+        took = timed(results, OURS, **at_once)
         figures = [
             number(took, 3),
-            number(timed(found, OURS, "seconds", **at_once), 3),
-            number(timed(found, OURS, "seconds", latency=LATENCY, **at_once), 3),
-            number(timed(found, OURS, "calls", **at_once)),
+            number(timed(results, OURS, "seconds", **at_once), 3),
+            number(timed(results, OURS, "seconds", latency=LATENCY, **at_once), 3),
+            number(timed(results, OURS, "calls", **at_once)),
             number(ratio(took, rows_of_item / 1000)),
         ]
         rows.append([name, *figures])
     lines = table(head, rows)
-    if split := per_record_and_row(found):
-        record, row = (f"{1000 * one:.3f} ms" for one in split)
+    if split := per_record_and_row(results):
+        record, row = (f"{1000 * seconds:.3f} ms" for seconds in split)
         lines.append(f"That is {record} of a core for a record, and {row} for each of its rows.")
-    four, one = (number(growth(found, "floor", batches), 2) for batches in (4, 1))
+    four, one = (number(growth(results, "floor", batches), 2) for batches in (4, 1))
     lines.append(f"The floor's own growth: {four} in 4 batches, {one} in one, times those in 10.")
     return lines
 
 
-def _goals(found: Found) -> list[str]:
-    """Tell which goals are met."""
+def _goals(results: Results) -> list[str]:
     words = {True: "met", False: "MISSED", None: "not measured"}
     rows = []
-    for goal in goals(found):
+    for goal in goals(results):
         limits = [("at least", goal.least), ("at most", goal.most)]
-        limit = "".join(f"{what} {one:g}" for what, one in limits if one is not None)
-        said = words[goal.met] if limit or goal.figure is None else ""
-        rows.append([f"{goal.name}: {goal.text}", number(goal.figure, 2), limit, said])
-    return table(["goal", "measured", "promised", ""], rows)
+        limit = "".join(f"{what} {bound:g}" for what, bound in limits if bound is not None)
+        verdict = words[goal.met] if limit or goal.figure is None else ""
+        rows.append([f"{goal.name}: {goal.text}", number(goal.figure, 2), limit, verdict])
+    return table(["goal", "measured", "limit", ""], rows)

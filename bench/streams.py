@@ -1,4 +1,4 @@
-"""Synthetic streams: as many records as wanted, always the same for the same description."""
+"""Synthetic streams, always the same for the same load."""
 
 import random
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ STREAM: Final = (
 ITEM_BYTES: Final = 1024
 STATUSES: Final = ("PENDING", "PAID", "SHIPPED", "DELIVERED", "RETURNED")
 START: Final = 1_790_000_000
-PAYLOAD: Final = 6 * 1024 * 1024  # bytes of JSON: the most that Lambda hands to a function
+PAYLOAD: Final = 6 * 1024 * 1024  # bytes of JSON in an event, set by Lambda
 
 Image = dict[str, dict[str, Any]]
 
@@ -38,23 +38,23 @@ PAYMENT: Final[dict[str, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """How many records, how many rows an item has, and how much of it is for nothing."""
+    """The number of records, the rows per item, and the shares of redundant changes."""
 
     records: int
     fan_out: int = 3
-    repeated: float = 0.0  # the share of records whose item has changed in the same batch already
-    unseen: float = 0.0  # the share of modifications that change nothing that a row shows
+    repeated: float = 0.0  # the share of records whose item changed before in the same batch
+    unseen: float = 0.0  # the share of modifications that change no row
     batch: int = 1000
 
     def batches(self) -> Iterator[dict[str, Any]]:
-        """Give the events that Lambda would deliver."""
+        """Yield the events that Lambda would deliver."""
         records = list(_Shop(self).records())
         for start in range(0, len(records), self.batch):
             yield {"Records": records[start : start + self.batch]}
 
 
 def largest_batch(load: Load) -> str:
-    """Write the largest event that Lambda would deliver, as JSON."""
+    """Return the largest event that Lambda would deliver, as JSON."""
     texts: list[str] = []
     room = PAYLOAD - len('{"Records": []}')
     for record in _Shop(load).records():
@@ -67,7 +67,7 @@ def largest_batch(load: Load) -> str:
 
 
 class _Shop:
-    """Orders that come, change and go."""
+    """Orders that are created, changed and deleted."""
 
     def __init__(self, load: Load) -> None:
         self._load = load
@@ -75,7 +75,7 @@ class _Shop:
         self._made = 0
 
     def records(self) -> Iterator[dict[str, Any]]:
-        """Make the records; half are new orders, most others change one, some remove it."""
+        """Yield the records: half create an order, most others change one, some remove one."""
         recent: list[Image] = []
         for place in range(self._load.records):
             if place % self._load.batch == 0:
@@ -87,15 +87,15 @@ class _Shop:
                 yield record_of(place, before, after)
                 continue
             chance = self._random.random()
-            one = self._order()
+            order = self._order()
             if chance < 0.5:  # noqa: PLR2004 - see above
-                recent.append(one)
-                yield record_of(place, None, one)
+                recent.append(order)
+                yield record_of(place, None, order)
             elif chance < 0.95:  # noqa: PLR2004 - see above
-                recent.append(self._changed(one))
-                yield record_of(place, one, recent[-1])
+                recent.append(self._changed(order))
+                yield record_of(place, order, recent[-1])
             else:
-                yield record_of(place, one, None)
+                yield record_of(place, order, None)
 
     def _order(self) -> Image:
         self._made += 1
@@ -138,7 +138,7 @@ class _Shop:
 
 
 def record_of(place: int, before: Image | None, after: Image | None) -> dict[str, Any]:
-    """Write the stream record of one change of an order."""
+    """Return the stream record of one change of an order."""
     name = "INSERT" if before is None else "REMOVE" if after is None else "MODIFY"
     image = after or before
     assert image

@@ -1,7 +1,7 @@
-"""A stand-in for DynamoDB that answers at once, or after a while, and counts what it is sent.
+"""A stub of DynamoDB that responds at once or after a delay, and counts calls and bytes.
 
-It runs in a process of its own, so that its time is nobody's. `python -m bench.stub` prints its
-port, and ends with its standard input.
+It runs in a process of its own, so that its processor time is not measured. `python -m bench.stub`
+prints its port, and ends with its standard input.
 """
 
 import asyncio
@@ -20,19 +20,19 @@ ANSWERS: Final[dict[bytes, Callable[[bytes], bytes]]] = {
 HEADERS_END: Final = b"\r\n\r\n"
 LENGTH, TARGET = b"content-length:", b"x-amz-target:"
 REQUEST_IDS: Final = count(1)
-CONTROL: Final = b"GET "  # no call of DynamoDB's is one
+CONTROL: Final = b"GET "  # DynamoDB's calls are POST requests
 
 
 class Stub:
-    """What was sent since the last look, and how long an answer takes."""
+    """The calls since the last `/take`, and the delay of a response."""
 
     def __init__(self, seconds: float = 0.0) -> None:
         self.seconds = seconds
         self.calls = self.bytes = 0
         self.bodies: list[bytes] | None = None
 
-    def ask(self, path: str) -> bytes:
-        """Do what the measurement wants: `/take` gives the counts and begins anew."""
+    def control(self, path: str) -> bytes:
+        """Handle a request of the benchmark; `/take` returns the counts and resets them."""
         if path.startswith("/latency/"):
             self.seconds = float(path.rpartition("/")[2]) / 1000
         elif path == "/keep":
@@ -54,25 +54,24 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep what answers are written to."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:
-        """Answer each request that has come whole."""
+        """Respond to each complete request."""
         self._received += data
         while (end := self._received.find(HEADERS_END)) >= 0:
             head = bytes(self._received[:end])
-            whole = end + len(HEADERS_END) + int(_header(head, LENGTH) or 0)
-            if len(self._received) < whole:
+            size = end + len(HEADERS_END) + int(_header(head, LENGTH) or 0)
+            if len(self._received) < size:
                 return
-            body = bytes(self._received[end + len(HEADERS_END) : whole])
-            del self._received[:whole]
-            self._answer(head, body, whole)
+            body = bytes(self._received[end + len(HEADERS_END) : size])
+            del self._received[:size]
+            self._answer(head, body, size)
 
     def _answer(self, head: bytes, body: bytes, size: int) -> None:
         if head.startswith(CONTROL):
-            self._write(self._stub.ask(head.split(b" ", 2)[1].decode()))
+            self._write(self._stub.control(head.split(b" ", 2)[1].decode()))
             return
         self._stub.calls += 1
         self._stub.bytes += size

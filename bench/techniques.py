@@ -1,8 +1,7 @@
-"""`python -m bench.techniques`: what each technique gives, by doing without it.
+"""`python -m bench.techniques`: the effect of each technique, measured without it.
 
-One at a time is taken back, in a process of its own, and the sync is measured beside itself as it
-is: the same stream, round by round in turn. It takes about a minute, and means little on a machine
-that is busy.
+Each is switched off in a process of its own, and the sync is measured with and without it: the same
+stream, round by round in turn. It takes about a minute, and means little on a busy machine.
 """
 
 import argparse
@@ -34,7 +33,7 @@ ENDPOINT: Final = "AWS_ENDPOINT_URL_DYNAMODB"
 
 @dataclass(frozen=True, slots=True)
 class Technique:
-    """What is done, and how to do without it."""
+    """A technique, and how to switch it off."""
 
     what: str
     without: Callable[[], AbstractContextManager[Any]]
@@ -190,7 +189,7 @@ def through_boto3() -> AbstractContextManager[Any]:
 
 TECHNIQUES: Final = {
     "batches": Technique("25 rows to a call", one_row_a_call),
-    "boto3": Technique("calls made straight, not through boto3", through_boto3),
+    "boto3": Technique("the direct HTTP client, not boto3", through_boto3),
     "signer": Technique("a signer of 40 lines, not botocore's", signed_by_botocore),
     "orjson": Technique("JSON by orjson, not Python's own", spelled_by_python),
     "wire": Technique("values left as they come", decoded),
@@ -223,14 +222,14 @@ def without(name: str) -> None:
 
 
 def taken(handle: Handle, load: Load) -> dict[str, float]:
-    """Handle a stream; tell what that took, and the calls it made."""
+    """Handle a stream, and return the time and the calls it made."""
     there = Endpoint(urlsplit(os.environ[ENDPOINT]).port or 0)
     there.take()
     return {**run(handle, events(load)), **there.take()}
 
 
 def measured(there: Endpoint, name: str) -> list[str]:
-    """Let a process measure one technique, and tell the ratios of its medians."""
+    """Measure one technique in a new process, and return the ratios of the medians."""
     technique = TECHNIQUES[name]
     there.answer_after(technique.latency)
     took = json.loads(run_module(there, [MODULE, name]))

@@ -1,4 +1,4 @@
-"""What DynamoDB would charge for the calls that were sent: replayed on rows kept in memory."""
+"""The write units that DynamoDB would charge for calls, computed on rows in memory."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias
@@ -15,9 +15,9 @@ RowsOf: TypeAlias = Callable[[Any], Iterable[Attributes]]
 
 
 def table_before(load: Load, *, stamped: bool, rows_of: RowsOf = wire_rows_of) -> Table:
-    """Make the view as it is when the stream begins: with the rows of all orders before it.
+    """Return the view before the stream: the rows of all orders that exist by then.
 
-    Only AdminView's rows are *stamped* with where they come from.
+    Only AdminView's rows are *stamped* with their provenance.
     """
     rows: Table = {}
     seen: set[str] = set()
@@ -34,7 +34,7 @@ def table_before(load: Load, *, stamped: bool, rows_of: RowsOf = wire_rows_of) -
 
 
 def replay(bodies: Iterable[Body], table: Table) -> Units:
-    """Apply calls to *table*, and count the write units that they take."""
+    """Apply calls to *table*, and return the write units that they consume."""
     indexes = registry().indexes
     total = Units()
     for row, key in _writes(bodies):
@@ -47,10 +47,10 @@ def replay(bodies: Iterable[Body], table: Table) -> Units:
 
 
 def _writes(bodies: Iterable[Body]) -> Iterator[tuple[Attributes | None, RowKey]]:
-    """Take BatchWriteItem, PutItem and DeleteItem apart: each row, or None, and its key."""
+    """Yield each row, or None for a delete, and its key, of any kind of write call."""
     for body in bodies:
         calls = body.get("RequestItems") or {"": [{"": body}]}
-        for request in (one for requests in calls.values() for one in requests):
+        for request in (request for requests in calls.values() for request in requests):
             (write,) = request.values()
             row = write.get("Item")
             yield row, key_of(row or write["Key"])

@@ -1,7 +1,7 @@
-"""One way at work, in a process of its own, as often as it is told.
+"""Run one implementation in a process of its own.
 
 `python -m bench.worker WAY` reads a load, as JSON, from each line of its standard input, and
-answers with what it took.
+prints the time it took.
 """
 
 import gc
@@ -18,15 +18,15 @@ from bench.ways import Event, Handle, connect
 
 @lru_cache(maxsize=3)  # what is measured in turn
 def events(load: Load) -> list[Event]:
-    """Make a stream once, and not while it is timed; to collect garbage is not to walk it."""
-    made = list(load.batches())
+    """Build a stream once, before it is timed, and exclude it from garbage collection."""
+    batches = list(load.batches())
     gc.collect()
     gc.freeze()
-    return made
+    return batches
 
 
 def run(handle: Handle, stream: list[Event]) -> dict[str, float]:
-    """Handle a stream; tell the time that passed, and the processor's time of all threads."""
+    """Handle a stream, and return the seconds and the processor seconds of all threads."""
     gc.collect()
     seconds, processor = perf_counter(), process_time()
     for event in stream:
@@ -35,7 +35,7 @@ def run(handle: Handle, stream: list[Event]) -> dict[str, float]:
 
 
 def main() -> None:
-    """Serve one way until the standard input ends."""
+    """Run one implementation until the standard input ends."""
     answers = apart()
     handle = connect(sys.argv[1])
     for line in sys.stdin:

@@ -1,1 +1,1 @@
-"""Questions asked through AdminView beside the same questions asked of a plain boto3 client."""
+"""Queries through AdminView compared with the same queries of a boto3 client."""

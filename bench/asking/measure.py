@@ -1,4 +1,4 @@
-"""Ask in turn, ours and by hand, and tell how long an answer takes."""
+"""Measure queries of AdminView and of a boto3 client in turn."""
 
 import json
 from statistics import median
@@ -18,7 +18,7 @@ TOLD: Final = {
 
 
 def measure(there: Endpoint, times: int) -> dict[str, Any]:
-    """Ask each question so many times in both ways."""
+    """Run each query so many times with each client."""
     there.answer_after(0)
     took = json.loads(run_module(there, [MODULE, str(times)]))
     return {
@@ -28,17 +28,17 @@ def measure(there: Endpoint, times: int) -> dict[str, Any]:
 
 
 def summary(samples: list[list[float]]) -> dict[str, float]:
-    """Say how long one asking takes: as a rule, at the worst of a hundred, and of the processor."""
-    seconds = sorted(one for one, _ in samples)
+    """Return the median and 99th percentile of the seconds, and the median processor seconds."""
+    seconds = sorted(elapsed for elapsed, _ in samples)
     return {
         "p50": median(seconds),
         "p99": seconds[int(len(seconds) * 0.99)],
-        "processor": median(one for _, one in samples),
+        "processor": median(processor for _, processor in samples),
     }
 
 
 def lines(found: dict[str, Any]) -> list[str]:
-    """Tell what was measured."""
+    """Return the lines of the report."""
     head = [f"a page of {ROWS} rows, in ms", "p50", "p99", "CPU"]
     rows = []
     for name in found:

@@ -1,6 +1,6 @@
-"""Three questions, and the pages that answer them: one partition, eight shards, several attributes.
+"""Three access patterns and their pages: one partition, eight shards, several attributes.
 
-Each page is what DynamoDB would send: as many rows as it is asked for, and more to come.
+Each page is what DynamoDB would send: as many rows as the limit, and a key to continue.
 """
 
 import json
@@ -15,11 +15,11 @@ from adminview.model.row import Attributes, provenance
 from bench.streams import Load
 from bench.ways.rows import SHOWN
 
-# As the API asks, as a laptop does, and without us.
+# As the API queries, as the commands do locally, and without AdminView.
 OURS, OVER_BOTO3, BY_HAND = "adminview", "over boto3", "boto3"
 ROWS, SHARDS = 50, 8  # of a page, and of the sharded index
 USER, STATUS = "user-00001", "PENDING"
-SHARD: Final = re.compile(rb'"N": ?"(\d)"')  # the only number that any of the questions names
+SHARD: Final = re.compile(rb'"N": ?"(\d)"')  # the only number in any of the queries
 LIMIT: Final = re.compile(rb'"Limit": ?(\d+)')
 
 by_status = Index("ByStatus", partition="GSI1_PK", sort="GSI1_SK", include=["data"], shards=SHARDS)
@@ -41,19 +41,18 @@ QUESTIONS: Final = {
 
 
 def registry() -> Registry:
-    """Collect the questions."""
     return Registry.of([sys.modules[__name__]])
 
 
-def answer(asked: bytes) -> bytes:
-    """Answer a query, as the stand-in for DynamoDB does."""
-    shard, limit = SHARD.search(asked), LIMIT.search(asked)
+def answer(body: bytes) -> bytes:
+    """Return the stub's response to a query."""
+    shard, limit = SHARD.search(body), LIMIT.search(body)
     return page(int(shard[1]) if shard else 0, int(limit[1]) if limit else ROWS)
 
 
 @cache
 def page(shard: int, limit: int) -> bytes:
-    """Write a page of one shard; the rows of all shards alternate."""
+    """Return a page of one shard; the rows of all shards alternate."""
     orders = enumerate(_orders(limit))
     rows = [_row(place * SHARDS + shard, shard, order) for place, order in orders]
     told: dict[str, Any] = {

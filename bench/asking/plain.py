@@ -1,4 +1,4 @@
-"""The same questions by hand: a boto3 client, and for shards a pool of threads and a merge."""
+"""The same queries by hand: a boto3 client, with a thread pool and a merge for shards."""
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +14,7 @@ Query = Callable[..., Mapping[str, Any]]
 
 
 def plain_questions(client: Any) -> dict[str, Callable[[], list[Any]]]:
-    """Say how each question is asked of a client."""
+    """Return a function for each query."""
     query = partial(client.query, TableName=TABLE, Limit=ROWS)
     pool = ThreadPoolExecutor(SHARDS)
     return {
@@ -25,7 +25,7 @@ def plain_questions(client: Any) -> dict[str, Callable[[], list[Any]]]:
 
 
 def of_user(query: Query) -> list[Any]:
-    """Ask one partition of the table."""
+    """Query one partition of the table."""
     answer = query(
         KeyConditionExpression="PK = :user AND begins_with(SK, :order)",
         ExpressionAttributeValues={":user": {"S": f"USER#{USER}"}, ":order": {"S": "ORDER#"}},
@@ -34,7 +34,7 @@ def of_user(query: Query) -> list[Any]:
 
 
 def of_customer(query: Query) -> list[Any]:
-    """Ask an index by two of its attributes."""
+    """Query an index by two of its attributes."""
     answer = query(
         IndexName=by_customer.name,
         KeyConditionExpression="customerId = :user AND #status = :status",
@@ -45,7 +45,7 @@ def of_customer(query: Query) -> list[Any]:
 
 
 def by_status_of_all_shards(query: Query, pool: ThreadPoolExecutor) -> list[Any]:
-    """Ask all shards of an index at once, and merge what they say."""
+    """Query all shards of an index at once, and merge the rows."""
 
     def ask(shard: int) -> list[Any]:
         answer = query(

@@ -1,6 +1,6 @@
-"""Questions asked in turn, ours and by hand, in a process of its own.
+"""Run queries of AdminView and of a boto3 client in turn, in a process of its own.
 
-`python -m bench.asking.worker TIMES` prints, as JSON, what each asking took.
+`python -m bench.asking.worker TIMES` prints, as JSON, the time of each query.
 """
 
 import json
@@ -23,16 +23,16 @@ WARM_UP = 5
 
 
 def ask_in_turn(times: int) -> dict[str, dict[str, list[list[float]]]]:
-    """Ask each question both ways, one after the other, so that noise meets both."""
+    """Run each query with all clients, one after the other, so that noise affects all."""
     client = dynamodb_client()
-    straight, over_boto3 = (
-        QueryEngine(registry(), ViewReader(one, TABLE)) for one in (reader(), Boto3Reader(client))
+    direct, over_boto3 = (
+        QueryEngine(registry(), ViewReader(rows, TABLE)) for rows in (reader(), Boto3Reader(client))
     )
     plain = plain_questions(client)
     took: dict[str, dict[str, list[list[float]]]] = {}
     for name, parameters in QUESTIONS.items():
         ways: dict[str, Callable[[], Any]] = {
-            OURS: partial(_rows, straight, name, parameters),
+            OURS: partial(_rows, direct, name, parameters),
             OVER_BOTO3: partial(_rows, over_boto3, name, parameters),
             BY_HAND: plain[name],
         }
@@ -50,7 +50,7 @@ def _rows(asker: QueryEngine, name: str, parameters: Mapping[str, str]) -> list[
 
 
 def timed(ask: Callable[[], Any]) -> list[float]:
-    """Ask once: seconds that passed, and the processor's seconds of all threads."""
+    """Query once, and return the seconds and the processor seconds of all threads."""
     seconds, processor = perf_counter(), process_time()
     ask()
     return [perf_counter() - seconds, process_time() - processor]

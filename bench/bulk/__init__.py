@@ -1,1 +1,1 @@
-"""Backfill and verification beside a plain parallel scan, on AWS's own engine."""
+"""Backfill and verification compared with a plain parallel scan, on DynamoDB Local."""

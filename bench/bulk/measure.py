@@ -1,7 +1,7 @@
-"""Go through a table in each way, and see what the way takes of this machine.
+"""Process a table with each implementation, and measure the time.
 
-*Busy* is the processor's time of our process for each second that passes: while it is well below
-one core, it is the engine that is waited for.
+*Busy* is the processor time of our process per second: well below one core, the engine is the
+bottleneck.
 """
 
 from collections.abc import Callable
@@ -37,13 +37,13 @@ WENT: Final = {
     FILL: "a backfill as deployed, into an empty view",
     AGAIN: "the same again: nothing is to be written",
     VERIFY: "a verification as deployed, both ways",
-    FILL_BOTO3: "a backfill as from a laptop, over boto3",
-    VERIFY_BOTO3: "a verification as from a laptop, over boto3",
+    FILL_BOTO3: "a backfill run locally, over boto3",
+    VERIFY_BOTO3: "a verification run locally, over boto3",
 }
 
 
 def measure(items: int) -> dict[str, Any]:
-    """Fill a table, and go through it in each way."""
+    """Fill a table, and process it with each implementation."""
     with dynamodb_local_engine() as engine:
         cloud = LocalCloud.start(engine, registry())
         client = engine.dynamodb()
@@ -66,7 +66,6 @@ def measure(items: int) -> dict[str, Any]:
 
 
 def put(client: Any, items: int) -> None:
-    """Put orders into their table."""
     records = (one for event in Load(3 * items).batches() for one in event["Records"])
     images = [one["dynamodb"]["NewImage"] for one in records if one["eventName"] == "INSERT"]
     assert len(images) >= items
@@ -89,7 +88,6 @@ def empty(client: Any) -> None:
 
 
 def backfill(cloud: LocalCloud, client: Any) -> int:
-    """Backfill all orders."""
     clients = Clients(client, cloud.clients.sqs)
     metered = Metered(clients.dynamodb, RateLimiter(), RateLimiter())
     bulk = make_bulk(cloud.registry, cloud.settings, clients, metered)
@@ -101,12 +99,11 @@ def backfill(cloud: LocalCloud, client: Any) -> int:
 
 
 def as_deployed(cloud: LocalCloud) -> Any:
-    """Reach the tables as the deployed functions do."""
+    """Return the client of the deployed functions."""
     return DynamoDbHttpClient(direct_client_to(cloud.engine), cloud.engine.dynamodb)
 
 
 def verify(cloud: LocalCloud, client: Any) -> int:
-    """Verify the whole view."""
     settings = cloud.settings
     verifier = make_verifier(cloud.registry, settings, client)
     place = verifier.reader.place(settings.view_table, deadline=verifier.deadline())
@@ -119,7 +116,7 @@ def verify(cloud: LocalCloud, client: Any) -> int:
 
 
 def timed(go: Callable[[], int], items: int) -> dict[str, float]:
-    """Go through all items once: seconds and the processor's seconds, for 1,000 of them."""
+    """Process all items once, and return the seconds and processor seconds per 1,000."""
     seconds, processor = perf_counter(), process_time()
     assert go() == items
     passed, took = perf_counter() - seconds, process_time() - processor
@@ -127,7 +124,7 @@ def timed(go: Callable[[], int], items: int) -> dict[str, float]:
 
 
 def lines(found: dict[str, Any]) -> list[str]:
-    """Tell what was measured."""
+    """Return the lines of the report."""
     head = ["whole tables, on DynamoDB Local", "items/s", "CPU s/1,000", "busy", "times the scan"]
     rows = [
         [

@@ -1,7 +1,7 @@
-"""By hand: a parallel scan, and a copy of its rows by boto3's batch writer. Neither can be resumed.
+"""By hand: a parallel scan, and a copy of its rows in batches. Neither can be resumed.
 
-The copy derives no rows anew where one is right already, and knows nothing of what changes
-meanwhile: it is what a backfill costs at the least.
+The copy checks no existing rows and ignores concurrent changes: it is the least that a backfill can
+cost.
 """
 
 from collections.abc import Iterator

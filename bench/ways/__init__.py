@@ -1,8 +1,8 @@
-"""The ways to write the same program: stream records of orders in, rows of the view out.
+"""Implementations of the same program: stream records of orders in, rows of the view out.
 
-Each module has `connect()`, which gives the handler. As in Lambda, where DynamoDB is and what the
-table is called comes from the environment. The rows are those of `bench/model.py`, but for the
-pseudo-code's, which are its own; a test holds that all others leave the same table.
+Each module has `connect()`, which returns the handler. As in Lambda, the environment has the
+endpoint of DynamoDB and the name of the table. The rows are those of `bench/model.py`; only the
+pseudo-code has its own. A test checks that all others write the same table.
 """
 
 from collections.abc import Callable
@@ -25,13 +25,13 @@ WAYS: Final = {
 
 
 def connect(way: str) -> Handle:
-    """Load one way, and nothing of the others."""
+    """Load one implementation, and nothing of the others."""
     handle: Handle = import_module(f"{__name__}.{way}").connect()
     return handle
 
 
 def environment(url: str) -> dict[str, str]:
-    """Say what a function finds in its environment; *url* is where DynamoDB is."""
+    """Return the environment of a function; *url* is the endpoint of DynamoDB."""
     return {
         "AWS_ENDPOINT_URL_DYNAMODB": url,
         "AWS_EXECUTION_ENV": "AWS_Lambda_python3.13",
@@ -51,7 +51,7 @@ def environment(url: str) -> dict[str, str]:
 
 
 def is_ambient(name: str) -> bool:
-    """Tell whether a variable of a developer's own could lead a way elsewhere."""
+    """Return whether a variable of the developer's environment could change a measurement."""
     return name.upper().startswith(
         ("AWS_", "POWERTOOLS_", "ADMINVIEW_", "BENCH_")
     ) or name.upper() in {

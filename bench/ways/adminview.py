@@ -1,4 +1,4 @@
-"""AdminView's own handler with the runtime that it makes for itself when it is deployed."""
+"""AdminView's handler with the runtime of a deployed function."""
 
 from dataclasses import replace
 
@@ -11,13 +11,13 @@ from bench.ways.invocation import Invocation
 
 
 def connect() -> Handle:
-    """Make the handler; only the views are others than those that are deployed."""
-    runtime.cache_clear()  # it may have been made for another environment
+    """Return the handler; only its views differ from those of a deployment."""
+    runtime.cache_clear()  # it may be that of another environment
     return handler_of(replace(runtime(), routes=routes(registry(), {})))
 
 
 def handler_of(runtime: Runtime) -> Handle:
-    """Sync with a runtime, and let nothing be left over."""
+    """Return a handler that syncs with *runtime*, and fails if a record is left."""
 
     def handle(event: Event) -> None:
         assert sync({"Records": event["Records"]}, Invocation(), runtime) == {

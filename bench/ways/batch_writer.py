@@ -10,7 +10,6 @@ from bench.ways.rows import key_of, rows_of
 
 
 def connect() -> Handle:
-    """Make the handler."""
     table = boto3.resource("dynamodb").Table(os.environ["ADMINVIEW_TABLE"])
     deserialize = TypeDeserializer().deserialize
 

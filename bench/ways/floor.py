@@ -1,7 +1,7 @@
 """The floor: plain Python and orjson make the same requests as AdminView, over one bare socket.
 
-It signs nothing, checks nothing, asks for nothing again and waits for each answer. No program
-could be used like that; it says what of the time belongs to Python and JSON themselves.
+It does not sign, check or retry, and waits for each response. It is not usable; it shows how much
+of the time Python and JSON themselves take.
 """
 
 import os
@@ -19,7 +19,6 @@ MODEL = {"S": "0123456789abcdef"}  # as long as a fingerprint
 
 
 def connect() -> Handle:
-    """Make the handler."""
     url = urlsplit(os.environ["AWS_ENDPOINT_URL_DYNAMODB"])
     text = (
         f"POST / HTTP/1.1\r\nHost: {url.netloc}\r\nX-Amz-Target: DynamoDB_20120810.BatchWriteItem"
@@ -42,7 +41,7 @@ def connect() -> Handle:
 
 
 def requests_of(event: Event) -> list[Any]:
-    """Find the last write of each row that differs."""
+    """Return the last write of each row that differs."""
     requests: dict[tuple[str, str], Any] = {}
     for record in event["Records"]:
         change = record["dynamodb"]

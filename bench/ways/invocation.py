@@ -1,8 +1,8 @@
-"""What Lambda tells a function about its invocation."""
+"""The context object of an invocation."""
 
 
 class Invocation:
-    """As much of it as anybody here looks at."""
+    """The attributes of the context that the implementations use."""
 
     aws_request_id = "bench"
     function_name = "bench"
@@ -10,5 +10,4 @@ class Invocation:
     invoked_function_arn = "arn:aws:lambda:us-east-1:000000000000:function:bench"
 
     def get_remaining_time_in_millis(self) -> int:
-        """Say that there is more than enough time."""
         return 100_000

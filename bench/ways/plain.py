@@ -1,4 +1,4 @@
-"""AdminView's own handler, with a plain boto3 client behind the door to the view."""
+"""AdminView's handler with a plain boto3 client."""
 
 from adminview.aws.boto3_clients import dynamodb_client
 from adminview.aws.clients import Clients
@@ -10,7 +10,6 @@ from bench.ways.adminview import handler_of
 
 
 def connect() -> Handle:
-    """Make the handler."""
     settings = read_settings()
     observer = Observability(service=settings.service)
     return handler_of(make_runtime(registry(), settings, Clients(dynamodb_client()), observer))

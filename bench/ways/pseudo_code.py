@@ -1,10 +1,9 @@
 """The sync function as pseudo-code sketches it: rows of each record, 25 to a call, one retry.
 
-Its rows are its own: a copy of the order under its user, a second copy under its status, which
-moves with that, and what was bought. With a kilobyte in an order, a copy takes two write units; as
-the sketch also speaks of a summary instead, `summary` makes such rows, and what they would take is
-told, too. It folds nothing; DynamoDB would refuse a call that has a row twice, and what stands in
-for it here does not.
+Its rows are its own: a copy of the order under its user, a second copy under its status, and the
+purchases. An order has a kilobyte, so a copy costs two write units. The sketch also mentions a
+summary instead: `summary` derives such rows, and the report has their write units, too. It folds
+nothing: DynamoDB would refuse a call with the same row twice, but the stub accepts it.
 """
 
 import logging
@@ -22,7 +21,6 @@ logger = logging.getLogger(__name__)
 
 
 def connect() -> Handle:
-    """Make the handler."""
     client: Any = boto3.client("dynamodb")
     table = os.environ["ADMINVIEW_TABLE"]
 
@@ -39,7 +37,7 @@ def connect() -> Handle:
 
 
 def process_record(record: dict[str, Any], *, summary: bool = False) -> list[Any]:
-    """Hand a record to the function of its table."""
+    """Return the requests of a record, by its table."""
     source_table = record["eventSourceARN"].split("/")[1]
     new_image = record["dynamodb"].get("NewImage", None)
     old_image = record["dynamodb"].get("OldImage", None)
@@ -51,7 +49,7 @@ def process_record(record: dict[str, Any], *, summary: bool = False) -> list[Any
 
 
 def rows_of(image: Any, *, summary: bool = False) -> Iterator[Row]:
-    """Copy an order under its user and under its status, and say what was bought."""
+    """Yield copies of an order under its user and its status, and its purchases."""
     order = image["orderId"]["S"]
     data = {"M": {name: image[name] for name in SHOWN} if summary else image}
     yield {
@@ -70,7 +68,7 @@ def rows_of(image: Any, *, summary: bool = False) -> Iterator[Row]:
 def transform_order_event(
     event_name: str, new_image: Any, old_image: Any, rows: Callable[[Any], Iterator[Row]]
 ) -> list[Any]:
-    """Turn a change of an order into requests."""
+    """Return the requests of one change of an order."""
     if event_name == "REMOVE":
         return [{"DeleteRequest": {"Key": key_of(row)}} for row in rows(old_image)]
     write_requests: list[Any] = [{"PutRequest": {"Item": row}} for row in rows(new_image)]
@@ -81,7 +79,7 @@ def transform_order_event(
 
 
 def batch_write_items(client: Any, table: str, requests: list[Any]) -> None:
-    """Send 25 requests at a time, and once more what was left."""
+    """Send 25 requests at a time, and retry unprocessed ones once."""
     batched = [requests[i : i + 25] for i in range(0, len(requests), 25)]
     for chunk in batched:
         response = client.batch_write_item(RequestItems={table: chunk})

@@ -85,7 +85,6 @@ class ViewRow(Model):
 
 
 def connect() -> Handle:
-    """Make the handler."""
 
     def handle(event: Event) -> None:
         last: dict[tuple[str, str], tuple[ViewRow, bool]] = {}  # a call takes a row only once

@@ -1,8 +1,7 @@
-"""The rows of an order, written by hand, for the ways that do not declare them.
+"""The rows of an order, written by hand, for implementations without a model.
 
-A panel shows of an order all but what is internal, and of what was bought its line. How much is
-shown matters to the ways that take every value apart; so where `bench.crew` says BENCH_ROWS=lean to
-its workers, it is little.
+Rows contain all but the internal attributes of an order. Their size matters to implementations that
+deserialise every value; with BENCH_ROWS=lean in the environment, rows contain only a few.
 """
 
 import os
@@ -49,7 +48,7 @@ def rows_of(order: Mapping[str, Any]) -> Iterator[Row]:
 
 
 def wire_rows_of(image: Mapping[str, Any]) -> Iterator[Row]:
-    """Derive rows from an order as the stream has it, and leave its values as they are."""
+    """Derive rows from an order in DynamoDB JSON, without deserialising its values."""
     order, user = image["orderId"]["S"], image["userId"]["S"]
     status = image["status"]["S"]
     row: Row = {
@@ -65,7 +64,7 @@ def wire_rows_of(image: Mapping[str, Any]) -> Iterator[Row]:
 
 
 def wire_purchases_of(image: Mapping[str, Any]) -> Iterator[Row]:
-    """Derive the rows of what was bought."""
+    """Derive the rows of the purchases."""
     order, user = image["orderId"]["S"], image["userId"]["S"]
     beside = {name: image[name] for name in SHOWN_BESIDE}
     for one in image["lines"]["L"]:
@@ -81,5 +80,4 @@ def wire_purchases_of(image: Mapping[str, Any]) -> Iterator[Row]:
 
 
 def key_of(row: Row) -> Row:
-    """Take the key from a row."""
     return {"PK": row["PK"], "SK": row["SK"]}

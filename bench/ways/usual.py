@@ -1,7 +1,7 @@
-"""Powertools' BatchProcessor with its data classes, and a call for each row, as in most examples.
+"""The baseline: Powertools' BatchProcessor with its data classes, and a call per row.
 
-Logger, Tracer and Metrics stand where Powertools' documentation puts them. Outside of Lambda the
-Tracer is loaded and does nothing, so what it costs per record is not measured.
+Logger, Tracer and Metrics are used as in Powertools' documentation. Outside of Lambda the Tracer is
+loaded and does nothing, so its cost per record is not measured.
 """
 
 import os
@@ -27,7 +27,6 @@ from bench.ways.rows import key_of, rows_of
 
 
 def connect(*, traced: bool = True) -> Handle:
-    """Make the handler."""
     table = boto3.resource("dynamodb").Table(os.environ["ADMINVIEW_TABLE"])
     processor = BatchProcessor(event_type=EventType.DynamoDBStreams)
     tracer = Tracer() if traced else None
