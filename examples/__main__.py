@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from adminview.cli.output.tables import answer
+from adminview.cli.output.tables import rows_table
 from adminview.local.engines import ENGINES, EngineError, EngineName
 from adminview.local.local_cloud import LocalCloud
 from adminview.local.source_writes import apply
@@ -43,12 +43,12 @@ def play(example: Example, engine_name: EngineName, console: Console) -> None:
         cloud = LocalCloud.start(engine, example.registry)
         console.rule(f"{example.name} on {engine.name} (a local engine, not AWS)")
         apply(cloud, example.steps)
-        for query in example.queries:
-            # Not as the table's title: a narrow table would break it into many lines.
-            console.print(title(example, query), style="bold", markup=False, highlight=False)
-            if query.counted is None:
-                rows = [row for page in pages(cloud.query_engine, query) for row in page]
-                console.print(answer("", rows))
+        for question in example.queries:
+            # Apart from the table: a narrow one would break its title into many lines.
+            console.print(title(example, question), style="bold", markup=False, highlight=False)
+            if question.counted is None:
+                rows = [row for page in pages(cloud.query_engine, question) for row in page]
+                console.print(rows_table("", rows))
             else:
                 number = cloud.query_engine.count(query.pattern, **query.parameters)
                 console.print(f"{number} rows\n", highlight=False)

@@ -17,7 +17,7 @@ from adminview.aws.settings import NAMESPACE
 from adminview.aws.view_reader import ViewReader
 from adminview.aws.view_readers import Boto3Reader
 from adminview.cli.main import app
-from adminview.cli.output.catalogue import markdown
+from adminview.cli.output.tables import patterns_markdown
 from adminview.dead_letters.replay import LetterOutcome
 from adminview.query.engine import QueryEngine
 from adminview.sync.counts import BatchCounts
@@ -57,7 +57,7 @@ def test_the_demo_prints_what_the_readme_shows() -> None:
 
 
 def test_the_table_of_access_patterns_is_the_registrys() -> None:
-    assert markdown(registry()) in (ROOT / "docs" / "patterns.md").read_text()
+    assert patterns_markdown(registry()) in (ROOT / "docs" / "patterns.md").read_text()
 
 
 def test_the_example_view_works_as_it_stands(tmp_path: Path) -> None:

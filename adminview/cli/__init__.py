@@ -1,1 +1,1 @@
-"""The `adminview` command and what it runs on a laptop. Never in the Lambda bundle."""
+"""The `adminview` command. Never part of the Lambda bundle."""

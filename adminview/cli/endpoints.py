@@ -1,7 +1,7 @@
-"""Where AWS is, by the environment: the region, and endpoints other than AWS's own.
+"""Read the region and custom endpoints from the environment.
 
-The SDK retries a connection for as long as a command has time, up to a minute and without a word.
-An endpoint that the environment names is therefore checked once, before the first call.
+The SDK silently retries a connection for up to a minute. A custom endpoint is therefore checked
+once, before the first call.
 """
 
 import ssl
@@ -23,21 +23,20 @@ ENDPOINT: Final = "AWS_ENDPOINT_URL"  # and AWS_ENDPOINT_URL_DYNAMODB for one se
 IGNORED: Final = "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"
 REGION, SDK_REGION = "AWS_REGION", "AWS_DEFAULT_REGION"
 PORTS: Final = {"http": 80, "https": 443}
-CONNECT_SECONDS: Final = 2.0  # the lookup of the name included
-ANSWER_SECONDS: Final = 5.0  # an engine may be busy: far longer than it ever takes
+CONNECT_SECONDS: Final = 2.0  # includes the DNS lookup
+ANSWER_SECONDS: Final = 5.0  # generous, because an engine may be busy
 
 
 def use_region(environ: MutableMapping[str, str]) -> None:
-    """Let AWS_REGION come first, as for other AWS tools: boto3 reads AWS_DEFAULT_REGION alone."""
+    """Prefer AWS_REGION, as other AWS tools do: boto3 reads only AWS_DEFAULT_REGION."""
     if region := environ.get(REGION):
         environ[SDK_REGION] = region
 
 
 def check_endpoints(environ: Mapping[str, str], *services: str) -> None:
-    """Check the endpoints of *services*, if the environment names any.
+    """Check the endpoints that the environment sets for *services*, such as DYNAMODB.
 
-    Raises a usage error if one is no URL, and a SettingsError if nothing answers there. Services
-    are spelled as in the variables, such as DYNAMODB.
+    Raises a usage error if one is not a URL, and a SettingsError if nothing responds there.
     """
     if environ.get(IGNORED, "").lower() == "true":
         return
@@ -49,27 +48,27 @@ def check_endpoints(environ: Mapping[str, str], *services: str) -> None:
 
 
 def _read(variable: str, text: str) -> str:
-    """Read a URL, and leave out all but where it leads."""
+    """Return scheme, host and port of a URL."""
     try:
         url = urlsplit(text)
         port = url.port
     except ValueError:
         url, port = SplitResult("", "", "", "", ""), None
     if url.scheme not in PORTS or not url.hostname:
-        shown = _without_secrets(text)
-        msg = f"{shown!r} is not a URL with a scheme and a host, such as http://127.0.0.1:8000"
+        public = _without_credentials(text)
+        msg = f"{public!r} is not a URL with a scheme and a host, such as http://127.0.0.1:8000"
         raise typer.BadParameter(msg, param_hint=variable)
     host = f"[{url.hostname}]" if ":" in url.hostname else url.hostname
     return f"{url.scheme}://{host}:{port or PORTS[url.scheme]}"
 
 
-@cache  # of those that answered: an error is not kept
+@cache  # errors are not cached
 def _check_answers(url: str, variable: str) -> None:
     scheme = urlsplit(url).scheme
     proxy = get_environ_proxies(f"{url}/").get(scheme)
     place = f"{url}, which {variable} names"
     if proxy:
-        place = f"the proxy {_without_secrets(proxy)} on the way to {place}"
+        place = f"the proxy {_without_credentials(proxy)} for {place}"
     target = urlsplit(proxy if proxy and "//" in proxy else f"//{proxy}" if proxy else url)
     address = (target.hostname or "", target.port or PORTS.get(target.scheme, PORTS["http"]))
     advice = f"start the engine there, or correct or unset {variable}"
@@ -83,12 +82,12 @@ def _check_answers(url: str, variable: str) -> None:
         raise SettingsError(msg) from error
     with closing(connection):
         if not proxy and not _answers(connection, scheme, address[0]):
-            msg = f"no answer from {place}, within {ANSWER_SECONDS:g} s: {advice}"
+            msg = f"no response from {place}, within {ANSWER_SECONDS:g} s: {advice}"
             raise SettingsError(msg)
 
 
 def _answers(connection: socket, scheme: str, host: str) -> bool:
-    """Tell whether somebody who speaks HTTP is there: what the answer says does not matter."""
+    """Return whether a server responds. The response itself does not matter."""
     connection.settimeout(ANSWER_SECONDS)
     try:
         if scheme == "https":
@@ -99,13 +98,13 @@ def _answers(connection: socket, scheme: str, host: str) -> bool:
         connection.sendall(f"GET / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
         return bool(connection.recv(1))
     except ssl.SSLError:
-        return True  # the SDK says more about it
+        return True  # the SDK reports it in more detail
     except OSError:
         return False
 
 
 def _within(seconds: float, connect: Callable[[], socket]) -> socket:
-    """Connect in so many seconds, the lookup of the name and all its addresses included."""
+    """Connect, or raise a TimeoutError after *seconds*, including DNS lookup and all addresses."""
     done: SimpleQueue[socket | OSError] = SimpleQueue()
 
     def run() -> None:
@@ -124,5 +123,5 @@ def _within(seconds: float, connect: Callable[[], socket]) -> socket:
     return result
 
 
-def _without_secrets(url: str) -> str:
+def _without_credentials(url: str) -> str:
     return url.rpartition("@")[2]

@@ -1,4 +1,4 @@
-"""Errors that can be explained, and are: not traced."""
+"""Print expected errors as messages, without a traceback."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,42 +10,46 @@ from botocore.parsers import ResponseParserError
 from typer.core import TyperGroup
 
 from adminview.cli.output.printing import echo, print_error, print_traceback, printable
-from adminview.model.errors import AdminViewError, ServiceError, reason_of
+from adminview.model.errors import (
+    AdminViewError,
+    BeingBuiltError,
+    QuestionError,
+    ServiceError,
+    reason_of,
+)
 
-EXPLAINED: Final = (AdminViewError, BotoCoreError, ClientError, ResponseParserError, OSError)
+EXPECTED_ERRORS: Final = (AdminViewError, BotoCoreError, ClientError, ResponseParserError, OSError)
 NO_REGION = (
     "no AWS region is set: set AWS_REGION and credentials for a deployment, "
     "or AWS_ENDPOINT_URL as well for a local engine"
 )
 
-# What to look at, by the code of what was answered, or of why nothing was.
+# Hints by error code or class of connection error.
 HINTS: Final = {
-    "EndpointConnectionError": "; is the engine that AWS_ENDPOINT_URL names running?",
-    "NoCredentialsError": "; a local engine takes any, as AWS_ACCESS_KEY_ID=local",
+    "EndpointConnectionError": "; is the engine at AWS_ENDPOINT_URL running?",
+    "NoCredentialsError": "; a local engine accepts any, such as AWS_ACCESS_KEY_ID=local",
     "ResourceNotFoundException": (
-        "; is this the right region, prefix and account? DynamoDB Local keeps other tables for "
-        "each access key and region"
+        "; check the region, prefix and account. DynamoDB Local keeps separate tables per access "
+        "key and region"
     ),
 }
 
 
-class Commands(TyperGroup):
-    """The commands; what is wrong with their arguments is escaped before typer prints it."""
+class EscapingGroup(TyperGroup):
+    """A command group that escapes usage errors before typer prints them."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the arguments before the command's name."""
         with _escaped():
             return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command, which reads its own arguments."""
         with _escaped():
             return super().invoke(ctx)
 
 
 @contextmanager
 def _escaped() -> Iterator[None]:
-    """Escape the message of a usage error, which repeats arguments."""
+    """Escape the message of a usage error, because it quotes arguments."""
     try:
         yield
     except Exception as error:
@@ -56,13 +60,12 @@ def _escaped() -> Iterator[None]:
 
 
 def report_error(error: Exception) -> None:
-    """Say what is wrong, and where in a view file if it was there."""
-    print_error(f"adminview: {explained(error)}")
+    print_error(f"adminview: {describe_error(error)}")
 
 
 @contextmanager
-def trouble_is(status: int) -> Iterator[None]:
-    """End a command that comes to trouble with a status of its own: 1 means another thing to it."""
+def exit_on_error(status: int) -> Iterator[None]:
+    """Exit with *status* after any error. For commands in which status 1 has its own meaning."""
     try:
         yield
     except (typer.Exit, typer.BadParameter):
@@ -70,19 +73,24 @@ def trouble_is(status: int) -> Iterator[None]:
     except typer.Abort:
         echo("Aborted.", err=True)
         raise typer.Exit(status) from None
-    except EXPLAINED as error:
+    except EXPECTED_ERRORS as error:
         report_error(error)
         raise typer.Exit(status) from None
-    except Exception:  # noqa: BLE001 - it is told, and the status says no less
+    except Exception:  # noqa: BLE001 - it is printed, and the status reports failure
         print_traceback()
         raise typer.Exit(status) from None
 
 
-def explained(error: Exception) -> str:
-    """Put an error in words, with what to look at."""
-    words = NO_REGION if isinstance(error, NoRegionError) else str(error)
+def describe_error(error: Exception) -> str:
+    """Return the message of an error, with a hint if its code has one."""
+    message = NO_REGION if isinstance(error, NoRegionError) else str(error)
     if isinstance(error, AdminViewError):
-        words = reason_of(error)
+        message = reason_of(error)
     if isinstance(error, ServiceError):
-        words += HINTS.get(error.code, "")
-    return words
+        message += HINTS.get(error.code, "")
+    return message
+
+
+def is_usage_error(error: Exception) -> bool:
+    """Return whether an argument is wrong. An access pattern that is not ready is none."""
+    return isinstance(error, QuestionError) and not isinstance(error, BeingBuiltError)

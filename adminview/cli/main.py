@@ -22,15 +22,15 @@ from adminview.cli.commands.serve import serve
 from adminview.cli.commands.sql import sql
 from adminview.cli.commands.verify import verify
 from adminview.cli.endpoints import use_region
-from adminview.cli.errors import EXPLAINED, Commands, report_error
-from adminview.cli.output import catalogue
+from adminview.cli.errors import EXPECTED_ERRORS, EscapingGroup, is_usage_error, report_error
 from adminview.cli.output.printing import Console, echo, print_traceback
+from adminview.cli.output.tables import patterns_markdown, patterns_table
 from adminview.local.engines import EngineName
 from adminview.model.row import VIEW_TABLE
 from adminview.views import registry
 
 app = typer.Typer(
-    cls=Commands,
+    cls=EscapingGroup,
     help="Keep a DynamoDB read model in sync with many source tables.",
     no_args_is_help=True,
     add_completion=True,
@@ -38,8 +38,8 @@ app = typer.Typer(
 )
 
 
-def _print_version(asked: bool) -> None:  # noqa: FBT001 - typer's
-    if asked:
+def _print_version(requested: bool) -> None:  # noqa: FBT001 - typer's
+    if requested:
         echo(installed_version("adminview"))
         raise typer.Exit
 
@@ -50,7 +50,7 @@ def adminview(
     version: Annotated[
         bool,
         typer.Option(
-            "--version", is_eager=True, callback=_print_version, help="Print the version."
+            "--version", is_eager=True, callback=_print_version, help="Print the version and exit."
         ),
     ] = False,
 ) -> None:
@@ -59,42 +59,46 @@ def adminview(
 
 @app.command()
 def demo(
-    engine: Annotated[
-        EngineName, typer.Option(help="Which local engine to run on.")
-    ] = EngineName.MOTO,
+    engine: Annotated[EngineName, typer.Option(help="Local engine to run on.")] = EngineName.MOTO,
     *,
     keep: Annotated[
-        bool, typer.Option("--keep", help="Leave it running, for the other commands to ask.")
+        bool, typer.Option("--keep", help="Keep running until Ctrl-C, for use by other commands.")
     ] = False,
 ) -> None:
-    """Show the product at work: a small shop on an embedded engine, in under a minute."""
-    from adminview.cli.commands.demo import demo as play  # noqa: PLC0415 - engines are slow to import
+    """Run a small shop on a local engine and print the rows of each access pattern.
 
-    play(engine, Console(), keep=keep)
+    Takes under a minute and needs no AWS account.
+    """
+    from adminview.cli.commands.demo import run_demo  # noqa: PLC0415 - engines are slow to import
+
+    run_demo(engine, Console(), keep=keep)
 
 
 @app.command()
 def patterns(
-    *, markdown: Annotated[bool, typer.Option(help="As docs/patterns.md has them.")] = False
+    *,
+    markdown: Annotated[bool, typer.Option(help="Print Markdown, as in docs/patterns.md.")] = False,
 ) -> None:
-    """Print the questions that AdminViewTable answers."""
+    """List the declared access patterns."""
     if markdown:
-        echo(catalogue.markdown(registry()))
+        echo(patterns_markdown(registry()))
     else:
-        Console().print(catalogue.catalogue(registry()))
+        Console().print(patterns_table(registry()))
 
 
 @app.command()
 def local(
     *,
-    view_table: Annotated[str, typer.Option(help="The view's table.")] = VIEW_TABLE,
-    queue_url: Annotated[str, typer.Option(help="Where dead letters go.", envvar=QUEUE_URL)] = "",
+    view_table: Annotated[str, typer.Option(help="Name of the view table.")] = VIEW_TABLE,
+    queue_url: Annotated[
+        str, typer.Option(help="URL of the dead-letter queue.", envvar=QUEUE_URL)
+    ] = "",
     letters: Annotated[
-        Path, typer.Option(help="Where dead letters go if there is no queue: a line each.")
+        Path, typer.Option(help="File for dead letters if there is no queue, one per line.")
     ] = Path("dead-letters.jsonl"),
-    create: Annotated[bool, typer.Option(help="Create the tables that are missing.")] = False,
+    create: Annotated[bool, typer.Option(help="Create missing tables first.")] = False,
 ) -> None:
-    """Follow every source's stream at AWS_ENDPOINT_URL with the real sync, until stopped."""
+    """Sync every source stream at AWS_ENDPOINT_URL, as the deployed function does, until Ctrl-C."""
     from adminview.cli.commands import local as follower  # noqa: PLC0415 - clients are slow to import
 
     settings = follower.settings_for(registry(), os.environ, view_table, queue_url)
@@ -105,7 +109,7 @@ def local(
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
     follower.follow(registry(), settings, letters, echo, stop)
-    echo("stopped; nothing is lost: the next start begins at the oldest record")
+    echo("stopped; nothing is lost: the next start reads each stream from its oldest record")
 
 
 app.command()(init)
@@ -127,15 +131,18 @@ app.command()(cost)
 
 
 def main() -> None:
-    """Run the command; an error that can be explained is explained, not traced."""
+    """Run the command. Print an expected error as one message, any other as a traceback.
+
+    A usage error exits with status 2, as in click; any other error with 1.
+    """
     use_region(os.environ)
-    sys.path.insert(0, os.getcwd())  # noqa: PTH109 - the app's own packages: views and migrations
+    sys.path.insert(0, os.getcwd())  # noqa: PTH109 - views and migrations of the app
     try:
         app()
-    except EXPLAINED as error:
+    except EXPECTED_ERRORS as error:
         report_error(error)
-        raise SystemExit(1) from None
-    except Exception:  # noqa: BLE001 - Python itself would print its text unescaped
+        raise SystemExit(2 if is_usage_error(error) else 1) from None
+    except Exception:  # noqa: BLE001 - Python would print its text unescaped
         print_traceback()
         raise SystemExit(1) from None
 

@@ -1,4 +1,4 @@
-"""Work that goes on until it is done, or until Ctrl-C; a second Ctrl-C ends it at once."""
+"""Stop on Ctrl-C in an orderly way. A second Ctrl-C ends the command at once."""
 
 import signal
 from collections.abc import Iterator
@@ -11,47 +11,47 @@ from types import FrameType
 
 from adminview.aws.deadline import Deadline
 
-LAST_SECONDS = 30.0  # for what must still be put in order after a stop
+LAST_SECONDS = 30.0  # for cleanup after a stop
 NEVER = -1e300
 
 
 @dataclass(slots=True)
 class Shutdown:
-    """The wish to stop, as deadlines and as a sleep that it cuts short."""
+    """A stop request, as two deadlines and an interruptible sleep."""
 
     event: Event = field(default_factory=Event)
-    at: float = inf  # when it was wished
+    at: float = inf  # when the stop was requested
 
     @property
     def deadline(self) -> Deadline:
-        """Begin nothing new after it."""
+        """Passes when a stop is requested: start no new work after it."""
         return Deadline(0.0, lambda: 1.0 if self.event.is_set() else NEVER)
 
     @property
     def end(self) -> Deadline:
-        """Be done soon after it."""
+        """Passes LAST_SECONDS after a stop request: finish running work before it."""
         return Deadline(
             0.0, lambda: monotonic() - self.at - LAST_SECONDS if self.event.is_set() else NEVER
         )
 
     def sleep(self, seconds: float) -> None:
-        """Sleep, but not past the wish to stop."""
+        """Sleep until *seconds* have passed or a stop is requested."""
         self.event.wait(seconds)
 
 
 @contextmanager
 def graceful_shutdown(stop: Shutdown | None = None) -> Iterator[Shutdown]:
-    """Let the first signal be a wish, and the next one an order."""
+    """Turn the first SIGINT or SIGTERM into a stop request; the next one ends the process."""
     stop = stop or Shutdown()
     before: dict[signal.Signals, object] = {}
 
-    def wish(_: int, __: FrameType | None) -> None:
+    def request_stop(_: int, __: FrameType | None) -> None:
         stop.at = monotonic()
         stop.event.set()
         _restore(before)
 
     for number in (signal.SIGINT, signal.SIGTERM):
-        before[number] = signal.signal(number, wish)
+        before[number] = signal.signal(number, request_stop)
     try:
         yield stop
     finally:
@@ -60,4 +60,4 @@ def graceful_shutdown(stop: Shutdown | None = None) -> Iterator[Shutdown]:
 
 def _restore(before: dict[signal.Signals, object]) -> None:
     for number, handler in before.items():
-        signal.signal(number, handler)  # type: ignore[arg-type]  # what signal.signal gave
+        signal.signal(number, handler)  # type: ignore[arg-type]  # the value of signal.signal

@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 
 from adminview import Registry
-from adminview.cli.output.tables import answer
+from adminview.cli.output.tables import rows_table
 from adminview.examples import shop
 from adminview.examples.shop.sample_data import ADA, EGGS, MILK, order
 from adminview.local.engines import ENGINES, Engine, EngineError, EngineName
@@ -55,8 +55,8 @@ def favourites(engine: Engine, console: Console) -> None:
     outcome = Favourites(cloud.clients.dynamodb).mark(ADA, "2025-03-01#2121195", EGGS)
     cloud.settle()
     console.print(f"eggs of order 2121195: {outcome}\n", highlight=False)
-    for pattern in ("favourites-of-user", "orders-of-user"):
-        console.print(answer(pattern, cloud.query(pattern, user_id=ADA)))
+    for question in ("favourites-of-user", "orders-of-user"):
+        console.print(rows_table(question, cloud.query(question, user_id=ADA)))
     cloud.stop()
 
 
@@ -64,12 +64,12 @@ def synthetic_key(engine: Engine, console: Console) -> None:
     """Move the panel from a synthetic key to a multi-attribute one, and query at each step."""
     cloud = LocalCloud.start(engine, BEFORE)
     apply(cloud, CUSTOMERS)
-    console.print(answer(f"{OLD}, before", query(cloud, OLD)))
+    console.print(rows_table(f"{OLD}, before", query(cloud, OLD)))
     expand(cloud, BOTH)
-    console.print(answer(f"{OLD}, with the new one", query(cloud, OLD)))
-    console.print(answer(f"{NEW}, with the old one", query(cloud, NEW)))
+    console.print(rows_table(f"{OLD}, beside the new one", query(cloud, OLD)))
+    console.print(rows_table(f"{NEW}, beside the old one", query(cloud, NEW)))
     contract(cloud, AFTER)
-    console.print(answer(f"{NEW}, alone", query(cloud, NEW)))
+    console.print(rows_table(f"{NEW}, alone", query(cloud, NEW)))
     cloud.stop()
 
 

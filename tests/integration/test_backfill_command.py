@@ -86,7 +86,7 @@ def test_items_that_fail_are_letters_and_the_exit_status_says_so(shop: LocalClou
     result = adminview("backfill", "--source", "Orders")
     assert result.exit_code == 1
     assert result.stdout.splitlines()[-1] == (
-        "done, but for the items that failed: adminview dlq list shows why"
+        "done, except for the items that failed: adminview dlq list shows why"
     )
     (letter,) = shop.letters()
     assert letter["owner"] == "Orders/user-123/2025-03-02#7"
@@ -131,7 +131,7 @@ def test_ctrl_c_stops_it_and_the_same_command_goes_on_from_there(
         stopped = adminview(*words, "--segments", "1")
     assert stopped.exit_code == 2
     told = stopped.stdout.splitlines()[-1]
-    assert told == "stopped; the same command (without --restart) goes on"
+    assert told == "stopped; the same command (without --restart) resumes it"
     assert "backfill/Users, so far" in stopped.stdout
     assert 0 < len(shop.rows()) < USERS
     refused = adminview(*words, "--segments", "2")

@@ -126,7 +126,7 @@ def test_an_item_that_fails_is_listed_here_and_makes_the_status_1(cloud: LocalCl
     assert shown.exit_code == 1
     assert "user-123, 2025-02-03#0000002" in shown.stdout
     assert "the migration raised ValueError" in shown.stdout
-    assert "done, but for 1 items" in shown.stdout
+    assert "done, except for 1 items" in shown.stdout
     assert "someday" not in shown.output
     (failing,) = parsed("--yes")["failing"]
     assert failing["key"]["SK"] == {"S": "2025-02-03#0000002"}
@@ -277,7 +277,7 @@ def test_what_a_dry_run_says_it_costs_is_what_dynamodb_takes(cloud: LocalCloud) 
     by_source = {one.source.name: one for one in routes(registry(), {}).values()}
     reader = TableScanner(cloud.clients.dynamodb)
     previewer = Previewer(delivery_date, by_source[ORDERS], registry(), reader)
-    whole, some = previewer.look(None), previewer.look(30)
+    whole, part = previewer.preview(None), previewer.preview(30)
 
     let_it_be_heard(cloud)
     meter = Meter(cloud.clients.dynamodb)
@@ -287,10 +287,10 @@ def test_what_a_dry_run_says_it_costs_is_what_dynamodb_takes(cloud: LocalCloud) 
     cloud.settle()
     taken = {ORDERS: bulk_meter.read().total, VIEW_TABLE: meter.read().total}
     assert taken[ORDERS] > 60 * 3, "the indexes are among it"
-    for reckoned in (whole, some):
-        said = {
-            ORDERS: reckoned.of_all(reckoned.source.total),
-            VIEW_TABLE: reckoned.of_all(reckoned.view.total),
+    for preview in (whole, part):
+        estimate = {
+            ORDERS: preview.of_all(preview.source.total),
+            VIEW_TABLE: preview.of_all(preview.view.total),
         }
-        assert said == pytest.approx(taken, rel=0.1)
+        assert estimate == pytest.approx(taken, rel=0.1)
     assert whole.source.total == taken[ORDERS]

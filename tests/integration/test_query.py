@@ -62,7 +62,7 @@ def test_an_answer_is_a_table_with_a_line_for_each_row_however_long() -> None:
 def test_a_page_says_where_the_next_one_begins_beside_the_answer() -> None:
     first = query(*OF_USER, "--limit", "2")
     (cursor,) = re.findall(
-        r"^there is more: add --all, or --cursor (\S+)$", first.stderr, re.MULTILINE
+        r"^there are more rows: add --all, or --cursor (\S+)$", first.stderr, re.MULTILINE
     )
     page = json.loads(query(*OF_USER, "--limit", "3", "--cursor", cursor, "--json").stdout)
     assert order_ids(page["rows"]) == ["3", "4", "5"]

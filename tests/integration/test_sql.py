@@ -138,7 +138,7 @@ def test_pages_are_followed_and_gone_on_with() -> None:
     assert days(page["rows"]) == ["03", "04"]
     lines = run(ORDERS, "--all", "--json").stdout.splitlines()
     assert days([json.loads(line) for line in lines]) == ["01", "02", "03", "04", "05"]
-    assert "there is more: add --all, or --cursor " in run(ORDERS, "--limit", "2").stderr
+    assert "there are more rows: add --all, or --cursor " in run(ORDERS, "--limit", "2").stderr
 
 
 @on_the_real_one

@@ -20,7 +20,7 @@ import pytest
 from adminview import views
 from adminview.aws.settings import Settings
 from adminview.bulk.verify.verifier import make_verifier
-from adminview.cli.commands.verify import Surroundings, VerifyOptions, compare
+from adminview.cli.commands.verify import Dependencies, VerifyOptions, compare
 from adminview.cli.output.printing import Console
 from adminview.examples.shop import sample_data as shop
 from adminview.handlers.verify import Verification, handle, verification, verify
@@ -137,13 +137,15 @@ def settings_of(cloud: LocalCloud) -> Settings:
 
 
 def run(
-    cloud: LocalCloud, state: Path, around: Surroundings | None = None, **asked: Any
+    cloud: LocalCloud, state: Path, dependencies: Dependencies | None = None, **asked: Any
 ) -> tuple[int, dict[str, Any]]:
     """Run the command, and return its status and what it tells machines."""
     options = VerifyOptions(state=state, as_json=True, **({"grace": 0.2} | asked))
     console = Console(file=StringIO())
     dynamodb = cloud.engine.dynamodb()
-    status = compare(dynamodb, cloud.registry, settings_of(cloud), options, console, around=around)
+    status = compare(
+        dynamodb, cloud.registry, settings_of(cloud), options, console, dependencies=dependencies
+    )
     return status, json.loads(console.file.getvalue())  # type: ignore[attr-defined]  # a StringIO
 
 
@@ -154,7 +156,7 @@ def found(told: dict[str, Any]) -> list[tuple[Any, ...]]:
     ]
 
 
-def in_step(traffic: Traffic) -> Surroundings:
+def in_step(traffic: Traffic) -> Dependencies:
     """Let traffic go on whenever the verifier waits; its time is the traffic's, not the machine's.
 
     The sync has caught up by the end of each wait, and every other step leaves changes in flight.
@@ -166,7 +168,7 @@ def in_step(traffic: Traffic) -> Surroundings:
         now += seconds
         traffic.step()
 
-    return Surroundings(clock=lambda: now, sleep=sleep)
+    return Dependencies(clock=lambda: now, sleep=sleep)
 
 
 @pytest.mark.parametrize("kind", PLANTED)
@@ -242,15 +244,15 @@ def test_it_goes_on_after_stops_with_a_key_of_numbers(
     ticks = map(float, count())
     while status == 2:
         pages = iter(range(2))
-        around = Surroundings(
+        dependencies = Dependencies(
             clock=lambda: next(ticks),
             sleep=lambda _: None,
             stopped=lambda pages=pages: next(pages, None) is None,  # type: ignore[misc]  # of this round
         )
         if runs > 20:
-            around = replace(around, stopped=lambda: False)
+            dependencies = replace(dependencies, stopped=lambda: False)
         status, told = run(
-            cloud, tmp_path / "state", around, segments=1, grace=0, max_rcu=1, repair=True
+            cloud, tmp_path / "state", dependencies, segments=1, grace=0, max_rcu=1, repair=True
         )
         runs += 1
     assert runs > 5

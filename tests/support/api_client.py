@@ -55,11 +55,11 @@ class Client:
     def __post_init__(self) -> None:
         # A name of its own: Powertools keeps a logger's stream by its name.
         logger = Logger(service=f"api-{id(self)}", stream=self.log)
-        self.desk = LocalGateway(Api(self.asker, self.pulse, "model-1", logger))
+        self.gateway = LocalGateway(Api(self.asker, self.pulse, "model-1", logger))
 
     def ask(self, target: str, method: str = "GET", **headers: str) -> Answered:
         """Make one request; *target* is percent-encoded."""
-        answer = self.desk.answer(method, target, {"Host": "localhost:8080", **headers})
+        answer = self.gateway.answer(method, target, {"Host": "localhost:8080", **headers})
         return Answered(answer["statusCode"], answer["headers"], answer["body"])
 
     def get(self, target: str) -> Any:

@@ -17,7 +17,7 @@ from adminview.aws.settings import Settings
 from adminview.bulk.verify.run import Run
 from adminview.bulk.verify.scope import Scope
 from adminview.bulk.verify.verifier import Verifier, make_verifier
-from adminview.cli.commands.verify import Surroundings, VerifyOptions, compare
+from adminview.cli.commands.verify import Dependencies, VerifyOptions, compare
 from adminview.cli.output.printing import Console
 from adminview.model import Item, Registry, Row, Source, number, view
 from adminview.model.limits import ROW_LIMIT
@@ -227,7 +227,7 @@ class Lab:
     def command(self, state: Path, **asked: Any) -> tuple[int, str]:
         """Run the command, and return its status and what it says."""
         options = VerifyOptions(state=state, **({"segments": 1} | asked))
-        around = Surroundings(lambda: self.now, self.sleep, self.stops)
+        dependencies = Dependencies(lambda: self.now, self.sleep, self.stops)
         console = Console(file=StringIO(), width=200)
         status = compare(
             self.dynamodb,  # type: ignore[arg-type]  # a stand-in
@@ -235,7 +235,7 @@ class Lab:
             self.settings,
             options,
             console,
-            around=around,
+            dependencies=dependencies,
         )
         return status, console.file.getvalue()  # type: ignore[attr-defined]  # a StringIO
 

@@ -9,13 +9,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import typer
 
 from adminview.aws.manifest import Manifest
 from adminview.aws.settings import PendingPatterns, Settings
 from adminview.cli.commands import serve as serving
 from adminview.cli.commands.serve import LOOPBACK, LocalGateway, Server, event
 from adminview.handlers import api as function
-from adminview.model.errors import SettingsError
 from adminview.runtime import read_settings
 from tests.support.api_client import Client
 from tests.support.model import registry
@@ -31,7 +31,7 @@ def client() -> Client:
 @pytest.fixture
 def port() -> Iterator[int]:
     """Serve on a free port."""
-    server = Server(LOOPBACK, 0, client().desk)
+    server = Server(LOOPBACK, 0, client().gateway)
     thread = Thread(target=server.serve_forever)
     thread.start()
     yield int(server.server_address[1])
@@ -78,7 +78,7 @@ def test_what_is_no_request_at_all_is_a_problem_too(port: int) -> None:
 def test_a_page_that_points_its_own_name_at_this_machine_learns_nothing(host: str) -> None:
     asked = client()
     assert asked.ask("/patterns", Host=host).status == 421
-    asked.desk.any_host = True
+    asked.gateway.any_host = True
     assert asked.ask("/patterns", Host=host).status == 200
 
 
@@ -91,7 +91,7 @@ def test_only_the_origins_that_were_named_may_ask() -> None:
     asked = client()
     assert "Access-Control-Allow-Origin" not in asked.ask("/patterns", Origin=PANEL).headers
     assert asked.ask("/patterns", "OPTIONS", Origin=PANEL).status == 405
-    asked.desk.origins = [PANEL]
+    asked.gateway.origins = [PANEL]
     assert asked.ask("/patterns", "OPTIONS", Origin=PANEL).status == 204
     allowed = asked.ask("/patterns", Origin=PANEL).headers
     assert allowed["Access-Control-Allow-Origin"] == PANEL
@@ -101,7 +101,7 @@ def test_only_the_origins_that_were_named_may_ask() -> None:
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.7", "shop.example"])  # noqa: S104 - refused
 def test_another_host_is_refused_unless_it_is_to_be_exposed(host: str) -> None:
-    with pytest.raises(SettingsError, match="give --expose if everyone who reaches it"):
+    with pytest.raises(typer.BadParameter, match="give --expose if everyone who can connect"):
         serving.serve(host=host)
 
 
@@ -136,7 +136,7 @@ def test_serving_says_where_and_for_whom_until_it_is_stopped(
     assert served[0].api.engine.pending == {"orders-by-status": None}
     said = capsys.readouterr().out.splitlines()
     assert said[0].startswith("serving AdminViewTable at http://127.0.0.1:")
-    where = "exposed to other machines" if expose else "on loopback alone"
+    where = "exposed to other machines" if expose else "on loopback only"
     assert said[0].endswith(f", without authorization, {where}")
     assert said[-1] == "stopped"
 

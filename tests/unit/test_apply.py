@@ -186,12 +186,12 @@ def test_the_command_shows_the_plan_and_asks_before_it_drops_anything(site: Site
     status, printed = run(site, no)
     assert status == UNFINISHED
     assert "drop index Older" in printed
-    assert asked == ["11 steps. It will drop index City, and drop index Older. Go on?"]
+    assert asked == ["11 steps. It will drop index City, and drop index Older. Continue?"]
     assert site.said == []
     status, printed = run(site, lambda _: True)
     assert (status, printed.splitlines()[-1]) == (
         DONE,
-        "done: what is declared is deployed, built and switched on",
+        "done: the declared model is deployed, and all its access patterns are ready",
     )
     assert run(site, no)[0] == DONE
     assert len(asked) == 1  # nothing to do is nothing to ask
@@ -227,7 +227,7 @@ def test_the_command_says_why_it_refuses_and_why_it_stopped(site: Site) -> None:
     assert (status, "did not complete: no [bold] reason" in printed) == (REFUSED, True)
     site.trouble, site.stops = "stopped", lambda said: "backfill" in said
     status, printed = run(site, None)
-    assert (status, "the same command goes on from here" in printed) == (UNFINISHED, True)
+    assert (status, "the same command resumes here" in printed) == (UNFINISHED, True)
     site.model = model({"Orders": "b"}, (index("Older", "other"),))
     status, printed = run(site, None)
     assert status == REFUSED

@@ -225,14 +225,14 @@ def test_somebody_else_may_be_the_first_to_see_that_all_is_done(
 def test_the_pace_is_that_of_this_command_and_says_when_it_will_be_done() -> None:
     now = [100.0]
     pace = ProgressRate(1000, lambda: now[0])
-    assert pace.words(Counter(items=400)) == "400 of about 1000 items, 0 items/s"
+    assert pace.text(Counter(items=400)) == "400 of about 1000 items, 0 items/s"
     now[0] += 10
     counts = Counter(items=500, rows=900, failed=2)
-    assert pace.words(counts) == (
+    assert pace.text(counts) == (
         "500 of about 1000 items, 900 rows, 2 failed, 10 items/s, 0:00:50 left"
     )
-    assert pace.words(Counter(items=2000)).endswith("160 items/s, 0:00:00 left")
-    assert ProgressRate(None, lambda: now[0]).words(Counter(items=5)) == "5 items, 0 items/s"
+    assert pace.text(Counter(items=2000)).endswith("160 items/s, 0:00:00 left")
+    assert ProgressRate(None, lambda: now[0]).text(Counter(items=5)) == "5 items, 0 items/s"
 
 
 def test_where_there_is_no_terminal_a_line_is_said_now_and_then() -> None:
@@ -266,12 +266,12 @@ def test_on_a_terminal_a_bar_is_shown_beside_the_output(
         (
             SegmentOutcome(RUN, Counter(items=3, failed=1)),
             1,
-            "done, but for the items that failed: adminview dlq list shows why",
+            "done, except for the items that failed: adminview dlq list shows why",
         ),
         (
             SegmentOutcome(RUN, Counter(), "stopped"),
             2,
-            "stopped; the same command (without --restart) goes on",
+            "stopped; the same command (without --restart) resumes it",
         ),
     ],
 )

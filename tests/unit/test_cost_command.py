@@ -67,10 +67,10 @@ def test_people_see_each_source_the_sum_the_prices_and_what_was_assumed() -> Non
     assert done.exit_code == 0
     shown = " ".join(done.stdout.split())
     for words in (
-        "Orders: 100 changes a second, US dollars a month",
-        "Users: 3 changes a second",
-        "all sources: 103 changes a second",
-        "reads of the stream (Lambda's are free) 0.00 0.00",
+        "Orders: 100 changes per second, US dollars per month",
+        "Users: 3 changes per second",
+        "all sources: 103 changes per second",
+        "reads of the stream (free for Lambda) 0.00 0.00",
         "writes to the table 162.00 162.00",
         "Assumed of Users: items of 1,024 bytes; no items, so no storage; rows of 1,024",
         f"Prices: us-east-1, {Prices().as_of}, on demand",
@@ -91,7 +91,7 @@ def test_nothing_at_all_costs_nothing_a_change() -> None:
 )
 def test_a_rate_is_shown_as_people_write_it(changes: str, shown: str) -> None:
     done = run("--source", "Orders", "--changes", changes)
-    assert f"Orders: {shown} changes a second" in done.stdout
+    assert f"Orders: {shown} changes per second" in done.stdout
 
 
 def test_other_prices_are_reckoned_with_and_told(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_a_sample_tells_rows_sizes_and_indexes_and_what_is_told_counts_more(
     assert load["rowBytes"] == 2000
     members = {name: one["rows"] for name, one in load["indexes"].items()}
     assert members == {"GSI1": 0.5, "GSI2": 1.0, "OrderDashboard": 0.5}
-    assert "From 2 sampled: itemBytes, rows, indexes" in found["assumed"]
+    assert "From 2 sampled items: itemBytes, rows, indexes" in found["assumed"]
     assert "user-123" not in run(*ORDERS, "--sample", str(file)).output
 
 
@@ -145,12 +145,12 @@ def test_items_that_no_view_is_for_have_no_rows() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((), "say the load in one way"),
-        ((*ORDERS, "--measured"), "say the load in one way"),
-        (("--changes", "100"), "say the load in one way"),
-        (("--measured", "--rows", "3"), "describe the one source that --source names"),
-        (("--load", "-", "--sample", "-"), "describe the one source that --source names"),
-        ((*ORDERS, "--index", "GSI1"), "'GSI1' is not such as GSI1=1"),
+        ((), "give exactly one of --load"),
+        ((*ORDERS, "--measured"), "give exactly one of --load"),
+        (("--changes", "100"), "give exactly one of --load"),
+        (("--measured", "--rows", "3"), "name it with --source"),
+        (("--load", "-", "--sample", "-"), "name it with --source"),
+        ((*ORDERS, "--index", "GSI1"), "'GSI1' is not of the form GSI1=1"),
         ((*ORDERS, "--unchanged", "25"), "less than or equal to 1"),
         (("--measured", "--hours", "0"), "greater than or equal to 1"),
     ],
@@ -189,7 +189,7 @@ ODD = json.dumps(
         (("--load", "-"), '{"Orders": {"changesPerSecond": 1e999}}', "is inf; expected a number"),
         ((*ORDERS, "--sample", "-"), "[]", "sample: expected an item"),
         ((*ORDERS, "--sample", "-"), "[" * 100_000, "sample: - is not JSON"),
-        ((*ORDERS, "--sample", "-"), ODD, "a value is not of its type"),
+        ((*ORDERS, "--sample", "-"), ODD, "a value that does not match its DynamoDB type"),
         (("--source", "Order", "--changes", "1", "--sample", "-"), "{}", "sample: expected"),
         ((*ORDERS, "--sample", "-"), '{"CustomerId": "secret"}', "declares key attribute 'SK'"),
         ((*ORDERS, "--prices", "absent.json"), "", "absent.json"),

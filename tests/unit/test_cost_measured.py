@@ -181,10 +181,10 @@ def test_the_command_finds_the_deployment_and_says_whose_prices_these_are(
     assert done.exit_code == 0, done.exception
     found = json.loads(done.stdout)
     assert [one["name"] for one in found["bills"]] == ["all sources"]
-    assert "The deployment is in eu-west-1, and these are prices of us-east-1" in found["assumed"]
+    assert "The deployment is in eu-west-1; the prices are of us-east-1" in found["assumed"]
     shown = " ".join(run(here, monkeypatch).stdout.split())
-    assert "all sources: 10 changes a second" in shown
-    assert "Assumed of all sources: no metrics of Payments, Products, Users" in shown
+    assert "all sources: 10 changes per second" in shown
+    assert "Assumed for all sources: no metrics of Payments, Products, Users" in shown
 
 
 def test_what_aws_does_not_tell_is_explained(

@@ -105,5 +105,5 @@ def test_a_local_engine_is_only_spoken_of_to_who_names_one(
 def test_a_name_that_no_stack_can_have_is_refused(here: Deployment, words: tuple[str, str]) -> None:
     result = CliRunner().invoke(app, ["doctor", *words])
     assert result.exit_code == 2
-    assert "can be in no stack's name" in " ".join(result.output.split())
+    assert "is not valid in a stack name" in " ".join(result.output.split())
     assert here.asked == []

@@ -165,7 +165,7 @@ def test_the_command_ends_well_if_all_is_well_or_only_a_warning(here: Deployment
     here.policy().append({"Effect": "Allow", "Action": "s3:*", "Resource": "*"})
     result = adminview("--stage", "dev")
     assert result.exit_code == 0
-    assert "in order: " in result.stdout
+    assert "healthy: " in result.stdout
     assert "1 warning" in result.stdout
 
 
@@ -177,7 +177,7 @@ def test_the_command_fails_if_something_is_wrong_or_unknown(here: Deployment, br
         here.denied["sqs:SendMessage"] = {"EvalDecision": "explicitDeny"}
     result = adminview("--stage", "dev")
     assert result.exit_code == 1
-    assert "not in order: " in result.stdout
+    assert "not healthy: " in result.stdout
 
 
 def test_machines_are_told_everything_as_json(here: Deployment) -> None:

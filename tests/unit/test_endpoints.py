@@ -115,7 +115,7 @@ def test_a_port_that_never_answers_is_reported_soon(
     begun = perf_counter()
     assert run(monkeypatch, *words) == TROUBLE.get(words[0], 1)
     assert perf_counter() - begun < 3
-    assert f"no answer from {silent}, which AWS_ENDPOINT_URL names" in capsys.readouterr().err
+    assert f"no response from {silent}, which AWS_ENDPOINT_URL names" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_a_proxy_on_the_way_is_checked_instead(
     check_endpoints(environ, "DYNAMODB")
     endpoints._check_answers.cache_clear()
     monkeypatch.setenv("http_proxy", closed.replace("//", "//me:secret@"))
-    with pytest.raises(SettingsError, match=r"the proxy 127\.0\.0\.1:\d+ on the way to") as refused:
+    with pytest.raises(SettingsError, match=r"the proxy 127\.0\.0\.1:\d+ for ") as refused:
         check_endpoints(environ, "DYNAMODB")
     assert "secret" not in str(refused.value)
 

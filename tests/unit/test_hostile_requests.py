@@ -139,7 +139,7 @@ def answer(query: Any, path: str = "/patterns") -> dict[str, Any]:
     asked = event("GET", path, {}) | {"rawQueryString": query}
     if query is ...:
         del asked["rawQueryString"]
-    return CLIENT.desk.api(asked, None)
+    return CLIENT.gateway.api(asked, None)
 
 
 @pytest.mark.parametrize("query", ["colour=\ud800", "\udfff=red", "colour=red&limit=\ud800"])

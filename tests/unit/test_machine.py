@@ -9,7 +9,7 @@ import pytest
 
 from adminview.cli.bulk import state_machine as machine_module
 from adminview.cli.bulk.segment_pool import SegmentOutcome
-from adminview.cli.bulk.state_machine import Follower, Order, on_aws
+from adminview.cli.bulk.state_machine import ExecutionFollower, ExecutionRequest, run_on_aws
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.shutdown import Shutdown
 from adminview.model.errors import ServiceError, SettingsError
@@ -19,7 +19,9 @@ from tests.unit.test_deployment import FakeAws
 
 MACHINE, EXECUTION = "arn:machine", "arn:execution:1"
 RUNS = ("backfill/Things", "backfill/Notes")
-ORDER = Order({"task": "backfill", "sources": None, "segments": 2}, RUNS, ("Things", "Notes"))
+ORDER = ExecutionRequest(
+    {"task": "backfill", "sources": None, "segments": 2}, RUNS, ("Things", "Notes")
+)
 STOPPING = f"aws stepfunctions stop-execution --execution-arn {EXECUTION}"
 
 
@@ -67,9 +69,9 @@ def world() -> World:
     return made
 
 
-def follower(world: World, states: States, **changes: Any) -> Follower:
+def follower(world: World, states: States, **changes: Any) -> ExecutionFollower:
     given: dict[str, Any] = {"stop": Shutdown(), "backoff": NO_WAIT} | changes
-    return Follower(states, MACHINE, ORDER, world.progress, **given)
+    return ExecutionFollower(states, MACHINE, ORDER, world.progress, **given)
 
 
 def test_an_execution_is_started_with_what_was_said_and_nothing_else(world: World) -> None:
@@ -84,7 +86,7 @@ def test_an_execution_is_started_with_what_was_said_and_nothing_else(world: Worl
 def test_progress_is_what_the_progress_table_says_and_the_end_what_the_marks_say(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(machine_module, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(machine_module, "POLL_SECONDS", 0.0)
     (segment, *_) = world.bulk.begin(RUNS[0], 2, deadline=never())
 
     def work() -> None:
@@ -111,7 +113,7 @@ def test_the_same_command_follows_the_execution_that_is_running(world: World) ->
     states, said = States(running={EXECUTION: ORDER.input}), list[str]()
     assert follower(world, states, say=said.append).start() == EXECUTION
     assert states.started == []
-    assert said == [f"it is running already: {EXECUTION}"]
+    assert said == [f"already running: {EXECUTION}"]
     states.turns = [{"status": "SUCCEEDED"}]
     _, notes = follower(world, states).follow(EXECUTION, lambda _: None)
     assert notes == SegmentOutcome(RUNS[1], Counter(items=1, rows=1)), "it may have ended before"
@@ -119,7 +121,7 @@ def test_the_same_command_follows_the_execution_that_is_running(world: World) ->
 
 def test_beside_an_execution_that_was_asked_otherwise_none_is_started(world: World) -> None:
     states = States(running={EXECUTION: '{"task": "sweep"}'})
-    with pytest.raises(SettingsError, match=f"is at other work: .*{STOPPING}"):
+    with pytest.raises(SettingsError, match=f"is executing another request: .*{STOPPING}"):
         follower(world, states).start()
     assert states.started == []
 
@@ -129,7 +131,7 @@ def test_ctrl_c_leaves_it_running_and_says_how_to_stop_it(world: World) -> None:
     execution = made.start()
     outcomes = made.follow(execution, lambda _: made.stop.event.set())
     assert [one.finished for one in outcomes] == [False, False]
-    assert outcomes[0].trouble == (f"it goes on without this command (to stop it: {STOPPING})")
+    assert outcomes[0].trouble == (f"it continues on AWS (to stop it: {STOPPING})")
 
 
 WRAPPED = json.dumps({"errorType": "SettingsError", "errorMessage": "Disabled: enable it"})
@@ -198,6 +200,6 @@ def test_the_clients_are_those_of_the_environment(
     services = {"dynamodb": world.db, "sqs": None, "stepfunctions": States([ended])}
     monkeypatch.setattr("boto3.client", lambda service, **_: services[service])
     monkeypatch.setattr("adminview.aws.boto3_clients.check_responses", lambda _: None)
-    outcomes = on_aws(MACHINE, world.bulk.settings, ORDER)
+    outcomes = run_on_aws(MACHINE, world.bulk.settings, ORDER)
     assert [one.counts["items"] for one in outcomes] == [6, 1]
     assert world.bulk.settings.view_table == TABLE

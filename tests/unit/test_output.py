@@ -40,7 +40,7 @@ from adminview.cli.output.printing import (
     printable,
     styled,
 )
-from adminview.cli.output.tables import answer, facts
+from adminview.cli.output.tables import facts, rows_table
 from adminview.cli.planning import report
 from adminview.cli.planning.apply import PlanError
 from adminview.cli.planning.cost import Costs, Estimate, SourceCosts
@@ -240,7 +240,7 @@ PLAN = Plan((BackfillStep(reason=HOSTILE, source=HOSTILE),), (HOSTILE,), (HOSTIL
 LETTER = Message("id", HOSTILE, "", 0, 0)
 REPORTS: dict[str, Callable[[Console], object]] = {
     "query": lambda c: c.print(
-        answer(
+        rows_table(
             HOSTILE,
             [
                 {
@@ -252,9 +252,9 @@ REPORTS: dict[str, Callable[[Console], object]] = {
         )
     ),
     "sql": lambda c: c.print(rows.to_table(HOSTILE, [{HOSTILE: HOSTILE, "b": {HOSTILE: 1}}])),
-    "dlq show": lambda c: c.print(letters.letter(json.dumps({"[/]": 1, HOSTILE: HOSTILE}))),
-    "dlq show text": lambda c: c.print(letters.letter(HOSTILE)),
-    "dlq list": lambda c: c.print(letters.table_of(PeekResult([], [(LETTER, HOSTILE)]), 0.0)),
+    "dlq show": lambda c: c.print(letters.letter_table(json.dumps({"[/]": 1, HOSTILE: HOSTILE}))),
+    "dlq show text": lambda c: c.print(letters.letter_table(HOSTILE)),
+    "dlq list": lambda c: c.print(letters.letters_table(PeekResult([], [(LETTER, HOSTILE)]), 0.0)),
     "dlq replay": lambda c: c.print(
         letters.summary(
             {

@@ -9,8 +9,7 @@ import pytest
 
 from adminview.aws.deadline import Deadline
 from adminview.cli.bulk.verify_state import StateFile
-from adminview.cli.dead_letters.audit import Audit
-from adminview.cli.dead_letters.post import LetterFile
+from adminview.cli.dead_letters.files import Audit, LetterFile
 from adminview.cli.private_file import open_private
 from adminview.model.dead_letter import OutgoingLetter
 from tests.support.dead_letter_queue import message, ours
@@ -78,7 +77,7 @@ def test_letters_are_added_and_none_is_lost(tmp_path: Path) -> None:
 
 
 def test_the_lock_beside_a_state_is_for_its_owner_too(tmp_path: Path) -> None:
-    with StateFile(tmp_path / "state.json").taken():
+    with StateFile(tmp_path / "state.json").locked():
         assert mode(tmp_path / "state.json.lock") == 0o600
 
 

@@ -189,11 +189,11 @@ def test_an_explanation_has_names_and_values_filled_in() -> None:
     )
     given = {"kind": ":v0a", "level": Decimal("1.50"), "start": "a", "end": "it's"}
     told = explanation(Query.of(pattern, given), "Table")
-    assert told["asked of"] == "index 'Spread' of Table"
+    assert told["queries"] == "index 'Spread' of Table"
     assert told["key condition"] == (
         "kind = ':v0a' AND level = 1.5 AND at BETWEEN 'a' AND \"it's\""
     )
-    assert told["shards"] == "4, asked together and merged"
+    assert told["shards"] == "4, queried concurrently and merged"
     assert told["order"] == "descending"
 
 

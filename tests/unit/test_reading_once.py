@@ -119,13 +119,13 @@ def run(words: tuple[str, ...], answers: str = "", *, stopped: bool = False) -> 
             "adminview.cli.planning.apply.PlanRunner._carry_out",
             {"describe_stacks": 6, "get_template": 6},
         ),
-        (("backfill",), f"{COMMANDS}.backfill.work_through", {"describe_stacks": 1}),
-        (("backfill", "--deployed"), f"{COMMANDS}.backfill.on_aws", {"describe_stacks": 2}),
-        (("sweep",), f"{COMMANDS}.backfill.work_through", {"describe_stacks": 1}),
+        (("backfill",), f"{COMMANDS}.backfill.execute_runs", {"describe_stacks": 1}),
+        (("backfill", "--deployed"), f"{COMMANDS}.backfill.run_on_aws", {"describe_stacks": 2}),
+        (("sweep",), f"{COMMANDS}.backfill.execute_runs", {"describe_stacks": 1}),
         (("verify",), f"{COMMANDS}.verify.compare", {"describe_stacks": 1}),
         (
             ("migrate", "orders-delivery-date", "--yes", "--deployed"),
-            f"{COMMANDS}.migrate.on_aws",
+            f"{COMMANDS}.migrate.run_on_aws",
             {"describe_stacks": 2},
         ),
         (

@@ -97,8 +97,8 @@ def test_the_command_to_verify_asks_again(
 ) -> None:
     seen: list[Any] = []
 
-    def compare(*_: Any, around: Any) -> int:
-        seen.append(around.check)
+    def compare(*_: Any, dependencies: Any) -> int:
+        seen.append(dependencies.check)
         return 0
 
     monkeypatch.setattr(verify, "compare", compare)

@@ -74,7 +74,7 @@ def test_a_hostile_message_is_left_and_harms_no_other(lab: Lab, body: str) -> No
 
 @pytest.mark.parametrize("body", HOSTILE.values(), ids=HOSTILE)
 def test_a_hostile_message_can_be_shown(body: str) -> None:
-    assert shown.letter(body)
+    assert shown.letter_table(body)
 
 
 def test_a_letter_of_any_depth_is_answered_or_left() -> None:

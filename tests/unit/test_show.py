@@ -3,9 +3,8 @@
 from types import ModuleType
 from typing import Any
 
-from adminview.cli.output import catalogue
 from adminview.cli.output.printing import Console, printable
-from adminview.cli.output.tables import answer
+from adminview.cli.output.tables import patterns_table, rows_table
 from adminview.model import AccessPattern, Registry
 
 
@@ -20,7 +19,7 @@ def test_a_row_cannot_steer_a_terminal() -> None:
         "data": {"M": {"name": {"S": "\x1b[2Jgone"}}},
     }
     console = Console(width=100, record=True, force_terminal=False)
-    console.print(answer("a question", [row]))
+    console.print(rows_table("a question", [row]))
     assert "\\x1b[2Jgone" in console.export_text()
 
 
@@ -28,5 +27,5 @@ def test_a_description_is_no_markup() -> None:
     module = ModuleType("odd")
     module.__dict__["odd"] = AccessPattern("odd", partition="X", about="newest [/b] first [up]")
     console = Console(width=100, record=True)
-    console.print(catalogue.catalogue(Registry.of([module])))
+    console.print(patterns_table(Registry.of([module])))
     assert "newest [/b] first [up]" in console.export_text()

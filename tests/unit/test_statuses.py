@@ -1,4 +1,4 @@
-"""What a command's exit status says: 1 is for work that was done, but for some items."""
+"""What a command's exit status says: 1 is for work that was done, except for some items."""
 
 from collections import Counter
 from io import StringIO
@@ -7,11 +7,18 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from adminview.cli import main
 from adminview.cli.bulk.segment_pool import SegmentOutcome
 from adminview.cli.main import app
 from adminview.cli.output.migrate import show_outcome
 from adminview.cli.output.printing import Console
-from adminview.model.errors import RecordError
+from adminview.model.errors import (
+    AdminViewError,
+    BeingBuiltError,
+    QuestionError,
+    RecordError,
+    SettingsError,
+)
 
 NOWHERE = {
     "AWS_ENDPOINT_URL": "http://127.0.0.1:9",
@@ -74,5 +81,34 @@ def test_where_items_failed_elsewhere_it_is_said_how_to_see_which(
     outcome = SegmentOutcome("migrate/add-dates", Counter(failed=2))
     show_outcome(outcome, failing, console, as_json=False)
     told = console.file.getvalue()  # type: ignore[attr-defined]  # a StringIO
-    assert "done, but for 2 items" in told
+    assert "done, except for 2 items" in told
     assert ("; `adminview migrate add-dates --dry-run --all` shows which" in told) is named
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (QuestionError("no such source"), 2),
+        (BeingBuiltError("orders-by-status"), 1),
+        (SettingsError("no queue"), 1),
+    ],
+)
+def test_an_error_in_the_arguments_exits_with_2_and_any_other_with_1(
+    error: AdminViewError, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> None:
+        raise error
+
+    monkeypatch.setattr(main, "app", fail)
+    with pytest.raises(SystemExit) as exit_:
+        main.main()
+    assert exit_.value.code == status
+
+
+@pytest.mark.parametrize(
+    "words", [["dlq", "replay", "--deployed", "--dry-run"], ["dlq", "discard"]]
+)
+def test_contradicting_or_missing_options_exit_with_2(words: list[str]) -> None:
+    result = run(*words, *(["--reason", "old"] if words[1] == "discard" else []))
+    assert result.exit_code == 2
+    assert "Usage" in result.stderr

@@ -44,7 +44,7 @@ def test_the_exit_status_says_equal_different_or_unfinished(lab: Lab, state: Pat
     status, said = lab.command(state)
     assert status == 1
     assert said.endswith(
-        "the view is not equal to the sources: 10 differences left; --repair puts them right\n"
+        "the view is not equal to the sources: 10 differences left; --repair repairs them\n"
     )
     status, said = lab.command(state, repair=True)
     assert status == 0
@@ -55,7 +55,7 @@ def test_the_exit_status_says_equal_different_or_unfinished(lab: Lab, state: Pat
     lab.stops = lambda: True
     status, said = lab.command(state)
     assert status == 2
-    assert said.endswith("stopped; the same command goes on from here\n")
+    assert said.endswith("stopped; the same command resumes here\n")
 
 
 def test_what_differs_is_listed_with_counts_that_add_up(lab: Lab, state: Path) -> None:
@@ -64,7 +64,7 @@ def test_what_differs_is_listed_with_counts_that_add_up(lab: Lab, state: Path) -
     assert "missing Things/t0 THING#t0 | x it is not in the view" in lines
     assert "orphaned Things/z Z | 1 its item does not exist" in lines
     assert "orphaned none Z | 2 it has no owner" in lines
-    assert "items and rows seen 12 + 18" in lines
+    assert "items and rows compared 12 + 18" in lines
     assert "= equal 24" in lines
     assert "+ differing 6" in lines
     assert "differences 10 (8 missing, 2 orphaned)" in lines
@@ -111,7 +111,7 @@ def test_on_a_terminal_a_bar_shows_how_far_it_is_beside_the_output(
 
 def test_a_sample_speaks_only_of_what_it_looked_at(lab: Lab, state: Path) -> None:
     _, said = lab.command(state, sample=0.5)
-    assert "the part of the view that was looked at is" in said.splitlines()[-1]
+    assert "the compared part of the view is" in said.splitlines()[-1]
 
 
 @pytest.mark.parametrize("repair", [False, True])
@@ -210,7 +210,7 @@ def test_the_state_is_for_its_owner_alone_and_goes_when_the_run_is_finished(
     assert list(state.parent.iterdir()) == [state]
     lab.stops = lambda: False
     _, said = lab.command(state)
-    assert said.startswith(f"going on from {state}")
+    assert said.startswith(f"resuming from {state}")
     assert list(state.parent.iterdir()) == []
 
 
@@ -230,7 +230,7 @@ def test_the_state_of_another_command_is_refused(
 @pytest.mark.parametrize("text", ["", "[]", '{"kind": "something else"}'])
 def test_a_file_that_is_no_state_is_refused(lab: Lab, state: Path, text: str) -> None:
     state.write_text(text)
-    with pytest.raises(SettingsError, match="not the state of a verification"):
+    with pytest.raises(SettingsError, match="not a state file of this version"):
         lab.command(state)
     assert state.read_text() == text
 
@@ -247,7 +247,7 @@ def test_when_aws_goes_on_refusing_the_state_is_kept_and_the_reason_told(
     assert status == 2
     assert said.endswith(
         "find rows of AdminViewTable by their owner: AWS answered AccessDeniedException; "
-        "the same command goes on from here\n"
+        "the same command resumes here\n"
     )
     lab.dynamodb.before = lambda _: None
     status, said = lab.command(state, as_json=True)
@@ -293,13 +293,13 @@ def test_a_state_of_another_deployment_is_refused_though_its_tables_have_the_sam
     lab.stops = lambda: True
     assert lab.command(state)[0] == 2
     other = Lab()
-    with pytest.raises(SettingsError, match="has not finished, with place"):
+    with pytest.raises(SettingsError, match="unfinished verification with place"):
         other.command(state)
 
 
 def test_two_commands_do_not_share_a_state(lab: Lab, state: Path) -> None:
     with (
-        StateFile(state).taken(),
+        StateFile(state).locked(),
         pytest.raises(SettingsError, match="another verification is using"),
     ):
         lab.command(state)

@@ -1,1 +1,1 @@
-"""Bulk work from this machine, or in the state machine."""
+"""Bulk work, executed locally or in the state machine."""

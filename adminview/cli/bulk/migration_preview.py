@@ -1,4 +1,4 @@
-"""What a migration would do, from a look at some items or at all: nothing is written."""
+"""Estimate a migration from a sample of items, or from all. Writes nothing."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -19,17 +19,17 @@ from adminview.sync.decode import Route
 from adminview.sync.derive import complete
 
 SHOWN = 5
-READ_UNIT = 8192  # bytes that a scan reads for one unit
+READ_UNIT = 8192  # bytes that an eventually consistent scan reads for one unit
 CALL_SECONDS = 30.0
 
 
 @dataclass(slots=True)
 class Preview:
-    """What was seen of a table, and what follows for all of it."""
+    """Counts of the sampled items, and estimates for the whole table."""
 
     migration: Migration
     table: str
-    items: int = 0  # about, unless all were looked at
+    items: int = 0  # estimated, unless all were read
     sampled: int = 0
     whole: bool = True
     changing: int = 0
@@ -41,7 +41,7 @@ class Preview:
     failures: list[tuple[Attributes, RecordError]] = field(default_factory=list)
 
     def of_all(self, number: float) -> int:
-        """Reckon from the sample what it comes to for all items."""
+        """Extrapolate a number from the sample to all items."""
         return round(number * self.items / self.sampled) if self.sampled else 0
 
     @property
@@ -52,57 +52,56 @@ class Preview:
 
 @dataclass(frozen=True, slots=True)
 class Previewer:
-    """A migration, its table, and the view that hears of each update through the stream."""
+    """A migration, its table, and the model that receives each update through the stream."""
 
     migration: Migration
     route: Route
     model: Registry
     reader: TableScanner
 
-    def look(self, most: int | None) -> Preview:
-        """Look at so many items, from several places of the table, or at all of them."""
-        found = Preview(self.migration, self.route.table)
-        # The indexes of the source table itself pay for the update too.
-        described = self.reader.describe(self.route.table, _until())
+    def preview(self, most: int | None) -> Preview:
+        """Estimate from at most *most* items, spread over the table, or from all of them."""
+        preview = Preview(self.migration, self.route.table)
+        # An update also consumes write units of the source table's own indexes.
+        described = self.reader.describe(self.route.table, _deadline())
         indexes = [index.declaration() for index in described.indexes]
-        sample = Sample(self.reader, self.route.table, most, _until)
+        sample = Sample(self.reader, self.route.table, most, _deadline)
         for item in sample:
-            self._add(found, item, indexes)
-        found.whole, found.items = sample.whole, sample.count()
-        return found
+            self._add(preview, item, indexes)
+        preview.whole, preview.items = sample.whole, sample.count()
+        return preview
 
-    def _add(self, found: Preview, item: Attributes, indexes: Iterable[Index]) -> None:
-        """Count what one item would come to."""
-        found.sampled += 1
-        found.bytes += row_size(item)
+    def _add(self, preview: Preview, item: Attributes, indexes: Iterable[Index]) -> None:
+        preview.sampled += 1
+        preview.bytes += row_size(item)
         key = self.migration.source.key_of(item)
         try:
             update = complete(self.migration, item)
         except RecordError as error:
-            found.failing += 1
-            if found.failing <= SHOWN:
-                found.failures.append((key, error))
+            preview.failing += 1
+            if preview.failing <= SHOWN:
+                preview.failures.append((key, error))
             return
         if update is None:
             return
-        found.changing += 1
-        if found.changing <= SHOWN:
-            found.examples.append((key, update.sets))
+        preview.changing += 1
+        if preview.changing <= SHOWN:
+            preview.examples.append((key, update.sets))
         after = canonical(update.applied(item))
-        found.source += write_units(canonical(item), after, indexes, list(key))
-        found.view += self._of_rows(item, after)
+        preview.source += write_units(canonical(item), after, indexes, list(key))
+        preview.view += self._view_units(item, after)
 
-    def _of_rows(self, before: Attributes, after: Attributes) -> Units:
-        """Count what the view's rows take when the update comes through the stream."""
+    def _view_units(self, before: Attributes, after: Attributes) -> Units:
+        """Return the write units of the view when the update arrives through the stream."""
         total = Units()
         try:
-            old, new = (self._rows(item) for item in (before, after))
+            old_rows, new_rows = (self._rows(item) for item in (before, after))
         except RecordError:
-            return total  # a dead letter instead, as for any other change of this item
-        for key in {*old, *new}:
-            one, other = old.get(key), new.get(key)
-            if one is None or other is None or not equivalent_rows(one, other):
-                total += write_units(one, other, self.model.indexes)
+            return total  # the change is dead-lettered, as any other change of this item
+        for key in {*old_rows, *new_rows}:
+            old, new = old_rows.get(key), new_rows.get(key)
+            if old is None or new is None or not equivalent_rows(old, new):
+                total += write_units(old, new, self.model.indexes)
         return total
 
     def _rows(self, item: Attributes) -> dict[Any, Attributes]:
@@ -111,5 +110,5 @@ class Previewer:
         return {key: canonical(row) for key, row in rows.items()}
 
 
-def _until() -> Deadline:
+def _deadline() -> Deadline:
     return Deadline.after(CALL_SECONDS)

@@ -1,4 +1,4 @@
-"""Bulk work from this machine: all segments of a run, some at once; a stop is no loss."""
+"""Execute a bulk run locally, several segments at a time. It can be stopped and resumed."""
 
 import os
 from collections import Counter
@@ -21,8 +21,8 @@ from adminview.aws.settings import Settings
 from adminview.bulk.runs import Bulk, make_bulk
 from adminview.bulk.segment import Segment, SegmentState
 from adminview.bulk.worker import Worker
-from adminview.cli.dead_letters.post import LETTERS, LetterFile
-from adminview.cli.errors import explained
+from adminview.cli.dead_letters.files import LETTERS, LetterFile
+from adminview.cli.errors import describe_error
 from adminview.cli.shutdown import Shutdown
 from adminview.local.settings import ENDPOINT
 from adminview.local.tables import create, progress_table
@@ -33,18 +33,16 @@ from adminview.views import migrations
 MOST_THREADS = MAX_CONCURRENCY
 PATIENCE_SECONDS = 60.0
 STOPPED = "stopped"
-OVERTAKEN = (
-    "other code was deployed, or it was begun again, meanwhile: what was done does not count"
-)
-NAP_SECONDS = 1.0  # while a segment is in other hands: so that a stop is soon noticed
-LONG_NAP_SECONDS = 5.0  # before a run: after each, the deployment is asked for its model
+OVERTAKEN = "other code was deployed, or the run was restarted, meanwhile: the work is void"
+NAP_SECONDS = 1.0  # while another process holds a segment: short, to notice a stop soon
+LONG_NAP_SECONDS = 5.0  # before a run: longer, because each attempt reads the deployed model
 
 Watch = Callable[[Counter[str]], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a run may take, in units per second."""
+    """Budgets of a run, in units per second."""
 
     max_rcu: float | None = None
     max_wcu: float | None = None
@@ -52,8 +50,6 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """How a run is to be gone through."""
-
     segments: int | None = None
     tolerate: int = 100
     restart: bool = False
@@ -62,15 +58,14 @@ class RunOptions:
 
 @dataclass(frozen=True, slots=True)
 class SegmentOutcome:
-    """What a run came to, as far as it came."""
+    """The counts of a run, finished or not."""
 
     run: str
     counts: Counter[str]
-    trouble: str = ""  # why it has not ended
+    trouble: str = ""  # why it is not finished
 
     @property
     def finished(self) -> bool:
-        """Tell whether every segment is done."""
         return not self.trouble
 
 
@@ -86,36 +81,35 @@ class SegmentPool:
     say: Callable[[str], None] = lambda _: None
     worker: Worker | None = None
     _counts: dict[int, Counter[str]] = field(default_factory=dict)
-    _told: bool = False  # that somebody else has a segment
+    _wait_reported: bool = False
     _lock: Any = field(default_factory=Lock)
 
     def work(self, of: int | None = None, *, restart: bool = False) -> SegmentOutcome:
-        """Begin or go on with a run, until it is done, stopped or in trouble."""
+        """Start or resume a run, and return when it is done, stopped or has failed."""
         try:
             self._work(self._begin(of, restart=restart))
             counts = self.bulk.finish(self.run, deadline=_soon(), tolerated=self.tolerated)
         except (ServiceError, BulkError) as error:
-            trouble = STOPPED if self.stop.event.is_set() else explained(error)
+            trouble = STOPPED if self.stop.event.is_set() else describe_error(error)
             return SegmentOutcome(self.run, self.counts, trouble)
         if counts is None and self.stop.event.is_set():
             return SegmentOutcome(self.run, self.counts, STOPPED)
-        if counts is None and not self._ended_by_others():
+        if counts is None and not self._finished_elsewhere():
             return SegmentOutcome(self.run, self.counts, OVERTAKEN)
         return SegmentOutcome(self.run, self.counts if counts is None else counts)
 
-    def _ended_by_others(self) -> bool:
-        """Tell whether somebody who worked on it too was the first to see that all is done."""
+    def _finished_elsewhere(self) -> bool:
+        """Return whether another process has marked the run as complete for this model."""
         mark = self.bulk.built(deadline=_soon()).get(self.run, {})
         return mark.get("model") == self.bulk.model_of(self.run)
 
     @property
     def counts(self) -> Counter[str]:
-        """Add up what has been done."""
         with self._lock:
             return sum(self._counts.values(), Counter[str]())
 
     def _begin(self, of: int | None, *, restart: bool) -> list[Segment]:
-        """Begin, as soon as nobody is at work on what must be put right first.
+        """Return the segments, once no other process holds one that must be recovered first.
 
         Raises a SettingsError if other code was deployed meanwhile.
         """
@@ -127,7 +121,7 @@ class SegmentPool:
             except SegmentTakenError as error:
                 self._wait(error, LONG_NAP_SECONDS)
             else:
-                self._see(*self.bulk.progress.records(self.run, deadline=_soon()))
+                self._add_counts(*self.bulk.progress.records(self.run, deadline=_soon()))
                 return segments
         return []
 
@@ -138,17 +132,17 @@ class SegmentPool:
         halt = Event()
         threads = min(MOST_THREADS, max(1, len(segments)))
         with ThreadPoolExecutor(threads) as pool:
-            working = [pool.submit(self._take_turns, waiting, halt) for _ in range(threads)]
-        for one in working:
-            one.result()
+            futures = [pool.submit(self._work_queue, waiting, halt) for _ in range(threads)]
+        for future in futures:
+            future.result()
 
-    def _take_turns(self, waiting: "SimpleQueue[Segment]", halt: Event) -> None:
-        """Take segments until none is left; one that fails ends the work of all."""
+    def _work_queue(self, waiting: "SimpleQueue[Segment]", halt: Event) -> None:
+        """Work on segments until none is left. A failure halts all threads."""
         worker = replace(
             self.worker or self.bulk.worker(self.run),
             tolerated=self.tolerated,
             stopped=lambda: halt.is_set() or self.stop.event.is_set(),
-            watch=self._see,
+            watch=self._add_counts,
             total=lambda _: self.counts,
             sleep=self.stop.sleep,
         )
@@ -156,25 +150,25 @@ class SegmentPool:
             while not worker.stopped():
                 segment = waiting.get_nowait()
                 try:
-                    self._see(worker.work(segment, end=self.stop.end))
+                    self._add_counts(worker.work(segment, end=self.stop.end))
                 except SegmentTakenError as error:
-                    waiting.put(segment)  # another may be free meanwhile
+                    waiting.put(segment)  # try another one first
                     self._wait(error)
         except Empty:
             return
         except BaseException:
-            halt.set()  # the others stop at their next page
+            halt.set()  # other threads stop at their next page
             raise
 
     def _wait(self, error: SegmentTakenError, longest: float = NAP_SECONDS) -> None:
-        """Wait a little for a segment that somebody else has, or had when he died."""
+        """Wait for a segment whose lease another process holds. Report it once."""
         with self._lock:
-            told, self._told = self._told, True
-        if not told:
+            reported, self._wait_reported = self._wait_reported, True
+        if not reported:
             self.say(f"waiting: {error}")
         self.stop.sleep(min(error.seconds, longest))
 
-    def _see(self, *records: SegmentState) -> None:
+    def _add_counts(self, *records: SegmentState) -> None:
         with self._lock:
             self._counts |= {record.segment.number: record.counts for record in records}
         self.watch(self.counts)
@@ -190,7 +184,7 @@ def connect(
     limits: Limits,
     check: Callable[[], object] = lambda: None,
 ) -> Bulk:
-    """Connect to the tables that *settings* name, on a budget; *check* that they are still so."""
+    """Connect to the tables of *settings* within *limits*. *check* raises if they have changed."""
     pool = Config(max_pool_connections=MOST_THREADS * MAX_CONCURRENCY)
     clients = Clients(dynamodb_client(CLIENT.merge(pool)))
     metered = Metered(clients.dynamodb, RateLimiter(limits.max_rcu), RateLimiter(limits.max_wcu))
@@ -202,7 +196,7 @@ def connect(
 
 
 def _check_progress(clients: Clients, name: str) -> None:
-    """Find the progress table; a local engine is given one."""
+    """Raise a SettingsError if there is no progress table; create it on a local engine."""
     dynamodb = clients.dynamodb
     try:
         dynamodb.describe_table(TableName=name)

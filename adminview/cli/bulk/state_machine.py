@@ -1,4 +1,4 @@
-"""Bulk work on AWS: a deployed state machine is started, and followed from here."""
+"""Execute bulk runs on AWS: start the deployed state machine and follow its progress."""
 
 import json
 from collections import Counter
@@ -22,15 +22,15 @@ from adminview.cli.output.printing import echo
 from adminview.cli.shutdown import Shutdown, graceful_shutdown
 from adminview.model.errors import ServiceError, SettingsError
 
-FIRST_LOOK_SECONDS = 1.0  # after which short work has ended; doubled from look to look
-LOOK_SECONDS = 5.0  # between two looks at an execution, at most
+FIRST_POLL_SECONDS = 1.0  # short work has ended by then; doubled after each poll
+POLL_SECONDS = 5.0  # between two polls, at most
 PATIENCE_SECONDS = 60.0
 RUNNING, SUCCEEDED = "RUNNING", "SUCCEEDED"
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """What a state machine is asked, the runs that it is to make of it, and their tables."""
+class ExecutionRequest:
+    """The input of an execution, its runs and their tables."""
 
     event: Mapping[str, Any]
     runs: Sequence[str]
@@ -38,121 +38,126 @@ class Order:
 
     @property
     def input(self) -> str:
-        """Write the event down, without what is not said."""
-        said = {name: value for name, value in self.event.items() if value is not None}
-        return json.dumps(said, sort_keys=True)
+        """The event as JSON, without unset values."""
+        event = {name: value for name, value in self.event.items() if value is not None}
+        return json.dumps(event, sort_keys=True)
 
 
-def as_event(asked: RunOptions, limits: Limits) -> dict[str, Any]:
-    """Write what a command was asked as a state machine takes it."""
+def as_event(options: RunOptions, limits: Limits) -> dict[str, Any]:
+    """Convert the options of a command to the state machine's input."""
     return {
-        "segments": asked.segments,
+        "segments": options.segments,
         "max_rcu": limits.max_rcu,
         "max_wcu": limits.max_wcu,
-        "tolerated_failures": asked.tolerate,
-        "restart": asked.restart or None,
+        "tolerated_failures": options.tolerate,
+        "restart": options.restart or None,
     }
 
 
-def on_aws(machine: str, settings: Settings, order: Order) -> list[SegmentOutcome]:
-    """Have a deployed state machine do the work, and follow it until it ends or Ctrl-C."""
+def run_on_aws(machine: str, settings: Settings, request: ExecutionRequest) -> list[SegmentOutcome]:
+    """Start or find an execution, and follow it until it ends or until Ctrl-C."""
     dynamodb = Clients().dynamodb
     table = LeaseTable(dynamodb, progress_table(settings.view_table))
     states: Any = boto3.client("stepfunctions")
     expected = None
-    with suppress(ServiceError):  # not to know it stops nobody
+    with suppress(ServiceError):  # the progress can be displayed without it
         reader = TableScanner(dynamodb)
-        expected = sum(reader.count(one, deadline=Deadline.after(10)) for one in order.tables)
-    with graceful_shutdown() as stop, progress(order.event["task"], expected) as watch:
-        follower = Follower(states, machine, order, table, stop, partial(echo, err=True))
+        expected = sum(reader.count(name, deadline=Deadline.after(10)) for name in request.tables)
+    with graceful_shutdown() as stop, progress(request.event["task"], expected) as watch:
+        follower = ExecutionFollower(states, machine, request, table, stop, partial(echo, err=True))
         return follower.follow(follower.start(), watch)
 
 
 @dataclass(slots=True)
-class Follower:
-    """Starts an execution, and tells how far it is by the progress table."""
+class ExecutionFollower:
+    """Starts an execution, and reads its progress from the progress table."""
 
     states: Any  # boto3's client of Step Functions
     machine: str
-    order: Order
+    request: ExecutionRequest
     progress: LeaseTable
     stop: Shutdown
     say: Callable[[str], None] = lambda _: None
     backoff: Backoff = field(default_factory=Backoff)
-    _before: Mapping[str, Any] = field(default_factory=dict)  # marks of runs that ended earlier
+    _before: Mapping[str, Any] = field(default_factory=dict)  # completions of earlier runs
 
     def start(self) -> str:
-        """Start an execution, unless one is running that was asked the same: that one is it."""
-        self._before = self._marks()
-        listed = self._ask("list_executions", stateMachineArn=self.machine, statusFilter=RUNNING)
-        for one in listed["executions"]:
-            arn = str(one["executionArn"])
-            asked = json.loads(self._ask("describe_execution", executionArn=arn)["input"])
-            if asked != json.loads(self.order.input):
+        """Start an execution, or return the running one if it has the same input.
+
+        Raises a SettingsError if an execution with other input is running.
+        """
+        self._before = self._completions()
+        listed = self._call("list_executions", stateMachineArn=self.machine, statusFilter=RUNNING)
+        for execution in listed["executions"]:
+            arn = str(execution["executionArn"])
+            if json.loads(self._describe(arn)["input"]) != json.loads(self.request.input):
                 msg = (
-                    "the state machine is at other work: let that end, or begin anew without it "
-                    f"({_stopping(arn)})"
+                    "the state machine is executing another request: wait until it has ended, or "
+                    f"stop it and run this command again ({_stopping(arn)})"
                 )
                 raise SettingsError(msg)
-            self.say(f"it is running already: {arn}")
+            self.say(f"already running: {arn}")
             return arn
-        started = self._ask("start_execution", stateMachineArn=self.machine, input=self.order.input)
+        started = self._call(
+            "start_execution", stateMachineArn=self.machine, input=self.request.input
+        )
         self.say(f"started {started['executionArn']}")
         return str(started["executionArn"])
 
     def follow(self, execution: str, watch: Watch) -> list[SegmentOutcome]:
-        """Look at an execution until it ends, or somebody no longer wants to."""
-        pause = FIRST_LOOK_SECONDS
-        while (told := self._look(execution))["status"] == RUNNING:
-            watch(sum((one.counts for one in self._outcomes("running")), Counter[str]()))
+        """Poll an execution until it ends or a stop is requested."""
+        pause = FIRST_POLL_SECONDS
+        while (described := self._describe(execution))["status"] == RUNNING:
+            watch(sum((outcome.counts for outcome in self._outcomes("running")), Counter[str]()))
             if self.stop.event.is_set():
-                return self._outcomes(f"it goes on without this command ({_stopping(execution)})")
-            self.stop.sleep(min(pause, LOOK_SECONDS))
+                return self._outcomes(f"it continues on AWS ({_stopping(execution)})")
+            self.stop.sleep(min(pause, POLL_SECONDS))
             pause *= 2
-        return self._outcomes("" if told["status"] == SUCCEEDED else self._why(execution, told))
+        succeeded = described["status"] == SUCCEEDED
+        return self._outcomes("" if succeeded else self._failure(execution, described))
 
     def _outcomes(self, trouble: str) -> list[SegmentOutcome]:
-        """Tell what has been done of each run; *trouble* is with those that have not ended."""
-        outcomes, marks = [], self._marks()
-        for run in self.order.runs:
-            mark = marks.get(run, {})
-            ended = mark.get("model") and mark != self._before.get(run, {})
+        """Return the outcome of each run, with *trouble* for those that are not complete."""
+        outcomes, completions = [], self._completions()
+        for run in self.request.runs:
+            completion = completions.get(run, {})
+            ended = completion.get("model") and completion != self._before.get(run, {})
             if not trouble or ended:
-                outcomes.append(SegmentOutcome(run, Counter(mark.get("counts", {}))))
+                outcomes.append(SegmentOutcome(run, Counter(completion.get("counts", {}))))
             else:
                 records = self.progress.records(run, deadline=_soon())
-                counts = sum((one.counts for one in records), Counter[str]())
+                counts = sum((record.counts for record in records), Counter[str]())
                 outcomes.append(SegmentOutcome(run, counts, trouble))
         return outcomes
 
-    def _marks(self) -> Mapping[str, Any]:
+    def _completions(self) -> Mapping[str, Any]:
         return self.progress.completions(deadline=_soon())
 
-    def _look(self, execution: str) -> Any:
-        return self._ask("describe_execution", executionArn=execution)
+    def _describe(self, execution: str) -> Any:
+        return self._call("describe_execution", executionArn=execution)
 
-    def _why(self, execution: str, told: Mapping[str, Any]) -> str:
-        """Say why an execution failed: of a map, only its parts know."""
+    def _failure(self, execution: str, described: Mapping[str, Any]) -> str:
+        """Return why an execution failed. The cause in a map is only in its child executions."""
         with suppress(ServiceError):
-            for one in self._ask("list_map_runs", executionArn=execution)["mapRuns"]:
-                parts = self._ask(
+            for map_run in self._call("list_map_runs", executionArn=execution)["mapRuns"]:
+                children = self._call(
                     "list_executions",
-                    mapRunArn=one["mapRunArn"],
+                    mapRunArn=map_run["mapRunArn"],
                     statusFilter="FAILED",
                     maxResults=1,
                 )["executions"]
-                for part in parts:
-                    told = self._look(part["executionArn"])
-        return _cause(told) or f"the execution is {told['status']}: {execution}"
+                for child in children:
+                    described = self._describe(child["executionArn"])
+        return _cause(described) or f"the execution is {described['status']}: {execution}"
 
-    def _ask(self, what: str, **asked: Any) -> Any:
-        call = partial(getattr(self.states, what), **asked)
-        return call_with_retry(call, f"{what} of a state machine", self.backoff, _soon())
+    def _call(self, operation: str, **arguments: Any) -> Any:
+        call = partial(getattr(self.states, operation), **arguments)
+        return call_with_retry(call, f"{operation} of a state machine", self.backoff, _soon())
 
 
-def _cause(told: Mapping[str, Any]) -> str:
-    """Take the words of an error out of what Lambda wrapped them in."""
-    error, cause = told.get("error", ""), told.get("cause", "")
+def _cause(described: Mapping[str, Any]) -> str:
+    """Return the error message, without the JSON in which Lambda wraps it."""
+    error, cause = described.get("error", ""), described.get("cause", "")
     try:
         wrapped = json.loads(cause)
         return str(wrapped["errorMessage"])

@@ -1,4 +1,4 @@
-"""How far a verification is, in a file: after a stop, the same command goes on from there."""
+"""The state file of a verification, from which the same command resumes."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -20,7 +20,7 @@ EVERY_SECONDS = 1.0
 
 @dataclass(slots=True)
 class StateFile:
-    """A file that always holds a whole state: a new one replaces it in one step."""
+    """A file that is replaced atomically, so that it always holds a complete state."""
 
     path: Path
     clock: Callable[[], float] = monotonic
@@ -29,7 +29,7 @@ class StateFile:
     _lock: Any = field(default_factory=Lock)
 
     def note(self, run: Run, *, since: float = float("-inf")) -> None:
-        """Write down how far a run is: once a second, or now if not done *since* a moment."""
+        """Write the state if the last write is a second old or happened before *since*."""
         with self._lock:
             if self._written < since or self.clock() - self._written >= EVERY_SECONDS:
                 self._write({"kind": KIND, **run.to_json()})
@@ -37,36 +37,39 @@ class StateFile:
         self.watch(run)
 
     def resume(self, run: Run) -> bool:
-        """Bring a new run to where the file's is, and tell whether there was one."""
+        """Restore the state of the file into *run*, and return whether there was one.
+
+        Raises a SettingsError if the file is invalid or belongs to a run with other options.
+        """
         try:
-            given = json.loads(self.path.read_text(encoding="utf-8"))
-            if given["kind"] != KIND:
-                raise self._stranger()
-            unlike = run.scope.unlike(given["scope"])
+            state = json.loads(self.path.read_text(encoding="utf-8"))
+            if state["kind"] != KIND:
+                raise self._invalid()
+            unlike = run.scope.unlike(state["scope"])
         except FileNotFoundError:
             return False
         except (ValueError, LookupError, TypeError, AttributeError) as error:
-            raise self._stranger() from error
+            raise self._invalid() from error
         if unlike:
-            asked = ", ".join(f"{name} {given['scope'].get(name)!r}" for name in unlike)
+            options = ", ".join(f"{name} {state['scope'].get(name)!r}" for name in unlike)
             msg = (
-                f"{self.path} is of a verification that has not finished, with {asked}: finish it "
-                "with the same options, name another --state, or begin anew with --restart"
+                f"{self.path} belongs to an unfinished verification with {options}: finish it "
+                "with the same options, name another --state, or start again with --restart"
             )
             raise SettingsError(msg)
         try:
-            run.restore(given)
+            run.restore(state)
         except (ValueError, LookupError, TypeError, AttributeError) as error:
-            raise self._stranger() from error
+            raise self._invalid() from error
         return True
 
     @contextmanager
-    def taken(self) -> Iterator[None]:
-        """Keep the file to one command at a time."""
-        # Beside the file, which is replaced each time; it goes with it.
-        beside = self.path.with_name(f"{self.path.name}.lock")
+    def locked(self) -> Iterator[None]:
+        """Hold a lock on the file. Raises a SettingsError if another command holds it."""
+        # A separate file, because the state file is replaced at each write.
+        lock_path = self.path.with_name(f"{self.path.name}.lock")
         try:
-            lock = open_private(beside)
+            lock = open_private(lock_path)
         except OSError as error:
             msg = f"cannot write the state file {self.path}: {error.strerror}"
             raise SettingsError(msg) from error
@@ -77,24 +80,23 @@ class StateFile:
                 msg = f"another verification is using {self.path}: wait, or name another --state"
                 raise SettingsError(msg) from error
             yield
-            beside.unlink(missing_ok=True)
+            lock_path.unlink(missing_ok=True)
 
-    def _stranger(self) -> SettingsError:
+    def _invalid(self) -> SettingsError:
         msg = (
-            f"{self.path} is not the state of a verification of this version: "
-            "begin anew with --restart, or name another --state"
+            f"{self.path} is not a state file of this version of verify: "
+            "start again with --restart, or name another --state"
         )
         return SettingsError(msg)
 
     def remove(self) -> None:
-        """Forget the run: it is finished, or is to begin anew."""
         with suppress(FileNotFoundError):
             self.path.unlink()
 
     def _write(self, state: dict[str, Any]) -> None:
         new = self.path.with_name(f"{self.path.name}.new")
         with suppress(FileNotFoundError):
-            new.unlink()  # one that is left over may have another mode
+            new.unlink()  # a leftover file may have another mode
         with open_private(new, exclusive=True) as file:
-            file.write(json.dumps(state))  # far quicker than json.dump
+            file.write(json.dumps(state))  # much faster than json.dump
         new.replace(self.path)

@@ -1,4 +1,4 @@
-"""`adminview cost`: what a load costs a month, beside the usual way."""
+"""`adminview cost`: the monthly cost of a workload, compared with the baseline."""
 
 import json
 import os
@@ -28,62 +28,70 @@ from adminview.views import registry
 
 LONGEST_HOURS: Final = 24 * 14
 STDIN: Final = "-"
-EXPECTED: Final = "say the load in one way: --load FILE, --source NAME --changes N, or --measured"
+EXPECTED: Final = "give exactly one of --load FILE, --source NAME --changes N, and --measured"
 
-Entry = dict[str, Any]  # one source, as a description has it
+Entry = dict[str, Any]  # one source of a load file
 
 
 def cost(  # noqa: PLR0913 - the command's options
     *,
     load: Annotated[
-        str | None, typer.Option(help=f"A file such as {EXAMPLE}; - is the standard input.")
+        str | None, typer.Option(help=f"Load file in JSON, such as {EXAMPLE}; - reads stdin.")
     ] = None,
-    source: Annotated[str | None, typer.Option(help="Describe one source, here.")] = None,
-    changes: Annotated[float | None, typer.Option(min=0, help="Its changes a second.")] = None,
-    item_bytes: Annotated[float | None, typer.Option(min=0, help="The size of its items.")] = None,
-    items: Annotated[float | None, typer.Option(min=0, help="How many items it has.")] = None,
-    rows: Annotated[float | None, typer.Option(min=0, help="Rows of an item.")] = None,
-    row_bytes: Annotated[float | None, typer.Option(min=0, help="The size of a row.")] = None,
+    source: Annotated[
+        str | None, typer.Option(help="Source that the following options describe.")
+    ] = None,
+    changes: Annotated[
+        float | None, typer.Option(min=0, help="Changes per second of the source.")
+    ] = None,
+    item_bytes: Annotated[
+        float | None, typer.Option(min=0, help="Average size of an item.")
+    ] = None,
+    items: Annotated[float | None, typer.Option(min=0, help="Number of items.")] = None,
+    rows: Annotated[float | None, typer.Option(min=0, help="Average rows per item.")] = None,
+    row_bytes: Annotated[float | None, typer.Option(min=0, help="Average size of a row.")] = None,
     unchanged: Annotated[
-        float | None, typer.Option(min=0, max=1, help="The share of changes that no row shows.")
+        float | None, typer.Option(min=0, max=1, help="Share of changes that change no row.")
     ] = None,
     repeated: Annotated[
         float | None,
-        typer.Option(min=0, max=1, help="The share that a later one of its batch overrules."),
+        typer.Option(
+            min=0, max=1, help="Share of changes superseded by a later one in the same batch."
+        ),
     ] = None,
     appearing: Annotated[
         float | None,
-        typer.Option(min=0, max=1, help="The share with which an item comes or goes."),
+        typer.Option(min=0, max=1, help="Share of changes that create or delete an item."),
     ] = None,
     index: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME=ROWS[:MOVES]",
-            help="Rows of an item in an index, and the share of writes that move them there.",
+            help="Rows per item in an index, and share of writes that change their index key.",
         ),
     ] = None,
     sample: Annotated[
         str | None,
         typer.Option(
-            help="A file of items in JSON (- is the input): the views tell their rows and indexes."
+            help="JSON file of items (- reads stdin) from which the views derive rows and indexes."
         ),
     ] = None,
     measured: Annotated[
-        bool, typer.Option("--measured", help="Take what a deployment has used.")
+        bool, typer.Option("--measured", help="Use the measured usage of a deployment.")
     ] = False,
     hours: Annotated[
-        int, typer.Option(min=1, max=LONGEST_HOURS, help="How long to look back, with --measured.")
+        int, typer.Option(min=1, max=LONGEST_HOURS, help="Hours of usage, with --measured.")
     ] = 24,
     prices: Annotated[
-        Path | None, typer.Option(help="A file of prices in JSON, for those that differ.")
+        Path | None, typer.Option(help="JSON file of prices that differ from the defaults.")
     ] = None,
     as_json: Json = False,
     stage: Stage = None,
     prefix: Prefix = "",
 ) -> None:
-    """Print the monthly bill of a load, line by line, beside that of the usual way.
+    """Estimate the monthly cost of a workload and compare it with the baseline.
 
-    What is not told is assumed, and said. Examples:
+    Values that you leave out are assumed; the report lists them. Examples:
 
     adminview cost --source Orders --changes 100 --sample orders.json
 
@@ -93,7 +101,7 @@ def cost(  # noqa: PLR0913 - the command's options
 
     adminview cost --measured --stage prod --hours 168
     """
-    told: Entry = {
+    entry: Entry = {
         "changesPerSecond": changes,
         "itemBytes": item_bytes,
         "items": items,
@@ -102,53 +110,53 @@ def cost(  # noqa: PLR0913 - the command's options
         "unchanged": unchanged,
         "repeated": repeated,
         "appearing": appearing,
-        "indexes": dict(map(_member, index)) if index else None,
+        "indexes": dict(map(_index_entry, index)) if index else None,
     }
-    told = {name: value for name, value in told.items() if value is not None}
+    entry = {name: value for name, value in entry.items() if value is not None}
     if [load is not None, source is not None, measured].count(True) != 1:
         raise typer.BadParameter(EXPECTED, param_hint="load")
-    if source is None and (told or sample is not None):
-        msg = "--changes, --rows and the like describe the one source that --source names"
+    if source is None and (entry or sample is not None):
+        msg = "--changes, --rows and --sample describe one source: name it with --source"
         raise typer.BadParameter(msg, param_hint="source")
-    asked = Prices().override(_read(str(prices), "prices")) if prices else Prices()
+    price_list = Prices().override(_read(str(prices), "prices")) if prices else Prices()
     notes: list[str] = []
     if measured:
         compared = [_measured(stage, prefix, hours)]
-        if (region := boto3.Session().region_name) != asked.region:
-            notes.append(f"The deployment is in {region}, and these are prices of {asked.region}")
+        if (region := boto3.Session().region_name) != price_list.region:
+            notes.append(f"The deployment is in {region}; the prices are of {price_list.region}")
     else:
         if sample is not None:
-            notes.append(_add_sample(str(source), told, sample))
-        given = _read(load, "load") if load is not None else {source: told}
-        compared = [compare_load(one, registry()) for one in read_loads(given, registry())]
+            notes.append(_add_sample(str(source), entry, sample))
+        loads = _read(load, "load") if load is not None else {source: entry}
+        compared = [compare_load(each, registry()) for each in read_loads(loads, registry())]
     if as_json:
-        print_json(json.dumps(as_data(compared, asked, notes), indent=2))
+        print_json(json.dumps(as_data(compared, price_list, notes), indent=2))
     else:
-        show(compared, asked, notes, Console())
+        show(compared, price_list, notes, Console())
 
 
-def _member(given: str) -> tuple[str, dict[str, float]]:
-    """Read such as GSI1=1:0.5, of which the last part may be left out."""
-    name, _, numbers = given.partition("=")
+def _index_entry(text: str) -> tuple[str, dict[str, float]]:
+    """Parse NAME=ROWS or NAME=ROWS:MOVES."""
+    name, _, numbers = text.partition("=")
     rows, colon, moves = numbers.partition(":")
     try:
         return name, {"rows": float(rows)} | ({"moves": float(moves)} if colon else {})
     except ValueError as error:
-        msg = f"{given!r} is not such as GSI1=1 or GSI1=1:0.5"
+        msg = f"{text!r} is not of the form GSI1=1 or GSI1=1:0.5"
         raise typer.BadParameter(msg, param_hint="index") from error
 
 
-def _add_sample(source: str, told: Entry, file: str) -> str:
-    """Add what items tell to what was told, which counts more; and say what that was."""
+def _add_sample(source: str, entry: Entry, file: str) -> str:
+    """Fill the gaps of *entry* from sampled items, and return a note that lists them."""
     items = parse_items(_read(file, "sample"))
     try:
-        found = describe(known_source(registry(), source), items, registry())
+        sampled = describe(known_source(registry(), source), items, registry())
     except (ArithmeticError, AttributeError, TypeError, ValueError) as error:
-        msg = f"sample: {file} has an item that DynamoDB would not give: a value is not of its type"
+        msg = f"sample: {file} has an item with a value that does not match its DynamoDB type"
         raise SettingsError(msg) from error
-    taken = [name for name in found if name not in told]
-    told |= {name: found[name] for name in taken}
-    return f"From {len(items)} sampled: {', '.join(taken) or 'nothing'}"
+    used = [name for name in sampled if name not in entry]
+    entry |= {name: sampled[name] for name in used}
+    return f"From {len(items)} sampled items: {', '.join(used) or 'nothing'}"
 
 
 def _measured(stage: str | None, prefix: str, hours: int) -> Comparison:
@@ -161,13 +169,13 @@ def _measured(stage: str | None, prefix: str, hours: int) -> Comparison:
 
 
 def _read(file: str, what: str) -> Any:
-    """Read JSON; numbers keep their digits, for items have them."""
+    """Read JSON from a file or stdin. Numbers of sampled items keep all their digits."""
     try:
         text = sys.stdin.read() if file == STDIN else Path(file).read_text(encoding="utf-8")
         return json.loads(text, parse_float=Decimal if what == "sample" else float)
     except UnicodeDecodeError as error:
-        msg = f"{what}: {file} is not text in UTF-8"
+        msg = f"{what}: {file} is not UTF-8 text"
         raise SettingsError(msg) from error
-    except (ValueError, RecursionError) as error:  # its text names a place, and quotes nothing
+    except (ValueError, RecursionError) as error:  # the message quotes no data
         msg = f"{what}: {file} is not JSON: {error}"
         raise SettingsError(msg) from error

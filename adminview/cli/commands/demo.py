@@ -1,9 +1,9 @@
-"""The product at work on an embedded engine: a small shop, the real streams, the real sync."""
+"""`adminview demo`: a small shop on a local engine, synced through real streams."""
 
 from typing import Any
 
 from adminview.cli.output.printing import Console
-from adminview.cli.output.tables import answer, facts
+from adminview.cli.output.tables import facts, rows_table
 from adminview.cli.shutdown import graceful_shutdown
 from adminview.examples import shop
 from adminview.examples.shop import sample_data
@@ -14,8 +14,8 @@ from adminview.model import AccessPattern
 from adminview.sync.counts import BatchCounts
 
 
-def demo(engine_name: EngineName, console: Console, *, keep: bool = False) -> BatchCounts:
-    """Write the shop's two days of data, and print the answer to each of its access patterns."""
+def run_demo(engine_name: EngineName, console: Console, *, keep: bool = False) -> BatchCounts:
+    """Write two days of shop data, print the rows of each access pattern, return the counts."""
     registry = shop.registry()
     with ENGINES[engine_name]() as engine:
         cloud = LocalCloud.start(engine, registry)
@@ -26,10 +26,10 @@ def demo(engine_name: EngineName, console: Console, *, keep: bool = False) -> Ba
         apply(cloud, sample_data.SECOND_DAY)
         apply(cloud, (sample_data.POISON,))
         for pattern in registry.patterns:
-            _show_answer(cloud, pattern, console)
+            _print_rows(cloud, pattern, console)
         console.print(facts("How a change of status moved an order", _moves(before, cloud)))
         for letter in cloud.peek_letters() if keep else cloud.letters():
-            console.print(facts("A dead letter: keys and the reason, no data", _letter(letter)))
+            console.print(facts("A dead letter: keys and the error, no data", _letter(letter)))
         total = cloud.ledger.total()
         console.print(facts("The counts add up", counts(total)))
         if keep:
@@ -38,8 +38,8 @@ def demo(engine_name: EngineName, console: Console, *, keep: bool = False) -> Ba
 
 
 def _keep(cloud: LocalCloud, console: Console) -> None:
-    """Go on following the streams until Ctrl-C, and say how to ask."""
-    # Where the other commands find the shop's views: this folder may have none.
+    """Keep following the streams until Ctrl-C. Print the settings that other commands need."""
+    # The current folder may not contain the shop's views.
     environment = {**cloud.environment, "PYTHONPATH": str(shop.app_folder())}
     variables = " ".join(f"{name}={value}" for name, value in environment.items())
     console.print("Running until Ctrl-C. In another terminal:\n")
@@ -50,14 +50,13 @@ def _keep(cloud: LocalCloud, console: Console) -> None:
             stop.sleep(1.0)
 
 
-def _show_answer(cloud: LocalCloud, pattern: AccessPattern, console: Console) -> None:
+def _print_rows(cloud: LocalCloud, pattern: AccessPattern, console: Console) -> None:
     parameters = sample_data.parameters(pattern)
     rows = cloud.query(pattern.name, **parameters)
-    console.print(answer(_question(pattern, parameters), rows))
+    console.print(rows_table(_title(pattern, parameters), rows))
 
 
 def counts(total: BatchCounts) -> dict[str, Any]:
-    """Say what became of every record."""
     skipped = total.unchanged + total.no_view
     return {
         "records read": total.records,
@@ -71,17 +70,16 @@ def counts(total: BatchCounts) -> dict[str, Any]:
 def _tables(cloud: LocalCloud, console: Console) -> None:
     sources = ", ".join(source.name for source in cloud.registry.sources)
     indexes = ", ".join(index.name for index in cloud.registry.indexes)
-    made = {"sources with a stream": sources, "AdminViewTable with": indexes}
-    console.print(facts("Made from the declarations in lambdas/views", made))
+    tables = {"sources with a stream": sources, "AdminViewTable with": indexes}
+    console.print(facts("Created from the declarations in lambdas/views", tables))
 
 
-def _question(pattern: AccessPattern, given: dict[str, str]) -> str:
-    asked = " ".join(f"{name}={value}" for name, value in given.items())
-    return f"{pattern.name} {asked}\n{pattern.about}, from {pattern.place}"
+def _title(pattern: AccessPattern, parameters: dict[str, str]) -> str:
+    arguments = " ".join(f"{name}={value}" for name, value in parameters.items())
+    return f"{pattern.name} {arguments}\n{pattern.about}, from {pattern.place}"
 
 
 def _status_lists(cloud: LocalCloud) -> dict[str, list[str]]:
-    """List the orders of each status."""
     return {
         status: [row["SK"]["S"] for row in cloud.query("orders-by-status", status=status)]
         for status in ("PENDING", "PAID")

@@ -1,4 +1,4 @@
-"""`adminview dlq`: look through dead letters, replay them, discard them."""
+"""`adminview dlq`: list, show, replay and discard dead letters."""
 
 import os
 from json import dumps
@@ -9,35 +9,34 @@ from typing import Annotated
 import typer
 
 from adminview.aws.deadline import Deadline
-from adminview.cli.dead_letters.audit import Audit
 from adminview.cli.dead_letters.commands import (
     SECONDS,
-    check_found,
-    choose,
-    discard_pile,
-    look_through,
+    browse_letters,
+    check_single_match,
+    discard_letters,
+    make_filter,
     replay_all,
     replayer_for,
     report_replayed,
     show_preview,
 )
+from adminview.cli.dead_letters.files import Audit
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import invoke, replay_function_name
 from adminview.cli.options import Error, Json, Key, NewerThan, OlderThan, Prefix, Source, Stage
 from adminview.cli.output import dead_letters as letters
 from adminview.cli.output.printing import Console, echo, print_json
 from adminview.dead_letters.letter_filter import LetterFilter
-from adminview.model.errors import QuestionError
 
 app = typer.Typer(
-    help="Look through dead letters; replay or discard them. "
-    "One that was just sent or tried rests for some minutes, and nobody sees it.",
+    help="List, show, replay or discard dead letters.\n\n"
+    "Dead letters sent or retried in the last six minutes are hidden.",
     no_args_is_help=True,
 )
 
-Id = Annotated[str, typer.Argument(metavar="ID", help="The letter's id, or its beginning.")]
+Id = Annotated[str, typer.Argument(metavar="ID", help="Id of a dead letter, or its beginning.")]
 OneId = Annotated[
-    str | None, typer.Argument(metavar="[ID]", help="One letter's id, or its beginning.")
+    str | None, typer.Argument(metavar="[ID]", help="Id of one dead letter, or its beginning.")
 ]
 
 
@@ -49,21 +48,21 @@ def list_(  # noqa: PLR0913 - the command's options
     key: Key = None,
     older_than: OlderThan = None,
     newer_than: NewerThan = None,
-    limit: Annotated[int, typer.Option(help="Stop at about so many.", min=1)] = 100,
+    limit: Annotated[int, typer.Option(help="Stop after about this many.", min=1)] = 100,
     json: Json = False,
     stage: Stage = None,
     prefix: Prefix = "",
 ) -> None:
     """List dead letters."""
-    letter_filter = choose(
+    letter_filter = make_filter(
         source=source, error=error, key=key, older_than=older_than, newer_than=newer_than
     )
     replayer = replayer_for(Deployment.from_options(stage, prefix, os.environ))
-    with look_through(replayer, letter_filter, limit) as peeked:
+    with browse_letters(replayer, letter_filter, limit) as peeked:
         if json:
-            print_json(dumps([*letters.plain(peeked)]))
+            print_json(dumps([*letters.letters_data(peeked)]))
         else:
-            Console().print(letters.table_of(peeked, time()))
+            Console().print(letters.letters_table(peeked, time()))
     if not json:
         waiting = replayer.consumer.count(deadline=Deadline.after(SECONDS))
         echo(letters.footer(peeked, waiting))
@@ -71,18 +70,18 @@ def list_(  # noqa: PLR0913 - the command's options
 
 @app.command()
 def show(id_: Id, *, json: Json = False, stage: Stage = None, prefix: Prefix = "") -> None:
-    """Show one letter whole."""
-    with look_through(
+    """Show everything in one dead letter."""
+    with browse_letters(
         replayer_for(Deployment.from_options(stage, prefix, os.environ)), LetterFilter(id=id_)
     ) as peeked:
         bodies = [resolved.message.body for resolved in peeked.matched]
         bodies += [message.body for message, _ in peeked.unknown]
-        check_found(bodies, id_)
+        check_single_match(bodies, id_)
         for body in bodies:
             if json:
-                print_json(dumps(letters.whole(body)))
+                print_json(dumps(letters.parse_body(body)))
             else:
-                Console().print(letters.letter(body))
+                Console().print(letters.letter_table(body))
 
 
 @app.command()
@@ -97,18 +96,24 @@ def replay(  # noqa: PLR0913 - the command's options
     dry_run: Annotated[
         bool,
         typer.Option(
-            "--dry-run", help="Say what would be written and deleted (--json: a line each)."
+            "--dry-run",
+            help="Print what would be written and deleted (--json: one object per line).",
         ),
     ] = False,
     deployed: Annotated[
-        bool, typer.Option("--deployed", help="Let the deployed function do it.")
+        bool, typer.Option("--deployed", help="Invoke the deployed replay function.")
     ] = False,
     json: Json = False,
     stage: Stage = None,
     prefix: Prefix = "",
 ) -> None:
-    """Reconcile what letters name with the sources; 1 if letters are left. Can be stopped."""
-    letter_filter = choose(
+    """Replay dead letters: reconcile their items with the sources.
+
+    It can be interrupted; letters that were not replayed stay in the queue.
+
+    Exit status: 0 no dead letter is left, 1 some are left or hidden.
+    """
+    letter_filter = make_filter(
         id=id_,
         source=source,
         error=error,
@@ -117,8 +122,8 @@ def replay(  # noqa: PLR0913 - the command's options
         newer_than=newer_than,
     )
     if deployed and dry_run:
-        msg = "--deployed and --dry-run exclude each other: the dry run happens here"
-        raise QuestionError(msg)
+        msg = "--deployed and --dry-run exclude each other: a dry run is always local"
+        raise typer.BadParameter(msg)
     deployment = Deployment.from_options(stage, prefix, os.environ)
     if deployed:
         summary = invoke(replay_function_name(deployment), letter_filter)
@@ -134,22 +139,25 @@ def replay(  # noqa: PLR0913 - the command's options
 def discard(  # noqa: PLR0913 - the command's options
     id_: OneId = None,
     *,
-    reason: Annotated[str, typer.Option(help="Why; it is written down.")],
+    reason: Annotated[str, typer.Option(help="Reason, recorded in the audit file.")],
     source: Source = None,
     error: Error = None,
     key: Key = None,
     older_than: OlderThan = None,
     newer_than: NewerThan = None,
-    everything: Annotated[bool, typer.Option("--all", help="All letters there are.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="All dead letters.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Skip the confirmation.")] = False,
     audit: Annotated[
-        Path, typer.Option(help="Where discarded letters are written down, a line each.")
+        Path, typer.Option(help="Audit file that records discarded dead letters, one per line.")
     ] = Path("adminview-audit.jsonl"),
     stage: Stage = None,
     prefix: Prefix = "",
 ) -> None:
-    """Delete letters for good, after asking; what they said is written to the audit file first."""
-    letter_filter = choose(
+    """Delete dead letters permanently, after a confirmation.
+
+    Their content is written to the audit file first.
+    """
+    letter_filter = make_filter(
         id=id_,
         source=source,
         error=error,
@@ -158,10 +166,10 @@ def discard(  # noqa: PLR0913 - the command's options
         newer_than=newer_than,
     )
     if letter_filter == LetterFilter() and not everything:
-        msg = "say which letters: by their id, source, error, key or age, or --all; see --help"
-        raise QuestionError(msg)
+        msg = "select dead letters by id, --source, --error, --key or age, or give --all"
+        raise typer.BadParameter(msg)
     replayer = replayer_for(Deployment.from_options(stage, prefix, os.environ))
-    with look_through(replayer, letter_filter) as peeked:
-        count = discard_pile(replayer, peeked, Audit(audit), reason, yes=yes)
-    rest = letters.resting(replayer.consumer.count(deadline=Deadline.after(SECONDS)))
-    echo(f"{letters.many(count)} discarded{f'; see {audit}' if count else ''}{rest}")
+    with browse_letters(replayer, letter_filter) as peeked:
+        count = discard_letters(replayer, peeked, Audit(audit), reason, yes=yes)
+    hidden = letters.hidden_note(replayer.consumer.count(deadline=Deadline.after(SECONDS)))
+    echo(f"{letters.count_letters(count)} discarded{f'; see {audit}' if count else ''}{hidden}")

@@ -1,4 +1,4 @@
-"""`adminview doctor`: look at a deployment, and say what to do."""
+"""`adminview doctor`: check a deployment and print what to do."""
 
 import json
 import os
@@ -34,22 +34,23 @@ from adminview.cli.output.printing import Console, print_json
 from adminview.model import Registry
 from adminview.views import migrations, registry
 
-SOUND, UNSOUND = 0, 1
-NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9-]*")  # what can be part of the name of a stack
+HEALTHY, UNHEALTHY = 0, 1  # exit statuses
+NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9-]*")  # valid in the name of a stack
 
 
 def doctor(*, as_json: Json = False, stage: Stage = None, prefix: Prefix = "") -> None:
-    """Check a deployment, and print what to do.
+    """Check a deployment and print what to do.
 
-    Looked at: stacks, tables and streams, mappings, indexes, letters,
-    functions, roles, schedules, alarms, bulk work. Nothing is changed, and no
-    item of a source or of the view is read.
+    Checks stacks, tables and streams, event source mappings, indexes, dead
+    letters, functions, roles, schedules, alarms and bulk work. It changes
+    nothing, and reads no source item and no row.
 
-    Each check is ok; a warning (it works, and somebody should know: letters
-    wait, nobody hears of alarms, a change of the model is under way, a role
-    may do more than was deployed); a problem; or unknown (AWS would not tell).
+    Each check is ok; a warning (it works, but needs attention: dead letters
+    wait, alarms notify nobody, a model change is in progress, a role has more
+    permissions than were deployed); a problem; or unknown (AWS refused the
+    call).
 
-    Exit status: 0 all is ok or a warning, 1 something is a problem or unknown.
+    Exit status: 0 all checks are ok or warnings, 1 some are problems or unknown.
     """
     named = _name(stage or STAGE, "--stage")
     if prefix:
@@ -57,7 +58,7 @@ def doctor(*, as_json: Json = False, stage: Stage = None, prefix: Prefix = "") -
     check_endpoints(os.environ, "CLOUDFORMATION")
     deployment = Deployment.from_options(named, prefix, os.environ)
     findings = examine(deployment, registry(), tuple(migrations()))
-    status = UNSOUND if any(one.fails for one in findings) else SOUND
+    status = UNHEALTHY if any(finding.fails for finding in findings) else HEALTHY
     if as_json:
         print_json(json.dumps(as_data(findings, status), indent=2))
     else:
@@ -65,12 +66,12 @@ def doctor(*, as_json: Json = False, stage: Stage = None, prefix: Prefix = "") -
     raise typer.Exit(status)
 
 
-def _name(given: str, option: str) -> str:
-    """Refuse what no stack can be called: to AWS there merely is no such stack."""
-    if not NAME.fullmatch(given):
-        msg = f"{given!r} can be in no stack's name: use letters, digits and -, a letter first"
+def _name(text: str, option: str) -> str:
+    """Reject an invalid name: AWS would only report that there is no such stack."""
+    if not NAME.fullmatch(text):
+        msg = f"{text!r} is not valid in a stack name: use letters, digits and -, a letter first"
         raise typer.BadParameter(msg, param_hint=option)
-    return given
+    return text
 
 
 def examine(
@@ -79,24 +80,24 @@ def examine(
     migrated: Sequence[str] = (),
     now: Callable[[], float] = time.time,
 ) -> list[Finding]:
-    """Make all checks of a deployment, some at once."""
+    """Run all checks of a deployment concurrently."""
     aws = deployment.aws
-    found = [*stacks.checks(deployment, model)]
-    if deployment.part(SYNC).stack:  # it tells what the sources are
-        found += _known("sources", lambda: sources.checks(aws, deployment))
-        found += _known("mappings", lambda: mappings.checks(aws, deployment))
-        found += work.checks(aws, deployment, migrated, now)
+    checks = [*stacks.checks(deployment, model)]
+    if deployment.part(SYNC).stack:  # its outputs list the sources
+        checks += _list("sources", lambda: sources.checks(aws, deployment))
+        checks += _list("mappings", lambda: mappings.checks(aws, deployment))
+        checks += work.checks(aws, deployment, migrated, now)
     for module in (view, letters, functions, callers, schedules):
-        found += module.checks(aws, deployment)
-    found += (*alarms.checks(aws, deployment, now), *roles.checks(aws, deployment))
-    return map_concurrently(run_check, found)
+        checks += module.checks(aws, deployment)
+    checks += (*alarms.checks(aws, deployment, now), *roles.checks(aws, deployment))
+    return map_concurrently(run_check, checks)
 
 
-def _known(name: str, list_checks: Callable[[], Iterator[Check]]) -> list[Check]:
-    """List checks; that they cannot be listed is found by a check of its own."""
+def _list(name: str, list_checks: Callable[[], Iterator[Check]]) -> list[Check]:
+    """List checks. If that fails, return a check that raises the error."""
     try:
         return [*list_checks()]
-    except Exception as error:  # noqa: BLE001 - `run_check` tells what is known from a surprise
+    except Exception as error:  # noqa: BLE001 - `run_check` tells expected errors from others
         return [Check(name, partial(_raise, error))]
 
 

@@ -1,4 +1,4 @@
-"""Generate the app that an adopter owns."""
+"""`adminview init`: generate the app that an adopter owns."""
 
 import os
 import shutil
@@ -29,24 +29,22 @@ pytest
 
 
 class Example(StrEnum):
-    """Which views an app begins with."""
-
     STARTER = "starter"
     SHOP = "shop"
 
 
 class InitError(AdminViewError):
-    """The app cannot be generated there."""
+    """The app cannot be generated in this folder."""
 
 
 def init(
-    directory: Annotated[Path, typer.Argument(help="A folder that is empty or does not exist.")],
+    directory: Annotated[Path, typer.Argument(help="Folder that is empty or does not exist.")],
     *,
     example: Annotated[
-        Example, typer.Option(help="The views to begin with: one commented view, or the shop.")
+        Example, typer.Option(help="Views to start with: one commented view, or the shop.")
     ] = Example.STARTER,
 ) -> None:
-    """Generate an app: stacks, Lambda handlers, a view and its test, README and model lock."""
+    """Generate an app: stacks, Lambda handlers, views, tests, README and model lock."""
     if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
         msg = f"{directory} is not empty: name a folder that is empty or does not exist"
         raise InitError(msg)
@@ -64,30 +62,30 @@ def init(
 
 
 def _lock(directory: Path) -> None:
-    """Lock the model in a process of its own: this one may have loaded the views of another app."""
+    """Lock the model in a new process: this one may have loaded views of another app."""
     command = [sys.executable, "-m", "adminview", "model", "lock", "--reason", REASON]
     environment = {
         name: value
         for name, value in os.environ.items()
         if name not in (VIEWS_PACKAGE, MIGRATIONS_PACKAGE)
     }
-    done = subprocess.run(  # noqa: S603 - our own command
+    result = subprocess.run(  # noqa: S603 - our own command
         command, cwd=directory, env=environment, check=False, capture_output=True, text=True
     )
-    if done.returncode:
-        msg = f"the generated model cannot be locked:\n{done.stderr.strip()}"
+    if result.returncode:
+        msg = f"the generated model cannot be locked:\n{result.stderr.strip()}"
         raise InitError(msg)
 
 
 def _files(example: Example) -> Iterator[tuple[Path, str]]:
-    """List the files to copy, and where they go."""
+    """Yield each file to copy, and its path in the app."""
     root = shop.app_folder()
-    wanted = [(root, one) for one in APP]
+    patterns = [(root, pattern) for pattern in APP]
     if example is Example.SHOP:
-        wanted += [(root, one) for one in SHOP]
+        patterns += [(root, pattern) for pattern in SHOP]
     else:
-        wanted += [(starter.FOLDER, one) for one in STARTER]
+        patterns += [(starter.FOLDER, pattern) for pattern in STARTER]
     yield starter.FOLDER / "gitignore", ".gitignore"
-    for folder, pattern in wanted:
+    for folder, pattern in patterns:
         for file in sorted(folder.glob(pattern)):
             yield file, str(file.relative_to(folder))

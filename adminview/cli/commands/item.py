@@ -1,4 +1,4 @@
-"""`adminview reconcile` and `adminview explain`: one item, one row."""
+"""`adminview reconcile` for one item, `adminview explain` for one row."""
 
 import os
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ import typer
 
 from adminview.aws.clients import Clients
 from adminview.aws.deadline import Deadline
-from adminview.cli.dead_letters.post import post_for
+from adminview.cli.dead_letters.files import dead_letter_sink
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import check_model, find_settings, known_source
 from adminview.cli.options import Json, Prefix, Stage
@@ -24,7 +24,7 @@ from adminview.model.errors import QuestionError, RowError
 from adminview.model.item import AttributeValue, decode, normalize_number
 from adminview.model.row import DATA, RECONCILED
 from adminview.reconcile.explain import Explanation, Verdict
-from adminview.reconcile.explain import explain as find_out
+from adminview.reconcile.explain import explain as explain_row
 from adminview.reconcile.item_ref import target_by_key
 from adminview.reconcile.reconciler import make_reconciler
 from adminview.sync.decode import routes
@@ -34,71 +34,80 @@ SECONDS = 60.0
 
 
 def reconcile(  # noqa: PLR0913 - the command's options
-    source: Annotated[str, typer.Argument(help="The source, such as Orders.")],
-    key: Annotated[list[str], typer.Argument(help="The item's key: partition, then sort.")],
+    source: Annotated[str, typer.Argument(help="Name of the source, such as Orders.")],
+    key: Annotated[
+        list[str], typer.Argument(help="Key of the item: partition key, then sort key.")
+    ],
     *,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be written and deleted.")
+        bool, typer.Option("--dry-run", help="Print what would be written and deleted.")
     ] = False,
     json: Json = False,
     stage: Stage = None,
     prefix: Prefix = "",
 ) -> None:
-    """Make one item's rows what its source says now. If it is stopped half-way, run it again."""
+    """Make the rows of one item match its current source item.
+
+    If it is interrupted, run it again.
+    """
     deployment = Deployment.from_options(stage, prefix, os.environ)
     settings = find_settings(registry(), deployment)
     check_model(registry(), settings)
     clients = Clients()
-    reconciler = make_reconciler(registry(), settings, clients, post_for(settings, clients))
+    reconciler = make_reconciler(registry(), settings, clients, dead_letter_sink(settings, clients))
     declared = known_source(registry(), source)
-    by_source = {one.source: one for one in routes(registry(), settings.sources).values()}
+    by_source = {route.source: route for route in routes(registry(), settings.sources).values()}
     target = target_by_key(by_source[declared], key_of(declared, key))
     deadline = Deadline.after(SECONDS)
-    told: dict[str, Any] = {"item": target.owner}
+    report: dict[str, Any] = {"item": target.owner}
     if dry_run:
         plan = reconciler.plan(target, deadline=deadline)
-        told |= {"would_put": sorted(plan.puts), "would_delete": sorted(plan.deletes)}
+        report |= {"would_put": sorted(plan.puts), "would_delete": sorted(plan.deletes)}
     else:
         done = reconciler.reconcile(target, deadline=deadline)
-        told |= {"rows_put": done.put, "rows_deleted": done.deleted}
+        report |= {"rows_put": done.put, "rows_deleted": done.deleted}
         if done.unchanged:
-            told["note"] = "all its rows were right, or there is no such item and no row of it"
+            report["note"] = "all its rows were correct, or neither the item nor a row of it exists"
     if json:
-        print_json(dumps(told))
+        print_json(dumps(report))
     else:
-        shown = {
-            name.replace("_", " "): one if one != [] else "nothing" for name, one in told.items()
+        lines = {
+            name.replace("_", " "): value if value != [] else "nothing"
+            for name, value in report.items()
         }
-        Console().print(facts("Reconciled" if not dry_run else "A dry run", shown))
+        Console().print(facts("Reconciled" if not dry_run else "Dry run", lines))
 
 
 def explain(
-    pk: Annotated[str, typer.Argument(metavar="PK", help="The row's partition key.")],
-    sk: Annotated[str, typer.Argument(metavar="SK", help="The row's sort key.")],
+    pk: Annotated[str, typer.Argument(metavar="PK", help="Partition key of the row.")],
+    sk: Annotated[str, typer.Argument(metavar="SK", help="Sort key of the row.")],
     *,
     json: Json = False,
     stage: Stage = None,
     prefix: Prefix = "",
 ) -> None:
-    """Say why a row looks as it does; 1 if it is not what its source says now."""
+    """Explain where a row came from.
+
+    Exit status: 0 the row matches its source item, 1 it differs.
+    """
     deployment = Deployment.from_options(stage, prefix, os.environ)
     settings = find_settings(registry(), deployment)
     reconciler = make_reconciler(registry(), settings, Clients())
-    found = find_out(
+    found = explain_row(
         (pk, sk), routes(registry(), settings.sources), reconciler, deadline=Deadline.after(SECONDS)
     )
     if found is None:
         msg = (
-            f"there is no row {pk} {sk} in {settings.view_table}. If an item should have it: "
+            f"there is no row {pk} {sk} in {settings.view_table}. If an item should have it, run "
             "adminview reconcile SOURCE KEY"
         )
         raise QuestionError(msg)
-    told = explanation(found, time(), registry().fingerprint)
+    report = describe(found, time(), registry().fingerprint)
     if json:
-        print_json(dumps(told | {"difference": list(found.difference)}, default=str))
+        print_json(dumps(report | {"difference": list(found.difference)}, default=str))
     else:
         console = Console()
-        console.print(facts(f"{pk}  {sk}", told))
+        console.print(facts(f"{pk}  {sk}", report))
         for line in found.difference:
             console.print(line, style=COLOURS.get(line[0]))
     if found.verdict is not Verdict.EQUAL:
@@ -108,18 +117,18 @@ def explain(
 COLOURS = {"+": "green", "-": "red"}
 
 
-def explanation(found: Explanation, now: float, model: str) -> dict[str, Any]:
-    """Put what is known of a row into words."""
+def describe(found: Explanation, now: float, model: str) -> dict[str, Any]:
+    """Return what is known of a row, with the command that repairs it."""
     at = found.changed_at
-    moment = "nobody knows when" if at is None else f"{datetime.fromtimestamp(at, UTC):%FT%TZ}"
+    moment = "an unknown time" if at is None else f"{datetime.fromtimestamp(at, UTC):%FT%TZ}"
     wrote = "a reconcile" if found.sequence == RECONCILED else f"change {found.sequence or '?'}"
     age = "unknown" if at is None else f"{now - at:.0f} s since that change"
     view = found.view
-    other = "" if found.model == model else f" (the view files here are {model})"
+    other = "" if found.model == model else f" (your checkout is {model})"
     return {
         "item": found.owner or "none",
         "written by": f"{wrote} of {moment}",
-        "lag": "none: the view is level" if found.verdict is Verdict.EQUAL else age,
+        "lag": "none: the row is up to date" if found.verdict is Verdict.EQUAL else age,
         "to put it right": _advice(found),
         "model": f"{found.model}{other}",
         "view": f"{view.name} in {view.module}" if view else _no_view(found),
@@ -130,7 +139,6 @@ def explanation(found: Explanation, now: float, model: str) -> dict[str, Any]:
 
 
 def _advice(found: Explanation) -> str:
-    """Name the command that helps."""
     source, *key = found.owner.split("/")
     match found.verdict:
         case Verdict.EQUAL:
@@ -139,9 +147,9 @@ def _advice(found: Explanation) -> str:
             return "fix and deploy the view, or fix the item"
         case Verdict.DIFFERENT if found.target:
             values = [value for typed in found.target.key.values() for value in typed.values()]
-            return " ".join(["adminview reconcile", source, *(quote(one) for one in values or key)])
+            return " ".join(["adminview reconcile", source, *map(quote, values or key)])
         case _:
-            return "adminview verify --repair, which also finds the item that should have it"
+            return "adminview verify --repair, which also finds the item that should own the row"
 
 
 def _no_view(found: Explanation) -> str:
@@ -149,14 +157,14 @@ def _no_view(found: Explanation) -> str:
         return found.problem
     views = found.target.route.views if found.target else ()
     names = ", ".join(f"{view.name} in {view.module}" for view in views)
-    return f"none derives it now, of {names or 'none'}"
+    return f"none of {names or 'no views'} derives it now"
 
 
 def key_of(source: Source, values: Sequence[str]) -> dict[str, AttributeValue]:
-    """Read an item's key as it is typed: a value for each attribute."""
+    """Return a typed key, with one value per key attribute."""
     if len(values) != len(source.key):
         names = " ".join(attribute.name for attribute in source.key)
-        msg = f"an item of {source.name} is named by {names}; {len(values)} values were given"
+        msg = f"the key of an item of {source.name} is {names}; {len(values)} values were given"
         raise QuestionError(msg)
     return {
         attribute.name: {attribute.type: _number(value) if attribute.type == "N" else value}
@@ -164,10 +172,10 @@ def key_of(source: Source, values: Sequence[str]) -> dict[str, AttributeValue]:
     }
 
 
-def _number(typed: str) -> str:
-    """Spell a number as DynamoDB does: an item's name is made of it."""
+def _number(text: str) -> str:
+    """Write a number as DynamoDB does, because it becomes part of the owner."""
     try:
-        return normalize_number(Decimal(typed))
+        return normalize_number(Decimal(text))
     except (ArithmeticError, RowError) as error:
-        msg = f"{typed!r} is not a number that DynamoDB can store"
+        msg = f"{text!r} is not a number that DynamoDB can store"
         raise QuestionError(msg) from error

@@ -1,4 +1,4 @@
-"""Follow the streams of any endpoint with the real sync, until stopped."""
+"""`adminview local`: follow the streams of an endpoint with the sync function, until stopped."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
@@ -13,7 +13,7 @@ from adminview.aws.call_errors import CallErrors
 from adminview.aws.clients import Clients
 from adminview.aws.settings import Settings
 from adminview.aws.table_description import Key, TableDescription
-from adminview.cli.dead_letters.post import LetterFile
+from adminview.cli.dead_letters.files import LetterFile
 from adminview.cli.endpoints import check_endpoints
 from adminview.handlers.sync import sync
 from adminview.local.event_source import EventSource
@@ -33,23 +33,22 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Teller:
-    """An observer that says a line per batch."""
+class BatchPrinter:
+    """An observer that prints a line per batch."""
 
     say: Callable[[str], None]
 
-    def invoked(self, context: Invocation) -> None:
-        """Hear of an invocation."""
+    def invoked(self, context: Invocation) -> None: ...
 
     def synced(
-        self, tally: BatchCounts, letters: Sequence[OutgoingLetter], errors: CallErrors
+        self, counts: BatchCounts, letters: Sequence[OutgoingLetter], errors: CallErrors
     ) -> None:
-        """Say what a batch came to."""
-        skipped = tally.unchanged + tally.no_view
+        skipped = counts.unchanged + counts.no_view
+        source = counts.source or "unknown source"
         self.say(
-            f"{tally.source or 'unknown source'}: {tally.records} read = {tally.written} written "
-            f"+ {skipped} skipped + {tally.dead_lettered} dead-lettered + {tally.redelivered} "
-            f"redelivered; {tally.rows_put} rows put, {tally.rows_deleted} deleted"
+            f"{source}: {counts.records} read = {counts.written} written + {skipped} skipped + "
+            f"{counts.dead_lettered} dead-lettered + {counts.redelivered} redelivered; "
+            f"{counts.rows_put} rows put, {counts.rows_deleted} deleted"
         )
         for letter in letters:
             self.say(f"  dead letter {letter.sequence}: {letter.error}: {letter.reason}")
@@ -60,11 +59,14 @@ class Teller:
 def settings_for(
     registry: Registry, environ: Mapping[str, str], view_table: str, queue_url: str
 ) -> Settings:
-    """Say where everything is; refuse to follow real streams by mistake."""
+    """Return the settings of the declared tables.
+
+    Raises a SettingsError without a custom endpoint: AWS itself has the deployed function.
+    """
     if not environ.get(ENDPOINT):
         msg = (
             f"set {ENDPOINT} to the endpoint to follow, such as http://127.0.0.1:8000: "
-            "on AWS itself the deployed function does this"
+            "on AWS, the deployed function does this"
         )
         raise SettingsError(msg)
     check_endpoints(environ, "DYNAMODB", "DYNAMODB_STREAMS", *(["SQS"] if queue_url else []))
@@ -72,7 +74,7 @@ def settings_for(
 
 
 def check_tables(registry: Registry, settings: Settings, dynamodb: "DynamoDBClient") -> list[str]:
-    """Compare the endpoint's tables with the declarations, and give the streams to follow."""
+    """Return the streams to follow. Raises a SettingsError if a table differs from the model."""
     _check_table(dynamodb, TableDescription.of(view_table(registry, settings.view_table)))
     streams = []
     for source in registry.sources:
@@ -82,28 +84,27 @@ def check_tables(registry: Registry, settings: Settings, dynamodb: "DynamoDBClie
 
 
 def _check_table(dynamodb: "DynamoDBClient", expected: TableDescription) -> TableDescription:
-    """Find a table, or say how it differs from what is declared."""
     name = expected.name
     try:
-        found = TableDescription.of(dynamodb.describe_table(TableName=name)["Table"])
+        actual = TableDescription.of(dynamodb.describe_table(TableName=name)["Table"])
     except dynamodb.exceptions.ResourceNotFoundException as error:
         msg = f"there is no table {name!r}; create it, or run with --create"
         raise SettingsError(msg) from error
-    keys = [("the table", expected.key, found.key), *_index_keys(expected, found)]
+    keys = [("the table", expected.key, actual.key), *_index_keys(expected, actual)]
     for what, declared_key, key in keys:
         if declared_key != key:
-            has = _key(key) if key else "nothing of that name"
-            msg = f"table {name!r}: {what} is declared with {_key(declared_key)}, and has {has}"
+            has = f"has {_key(key)}" if key else "does not exist"
+            msg = f"table {name!r}: {what} is declared with {_key(declared_key)}, but {has}"
             raise SettingsError(msg)
-    return found
+    return actual
 
 
 def _index_keys(
-    expected: TableDescription, found: TableDescription
+    expected: TableDescription, actual: TableDescription
 ) -> Iterator[tuple[str, Key, Key]]:
     for index in expected.indexes:
-        there = found.index(index.name)
-        key = there.partition + there.sort if there else ()
+        existing = actual.index(index.name)
+        key = existing.partition + existing.sort if existing else ()
         yield f"index {index.name!r}", index.partition + index.sort, key
 
 
@@ -112,7 +113,7 @@ def _key(key: Key) -> str:
 
 
 def _stream_of(table: TableDescription) -> str:
-    """Find the stream of a source table, or say how to turn it on."""
+    """Return the stream of a source table, or raise a SettingsError that says how to enable it."""
     name = table.name
     if table.stream_type is None:
         msg = f"table {name!r} has no stream. {turn_on(name)}"
@@ -126,34 +127,34 @@ def _stream_of(table: TableDescription) -> str:
 def follow(
     registry: Registry, settings: Settings, letters: Path, say: Callable[[str], None], stop: Event
 ) -> None:
-    """Follow every source until *stop* is set; letters go to the queue, or to a file."""
+    """Sync every source until *stop* is set. Dead letters go to the queue, or to a file."""
     clients = Clients()
-    runtime = make_runtime(registry, settings, clients, Teller(say))
+    runtime = make_runtime(registry, settings, clients, BatchPrinter(say))
     if not settings.dead_letter_queue_url:
         file = LetterFile(letters)
-        file.create()  # now, not when the first letter is written
+        file.create()  # fail now if the file cannot be written, not at the first dead letter
         runtime = replace(runtime, dead_letters=file)
     streams = check_tables(registry, settings, clients.dynamodb)
     say(f"following {', '.join(settings.sources)}; Ctrl-C to stop")
     with ThreadPoolExecutor(len(streams)) as pool:
         running = [pool.submit(_event_source(stream, runtime).run, stop) for stream in streams]
         done, _ = wait(running, return_when=FIRST_EXCEPTION)
-        stop.set()  # one that failed takes the others with it
-    for one in done:
-        one.result()
+        stop.set()  # one failure stops the others
+    for future in done:
+        future.result()
 
 
 def create_missing(registry: Registry, settings: Settings) -> list[str]:
-    """Create the tables that the endpoint does not have yet, and name them."""
+    """Create missing tables and return their names."""
     dynamodb = Clients().dynamodb
-    wanted = [view_table(registry, settings.view_table)]
-    wanted += [source_table(source, settings.sources[source.name]) for source in registry.sources]
-    made = []
-    for arguments in wanted:
+    tables = [view_table(registry, settings.view_table)]
+    tables += [source_table(source, settings.sources[source.name]) for source in registry.sources]
+    created = []
+    for arguments in tables:
         with suppress(dynamodb.exceptions.ResourceInUseException):
             create(dynamodb, arguments)
-            made.append(arguments["TableName"])
-    return made
+            created.append(arguments["TableName"])
+    return created
 
 
 def _event_source(stream_arn: str, runtime: Runtime) -> EventSource:

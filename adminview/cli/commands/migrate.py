@@ -1,4 +1,4 @@
-"""`adminview migrate`: bring the old items of a source table to what its service writes today."""
+"""`adminview migrate`: set missing attributes on old items of a source table."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from adminview.bulk.migrate import Migrate
 from adminview.bulk.runs import MIGRATE, Bulk
 from adminview.cli.bulk.migration_preview import Preview, Previewer
 from adminview.cli.bulk.segment_pool import Limits, RunOptions, connect
-from adminview.cli.bulk.state_machine import Order, as_event, on_aws
+from adminview.cli.bulk.state_machine import ExecutionRequest, as_event, run_on_aws
 from adminview.cli.commands.backfill import (
     Deployed,
     MaxRcu,
@@ -25,17 +25,16 @@ from adminview.cli.commands.backfill import (
     Restart,
     Segments,
     Tolerate,
-    go_through,
+    execute_run,
 )
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import check_deployed, check_model, find_settings
 from adminview.cli.deployment.stacks import RECOVERY
-from adminview.cli.errors import trouble_is
+from adminview.cli.errors import exit_on_error
 from adminview.cli.options import Json, Prefix, Stage
 from adminview.cli.output.bulk import UNFINISHED
 from adminview.cli.output.migrate import as_data, show, show_outcome, status
-from adminview.cli.output.printing import Console, confirm
-from adminview.cli.output.tables import table
+from adminview.cli.output.printing import Console, TextTable, confirm
 from adminview.cli.shutdown import graceful_shutdown
 from adminview.model import Migration
 from adminview.model.errors import RecordError, SettingsError
@@ -44,21 +43,21 @@ from adminview.sync.decode import routes
 from adminview.views import migrations, registry
 
 SAMPLE = 1000
-LISTED = 20  # items that fail
+LISTED = 20  # failing items to print
 
 
-@trouble_is(UNFINISHED)
+@exit_on_error(UNFINISHED)
 def migrate(  # noqa: PLR0913 - a command's options
     name: Annotated[
-        str | None, typer.Argument(help="Which migration; without one, they are listed.")
+        str | None, typer.Argument(help="Name of the migration; leave it out to list them all.")
     ] = None,
     *,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be set and what it costs, no more.")
+        bool, typer.Option("--dry-run", help="Print what would be set and its cost; write nothing.")
     ] = False,
-    sample: Annotated[int, typer.Option(min=1, help="Items to reckon from.")] = SAMPLE,
-    every: Annotated[bool, typer.Option("--all", help="Reckon from all items.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before it begins.")] = False,
+    sample: Annotated[int, typer.Option(min=1, help="Items to estimate from.")] = SAMPLE,
+    every: Annotated[bool, typer.Option("--all", help="Estimate from all items.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Skip the confirmation.")] = False,
     segments: Segments = None,
     max_rcu: MaxRcu = None,
     max_wcu: MaxWcu = None,
@@ -69,11 +68,12 @@ def migrate(  # noqa: PLR0913 - a command's options
     stage: Stage = None,
     prefix: Prefix = "",
 ) -> None:
-    """Set what old items of a source table lack, beside live traffic.
+    """Set missing attributes on old items of a source table without stopping writes.
 
-    An item is updated only if it is still what was read of it, and nothing is written over: the
-    same command goes on after a stop, and a second run changes nothing. Exit status 0 done, 1 done
-    but for some items, 2 not finished.
+    An item is updated only if it has not changed since it was read, and no existing attribute is
+    overwritten. It can be interrupted; the same command resumes it. A second run changes nothing.
+
+    Exit status: 0 done, 1 done except for some items, 2 not finished.
     """
     if name is None:
         _list()
@@ -84,80 +84,82 @@ def migrate(  # noqa: PLR0913 - a command's options
     check_model(registry(), settings)
     console = Console()
     if dry_run or not yes:
-        found = preview(migration, settings, max_rcu, None if every else sample)
+        estimate = preview(migration, settings, max_rcu, None if every else sample)
         if dry_run and as_json:
-            console.write_json(json.dumps(as_data(found), indent=2))
+            console.write_json(json.dumps(as_data(estimate), indent=2))
         elif dry_run or not as_json:
-            show(found, max_wcu, console)
+            show(estimate, max_wcu, console)
         if dry_run:
             return
-        confirm("Update them?", abort=True, err=True)
-    asked = RunOptions(segments, tolerate, restart, as_json)
+        confirm("Update these items?", abort=True, err=True)
+    options = RunOptions(segments, tolerate, restart, as_json)
     limits = Limits(max_rcu, max_wcu)
     if deployed:
         machine = deployment.output(RECOVERY, MIGRATE_MACHINE_OUTPUT)
-        outcomes = on_aws(machine, settings, _order(migration, settings, asked, limits))
+        outcomes = run_on_aws(machine, settings, _order(migration, settings, options, limits))
         show_outcome(outcomes[0], [], console, as_json=as_json)
         raise typer.Exit(status(outcomes[0]))
     check = partial(check_deployed, registry(), deployment)
-    _run(connect(registry(), settings, limits, check), name, asked, console)
+    _run(connect(registry(), settings, limits, check), name, options, console)
 
 
-def _order(migration: Migration, settings: Settings, asked: RunOptions, limits: Limits) -> Order:
-    """Say what a state machine is to do."""
-    event = {"task": MIGRATE, "migration": migration.name, **as_event(asked, limits)}
+def _order(
+    migration: Migration, settings: Settings, options: RunOptions, limits: Limits
+) -> ExecutionRequest:
+    event = {"task": MIGRATE, "migration": migration.name, **as_event(options, limits)}
     source = migration.source.name
-    return Order(event, [f"{MIGRATE}/{migration.name}"], [settings.sources.get(source, source)])
+    return ExecutionRequest(
+        event, [f"{MIGRATE}/{migration.name}"], [settings.sources.get(source, source)]
+    )
 
 
 def preview(
     migration: Migration, settings: Settings, max_rcu: float | None, most: int | None
 ) -> Preview:
-    """Look at a part of the table, or at all of it, and write nothing."""
-    by_source = {one.source: one for one in routes(registry(), settings.sources).values()}
+    """Estimate a migration from at most *most* items, or from all. Writes nothing."""
+    by_source = {route.source: route for route in routes(registry(), settings.sources).values()}
     reader = TableScanner(Clients().dynamodb, RateLimiter(max_rcu))
-    return Previewer(migration, by_source[migration.source], registry(), reader).look(most)
+    return Previewer(migration, by_source[migration.source], registry(), reader).preview(most)
 
 
-class Failing:
-    """The items that fail, as far as they are listed: here, and in no log."""
+class FailureList:
+    """The first failing items. They are printed, and never logged."""
 
     def __init__(self) -> None:
         self.items: list[tuple[Attributes, RecordError]] = []
         self._lock = Lock()
 
     def __call__(self, key: Attributes, error: RecordError) -> None:
-        """Remember an item."""
         with self._lock:
             if len(self.items) < LISTED:
                 self.items.append((key, error))
 
 
-def _run(bulk: Bulk, name: str, asked: RunOptions, console: Console) -> None:
-    """Go through the table, show what came of it, and exit with the status."""
+def _run(bulk: Bulk, name: str, options: RunOptions, console: Console) -> None:
+    """Execute the run, print its outcome, and exit with the status."""
     run = bulk.run(MIGRATE, name)
-    failing = Failing()
+    failing = FailureList()
     worker = bulk.worker(run)
     assert isinstance(worker.task, Migrate)
     worker = replace(worker, task=replace(worker.task, report_error=failing))
     with graceful_shutdown() as stop:
-        outcome = go_through(bulk, run, asked, stop, worker)
-    show_outcome(outcome, failing.items, console, as_json=asked.as_json)
+        outcome = execute_run(bulk, run, options, stop, worker)
+    show_outcome(outcome, failing.items, console, as_json=options.as_json)
     raise typer.Exit(status(outcome))
 
 
 def _list() -> None:
-    """Show the migrations that there are."""
-    shown = table("Migrations declared in lambdas/migrations")
+    listing = TextTable("Migrations declared in lambdas/migrations")
     for column in ("name", "source", "sets", "what it does"):
-        shown.add_column(column, overflow="fold")
-    for one in migrations().values():
-        shown.add_row(one.name, one.source.name, ", ".join(one.sets), one.about)
-    Console().print(shown)
+        listing.add_column(column, overflow="fold")
+    for migration in migrations().values():
+        sets = ", ".join(migration.sets)
+        listing.add_row(migration.name, migration.source.name, sets, migration.about)
+    Console().print(listing)
 
 
 def _find(name: str) -> Migration:
     if name not in migrations():
-        msg = f"no migration is named {name!r}; there are {', '.join(migrations()) or 'none'}"
+        msg = f"no migration is named {name!r}; declared are {', '.join(migrations()) or 'none'}"
         raise SettingsError(msg)
     return migrations()[name]

@@ -1,4 +1,4 @@
-"""The model: how it differs from another, and the lock that says which one was agreed on."""
+"""`adminview model`: compare the declared model with another, and lock it."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from adminview.aws.clients import Clients
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import deployed_description, find_settings
 from adminview.cli.deployment.stacks import SYNC
-from adminview.cli.errors import EXPLAINED, explained, report_error
+from adminview.cli.errors import EXPECTED_ERRORS, describe_error, report_error
 from adminview.cli.model_lock.lock import LOCK, Lock, read_description
 from adminview.cli.model_lock.model_diff import Description, ModelDiff
 from adminview.cli.options import Json, Prefix, Stage
@@ -24,10 +24,10 @@ from adminview.local.settings import ENDPOINT
 from adminview.model import Registry
 from adminview.views import registry
 
-SAME, DIFFERENT, TROUBLE = 0, 1, 2  # exit statuses, as of `diff`
+SAME, DIFFERENT, TROUBLE = 0, 1, 2  # exit statuses, as of diff(1)
 NO_TABLES = (
-    f"no tables were named: name a deployment with --stage and --prefix, or set {ENDPOINT} for a "
-    "local engine"
+    "there are no tables to sample: name a deployment with --stage and --prefix, or set "
+    f"{ENDPOINT} for a local engine"
 )
 
 app = typer.Typer(help="Compare the declared model with another, and lock it.")
@@ -37,20 +37,22 @@ app = typer.Typer(help="Compare the declared model with another, and lock it.")
 def diff(
     *,
     against: Annotated[
-        Path | None, typer.Option(help=f"A description such as {LOCK}, to compare with.")
+        Path | None, typer.Option(help=f"Model file to compare with, in the format of {LOCK}.")
     ] = None,
     sample: Annotated[
-        int, typer.Option(min=1, help="Items of each source to reckon the costs from.")
+        int, typer.Option(min=1, help="Items of each source to estimate the cost from.")
     ] = 200,
     as_json: Json = False,
     stage: Stage = None,
     prefix: Prefix = "",
 ) -> None:
-    """Say how the declared model differs, and what the change costs in write units.
+    """Show how the declared model differs from another, and what the change costs in write units.
 
-    The other model is that of model.lock.json, or of a file, or what a named
-    deployment has. The costs are reckoned from the deployment's own items, or
-    from those of a local engine. Exit status: 0 the same, 1 another, 2 trouble.
+    The other model is that of the deployment that --stage or --prefix names,
+    of the --against file, or of model.lock.json. The cost is estimated from
+    items of the deployment or of a local engine.
+
+    Exit status: 0 the models are equal, 1 they differ, 2 an error occurred.
     """
     try:
         deployment = Deployment.from_options(stage, prefix, os.environ)
@@ -64,9 +66,9 @@ def diff(
         status = SAME if change.is_empty else DIFFERENT
     except typer.BadParameter:
         raise
-    except EXPLAINED as error:
+    except EXPECTED_ERRORS as error:
         report_error(error)
-        status = TROUBLE  # 1 would say that the model is another
+        status = TROUBLE  # 1 would mean that the models differ
     except Exception:  # noqa: BLE001 - likewise
         print_traceback()
         status = TROUBLE
@@ -74,17 +76,15 @@ def diff(
 
 
 @app.command()
-def lock(
-    *, reason: Annotated[str, typer.Option(help="Why the model changes, in some words.")]
-) -> None:
-    """Agree on the declared model: write model.lock.json, and its reason into MODEL_CHANGES.md."""
+def lock(*, reason: Annotated[str, typer.Option(help="Why the model changes.")]) -> None:
+    """Write the declared model to model.lock.json, and the reason to MODEL_CHANGES.md."""
     files = Lock()
     files.write(registry().description(), reason, datetime.now(UTC).date())
     echo(f"wrote {files.path.name} and {files.changes.name}: commit both with the change")
 
 
 def _other(against: Path | None, deployment: Deployment) -> tuple[Description | None, str]:
-    """Find the model to compare with, and say where it is."""
+    """Return the model to compare with, and where it is from."""
     if against is not None:
         return read_description(against), str(against)
     if deployment.named:
@@ -96,7 +96,7 @@ def _other(against: Path | None, deployment: Deployment) -> tuple[Description | 
 def _costs(
     change: ModelDiff, model: Registry, deployment: Deployment, sample: int
 ) -> tuple[Estimate | None, str]:
-    """Reckon the costs, or say why that cannot be done: the rest is worth showing."""
+    """Return an estimate, or the reason why there is none: the diff is useful without it."""
     if change.is_empty:
         return None, ""
     if not deployment.named and not deployment.local:
@@ -105,5 +105,5 @@ def _costs(
         settings = find_settings(model, deployment)
         estimator = make_estimator(change, model, settings, Clients().dynamodb, sample)
         return estimator.estimate(), ""
-    except EXPLAINED as error:
-        return None, explained(error)
+    except EXPECTED_ERRORS as error:
+        return None, describe_error(error)

@@ -1,4 +1,4 @@
-"""`adminview plan` and `adminview apply`: from what is deployed to what the view files declare."""
+"""`adminview plan` and `adminview apply`: roll out the declared model."""
 
 import json
 import os
@@ -14,7 +14,7 @@ import typer
 
 from adminview.bulk.runs import Bulk
 from adminview.cli.bulk.segment_pool import Limits, RunOptions, connect
-from adminview.cli.commands.backfill import MaxRcu, MaxWcu, Segments, Tolerate, go_through
+from adminview.cli.commands.backfill import MaxRcu, MaxWcu, Segments, Tolerate, execute_run
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.facts import Deployed
 from adminview.cli.deployment.find import (
@@ -26,8 +26,7 @@ from adminview.cli.deployment.find import (
 from adminview.cli.deployment.read import Tables, reader_of, tables_of
 from adminview.cli.model_lock.lock import LOCK
 from adminview.cli.options import Json, Prefix, Stage
-from adminview.cli.output.printing import Console, confirm, echo, joined, styled
-from adminview.cli.output.tables import table
+from adminview.cli.output.printing import Console, TextTable, confirm, echo, joined, styled
 from adminview.cli.planning.apply import BulkBuilder, PlanError, PlanRunner
 from adminview.cli.planning.cdk import CdkDeployer
 from adminview.cli.planning.planner import LONGEST_WRITE, make_plan
@@ -39,26 +38,27 @@ from adminview.model.errors import SettingsError
 from adminview.views import registry
 
 DONE, REFUSED, UNFINISHED = 0, 1, 2  # exit statuses
-NOTHING = "nothing to do: what is declared is deployed, built and switched on"
-AGAIN = "stopped; nothing is lost: the same command goes on from here"
+READY = "the declared model is deployed, and all its access patterns are ready"
+NOTHING = f"nothing to do: {READY}"
+AGAIN = "stopped; nothing is lost: the same command resumes here"
 
 Against = Annotated[
     Path | None,
     typer.Option(
-        help=f"A description such as {LOCK} of the deployed model, where stacks do not tell it."
+        help=f"File with the deployed model, such as {LOCK}, if the stacks do not record it."
     ),
 ]
 Longest = Annotated[
     float,
     typer.Option(
-        "--wait", min=0, help="Seconds for which functions of the old code may still write."
+        "--wait", min=0, help="Seconds to wait until functions with the old code have ended."
     ),
 ]
 
 Stale = Annotated[
     bool,
     typer.Option(
-        "--stale-until-swept", help="Let questions show rows of the old views until the sweep."
+        "--stale-until-swept", help="Let queries return rows of old views until the sweep."
     ),
 ]
 
@@ -72,38 +72,40 @@ def plan(  # noqa: PLR0913 - a command's options
     stage: Stage = None,
     prefix: Prefix = "",
 ) -> None:
-    """Print the steps from what is deployed to what the view files declare, and do none of them.
+    """Print the steps that roll out the declared model. Changes nothing.
 
-    Exit status: 0, or 1 if there is no way and why.
+    Exit status: 0 planned, or nothing to do; 1 refused, with the reason.
     """
     deployment = Deployment.from_options(stage, prefix, os.environ)
     model = registry().description()
     deployed = reader_of(deployment, against).read(model)
-    made = make_plan(deployed, model, time.time(), longest=wait)
-    if not stale and (found := _left_behind(deployment, deployed, made)):
-        made = replace(made, steps=(), refusals=found)
-    show(made, Console(), as_json=as_json)
-    raise typer.Exit(REFUSED if made.refusals else DONE)
+    planned = make_plan(deployed, model, time.time(), longest=wait)
+    if not stale and (refusals := _stale_rows(deployment, deployed, planned)):
+        planned = replace(planned, steps=(), refusals=refusals)
+    show(planned, Console(), as_json=as_json)
+    raise typer.Exit(REFUSED if planned.refusals else DONE)
 
 
 def apply(  # noqa: PLR0913 - a command's options
     *,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask first.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Skip the confirmation.")] = False,
     against: Against = None,
     wait: Longest = LONGEST_WRITE,
-    verbose: Annotated[bool, typer.Option("--verbose", help="Show all that cdk says.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Print all output of cdk.")] = False,
     segments: Segments = None,
     max_rcu: MaxRcu = None,
     max_wcu: MaxWcu = None,
-    tolerate: Tolerate = 0,  # a question whose rows cannot be built is not to be switched on
+    tolerate: Tolerate = 0,  # an access pattern with missing rows must not become ready
     stale: Stale = False,
     stage: Stage = None,
     prefix: Prefix = "",
 ) -> None:
-    """Carry the plan out: several deployments with CDK, backfills between them, a sweep.
+    """Roll out the declared model: CDK deployments, backfills between them, and a sweep.
 
-    Every old question is answered all the time, and a new one is refused until it can be. Ctrl-C
-    stops after the step in hand, or within a backfill; the same command goes on, on any machine.
+    Existing access patterns stay available. New ones are refused until they are backfilled.
+    Ctrl-C stops after the current step, or within a backfill. The same command resumes it, on any
+    machine.
+
     Exit status: 0 done, 1 refused or failed, 2 stopped.
     """
     deployment = Deployment.from_options(stage, prefix, os.environ)
@@ -115,7 +117,7 @@ def apply(  # noqa: PLR0913 - a command's options
         raise SettingsError(msg)
     model = registry().description()
     stop = Shutdown()
-    asked = RunOptions(segments, tolerate)
+    options = RunOptions(segments, tolerate)
     tables = tables_of(deployment)
     application = PlanRunner(
         model=model,
@@ -127,7 +129,7 @@ def apply(  # noqa: PLR0913 - a command's options
             sleep=stop.sleep,
             show=partial(echo, err=True) if verbose else lambda _: None,
         ),
-        builder=_builder(deployment, tables, stop, asked, Limits(max_rcu, max_wcu)),
+        builder=_builder(deployment, tables, stop, options, Limits(max_rcu, max_wcu)),
         now=time.time,
         sleep=stop.sleep,
         longest=wait,
@@ -135,12 +137,12 @@ def apply(  # noqa: PLR0913 - a command's options
         say=echo,
     )
     deployed = reader_of(deployment, against).read(model)
-    found = () if stale else _left_behind(deployment, deployed, application.plan(deployed))
-    if found:
-        show(Plan((), found, ()), Console(), as_json=False)
+    refusals = () if stale else _stale_rows(deployment, deployed, application.plan(deployed))
+    if refusals:
+        show(Plan((), refusals, ()), Console(), as_json=False)
         raise typer.Exit(REFUSED)
-    agree = None if yes else confirm
-    status = carry_out(application, deployed, Console(), agree, partial(graceful_shutdown, stop))
+    ask = None if yes else confirm
+    status = carry_out(application, deployed, Console(), ask, partial(graceful_shutdown, stop))
     raise typer.Exit(status)
 
 
@@ -151,68 +153,66 @@ def carry_out(
     confirm: Callable[[str], bool] | None,
     working: Callable[[], AbstractContextManager[object]] = nullcontext,
 ) -> int:
-    """Show the plan from what is *deployed*, ask, and carry it out; return the exit status.
+    """Print the plan, ask for confirmation, carry it out, and return the exit status.
 
-    After a prompt the deployment is read again: it may have changed while somebody thought about
-    it. Only what is done within *working* is stopped in order: at a prompt, Ctrl-C ends the
-    command.
+    After a prompt the deployment is read again, because it may have changed meanwhile. Only work
+    within *working* is stopped gracefully; at the prompt, Ctrl-C ends the command.
     """
-    made = application.plan(deployed)
-    show(made, console, as_json=False)
-    if made.refusals:
+    planned = application.plan(deployed)
+    show(planned, console, as_json=False)
+    if planned.refusals:
         return REFUSED
-    if not made.steps:
+    if not planned.steps:
         return DONE
-    if confirm and not confirm(_question(made)):
+    if confirm and not confirm(_prompt(planned)):
         return UNFINISHED
     try:
         with working():
-            finished = application.apply(made.destroyed, None if confirm else deployed)
+            finished = application.apply(planned.destroyed, None if confirm else deployed)
     except PlanError as error:
         console.print(f"stopped: {error}", style="red", soft_wrap=True)
         return REFUSED
-    console.print(NOTHING.replace("nothing to do", "done") if finished else AGAIN)
+    console.print(f"done: {READY}" if finished else AGAIN)
     return DONE if finished else UNFINISHED
 
 
-def show(made: Plan, console: Console, *, as_json: bool) -> None:
-    """Print a plan."""
+def show(planned: Plan, console: Console, *, as_json: bool) -> None:
     if as_json:
-        console.write_json(json.dumps(made.data(), indent=2))
+        console.write_json(json.dumps(planned.data(), indent=2))
         return
-    for refusal in made.refusals:
-        console.print(joined(" ", [styled("no way:", "red"), refusal]), soft_wrap=True)
-    if not made.steps and not made.refusals:
+    for refusal in planned.refusals:
+        console.print(joined(" ", [styled("refused:", "red"), refusal]), soft_wrap=True)
+    if not planned.steps and not planned.refusals:
         console.print(NOTHING)
-    if made.steps:
-        shown = table("The plan")
-        shown.add_column("", justify="right")
-        shown.add_column("step", overflow="fold")
-        shown.add_column("because", overflow="fold", style="dim")
-        for number, step in enumerate(made.steps, start=1):
+    if planned.steps:
+        steps = TextTable("The plan")
+        steps.add_column("", justify="right")
+        steps.add_column("step", overflow="fold")
+        steps.add_column("because", overflow="fold", style="dim")
+        for number, step in enumerate(planned.steps, start=1):
             style = "bold" if step.destroys else ""
-            shown.add_row(str(number), step.title, step.reason, style=style)
-        console.print(shown)
-    for note in made.notes:
+            steps.add_row(str(number), step.title, step.reason, style=style)
+        console.print(steps)
+    for note in planned.notes:
         console.print(f"note: {note}", soft_wrap=True)
 
 
-def _left_behind(deployment: Deployment, deployed: Deployed, made: Plan) -> tuple[str, ...]:
+def _stale_rows(deployment: Deployment, deployed: Deployed, planned: Plan) -> tuple[str, ...]:
     if deployment.local:
         return ()
     settings = partial(find_settings, registry(), deployment)
-    return find_moved_rows(registry(), deployed, made, settings)
+    return find_moved_rows(registry(), deployed, planned, settings)
 
 
-def _question(made: Plan) -> str:
-    lost = f" It will {', and '.join(sorted(made.destroyed))}." if made.destroyed else ""
-    return f"{len(made.steps)} steps.{lost} Go on?"
+def _prompt(planned: Plan) -> str:
+    lost = f" It will {', and '.join(sorted(planned.destroyed))}." if planned.destroyed else ""
+    return f"{len(planned.steps)} steps.{lost} Continue?"
 
 
 def _builder(
-    deployment: Deployment, tables: Tables, stop: Shutdown, asked: RunOptions, limits: Limits
+    deployment: Deployment, tables: Tables, stop: Shutdown, options: RunOptions, limits: Limits
 ) -> BulkBuilder:
-    """Make what goes through whole tables; each time it reads what is deployed by then."""
+    """Return a builder that reads the deployed settings again before each bulk run."""
     check = partial(check_deployed, registry(), deployment)
 
     def bulk() -> Bulk:
@@ -224,6 +224,6 @@ def _builder(
         bulk,
         tables.progress,
         registry().fingerprint,
-        partial(go_through, asked=asked, stop=stop),
+        partial(execute_run, options=options, stop=stop),
         lambda sources: check_streams(deployment.fresh(), sources),
     )

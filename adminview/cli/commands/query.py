@@ -1,4 +1,4 @@
-"""`adminview query`: a command for each declared question, with an option for each parameter."""
+"""`adminview query`: a command per access pattern, with an option per parameter."""
 
 from collections.abc import MutableMapping
 from dataclasses import fields
@@ -15,83 +15,83 @@ from adminview.model import AccessPattern
 from adminview.query.parameters import WORDS
 from adminview.views import registry
 
-GIVEN = "given_"  # before a parameter's name: it may be a word of Python, or an option of ours
+PREFIX = "parameter_"  # a parameter may be named like a Python keyword or one of our options
+OPTION_NAMES = [field.name for field in fields(QueryOptions)]
 METAVARS = {"S": "TEXT", "N": "NUMBER", "B": "BASE64"}
 
 
-class Questions(TyperGroup):
-    """The declared questions as commands, which are made when one is looked for.
+class PatternCommands(TyperGroup):
+    """The declared access patterns as commands, created on first use.
 
-    Not before: a view file with an error must not keep `adminview --help` or another command
-    from working.
+    A view file with an error must not break `adminview --help` or other commands.
     """
 
-    _made: dict[str, Any] | None = None
+    _commands: dict[str, Any] | None = None
 
     @property
     def commands(self) -> MutableMapping[str, Any]:
-        """Make the commands, once."""
-        if self._made is None:
+        if self._commands is None:
             declared = sorted(registry().patterns, key=lambda pattern: pattern.name)
-            self._made = {pattern.name: command(pattern) for pattern in declared}
-        return self._made
+            self._commands = {pattern.name: command(pattern) for pattern in declared}
+        return self._commands
 
     @commands.setter
     def commands(self, _: MutableMapping[str, Any]) -> None:
-        """Have none yet: they are not given, but made."""
-        self._made = None
+        """Ignore the commands that click sets in its constructor."""
+        self._commands = None
 
 
 app = typer.Typer(
-    cls=Questions,
-    help="Ask AdminViewTable one of its declared questions.",
+    cls=PatternCommands,
+    help="Run a declared access pattern on AdminViewTable.",
     no_args_is_help=True,
-    subcommand_metavar="QUESTION [OPTIONS]",
+    subcommand_metavar="PATTERN [OPTIONS]",
 )
 
 
 @app.callback()
 def query() -> None:
-    """Ask AdminViewTable one of its declared questions."""
+    """Run a declared access pattern on AdminViewTable."""
 
 
 def command(pattern: AccessPattern) -> Any:
-    """Make the command of one question."""
+    """Return the click command of an access pattern."""
 
-    def ask(**asked: Any) -> None:
-        options = QueryOptions(**{one.name: asked[one.name] for one in fields(QueryOptions)})
-        given = {
-            name: asked[GIVEN + name]
+    def execute(**arguments: Any) -> None:
+        options = QueryOptions(**{name: arguments[name] for name in OPTION_NAMES})
+        texts = {
+            name: arguments[PREFIX + name]
             for name in pattern.parameters
-            if asked[GIVEN + name] is not None
+            if arguments[PREFIX + name] is not None
         }
-        run(registry(), pattern, given, options)
+        run(registry(), pattern, texts, options)
 
     own = [_parameter(pattern, name) for name in pattern.parameters]
     shared = signature(QueryOptions).parameters.values()
-    ask.__signature__ = Signature([*own, *shared])  # type: ignore[attr-defined]  # typer reads it
+    execute.__signature__ = Signature([*own, *shared])  # type: ignore[attr-defined]  # typer reads it
     single = typer.Typer(add_completion=False)
-    single.command(pattern.name, help=help_text(f"{pattern.about}, from {pattern.place}."))(ask)
+    single.command(pattern.name, help=help_text(f"{pattern.about}, from {pattern.place}."))(execute)
     return get_command(single)
 
 
 def option_of(name: str) -> str:
-    """Name the option of a parameter."""
+    """Return the option of a parameter, with a prefix if it would hide one of ours."""
     flag = f"--{name.replace('_', '-')}"
-    taken = {"--all", "--help", *(f"--{one.name}" for one in fields(QueryOptions))}
-    return f"--parameter-{flag.removeprefix('--')}" if flag in taken else flag
+    reserved = {"--all", "--help", *(f"--{option}" for option in OPTION_NAMES)}
+    return f"--parameter-{flag.removeprefix('--')}" if flag in reserved else flag
 
 
 def _parameter(pattern: AccessPattern, name: str) -> Parameter:
-    """Declare the option of one parameter; its help shows the key that it is part of."""
-    conditions = [one for (one,) in pattern.shape()["conditions"] if f"{{{name}}}" in one]
+    """Declare the option of one parameter. Its help shows the key conditions that use it."""
+    shape = pattern.shape()["conditions"]
+    conditions = [condition for (condition,) in shape if f"{{{name}}}" in condition]
     type_ = pattern.parameters[name]
     option = typer.Option(
         option_of(name),
         help=help_text(f"{WORDS[type_].capitalize()}, as in {' and '.join(conditions)}"),
         metavar=METAVARS[type_],
     )
-    kind, named = Parameter.KEYWORD_ONLY, GIVEN + name
+    kind, prefixed = Parameter.KEYWORD_ONLY, PREFIX + name
     if name in pattern.optional:
-        return Parameter(named, kind, default=None, annotation=Annotated[str | None, option])
-    return Parameter(named, kind, annotation=Annotated[str, option])
+        return Parameter(prefixed, kind, default=None, annotation=Annotated[str | None, option])
+    return Parameter(prefixed, kind, annotation=Annotated[str, option])

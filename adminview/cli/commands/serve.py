@@ -1,7 +1,7 @@
-"""The HTTP API on this machine, for whoever writes the front end: the same routes and answers.
+"""`adminview serve`: the HTTP API locally, with the same routes and responses.
 
-An emulation of the gateway in two things: it decodes the path before it is routed, as an HTTP API
-does, and hands requests over in payload format 2.0. It asks nobody who they are.
+It emulates API Gateway in two ways: it decodes the path before routing, as an HTTP API does, and
+passes requests in payload format 2.0. It has no authorization.
 """
 
 import ipaddress
@@ -34,21 +34,20 @@ from adminview.http_api.handlers import HEADERS, Api
 from adminview.http_api.health import NoMetrics
 from adminview.http_api.paths import CORS_EXPOSED, CORS_HEADERS
 from adminview.http_api.problems import ProblemError
-from adminview.model.errors import SettingsError
 from adminview.query.engine import QueryEngine
 from adminview.views import registry
 
 LOOPBACK: Final = "127.0.0.1"
 PORT: Final = 8080
-LOOK_SECONDS: Final = 5.0  # to see, once, that there is a view to serve
-STRANGE_HOST: Final = (
-    "this server answers to its own name alone, so that no web page can reach it under another"
+LOOK_SECONDS: Final = 5.0  # to check at the start that the view table exists
+UNKNOWN_HOST: Final = (
+    "the Host header is not a loopback address; other names are refused against DNS rebinding"
 )
 
 
 @dataclass
 class LocalGateway:
-    """The API, asked by one request at a time: Powertools keeps the current one in its class."""
+    """The API behind a lock: Powertools keeps the current request in a class attribute."""
 
     api: Api
     origins: Sequence[str] = ()
@@ -56,19 +55,19 @@ class LocalGateway:
     lock: Lock = field(default_factory=Lock)
 
     def answer(self, method: str, target: str, headers: Mapping[str, str]) -> dict[str, Any]:
-        """Answer a request, with leave for the origins that were named."""
-        given = {name.lower(): value for name, value in headers.items()}
-        if not self.any_host and not _is_loopback(_host(given.get("host", ""))):
-            return _refusal(HTTPStatus.MISDIRECTED_REQUEST, STRANGE_HOST)
-        allowed = given.get("origin") in self.origins
+        """Return the API's response, with CORS headers for an allowed origin."""
+        headers = {name.lower(): value for name, value in headers.items()}
+        if not self.any_host and not _is_loopback(_host(headers.get("host", ""))):
+            return _refusal(HTTPStatus.MISDIRECTED_REQUEST, UNKNOWN_HOST)
+        allowed = headers.get("origin") in self.origins
         if allowed and method == "OPTIONS":
             answer: dict[str, Any] = {"statusCode": 204, "headers": dict(HEADERS), "body": ""}
         else:
             with self.lock:
-                answer = self.api(event(method, target, given), _context())
+                answer = self.api(event(method, target, headers), _context())
         if allowed:
             answer["headers"] |= {
-                "Access-Control-Allow-Origin": given["origin"],
+                "Access-Control-Allow-Origin": headers["origin"],
                 "Access-Control-Allow-Headers": ",".join(CORS_HEADERS),
                 "Access-Control-Expose-Headers": ",".join(CORS_EXPOSED),
                 "Vary": "Origin",
@@ -77,7 +76,7 @@ class LocalGateway:
 
 
 def _host(header: str) -> str | None:
-    """Read a Host header; a browser sends nothing else in it."""
+    """Return the host name of a Host header, or None if it is malformed."""
     try:
         return None if "@" in header else urlsplit(f"//{header}").hostname
     except ValueError:
@@ -85,7 +84,7 @@ def _host(header: str) -> str | None:
 
 
 def event(method: str, target: str, headers: Mapping[str, str]) -> dict[str, Any]:
-    """Write a request as an HTTP API does: the path decoded, the query as it came."""
+    """Build the event of an HTTP API: decoded path, raw query string."""
     path, _, query = target.partition("?")
     return {
         "version": "2.0",
@@ -98,19 +97,16 @@ def event(method: str, target: str, headers: Mapping[str, str]) -> dict[str, Any
 
 
 class Server(ThreadingHTTPServer):
-    """Serves a desk on one port."""
-
     daemon_threads = True
 
-    def __init__(self, host: str, port: int, desk: LocalGateway) -> None:
+    def __init__(self, host: str, port: int, gateway: LocalGateway) -> None:
         if ":" in host:
             self.address_family = AF_INET6
-        self.desk = desk
+        self.gateway = gateway
         super().__init__((host, port), _Request)
 
     @property
     def url(self) -> str:
-        """Say where it is."""
         host, port = str(self.server_address[0]), self.server_address[1]
         return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
@@ -118,22 +114,22 @@ class Server(ThreadingHTTPServer):
 class _Request(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server_version, sys_version = "adminview", ""
-    timeout = 60  # seconds that a silent connection is kept
+    timeout = 60  # seconds before an idle connection is closed
     server: Server
 
     def __getattr__(self, name: str) -> Callable[[], None]:
-        """Take every method; the API knows which ones there are."""
+        """Route every HTTP method to the API, which decides which ones are allowed."""
         if name.startswith("do_"):
             return self._answer
         raise AttributeError(name)
 
     def send_error(self, code: int, message: str | None = None, _: str | None = None) -> None:
-        """Refuse what is no request at all in the same form as what is a wrong one."""
+        """Respond to a malformed request in the same format as the API does."""
         status = HTTPStatus(code)
         self._send(_refusal(status, message or status.description))
 
     def _answer(self) -> None:
-        self._send(self.server.desk.answer(self.command, self.path, dict(self.headers)))
+        self._send(self.server.gateway.answer(self.command, self.path, dict(self.headers)))
 
     def _send(self, answer: dict[str, Any]) -> None:
         body = answer["body"].encode()
@@ -141,7 +137,7 @@ class _Request(BaseHTTPRequestHandler):
         for name, value in answer["headers"].items():
             self.send_header(name, value)
         self.send_header("Content-Length", str(len(body)))
-        # A body that came with the request was not read.
+        # The request body was not read, so the connection cannot be reused.
         self.send_header("Connection", "close")
         self.close_connection = True
         self.end_headers()
@@ -149,41 +145,48 @@ class _Request(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def log_message(self, *_: Any) -> None:
-        """Say nothing: a path holds keys."""
+        """Log nothing: a path contains keys."""
 
 
 def serve(  # noqa: PLR0913 - all are keywords
     *,
-    port: Annotated[int, typer.Option(help="Where to listen.", min=0, max=65535)] = PORT,
-    host: Annotated[str, typer.Option(help="Where to listen; this machine alone.")] = LOOPBACK,
+    port: Annotated[int, typer.Option(help="Port to listen on.", min=0, max=65535)] = PORT,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; others than loopback need --expose.")
+    ] = LOOPBACK,
     expose: Annotated[
-        bool, typer.Option("--expose", help="Allow another host: whoever reaches it may read all.")
+        bool,
+        typer.Option(
+            "--expose", help="Serve other machines. Everyone who can connect can read the view."
+        ),
     ] = False,
     origin: Annotated[
         list[str] | None,
-        typer.Option(help="Let pages of this origin ask (CORS), as in http://localhost:5173."),
+        typer.Option(
+            help="Allow this origin (CORS), such as http://localhost:5173; may be repeated."
+        ),
     ] = None,
     stage: Stage = None,
     prefix: Prefix = "",
 ) -> None:
-    """Serve the HTTP API on this machine, over AWS_ENDPOINT_URL or a deployed stage."""
+    """Serve the HTTP API locally, on the tables of AWS_ENDPOINT_URL or of a deployed stage."""
     if not expose and not _is_loopback(host):
         msg = (
-            f"host {host!r} can be reached from other machines, and this server asks nobody for "
-            "authorization: give --expose if everyone who reaches it may read the view"
+            f"host {host!r} can be reached from other machines, and this server has no "
+            "authorization: give --expose if everyone who can connect may read the view"
         )
-        raise SettingsError(msg)
+        raise typer.BadParameter(msg, param_hint="--host")
     deployment = Deployment.from_options(stage, prefix, os.environ)
     settings = find_settings(registry(), deployment)
     pending = find_pending(registry(), deployment)
     reader = ViewReader(Boto3Reader(dynamodb_client()), settings.view_table)
     reader.get([("is", "it there?")], deadline=Deadline.after(LOOK_SECONDS))
-    asker = QueryEngine(registry(), reader, pending)
-    api = Api(asker, NoMetrics(), registry().fingerprint, Logger(service=SERVICE))
+    engine = QueryEngine(registry(), reader, pending)
+    api = Api(engine, NoMetrics(), registry().fingerprint, Logger(service=SERVICE))
     server = Server(host, port, LocalGateway(api, origin or [], any_host=expose))
-    where = "exposed to other machines" if expose else "on loopback alone"
+    where = "exposed to other machines" if expose else "on loopback only"
     echo(f"serving {settings.view_table} at {server.url}, without authorization, {where}")
-    echo(f"the questions: {server.url}/patterns (Ctrl-C stops)")
+    echo(f"access patterns: {server.url}/patterns (Ctrl-C stops)")
     stop = Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())

@@ -1,4 +1,4 @@
-"""`adminview sql`: read AdminViewTable with a SELECT of one's own."""
+"""`adminview sql`: read AdminViewTable with an ad hoc SELECT."""
 
 import os
 from collections.abc import Iterator
@@ -30,91 +30,95 @@ from adminview.views import registry
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-PAGE = 50  # rows, if nobody says
+PAGE = 50  # rows, by default
 SECONDS = 25.0  # for a call, with retries
 
 
 @dataclass(frozen=True, slots=True)
 class StatementPlan:
-    """A statement as it would be sent, and what DynamoDB would do."""
+    """A statement in the form that is sent, and how DynamoDB executes it."""
 
     statement: str
     place: str
     partition: tuple[str, ...]
-    missing: tuple[str, ...]  # of the partition attributes: what the condition does not fix
+    missing: tuple[str, ...]  # partition attributes that the condition does not fix
 
     @property
     def scans(self) -> bool:
-        """Whether it would read all rows there are."""
         return bool(self.missing)
 
 
 def sql(  # noqa: PLR0913 - the command's options
     statement: Annotated[
-        str, typer.Argument(help="Such as SELECT * FROM \"AdminViewTable\" WHERE PK = 'USER#1'.")
+        str,
+        typer.Argument(help="For example: SELECT * FROM \"AdminViewTable\" WHERE PK = 'USER#1'"),
     ],
     *,
     scan: Annotated[
-        bool, typer.Option("--scan", help="Run it even if it reads the whole table or index.")
+        bool, typer.Option("--scan", help="Allow a scan of the whole table or index.")
     ] = False,
-    limit: Annotated[int, typer.Option(min=1, help="Rows of a page.", metavar="ROWS")] = PAGE,
+    limit: Annotated[int, typer.Option(min=1, help="Rows per page.", metavar="ROWS")] = PAGE,
     cursor: Annotated[
-        str | None, typer.Option(help="Go on where a page ended, as it said.", metavar="CURSOR")
+        str | None,
+        typer.Option(help="Continue after a page, with the cursor it printed.", metavar="CURSOR"),
     ] = None,
-    follow: Annotated[bool, typer.Option("--all", help="Follow the pages to the end.")] = False,
+    follow: Annotated[bool, typer.Option("--all", help="Read all pages.")] = False,
     json: Annotated[
         bool,
         typer.Option(
             "--json",
-            help='One object, {"rows": […], "cursor": …}; with --all, an object per row and line.',
+            help='Print {"rows": […], "cursor": …}; with --all, one row per line.',
         ),
     ] = False,
     csv: Annotated[
-        bool, typer.Option("--csv", help="A header and a line per row; maps by attribute.")
+        bool, typer.Option("--csv", help="Print CSV, with a column per attribute of a map.")
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what it would do, and send nothing.")
+        bool, typer.Option("--dry-run", help="Print what the statement would do; send nothing.")
     ] = False,
     stage: Stage = None,
     prefix: Prefix = "",
 ) -> None:
-    """Run a SELECT (PartiQL) on AdminViewTable or one of its indexes; nothing else is sent."""
+    """Run a PartiQL SELECT on AdminViewTable or one of its indexes.
+
+    Other statements are refused. So is a SELECT that would scan, unless you give --scan.
+    """
     if json and csv:
         msg = "--json and --csv exclude each other"
         raise typer.BadParameter(msg)
     select = read(statement)
     deployment = Deployment.from_options(stage, prefix, os.environ)
     settings = find_settings(registry(), deployment, connects=not dry_run)
-    made = plan(select, registry(), settings.view_table)
+    planned = plan(select, registry(), settings.view_table)
     if dry_run:
-        rows.print_table(facts("", explanation(made)))
+        rows.print_table(facts("", explanation(planned)))
         return
-    if made.scans and not scan:
-        raise QuestionError(refusal(made))
+    if planned.scans and not scan:
+        raise QuestionError(refusal(planned))
     client = Clients().dynamodb
-    pages = execute(client, made, None if follow else limit, cursor)
+    pages = execute(client, planned, None if follow else limit, cursor)
     if json and follow:
         for page, _ in pages:
             for row in page:
                 print_json(text(rows.record(row)))
         return
-    found: list[dict[str, Any]] = []
+    records: list[dict[str, Any]] = []
     for page, following in pages:
-        found += map(rows.record, page)
+        records += map(rows.record, page)
         cursor = following
-    _show(found, cursor, json=json, csv=csv)
+    _show(records, cursor, json=json, csv=csv)
 
 
 def plan(select: Select, model: Registry, table: str) -> StatementPlan:
-    """Find what a SELECT is put to, or say what there is."""
+    """Resolve the table and index of a SELECT. Raises a QuestionError if there is no such one."""
     if select.table not in {VIEW_TABLE, table}:
         other = "" if table == VIEW_TABLE else f" (deployed as {table})"
-        msg = f"there is no table {select.table!r} here: only {VIEW_TABLE!r}{other} is read"
+        msg = f"table {select.table!r} cannot be read: only {VIEW_TABLE!r}{other} can"
         raise QuestionError(msg)
     indexes = {index.name: index for index in model.indexes}
     if select.index is not None and select.index not in indexes:
         names = ", ".join(sorted(indexes))
-        msg = f"{VIEW_TABLE} has no index {select.index!r}; there are {names}"
+        msg = f"{VIEW_TABLE} has no index {select.index!r}; it has {names}"
         raise QuestionError(msg)
     keys = indexes[select.index].stored_partition if select.index else (PK,)
     partition = tuple(key.name for key in keys)
@@ -123,63 +127,61 @@ def plan(select: Select, model: Registry, table: str) -> StatementPlan:
     return StatementPlan(select.on(table), place, partition, missing)
 
 
-def explanation(made: StatementPlan) -> dict[str, Any]:
-    """Say what DynamoDB would do."""
-    why = f"its condition does not fix {', '.join(made.missing)}"
+def explanation(planned: StatementPlan) -> dict[str, Any]:
+    why = f"its condition does not fix {', '.join(planned.missing)}"
     return {
-        "it would": f"scan: {why}" if made.scans else "query",
-        "on": made.place,
-        "partition key": list(made.partition),
-        "statement": made.statement,
+        "it would": f"scan: {why}" if planned.scans else "query",
+        "on": planned.place,
+        "partition key": list(planned.partition),
+        "statement": planned.statement,
     }
 
 
-def refusal(made: StatementPlan) -> str:
-    """Say why a statement is not run without more ado."""
-    fixed = " and ".join(f"{name} = …" for name in made.partition)
+def refusal(planned: StatementPlan) -> str:
+    fixed = " and ".join(f"{name} = …" for name in planned.partition)
     return (
-        f"the statement would scan the whole {made.place}: its condition does not fix "
-        f"{', '.join(made.missing)}. Let it say {fixed}, joined by AND and with text in single "
-        "quotes; or ask with `adminview query`, or give --scan"
+        f"the statement would scan the whole {planned.place}: its condition does not fix "
+        f"{', '.join(planned.missing)}. Add {fixed}, joined by AND and with text in single "
+        "quotes; or use `adminview query`, or give --scan"
     )
 
 
 def execute(
-    client: "DynamoDBClient", made: StatementPlan, limit: int | None, cursor: str | None
+    client: "DynamoDBClient", planned: StatementPlan, limit: int | None, cursor: str | None
 ) -> Iterator[tuple[list[Attributes], str | None]]:
-    """Run a statement page by page, up to *limit* rows; each with where the next one begins."""
+    """Yield pages of up to *limit* rows in all, each with the cursor of the next."""
     left = limit
     while True:
-        # DynamoDB counts the rows it looks at, so a page may hold fewer than this.
-        more: dict[str, Any] = {"Limit": left} if left else {}
-        more |= {"NextToken": cursor} if cursor else {}
-        page = _call(client, Statement=made.statement, **more)
-        found, cursor = [from_boto3(one) for one in page["Items"]], page.get("NextToken")
-        yield found, cursor
-        left = left - len(found) if left else None
+        # DynamoDB counts the rows it evaluates, so a page may hold fewer than this.
+        paging: dict[str, Any] = {"Limit": left} if left else {}
+        paging |= {"NextToken": cursor} if cursor else {}
+        page = _call(client, Statement=planned.statement, **paging)
+        items, cursor = [*map(from_boto3, page["Items"])], page.get("NextToken")
+        yield items, cursor
+        left = left - len(items) if left else None
         if not cursor or (left is not None and left <= 0):
             return
 
 
-def _call(client: "DynamoDBClient", **asked: Any) -> Any:
-    call = partial(client.execute_statement, **asked)
+def _call(client: "DynamoDBClient", **arguments: Any) -> Any:
+    call = partial(client.execute_statement, **arguments)
     try:
         return call_with_retry(call, "run the statement", Backoff(), Deadline.after(SECONDS))
     except ServiceError as error:
         cause = error.__cause__
         if not isinstance(cause, ClientError) or error.code != "ValidationException":
             raise
-        msg = f"DynamoDB does not take the statement: {cause.response['Error']['Message']}"
+        msg = f"DynamoDB refused the statement: {cause.response['Error']['Message']}"
         raise QuestionError(msg) from error
 
 
-def _show(found: list[dict[str, Any]], cursor: str | None, *, json: bool, csv: bool) -> None:
+def _show(records: list[dict[str, Any]], cursor: str | None, *, json: bool, csv: bool) -> None:
     if json:
-        print_json(text({"rows": found, "cursor": cursor}))
+        print_json(text({"rows": records, "cursor": cursor}))
         return
     if csv:
-        print_csv(rows.to_csv(found))
+        print_csv(rows.to_csv(records))
     else:
-        rows.print_table(rows.to_table("", found))
+        rows.print_table(rows.to_table("", records))
     if cursor:
-        rows.note(f"there is more: add --all, or --cursor {cursor}")
+        rows.note(f"there are more rows: add --all, or --cursor {cursor}")

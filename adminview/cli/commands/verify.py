@@ -1,4 +1,4 @@
-"""Compare the view with its sources, and repair it if asked."""
+"""`adminview verify`: compare the view with its sources, and optionally repair it."""
 
 import json
 import os
@@ -27,16 +27,16 @@ from adminview.bulk.verify.run import Run
 from adminview.bulk.verify.scope import MOST_SEGMENTS, Scope
 from adminview.bulk.verify.verifier import GRACE_SECONDS, Verifier, make_verifier
 from adminview.cli.bulk.verify_state import StateFile
-from adminview.cli.dead_letters.post import post_for
+from adminview.cli.dead_letters.files import dead_letter_sink
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import Throttled, check_deployed, check_model, find_settings
-from adminview.cli.errors import EXPLAINED, report_error
+from adminview.cli.errors import EXPECTED_ERRORS, report_error
 from adminview.cli.options import Json, Prefix, Stage
 from adminview.cli.output.printing import Console, print_traceback, progress_text
 from adminview.cli.output.verify import STOPPED, as_data, show
 from adminview.cli.shutdown import graceful_shutdown
 from adminview.model import Registry
-from adminview.model.errors import ServiceError, SettingsError
+from adminview.model.errors import ServiceError
 from adminview.views import registry
 
 if TYPE_CHECKING:
@@ -48,8 +48,6 @@ STATE = Path(".adminview-verify.json")
 
 @dataclass(frozen=True, slots=True)
 class VerifyOptions:
-    """What the command was asked for."""
-
     source: str | None = None
     segments: int = 4
     sample: float = 1.0
@@ -62,44 +60,52 @@ class VerifyOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What passes around a run: time, chance, and the wish to stop."""
+class Dependencies:
+    """Clock, randomness and stop request of a run."""
 
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], object] = time.sleep
     stopped: Callable[[], bool] = lambda: False
     random: Random | None = None
-    check: Callable[[], object] = lambda: None  # raises if nothing may be repaired any more
+    check: Callable[[], object] = lambda: None  # raises if repairs must stop
 
 
 def verify(  # noqa: PLR0913 - a command's options
     *,
     source: Annotated[str | None, typer.Option(help="Only this source and its rows.")] = None,
     segment_count: Annotated[
-        int, typer.Option(min=1, max=MOST_SEGMENTS, help="Segments per table, read at once.")
+        int,
+        typer.Option(min=1, max=MOST_SEGMENTS, help="Segments per table, scanned in parallel."),
     ] = 4,
-    sample: Annotated[float, typer.Option(help="Look at this share only, such as 0.01.")] = 1.0,
+    sample: Annotated[
+        float, typer.Option(help="Share of items and rows to compare, such as 0.01.")
+    ] = 1.0,
     repair: Annotated[
         bool,
         typer.Option(
-            "--repair", help="Reconcile what differs, and delete rows that are no item's."
+            "--repair", help="Reconcile differing items, and delete rows that no item owns."
         ),
     ] = False,
     max_rcu: Annotated[
-        float | None, typer.Option(min=1, help="Read units per second to spend at most.")
+        float | None, typer.Option(min=1, help="Maximum read units per second.")
     ] = None,
     grace: Annotated[
-        float, typer.Option(min=0, help="Seconds that a change may be in flight.")
+        float, typer.Option(min=0, help="Seconds that a change may take to reach the view.")
     ] = GRACE_SECONDS,
-    state: Annotated[Path, typer.Option(help="Where to note how far it is.")] = STATE,
+    state: Annotated[Path, typer.Option(help="File that records the progress.")] = STATE,
     restart: Annotated[
-        bool, typer.Option("--restart", help="Forget the state file and begin anew.")
+        bool, typer.Option("--restart", help="Ignore the state file and start again.")
     ] = False,
     as_json: Json = False,
     stage: Stage = None,
     prefix: Prefix = "",
 ) -> None:
-    """Compare the view with its sources, both ways: exit status 0 equal, 1 not, 2 not finished."""
+    """Compare the view with its sources, in both directions.
+
+    It can be interrupted; the same command resumes it.
+
+    Exit status: 0 equal, 1 differences are left, 2 not finished.
+    """
     options = VerifyOptions(
         source, segment_count, sample, repair, as_json, max_rcu, grace, state, restart
     )
@@ -109,18 +115,23 @@ def verify(  # noqa: PLR0913 - a command's options
         check_model(registry(), settings)
         clients = Clients()
         with graceful_shutdown() as stop:
-            again = partial(check_deployed, registry(), deployment)
-            around = Surroundings(
-                sleep=stop.sleep, stopped=stop.event.is_set, check=Throttled(again)
+            recheck = partial(check_deployed, registry(), deployment)
+            dependencies = Dependencies(
+                sleep=stop.sleep, stopped=stop.event.is_set, check=Throttled(recheck)
             )
             status = compare(
-                clients.dynamodb, registry(), settings, options, Console(), around=around
+                clients.dynamodb,
+                registry(),
+                settings,
+                options,
+                Console(),
+                dependencies=dependencies,
             )
     except typer.BadParameter:
         raise
-    except EXPLAINED as error:
+    except EXPECTED_ERRORS as error:
         report_error(error)
-        status = UNFINISHED  # 1 would say that it had found differences
+        status = UNFINISHED  # 1 would mean that there are differences
     except Exception:  # noqa: BLE001 - likewise
         print_traceback()
         status = UNFINISHED
@@ -134,21 +145,23 @@ def compare(  # noqa: PLR0913 - all that a test replaces
     options: VerifyOptions,
     console: Console,
     *,
-    around: Surroundings | None = None,
+    dependencies: Dependencies | None = None,
 ) -> int:
-    """Run a verification, or go on with one; show what it found, and return the exit status."""
-    around = around or Surroundings()
+    """Run or resume a verification, print the result, and return the exit status."""
+    dependencies = dependencies or Dependencies()
     if options.max_rcu is not None and not isfinite(options.max_rcu):
-        msg = "--max-rcu is a number of read units per second"
-        raise SettingsError(msg)
-    budget = RateLimiter(options.max_rcu, around.clock, around.sleep)
+        msg = "give a finite number of read units per second"
+        raise typer.BadParameter(msg, param_hint="--max-rcu")
+    budget = RateLimiter(options.max_rcu, dependencies.clock, dependencies.sleep)
     verifier = replace(
-        make_verifier(model, settings, dynamodb, budget, post=post_for(settings, Clients())),
+        make_verifier(
+            model, settings, dynamodb, budget, post=dead_letter_sink(settings, Clients())
+        ),
         grace=options.grace,
-        clock=around.clock,
-        sleep=around.sleep,
-        stopped=around.stopped,
-        check=around.check,
+        clock=dependencies.clock,
+        sleep=dependencies.sleep,
+        stopped=dependencies.stopped,
+        check=dependencies.check,
     )
     scope = Scope(
         settings.view_table,
@@ -159,13 +172,13 @@ def compare(  # noqa: PLR0913 - all that a test replaces
         options.repair,
         verifier.reader.place(settings.view_table, deadline=verifier.deadline()),
     )
-    run = verifier.begin(scope, around.random)
-    file = StateFile(options.state, around.clock)
-    with file.taken():
+    run = verifier.begin(scope, dependencies.random)
+    file = StateFile(options.state, dependencies.clock)
+    with file.locked():
         if options.restart:
             file.remove()
         if file.resume(run) and not options.as_json:
-            console.print(f"going on from {options.state}")
+            console.print(f"resuming from {options.state}")
         trouble = _run(verifier, run, file)
     status = UNFINISHED if trouble else DIFFERENT if run.total["left"] else EQUAL
     if options.as_json:
@@ -176,7 +189,7 @@ def compare(  # noqa: PLR0913 - all that a test replaces
 
 
 def _run(verifier: Verifier, run: Run, file: StateFile) -> str:
-    """Go on until the end, and say what came before it; the file is left only then."""
+    """Run to the end and return "", or return why it stopped and keep the state file."""
     try:
         with _bar(verifier, run) as watch:
             file.watch = watch
@@ -196,7 +209,7 @@ def _run(verifier: Verifier, run: Run, file: StateFile) -> str:
 
 @contextmanager
 def _bar(verifier: Verifier, run: Run) -> Iterator[Callable[[Run], None]]:
-    """Show how far a run is, on a terminal; the output itself stays clean."""
+    """Display a progress bar on standard error if it is a terminal."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield lambda _: None
@@ -209,15 +222,15 @@ def _bar(verifier: Verifier, run: Run) -> Iterator[Callable[[Run], None]]:
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=console, transient=True) as progress:
-        about = _expected(verifier, run)
-        task = progress.add_task("items and rows", total=about, completed=run.scanned)
+        expected = _expected(verifier, run)
+        task = progress.add_task("items and rows", total=expected, completed=run.scanned)
         yield lambda now: progress.update(
-            task, completed=now.scanned, total=about and max(about, now.scanned)
+            task, completed=now.scanned, total=expected and max(expected, now.scanned)
         )
 
 
 def _expected(verifier: Verifier, run: Run) -> int | None:
-    """Reckon how much there is to scan; not to know it stops nobody."""
+    """Estimate the items and rows to scan; None if a table cannot be described."""
     sources = run.scope.sources(verifier.routes)
     tables = [verifier.view_table, *(verifier.routes[source].table for source in sources)]
     try:

@@ -1,1 +1,1 @@
-"""Dead letters from the command line."""
+"""Dead letters in the command line."""

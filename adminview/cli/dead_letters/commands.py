@@ -1,4 +1,4 @@
-"""What the `dlq` commands do."""
+"""The work of the `dlq` commands."""
 
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -13,7 +13,7 @@ from rich.progress import Progress
 from adminview.aws.boto3_clients import streams_client
 from adminview.aws.clients import Clients
 from adminview.aws.deadline import Deadline
-from adminview.cli.dead_letters.audit import Audit
+from adminview.cli.dead_letters.files import Audit
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import (
     Throttled,
@@ -30,66 +30,66 @@ from adminview.dead_letters.letter_filter import LetterFilter
 from adminview.dead_letters.peek import PeekResult, browse
 from adminview.dead_letters.preview import preview
 from adminview.dead_letters.replay import KEPT, Replayer, make_replayer
-from adminview.model.errors import QuestionError
+from adminview.model.errors import AdminViewError, QuestionError
 from adminview.views import registry
 
-SECONDS = 60.0  # to look through the queue, or to put letters back
+SECONDS = 60.0  # to browse the queue, or to release messages
 
 
-def discard_pile(
+def discard_letters(
     replayer: Replayer, peeked: PeekResult, audit: Audit, reason: str, *, yes: bool
 ) -> int:
-    """Delete letters, after asking and after writing them down."""
+    """Delete dead letters after a confirmation and an audit entry. Returns how many."""
     messages = [resolved.message for resolved in peeked.matched]
     messages += [message for message, _ in peeked.unknown]
     if not messages:
         return 0
-    Console().print(letters.table_of(peeked, time()))
+    Console().print(letters.letters_table(peeked, time()))
     if not yes:
-        confirm(f"Discard {letters.many(len(messages))} for good?", abort=True)
+        confirm(f"Discard {letters.count_letters(len(messages))} permanently?", abort=True)
     audit.write("discard", reason, messages)
-    stayed = replayer.consumer.delete(messages, deadline=Deadline.after(SECONDS))
-    if stayed:
-        msg = f"{letters.many(len(stayed))} could not be deleted, and are still in the queue"
-        raise QuestionError(msg)
+    left = replayer.consumer.delete(messages, deadline=Deadline.after(SECONDS))
+    if left:
+        msg = f"{letters.count_letters(len(left))} could not be deleted: run the command again"
+        raise AdminViewError(msg)
     return len(messages)
 
 
 def report_replayed(summary: dict[str, Any], deployment: Deployment, *, json: bool) -> None:
-    """Show what a replay came to, and whether any letter is left."""
+    """Print the result of a replay. Exits with 1 if a dead letter is left or hidden."""
     waiting = replayer_for(deployment).consumer.count(deadline=Deadline.after(SECONDS))
     if json:
         print_json(dumps(summary | {"resting": waiting.resting}))
     else:
         Console().print(letters.summary(summary))
-        echo(letters.resting(waiting).removeprefix("; ") or "no letter rests")
+        echo(letters.hidden_note(waiting).removeprefix("; ") or "no dead letter is hidden")
     if waiting.resting or any(summary["outcomes"].get(outcome) for outcome in KEPT):
         raise typer.Exit(1)
 
 
-def choose(**chosen: Any) -> LetterFilter:
-    """Say which letters are meant, of a source that there is."""
-    if chosen["source"] is not None:
-        known_source(registry(), chosen["source"])
-    return LetterFilter(**chosen)
+def make_filter(**fields: Any) -> LetterFilter:
+    """Build a filter. Raises a QuestionError if its source is not declared."""
+    if fields["source"] is not None:
+        known_source(registry(), fields["source"])
+    return LetterFilter(**fields)
 
 
 def replayer_for(deployment: Deployment, *, writes: bool = False) -> Replayer:
-    """Find a deployment's queue; to write, it must have the view files that are here."""
+    """Connect to a deployment's queue. One that *writes* requires the deployed model."""
     settings = find_settings(registry(), deployment)
     check_queue(settings)
-    made = make_replayer(registry(), settings, Clients(), streams_client())
+    replayer = make_replayer(registry(), settings, Clients(), streams_client())
     if not writes:
-        return made
+        return replayer
     check_model(registry(), settings)
-    again = partial(check_deployed, registry(), deployment)
-    return replace(made, check=Throttled(again))
+    recheck = partial(check_deployed, registry(), deployment)
+    return replace(replayer, check=Throttled(recheck))
 
 
-def look_through(
+def browse_letters(
     replayer: Replayer, letter_filter: LetterFilter, limit: int | None = None
 ) -> AbstractContextManager[PeekResult]:
-    """Take up the letters that are meant, to be put back."""
+    """Receive the selected dead letters, and release them at the end."""
     return browse(
         replayer.consumer,
         replayer.resolver,
@@ -101,13 +101,13 @@ def look_through(
 
 
 def replay_all(replayer: Replayer, letter_filter: LetterFilter) -> dict[str, Any]:
-    """Replay letters until none is ready, or until stopped."""
+    """Replay dead letters until none is ready, or until stopped."""
     ready = replayer.consumer.count(deadline=Deadline.after(SECONDS)).ready
     with (
         graceful_shutdown() as stop,
         Progress(console=Console(stderr=True), transient=True) as progress,
     ):
-        task = progress.add_task("replaying letters", total=ready)
+        task = progress.add_task("replaying dead letters", total=ready)
         summary = replayer.replay(
             letter_filter,
             deadline=stop.deadline,
@@ -118,24 +118,24 @@ def replay_all(replayer: Replayer, letter_filter: LetterFilter) -> dict[str, Any
 
 
 def show_preview(replayer: Replayer, letter_filter: LetterFilter, *, json: bool) -> None:
-    """Say what a replay would do."""
-    with look_through(replayer, letter_filter) as peeked:
-        for one in preview(replayer, peeked.matched):
+    """Print what a replay would do."""
+    with browse_letters(replayer, letter_filter) as peeked:
+        for previewed in preview(replayer, peeked.matched):
             if json:
-                print_json(dumps(one.as_dict()))
+                print_json(dumps(previewed.as_dict()))
             else:
-                Console().print(letters.previewed(one))
+                Console().print(letters.preview_table(previewed))
         for message, why in peeked.unknown:
-            echo(f"letter {message.id} is not understood: {why}", err=json)
+            echo(f"dead letter {message.id} is unreadable: {why}", err=json)
     if not json:
-        echo("nothing was written or deleted: this was a dry run")
+        echo("dry run: nothing was written or deleted")
 
 
-def check_found(bodies: list[str], id_: str) -> None:
-    """Refuse an id that is not one letter's."""
+def check_single_match(bodies: list[str], id_: str) -> None:
+    """Raise a QuestionError unless exactly one dead letter has the id."""
     if len(bodies) != 1:
         msg = (
-            f"{len(bodies) or 'no'} letters have an id that begins with {id_!r}; "
-            "`adminview dlq list` shows those that are not resting"
+            f"{len(bodies) or 'no'} dead letters have an id that begins with {id_!r}; "
+            "`adminview dlq list` lists those that are not hidden"
         )
         raise QuestionError(msg)

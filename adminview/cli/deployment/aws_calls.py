@@ -16,7 +16,7 @@ from botocore.parsers import ResponseParserError
 from adminview.aws.boto3_clients import CLIENT
 from adminview.aws.deadline import Deadline
 from adminview.aws.retry import Backoff, call_with_retry
-from adminview.cli.errors import explained
+from adminview.cli.errors import describe_error
 from adminview.local.settings import ENDPOINT
 from adminview.model.errors import AdminViewError, ServiceError
 
@@ -60,12 +60,12 @@ class AwsCallError(AdminViewError):
 
     def __init__(self, error: ServiceError, permission: str) -> None:
         self.code, self.advice = error.code, ""
-        message = explained(error)
-        if ENDPOINT not in environ and any(part in error.code for part in SIGNED_OUT):
-            message, self.advice = str(error), SIGN_IN
-        elif any(part in error.code for part in DENIED):
+        words = describe_error(error)
+        if ENDPOINT not in environ and any(word in error.code for word in SIGNED_OUT):
+            words, self.advice = str(error), SIGN_IN
+        elif any(word in error.code for word in DENIED):
             self.advice = f"allow {permission} for the credentials of this command"
-        super().__init__(message)
+        super().__init__(words)
 
 
 @dataclass(slots=True)

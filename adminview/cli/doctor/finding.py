@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any, TypeAlias
 
 from adminview.cli.deployment.aws_calls import AwsCallError, unexpected_response
-from adminview.cli.errors import EXPLAINED, explained
+from adminview.cli.errors import EXPECTED_ERRORS, describe_error
 
 
 class State(StrEnum):
@@ -81,8 +81,8 @@ def run_check(check: Check) -> Finding:
     try:
         faults, fine = check.run()
         return Finding.of(check.name, faults, fine)
-    except EXPLAINED as error:
+    except EXPECTED_ERRORS as error:
         advice = (error.advice,) if isinstance(error, AwsCallError) and error.advice else ()
-        return Finding(check.name, State.UNKNOWN, explained(error), advice)
-    except Exception as error:  # noqa: BLE001 - an unexpected error in one check must not hide the others
+        return Finding(check.name, State.UNKNOWN, describe_error(error), advice)
+    except Exception as error:  # noqa: BLE001 - a surprise in one check must not hide the others
         return Finding(check.name, State.UNKNOWN, unexpected_response(error))

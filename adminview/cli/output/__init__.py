@@ -1,1 +1,1 @@
-"""What the commands print."""
+"""Printed and JSON output of the commands."""

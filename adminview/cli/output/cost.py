@@ -1,4 +1,4 @@
-"""Bills side by side, for people and for machines."""
+"""Cost comparisons, as text and as JSON."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -6,36 +6,34 @@ from typing import Any, Final
 
 from adminview.cli.costing.comparison import Comparison
 from adminview.cli.costing.prices import Prices
-from adminview.cli.costing.usage import Bill, per_million, sum_bills
-from adminview.cli.output.printing import Console
-from adminview.cli.output.tables import table
+from adminview.cli.costing.usage import Bill, sum_bills, per_million
+from adminview.cli.output.printing import Console, TextTable
 
-WAYS: Final = ("AdminView", "the usual way")
-FREE: Final = {"reads of the stream": "reads of the stream (Lambda's are free)"}
-SEVERAL: Final = 100  # changes, of which nobody counts parts
-USUAL: Final = (
-    "The usual way: a batch processor that puts each row of each change, one after another, as "
-    "fast as was measured; in the same batches, with the same rows and memory. It keeps no index "
-    "of owners and no metrics: what it loses, it does not find again."
+COLUMNS: Final = ("AdminView", "baseline")
+FREE: Final = {"reads of the stream": "reads of the stream (free for Lambda)"}
+WHOLE_FROM: Final = 100  # changes per second that are printed without decimals
+BASELINE: Final = (
+    "The baseline: a Powertools batch processor that calls put_item for each row of each change, "
+    "at measured speed, with the same batches, rows and memory. It has no owner index and no "
+    "metrics, and does not detect lost rows."
 )
 NOT_COUNTED: Final = (
-    "Not counted: free tiers and discounts; the sources' own tables; questions, backfills, replay "
-    "and verification; alarms and the dashboard; backups, data transfer and keys of KMS."
+    "Not counted: free tiers and discounts; the source tables; queries, backfills, replay and "
+    "verification; alarms and the dashboard; backups, data transfer and KMS keys."
 )
 
 
 def as_data(compared: Sequence[Comparison], prices: Prices, notes: Sequence[str]) -> dict[str, Any]:
-    """Show everything as one JSON object."""
     bills = [
-        {"name": one.name, "load": one.load, **_bill(*_bills(one, prices), one.changes)}
-        for one in compared
+        {"name": each.name, "load": each.load, **_bill(*_bills(each, prices), each.changes)}
+        for each in compared
     ]
-    changes = sum(one.changes for one in compared)
+    changes = sum(each.changes for each in compared)
     return {
         "prices": asdict(prices),
         "bills": bills,
         "total": _bill(*_added(compared, prices), changes),
-        "assumed": [*notes, *(f"{one.name}: {note}" for one in compared for note in one.notes)],
+        "assumed": [*notes, *(f"{each.name}: {note}" for each in compared for note in each.notes)],
         "notCounted": NOT_COUNTED,
     }
 
@@ -43,46 +41,46 @@ def as_data(compared: Sequence[Comparison], prices: Prices, notes: Sequence[str]
 def show(
     compared: Sequence[Comparison], prices: Prices, notes: Sequence[str], console: Console
 ) -> None:
-    """Show a table for each source, one of them all if there are several, and what was assumed."""
-    for one in compared:
-        _show_bill(one.name, _bills(one, prices), one.changes, console)
+    """Print a table per source, a total if there are several, and the assumptions."""
+    for each in compared:
+        _show_bill(each.name, _bills(each, prices), each.changes, console)
     if len(compared) > 1:
-        changes = sum(one.changes for one in compared)
+        changes = sum(each.changes for each in compared)
         _show_bill("all sources", _added(compared, prices), changes, console)
-    for one in compared:
-        if one.notes:
-            console.print(f"Assumed of {one.name}: {'; '.join(one.notes)}.")
+    for each in compared:
+        if each.notes:
+            console.print(f"Assumed for {each.name}: {'; '.join(each.notes)}.")
     for note in notes:
         console.print(f"{note}.")
-    console.print(f"Prices: {prices.region}, {prices.as_of}, on demand; others by --prices.")
-    console.print(USUAL)
+    console.print(f"Prices: {prices.region}, {prices.as_of}, on demand; --prices replaces them.")
+    console.print(BASELINE)
     console.print(NOT_COUNTED)
 
 
 def _show_bill(name: str, bills: tuple[Bill, Bill], changes: float, console: Console) -> None:
-    rate = f"{changes:,.0f}" if changes >= SEVERAL else f"{changes:.3g}"
-    shown = table(f"{name}: {rate} changes a second, US dollars a month")
-    shown.add_column("", no_wrap=True)
-    for way in WAYS:
-        shown.add_column(way, justify="right")
+    rate = f"{changes:,.0f}" if changes >= WHOLE_FROM else f"{changes:.3g}"
+    lines = TextTable(f"{name}: {rate} changes per second, US dollars per month")
+    lines.add_column("", no_wrap=True)
+    for column in COLUMNS:
+        lines.add_column(column, justify="right")
     for line in {**bills[0], **bills[1]}:
-        shown.add_row(FREE.get(line, line), *(_dollars(bill.get(line)) for bill in bills))
-    shown.add_section()
-    shown.add_row("a month", *(_dollars(sum(bill.values())) for bill in bills))
+        lines.add_row(FREE.get(line, line), *(_dollars(bill.get(line)) for bill in bills))
+    lines.add_section()
+    lines.add_row("per month", *(_dollars(sum(bill.values())) for bill in bills))
     million = [per_million(bill, changes) for bill in bills]
-    shown.add_row("a million changes", *map(_dollars, million))
+    lines.add_row("per million changes", *map(_dollars, million))
     ratio = _ratio(*bills)
     if ratio is not None:
-        shown.add_row("times ours", "", f"{ratio:.2f}")
-    console.print(shown)
+        lines.add_row("baseline / AdminView", "", f"{ratio:.2f}")
+    console.print(lines)
 
 
-def _bills(one: Comparison, prices: Prices) -> tuple[Bill, Bill]:
-    return one.ours.bill(prices), one.baseline.bill(prices)
+def _bills(compared: Comparison, prices: Prices) -> tuple[Bill, Bill]:
+    return compared.ours.bill(prices), compared.baseline.bill(prices)
 
 
 def _added(compared: Sequence[Comparison], prices: Prices) -> tuple[Bill, Bill]:
-    ours, usual = zip(*(_bills(one, prices) for one in compared), strict=True)
+    ours, usual = zip(*(_bills(each, prices) for each in compared), strict=True)
     return sum_bills(ours), sum_bills(usual)
 
 
@@ -104,7 +102,7 @@ def _both(ours: float | None, usual: float | None) -> Mapping[str, float | None]
 
 
 def _ratio(ours: Bill, usual: Bill) -> float | None:
-    """Say how many times ours the usual bill is; None if ours is nothing."""
+    """Return the baseline's cost divided by ours; None if ours is zero."""
     paid = sum(ours.values())
     return sum(usual.values()) / paid if paid else None
 

@@ -1,4 +1,4 @@
-"""What the doctor found, for people and for machines."""
+"""Findings of the doctor, as text and as JSON."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -6,8 +6,7 @@ from itertools import groupby
 from typing import Any, Final
 
 from adminview.cli.doctor.finding import Finding, State
-from adminview.cli.output.printing import Console, joined, styled
-from adminview.cli.output.tables import table
+from adminview.cli.output.printing import Console, TextTable, joined, styled
 
 STYLES: Final = {
     State.OK: "green",
@@ -18,45 +17,42 @@ STYLES: Final = {
 
 
 def as_data(findings: Sequence[Finding], status: int) -> dict[str, Any]:
-    """Show everything as one JSON object."""
     return {
         "status": status,
         "counts": {state.value: count for state, count in _counts(findings).items()},
-        "findings": [one.data() for one in findings],
+        "findings": [finding.data() for finding in findings],
     }
 
 
 def show(title: str, findings: Sequence[Finding], console: Console) -> None:
-    """Show a line for each check, then what to do, then the sum."""
-    shown = table(title)
-    for name in ("check", "state", "seen"):
-        shown.add_column(name, overflow="fold", no_wrap=name == "state")
-    for one in findings:
-        state = styled(one.state, STYLES[one.state])
-        shown.add_row(one.name, state, one.summary)
-    console.print(shown)
+    """Print a line per check, the advice, and the verdict."""
+    lines = TextTable(title)
+    for name in ("check", "state", "observed"):
+        lines.add_column(name, overflow="fold", no_wrap=name == "state")
+    for finding in findings:
+        lines.add_row(finding.name, styled(finding.state, STYLES[finding.state]), finding.summary)
+    console.print(lines)
     advised: dict[str, list[Finding]] = {}
-    for one in findings:
-        for advice in one.advice:
-            advised.setdefault(advice, []).append(one)
+    for finding in findings:
+        for advice in finding.advice:
+            advised.setdefault(advice, []).append(finding)
     if advised:
         console.print("What to do", style="bold")
-    for those, advices in groupby(advised, key=advised.__getitem__):
-        names = joined(", ", (styled(one.name, STYLES[one.state]) for one in those))
-        console.print(names)
-        for advice in advices:  # whole, so that a command can be copied
+    for group, advices in groupby(advised, key=advised.__getitem__):
+        names = (styled(finding.name, STYLES[finding.state]) for finding in group)
+        console.print(joined(", ", names))
+        for advice in advices:  # unwrapped, so that a command can be copied
             console.print(f"  {advice}", soft_wrap=True)
     console.print(verdict(findings))
 
 
 def verdict(findings: Sequence[Finding]) -> str:
-    """Say in a line how it stands."""
     counts = _counts(findings)
     each = ", ".join(f"{count} {state}" for state, count in counts.items() if count)
-    sound = not any(one.fails for one in findings)
-    return f"{'in order' if sound else 'not in order'}: {each}"
+    healthy = not any(finding.fails for finding in findings)
+    return f"{'healthy' if healthy else 'not healthy'}: {each}"
 
 
 def _counts(findings: Sequence[Finding]) -> dict[State, int]:
-    found = Counter(one.state for one in findings)
-    return {state: found[state] for state in State}
+    counts = Counter(finding.state for finding in findings)
+    return {state: counts[state] for state in State}

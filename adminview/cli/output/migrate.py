@@ -1,4 +1,4 @@
-"""What a migration would do, and what it did, for people and for machines."""
+"""Previews and outcomes of migrations, as text and as JSON."""
 
 import json
 from collections.abc import Sequence
@@ -7,18 +7,18 @@ from typing import Any
 from adminview.cli.bulk.migration_preview import Preview
 from adminview.cli.bulk.segment_pool import SegmentOutcome
 from adminview.cli.output.bulk import DONE, FAILURES, UNFINISHED
-from adminview.cli.output.printing import Cell, Console
-from adminview.cli.output.tables import cell, facts, plain, table
+from adminview.cli.output.printing import Cell, Console, TextTable
+from adminview.cli.output.tables import cell, facts, plain
 from adminview.model.errors import RecordError, reason_of
 from adminview.model.item import decode
 from adminview.model.row import Attributes
 
-WORDS = {
-    "items": "looked at",
+LABELS = {
+    "items": "scanned",
     "updated": "updated",
-    "right": "have what they need, or are of another kind",
-    "gone": "deleted meanwhile",
-    "moved": "changed each time, and are still to be migrated",
+    "right": "complete already, or not selected by the filter",
+    "gone": "deleted during the run",
+    "moved": "not migrated, because they kept changing",
     "failed": "failed",
 }
 
@@ -28,99 +28,99 @@ Failure = tuple[Attributes, RecordError]
 def show_outcome(
     outcome: SegmentOutcome, failing: Sequence[Failure], console: Console, *, as_json: bool
 ) -> None:
-    """Show what came of a migration, and some of the items that failed."""
+    """Print the outcome of a migration and some of the failing items."""
     if as_json:
-        told = {
+        data = {
             "run": outcome.run,
             "status": status(outcome),
             "finished": outcome.finished,
             "trouble": outcome.trouble,
             "counts": dict(outcome.counts),
-            "failing": [_failure(*one) for one in failing],
+            "failing": [_failure(*failure) for failure in failing],
         }
-        console.write_json(json.dumps(told, indent=2))
+        console.write_json(json.dumps(data, indent=2))
     else:
         _show_failing(failing, console)
-        counts = {word: outcome.counts[one] for one, word in WORDS.items() if outcome.counts[one]}
+        counts = {
+            label: outcome.counts[name] for name, label in LABELS.items() if outcome.counts[name]
+        }
         console.print(facts(outcome.run if outcome.finished else f"{outcome.run}, so far", counts))
-        words = verdict(outcome)
+        conclusion = verdict(outcome)
         if outcome.finished and outcome.counts["failed"] and not failing:
             name = outcome.run.partition("/")[2]
-            words += f"; `adminview migrate {name} --dry-run --all` shows which"
-        console.print(words, soft_wrap=True)
+            conclusion += f"; `adminview migrate {name} --dry-run --all` shows which"
+        console.print(conclusion, soft_wrap=True)
 
 
 def status(outcome: SegmentOutcome) -> int:
-    """Say with what exit status an outcome ends."""
     if not outcome.finished:
         return UNFINISHED
     return FAILURES if outcome.counts["failed"] or outcome.counts["moved"] else DONE
 
 
 def verdict(outcome: SegmentOutcome) -> str:
-    """Say what an outcome means, and what to do."""
     if not outcome.finished:
-        return f"{outcome.trouble}; the same command goes on"
+        return f"{outcome.trouble}; the same command resumes it"
     left = outcome.counts["failed"] + outcome.counts["moved"]
     if left:
-        return f"done, but for {left} items: fix the migration or the items, and run it again"
-    return "done: every item has what it needs"
+        return f"done, except for {left} items: fix the migration or the items, and run it again"
+    return "done: every item is complete"
 
 
-def show(found: Preview, max_wcu: float | None, console: Console) -> None:
-    """Show what would be set, on some items, and what all of it costs."""
-    _show_failing(found.failures, console)
-    if found.examples:
-        shown = table(f"What {found.migration.name} would set, on some items")
+def show(preview: Preview, max_wcu: float | None, console: Console) -> None:
+    """Print example updates and the estimated cost of the migration."""
+    _show_failing(preview.failures, console)
+    if preview.examples:
+        examples = TextTable(f"Attributes that {preview.migration.name} would set on some items")
         for column in ("item", "set"):
-            shown.add_column(column, overflow="fold")
-        for key, sets in found.examples:
-            shown.add_row(_key(key), cell(_plain(sets)))
-        console.print(shown)
-    about = "" if found.whole else "about "
-    units = found.of_all(found.source.total)
-    reckoned = {
-        "looked at": f"{found.sampled} of {about}{found.items} items of {found.table}",
-        "would be updated": f"{about}{found.of_all(found.changing)}",
-        **({"would fail": f"{about}{found.of_all(found.failing)}"} if found.failing else {}),
-        "read units": f"{about}{found.read_units}",
-        f"write units of {found.table}": f"{about}{units}, its own indexes included",
-        "write units of the view": f"{about}{found.of_all(found.view.total)}, through the stream",
+            examples.add_column(column, overflow="fold")
+        for key, sets in preview.examples:
+            examples.add_row(_key(key), cell(_plain(sets)))
+        console.print(examples)
+    about = "" if preview.whole else "about "
+    units = preview.of_all(preview.source.total)
+    view_units = preview.of_all(preview.view.total)
+    estimate = {
+        "sampled": f"{preview.sampled} of {about}{preview.items} items of {preview.table}",
+        "would be updated": f"{about}{preview.of_all(preview.changing)}",
+        **({"would fail": f"{about}{preview.of_all(preview.failing)}"} if preview.failing else {}),
+        "read units": f"{about}{preview.read_units}",
+        f"write units of {preview.table}": f"{about}{units}, including its indexes",
+        "write units of the view": f"{about}{view_units}, through the stream",
         **(
-            {"takes at least": f"{units / max_wcu:.0f} s at {max_wcu:g} a second"}
+            {"takes at least": f"{units / max_wcu:.0f} s at {max_wcu:g} units per second"}
             if max_wcu
             else {}
         ),
     }
-    console.print(facts("Reckoned; nothing is written", reckoned))
+    console.print(facts("Estimate; nothing is written", estimate))
 
 
-def as_data(found: Preview) -> dict[str, Any]:
-    """Show a preview as one JSON object."""
+def as_data(preview: Preview) -> dict[str, Any]:
     return {
-        "migration": found.migration.name,
-        "table": found.table,
-        "items": found.items,
-        "sampled": found.sampled,
-        "whole": found.whole,
-        "would_update": found.of_all(found.changing),
-        "would_fail": found.of_all(found.failing),
-        "read_units": found.read_units,
-        "write_units": found.of_all(found.source.total),
-        "view_write_units": found.of_all(found.view.total),
-        "examples": [{"key": key, "sets": sets} for key, sets in found.examples],
-        "failing": [_failure(*one) for one in found.failures],
+        "migration": preview.migration.name,
+        "table": preview.table,
+        "items": preview.items,
+        "sampled": preview.sampled,
+        "whole": preview.whole,
+        "would_update": preview.of_all(preview.changing),
+        "would_fail": preview.of_all(preview.failing),
+        "read_units": preview.read_units,
+        "write_units": preview.of_all(preview.source.total),
+        "view_write_units": preview.of_all(preview.view.total),
+        "examples": [{"key": key, "sets": sets} for key, sets in preview.examples],
+        "failing": [_failure(*failure) for failure in preview.failures],
     }
 
 
 def _show_failing(failing: Sequence[Failure], console: Console) -> None:
     if failing:
-        shown = table("Some items that fail")
+        failures = TextTable("Some items that fail")
         for column in ("item", "why"):
-            shown.add_column(column, overflow="fold")
+            failures.add_column(column, overflow="fold")
         for key, error in failing:
-            shown.add_row(_key(key), reason_of(error))
-        console.print(shown)
+            failures.add_row(_key(key), reason_of(error))
+        console.print(failures)
 
 
 def _failure(key: Attributes, error: RecordError) -> dict[str, Any]:

@@ -1,21 +1,22 @@
-"""Rows, letters and counts, as people read them."""
+"""Tables of rows, facts and access patterns."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
 from adminview.cli.output.printing import Cell, TextTable, joined, styled
-from adminview.model import Item
+from adminview.model import AccessPattern, Item, Registry
 from adminview.model.attribute import PK, SK
 from adminview.model.errors import RowError
 from adminview.model.item import check_range, decode
 from adminview.model.row import DATA, Attributes
 
 PALE = "dim"
+PATTERN_COLUMNS = ("access pattern", "parameters", "returns", "index")
 
 
 def plain(value: Any) -> Any:
-    """Unfold a decoded value into plain Python."""
+    """Convert a decoded value to plain dicts, lists, strings and numbers."""
     if isinstance(value, Item):
         return {name: plain(value[name]) for name in sorted(value)}
     if isinstance(value, set):
@@ -26,18 +27,20 @@ def plain(value: Any) -> Any:
 
 
 def _number(value: Decimal) -> int | Decimal:
-    """Show a whole number as one, unless only an exponent keeps it short."""
+    """Convert a whole number to int, unless it is too large to print without an exponent."""
     try:
         check_range(value)
-    except RowError:  # a local engine may keep it
+    except RowError:  # a local engine may store it
         return value
     return int(value) if value == int(value) else value
 
 
 def cell(value: Any) -> Cell:
-    """Write a value in one line: names pale, values plain."""
+    """Format a value in one line, with pale names."""
     if isinstance(value, Mapping):
-        pairs = [joined(" ", [styled(f"{name}:", PALE), cell(one)]) for name, one in value.items()]
+        pairs = [
+            joined(" ", [styled(f"{name}:", PALE), cell(inner)]) for name, inner in value.items()
+        ]
         return joined("  ", pairs)
     if isinstance(value, list | tuple):
         return joined(", ", map(_element, value))
@@ -48,30 +51,49 @@ def _element(value: Any) -> Cell:
     return joined("", ["(", cell(value), ")"]) if isinstance(value, Mapping) else cell(value)
 
 
-def answer(title: str, rows: Iterable[Attributes]) -> TextTable:
-    """Show the rows that answer a question."""
-    shown = table(title)
-    shown.add_column("PK", overflow="fold")
-    shown.add_column("SK", overflow="fold")
-    shown.add_column("data", overflow="fold")
+def rows_table(title: str, rows: Iterable[Attributes]) -> TextTable:
+    lines = TextTable(title)
+    for column in ("PK", "SK", "data"):
+        lines.add_column(column, overflow="fold")
     for row in rows:
         data = plain(decode(row[DATA])) if DATA in row else {}
-        shown.add_row(row[PK.name]["S"], row[SK.name]["S"], cell(data))
-    if not shown.rows:
-        shown.add_row("(no rows)", "", "")
-    return shown
+        lines.add_row(row[PK.name]["S"], row[SK.name]["S"], cell(data))
+    if not lines.rows:
+        lines.add_row("(no rows)", "", "")
+    return lines
 
 
-def facts(title: str, rows: Mapping[str, Any]) -> TextTable:
-    """Show names and values."""
-    shown = table(title, show_header=False)
-    shown.add_column(style=PALE)
-    shown.add_column(overflow="fold")
-    for name, value in rows.items():
-        shown.add_row(name, cell(value))
-    return shown
+def facts(title: str, values: Mapping[str, Any]) -> TextTable:
+    """Return a table of names and values, without a header."""
+    lines = TextTable(title, show_header=False)
+    lines.add_column(style=PALE)
+    lines.add_column(overflow="fold")
+    for name, value in values.items():
+        lines.add_row(name, cell(value))
+    return lines
 
 
-def table(title: str, **more: Any) -> TextTable:
-    """Begin a table in the house's style, wide enough for its title."""
-    return TextTable(title, **more)
+def patterns_table(registry: Registry) -> TextTable:
+    lines = TextTable("Access patterns")
+    for column in PATTERN_COLUMNS:
+        lines.add_column(column, overflow="fold", no_wrap=column == PATTERN_COLUMNS[0])
+    for row in _pattern_rows(registry):
+        lines.add_row(*row)
+    return lines
+
+
+def patterns_markdown(registry: Registry) -> str:
+    """Return the access patterns as the table of docs/patterns.md."""
+    lines = [PATTERN_COLUMNS, ("---",) * len(PATTERN_COLUMNS)]
+    lines += [(f"`{name}`", *rest) for name, *rest in _pattern_rows(registry)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _pattern_rows(registry: Registry) -> Iterator[tuple[str, str, str, str]]:
+    for pattern in sorted(registry.patterns, key=lambda pattern: pattern.name):
+        names = [f"[{name}]" if name in pattern.optional else name for name in pattern.parameters]
+        yield pattern.name, ", ".join(names), pattern.about, _place(pattern)
+
+
+def _place(pattern: AccessPattern) -> str:
+    return pattern.index.name if pattern.index else "the table"

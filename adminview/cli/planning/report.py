@@ -5,7 +5,6 @@ from typing import Any
 from adminview.cli.model_lock.model_diff import ModelDiff
 from adminview.cli.model_lock.wording import as_data, describe_diff
 from adminview.cli.output.printing import Console, TextTable
-from adminview.cli.output.tables import table
 from adminview.cli.planning.cost import Estimate, SourceCosts
 
 COLUMNS = ("rebuild once", "fill once", "1M changes now", "then", "1M inserts now", "then")
@@ -49,9 +48,9 @@ def show(
 
 
 def _costs(estimate: Estimate) -> TextTable:
-    output = table("Cost in write units")
-    output.add_column("source", overflow="fold")
-    output.add_column("items", justify="right")
+    shown = TextTable("What it costs, in write units")
+    shown.add_column("source", overflow="fold")
+    shown.add_column("items", justify="right")
     for name in COLUMNS:
         output.add_column(name, justify="right")
     for source in estimate.sources:

@@ -1,1 +1,1 @@
-"""Queries and statements that were typed."""
+"""Queries and PartiQL statements from the command line."""

@@ -1,11 +1,28 @@
-"""A PartiQL statement -> whether it is one SELECT, of what, and what its condition fixes."""
+"""Parse a PartiQL statement: whether it is one SELECT, from what, and what its condition fixes.
 
+The parser is our own because it must refuse everything that it does not understand. The one
+PartiQL parser for Python, py-partiql-parser, executes statements for a test engine: it reads
+`SELECT …; DELETE …` as one SELECT, and NOT as an attribute. The statement that is sent is rebuilt
+from the tokens, so that no comment and no quote can hide a keyword.
+"""
+
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NoReturn
 
-from adminview.cli.querying.tokens import Token, normalize_number, quoted, refuse, tokens_of
+from adminview.model.errors import QuestionError
 
-# No attribute is written like these without quotes, and a SELECT has none of them.
+TOKEN = re.compile(
+    r"""(?P<space>[ \t\r\n]+|--[^\r\n]*|/\*.*?\*/)
+    |(?P<text>'(?:[^']|'')*+')
+    |(?P<name>"(?:[^"]|"")++")
+    |(?P<word>[A-Za-z_][A-Za-z0-9_]*)
+    |(?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
+    |(?P<mark><<|>>|<=|>=|<>|!=|\|\||/(?!\*)|[-+*%=<>(){}\[\],.:;])""",
+    re.VERBOSE | re.DOTALL,
+)
+# Keywords that a SELECT does not have. An attribute of such a name must be quoted.
 REFUSED = {
     *("INSERT", "UPDATE", "DELETE", "UPSERT", "REPLACE", "REMOVE", "SET", "INTO", "VALUES"),
     *("EXISTS", "EXEC", "CREATE", "DROP", "ALTER", "RETURNING", "UNION", "JOIN"),
@@ -14,100 +31,149 @@ OPENING, CLOSING = "([{", ")]}"
 
 
 @dataclass(frozen=True, slots=True)
+class Token:
+    kind: str
+    written: str
+    spaced: bool  # whether whitespace or a comment precedes it
+
+    def says(self, *words: str) -> bool:
+        """Return whether it is one of these keywords or marks."""
+        return self.kind in {"word", "mark"} and self.written.upper() in words
+
+    @property
+    def name(self) -> str | None:
+        """The name without quotes; None if it is not a name."""
+        if self.kind == "name":
+            return self.written[1:-1].replace('""', '"')
+        return self.written if self.kind == "word" else None
+
+    @property
+    def is_value(self) -> bool:
+        return self.kind in {"text", "number"}
+
+
+def tokens_of(statement: str) -> Iterator[Token]:
+    """Yield the tokens of a statement, without comments."""
+    at, spaced = 0, False
+    while at < len(statement):
+        match = TOKEN.match(statement, at)
+        if match is None or match.lastgroup is None:
+            refuse(f"it has a syntax error at {statement[at : at + 10]!r}")
+        at = match.end()
+        if match.lastgroup != "space":
+            yield Token(match.lastgroup, match[0], spaced)
+        spaced = match.lastgroup == "space"
+
+
+def rendered(token: Token) -> str:
+    """Return the text of a token, after a space if one preceded it."""
+    return f" {token.written}" if token.spaced else token.written
+
+
+def quoted(name: str) -> str:
+    escaped = name.replace('"', '""')
+    return f'"{escaped}"'
+
+
+def refuse(why: str) -> NoReturn:
+    msg = f"the statement is not run: {why}"
+    raise QuestionError(msg)
+
+
+@dataclass(frozen=True, slots=True)
 class Select:
-    """One SELECT: what it is from, and what its condition fixes."""
+    """One SELECT statement."""
 
     table: str
     index: str | None
-    fixed: frozenset[str]
+    fixed: frozenset[str]  # attributes that the condition compares with a value
     _before: tuple[Token, ...]
     _after: tuple[Token, ...]
 
     def on(self, table: str) -> str:
-        """Write the statement for a table of another name, without its comments."""
+        """Return the statement for a table of another name, without comments."""
         place = quoted(table) + (f".{quoted(self.index)}" if self.index else "")
-        after = "".join(map(normalize_number, self._after))
-        return f"{''.join(map(normalize_number, self._before)).strip()} {place}{after}"
+        after = "".join(map(rendered, self._after))
+        return f"{''.join(map(rendered, self._before)).strip()} {place}{after}"
 
 
 def read(statement: str) -> Select:
-    """Read a statement, or say why it is not one SELECT."""
+    """Parse a statement. Raises a QuestionError if it is not exactly one SELECT."""
     tokens = list(tokens_of(statement))
     if tokens and tokens[-1].says(";"):
         tokens.pop()
     _check(tokens)
-    begin = next((at for at, one in enumerate(tokens) if one.says("FROM")), None)
+    begin = next((at for at, token in enumerate(tokens) if token.says("FROM")), None)
     if begin is None or begin == 1:
         refuse("it is not SELECT … FROM …")
     table, index, after = _place(tokens[begin + 1 :])
     condition = _condition(after)
-    if after:  # it may have stood close to a quote
+    if after:  # it may follow a quote without a space
         after[0] = replace(after[0], spaced=True)
     before = tuple(tokens[: begin + 1])
     return Select(table, index, frozenset(_fixed(condition)), before, tuple(after))
 
 
 def _check(tokens: Sequence[Token]) -> None:
-    """Refuse what is not one SELECT."""
     if not tokens or not tokens[0].says("SELECT"):
         begins = f", and this begins with {tokens[0].written}" if tokens else ""
-        refuse(f"only SELECT is run here{begins}")
-    for one in tokens[1:]:
-        if one.says(";"):
+        refuse(f"only SELECT is allowed{begins}")
+    for token in tokens[1:]:
+        if token.says(";"):
             refuse("it is more than one statement")
-        if one.says("LIMIT"):
-            refuse("it has LIMIT, which DynamoDB does not know: use --limit")
-        if one.says("SELECT", *REFUSED):
-            word = one.written.upper()
-            refuse(f'a SELECT here has no {word}; an attribute of that name is "{word}"')
+        if token.says("LIMIT"):
+            refuse("DynamoDB does not support LIMIT: use --limit")
+        if token.says("SELECT", *REFUSED):
+            word = token.written.upper()
+            refuse(f'{word} is not allowed in it; quote an attribute of that name: "{word}"')
     depth: list[str] = []
-    for one in tokens:
-        if one.says(*OPENING):
-            depth.append(CLOSING[OPENING.index(one.written)])
-        elif one.says(*CLOSING) and (not depth or depth.pop() != one.written):
-            refuse(f"{one.written} closes nothing")
+    for token in tokens:
+        if token.says(*OPENING):
+            depth.append(CLOSING[OPENING.index(token.written)])
+        elif token.says(*CLOSING) and (not depth or depth.pop() != token.written):
+            refuse(f"{token.written} has no opening bracket")
     if depth:
         refuse(f"{depth[-1]} is missing")
 
 
 def _place(tokens: Sequence[Token]) -> tuple[str, str | None, list[Token]]:
-    """Split what follows FROM into a table, its index, and the rest."""
+    """Split the tokens after FROM into table, index and the rest."""
     match [*tokens]:
         case [table, dot, index, *rest] if dot.says(".") and table.name and index.name:
             return table.name, index.name, rest
         case [table, *rest] if table.name and not (rest and rest[0].says(".")):
             return table.name, None, rest
-    return refuse('after FROM comes "table" or "table"."index"')
+    return refuse('FROM must be followed by "table" or "table"."index"')
 
 
 def _condition(after: Sequence[Token]) -> list[Token]:
-    """Take what is between WHERE and ORDER BY; there may be nothing else."""
-    end = next((at for at, one in enumerate(after) if one.says("ORDER")), len(after))
+    """Return the tokens between WHERE and ORDER BY. Refuses any other clause."""
+    end = next((at for at, token in enumerate(after) if token.says("ORDER")), len(after))
     condition, order = after[:end], after[end:]
     if condition and not condition[0].says("WHERE"):
-        refuse(f"after its table comes WHERE or ORDER BY, not {condition[0].written}")
-    sound = all(one.name or one.says(",", ".") for one in order) and not any(
-        one.says("AND", "OR", "WHERE") for one in order
+        refuse(f"the table must be followed by WHERE or ORDER BY, not {condition[0].written}")
+    valid = all(token.name or token.says(",", ".") for token in order) and not any(
+        token.says("AND", "OR", "WHERE") for token in order
     )
-    if order and not (sound and order[1:] and order[1].says("BY")):
-        refuse("after ORDER come BY and names")
+    if order and not (valid and order[1:] and order[1].says("BY")):
+        refuse("ORDER must be followed by BY and names")
     return list(condition[1:])
 
 
 def _fixed(condition: list[Token]) -> Iterator[str]:
-    """List the attributes that must equal a value, or one of several, for a row to be found."""
+    """Yield the attributes that the condition requires to equal a value, or one of several."""
     terms: list[list[Token]] = [[]]
     depth, between = 0, False
-    for one in condition:
-        depth += one.says(*OPENING) - one.says(*CLOSING)
-        if not depth and one.says("OR", "CASE"):
+    for token in condition:
+        depth += token.says(*OPENING) - token.says(*CLOSING)
+        if not depth and token.says("OR", "CASE"):
             return
-        if not depth and one.says("AND") and not between:
+        if not depth and token.says("AND") and not between:
             terms.append([])
             continue
-        if not depth and one.says("AND", "BETWEEN"):
-            between = one.says("BETWEEN")
-        terms[-1].append(one)
+        if not depth and token.says("AND", "BETWEEN"):
+            between = token.says("BETWEEN")
+        terms[-1].append(token)
     for term in terms:
         if _wrapped(term):
             yield from _fixed(term[1:-1])
@@ -116,38 +182,38 @@ def _fixed(condition: list[Token]) -> Iterator[str]:
 
 
 def _wrapped(term: Sequence[Token]) -> bool:
-    """Tell whether one pair of parentheses is around the whole term."""
+    """Return whether one pair of parentheses encloses the whole term."""
     depth = 0
-    for at, one in enumerate(term):
-        depth += one.says("(") - one.says(")")
+    for at, token in enumerate(term):
+        depth += token.says("(") - token.says(")")
         if not depth:
-            return at == len(term) - 1 and one.says(")")
+            return at == len(term) - 1 and token.says(")")
     return False
 
 
 def _equality(term: Sequence[Token]) -> str | None:
-    """Find the attribute that a term fixes: a = value, value = a, or a IN [value, …]."""
+    """Return the attribute that a term fixes: a = value, value = a, or a IN [value, …]."""
     match _unsigned(term):
-        case [name, sign, value] if sign.says("=") and value.value:
+        case [name, sign, value] if sign.says("=") and value.is_value:
             return name.name
-        case [value, sign, name] if sign.says("=") and value.value:
+        case [value, sign, name] if sign.says("=") and value.is_value:
             return name.name
         case [name, sign, opening, *values, closing] if (
             sign.says("IN") and opening.says("[", "(") and closing.says("]", ")")
         ):
-            sound = values[0::2] and all(one.value for one in values[0::2])
-            commas = all(one.says(",") for one in values[1::2]) and len(values) % 2
-            return name.name if sound and commas else None
+            literals = values[0::2] and all(value.is_value for value in values[0::2])
+            commas = all(comma.says(",") for comma in values[1::2]) and len(values) % 2
+            return name.name if literals and commas else None
     return None
 
 
 def _unsigned(term: Sequence[Token]) -> list[Token]:
-    """Leave out the signs of numbers; one between two values is no sign."""
+    """Return the term without the signs of numbers. A mark between two values is an operator."""
     return [
-        one
-        for at, one in enumerate(term)
+        token
+        for at, token in enumerate(term)
         if not (
-            one.says("-", "+")
+            token.says("-", "+")
             and [after.kind for after in term[at + 1 : at + 2]] == ["number"]
             and all(before.says("=", ",", "[", "(") for before in term[max(0, at - 1) : at])
         )
