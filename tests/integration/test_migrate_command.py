@@ -67,9 +67,9 @@ def test_a_dry_run_shows_what_would_be_set_and_what_it_costs_and_writes_nothing(
     assert shown.exit_code == 0
     words = " ".join(shown.stdout.split())
     assert "DeliveryDate: 2025-02-22" in words
-    assert "looked at 10 of 10 items of Orders" in words
+    assert "sampled 10 of 10 items of Orders" in words
     assert "would be updated 9" in words
-    assert "write units of Orders 9, its own indexes included" in words
+    assert "write units of Orders 9, including its indexes" in words
     # Each order's row, in two indexes that carry its data, and new in the one by day.
     assert "write units of the view 36, through the stream" in words
     assert "takes at least 3 s at 3 a second" in words
@@ -96,7 +96,7 @@ def test_it_asks_before_it_begins_and_no_is_no(cloud: LocalCloud) -> None:
     refused = adminview("migrate", NAME, asked="n\n")
     assert refused.exit_code == 2
     assert "would be updated" in refused.stdout
-    assert "Update them? [y/N]" in refused.stderr
+    assert "Update these items? [y/N]" in refused.stderr
     assert orders_of(cloud) == before
     assert adminview("migrate", NAME, asked="y\n").exit_code == 0
     assert orders_of(cloud)["2025-02-02#0000001"]["DeliveryDate"] == {"S": "2025-02-23"}
@@ -115,7 +115,7 @@ def test_a_run_ends_with_every_item_migrated_and_the_next_changes_nothing(
     assert [row["SK"]["S"] for row in asked] == ["ORDER#2025-03-01#2121195"]
     again = adminview("migrate", NAME, "--yes")
     assert again.exit_code == 0
-    assert "done: every item has what it needs" in again.stdout
+    assert "done: every item is complete" in again.stdout
     assert orders_of(cloud) == after
     assert cloud.settle() == 0, "nothing came through the stream"
 

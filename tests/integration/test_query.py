@@ -92,7 +92,7 @@ def test_csv_has_a_header_and_a_line_for_each_row_of_all_pages() -> None:
     assert columns[:2] == ["PK", "SK"]
     assert columns[2:] == sorted(columns[2:], key=lambda name: ("." in name, name)), "data last"
     assert json.loads(rows[0]["data.Items"])[0]["Name"] == "Eggs"
-    assert "there is more" in query(*OF_USER, "--limit", "2", "--csv").stderr
+    assert "there are more rows" in query(*OF_USER, "--limit", "2", "--csv").stderr
 
 
 @pytest.mark.usefixtures("shop")

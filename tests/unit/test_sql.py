@@ -140,7 +140,7 @@ def test_what_a_statement_would_do_is_said_in_the_names_of_the_model() -> None:
         assert explanation(made)["on"] == f"table {TABLE}"
     with pytest.raises(QuestionError, match=r"no index 'gsi1'; it has .*GSI1, .*Owner"):
         plan(read("SELECT * FROM AdminViewTable.gsi1"), registry(), TABLE)
-    with pytest.raises(QuestionError, match="no table 'Orders' here: only 'AdminViewTable'"):
+    with pytest.raises(QuestionError, match="table 'Orders' cannot be read: only 'AdminViewTable'"):
         plan(read("SELECT * FROM Orders"), registry(), "AdminViewTable")
 
 
