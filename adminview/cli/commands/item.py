@@ -93,69 +93,75 @@ def explain(
     deployment = Deployment.from_options(stage, prefix, os.environ)
     settings = find_settings(registry(), deployment)
     reconciler = make_reconciler(registry(), settings, Clients())
-    found = explain_row(
+    explanation = explain_row(
         (pk, sk), routes(registry(), settings.sources), reconciler, deadline=Deadline.after(SECONDS)
     )
-    if found is None:
+    if explanation is None:
         msg = (
             f"there is no row {pk} {sk} in {settings.view_table}. If an item should have it, run "
             "adminview reconcile SOURCE KEY"
         )
         raise QuestionError(msg)
-    report = describe(found, time(), registry().fingerprint)
+    report = describe(explanation, time(), registry().fingerprint)
     if json:
-        print_json(dumps(report | {"difference": list(found.difference)}, default=str))
+        print_json(dumps(report | {"difference": list(explanation.difference)}, default=str))
     else:
         console = Console()
         console.print(facts(f"{pk}  {sk}", report))
-        for line in found.difference:
+        for line in explanation.difference:
             console.print(line, style=COLOURS.get(line[0]))
-    if found.verdict is not Verdict.EQUAL:
+    if explanation.verdict is not Verdict.EQUAL:
         raise typer.Exit(1)
 
 
 COLOURS = {"+": "green", "-": "red"}
 
 
-def describe(found: Explanation, now: float, model: str) -> dict[str, Any]:
+def describe(explanation: Explanation, now: float, model: str) -> dict[str, Any]:
     """Return what is known of a row, with the command that repairs it."""
-    at = found.changed_at
+    at = explanation.changed_at
     moment = "an unknown time" if at is None else f"{datetime.fromtimestamp(at, UTC):%FT%TZ}"
-    wrote = "a reconcile" if found.sequence == RECONCILED else f"change {found.sequence or '?'}"
+    wrote = (
+        "a reconcile"
+        if explanation.sequence == RECONCILED
+        else f"change {explanation.sequence or '?'}"
+    )
     age = "unknown" if at is None else f"{now - at:.0f} s since that change"
-    view = found.view
-    other = "" if found.model == model else f" (your checkout is {model})"
+    view = explanation.view
+    other = "" if explanation.model == model else f" (your checkout is {model})"
     return {
-        "item": found.owner or "none",
+        "item": explanation.owner or "none",
         "written by": f"{wrote} of {moment}",
-        "lag": "none: the row is up to date" if found.verdict is Verdict.EQUAL else age,
-        "to put it right": _advice(found),
-        "model": f"{found.model}{other}",
-        "view": f"{view.name} in {view.module}" if view else _no_view(found),
-        "this row is": str(found.verdict),
-        "other rows": [" ".join(key) for key in found.others] or "none",
-        "data": plain(decode(found.row[DATA])) if DATA in found.row else "none",
+        "lag": "none: the row is up to date" if explanation.verdict is Verdict.EQUAL else age,
+        "to put it right": _advice(explanation),
+        "model": f"{explanation.model}{other}",
+        "view": f"{view.name} in {view.module}" if view else _no_view(explanation),
+        "this row is": str(explanation.verdict),
+        "other rows": [" ".join(key) for key in explanation.others] or "none",
+        "data": plain(decode(explanation.row[DATA])) if DATA in explanation.row else "none",
     }
 
 
-def _advice(found: Explanation) -> str:
-    source, *key = found.owner.split("/")
-    match found.verdict:
+def _advice(explanation: Explanation) -> str:
+    source, *key = explanation.owner.split("/")
+    match explanation.verdict:
         case Verdict.EQUAL:
             return "nothing to do"
         case Verdict.FAILING:
             return "fix and deploy the view, or fix the item"
-        case Verdict.DIFFERENT if found.target:
-            values = [value for typed in found.target.key.values() for value in typed.values()]
+        case Verdict.DIFFERENT if explanation.target:
+            values = [
+                value for typed in explanation.target.key.values() for value in typed.values()
+            ]
             return " ".join(["adminview reconcile", source, *map(quote, values or key)])
         case _:
             return "adminview verify --repair, which also finds the item that should own the row"
 
 
-def _no_view(found: Explanation) -> str:
-    if found.problem:
-        return found.problem
-    views = found.target.route.views if found.target else ()
+def _no_view(explanation: Explanation) -> str:
+    if explanation.problem:
+        return explanation.problem
+    views = explanation.target.route.views if explanation.target else ()
     names = ", ".join(f"{view.name} in {view.module}" for view in views)
     return f"none of {names or 'no views'} derives it now"
 
