@@ -184,7 +184,7 @@ def test_a_table_that_is_not_as_declared_is_named_with_both_keys(run: Run, empty
     create(empty, source_table(Source("Orders", partition_key="other"), "Orders"))
     local = run()
     assert local.finish() == 1
-    assert "the table is declared with key (CustomerId, SK), and has key (other)" in local.said
+    assert "the table is declared with key (CustomerId, SK), but has key (other)" in local.said
 
 
 def test_an_index_that_is_missing_is_named(run: Run, empty: Any) -> None:
@@ -194,7 +194,7 @@ def test_an_index_that_is_missing_is_named(run: Run, empty: Any) -> None:
     create(empty, bare)
     local = run()
     assert local.finish() == 1
-    assert "index 'GSI1' is declared with key (GSI1_PK, GSI1_SK), and has nothing" in local.said
+    assert "index 'GSI1' is declared with key (GSI1_PK, GSI1_SK), but does not exist" in local.said
 
 
 @pytest.mark.parametrize(
