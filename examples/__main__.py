@@ -43,11 +43,11 @@ def play(example: Example, engine_name: EngineName, console: Console) -> None:
         cloud = LocalCloud.start(engine, example.registry)
         console.rule(f"{example.name} on {engine.name} (a local engine, not AWS)")
         apply(cloud, example.steps)
-        for question in example.queries:
+        for query in example.queries:
             # Apart from the table: a narrow one would break its title into many lines.
-            console.print(title(example, question), style="bold", markup=False, highlight=False)
-            if question.counted is None:
-                rows = [row for page in pages(cloud.query_engine, question) for row in page]
+            console.print(title(example, query), style="bold", markup=False, highlight=False)
+            if query.counted is None:
+                rows = [row for page in pages(cloud.query_engine, query) for row in page]
                 console.print(rows_table("", rows))
             else:
                 number = cloud.query_engine.count(query.pattern, **query.parameters)

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from adminview.cli.costing.comparison import Comparison
 from adminview.cli.costing.prices import Prices
-from adminview.cli.costing.usage import Bill, sum_bills, per_million
+from adminview.cli.costing.usage import Bill, per_million, sum_bills
 from adminview.cli.output.printing import Console, TextTable
 
 COLUMNS: Final = ("AdminView", "baseline")

@@ -48,9 +48,9 @@ def show(
 
 
 def _costs(estimate: Estimate) -> TextTable:
-    shown = TextTable("What it costs, in write units")
-    shown.add_column("source", overflow="fold")
-    shown.add_column("items", justify="right")
+    output = TextTable("Cost in write units")
+    output.add_column("source", overflow="fold")
+    output.add_column("items", justify="right")
     for name in COLUMNS:
         output.add_column(name, justify="right")
     for source in estimate.sources:
