@@ -32,7 +32,7 @@ soak: .venv/ready ## Play random histories against the laws (MINUTES=5, SEED= to
 
 bench: .venv/ready node_modules/ready ## Measure the sync and the baselines in four minutes, into build/bench (KEEP=1: into the docs)
 	@python -m bench $(if $(KEEP),--keep)
-	$(if $(KEEP),@python -m tests.scale_page)
+	$(if $(KEEP),@python -m tests.support.scale_page)
 
 check: .venv/ready ## Lint; check the format, the import layers, the types and the stacks (cdk-nag, cfn-lint)
 	ruff check .

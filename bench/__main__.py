@@ -4,7 +4,7 @@ It takes about four minutes. If you stop it, it prints what was measured until t
 that docs/scale.md uses are in the table "AdminView, per 1,000 records".
 
 Results go to build/bench, which git ignores. With --keep they replace the tracked results in
-bench/results and the README's summary of them; `make bench KEEP=1` updates docs/scale.md as well.
+bench/results and the summary in docs/scale.md; `make bench KEEP=1` updates the rest of that page.
 """
 
 import argparse
@@ -32,7 +32,7 @@ ENOUGH: Final = 150  # seconds: what is not timed by then is timed only once, to
 STOPPED: Final = 130  # as a shell tells it
 ROOT: Final = Path(__file__).parents[1]
 RESULTS: Final = ROOT / "build" / "bench"
-KEPT: Final = ROOT / "bench" / "results"  # tracked: the README and docs/scale.md quote it
+KEPT: Final = ROOT / "bench" / "results"  # tracked: docs/scale.md quotes it
 
 Measure: TypeAlias = Callable[[Endpoint, bool], dict[str, Any]]
 Lines: TypeAlias = Callable[[dict[str, Any]], Iterable[str]]
@@ -91,10 +91,10 @@ def write(found: dict[str, Any], folder: Path) -> None:
 
 
 def keep(found: dict[str, Any], root: Path) -> None:
-    """Replace the tracked results and the README's summary of them."""
+    """Replace the tracked results and the summary in docs/scale.md."""
     write(found, root / KEPT.relative_to(ROOT))
-    readme = root / "README.md"
-    readme.write_text(with_headline(readme.read_text(), found))
+    page = root / "docs" / "scale.md"
+    page.write_text(with_headline(page.read_text(), found))
 
 
 def main() -> None:
@@ -104,7 +104,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="try everything, and measure nothing")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the results")
     parser.add_argument(
-        "--keep", action="store_true", help="also replace bench/results and the README's figures"
+        "--keep", action="store_true", help="also replace bench/results and its figures in docs/"
     )
     options = parser.parse_args()
     if options.keep and options.quick:

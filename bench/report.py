@@ -1,7 +1,6 @@
 """The measurements as tables."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from textwrap import fill
 from typing import Any
 
 from bench.figures import (
@@ -20,23 +19,35 @@ from bench.plan import LATENCY, OURS, STREAMS
 from bench.ways import WAYS
 
 NOTHING = "-"
-README_WIDTH = 118  # characters
-HEADLINE = (
-    "Measured on {on}, as ratios within one run of `make bench`: {neutral/usual:.0f} times less "
-    "processor time than Powertools' batch processor with `put_item` for each row, "
-    "{neutral/batch_writer:.1f} times less than `batch_writer` ({lean neutral/batch_writer:.1f} if "
-    "rows show only four attributes), {neutral/floor:.1f} times that of a bare socket; where "
-    "changes repeat, or show in no row, {ordinary/usual:.0f} and {ordinary/batch_writer:.1f} "
-    "({lean ordinary/batch_writer:.1f}) times less. At {latency} ms a call "
-    "{8 ms/batch_writer:.0f} times `batch_writer`'s records a second. A cold start takes "
-    "{cold start:.0%} of the usual one's ({cold start/untraced:.0%} if that is not traced), a page "
-    "of an answer {one-partition/processor:.0%} of a boto3 client's processor time, a batch of 6 "
-    "MB {6 MB batch:.0f} MB of memory. Write units: {neutral/units:.2f} and {ordinary/units:.2f} "
-    "of a sync that copies each order twice, {neutral/summary units:.2f} and "
-    "{ordinary/summary units:.2f} if the copies are summaries, {neutral/blind units:.2f} and "
-    "{ordinary/blind units:.2f} of blind puts ({neutral/own units:.2f} and "
-    "{ordinary/own units:.2f} without the owner index)."
-)
+HEADLINE = """\
+Measured on {on}. All figures are ratios within one run of `make bench`.
+
+| AdminView compared with | every change in every row | repeated changes, some in no row |
+| --- | --- | --- |
+| Powertools batch + `put_item`: processor time | {neutral/usual:.0f} times less \
+| {ordinary/usual:.0f} times less |
+| `batch_writer`: processor time | {neutral/batch_writer:.1f} times less \
+| {ordinary/batch_writer:.1f} times less |
+| `batch_writer`, rows of four attributes: processor time \
+| {lean neutral/batch_writer:.1f} times less \
+| {lean ordinary/batch_writer:.1f} times less |
+| `batch_writer`, {latency} ms per call: records per second \
+| {8 ms/batch_writer:.0f} times more | |
+| a bare socket: processor time | {neutral/floor:.1f} times more | |
+| a sync that copies each order twice: write units | {neutral/units:.2f} | {ordinary/units:.2f} |
+| the same, if the copies are summaries: write units | {neutral/summary units:.2f} \
+| {ordinary/summary units:.2f} |
+| blind puts of the same rows: write units | {neutral/blind units:.2f} \
+| {ordinary/blind units:.2f} |
+| the same, without the owner index: write units | {neutral/own units:.2f} \
+| {ordinary/own units:.2f} |
+
+| AdminView compared with | |
+| --- | --- |
+| the baseline's cold start: processor time | {cold start:.0%} |
+| the same without tracing: processor time | {cold start/untraced:.0%} |
+| one page read by a boto3 client: processor time | {one-partition/processor:.0%} |
+| a batch of 6 MB: memory | {6 MB batch:.0f} MB |"""
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
@@ -63,22 +74,20 @@ def described(about: Mapping[str, Any]) -> str:
 
 
 def headline(results: Results) -> str:
-    """Return the ratios in words, for the README."""
+    """Write the ratios as Markdown tables, for docs/scale.md."""
     figure = {goal.name: goal.figure or 0.0 for goal in goals(results)}
     about = results["machine"]
     on = f"{about['date']} ({described(about)})"
     return HEADLINE.format_map({"on": on, "latency": LATENCY, **figure})
 
 
-def with_headline(readme: str, results: Results) -> str:
-    """Return the README's text with the ratios in words between their marks."""
-    before, mark, rest = readme.partition("<!-- bench -->\n")
+def with_headline(page: str, results: Results) -> str:
+    """Put the ratios into the text of docs/scale.md, between their marks."""
+    before, mark, rest = page.partition("<!-- bench -->\n")
     _, end, after = rest.partition("\n<!-- end -->")
-    assert mark, "the README has no mark for the figures"
-    assert end, "the README has no end of the figures"
-    return (
-        before + mark + fill(headline(results), README_WIDTH, break_on_hyphens=False) + end + after
-    )
+    assert mark, "the page has no mark for the figures"
+    assert end, "the page has no end of the figures"
+    return before + mark + headline(results) + end + after
 
 
 def report(results: Results) -> list[str]:

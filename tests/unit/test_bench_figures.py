@@ -215,24 +215,25 @@ def finish(monkeypatch: pytest.MonkeyPatch, root: Path, *words: str) -> None:
     bench.__main__.main()
 
 
-README = "# Title\n\n<!-- bench -->\nold\n<!-- end -->\n\nThe rest.\n"
+PAGE = "# Title\n\n<!-- bench -->\nold\n<!-- end -->\n\nThe rest.\n"
 
 
 def test_results_replace_the_tracked_ones_only_if_asked(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "README.md").write_text(README)
+    page = tmp_path / "docs" / "scale.md"
+    page.parent.mkdir()
+    page.write_text(PAGE)
     finish(monkeypatch, tmp_path)
     assert json.loads((tmp_path / "build/bench/latest.json").read_text())["timed"]
     assert not (tmp_path / "bench").exists()
-    assert (tmp_path / "README.md").read_text() == README
+    assert page.read_text() == PAGE
 
     finish(monkeypatch, tmp_path, "--keep")
     kept = json.loads((tmp_path / "bench/results/latest.json").read_text())
-    readme = (tmp_path / "README.md").read_text()
-    assert readme == with_headline(README, kept)
-    assert " ".join(readme.split()).count(headline(kept)) == 1
-    assert readme.endswith("\n<!-- end -->\n\nThe rest.\n")
+    assert page.read_text() == with_headline(PAGE, kept)
+    assert page.read_text().count(headline(kept)) == 1
+    assert page.read_text().endswith("\n<!-- end -->\n\nThe rest.\n")
     assert (tmp_path / "bench/results/latest.svg").read_text() == picture(kept)
     assert "usual, 3 rows: adminview/cli/costing/baseline.py estimates" in capsys.readouterr().err
 

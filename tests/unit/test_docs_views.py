@@ -1,0 +1,66 @@
+"""The examples of docs/views.md are the files of an app that loads and passes its tests."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PAGE = (Path(__file__).parents[2] / "docs" / "views.md").read_text()
+BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+PATH = re.compile(r"# ((?:lambdas/views|tests)/\w+\.py)\n")
+
+
+def files() -> dict[str, str]:
+    """Put the blocks of each file together, in the order of the page."""
+    texts: dict[str, str] = {}
+    for block in BLOCKS:
+        named = PATH.match(block)
+        assert named, f"a block does not begin with the path of its file:\n{block}"
+        path = named[1]
+        texts[path] = texts.get(path, "") + "\n\n" + block[named.end() :]
+    return texts
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> Path:
+    for path, text in files().items():
+        file = tmp_path / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    for package in ("lambdas", "lambdas/views"):
+        (tmp_path / package / "__init__.py").touch()
+    return tmp_path
+
+
+def run(app: Path, *words: str) -> str:
+    hidden = ("ADMINVIEW_VIEWS", "ADMINVIEW_MIGRATIONS", "PYTHONPATH")
+    plain = {name: value for name, value in os.environ.items() if name not in hidden}
+    done = subprocess.run(
+        [sys.executable, "-m", *words],
+        cwd=app,
+        env=plain | {"COLUMNS": "200", "NO_COLOR": "1", "TERM": "dumb"},
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_the_tests_on_the_page_pass(app: Path) -> None:
+    printed = run(app, "pytest", "-q", "-p", "no:cacheprovider", "tests")
+    shown = sum(text.count("\ndef test_") for text in files().values())
+    assert f"{shown} passed" in printed
+
+
+def test_the_view_files_on_the_page_are_one_model_whose_patterns_are_all_described(
+    app: Path,
+) -> None:
+    printed = run(app, "adminview", "patterns")
+    views = "".join(text for path, text in files().items() if path.startswith("lambdas"))
+    names = re.findall(r'AccessPattern\(\s*"([a-z-]+)"', views)
+    assert len(names) == 9
+    assert [name for name in names if name not in printed] == []
