@@ -169,10 +169,26 @@ def test_the_doctor_of_the_readme_finds_what_the_readme_deploys() -> None:
     assert tuple(re.findall(r"--(?:stage|prefix) (\S+)", looked_at)) in places
 
 
-def test_links_lead_somewhere() -> None:
-    for document in DOCUMENTS:
-        links = re.findall(r"\]\(([^)#:]+)\)", document.read_text())
-        assert [link for link in links if not (document.parent / link).exists()] == []
+def anchors(document: Path) -> set[str]:
+    """Name the headings of a document as GitHub links to them."""
+    headings = re.findall(r"^#+ (.+)$", document.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", one.lower()).replace(" ", "-") for one in headings}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_links_lead_somewhere(document: Path) -> None:
+    links = re.findall(r"\]\(([^)#:]*)(?:#([^)]+))?\)", document.read_text())
+    for path, anchor in links:
+        target = document.parent / path if path else document
+        assert target.exists(), path
+        assert not anchor or anchor in anchors(target), f"{path}#{anchor}"
+
+
+def test_the_migration_in_the_guide_is_one() -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/evolve.md").read_text(), re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(code, names)  # noqa: S102 - our own
+    assert names["delivery_date"].name == "orders-delivery-date"
 
 
 def test_the_readme_stays_short() -> None:
