@@ -34,10 +34,11 @@ bench: .venv/ready node_modules/ready ## Measure the sync and the baselines in f
 	@python -m bench $(if $(KEEP),--keep)
 	$(if $(KEEP),@python -m tests.support.scale_page)
 
-check: .venv/ready ## Lint; check the format, the import layers, the types and the stacks (cdk-nag, cfn-lint)
+check: .venv/ready ## Lint; check the format, the import layers, the spelling, the types and the stacks (cdk-nag, cfn-lint)
 	ruff check .
 	ruff format --check .
 	lint-imports
+	codespell
 	mypy
 	python -m tests.infra.checks
 
