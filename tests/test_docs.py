@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -189,6 +190,12 @@ def test_the_migration_in_the_guide_is_one() -> None:
     names: dict[str, Any] = {}
     exec(code, names)  # noqa: S102 - our own
     assert names["delivery_date"].name == "orders-delivery-date"
+
+
+@pytest.mark.parametrize("document", [ROOT / "Makefile", *DOCUMENTS], ids=lambda path: path.name)
+def test_modules_that_are_run_exist(document: Path) -> None:
+    run = set(re.findall(r"python -m ((?:bench|examples|tests)[\w.]*\w)", document.read_text()))
+    assert [module for module in sorted(run) if find_spec(module) is None] == []
 
 
 def test_the_readme_stays_short() -> None:

@@ -1,6 +1,7 @@
 """AdminView as a construct, next to an adopter's own resources."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -163,3 +164,14 @@ def test_a_registry_of_any_module_is_bundled(tmp_path: Path) -> None:
     assert json.loads(manifest.read_text())["views"] == ["lambdas.views.users"]
     bundled = {path.name for path in manifest.parent.glob("lambdas/views/*.py")}
     assert bundled == {"__init__.py", "users.py"}
+
+
+def test_the_stack_of_the_guide_contains_its_own_table_and_a_view_of_it() -> None:
+    page = Path(__file__).parents[2] / "docs" / "embedding.md"
+    (code,) = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(code, names)  # noqa: S102 - our own
+    template = Template.from_stack(names["ShopStack"](cdk.App(), "Shop"))
+    tables = template.find_resources("AWS::DynamoDB::GlobalTable")
+    assert [name for name in tables if name.startswith("Orders")]
+    assert [name for name in tables if name.startswith("AdminView")]
