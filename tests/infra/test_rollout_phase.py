@@ -213,7 +213,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     "two types of one attribute": ({"keep": [TYPED]}, "'GSI1_PK' as N, and another has it as S"),
     "too many indexes": ({"keep": MANY}, "indexes at once; DynamoDB allows 20"),
     "pending nothing": ({"pending": []}, "pending is malformed; expected"),
-    "pending a number": ({"pending": {"orders-by-status": 1}}, "pending is not understood"),
+    "pending a number": ({"pending": {"orders-by-status": 1}}, "pending is malformed"),
     "an unknown access pattern": (
         {"pending": {"nope": None}},
         "names 'nope', which is no access pattern",

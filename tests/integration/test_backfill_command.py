@@ -73,7 +73,7 @@ def test_it_fills_the_view_as_the_sync_would_and_a_second_run_changes_nothing(
     filled, stamps = shown(shop), shop.rows()
     again = adminview("backfill", "--source", "Users", "--source", "Orders")
     assert again.exit_code == 0
-    assert "rows that were right before" in again.stdout
+    assert "rows already correct" in again.stdout
     assert "rows written" not in again.stdout
     assert again.stdout.splitlines()[-1] == "done"
     assert sorted(map(str, shop.rows())) == sorted(map(str, stamps))
@@ -185,5 +185,5 @@ def test_a_local_engine_is_given_a_progress_table_and_a_deployment_must_have_one
 def test_help_says_what_the_exit_status_means() -> None:
     for command in ("backfill", "sweep"):
         told = " ".join(adminview(command, "--help").stdout.split())
-        assert "Exit status 0 done, 1 done but items failed" in told
+        assert "Exit status: 0 done, 1 done except for items that failed" in told
         assert "--deployed" in told

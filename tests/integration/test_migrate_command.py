@@ -72,7 +72,7 @@ def test_a_dry_run_shows_what_would_be_set_and_what_it_costs_and_writes_nothing(
     assert "write units of Orders 9, including its indexes" in words
     # Each order's row, in two indexes that carry its data, and new in the one by day.
     assert "write units of the view 36, through the stream" in words
-    assert "takes at least 3 s at 3 a second" in words
+    assert "takes at least 3 s at 3 units per second" in words
     assert orders_of(cloud) == before
     told = parsed("--dry-run")
     assert (told["would_update"], told["write_units"], told["view_write_units"]) == (9, 9, 36)

@@ -60,7 +60,7 @@ def reapply(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def no_second_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """Believe that the item did not change while its rows were written."""
-    monkeypatch.setattr("adminview.reconcile.reconciler.same", lambda *_: True)
+    monkeypatch.setattr("adminview.reconcile.reconciler.equivalent", lambda *_: True)
 
 
 def no_owner_index(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,7 +132,7 @@ def no_intent(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def no_reread(monkeypatch: pytest.MonkeyPatch) -> None:
     """Believe that no item of a page changed while it was written."""
-    monkeypatch.setattr(PageOfItems, "_moved", lambda *_: [])
+    monkeypatch.setattr(PageOfItems, "_changed_items", lambda *_: [])
 
 
 def no_redo(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,7 +141,7 @@ def no_redo(monkeypatch: pytest.MonkeyPatch) -> None:
     def go_on(self: SegmentSession) -> None:
         self.record = replace(self.record, intent=[])
 
-    monkeypatch.setattr(SegmentSession, "put_right", go_on)
+    monkeypatch.setattr(SegmentSession, "recover", go_on)
 
 
 def no_lease(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -192,7 +192,7 @@ def sweep_by_age(monkeypatch: pytest.MonkeyPatch) -> None:
         return [(one.owner, sorted(one.rows)) for one in targets]
 
     monkeypatch.setattr(Sweep, "_underived", candidate)
-    monkeypatch.setattr(PageOfRows, "do", _delete)
+    monkeypatch.setattr(PageOfRows, "execute", _delete)
 
 
 def sweep_other_models(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,7 +215,7 @@ def sweep_other_models(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def sweep_by_a_look(monkeypatch: pytest.MonkeyPatch) -> None:
     """Delete the rows that an item does not derive, as it was when it was looked at."""
-    monkeypatch.setattr(PageOfRows, "do", _delete)
+    monkeypatch.setattr(PageOfRows, "execute", _delete)
 
 
 def unprocessed_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -163,7 +163,7 @@ def test_the_function_is_told_by_its_environment_what_is_being_built(
     path = "/patterns/orders-by-status?status=PENDING"
     answer = answer_of(monkeypatch, path, registry().fingerprint, pending)
     assert answer["statusCode"] == 503
-    assert "being built" in answer["body"]
+    assert "is not ready" in answer["body"]
 
 
 def test_the_function_reads_from_its_bundle_which_access_patterns_are_not_ready(

@@ -72,7 +72,7 @@ def test_people_see_each_source_the_sum_the_prices_and_what_was_assumed() -> Non
         "all sources: 103 changes per second",
         "reads of the stream (free for Lambda) 0.00 0.00",
         "writes to the table 162.00 162.00",
-        "Assumed of Users: items of 1,024 bytes; no items, so no storage; rows of 1,024",
+        "Assumed for Users: items of 1,024 bytes; no items, so no storage; rows of 1,024",
         f"Prices: us-east-1, {Prices().as_of}, on demand",
         "Not counted: free tiers",
     ):

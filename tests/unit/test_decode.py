@@ -24,13 +24,19 @@ users = registry().source("Users")
         (lambda r: r["dynamodb"].pop("NewImage"), "must be NEW_AND_OLD_IMAGES"),
         (lambda r: r.update(eventName="MODIFY"), "must be NEW_AND_OLD_IMAGES"),
         (lambda r: r.update(eventName="WHAT"), "must be NEW_AND_OLD_IMAGES"),
-        (lambda r: r["dynamodb"].pop("Keys"), "not one of a stream"),
-        (lambda r: r["dynamodb"].update(Keys="x"), "not one of a stream"),
+        (lambda r: r["dynamodb"].pop("Keys"), "not a valid stream"),
+        (lambda r: r["dynamodb"].update(Keys="x"), "not a valid stream"),
         (lambda r: r["dynamodb"].update(Keys={"userId": {"N": "1"}}), "'userId' as S; .* it is N"),
-        (lambda r: r["dynamodb"].update(ApproximateCreationDateTime=10**400), "not one of"),
-        (lambda r: r["dynamodb"].update(ApproximateCreationDateTime=-1), "not one of a stream"),
+        (
+            lambda r: r["dynamodb"].update(ApproximateCreationDateTime=10**400),
+            "not a valid stream",
+        ),
+        (
+            lambda r: r["dynamodb"].update(ApproximateCreationDateTime=-1),
+            "not a valid stream",
+        ),
         (lambda r: r["dynamodb"].update(Keys={}), "'userId' as S; .* it is missing"),
-        (lambda r: r.pop("dynamodb"), "not one of a stream"),
+        (lambda r: r.pop("dynamodb"), "not a valid stream"),
         (lambda r: r.clear(), "does not name its stream"),
     ],
 )
@@ -63,7 +69,7 @@ def test_routing_is_by_the_exact_name_of_the_table() -> None:
 
 
 def test_two_sources_of_one_table_and_tables_of_no_source_are_refused() -> None:
-    with pytest.raises(SettingsError, match="'same' stands behind 'Orders' and 'Users'"):
+    with pytest.raises(SettingsError, match="sources 'Orders' and 'Users' share table 'same'"):
         routes(registry(), {"Users": "same", "Orders": "same"})
-    with pytest.raises(SettingsError, match="a table for Userz, which no view file declares"):
+    with pytest.raises(SettingsError, match="map a table to Userz, which no view file declares"):
         routes(registry(), {"Userz": "prod-Users"})

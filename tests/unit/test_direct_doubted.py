@@ -39,7 +39,7 @@ from tests.support.fakes import (
 )
 from tests.support.fakes import refusal as refused
 from tests.support.faulty_server import Fault, Faulty, Request, answer, healthy
-from tests.support.shop import registry
+from tests.support.model import registry
 from tests.support.stream_records import record
 
 ROWS = 720

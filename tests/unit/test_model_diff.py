@@ -284,8 +284,8 @@ def test_the_exit_status_says_the_same_another_or_trouble(tmp_path: Path) -> Non
     assert (done.exit_code, f"no change: {same} describes" in done.stdout) == (0, True)
     done = diff("--against", str(another))
     assert done.exit_code == 1
-    assert "created: GSI1, keyed by GSI1_PK, then GSI1_SK, carrying data" in done.stdout
-    assert "What it costs is not known: there are no tables to sample" in done.stdout
+    assert "created: GSI1, keyed by GSI1_PK, then GSI1_SK, projecting data" in done.stdout
+    assert "There is no estimate of the cost: there are no tables to sample" in done.stdout
     done = diff("--against", str(none))
     assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr == f"adminview: there is no file {none}\n"

@@ -151,7 +151,7 @@ def test_letters_that_are_not_meant_are_put_back_and_not_counted(lab: Lab) -> No
 def test_letters_are_put_back_even_if_the_run_breaks(lab: Lab) -> None:
     lab.sqs.add("no letter", ours("a"))
     lab.sqs.faults["delete"] = [refusal("AccessDenied", "DeleteMessageBatch")]
-    with pytest.raises(ServiceError, match="delete letters"):
+    with pytest.raises(ServiceError, match="delete dead letters"):
         lab.replay()
     assert lab.log == ["reconcile Things/a", "put back m-1"]
 
