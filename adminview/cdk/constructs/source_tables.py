@@ -27,7 +27,9 @@ class StreamLabels:
         published = Fn.get_stack_output(
             stack.stack_name, str(stack.resolve(self.output.logical_id))
         )
-        labels = Fn.split(SEPARATOR, Token.as_string(published))
+        # Joined first: Fn::Split accepts Fn::Join, and is not known to accept Fn::GetStackOutput.
+        text = Fn.join("", [Token.as_string(published), SEPARATOR])
+        labels = Fn.split(SEPARATOR, text)
         return Fn.select(self.sources.index(source), labels)
 
 
