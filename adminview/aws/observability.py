@@ -29,7 +29,7 @@ class Invocation(Protocol):
         """Tell invocations apart."""
 
 
-class Observability:
+class _PowertoolsObserver:
     """Powertools' logger and metrics. Its tracer is loaded only where tracing is enabled."""
 
     def __init__(
@@ -45,6 +45,10 @@ class Observability:
     def invoked(self, context: Invocation) -> None:
         """Add the request id to every log line of this invocation."""
         self._logger.append_keys(function_request_id=context.aws_request_id)
+
+
+class Observability(_PowertoolsObserver):
+    """The log lines and metrics of every function but the verification."""
 
     def synced(
         self, counts: BatchCounts, letters: Sequence[OutgoingLetter], errors: CallErrors
@@ -90,22 +94,8 @@ class Observability:
         self._metrics.flush_metrics()
 
 
-class DriftObserver:
+class DriftObserver(_PowertoolsObserver):
     """The log lines and metrics of a verification, per source."""
-
-    def __init__(
-        self,
-        logger: Logger | None = None,
-        metrics: Metrics | None = None,
-        *,
-        service: str = SERVICE,
-    ) -> None:
-        self._logger = logger or Logger(service=service)
-        self._metrics = metrics or Metrics(namespace=NAMESPACE, service=service)
-
-    def invoked(self, context: Invocation) -> None:
-        """Add the request id to every log line of this invocation."""
-        self._logger.append_keys(function_request_id=context.aws_request_id)
 
     def verified(self, source: str, counts: Mapping[str, int], drift: int, trouble: str) -> None:
         """Report the drift of one source; *trouble* states why the check is incomplete.
