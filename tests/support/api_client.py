@@ -3,6 +3,7 @@
 import json
 from dataclasses import dataclass, field
 from io import StringIO
+from itertools import count
 from typing import Any
 
 from aws_lambda_powertools import Logger
@@ -12,6 +13,8 @@ from adminview.cli.commands.serve import LocalGateway
 from adminview.http_api.handlers import Api
 from adminview.http_api.health import ActivityMetrics, NoMetrics
 from adminview.query.engine import QueryEngine
+
+NUMBERS = count()
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +56,9 @@ class Client:
     log: StringIO = field(default_factory=StringIO)
 
     def __post_init__(self) -> None:
-        # A name of its own: Powertools keeps a logger's stream by its name.
-        logger = Logger(service=f"api-{id(self)}", stream=self.log)
+        # A name that was never used: Powertools keeps a logger's stream by its name, and the id of
+        # an object may come again.
+        logger = Logger(service=f"api-{next(NUMBERS)}", stream=self.log)
         self.gateway = LocalGateway(Api(self.asker, self.pulse, "model-1", logger))
 
     def ask(self, target: str, method: str = "GET", **headers: str) -> Answered:
