@@ -102,7 +102,7 @@ def test_nothing_is_filled_from_a_source_that_nobody_follows(checkout: Checkout)
     finally:
         functions.update_event_source_mapping(UUID=mapping, Enabled=True)
     for said in (here, deployed):
-        assert "the stream of 'Orders' is not followed" in said
+        assert "the stream of 'Orders' is not read" in said
 
 
 def test_then_there_is_nothing_to_put_right(checkout: Checkout) -> None:

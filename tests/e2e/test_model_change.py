@@ -93,5 +93,5 @@ def test_a_row_that_a_question_shows_keeps_its_key(checkout: Checkout) -> None:
         lambda: checkout.refused("plan"),
         lambda: checkout.adminview("plan", "--stale-until-swept"),
     )
-    assert "question 'orders-of-user' shows rows of Orders" in refused
+    assert "access pattern 'orders-of-user' shows rows of Orders" in refused
     assert "The plan" in agreed
