@@ -397,3 +397,18 @@ def test_a_shim_of_a_version_that_is_not_installed_is_no_interpreter(
     assert bundling.runtime_python.__wrapped__() is None
     shim.write_text("#!/bin/sh\nexit 0\n")
     assert bundling.runtime_python.__wrapped__() == str(shim)
+
+
+def test_packages_that_views_import_are_installed_from_the_list_next_to_the_handlers(
+    app: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed: list[str] = []
+
+    def install(requirements: list[Path], _: Path) -> None:
+        installed.extend(str(path) for path in requirements)
+
+    monkeypatch.setattr(bundling, "_install", install)
+    views = load("app_a.rows.parcels")
+    (app / "requirements.txt").write_text("phonenumbers==9.0.0\n")
+    bundling.build_bundle(views, manifest_of(views), handlers="app_a", build=app / "build")
+    assert installed == [str(bundling.REQUIREMENTS), str(app / "requirements.txt")]
