@@ -19,7 +19,7 @@ from tests.support.backfill_workers import (
     work_and_die,
 )
 
-ITEMS = 10_000  # a minute on moto, which looks through a whole table for every page and owner
+ITEMS = 20_000  # minutes on moto, which looks through a whole table for every page and owner
 SEGMENTS = 2
 RUN = "backfill/Users"
 
