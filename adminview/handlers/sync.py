@@ -54,6 +54,10 @@ def sync(event: StreamEvent, context: Invocation, runtime: Runtime) -> PartialBa
     runtime.observer.invoked(context)
     end = Deadline.after(context.get_remaining_time_in_millis() / 1000)
     batch = Batch(event["Records"], runtime.model)
+    # Before the first write: these dead letters are lost if this invocation is killed.
+    kept = _send_in_doubt(
+        runtime, end.earlier(WRITES_RESERVE).within(CLIENT_SECONDS + LONGEST_CALL)
+    )
     try:
         total = _write_parts(batch, runtime, end.earlier(WRITES_RESERVE))
     except BaseException:
@@ -63,6 +67,7 @@ def sync(event: StreamEvent, context: Invocation, runtime: Runtime) -> PartialBa
     checkpoint = min((write.first for write in total.unwritten), default=len(batch.records))
     sent, unsent = _send_letters(batch, checkpoint, total, runtime, end.earlier(LETTERS_RESERVE))
     checkpoint = min([checkpoint, *(letter.position for letter in unsent)])
+    sent = [*kept, *sent]
     runtime.observer.synced(
         _count(batch, total, checkpoint, len(sent), runtime), sent, total.errors
     )
@@ -134,11 +139,13 @@ def _letters(
     return in_doubt_letters(0, origin, items)
 
 
-def _send_in_doubt(runtime: Runtime, deadline: Deadline) -> None:
-    """Send the in-doubt dead letters; keep those that the queue does not accept."""
+def _send_in_doubt(runtime: Runtime, deadline: Deadline) -> list[OutgoingLetter]:
+    """Send the in-doubt dead letters and return them; keep those that the queue rejects."""
+    letters = [*runtime.in_doubt]
     with suppress(Exception):
-        unsent, _ = runtime.dead_letters.send(runtime.in_doubt, deadline=deadline)
-        runtime.in_doubt[:] = unsent
+        runtime.in_doubt[:], _ = runtime.dead_letters.send(letters, deadline=deadline)
+    kept = {id(letter) for letter in runtime.in_doubt}
+    return [letter for letter in letters if id(letter) not in kept]
 
 
 def _send_letters(
@@ -152,11 +159,12 @@ def _send_letters(
     them again.
     """
     due = [letter for letter in batch.letters if letter.position < checkpoint]
-    unsent, codes = runtime.dead_letters.send([*runtime.in_doubt, *due], deadline=deadline)
+    letters = [*runtime.in_doubt, *due]
+    unsent, codes = runtime.dead_letters.send(letters, deadline=deadline)
     for code in codes if unsent else ():
         total.errors.add_code(f"dead-letter queue: {code}")
     refused = {id(letter) for letter in unsent}
-    sent = [letter for letter in [*runtime.in_doubt, *due] if id(letter) not in refused]
+    sent = [letter for letter in letters if id(letter) not in refused]
     runtime.in_doubt[:] = [letter for letter in runtime.in_doubt if id(letter) in refused]
     return sent, unsent
 

@@ -94,6 +94,7 @@ class Poller:
             Rest(),
         )
         self._container: tuple[Deployment, Runtime] | None = None
+        self._unreported: set[int] = set()  # invocations with in-doubt letters only it has
         self._go_to(0)
 
     def run(self) -> None:
@@ -130,24 +131,40 @@ class Poller:
         """Return the runtime of this shard's container, which lasts until it is killed."""
         live = self._world.live
         if self._container is None or self._container[0] is not live:
+            self._lose_container()
             self._container = live, replace(live.runtime, in_doubt=[])
         return self._container[1]
+
+    def _lose_container(self) -> None:
+        """End a container, and with it the in-doubt letters that the queue refused.
+
+        Then nobody knows of their calls any more: DESIGN.md names that limit.
+        """
+        if self._container and self._container[1].in_doubt:
+            self._world.fibers.current.root.killed |= self._unreported
+        self._container = None
+        self._unreported.clear()
 
     def _invoke(self, event: Any, context: Context) -> Any:
         """Invoke the real sync in a process that can be killed."""
         world, came = self._world, self._world.faults.came
         sequences = [record["dynamodb"]["SequenceNumber"] for record in event["Records"]]
         world.calls.log_event(f"sync of {' '.join(sequences)}")
+        runtime = self._runtime()
         try:
             with world.fibers.invocation(context.deadline):
-                answer = sync(event, context, self._runtime())
+                answer = sync(event, context, runtime)
                 world.calls.step("answer", lambda _: None)
         except Killed as killed:
-            self._container = None  # with all that it remembered
+            self._lose_container()
             came[Fault.BISECTED] += world.profile.delivery.bisect and len(sequences) > 1
             raise FunctionKilledError from killed
         except Exception as error:
             raise SurpriseError from error
+        if runtime.in_doubt:
+            self._unreported.add(world.fibers.current.root.invocations)
+        else:
+            self._unreported.clear()
         failures = answer["batchItemFailures"]
         came[Fault.PARTIAL] += bool(failures)
         if failures:

@@ -160,6 +160,24 @@ def test_a_letter_that_the_queue_refuses_keeps_the_batch_and_is_sent_later() -> 
     assert len(queue.bodies) == 1, "once"
 
 
+def test_a_kept_letter_is_sent_before_the_next_invocation_writes() -> None:
+    """An invocation that is killed while it writes can then lose no doubt but its own."""
+    queue, heard = FakeQueue([refusal("AccessDenied", "SendMessageBatch")]), Heard()
+    sent_before_writing: list[int] = []
+
+    class Watched(FakeDynamoDB):
+        def _fail(self, requests: list[dict[str, Any]]) -> list[dict[str, Any]]:
+            sent_before_writing.append(len(queue.bodies))
+            return super()._fail(requests)
+
+    runtime = make_runtime(registry(), Watched([TIMEOUT]), queue, heard)
+    sync({"Records": inserts(2)}, Context(), runtime)
+    assert queue.bodies == []
+    assert sync({"Records": inserts(2)}, Context(), runtime) == DONE
+    assert sent_before_writing == [0, 0, 1]
+    assert heard.tallies[-1].letters == 1, "it is counted, and logged, by whoever sent it"
+
+
 def test_an_unsent_in_doubt_letter_never_moves_the_checkpoint_past_an_unwritten_record() -> None:
     """The first call is refused for good, the second is in doubt, and the queue is closed."""
     faults: dict[int, list[Exception]] = {0: [refusal("AccessDeniedException")], 1: [TIMEOUT]}
