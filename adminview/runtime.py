@@ -31,7 +31,7 @@ class Invocation(Protocol):
 
 
 class Observer(Protocol):
-    def invoked(self, context: Invocation) -> None: ...
+    def invoked(self, request_id: str) -> None: ...
 
     def synced(
         self, tally: BatchCounts, letters: Sequence[OutgoingLetter], errors: CallErrors, /

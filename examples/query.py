@@ -49,7 +49,7 @@ def pages(engine: QueryEngine, query: ExampleQuery) -> Iterator[list[Attributes]
     size = query.limit or query.pages_of or PAGE
     cursor: str | None = None
     while True:
-        page = engine.ask(query.pattern, limit=size, cursor=cursor, **query.parameters)
+        page = engine.page(query.pattern, limit=size, cursor=cursor, **query.parameters)
         yield [answered.row for answered in page.rows]
         cursor = page.cursor
         if cursor is None or query.limit:

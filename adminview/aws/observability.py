@@ -4,7 +4,7 @@ They name sources, sequence numbers and kinds of error, never keys or data.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.metrics import MetricUnit
@@ -21,14 +21,6 @@ OLDEST_LETTER = "AgeOfOldestLetter"
 CHECKED, DRIFT, UNFINISHED = "Checked", "Drift", "VerifyUnfinished"
 
 
-class Invocation(Protocol):
-    """The part of a Lambda context that log lines need."""
-
-    @property
-    def aws_request_id(self) -> str:
-        """Tell invocations apart."""
-
-
 class _PowertoolsObserver:
     """Powertools' logger and metrics. Its tracer is loaded only where tracing is enabled."""
 
@@ -42,9 +34,9 @@ class _PowertoolsObserver:
         self._logger = logger or Logger(service=service)
         self._metrics = metrics or Metrics(namespace=NAMESPACE, service=service)
 
-    def invoked(self, context: Invocation) -> None:
+    def invoked(self, request_id: str) -> None:
         """Add the request id to every log line of this invocation."""
-        self._logger.append_keys(function_request_id=context.aws_request_id)
+        self._logger.append_keys(function_request_id=request_id)
 
 
 class Observability(_PowertoolsObserver):

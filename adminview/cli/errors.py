@@ -12,8 +12,8 @@ from typer.core import TyperGroup
 from adminview.cli.output.printing import echo, print_error, print_traceback, printable
 from adminview.model.errors import (
     AdminViewError,
-    BeingBuiltError,
-    QuestionError,
+    PatternNotReadyError,
+    QueryError,
     ServiceError,
     reason_of,
 )
@@ -93,4 +93,4 @@ def describe_error(error: Exception) -> str:
 
 def is_usage_error(error: Exception) -> bool:
     """Return whether an argument is wrong. An access pattern that is not ready is none."""
-    return isinstance(error, QuestionError) and not isinstance(error, BeingBuiltError)
+    return isinstance(error, QueryError) and not isinstance(error, PatternNotReadyError)

@@ -31,7 +31,7 @@ RESPONSE_LIMIT = 240 * 1024  # bytes; Step Functions limits the output of a step
 
 
 @dataclass(frozen=True, slots=True)
-class Dependencies:
+class BulkDependencies:
     """What a step needs; tests pass their own."""
 
     make: Callable[[RateLimiter, RateLimiter], Bulk]
@@ -44,7 +44,7 @@ def handle(event: Mapping[str, Any], context: Invocation) -> dict[str, Any]:
 
 
 @cache
-def dependencies() -> Dependencies:
+def dependencies() -> BulkDependencies:
     """Build the dependencies of this container from its environment, once."""
     settings, clients = read_settings(), Clients()
     observer = Observability(service=settings.service)
@@ -58,21 +58,23 @@ def dependencies() -> Dependencies:
         deadline = partial(Deadline.after, PATIENCE_SECONDS)
         check_followed(lambda_client(), mappings, sources, deadline)
 
-    return Dependencies(make, check, observer)
+    return BulkDependencies(make, check, observer)
 
 
 def run_step(
-    event: Mapping[str, Any], context: Invocation, dependencies: Dependencies
+    event: Mapping[str, Any], context: Invocation, dependencies: BulkDependencies
 ) -> dict[str, Any]:
     """Run one step; raise a SettingsError if the event is invalid."""
-    dependencies.observer.invoked(context)
+    dependencies.observer.invoked(context.aws_request_id)
     end = Deadline.after(context.get_remaining_time_in_millis() / 1000).earlier(RESERVE)
     request = validate_request(event)
     step = _begin if request["step"] == "begin" else _work
     return step(request, dependencies, end)
 
 
-def _begin(event: Mapping[str, Any], dependencies: Dependencies, end: Deadline) -> dict[str, Any]:
+def _begin(
+    event: Mapping[str, Any], dependencies: BulkDependencies, end: Deadline
+) -> dict[str, Any]:
     """Begin the runs, and return their segments, each with its share of the budgets."""
     bulk = _make_bulk(event, dependencies)
     runs = _runs(event, bulk)
@@ -110,7 +112,7 @@ def _begin(event: Mapping[str, Any], dependencies: Dependencies, end: Deadline) 
     return response
 
 
-def _make_bulk(event: Mapping[str, Any], dependencies: Dependencies) -> Bulk:
+def _make_bulk(event: Mapping[str, Any], dependencies: BulkDependencies) -> Bulk:
     return dependencies.make(RateLimiter(event.get("max_rcu")), RateLimiter(event.get("max_wcu")))
 
 
@@ -132,7 +134,9 @@ def _runs(event: Mapping[str, Any], bulk: Bulk) -> list[str]:
     return [*dict.fromkeys(bulk.run(task, subject) for subject in subjects)]
 
 
-def _work(event: Mapping[str, Any], dependencies: Dependencies, end: Deadline) -> dict[str, Any]:
+def _work(
+    event: Mapping[str, Any], dependencies: BulkDependencies, end: Deadline
+) -> dict[str, Any]:
     """Work on one segment until it is done or the time is nearly up."""
     bulk = _make_bulk(event, dependencies)
     run = bulk.run(*event["run"].split("/", 1))

@@ -44,7 +44,7 @@ def replay(
     event: Mapping[str, Any], context: Invocation, replayer: Replayer, observer: Observability
 ) -> dict[str, Any]:
     """Replay dead letters; raise a SettingsError if the event is invalid."""
-    observer.invoked(context)
+    observer.invoked(context.aws_request_id)
     end = Deadline.after(context.get_remaining_time_in_millis() / 1000)
     summary = replayer.replay(
         _read_filter(event), deadline=end.earlier(ROUND_RESERVE), end=end.earlier(LONGEST_CALL)

@@ -51,7 +51,7 @@ def sync(event: StreamEvent, context: Invocation, runtime: Runtime) -> PartialBa
     if "Records" not in event:
         msg = "the event has no Records: this function takes events of DynamoDB Streams"
         raise UnreadableRecordError(msg)
-    runtime.observer.invoked(context)
+    runtime.observer.invoked(context.aws_request_id)
     end = Deadline.after(context.get_remaining_time_in_millis() / 1000)
     batch = Batch(event["Records"], runtime.model)
     # Before the first write: these dead letters are lost if this invocation is killed.

@@ -13,7 +13,7 @@ from adminview.aws.observability import DriftObserver
 from adminview.aws.rate_limit import RateLimiter
 from adminview.aws.settings import Settings
 from adminview.bulk.verify.differences import Kind
-from adminview.bulk.verify.run import Run
+from adminview.bulk.verify.run import VerifyRun
 from adminview.bulk.verify.scope import Scope
 from adminview.bulk.verify.verifier import Verifier, make_verifier
 from adminview.model.errors import ServiceError, SettingsError
@@ -31,7 +31,7 @@ OUT_OF_TIME = "out of time"
 
 
 class VerifyObserver(Protocol):
-    def invoked(self, context: Invocation) -> None: ...
+    def invoked(self, request_id: str) -> None: ...
 
     def verified(
         self, source: str, counts: Mapping[str, int], drift: int, trouble: str, /
@@ -39,7 +39,7 @@ class VerifyObserver(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Verification:
+class VerifyDependencies:
     """What a verification needs; tests pass their own."""
 
     make: Callable[[RateLimiter], Verifier]
@@ -48,15 +48,15 @@ class Verification:
 
 
 def handle(event: Mapping[str, Any], context: Invocation) -> dict[str, Any]:
-    return verify(event, context, verification())
+    return verify(event, context, dependencies())
 
 
 @cache
-def verification() -> Verification:
+def dependencies() -> VerifyDependencies:
     """Build the dependencies of this container from its environment, once."""
     settings = Settings.from_env(os.environ)
     dynamodb = Clients().dynamodb
-    return Verification(
+    return VerifyDependencies(
         make=lambda budget: make_verifier(registry(), settings, dynamodb, budget),
         model=settings.model,
         observer=DriftObserver(service=settings.service),
@@ -64,10 +64,10 @@ def verification() -> Verification:
 
 
 def verify(
-    event: Mapping[str, Any], context: Invocation, verification: Verification
+    event: Mapping[str, Any], context: Invocation, dependencies: VerifyDependencies
 ) -> dict[str, Any]:
     """Verify a sample and return counts, without keys. Raises a SettingsError for a bad event."""
-    verification.observer.invoked(context)
+    dependencies.observer.invoked(context.aws_request_id)
     if unknown := sorted(event.keys() - {*FIELDS}):
         msg = f"unknown fields: {', '.join(unknown)}; the event takes {', '.join(FIELDS)}"
         raise SettingsError(msg)
@@ -77,7 +77,7 @@ def verify(
     def sleep(seconds: float) -> None:
         time.sleep(max(0.0, min(seconds, end.remaining)))
 
-    verifier = verification.make(RateLimiter(_positive(event, "max_rcu"), sleep=sleep))
+    verifier = dependencies.make(RateLimiter(_positive(event, "max_rcu"), sleep=sleep))
     grace = _positive(event, "grace")
     verifier = replace(
         verifier,
@@ -90,17 +90,17 @@ def verify(
     run = verifier.begin(
         Scope(
             view_table=verifier.view_table,
-            model=verification.model,
+            model=dependencies.model,
             source=event.get("source"),
             segments=event.get("segments", 4),
             sample=event.get("sample", SAMPLE),
         )
     )
     trouble = _verify(verifier, run)
-    return _report(run, list(verifier.routes), trouble, verification.observer)
+    return _report(run, list(verifier.routes), trouble, dependencies.observer)
 
 
-def _verify(verifier: Verifier, run: Run) -> str:
+def _verify(verifier: Verifier, run: VerifyRun) -> str:
     """Verify until done or out of time; return why the run is incomplete, or an empty string."""
     try:
         verifier.verify(run)
@@ -110,7 +110,7 @@ def _verify(verifier: Verifier, run: Run) -> str:
 
 
 def _report(
-    run: Run, declared: list[str], trouble: str, observer: VerifyObserver
+    run: VerifyRun, declared: list[str], trouble: str, observer: VerifyObserver
 ) -> dict[str, Any]:
     """Report the counts of each source and return the summary."""
     counts = run.counts

@@ -22,7 +22,7 @@ from adminview.http_api.render import Renderer, text
 from adminview.http_api.request import ApiRequest, read_query
 from adminview.model import AccessPattern
 from adminview.model.attribute import PK, SK
-from adminview.model.errors import BeingBuiltError, ServiceError, kind_of
+from adminview.model.errors import PatternNotReadyError, ServiceError, kind_of
 from adminview.model.limits import PARTITION_LIMIT, SORT_LIMIT
 from adminview.model.row import PROVENANCE, Attributes, RowKey
 from adminview.query.engine import SECONDS, QueryEngine
@@ -136,7 +136,7 @@ class Api:
     def problem(self, error: Exception) -> Response[str]:
         """Return the problem, and log server errors without customer data."""
         problem = problem_of(error)
-        expected = isinstance(error, BeingBuiltError)  # ends when the backfill is complete
+        expected = isinstance(error, PatternNotReadyError)  # ends when the backfill is complete
         if problem.status >= HTTPStatus.INTERNAL_SERVER_ERROR and not expected:
             cause = error.__cause__ if isinstance(error, ProblemError) else error
             code = cause.code if isinstance(cause, ServiceError) else None

@@ -77,7 +77,7 @@ class PageBuilder:
         return Page(rows + texts, result.cursor)
 
     def _query(self, limit: int, cursor: str | None) -> QueryResult:
-        return self.engine.ask(
+        return self.engine.page(
             self.pattern.name, limit=limit, cursor=cursor, order=self.order, **self.parameters
         )
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from aws_lambda_powertools.event_handler.api_gateway import Response
 
 from adminview.aws.retry import OUT_OF_TIME, THROTTLED
-from adminview.model.errors import AdminViewError, BeingBuiltError, QuestionError, ServiceError
+from adminview.model.errors import AdminViewError, PatternNotReadyError, QueryError, ServiceError
 
 TYPE: Final = "application/problem+json"
 RETRY_SECONDS: Final = 5
@@ -60,14 +60,14 @@ def problem_of(error: Exception) -> ProblemError:
     match error:
         case ProblemError():
             return error
-        case BeingBuiltError():
+        case PatternNotReadyError():
             return ProblemError(
                 HTTPStatus.SERVICE_UNAVAILABLE,
                 str(error),
                 title=BEING_BUILT,
                 headers={"Retry-After": str(BUILD_SECONDS)},
             )
-        case QuestionError():
+        case QueryError():
             return ProblemError(HTTPStatus.BAD_REQUEST, str(error))
         case ServiceError():
             return _problem_of_aws(error.code)

@@ -29,7 +29,7 @@ from adminview.model.delivery import Delivery
 from adminview.model.item import encode
 from adminview.model.row import VIEW_TABLE, Attributes
 from adminview.query.engine import QueryEngine
-from adminview.runtime import Invocation, Runtime, make_runtime
+from adminview.runtime import Runtime, make_runtime
 from adminview.sync.counts import BatchCounts
 
 QUEUE = "AdminViewDeadLetters"
@@ -43,7 +43,7 @@ class Ledger:
 
     batches: list[BatchCounts] = field(default_factory=list)
 
-    def invoked(self, context: Invocation) -> None:
+    def invoked(self, request_id: str) -> None:
         """Count nothing: only batches matter."""
 
     def synced(self, counts: BatchCounts, _: Sequence[OutgoingLetter], __: CallErrors) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from adminview.model.attribute import PK, Attribute
-from adminview.model.errors import DeclarationError, QuestionError, RowError
+from adminview.model.errors import DeclarationError, QueryError, RowError
 from adminview.model.index import Index
 from adminview.model.item import AttributeValue, order
 from adminview.model.join import Join
@@ -116,7 +116,7 @@ class AccessPattern:
         return [name for name in self.parameters if name not in self.optional]
 
     def condition(self, /, **arguments: object) -> KeyCondition:
-        """Fill in the parameters; raises a QuestionError if they do not fit the pattern."""
+        """Fill in the parameters; raises a QueryError if they do not fit the pattern."""
         self._check(arguments)
         names: dict[str, str] = {}
         values: dict[str, AttributeValue] = {}
@@ -159,7 +159,7 @@ class AccessPattern:
         }
 
     def _check(self, values: Mapping[str, object]) -> None:
-        """Raise a QuestionError that names missing and unknown parameters."""
+        """Raise a QueryError that names missing and unknown parameters."""
         expected = self.parameters
         missing = [name for name in self.required if name not in values]
         unknown = [name for name in values if name not in expected]
@@ -171,10 +171,10 @@ class AccessPattern:
                 f"access pattern {self.name!r} takes ({takes or 'no parameters'}); "
                 f"{', '.join(wrong)}"
             )
-            raise QuestionError(msg)
+            raise QueryError(msg)
 
     def _applicable(self, values: Mapping[str, object]) -> list[Comparison]:
-        """Return the leading conditions that have values; raise a QuestionError for a gap."""
+        """Return the leading conditions that have values; raise a QueryError for a gap."""
         applicable: list[Comparison] = []
         left_out: tuple[Comparison, list[str]] | None = None
         for comparison in self._comparisons:
@@ -190,7 +190,7 @@ class AccessPattern:
                     f"{', '.join(absent)} is missing"
                     + (f"; {order}" if earlier is not comparison else "")
                 )
-                raise QuestionError(msg)
+                raise QueryError(msg)
             if left_out is None:
                 applicable.append(comparison)
         return applicable
@@ -220,9 +220,9 @@ class AccessPattern:
                 names = parameters(first) + parameters(second)
                 raise self._refusal(" comes after ".join(names) or EMPTY_RANGE)
 
-    def _refusal(self, reason: str) -> QuestionError:
+    def _refusal(self, reason: str) -> QueryError:
         msg = f"access pattern {self.name!r}: {reason}"
-        return QuestionError(msg)
+        return QueryError(msg)
 
     def _ranges(self) -> list[Range]:
         ranges: list[tuple[str, Template | tuple[Template, ...] | None]] = [

@@ -2,8 +2,8 @@
 
 AdminViewError
 ├── DeclarationError           a view file contradicts itself or another one
-├── QuestionError              a query does not fit its access pattern
-│   └── BeingBuiltError        the access pattern is not ready: its rows are still backfilled
+├── QueryError                 a query does not fit its access pattern
+│   └── PatternNotReadyError   the access pattern is not ready: its rows are still backfilled
 ├── SettingsError              a setting is missing or wrong
 ├── ServiceError               AWS kept refusing a call
 ├── UnansweredCallError        a write got no response and may still take effect
@@ -53,11 +53,11 @@ class DeclarationError(AdminViewError):
     """A declaration is invalid or contradicts another. Raised when view files are loaded."""
 
 
-class QuestionError(AdminViewError):
+class QueryError(AdminViewError):
     """A query does not fit its access pattern."""
 
 
-class BeingBuiltError(QuestionError):
+class PatternNotReadyError(QueryError):
     """The access pattern is not ready: an answer would lack rows."""
 
     def __init__(self, pattern: str) -> None:

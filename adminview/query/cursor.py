@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 from zlib import compress, decompressobj
 
 from adminview.model.attribute import PK, Attribute
-from adminview.model.errors import QuestionError
+from adminview.model.errors import QueryError
 from adminview.model.item import AttributeValue, number_text
 from adminview.model.limits import PARTITION_LIMIT, SORT_LIMIT
 from adminview.model.row import Attributes
@@ -79,7 +79,7 @@ def write(binding: Binding, place: Place) -> str:
 
 
 def read(binding: Binding, cursor: str) -> Place:
-    """Decode a cursor; raise a QuestionError if it does not belong to the query."""
+    """Decode a cursor; raise a QueryError if it does not belong to the query."""
     content = _unpack(binding, cursor)
     if content[:1] != bytes([VERSION]):
         raise refusal(binding, "is of another version; start again without a cursor")
@@ -98,9 +98,9 @@ def read(binding: Binding, cursor: str) -> Place:
         raise refusal(binding, "does not fit the query") from error
 
 
-def refusal(binding: Binding, why: str) -> QuestionError:
+def refusal(binding: Binding, why: str) -> QueryError:
     msg = f"access pattern {binding.pattern!r}: the cursor {why}"
-    return QuestionError(msg)
+    return QueryError(msg)
 
 
 def _unpack(binding: Binding, cursor: object) -> bytes:

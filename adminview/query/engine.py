@@ -11,7 +11,7 @@ from adminview.aws.concurrency import map_concurrently, thread_pool
 from adminview.aws.deadline import Deadline
 from adminview.aws.view_reader import Meter, ViewReader
 from adminview.model import AccessPattern, Registry
-from adminview.model.errors import BeingBuiltError, QuestionError, ServiceError
+from adminview.model.errors import PatternNotReadyError, QueryError, ServiceError
 from adminview.model.row import Attributes
 from adminview.query import cursor as cursors
 from adminview.query.cursor import Place, Positions
@@ -43,16 +43,16 @@ class QueryEngine:
     """Runs queries of the declared access patterns.
 
     *pending* names the access patterns that are not ready, each with the older index that serves
-    them meanwhile; None if there is none: then a query raises a BeingBuiltError.
+    them meanwhile; None if there is none: then a query raises a PatternNotReadyError.
     """
 
     registry: Registry
     reader: ViewReader
     pending: Mapping[str, str | None] = field(default_factory=dict)
     # The threads that query the shards of an index.
-    crew: Executor = field(default_factory=thread_pool, repr=False, compare=False)
+    pool: Executor = field(default_factory=thread_pool, repr=False, compare=False)
 
-    def ask(
+    def page(
         self,
         name: str,
         /,
@@ -66,7 +66,7 @@ class QueryEngine:
         query = self.prepare(name, parameters, order)
         if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST:
             msg = f"access pattern {name!r}: limit must be a whole number from 1 to {MOST}"
-            raise QuestionError(msg)
+            raise QueryError(msg)
         binding = query.binding
         place = binding.start if cursor is None else cursors.read(binding, cursor)
         meter, deadline = Meter(), Deadline.after(SECONDS)
@@ -81,10 +81,10 @@ class QueryEngine:
 
     def rows(self, name: str, /, **options: Any) -> Iterator[ResultRow]:
         """Yield all rows, page after page."""
-        page = self.ask(name, **options)
+        page = self.page(name, **options)
         yield from page.rows
         while page.cursor:
-            page = self.ask(name, **{**options, "cursor": page.cursor})
+            page = self.page(name, **{**options, "cursor": page.cursor})
             yield from page.rows
 
     def count(self, name: str, /, **parameters: Any) -> int:
@@ -96,20 +96,20 @@ class QueryEngine:
             deadline=deadline,
             meter=meter,
         )
-        return sum(map_concurrently(count, query.conditions, self.crew))
+        return sum(map_concurrently(count, query.conditions, self.pool))
 
     def prepare(self, name: str, parameters: Mapping[str, Any], order: str | None = None) -> Query:
-        """Bind parameters to an access pattern; raise a QuestionError if one is wrong."""
+        """Bind parameters to an access pattern; raise a QueryError if one is wrong."""
         try:
             pattern = self.registry.pattern(name)
         except KeyError as error:
-            raise QuestionError(error.args[0]) from error
+            raise QueryError(error.args[0]) from error
         query = Query.of(pattern, parameters, order)
         if name not in self.pending:
             return query
         older = self.pending[name]
         if older is None:
-            raise BeingBuiltError(name)
+            raise PatternNotReadyError(name)
         return query.on_index(older)
 
     def _page(
@@ -154,7 +154,7 @@ class QueryEngine:
             )
             for condition, after in zip(query.conditions, positions, strict=True)
         ]
-        firsts = map_concurrently(lambda shard: list(islice(shard, 1)), shards, self.crew)
+        firsts = map_concurrently(lambda shard: list(islice(shard, 1)), shards, self.pool)
         runs = [chain(first, shard) for first, shard in zip(firsts, shards, strict=True)]
         return merged(runs, query.sort, descending=query.descending)
 

@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from adminview.model import AccessPattern
-from adminview.model.errors import QuestionError
+from adminview.model.errors import QueryError
 
 WORDS = {"S": "text", "N": "a number", "B": "base64"}
 
@@ -24,7 +24,7 @@ def _read(pattern: AccessPattern, name: str, text: str, type_: str) -> Any:
         return READERS[type_](text)
     except (ArithmeticError, ValueError) as error:
         msg = f"access pattern {pattern.name!r}: {name} must be {WORDS[type_]}"
-        raise QuestionError(msg) from error
+        raise QueryError(msg) from error
 
 
 def _text(text: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from adminview.model import AccessPattern, KeyCondition
 from adminview.model.attribute import PK, SK, Attribute
-from adminview.model.errors import QuestionError
+from adminview.model.errors import QueryError
 from adminview.model.item import order as value_order
 from adminview.model.row import Attributes, key_of
 from adminview.query.cursor import Binding
@@ -28,7 +28,7 @@ class Query:
         """Bind parameters; *order* is ``asc``, ``desc`` or None for the pattern's own."""
         if order not in (None, "asc", "desc"):
             msg = f"access pattern {pattern.name!r}: order must be asc or desc"
-            raise QuestionError(msg)
+            raise QueryError(msg)
         descending = pattern.descending if order is None else order == "desc"
         return cls(pattern, pattern.condition(**parameters), descending)
 

@@ -68,7 +68,7 @@ class ReconcilePlan:
     @property
     def deletes(self) -> set[RowKey]:
         """The rows to delete: rows of this item that it does not derive."""
-        return {key for key in self.found.keys() - self.expected if not self.is_anothers(key)}
+        return {key for key in self.found.keys() - self.expected if not self.has_another_owner(key)}
 
     @property
     def claimed_twice(self) -> dict[RowKey, str]:
@@ -76,14 +76,14 @@ class ReconcilePlan:
         return {
             key: self.found[key][OWNER]["S"]
             for key in self.expected.keys() & self.found.keys()
-            if self.is_anothers(key)
+            if self.has_another_owner(key)
         }
 
     @property
     def changes_nothing(self) -> bool:
         return not self.puts and not self.deletes
 
-    def is_anothers(self, key: RowKey) -> bool:
+    def has_another_owner(self, key: RowKey) -> bool:
         """Return whether an existing row belongs to another item."""
         return self.found[key].get(OWNER, {"S": self.owner}) != {"S": self.owner}
 

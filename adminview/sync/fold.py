@@ -49,14 +49,14 @@ class Fold:
             else:
                 write.row, write.last = row, position
 
-    def is_anothers(self, key: RowKey, owner: str) -> bool:
+    def has_another_owner(self, key: RowKey, owner: str) -> bool:
         """Return whether an item other than *owner* writes this row."""
         write = self._writes.get(key)
         return write is not None and write.owner != owner
 
     def _check_owner(self, owner: str, keys: Iterable[RowKey]) -> None:
         for key in keys:
-            if self.is_anothers(key, owner):
+            if self.has_another_owner(key, owner):
                 msg = (
                     "two source items of one batch claim the same row; "
                     "its PK and SK must name the one item it is derived from"

@@ -123,7 +123,7 @@ def _add(batch: Batch, position: int, change: Change, *, again: bool) -> RecordO
     except RecordError as error:
         # A replay may delete the rows that a dead letter names: never name one of another item.
         touched = {*before.rows, *after.rows}
-        own = [key for key in touched if not batch.writes.is_anothers(key, change.owner)]
+        own = [key for key in touched if not batch.writes.has_another_owner(key, change.owner)]
         batch.dead_letter(position, change, error, own)
         return RecordOutcome.DEAD_LETTERED
     if unreadable:

@@ -47,7 +47,7 @@ def of_customer(query: Query) -> list[Any]:
 def by_status_of_all_shards(query: Query, pool: ThreadPoolExecutor) -> list[Any]:
     """Query all shards of an index at once, and merge the rows."""
 
-    def ask(shard: int) -> list[Any]:
+    def page(shard: int) -> list[Any]:
         answer = query(
             IndexName=by_status.name,
             KeyConditionExpression="GSI1_PK = :status AND #shard = :shard "
@@ -61,5 +61,5 @@ def by_status_of_all_shards(query: Query, pool: ThreadPoolExecutor) -> list[Any]
         )
         return list(answer["Items"])
 
-    merged = merge(*pool.map(ask, range(SHARDS)), key=lambda row: row["GSI1_SK"]["S"])
+    merged = merge(*pool.map(page, range(SHARDS)), key=lambda row: row["GSI1_SK"]["S"])
     return list(islice(merged, ROWS))

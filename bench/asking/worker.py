@@ -46,7 +46,7 @@ def ask_in_turn(times: int) -> dict[str, dict[str, list[list[float]]]]:
 
 
 def _rows(asker: QueryEngine, name: str, parameters: Mapping[str, str]) -> list[ResultRow]:
-    return asker.ask(name, limit=ROWS, **parameters).rows
+    return asker.page(name, limit=ROWS, **parameters).rows
 
 
 def timed(ask: Callable[[], Any]) -> list[float]:

@@ -42,7 +42,7 @@ class Api:
         name = str(urlsplit(checkout.outputs("Api")["ApiUrl"]).hostname).partition(".")[0]
         self._root = f"/_aws/execute-api/{name}/$default"
 
-    def ask(self, path: str, *, signed: bool = True) -> Answer:
+    def get(self, path: str, *, signed: bool = True) -> Answer:
         """Ask once."""
         request = AWSRequest("GET", f"{self._cloud.geturl()}{self._root}{path}")
         if signed:
@@ -105,5 +105,5 @@ class Panel:
 
     def _answer(self, path: str) -> Answer:
         """Ask again if the function was replaced under a question: Lambda lets it end, this not."""
-        answer = self.api.ask(path)
-        return self.api.ask(path) if KILLED in str(answer.body) else answer
+        answer = self.api.get(path)
+        return self.api.get(path) if KILLED in str(answer.body) else answer

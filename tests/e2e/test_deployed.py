@@ -51,14 +51,14 @@ def test_rows_move_when_an_item_changes_and_vanish_with_it(checkout: Checkout) -
 
     checkout.put("Orders", order(**number, Items=[{"Id": "milk", "Name": "Milk", "Price": 1}]))
     checkout.deadline(lambda: checkout.row(*first), "what was bought has a row")
-    assert "2121207" in str(api.ask("/patterns/orders-by-status?status=PENDING").body)
+    assert "2121207" in str(api.get("/patterns/orders-by-status?status=PENDING").body)
 
     changed = order(**number, Status="PAID", Items=[{"Id": "eggs", "Name": "Eggs", "Price": 3}])
     checkout.put("Orders", changed)
     checkout.deadline(lambda: checkout.row(*second), "what is bought now has a row")
     checkout.deadline(lambda: not checkout.row(*first), "what is no longer bought has none")
-    assert "2121207" not in str(api.ask("/patterns/orders-by-status?status=PENDING").body)
-    assert "2121207" in str(api.ask("/patterns/orders-by-status?status=PAID").body)
+    assert "2121207" not in str(api.get("/patterns/orders-by-status?status=PENDING").body)
+    assert "2121207" in str(api.get("/patterns/orders-by-status?status=PAID").body)
 
     checkout.delete("Orders", CustomerId="user-123", SK=number["SK"])
     checkout.deadline(lambda: not checkout.row(*second), "nothing of it was bought")
@@ -72,19 +72,19 @@ def test_every_kind_of_question_is_answered_over_http(checkout: Checkout) -> Non
     # No order has a date before it is migrated.
     assert [index.name for index in unasked if index] == ["DeliveryDate-Index"]
     for question, shown in QUESTIONS.items():
-        answer = api.ask(f"/patterns/{question}")
+        answer = api.get(f"/patterns/{question}")
         assert (answer.status, shown in str(answer.body)) == (OK, True), answer
-    assert len(api.ask("/patterns").body["patterns"]) == len(registry().patterns)
-    assert api.ask("/openapi.json").body["openapi"]
+    assert len(api.get("/patterns").body["patterns"]) == len(registry().patterns)
+    assert api.get("/openapi.json").body["openapi"]
     # The cloud keeps no metrics of streams: that the function may ask for them is what is seen.
-    assert api.ask("/health").body["status"] == "healthy"
+    assert api.get("/health").body["status"] == "healthy"
 
 
 def test_what_is_unknown_or_wrong_or_not_signed_is_refused(checkout: Checkout) -> None:
     api = Api(checkout)
 
     def problem(path: str) -> tuple[int, str, Any]:
-        answer = api.ask(path)
+        answer = api.get(path)
         return answer.status, answer.headers["Content-Type"], answer.body["detail"]
 
     status, kind, detail = problem("/patterns/none")
@@ -93,4 +93,4 @@ def test_what_is_unknown_or_wrong_or_not_signed_is_refused(checkout: Checkout) -
     status, kind, detail = problem("/patterns/user-profile")
     assert (status, kind) == (BAD_REQUEST, "application/problem+json")
     assert "user_id is missing" in detail
-    assert api.ask("/patterns", signed=False).status == FORBIDDEN
+    assert api.get("/patterns", signed=False).status == FORBIDDEN

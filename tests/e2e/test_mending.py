@@ -84,7 +84,7 @@ def test_the_state_machines_build_and_sweep_the_view_and_complete_old_items(
     assert completed["counts"]["updated"] == 1
     question = "/patterns/orders-by-delivery-date?delivery_date=2025-03-22"
     checkout.deadline(
-        lambda: "2121195" in str(Api(checkout).ask(question).body),
+        lambda: "2121195" in str(Api(checkout).get(question).body),
         "the stream brings the date into the view",
     )
     assert json.loads(checkout.adminview("sweep", *ONE, "--deployed", "--json"))[0]["finished"]

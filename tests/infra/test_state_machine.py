@@ -11,7 +11,7 @@ from adminview.bulk.lease_table import LEASE_SECONDS
 from adminview.bulk.request import validate_request
 from adminview.bulk.segment import Segment
 from adminview.cdk.constructs.segment_machine import LAMBDA_ERRORS
-from adminview.handlers.bulk import Dependencies, run_step
+from adminview.handlers.bulk import BulkDependencies, run_step
 from adminview.model.errors import (
     AdminViewError,
     SettingsError,
@@ -172,7 +172,7 @@ def test_begin_answers_what_the_machine_looks_for_with_items_that_work_understan
     merge = definition(dev, machine)["States"]["Merge"]["Parameters"]
     event = merge["default"] | given | {"segments": 1} | merge["fixed"]
     bulk = cast("Bulk", OneSegment())
-    crew = Dependencies(lambda *_: bulk, lambda *_: None, Mock(Observability))
+    crew = BulkDependencies(lambda *_: bulk, lambda *_: None, Mock(Observability))
     told = run_step(event, Context(), crew)
     each = each_segment(dev, machine)
     (item,) = told[each["ItemsPath"].removeprefix("$.")]

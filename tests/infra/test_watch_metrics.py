@@ -15,7 +15,7 @@ from adminview.aws.observability import DriftObserver, Observability
 from adminview.aws.settings import NAMESPACE
 from adminview.handlers.replay import replay
 from adminview.handlers.sync import sync
-from adminview.handlers.verify import Verification, verify
+from adminview.handlers.verify import VerifyDependencies, verify
 from tests.infra.alarms import Counted, Watched, dashboard, watched
 from tests.infra.synthesis import Assembly
 from tests.support.dead_letter_queue import Lab as ReplayLab
@@ -40,9 +40,9 @@ def counted(printed: str) -> set[Counted]:
     return found
 
 
-def verification(lab: VerifyLab, service: str) -> Verification:
+def verification(lab: VerifyLab, service: str) -> VerifyDependencies:
     observer = DriftObserver(service=service)
-    return Verification(lambda _: lab.verifier(), lab.model.fingerprint, observer)
+    return VerifyDependencies(lambda _: lab.verifier(), lab.model.fingerprint, observer)
 
 
 @pytest.fixture

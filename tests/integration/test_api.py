@@ -8,7 +8,7 @@ import pytest
 from adminview.examples.shop.sample_data import ADA, FIRST_DAY, PARAMETERS, SPECIAL, order
 from adminview.local.local_cloud import LocalCloud
 from adminview.local.source_writes import Put
-from adminview.model.errors import QuestionError
+from adminview.model.errors import QueryError
 from adminview.model.row import key_of
 from tests.support.api_client import Client
 from tests.support.model import registry
@@ -83,7 +83,7 @@ def test_a_row_is_found_by_its_key_with_its_provenance(shop: LocalCloud) -> None
     assert found["provenance"]["owner"] == "Orders/user-123/2025-03-01#2121195"
     assert found["provenance"]["model"] == registry().fingerprint
     assert found["provenance"]["sequence"].isdigit()
-    assert client.ask("/rows/USER%23user-123/ORDER").status == 404
+    assert client.send("/rows/USER%23user-123/ORDER").status == 404
 
 
 def test_a_key_with_a_slash_is_found_in_a_path_and_in_a_query(shop: LocalCloud) -> None:
@@ -99,9 +99,9 @@ def test_a_key_with_a_slash_is_found_in_a_path_and_in_a_query(shop: LocalCloud) 
 
 @pytest.mark.parametrize("given", [{}, {"status": "X", "colour": "red"}])
 def test_problems_are_told_in_the_librarys_words(shop: LocalCloud, given: dict[str, Any]) -> None:
-    with pytest.raises(QuestionError) as caught:
-        shop.query_engine.ask("orders-by-status", **given)
-    refused = Client(shop.query_engine).ask(f"/patterns/orders-by-status?{urlencode(given)}")
+    with pytest.raises(QueryError) as caught:
+        shop.query_engine.page("orders-by-status", **given)
+    refused = Client(shop.query_engine).send(f"/patterns/orders-by-status?{urlencode(given)}")
     assert (refused.status, refused.detail) == (400, str(caught.value))
 
 
@@ -122,6 +122,6 @@ def test_problems_are_told_in_the_librarys_words(shop: LocalCloud, given: dict[s
 def test_what_an_engine_would_refuse_is_refused_before_in_words(
     shop: LocalCloud, target: str, why: str
 ) -> None:
-    answered = Client(shop.query_engine).ask(f"/patterns/{target}")
+    answered = Client(shop.query_engine).send(f"/patterns/{target}")
     assert answered.status == 400
     assert why in answered.detail

@@ -97,7 +97,7 @@ def test_a_local_index_gives_another_order_and_is_read_consistently(cloud: Local
 
 
 def test_an_answer_tells_what_it_cost(cloud: LocalCloud) -> None:
-    answer = cloud.query_engine.ask("of-level", level="ERROR", limit=50)
+    answer = cloud.query_engine.page("of-level", level="ERROR", limit=50)
     assert answer.meter.calls == 4, "a call for each shard"
     assert answer.meter.units > 0
 

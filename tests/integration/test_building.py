@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 from adminview.cli.commands.query import app
 from adminview.local.local_cloud import LocalCloud
 from adminview.model import AccessPattern, Index, Item, Registry, Row, Source, number, view
-from adminview.model.errors import BeingBuiltError, QuestionError, ServiceError
+from adminview.model.errors import PatternNotReadyError, QueryError, ServiceError
 from adminview.query.engine import QueryEngine
 from tests.support.api_client import Client
 
@@ -100,10 +100,10 @@ def test_a_half_filled_index_is_not_asked_until_it_is_filled(cloud: LocalCloud) 
     assert on.count("of-size", size="small") == 1, "so it would answer: one of eight"
     cloud.registry, cloud.pending = NEW, BUILDING
     asked = cloud.query_engine
-    for way in (asked.ask, asked.count, lambda *a, **k: list(asked.rows(*a, **k))):
-        with pytest.raises(BeingBuiltError, match="access pattern 'of-size' is not ready"):
+    for way in (asked.page, asked.count, lambda *a, **k: list(asked.rows(*a, **k))):
+        with pytest.raises(PatternNotReadyError, match="access pattern 'of-size' is not ready"):
             way("of-size", size="small")
-    assert Client(asked).ask("/patterns/of-size?size=small").status == 503
+    assert Client(asked).send("/patterns/of-size?size=small").status == 503
     for place in range(7):
         cloud.delete("Things", {"id": f"{place:02d}"})
     put(cloud, *range(7))  # written anew, as by a backfill
@@ -133,15 +133,15 @@ def test_a_cursor_goes_on_in_its_index_and_in_no_other(
     found: list[str] = []
     cursor = None
     for _ in range(pages):
-        page = asked.ask("of-colour", cursor=cursor, order=order, **RED)
+        page = asked.page("of-colour", cursor=cursor, order=order, **RED)
         found += keys(page.rows)
         cursor = page.cursor
     moving = asker(cloud, NEW, BUILDING)
     found += keys(moving.rows("of-colour", cursor=cursor, order=order, **RED))
     assert found == whole
     moved = asker(cloud, NEW, {})
-    with pytest.raises(QuestionError, match="has moved to another index"):
-        moved.ask("of-colour", cursor=cursor, order=order, **RED)
+    with pytest.raises(QueryError, match="has moved to another index"):
+        moved.page("of-colour", cursor=cursor, order=order, **RED)
 
 
 def test_an_index_that_is_not_there_yet_is_not_needed(
@@ -151,7 +151,7 @@ def test_an_index_that_is_not_there_yet_is_not_needed(
     put(cloud, *range(3))
     assert keys(asker(cloud, NEW, BUILDING).rows("of-colour", **RED)) == ["00", "01", "02"]
     with pytest.raises(ServiceError):
-        asker(cloud, NEW, {}).ask("of-colour", **RED)
+        asker(cloud, NEW, {}).page("of-colour", **RED)
 
 
 def query(*words: str) -> Result:
@@ -170,5 +170,5 @@ def test_the_command_is_told_by_the_environment(
     assert "index 'ByColour' of AdminViewTable" in explained.stderr
     for more in ((), ("--count",), ("--all", "--csv")):
         refused = query("of-size", "--size", "small", *more)
-        assert isinstance(refused.exception, BeingBuiltError)
+        assert isinstance(refused.exception, PatternNotReadyError)
         assert refused.stdout == ""

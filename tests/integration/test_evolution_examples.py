@@ -19,7 +19,7 @@ from adminview.examples.shop.sample_data import parameters
 from adminview.local.local_cloud import LocalCloud
 from adminview.local.source_writes import Delete, apply
 from adminview.model import Registry
-from adminview.model.errors import QuestionError
+from adminview.model.errors import QueryError
 from adminview.model.item import decode
 from adminview.model.row import VIEW_TABLE
 from examples.evolution.__main__ import (
@@ -283,7 +283,7 @@ def test_both_questions_have_the_same_answers_until_the_old_one_is_gone(
     assert found(cloud, NEW) == ["alan", "grace"]
     assert indexes(cloud) == {"CustomerByOrgTeamSegment", "Owner"}
     assert not any(name.startswith("GSI1") for row in cloud.rows() for name in row)
-    with pytest.raises(QuestionError, match="no access pattern is named 'active-customers'"):
+    with pytest.raises(QueryError, match="no access pattern is named 'active-customers'"):
         query(cloud, OLD)
     apply(cloud, [Delete("Customers", {"customerId": "alan"})])
     assert found(cloud, NEW) == ["grace"]

@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 
 from adminview.cli.commands.query import app
 from adminview.local.local_cloud import LocalCloud
-from adminview.model.errors import QuestionError
+from adminview.model.errors import QueryError
 from tests.support.model import USER, order, registry
 
 PRODUCT = ("buyers-of-product", "--product-id", "product-def-789")
@@ -67,7 +67,7 @@ def test_a_page_says_where_the_next_one_begins_beside_the_answer() -> None:
     page = json.loads(query(*OF_USER, "--limit", "3", "--cursor", cursor, "--json").stdout)
     assert order_ids(page["rows"]) == ["3", "4", "5"]
     assert page["cursor"] is None
-    with pytest.raises(QuestionError, match="the cursor belongs to another access pattern"):
+    with pytest.raises(QueryError, match="the cursor belongs to another access pattern"):
         query("favourites-of-user", "--user-id", "user-123", "--cursor", cursor)
 
 

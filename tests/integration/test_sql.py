@@ -18,7 +18,7 @@ from typer.testing import CliRunner, Result
 from adminview.cli.commands.sql import sql
 from adminview.local.engines import EngineName
 from adminview.local.local_cloud import LocalCloud
-from adminview.model.errors import QuestionError
+from adminview.model.errors import QueryError
 from tests.support.model import USER, order, registry
 
 app = typer.Typer()
@@ -84,7 +84,7 @@ def test_a_select_is_answered_as_a_table_as_json_and_as_csv() -> None:
 
 def test_a_scan_is_refused_unless_it_is_asked_for(shop: LocalCloud) -> None:
     everything = "SELECT PK, SK FROM AdminViewTable"
-    with pytest.raises(QuestionError, match=r"would scan the whole table .* does not fix PK"):
+    with pytest.raises(QueryError, match=r"would scan the whole table .* does not fix PK"):
         run(everything)
     rows = [
         json.loads(line)
@@ -102,7 +102,7 @@ def test_nothing_but_a_select_reaches_the_table(shop: LocalCloud) -> None:
         "INSERT INTO AdminViewTable VALUE {'PK': 'A', 'SK': 'B'}",
         f"{PROFILE}; {DELETE}",
     ):
-        with pytest.raises(QuestionError, match="the statement is not run"):
+        with pytest.raises(QueryError, match="the statement is not run"):
             run(statement, "--scan")
     assert shop.rows() == before
 
@@ -115,9 +115,7 @@ def test_the_declared_name_stands_for_the_deployed_table(
         monkeypatch.setenv(name, value)
     told = run(PROFILE, "--dry-run").stdout
     assert 'FROM "acme-AdminViewTable" WHERE' in told
-    with pytest.raises(
-        QuestionError, match=r"table 'Orders' cannot be read.*deployed as acme-Admin"
-    ):
+    with pytest.raises(QueryError, match=r"table 'Orders' cannot be read.*deployed as acme-Admin"):
         run("SELECT * FROM Orders WHERE PK = 'x'")
 
 
@@ -163,11 +161,11 @@ def test_an_index_is_asked_by_its_partition_key() -> None:
 @on_the_real_one
 @pytest.mark.usefixtures("partiql")
 def test_what_dynamodb_says_of_a_statement_is_passed_on() -> None:
-    with pytest.raises(QuestionError, match=r"DynamoDB refused the statement: .*well formed"):
+    with pytest.raises(QueryError, match=r"DynamoDB refused the statement: .*well formed"):
         run(f"{PROFILE} AND a b")
 
 
 @pytest.mark.usefixtures("shop")
 def test_an_unknown_index_is_answered_with_those_there_are() -> None:
-    with pytest.raises(QuestionError, match=r"AdminViewTable has no index 'GSI9'; it has .*GSI1"):
+    with pytest.raises(QueryError, match=r"AdminViewTable has no index 'GSI9'; it has .*GSI1"):
         run("SELECT * FROM AdminViewTable.GSI9 WHERE a = 'b'")

@@ -1,4 +1,4 @@
-"""Verification on real engines, while the services go on writing and the sync goes on following."""
+"""Verification on real engines, while services write and the sync follows the stream."""
 
 import json
 import os
@@ -20,10 +20,10 @@ import pytest
 from adminview import views
 from adminview.aws.settings import Settings
 from adminview.bulk.verify.verifier import make_verifier
-from adminview.cli.commands.verify import Dependencies, VerifyOptions, compare
+from adminview.cli.commands.verify import VerifyEnvironment, VerifyOptions, compare
 from adminview.cli.output.printing import Console
 from adminview.examples.shop import sample_data as shop
-from adminview.handlers.verify import Verification, handle, verification, verify
+from adminview.handlers.verify import VerifyDependencies, dependencies, handle, verify
 from adminview.local.engines import ACCESS_KEY, REGION, SECRET_KEY, Engine
 from adminview.local.local_cloud import LocalCloud
 from adminview.local.source_writes import Delete, Put, apply
@@ -137,7 +137,7 @@ def settings_of(cloud: LocalCloud) -> Settings:
 
 
 def run(
-    cloud: LocalCloud, state: Path, dependencies: Dependencies | None = None, **asked: Any
+    cloud: LocalCloud, state: Path, dependencies: VerifyEnvironment | None = None, **asked: Any
 ) -> tuple[int, dict[str, Any]]:
     """Run the command, and return its status and what it tells machines."""
     options = VerifyOptions(state=state, as_json=True, **({"grace": 0.2} | asked))
@@ -156,7 +156,7 @@ def found(told: dict[str, Any]) -> list[tuple[Any, ...]]:
     ]
 
 
-def in_step(traffic: Traffic) -> Dependencies:
+def in_step(traffic: Traffic) -> VerifyEnvironment:
     """Let traffic go on whenever the verifier waits; its time is the traffic's, not the machine's.
 
     The sync has caught up by the end of each wait, and every other step leaves changes in flight.
@@ -168,7 +168,7 @@ def in_step(traffic: Traffic) -> Dependencies:
         now += seconds
         traffic.step()
 
-    return Dependencies(clock=lambda: now, sleep=sleep)
+    return VerifyEnvironment(clock=lambda: now, sleep=sleep)
 
 
 @pytest.mark.parametrize("kind", PLANTED)
@@ -244,7 +244,7 @@ def test_it_goes_on_after_stops_with_a_key_of_numbers(
     ticks = map(float, count())
     while status == 2:
         pages = iter(range(2))
-        dependencies = Dependencies(
+        dependencies = VerifyEnvironment(
             clock=lambda: next(ticks),
             sleep=lambda _: None,
             stopped=lambda pages=pages: next(pages, None) is None,  # type: ignore[misc]  # of this round
@@ -266,7 +266,7 @@ def test_the_scheduled_function_counts_the_drift(shop_cloud: LocalCloud) -> None
     heard = HeardDrift()
     settings = settings_of(shop_cloud)
     dynamodb = shop_cloud.engine.dynamodb()
-    with_ = Verification(
+    with_ = VerifyDependencies(
         lambda budget: make_verifier(registry(), settings, dynamodb, budget), settings.model, heard
     )
     summary = verify({"sample": 1, "grace": 0.1}, Context(), with_)
@@ -330,10 +330,10 @@ def test_the_deployed_function_finds_its_tables_in_its_environment(
     apply(cloud, shop.FIRST_DAY)
     for name, value in settings_of(cloud).to_env().items():
         monkeypatch.setenv(name, value)
-    verification.cache_clear()
+    dependencies.cache_clear()
     try:
         summary = handle({"sample": 0.5, "grace": 0.1}, Context())
     finally:
-        verification.cache_clear()
+        dependencies.cache_clear()
     assert summary["finished"]
     assert not any(told.get("differing") for told in summary["sources"].values())

@@ -4,7 +4,7 @@ from typing import Any, cast
 
 from adminview.bulk.lease_table import LeaseTable
 from adminview.bulk.runs import BACKFILL, EVERYTHING, SWEEP
-from adminview.cli.deployment.completions import Progress
+from adminview.cli.deployment.completions import CompletionMarkers
 from adminview.model.delivery import REPLAY_SECONDS
 from adminview.model.errors import ServiceError
 from adminview.reconcile.expected_rows import expected_rows
@@ -89,7 +89,9 @@ def invalidate(world: World, model: Model) -> None:
     while True:
         try:
             with world.fibers.invocation(world.fibers.now + SPOIL_SECONDS, PLANNER):
-                Progress(table, now).invalidate(world.sources, world.sources, (), model=model.name)
+                CompletionMarkers(table, now).invalidate(
+                    world.sources, world.sources, (), model=model.name
+                )
         except (Killed, ServiceError):
             world.fibers.sleep(RETRY_SECONDS)
         else:

@@ -4,8 +4,8 @@ from dataclasses import replace
 from typing import Any, cast
 
 from adminview.handlers.sync import sync
-from adminview.local.event_source.invocation import Context, InvokedFunction
-from adminview.local.event_source.on_failure import Address
+from adminview.local.event_source.invocation import InvokedFunction, LambdaContext
+from adminview.local.event_source.on_failure import BatchOrigin
 from adminview.local.event_source.shard_processor import RetryDelay as Rest
 from adminview.local.event_source.shard_processor import ShardProcessor, Subscription
 from adminview.runtime import Runtime
@@ -117,7 +117,7 @@ class Poller:
 
     def _go_to(self, position: int) -> None:
         self._reader = Reader(self._shard, self._arn, position)
-        address = Address("function", self._arn, self._shard.id)
+        address = BatchOrigin("function", self._arn, self._shard.id)
         self._lane = ShardProcessor(cast("Any", self._reader), address, self._by)
 
     def _go_back(self) -> None:
@@ -145,7 +145,7 @@ class Poller:
         self._container = None
         self._unreported.clear()
 
-    def _invoke(self, event: Any, context: Context) -> Any:
+    def _invoke(self, event: Any, context: LambdaContext) -> Any:
         """Invoke the real sync in a process that can be killed."""
         world, came = self._world, self._world.faults.came
         sequences = [record["dynamodb"]["SequenceNumber"] for record in event["Records"]]

@@ -4,7 +4,7 @@ from typing import Any, cast
 
 from adminview.aws.deadline import Deadline
 from adminview.handlers.replay import replay as handle
-from adminview.local.event_source.invocation import Context, InvokedFunction
+from adminview.local.event_source.invocation import InvokedFunction, LambdaContext
 from adminview.model.delivery import REPLAY_SECONDS
 from adminview.model.errors import AdminViewError, ServiceError
 from tests.simulator.broken import SurpriseError
@@ -32,7 +32,7 @@ def replay(world: World) -> None:
 
 def replay_once(world: World) -> None:
     """Run one invocation of the real replay, which can be killed."""
-    context = Context.of(REPLAY, world.fibers.clock)
+    context = LambdaContext.of(REPLAY, world.fibers.clock)
     try:
         with world.fibers.invocation(context.deadline):
             handle({}, context, world.live.replayer, cast("Any", world))

@@ -79,7 +79,7 @@ class World:
         if state and state.ill:
             self.ill.add(name.owner)
 
-    def invoked(self, context: Any) -> None:
+    def invoked(self, request_id: str) -> None:
         """Hear of an invocation."""
 
     def synced(

@@ -61,14 +61,14 @@ class Client:
         logger = Logger(service=f"api-{next(NUMBERS)}", stream=self.log)
         self.gateway = LocalGateway(Api(self.asker, self.pulse, "model-1", logger))
 
-    def ask(self, target: str, method: str = "GET", **headers: str) -> Answered:
+    def send(self, target: str, method: str = "GET", **headers: str) -> Answered:
         """Make one request; *target* is percent-encoded."""
         answer = self.gateway.answer(method, target, {"Host": "localhost:8080", **headers})
         return Answered(answer["statusCode"], answer["headers"], answer["body"])
 
     def get(self, target: str) -> Any:
         """Get what must be there."""
-        answered = self.ask(target)
+        answered = self.send(target)
         assert answered.status == 200, answered.text
         assert answered.headers["Content-Type"] == "application/json"
         return answered.json

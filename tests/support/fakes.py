@@ -137,7 +137,7 @@ class Heard:
     letters: list[OutgoingLetter] = field(default_factory=list)
     errors: set[str] = field(default_factory=set)
 
-    def invoked(self, context: Any) -> None:
+    def invoked(self, request_id: str) -> None:
         """Hear of an invocation."""
 
     def synced(

@@ -29,7 +29,7 @@ from adminview.cli.shutdown import Shutdown
 from adminview.local.engines import Engine
 from adminview.local.local_cloud import LocalCloud
 from adminview.model import Registry
-from adminview.model.errors import BeingBuiltError, QuestionError
+from adminview.model.errors import PatternNotReadyError, QueryError
 from adminview.model.item import encode
 from adminview.model.limits import ROW_LIMIT
 from adminview.model.row import VIEW_TABLE, Attributes, RowKey
@@ -255,14 +255,14 @@ class Lab:
     def ask_all(self, but: Iterable[RowKey] = ()) -> None:
         """Ask every question of both models, and hold what is said against the truth."""
         for name in self.asked:
-            state = self.ask(name, set(but))
+            state = self.query(name, set(but))
             self.answers[state] += 1
             known = self.states.setdefault(name, [])
             if known[-1:] != [state]:
                 known.append(state)
 
-    def ask(self, name: str, but: set[RowKey]) -> str:
-        """Ask one question; say whether there is one, and that it was answered rightly."""
+    def query(self, name: str, but: set[RowKey]) -> str:
+        """Query one access pattern; check its rows, and return whether it was ready."""
         there = self.deployer
         reader = ViewReader(Boto3Reader(self.cloud.clients.dynamodb), VIEW_TABLE)
         asker = QueryEngine(there.api, reader, there.pending)
@@ -271,9 +271,9 @@ class Lab:
                 (one.row["PK"]["S"], one.row["SK"]["S"]): one.row["data"]
                 for one in asker.rows(name, **self.asked[name])
             }
-        except BeingBuiltError:
+        except PatternNotReadyError:
             return BUILDING
-        except QuestionError:
+        except QueryError:
             assert name not in {one.name for one in there.api.patterns}
             return GONE
         wanted = self.expected(name)

@@ -165,7 +165,7 @@ class Lab:
         """Follow the cursors of a question to its end."""
         pages, cursor = [], None
         while True:
-            answer = self.asker.ask(name, limit=limit, cursor=cursor, **asked)
+            answer = self.asker.page(name, limit=limit, cursor=cursor, **asked)
             pages.append(self.ids(answer.rows))
             if (cursor := answer.cursor) is None:
                 return pages

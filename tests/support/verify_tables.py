@@ -14,10 +14,10 @@ from zlib import crc32
 from adminview.aws.deadline import Deadline
 from adminview.aws.rate_limit import RateLimiter
 from adminview.aws.settings import Settings
-from adminview.bulk.verify.run import Run
+from adminview.bulk.verify.run import VerifyRun
 from adminview.bulk.verify.scope import Scope
 from adminview.bulk.verify.verifier import Verifier, make_verifier
-from adminview.cli.commands.verify import Dependencies, VerifyOptions, compare
+from adminview.cli.commands.verify import VerifyEnvironment, VerifyOptions, compare
 from adminview.cli.output.printing import Console
 from adminview.model import Item, Registry, Row, Source, number, view
 from adminview.model.limits import ROW_LIMIT
@@ -217,7 +217,7 @@ class Lab:
         given: dict[str, Any] = {"segments": 1, "place": place} | asked
         return Scope(TABLE, self.model.fingerprint, **given)
 
-    def verify(self, **asked: Any) -> Run:
+    def verify(self, **asked: Any) -> VerifyRun:
         """Verify in one go."""
         verifier = self.verifier()
         run = verifier.begin(self.scope(**asked))
@@ -227,7 +227,7 @@ class Lab:
     def command(self, state: Path, **asked: Any) -> tuple[int, str]:
         """Run the command, and return its status and what it says."""
         options = VerifyOptions(state=state, **({"segments": 1} | asked))
-        dependencies = Dependencies(lambda: self.now, self.sleep, self.stops)
+        dependencies = VerifyEnvironment(lambda: self.now, self.sleep, self.stops)
         console = Console(file=StringIO(), width=200)
         status = compare(
             self.dynamodb,  # type: ignore[arg-type]  # a stand-in
@@ -246,19 +246,19 @@ class HeardDrift:
 
     told: dict[str, Any] = field(default_factory=dict)
 
-    def invoked(self, context: Any) -> None:
+    def invoked(self, request_id: str) -> None:
         """Hear of an invocation."""
 
     def verified(self, source: str, counts: Any, drift: int, trouble: str) -> None:
         self.told[source] = (counts, drift, trouble)
 
 
-def found(run: Run) -> set[tuple[str, str, RowKey | None]]:
+def found(run: VerifyRun) -> set[tuple[str, str, RowKey | None]]:
     """List the differences by kind, item and row."""
     return {(one.kind.value, one.owner, one.row) for one in run.differences}
 
 
-def adds_up(run: Run) -> bool:
+def adds_up(run: VerifyRun) -> bool:
     """Tell whether nothing was counted twice, or not at all."""
     kinds = ("missing", "stale", "orphaned", "two-owners", "failing")
     return all(

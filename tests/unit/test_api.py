@@ -8,7 +8,7 @@ from botocore.exceptions import ClientError
 
 from adminview.http_api.handlers import HEADERS
 from adminview.http_api.request import MOST_PARAMETERS
-from adminview.model.errors import QuestionError
+from adminview.model.errors import QueryError
 from tests.support.api_client import Client
 from tests.support.query_table import Lab, make_registry
 
@@ -119,22 +119,22 @@ PAGES = {
 @pytest.mark.parametrize(("query", "words"), WRONG.items())
 @pytest.mark.parametrize("route", ["/patterns/heavy", "/patterns/heavy/count"])
 def test_wrong_parameters_are_refused_by_name(route: str, query: str, words: str) -> None:
-    refused = client().ask(f"{route}?{query}")
+    refused = client().send(f"{route}?{query}")
     assert (refused.status, refused.detail) == (400, words)
 
 
 @pytest.mark.parametrize(("query", "words"), PAGES.items())
 def test_a_wrong_page_is_refused_in_the_librarys_words(query: str, words: str) -> None:
-    refused = client().ask(f"/patterns/heavy?colour=red&least=1&{query}")
+    refused = client().send(f"/patterns/heavy?colour=red&least=1&{query}")
     assert (refused.status, refused.detail) == (400, words)
 
 
 def test_a_cursor_of_another_question_is_refused_as_the_library_does() -> None:
     asked = client()
     cursor = asked.get("/patterns/of-colour?colour=red&limit=1")["cursor"]
-    with pytest.raises(QuestionError) as caught:
-        asked.asker.ask("of-colour", colour="blue", cursor=cursor)
-    refused = asked.ask(f"/patterns/of-colour?colour=blue&cursor={cursor}")
+    with pytest.raises(QueryError) as caught:
+        asked.asker.page("of-colour", colour="blue", cursor=cursor)
+    refused = asked.send(f"/patterns/of-colour?colour=blue&cursor={cursor}")
     assert (refused.status, refused.detail) == (400, str(caught.value))
 
 
@@ -154,7 +154,7 @@ def test_a_cursor_of_another_question_is_refused_as_the_library_does() -> None:
     ],
 )
 def test_what_is_not_there_is_not_found(target: str, words: str) -> None:
-    refused = client().ask(target)
+    refused = client().send(target)
     assert refused.status == 404
     assert refused.detail.startswith(words)
 
@@ -162,9 +162,9 @@ def test_what_is_not_there_is_not_found(target: str, words: str) -> None:
 @pytest.mark.parametrize("method", ["HEAD", "OPTIONS", "POST", "PUT", "DELETE", "PATCH"])
 @pytest.mark.parametrize("route", ["/patterns", "/patterns/heavy", "/rows/a/b", "/health"])
 def test_other_methods_are_not_allowed(route: str, method: str) -> None:
-    refused = client().ask(route, method)
+    refused = client().send(route, method)
     assert (refused.status, refused.headers["Allow"]) == (405, "GET")
-    assert client().ask("/nope", method).status == 404
+    assert client().send("/nope", method).status == 404
 
 
 @pytest.mark.parametrize(
@@ -172,13 +172,13 @@ def test_other_methods_are_not_allowed(route: str, method: str) -> None:
     ["/patterns", "/health", "/openapi.json", "/rows/a/b", "/nope", "/patterns/heavy?x=1"],
 )
 def test_every_answer_carries_the_security_headers(target: str) -> None:
-    assert client().ask(target).headers.items() >= HEADERS.items()
+    assert client().send(target).headers.items() >= HEADERS.items()
     assert HEADERS["Cache-Control"] == "no-store"
 
 
 @pytest.mark.parametrize("route", ["/patterns", "/health", "/openapi.json", "/rows/a/b"])
 def test_a_route_without_parameters_takes_none(route: str) -> None:
-    refused = client().ask(f"{route}?x=1")
+    refused = client().send(f"{route}?x=1")
     assert (refused.status, refused.detail) == (400, "'x' is unknown; known: no parameters")
 
 
@@ -216,7 +216,7 @@ def test_a_row_is_found_by_its_percent_encoded_key_with_its_provenance(
 
 def test_a_path_that_means_two_rows_is_answered_with_how_to_say_which() -> None:
     asked = keyed(("a/b", "c"), ("a", "b/c"))
-    refused = asked.ask("/rows/a%2Fb/c")
+    refused = asked.send("/rows/a%2Fb/c")
     assert refused.status == 409
     assert refused.detail.startswith("this path matches 2 rows; /rows?PK=")
     assert asked.get("/rows?PK=a/b&SK=c")["key"] == {"PK": "a/b", "SK": "c"}
@@ -231,7 +231,7 @@ def test_a_path_that_means_two_rows_is_answered_with_how_to_say_which() -> None:
     ],
 )
 def test_a_row_is_asked_for_by_both_halves_of_its_key(query: str, words: str) -> None:
-    refused = client().ask(f"/rows?{query}")
+    refused = client().send(f"/rows?{query}")
     assert (refused.status, refused.detail) == (400, words)
 
 
@@ -258,7 +258,7 @@ class Refusing:
 def test_what_aws_refuses_is_told_without_what_it_said(code: str, status: int) -> None:
     asked = client()
     asked.asker.reader._reader = Refusing(code)
-    refused = asked.ask("/patterns/of-colour?colour=red")
+    refused = asked.send("/patterns/of-colour?colour=red")
     assert refused.status == status
     assert "ada" not in refused.text
     assert code not in refused.text
@@ -271,7 +271,7 @@ def test_throttling_is_answered_with_when_to_come_back(monkeypatch: pytest.Monke
     monkeypatch.setattr("adminview.query.engine.SECONDS", 0.01)
     asked = client()
     asked.asker.reader._reader = Refusing("ThrottlingException")
-    refused = asked.ask("/patterns/of-colour?colour=red")
+    refused = asked.send("/patterns/of-colour?colour=red")
     assert (refused.status, refused.headers["Retry-After"]) == (503, "5")
     assert refused.detail == "the view cannot be read at the moment; try again later"
 
@@ -279,7 +279,7 @@ def test_throttling_is_answered_with_when_to_come_back(monkeypatch: pytest.Monke
 def test_a_fault_of_our_own_is_logged_by_place_and_told_without_internals() -> None:
     asked = client()
     asked.asker.reader._reader = None  # type: ignore[assignment]
-    refused = asked.ask("/patterns/of-colour?colour=red")
+    refused = asked.send("/patterns/of-colour?colour=red")
     assert (refused.status, refused.detail) == (
         500,
         "the request failed; see the function's log",

@@ -21,7 +21,7 @@ def ago(minutes: int) -> datetime:
 
 
 def health(reading: Reading | None) -> Answered:
-    return Client(Lab(make_registry()).asker, Fixed(reading)).ask("/health")
+    return Client(Lab(make_registry()).asker, Fixed(reading)).send("/health")
 
 
 def test_without_metrics_nothing_is_known_and_nothing_is_wrong() -> None:
@@ -86,7 +86,7 @@ def test_metrics_that_cannot_be_read_are_no_health() -> None:
             raise ServiceError("AccessDenied", "read metrics")
 
     client = Client(Lab(make_registry()).asker, Refusing())
-    answered = client.ask("/health")
+    answered = client.send("/health")
     assert (answered.status, answered.detail) == (
         503,
         "the metrics cannot be read, so the state of the streams is unknown",

@@ -77,25 +77,25 @@ def test_what_is_no_request_at_all_is_a_problem_too(port: int) -> None:
 )
 def test_a_page_that_points_its_own_name_at_this_machine_learns_nothing(host: str) -> None:
     asked = client()
-    assert asked.ask("/patterns", Host=host).status == 421
+    assert asked.send("/patterns", Host=host).status == 421
     asked.gateway.any_host = True
-    assert asked.ask("/patterns", Host=host).status == 200
+    assert asked.send("/patterns", Host=host).status == 200
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1:8080", "[::1]:8080"])
 def test_this_machine_answers_to_its_own_names(host: str) -> None:
-    assert client().ask("/patterns", Host=host).status == 200
+    assert client().send("/patterns", Host=host).status == 200
 
 
 def test_only_the_origins_that_were_named_may_ask() -> None:
     asked = client()
-    assert "Access-Control-Allow-Origin" not in asked.ask("/patterns", Origin=PANEL).headers
-    assert asked.ask("/patterns", "OPTIONS", Origin=PANEL).status == 405
+    assert "Access-Control-Allow-Origin" not in asked.send("/patterns", Origin=PANEL).headers
+    assert asked.send("/patterns", "OPTIONS", Origin=PANEL).status == 405
     asked.gateway.origins = [PANEL]
-    assert asked.ask("/patterns", "OPTIONS", Origin=PANEL).status == 204
-    allowed = asked.ask("/patterns", Origin=PANEL).headers
+    assert asked.send("/patterns", "OPTIONS", Origin=PANEL).status == 204
+    allowed = asked.send("/patterns", Origin=PANEL).headers
     assert allowed["Access-Control-Allow-Origin"] == PANEL
-    other = asked.ask("/patterns", Origin="http://evil.example")
+    other = asked.send("/patterns", Origin="http://evil.example")
     assert "Access-Control-Allow-Origin" not in other.headers
 
 

@@ -13,7 +13,7 @@ from adminview.aws.rate_limit import RateLimiter
 from adminview.bulk.runs import Bulk
 from adminview.bulk.segment import Segment
 from adminview.bulk.worker import PAGE_RESERVE
-from adminview.handlers.bulk import RESERVE, Dependencies, dependencies, run_step
+from adminview.handlers.bulk import RESERVE, BulkDependencies, dependencies, run_step
 from adminview.model.errors import BulkError, SettingsError, TooManyFailuresError
 from tests.support.bulk_tables import PROGRESS, RUN, World, never
 from tests.support.fakes import TABLE, Context, refusal
@@ -25,7 +25,7 @@ class Response:
 
     segments: list[Any] = field(default_factory=list)
 
-    def invoked(self, context: Any) -> None:
+    def invoked(self, request_id: str) -> None:
         """Hear of an invocation."""
 
     def worked(self, told: Any) -> None:
@@ -45,7 +45,7 @@ class Function:
     def __call__(self, seconds: Any = 900, **event: Any) -> Any:
         observer: Any = self.told
         context = Context(int(seconds * 1000))
-        return run_step(event, context, Dependencies(self._make, self._check, observer))
+        return run_step(event, context, BulkDependencies(self._make, self._check, observer))
 
     def _make(self, reads: RateLimiter, writes: RateLimiter) -> Bulk:
         self.rates.append((reads.per_second, writes.per_second))

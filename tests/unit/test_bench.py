@@ -145,7 +145,7 @@ def test_asking_by_hand_finds_the_same_rows(there: Endpoint) -> None:
     assert there.url
     asker = QueryEngine(questions(), ViewReader(reader(), TABLE))
     for name, ask in plain_questions(dynamodb_client()).items():
-        rows = [one.row for one in asker.ask(name, limit=ROWS, **QUESTIONS[name]).rows]
+        rows = [one.row for one in asker.page(name, limit=ROWS, **QUESTIONS[name]).rows]
         assert rows == ask()
         assert len({key_of(row) for row in rows}) == ROWS
 

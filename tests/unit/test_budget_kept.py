@@ -12,7 +12,7 @@ from adminview.aws.rate_limit import RateLimiter
 from adminview.bulk.runs import Bulk
 from adminview.bulk.segment import Segment
 from adminview.bulk.worker import PAGE_RESERVE, Worker
-from adminview.handlers.bulk import RESERVE, Dependencies, run_step
+from adminview.handlers.bulk import RESERVE, BulkDependencies, run_step
 from tests.support.bulk_tables import RUN, KilledError, World, never
 from tests.support.fakes import Context
 
@@ -23,7 +23,7 @@ NO_TIME = RESERVE + PAGE_RESERVE - 1
 class Observer:
     """Hears of everything, and tells nobody."""
 
-    def invoked(self, context: Any) -> None:
+    def invoked(self, request_id: str) -> None:
         """Hear of an invocation."""
 
     def worked(self, told: Any) -> None:
@@ -61,7 +61,7 @@ class Function:
         observer: Any = Observer()
         context = Context(int(seconds * 1000))
         given = json.loads(json.dumps(event))
-        return run_step(given, context, Dependencies(self._make, lambda *_: None, observer))
+        return run_step(given, context, BulkDependencies(self._make, lambda *_: None, observer))
 
     @property
     def allowed(self) -> float:

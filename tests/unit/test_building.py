@@ -10,7 +10,7 @@ import pytest
 from adminview.aws.settings import PendingPatterns
 from adminview.aws.view_reader import ViewReader
 from adminview.aws.view_readers import Boto3Reader
-from adminview.model.errors import BeingBuiltError, QuestionError, SettingsError
+from adminview.model.errors import PatternNotReadyError, QueryError, SettingsError
 from adminview.query.engine import QueryEngine
 from tests.support.api_client import Client
 from tests.support.fakes import NO_WAIT
@@ -63,12 +63,12 @@ def test_a_question_that_is_being_built_is_refused_however_it_is_asked(
 ) -> None:
     asker = replace(new, pending={"of-colour": None})
     ways: list[Callable[[], Any]] = [
-        lambda: asker.ask("of-colour", **RED),
+        lambda: asker.page("of-colour", **RED),
         lambda: list(asker.rows("of-colour", **RED)),
         lambda: asker.count("of-colour", colour="red"),
     ]
     for way in ways:
-        with pytest.raises(BeingBuiltError) as caught:
+        with pytest.raises(PatternNotReadyError) as caught:
             way()
         assert str(caught.value) == (
             "access pattern 'of-colour' is not ready: its rows are still being backfilled; "
@@ -80,7 +80,7 @@ def test_a_question_that_is_being_built_is_refused_however_it_is_asked(
 
 def test_a_wrong_question_is_told_so_even_while_it_is_being_built(new: QueryEngine) -> None:
     asker = replace(new, pending={"of-colour": None})
-    with pytest.raises(QuestionError, match="colour is missing"):
+    with pytest.raises(QueryError, match="colour is missing"):
         asker.count("of-colour")
 
 
@@ -98,14 +98,14 @@ def test_a_question_whose_older_index_is_there_is_asked_of_that(
 
 def test_a_cursor_lives_as_long_as_its_index_is_asked(old: QueryEngine, new: QueryEngine) -> None:
     """Turn a page before the change, while it is under way, and after it."""
-    first = old.ask("of-colour", **RED)
+    first = old.page("of-colour", **RED)
     meanwhile = replace(new, pending={"of-colour": "ByColour"})
-    second = meanwhile.ask("of-colour", cursor=first.cursor, **RED)
+    second = meanwhile.page("of-colour", cursor=first.cursor, **RED)
     assert ids(first.rows) + ids(second.rows) == IDS[:6]
-    with pytest.raises(QuestionError, match="has moved to another index; start again"):
-        new.ask("of-colour", cursor=second.cursor, **RED)
+    with pytest.raises(QueryError, match="has moved to another index; start again"):
+        new.page("of-colour", cursor=second.cursor, **RED)
     assert ids(new.rows("of-colour", **RED)) == IDS
-    assert ids(old.ask("of-colour", cursor=second.cursor, **RED).rows) == IDS[6:], "and back"
+    assert ids(old.page("of-colour", cursor=second.cursor, **RED).rows) == IDS[6:], "and back"
 
 
 def test_a_name_that_no_question_has_is_overlooked(new: QueryEngine) -> None:
@@ -121,12 +121,12 @@ def client(new: QueryEngine) -> Client:
 
 @pytest.mark.parametrize("route", ["/patterns/of-colour", "/patterns/of-colour/count"])
 def test_the_api_answers_not_now_and_when_to_ask_again(client: Client, route: str) -> None:
-    refused = client.ask(f"{route}?colour=red")
+    refused = client.send(f"{route}?colour=red")
     assert (refused.status, refused.headers["Retry-After"]) == (503, "60")
     assert refused.json["title"] == "not ready"
     assert refused.detail.startswith("access pattern 'of-colour' is not ready")
     assert client.log.getvalue() == "", "nothing is wrong"
-    assert client.ask(f"{route}?color=red").status == 400
+    assert client.send(f"{route}?color=red").status == 400
 
 
 def test_the_catalogue_marks_what_is_being_built_and_says_what_is_asked(client: Client) -> None:

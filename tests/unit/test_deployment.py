@@ -23,7 +23,7 @@ from adminview.cli.deployment.find import (
 )
 from adminview.dead_letters.letter_filter import LetterFilter
 from adminview.local.settings import declared
-from adminview.model.errors import QuestionError, SettingsError
+from adminview.model.errors import QueryError, SettingsError
 from tests.support.fakes import refusal
 from tests.support.model import registry
 
@@ -214,5 +214,5 @@ def test_letters_need_a_queue() -> None:
 
 def test_a_source_that_is_not_declared_is_refused_with_those_that_are() -> None:
     assert known_source(registry(), "Orders").name == "Orders"
-    with pytest.raises(QuestionError, match="Orders"):
+    with pytest.raises(QueryError, match="Orders"):
         known_source(registry(), "Order")

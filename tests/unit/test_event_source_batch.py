@@ -7,7 +7,7 @@ import pytest
 
 from adminview.local.event_source.batch import BatchResult, Failure, StreamBatch
 from adminview.local.event_source.event import StreamRecord
-from adminview.local.event_source.on_failure import Address, Condition, failure_message
+from adminview.local.event_source.on_failure import BatchOrigin, Condition, failure_message
 from adminview.model.delivery import FOREVER, Delivery
 
 ERROR = BatchResult(0, Failure.FUNCTION_ERROR)
@@ -133,7 +133,7 @@ def test_only_records_at_the_front_expire_and_only_past_the_limit() -> None:
     assert mixed.expired(Delivery(max_age_seconds=FOREVER), now=1e12) == 0
 
 
-ADDRESS = Address("arn:aws:lambda:us-east-1:1:function:sync", "arn:stream", "shardId-1")
+ADDRESS = BatchOrigin("arn:aws:lambda:us-east-1:1:function:sync", "arn:stream", "shardId-1")
 
 
 def test_a_letter_has_lambdas_shape_and_no_data() -> None:

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import examples
 from adminview.model import AccessPattern, Index
-from adminview.model.errors import DeclarationError, QuestionError
+from adminview.model.errors import DeclarationError, QueryError
 from adminview.model.limits import ROW_LIMIT
 from adminview.model.row import OWNER_INDEX, Attributes, key_of
 from adminview.sync.derive import derive
@@ -121,9 +121,9 @@ def test_asking_without_a_parameter_is_an_error_that_names_it(pattern: AccessPat
     assert pattern.condition(**whole).expression
     for missing in pattern.required:
         rest = {name: value for name, value in whole.items() if name != missing}
-        with pytest.raises(QuestionError, match=rf"{pattern.name}.*takes \(.*\b{missing}\b"):
+        with pytest.raises(QueryError, match=rf"{pattern.name}.*takes \(.*\b{missing}\b"):
             pattern.condition(**rest)
-    with pytest.raises(QuestionError, match=r"colour is unknown"):
+    with pytest.raises(QueryError, match=r"colour is unknown"):
         pattern.condition(**whole, colour="red")
 
 
@@ -132,7 +132,7 @@ def test_a_parameter_of_another_type_is_an_error_that_names_it(pattern: AccessPa
     whole = anything(pattern)
     for wrong, value in whole.items():
         other = 1 if isinstance(value, str) else "1"
-        with pytest.raises(QuestionError, match=rf"\b{wrong} must be "):
+        with pytest.raises(QueryError, match=rf"\b{wrong} must be "):
             pattern.condition(**(whole | {wrong: other}))
 
 
@@ -148,11 +148,11 @@ def test_the_last_parameters_may_be_left_out_if_they_are_optional(pattern: Acces
 def test_a_gap_in_the_levels_of_a_tree_is_named_with_what_comes_after_it() -> None:
     teams_below = load("organisation").registry.pattern("teams-below")
     assert len(teams_below.condition(org_id="acme").names) == 1
-    with pytest.raises(QuestionError, match=r"region is missing; 'region' comes before 'country'"):
+    with pytest.raises(QueryError, match=r"region is missing; 'region' comes before 'country'"):
         teams_below.condition(org_id="acme", country="DE")
-    with pytest.raises(QuestionError, match=r"country is missing; 'country' comes before 'team'"):
+    with pytest.raises(QueryError, match=r"country is missing; 'country' comes before 'team'"):
         teams_below.condition(org_id="acme", region="EMEA", team="Ledger")
-    with pytest.raises(QuestionError, match=r"takes \(org_id, \[region\], .*; org_id is missing"):
+    with pytest.raises(QueryError, match=r"takes \(org_id, \[region\], .*; org_id is missing"):
         teams_below.condition(region="EMEA")
 
 

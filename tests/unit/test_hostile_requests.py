@@ -18,7 +18,7 @@ from adminview.cli.commands.serve import event
 from adminview.cli.output.tables import plain
 from adminview.http_api.render import plain as rendered
 from adminview.model import Item, Source, number
-from adminview.model.errors import QuestionError, RowError
+from adminview.model.errors import QueryError, RowError
 from adminview.model.item import normalize_number, number_text
 from adminview.query.cursor import VERSION, _checksum
 from adminview.reconcile.equality import equivalent
@@ -57,7 +57,7 @@ def forge_json(content: Any) -> str:
 def status_of(cursor: str) -> int:
     """Ask with a cursor; fail if it takes long, or is neither a page nor a problem."""
     begun = perf_counter()
-    answered = CLIENT.ask(f"/patterns/of-colour?colour=red&limit=3&cursor={quote(cursor)}")
+    answered = CLIENT.send(f"/patterns/of-colour?colour=red&limit=3&cursor={quote(cursor)}")
     assert perf_counter() - begun < SECONDS
     assert answered.status in {200, 400}, answered.text
     assert answered.status == 200 or answered.detail
@@ -117,7 +117,7 @@ def test_any_json_in_a_cursor_gives_a_page_or_a_400(content: Any) -> None:
 def test_a_number_parameter_out_of_range_is_refused_at_once(value: str) -> None:
     begun = perf_counter()
     for path in ("/patterns/heavy", "/patterns/heavy/count"):
-        answered = CLIENT.ask(f"{path}?colour=red&least={quote(value)}")
+        answered = CLIENT.send(f"{path}?colour=red&least={quote(value)}")
         assert answered.status == 400
         assert re.search(
             "least must be a number|a number is outside|significant digits", answered.detail
@@ -130,7 +130,7 @@ def test_a_number_parameter_out_of_range_is_refused_at_once(value: str) -> None:
 def test_any_number_parameter_gives_rows_or_a_400(value: str) -> None:
     escaped = quote(value, errors="surrogatepass")
     begun = perf_counter()
-    assert CLIENT.ask(f"/patterns/heavy?colour=red&least={escaped}").status in {200, 400}
+    assert CLIENT.send(f"/patterns/heavy?colour=red&least={escaped}").status in {200, 400}
     assert perf_counter() - begun < SECONDS
 
 
@@ -171,7 +171,7 @@ def test_no_number_out_of_range_is_written_without_its_exponent(value: str) -> N
     for write in (normalize_number, number_text):
         with pytest.raises(RowError):
             write(Decimal(value))
-    with pytest.raises(QuestionError, match="not a number that DynamoDB can store"):
+    with pytest.raises(QueryError, match="not a number that DynamoDB can store"):
         key_of(Source("Readings", partition_key=number("at")), [value])
     assert not equivalent({"a": {"N": value}}, {"a": {"N": "1"}})
     assert len(str(plain(Item({"a": {"N": value}})))) < 100

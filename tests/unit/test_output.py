@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from adminview.aws.dead_letter_consumer import Message
 from adminview.bulk.verify.differences import Difference, Kind
-from adminview.bulk.verify.run import Run
+from adminview.bulk.verify.run import VerifyRun
 from adminview.bulk.verify.scope import Scope
 from adminview.cli import main
 from adminview.cli.bulk.segment_pool import SegmentOutcome
@@ -46,7 +46,7 @@ from adminview.cli.planning.apply import PlanError
 from adminview.cli.planning.cost import Costs, Estimate, SourceCosts
 from adminview.cli.planning.steps import BackfillStep, Plan
 from adminview.dead_letters.peek import PeekResult
-from adminview.model.errors import QuestionError, RecordError
+from adminview.model.errors import QueryError, RecordError
 from tests.support.hostile_text import HOSTILE, MARKUP, check_inert
 
 texts = st.text(st.characters(exclude_categories=()))  # lone surrogates too
@@ -157,7 +157,7 @@ SERVICE_ERROR = ClientError({"Error": {"Code": "X", "Message": HOSTILE}}, "Query
 @pytest.mark.parametrize(
     "error",
     [
-        QuestionError(HOSTILE),
+        QueryError(HOSTILE),
         SERVICE_ERROR,
         EndpointConnectionError(endpoint_url=HOSTILE),
         OSError(HOSTILE),
@@ -219,9 +219,9 @@ def run(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
     return int(ended.value.code or 0)
 
 
-def a_run() -> Run:
+def a_run() -> VerifyRun:
     """Make a verification that found a difference."""
-    made = Run(Scope("AdminViewTable", "model", None, 1, 1.0, False, ""), {})
+    made = VerifyRun(Scope("AdminViewTable", "model", None, 1, 1.0, False, ""), {})
     difference = Difference(Kind.STALE, "Users", HOSTILE, (HOSTILE, HOSTILE), HOSTILE)
     made.differences[difference] = HOSTILE
     return made

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from adminview.model import AccessPattern, Index, KeyCondition, number
-from adminview.model.errors import DeclarationError, QuestionError
+from adminview.model.errors import DeclarationError, QueryError
 from tests.support.model import registry
 
 matches = Index(
@@ -115,20 +115,20 @@ def test_a_range_may_be_open_at_the_end() -> None:
     ],
 )
 def test_a_wrong_question_is_answered_with_how_to_ask(given: dict[str, Any], why: str) -> None:
-    with pytest.raises(QuestionError, match=why):
+    with pytest.raises(QueryError, match=why):
         registry().pattern("orders-by-status").condition(**given)
 
 
 @pytest.mark.parametrize("day", ["5", None, 1.5, Decimal("NaN")])
 def test_a_parameter_of_the_wrong_type_is_refused(day: object) -> None:
     asked = AccessPattern("on", index=matches, partition=["a", "b"], sort=["c", "{day}"])
-    with pytest.raises(QuestionError, match=r"day must be a number|no NaN"):
+    with pytest.raises(QueryError, match=r"day must be a number|no NaN"):
         asked.condition(day=day)
 
 
 def test_an_empty_key_is_refused() -> None:
     asked = AccessPattern("one", index=flat, partition="{a}")
-    with pytest.raises(QuestionError, match="a is empty"):
+    with pytest.raises(QueryError, match="a is empty"):
         asked.condition(a="")
 
 
@@ -146,11 +146,11 @@ def test_a_range_that_dynamodb_would_refuse_is_refused_with_the_reason(
     start: str, end: str, why: str
 ) -> None:
     asked = AccessPattern("between", partition="X", sort_between=("{start}", "{end}"))
-    with pytest.raises(QuestionError, match=f"'between': {why}"):
+    with pytest.raises(QueryError, match=f"'between': {why}"):
         asked.condition(start=start, end=end)
 
 
 @pytest.mark.parametrize("value", ["x" * 2049, "\ud800"])
 def test_text_that_cannot_be_a_key_is_refused(value: str) -> None:
-    with pytest.raises(QuestionError, match="access pattern 'one'"):
+    with pytest.raises(QueryError, match="access pattern 'one'"):
         AccessPattern("one", partition="{a}").condition(a=value)

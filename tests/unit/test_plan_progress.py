@@ -8,7 +8,7 @@ import pytest
 from adminview.aws.deadline import Deadline
 from adminview.bulk.lease_table import LEASE_SECONDS, LeaseTable
 from adminview.bulk.segment import Segment, SegmentState
-from adminview.cli.deployment.completions import Progress, markers, sweeps
+from adminview.cli.deployment.completions import CompletionMarkers, markers, sweeps
 from adminview.cli.deployment.facts import Marker
 from adminview.model.errors import BulkError
 from tests.support.plan_stacks import Cloud, ever
@@ -16,9 +16,9 @@ from tests.support.plan_stacks import Cloud, ever
 K1 = frozenset({"k1"})
 
 
-def progress(cloud: Cloud, now: Callable[[], float]) -> Progress:
+def progress(cloud: Cloud, now: Callable[[], float]) -> CompletionMarkers:
     client: Any = cloud
-    return Progress(LeaseTable(client, "Progress"), now)
+    return CompletionMarkers(LeaseTable(client, "Progress"), now)
 
 
 def test_marks_are_spoiled_before_other_code_comes_and_hold_again_when_it_is_built() -> None:
@@ -99,7 +99,9 @@ def test_a_run_that_ends_while_its_mark_is_taken_back_does_not_count_either() ->
                 own.complete(run, ended, deadline=deadline)
             return super().complete(subject, facts, deadline=deadline)
 
-    Progress(Racing(client, "Progress"), lambda: 1.0).invalidate(["Orders"], [], [], model="n")
+    CompletionMarkers(Racing(client, "Progress"), lambda: 1.0).invalidate(
+        ["Orders"], [], [], model="n"
+    )
     assert own.completions(deadline=ever())[run] == {
         "model": "",
         "by": "m",
@@ -121,14 +123,14 @@ def test_a_run_of_which_no_worker_has_a_record_yet_neither_begins_nor_counts(run
 @pytest.mark.parametrize("run", ["sweep/Orders", "sweep/*"])
 def test_a_sweep_of_another_model_is_seen_too(run: str) -> None:
     client: Any = Cloud()
-    table = Progress(LeaseTable(client, "Progress", now=lambda: 10.0), lambda: 10.0)
+    table = CompletionMarkers(LeaseTable(client, "Progress", now=lambda: 10.0), lambda: 10.0)
     table.table.save(SegmentState(Segment(run, 0, 1), "m"), deadline=ever())
     assert table.busy_until(["Orders"], "other") == 10.0 + LEASE_SECONDS
 
 
 def test_a_worker_of_another_model_is_seen_and_one_of_this_is_not() -> None:
     client: Any = Cloud()
-    table = Progress(LeaseTable(client, "Progress", now=lambda: 10.0), lambda: 10.0)
+    table = CompletionMarkers(LeaseTable(client, "Progress", now=lambda: 10.0), lambda: 10.0)
     table.table.save(SegmentState(Segment("backfill/Orders", 0, 1), "m"), deadline=ever())
     assert table.busy_until(["Orders"], "other") == 10.0 + LEASE_SECONDS
     assert table.busy_until(["Orders"], "m") == table.busy_until(["Users"], "other") == 0.0

@@ -16,7 +16,7 @@ from adminview.cli.commands import query
 from adminview.cli.output.rows import print_table, record, to_csv, to_table
 from adminview.cli.querying.answer import explanation
 from adminview.model import AccessPattern, Index, Registry, number
-from adminview.model.errors import DeclarationError, QuestionError
+from adminview.model.errors import DeclarationError, QueryError
 from adminview.query.query import Query
 from examples import load
 from tests.support.model import registry
@@ -163,7 +163,7 @@ def test_what_is_wrong_is_said_in_the_librarys_words(monkeypatch: pytest.MonkeyP
     gear = load("game").registry
     monkeypatch.setattr("adminview.cli.commands.query.registry", lambda: gear)
     result = run("gear-of-level", "--level", "high")
-    assert isinstance(result.exception, QuestionError)
+    assert isinstance(result.exception, QueryError)
     assert str(result.exception) == "access pattern 'gear-of-level': level must be a number"
     result = run("gear-of-level", "--level", "7", "--order", "up")
     assert "order must be asc or desc" in str(result.exception)

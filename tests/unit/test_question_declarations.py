@@ -19,7 +19,7 @@ from adminview.model import (
     number,
     view,
 )
-from adminview.model.errors import DeclarationError, QuestionError, RowError
+from adminview.model.errors import DeclarationError, QueryError, RowError
 from adminview.sync.derive import derive
 from tests.support.stream_records import image
 
@@ -143,7 +143,7 @@ def test_the_last_parameters_may_be_left_out(given: dict[str, Any], expression: 
     ],
 )
 def test_a_gap_between_the_parameters_of_a_call_is_named(given: dict[str, Any], why: str) -> None:
-    with pytest.raises(QuestionError, match=why):
+    with pytest.raises(QueryError, match=why):
         NARROWING.condition(org="o", region="r", **given)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from adminview.cli.deployment.completions import Progress
+from adminview.cli.deployment.completions import CompletionMarkers
 from tests.simulator.choices import Choices
 from tests.simulator.deployment import deploy
 from tests.simulator.faults import Fault
@@ -37,9 +37,9 @@ def test_before_other_code_comes_what_is_said_of_every_run_is_taken_back(
 ) -> None:
     """As a plan does: or a worker of the old model could end a run of the new one."""
     done: list[str] = []
-    invalidate = Progress.invalidate
+    invalidate = CompletionMarkers.invalidate
 
-    def spoiled(progress: Progress, *asked: Any, model: str) -> None:
+    def spoiled(progress: CompletionMarkers, *asked: Any, model: str) -> None:
         invalidate(progress, *asked, model=model)
         done.append(f"spoiled for {model}")
 
@@ -47,7 +47,7 @@ def test_before_other_code_comes_what_is_said_of_every_run_is_taken_back(
         done.append(f"deployed {model.name}")
         return deploy(world, model)
 
-    monkeypatch.setattr(Progress, "invalidate", spoiled)
+    monkeypatch.setattr(CompletionMarkers, "invalidate", spoiled)
     monkeypatch.setattr("tests.simulator.change.deploy", deployed)
     changes = 0
     for seed in range(60):

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from adminview.cli.commands.sql import explanation, plan, refusal, sql
 from adminview.cli.querying.statement import read, rendered, tokens_of
-from adminview.model.errors import QuestionError
+from adminview.model.errors import QueryError
 from examples import load
 from tests.support.model import registry
 
@@ -117,7 +117,7 @@ def test_any_other_condition_makes_a_scan(condition: str) -> None:
     ],
 )
 def test_what_is_not_one_select_is_refused_with_the_reason(statement: str, why: str) -> None:
-    with pytest.raises(QuestionError) as refused:
+    with pytest.raises(QueryError) as refused:
         read(statement)
     assert why in str(refused.value)
 
@@ -138,9 +138,9 @@ def test_what_a_statement_would_do_is_said_in_the_names_of_the_model() -> None:
         made = plan(read(f"SELECT * FROM {name} WHERE PK = 'a'"), registry(), TABLE)  # noqa: S608 - nothing is run
         assert not made.scans
         assert explanation(made)["on"] == f"table {TABLE}"
-    with pytest.raises(QuestionError, match=r"no index 'gsi1'; it has .*GSI1, .*Owner"):
+    with pytest.raises(QueryError, match=r"no index 'gsi1'; it has .*GSI1, .*Owner"):
         plan(read("SELECT * FROM AdminViewTable.gsi1"), registry(), TABLE)
-    with pytest.raises(QuestionError, match="table 'Orders' cannot be read: only 'AdminViewTable'"):
+    with pytest.raises(QueryError, match="table 'Orders' cannot be read: only 'AdminViewTable'"):
         plan(read("SELECT * FROM Orders"), registry(), "AdminViewTable")
 
 
@@ -180,7 +180,7 @@ STATEMENTS = st.one_of(
 def test_whatever_is_typed_what_is_sent_is_one_select_without_comments(statement: str) -> None:
     try:
         select = read(statement)
-    except QuestionError:
+    except QueryError:
         return
     sent = select.on(TABLE)
     tokens = list(tokens_of(sent))
@@ -207,12 +207,12 @@ def test_a_refused_statement_is_not_even_a_reason_to_look_for_the_table(statemen
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("adminview.cli.commands.sql.find_settings", refuse)
         result = CliRunner().invoke(app, ["--", statement])
-    assert type(result.exception) is (LookupError if readable(statement) else QuestionError)
+    assert type(result.exception) is (LookupError if readable(statement) else QueryError)
 
 
 def readable(statement: str) -> bool:
     try:
         read(statement)
-    except QuestionError:
+    except QueryError:
         return False
     return True

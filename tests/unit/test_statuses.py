@@ -14,8 +14,8 @@ from adminview.cli.output.migrate import show_outcome
 from adminview.cli.output.printing import Console
 from adminview.model.errors import (
     AdminViewError,
-    BeingBuiltError,
-    QuestionError,
+    PatternNotReadyError,
+    QueryError,
     RecordError,
     SettingsError,
 )
@@ -88,8 +88,8 @@ def test_where_items_failed_elsewhere_it_is_said_how_to_see_which(
 @pytest.mark.parametrize(
     ("error", "status"),
     [
-        (QuestionError("no such source"), 2),
-        (BeingBuiltError("orders-by-status"), 1),
+        (QueryError("no such source"), 2),
+        (PatternNotReadyError("orders-by-status"), 1),
         (SettingsError("no queue"), 1),
     ],
 )

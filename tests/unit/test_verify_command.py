@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from adminview.bulk.verify.run import Run
+from adminview.bulk.verify.run import VerifyRun
 from adminview.cli.bulk.verify_state import StateFile
 from adminview.model.errors import SettingsError
 from tests.support.fakes import refusal
@@ -261,7 +261,7 @@ def test_the_file_is_written_about_once_a_second_and_at_once_for_a_repair(
     written: list[Any] = []
     monkeypatch.setattr(StateFile, "_write", lambda _, what: written.append(what))
     file = StateFile(state, lambda: lab.now)
-    run = Run(lab.scope(), [])
+    run = VerifyRun(lab.scope(), [])
     for _ in range(50):
         file.note(run)
         lab.now += 0.1

@@ -9,7 +9,7 @@ import pytest
 from adminview.aws.observability import DriftObserver
 from adminview.aws.rate_limit import RateLimiter
 from adminview.bulk.verify.verifier import Verifier
-from adminview.handlers.verify import PAGES_RESERVE, Verification, verify
+from adminview.handlers.verify import PAGES_RESERVE, VerifyDependencies, verify
 from adminview.model.errors import SettingsError
 from tests.support.fakes import Context, refusal
 from tests.support.verify_tables import HeardDrift, Lab
@@ -26,12 +26,12 @@ def lab() -> Lab:
     return lab
 
 
-def verification(lab: Lab, observer: Any = None) -> Verification:
+def verification(lab: Lab, observer: Any = None) -> VerifyDependencies:
     def make(budget: RateLimiter) -> Verifier:
         assert budget.per_second in {None, 50.0}
         return lab.verifier(clock=monotonic)
 
-    return Verification(make, lab.model.fingerprint, observer or HeardDrift())
+    return VerifyDependencies(make, lab.model.fingerprint, observer or HeardDrift())
 
 
 def test_it_counts_by_source_and_names_no_key(lab: Lab) -> None:

@@ -1,4 +1,4 @@
-"""Verification in time: grace, items that move, bounded memory, and the budget."""
+"""VerifyRun in time: grace, items that move, bounded memory, and the budget."""
 
 from itertools import count
 from random import Random
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from adminview.bulk.verify.run import PageComparison, Run
+from adminview.bulk.verify.run import PageComparison, VerifyRun
 from adminview.bulk.verify.scope import ScopeSegment, VerifyPhase
 from adminview.bulk.verify.verifier import MOST_LOOKS
 from adminview.model.errors import ServiceError, SettingsError
@@ -97,7 +97,9 @@ def test_suspects_are_few_however_much_differs(lab: Lab) -> None:
     lab.dynamodb.page_size = 7
     verifier = lab.verifier()
     scope = lab.scope()
-    run = Run(scope, scope.cut(verifier.routes, chance(1).sample), room=20, clock=lambda: lab.now)
+    run = VerifyRun(
+        scope, scope.cut(verifier.routes, chance(1).sample), room=20, clock=lambda: lab.now
+    )
     most = 0
 
     def measure(_: str) -> None:
@@ -131,7 +133,9 @@ def test_looks_and_pages_take_turns(lab: Lab) -> None:
     lab.dynamodb.page_size = 2
     verifier = lab.verifier(grace=1.0)
     scope = lab.scope()
-    run = Run(scope, scope.cut(verifier.routes, chance(1).sample), room=2, clock=lambda: lab.now)
+    run = VerifyRun(
+        scope, scope.cut(verifier.routes, chance(1).sample), room=2, clock=lambda: lab.now
+    )
     run._candidates.grace = 1.0
     verifier.verify(run)
     calls = [name for name in lab.dynamodb.calls if name in {"scan", "get_item"}]
@@ -241,7 +245,7 @@ def test_to_wait_for_the_budget_is_not_to_lose_patience(lab: Lab) -> None:
 
 
 def test_what_is_written_down_is_a_moment_that_does_not_move(lab: Lab) -> None:
-    run = Run(lab.scope(), [])
+    run = VerifyRun(lab.scope(), [])
     before = run.to_json()["counts"]
     glance = PageComparison()
     glance.counts["Things"]["items"] += 1

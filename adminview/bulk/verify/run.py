@@ -45,7 +45,10 @@ class Candidate:
 
 
 class Candidates:
-    """A queue in which each candidate waits for its grace period. Not thread-safe: `Run` locks."""
+    """A queue in which each candidate waits for its grace period.
+
+    Not thread-safe: `VerifyRun` locks it.
+    """
 
     def __init__(self, grace: float, room: int, clock: Callable[[], float]) -> None:
         self.grace = grace
@@ -110,7 +113,7 @@ class PageComparison:
     failures: list[Difference] = field(default_factory=list)  # final without a recheck
 
 
-class Run:
+class VerifyRun:
     """The state of a verification. Its counts add up.
 
     items + rows = equal + in_flight + differing, and the kinds of difference = repaired + left.

@@ -35,7 +35,7 @@ from adminview.bulk.verify.compare_page import (
 from adminview.bulk.verify.differences import Difference, Kind
 from adminview.bulk.verify.recheck import Rechecker
 from adminview.bulk.verify.repair import Repairer
-from adminview.bulk.verify.run import Candidate, PageComparison, Run
+from adminview.bulk.verify.run import Candidate, PageComparison, VerifyRun
 from adminview.bulk.verify.scope import Scope, ScopeSegment, VerifyPhase
 from adminview.model import Registry
 from adminview.model.row import Attributes, key_image, key_of
@@ -60,14 +60,14 @@ NOT_URGENT = float("-inf")
 class Journal(Protocol):
     """Saves the state of a run, so that it can be resumed."""
 
-    def note(self, run: Run, *, since: float = NOT_URGENT) -> None:
+    def note(self, run: VerifyRun, *, since: float = NOT_URGENT) -> None:
         """Save the state from time to time, and at once if the last save was before *since*."""
 
 
 class NoJournal:
     """The journal of a run that is never resumed."""
 
-    def note(self, run: Run, *, since: float = NOT_URGENT) -> None: ...
+    def note(self, run: VerifyRun, *, since: float = NOT_URGENT) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +85,12 @@ class Verifier:
     journal: Journal = field(default_factory=NoJournal)
     check: Callable[[], object] = field(default=lambda: None)  # raises if nothing may be repaired
 
-    def begin(self, scope: Scope, randomness: random.Random | None = None) -> Run:
+    def begin(self, scope: Scope, randomness: random.Random | None = None) -> VerifyRun:
         chosen = randomness or random.Random()  # noqa: S311 - a sample, not a secret
         segments = scope.check(self.routes).cut(self.routes, chosen.sample)
-        return Run(scope, segments, grace=self.grace, clock=self.clock)
+        return VerifyRun(scope, segments, grace=self.grace, clock=self.clock)
 
-    def verify(self, run: Run) -> None:
+    def verify(self, run: VerifyRun) -> None:
         """Continue a run until it is finished or stopped.
 
         Raises a ServiceError if AWS keeps refusing; the run can be resumed later.
@@ -107,7 +107,7 @@ class Verifier:
         patient = Deadline.after(self.patience, self.clock)
         return patient if self.end is None or patient.at < self.end.at else self.end
 
-    def _verify(self, run: Run, stage: VerifyPhase) -> None:
+    def _verify(self, run: VerifyRun, stage: VerifyPhase) -> None:
         halt = Event()
         threads = min(run.scope.segments, MOST_THREADS)
         if threads == 1:
@@ -118,7 +118,7 @@ class Verifier:
             future.result()
         return None
 
-    def _work(self, run: Run, stage: VerifyPhase, halt: Event) -> None:
+    def _work(self, run: VerifyRun, stage: VerifyPhase, halt: Event) -> None:
         """Recheck candidates that are due, and compare pages in between, until all is done."""
         try:
             while not halt.is_set() and not self.stopped():
@@ -134,7 +134,7 @@ class Verifier:
             halt.set()  # the other threads stop at their next page
             raise
 
-    def _turn_page(self, run: Run, segment: ScopeSegment, start: Attributes | None) -> None:
+    def _turn_page(self, run: VerifyRun, segment: ScopeSegment, start: Attributes | None) -> None:
         try:
             if segment.stage is VerifyPhase.ITEMS:
                 page, comparison = self._read_items(segment, start, run.scope)
@@ -198,7 +198,7 @@ class Verifier:
         derived = claims(route, items, self.reconciler.now(), scope.model, PageComparison())
         return {claim.owner: claim for claim in derived}
 
-    def _settle(self, run: Run, candidate: Candidate) -> None:
+    def _settle(self, run: VerifyRun, candidate: Candidate) -> None:
         """Recheck a candidate, then clear, defer or confirm it."""
         rechecker = Rechecker(self.routes, self.reconciler, self.reader.budget, self.deadline)
         try:
@@ -214,7 +214,7 @@ class Verifier:
             self._repair(run, new, observation.cost)
         self.journal.note(run)
 
-    def _repair(self, run: Run, differences: Sequence[Difference], cost: float) -> None:
+    def _repair(self, run: VerifyRun, differences: Sequence[Difference], cost: float) -> None:
         self.check()
         # The repair must be known after a crash. It has been a candidate for at least one grace
         # period, so any state saved since then names it.

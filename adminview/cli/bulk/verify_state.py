@@ -10,7 +10,7 @@ from threading import Lock
 from time import monotonic
 from typing import Any
 
-from adminview.bulk.verify.run import Run
+from adminview.bulk.verify.run import VerifyRun
 from adminview.cli.private_file import open_private
 from adminview.model.errors import SettingsError
 
@@ -24,11 +24,11 @@ class StateFile:
 
     path: Path
     clock: Callable[[], float] = monotonic
-    watch: Callable[[Run], None] = field(default=lambda _: None)
+    watch: Callable[[VerifyRun], None] = field(default=lambda _: None)
     _written: float = float("-inf")
     _lock: Any = field(default_factory=Lock)
 
-    def note(self, run: Run, *, since: float = float("-inf")) -> None:
+    def note(self, run: VerifyRun, *, since: float = float("-inf")) -> None:
         """Write the state if the last write is a second old or happened before *since*."""
         with self._lock:
             if self._written < since or self.clock() - self._written >= EVERY_SECONDS:
@@ -36,7 +36,7 @@ class StateFile:
                 self._written = self.clock()
         self.watch(run)
 
-    def resume(self, run: Run) -> bool:
+    def resume(self, run: VerifyRun) -> bool:
         """Restore the state of the file into *run*, and return whether there was one.
 
         Raises a SettingsError if the file is invalid or belongs to a run with other options.

@@ -12,7 +12,7 @@ import boto3
 import typer
 
 from adminview.aws.settings import SYNC_FUNCTION_OUTPUT
-from adminview.cli.costing.comparison import Comparison, compare_load, compare_observed
+from adminview.cli.costing.comparison import CostComparison, compare_load, compare_observed
 from adminview.cli.costing.load import EXAMPLE, read_loads
 from adminview.cli.costing.observed import observe
 from adminview.cli.costing.prices import Prices
@@ -159,7 +159,7 @@ def _add_sample(source: str, entry: Entry, file: str) -> str:
     return f"From {len(items)} sampled items: {', '.join(used) or 'nothing'}"
 
 
-def _measured(stage: str | None, prefix: str, hours: int) -> Comparison:
+def _measured(stage: str | None, prefix: str, hours: int) -> CostComparison:
     deployment = Deployment.from_options(stage, prefix, os.environ)
     settings = find_settings(registry(), deployment)
     function = deployment.output(SYNC, SYNC_FUNCTION_OUTPUT)

@@ -28,7 +28,7 @@ pytest
 """
 
 
-class Example(StrEnum):
+class StartingPoint(StrEnum):
     STARTER = "starter"
     SHOP = "shop"
 
@@ -41,8 +41,8 @@ def init(
     directory: Annotated[Path, typer.Argument(help="Folder that is empty or does not exist.")],
     *,
     example: Annotated[
-        Example, typer.Option(help="Views to start with: one commented view, or the shop.")
-    ] = Example.STARTER,
+        StartingPoint, typer.Option(help="Views to start with: one commented view, or the shop.")
+    ] = StartingPoint.STARTER,
 ) -> None:
     """Generate an app: stacks, Lambda handlers, views, tests, README and model lock."""
     if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
@@ -77,11 +77,11 @@ def _lock(directory: Path) -> None:
         raise InitError(msg)
 
 
-def _files(example: Example) -> Iterator[tuple[Path, str]]:
+def _files(example: StartingPoint) -> Iterator[tuple[Path, str]]:
     """Yield each file to copy, and its path in the app."""
     root = shop.app_folder()
     patterns = [(root, pattern) for pattern in APP]
-    if example is Example.SHOP:
+    if example is StartingPoint.SHOP:
         patterns += [(root, pattern) for pattern in SHOP]
     else:
         patterns += [(starter.FOLDER, pattern) for pattern in STARTER]

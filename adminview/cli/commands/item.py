@@ -20,7 +20,7 @@ from adminview.cli.options import Json, Prefix, Stage
 from adminview.cli.output.printing import Console, print_json
 from adminview.cli.output.tables import facts, plain
 from adminview.model import Source
-from adminview.model.errors import QuestionError, RowError
+from adminview.model.errors import QueryError, RowError
 from adminview.model.item import AttributeValue, decode, normalize_number
 from adminview.model.row import DATA, RECONCILED
 from adminview.reconcile.explain import Explanation, Verdict
@@ -101,7 +101,7 @@ def explain(
             f"there is no row {pk} {sk} in {settings.view_table}. If an item should have it, run "
             "adminview reconcile SOURCE KEY"
         )
-        raise QuestionError(msg)
+        raise QueryError(msg)
     report = describe(explanation, time(), registry().fingerprint)
     if json:
         print_json(dumps(report | {"difference": list(explanation.difference)}, default=str))
@@ -171,7 +171,7 @@ def key_of(source: Source, values: Sequence[str]) -> dict[str, AttributeValue]:
     if len(values) != len(source.key):
         names = " ".join(attribute.name for attribute in source.key)
         msg = f"the key of an item of {source.name} is {names}; {len(values)} values were given"
-        raise QuestionError(msg)
+        raise QueryError(msg)
     return {
         attribute.name: {attribute.type: _number(value) if attribute.type == "N" else value}
         for attribute, value in zip(source.key, values, strict=True)
@@ -184,4 +184,4 @@ def _number(text: str) -> str:
         return normalize_number(Decimal(text))
     except (ArithmeticError, RowError) as error:
         msg = f"{text!r} is not a number that DynamoDB can store"
-        raise QuestionError(msg) from error
+        raise QueryError(msg) from error

@@ -25,7 +25,7 @@ from adminview.model.dead_letter import OutgoingLetter
 from adminview.model.errors import SettingsError
 from adminview.model.stream import VIEW_TYPE, turn_on
 from adminview.model.stream import replace as replace_stream
-from adminview.runtime import Invocation, Runtime, make_runtime
+from adminview.runtime import Runtime, make_runtime
 from adminview.sync.counts import BatchCounts
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class BatchPrinter:
 
     say: Callable[[str], None]
 
-    def invoked(self, context: Invocation) -> None: ...
+    def invoked(self, request_id: str) -> None: ...
 
     def synced(
         self, counts: BatchCounts, letters: Sequence[OutgoingLetter], errors: CallErrors

@@ -23,7 +23,7 @@ from adminview.cli.querying.statement import Select, read
 from adminview.http_api.render import text
 from adminview.model import Registry
 from adminview.model.attribute import PK
-from adminview.model.errors import QuestionError, ServiceError
+from adminview.model.errors import QueryError, ServiceError
 from adminview.model.row import VIEW_TABLE, Attributes
 from adminview.views import registry
 
@@ -94,7 +94,7 @@ def sql(  # noqa: PLR0913 - the command's options
         rows.print_table(facts("", explanation(planned)))
         return
     if planned.scans and not scan:
-        raise QuestionError(refusal(planned))
+        raise QueryError(refusal(planned))
     client = Clients().dynamodb
     pages = execute(client, planned, None if follow else limit, cursor)
     if json and follow:
@@ -110,16 +110,16 @@ def sql(  # noqa: PLR0913 - the command's options
 
 
 def plan(select: Select, model: Registry, table: str) -> StatementPlan:
-    """Resolve the table and index of a SELECT. Raises a QuestionError if there is no such one."""
+    """Resolve the table and index of a SELECT. Raises a QueryError if there is no such one."""
     if select.table not in {VIEW_TABLE, table}:
         other = "" if table == VIEW_TABLE else f" (deployed as {table})"
         msg = f"table {select.table!r} cannot be read: only {VIEW_TABLE!r}{other} can"
-        raise QuestionError(msg)
+        raise QueryError(msg)
     indexes = {index.name: index for index in model.indexes}
     if select.index is not None and select.index not in indexes:
         names = ", ".join(sorted(indexes))
         msg = f"{VIEW_TABLE} has no index {select.index!r}; it has {names}"
-        raise QuestionError(msg)
+        raise QueryError(msg)
     keys = indexes[select.index].stored_partition if select.index else (PK,)
     partition = tuple(key.name for key in keys)
     missing = tuple(name for name in partition if name not in select.fixed)
@@ -172,7 +172,7 @@ def _call(client: "DynamoDBClient", **arguments: Any) -> Any:
         if not isinstance(cause, ClientError) or error.code != "ValidationException":
             raise
         msg = f"DynamoDB refused the statement: {cause.response['Error']['Message']}"
-        raise QuestionError(msg) from error
+        raise QueryError(msg) from error
 
 
 def _show(records: list[dict[str, Any]], cursor: str | None, *, json: bool, csv: bool) -> None:

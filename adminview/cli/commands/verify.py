@@ -23,7 +23,7 @@ from rich.progress import (
 from adminview.aws.clients import Clients
 from adminview.aws.rate_limit import RateLimiter
 from adminview.aws.settings import Settings
-from adminview.bulk.verify.run import Run
+from adminview.bulk.verify.run import VerifyRun
 from adminview.bulk.verify.scope import MOST_SEGMENTS, Scope
 from adminview.bulk.verify.verifier import GRACE_SECONDS, Verifier, make_verifier
 from adminview.cli.bulk.verify_state import StateFile
@@ -60,7 +60,7 @@ class VerifyOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Dependencies:
+class VerifyEnvironment:
     """Clock, randomness and stop request of a run."""
 
     clock: Callable[[], float] = time.monotonic
@@ -116,7 +116,7 @@ def verify(  # noqa: PLR0913 - a command's options
         clients = Clients()
         with graceful_shutdown() as stop:
             recheck = partial(check_deployed, registry(), deployment)
-            dependencies = Dependencies(
+            dependencies = VerifyEnvironment(
                 sleep=stop.sleep, stopped=stop.event.is_set, check=Throttled(recheck)
             )
             status = compare(
@@ -145,10 +145,10 @@ def compare(  # noqa: PLR0913 - all that a test replaces
     options: VerifyOptions,
     console: Console,
     *,
-    dependencies: Dependencies | None = None,
+    dependencies: VerifyEnvironment | None = None,
 ) -> int:
     """Run or resume a verification, print the result, and return the exit status."""
-    dependencies = dependencies or Dependencies()
+    dependencies = dependencies or VerifyEnvironment()
     if options.max_rcu is not None and not isfinite(options.max_rcu):
         msg = "give a finite number of read units per second"
         raise typer.BadParameter(msg, param_hint="--max-rcu")
@@ -188,7 +188,7 @@ def compare(  # noqa: PLR0913 - all that a test replaces
     return status
 
 
-def _run(verifier: Verifier, run: Run, file: StateFile) -> str:
+def _run(verifier: Verifier, run: VerifyRun, file: StateFile) -> str:
     """Run to the end and return "", or return why it stopped and keep the state file."""
     try:
         with _bar(verifier, run) as watch:
@@ -208,7 +208,7 @@ def _run(verifier: Verifier, run: Run, file: StateFile) -> str:
 
 
 @contextmanager
-def _bar(verifier: Verifier, run: Run) -> Iterator[Callable[[Run], None]]:
+def _bar(verifier: Verifier, run: VerifyRun) -> Iterator[Callable[[VerifyRun], None]]:
     """Display a progress bar on standard error if it is a terminal."""
     console = Console(stderr=True)
     if not console.is_terminal:
@@ -229,7 +229,7 @@ def _bar(verifier: Verifier, run: Run) -> Iterator[Callable[[Run], None]]:
         )
 
 
-def _expected(verifier: Verifier, run: Run) -> int | None:
+def _expected(verifier: Verifier, run: VerifyRun) -> int | None:
     """Estimate the items and rows to scan; None if a table cannot be described."""
     sources = run.scope.sources(verifier.routes)
     tables = [verifier.view_table, *(verifier.routes[source].table for source in sources)]

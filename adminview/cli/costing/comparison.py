@@ -21,7 +21,7 @@ AT_LEAST: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class CostComparison:
     """What AdminView and the baseline use for the same changes."""
 
     name: str
@@ -32,13 +32,13 @@ class Comparison:
     notes: tuple[str, ...]  # the assumptions
 
 
-def compare_load(load: SourceLoad, registry: Registry) -> Comparison:
+def compare_load(load: SourceLoad, registry: Registry) -> CostComparison:
     """Estimate both from a description of the workload."""
     ours, baseline = (Work.of(load, registry, method).usage for method in (ADMINVIEW, BASELINE))
-    return Comparison(load.source, load.changes, ours, baseline, load.data(), load.assumed)
+    return CostComparison(load.source, load.changes, ours, baseline, load.data(), load.assumed)
 
 
-def compare_observed(observed: Observed) -> Comparison:
+def compare_observed(observed: Observed) -> CostComparison:
     """Take AdminView's usage as measured, and estimate the baseline's for the same records.
 
     Raises SettingsError if no record was counted.
@@ -73,7 +73,7 @@ def compare_observed(observed: Observed) -> Comparison:
         for name, source in observed.sources.items()
         if source
     }
-    return Comparison(ALL, records, ours, baseline, load, (*_notes(observed), AT_LEAST))
+    return CostComparison(ALL, records, ours, baseline, load, (*_notes(observed), AT_LEAST))
 
 
 def _unskipped(source: SourceCounts) -> float:

@@ -30,7 +30,7 @@ from adminview.dead_letters.letter_filter import LetterFilter
 from adminview.dead_letters.peek import PeekResult, browse
 from adminview.dead_letters.preview import preview
 from adminview.dead_letters.replay import KEPT, Replayer, make_replayer
-from adminview.model.errors import AdminViewError, QuestionError
+from adminview.model.errors import AdminViewError, QueryError
 from adminview.views import registry
 
 SECONDS = 60.0  # to browse the queue, or to release messages
@@ -68,7 +68,7 @@ def report_replayed(summary: dict[str, Any], deployment: Deployment, *, json: bo
 
 
 def make_filter(**fields: Any) -> LetterFilter:
-    """Build a filter. Raises a QuestionError if its source is not declared."""
+    """Build a filter. Raises a QueryError if its source is not declared."""
     if fields["source"] is not None:
         known_source(registry(), fields["source"])
     return LetterFilter(**fields)
@@ -132,10 +132,10 @@ def show_preview(replayer: Replayer, letter_filter: LetterFilter, *, json: bool)
 
 
 def check_single_match(bodies: list[str], id_: str) -> None:
-    """Raise a QuestionError unless exactly one dead letter has the id."""
+    """Raise a QueryError unless exactly one dead letter has the id."""
     if len(bodies) != 1:
         msg = (
             f"{len(bodies) or 'no'} dead letters have an id that begins with {id_!r}; "
             "`adminview dlq list` lists those that are not hidden"
         )
-        raise QuestionError(msg)
+        raise QueryError(msg)

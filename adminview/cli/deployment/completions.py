@@ -24,7 +24,7 @@ Marks = Mapping[str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class CompletionMarkers:
     """The completion markers of a view."""
 
     table: LeaseTable

@@ -30,7 +30,7 @@ from adminview.cli.model_lock.model_diff import Description
 from adminview.dead_letters.letter_filter import LetterFilter
 from adminview.local.settings import ENDPOINT, declared
 from adminview.model import Registry, Source
-from adminview.model.errors import QuestionError, SettingsError
+from adminview.model.errors import QueryError, SettingsError
 
 if TYPE_CHECKING:
     from mypy_boto3_lambda import LambdaClient
@@ -98,11 +98,11 @@ def check_streams(deployment: Deployment, sources: Iterable[str]) -> None:
 
 
 def known_source(registry: Registry, name: str) -> Source:
-    """Return a source; raise QuestionError with the declared names if there is none."""
+    """Return a source; raise QueryError with the declared names if there is none."""
     try:
         return registry.source(name)
     except KeyError as error:
-        raise QuestionError(error.args[0]) from error
+        raise QueryError(error.args[0]) from error
 
 
 def check_queue(settings: Settings) -> None:

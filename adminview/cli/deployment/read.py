@@ -15,7 +15,7 @@ from adminview.aws.settings import PATTERNS_OUTPUT
 from adminview.aws.table_description import TableIndex
 from adminview.aws.table_scanner import Sample, TableScanner
 from adminview.bulk.lease_table import LeaseTable, progress_table
-from adminview.cli.deployment.completions import Progress, markers, sweeps
+from adminview.cli.deployment.completions import CompletionMarkers, markers, sweeps
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.facts import Declared, Deployed, RowCounts
 from adminview.cli.deployment.stacks import (
@@ -52,8 +52,8 @@ class Tables:
     now: Callable[[], float]
 
     @property
-    def progress(self) -> Progress:
-        return Progress(LeaseTable(self.client, progress_table(self.view)), self.now)
+    def progress(self) -> CompletionMarkers:
+        return CompletionMarkers(LeaseTable(self.client, progress_table(self.view)), self.now)
 
     def indexes(self) -> list[TableIndex] | None:
         """Return the indexes of the view table; None if the table does not exist."""

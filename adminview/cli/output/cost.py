@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
-from adminview.cli.costing.comparison import Comparison
+from adminview.cli.costing.comparison import CostComparison
 from adminview.cli.costing.prices import Prices
 from adminview.cli.costing.usage import Bill, per_million, sum_bills
 from adminview.cli.output.printing import Console, TextTable
@@ -23,7 +23,9 @@ NOT_COUNTED: Final = (
 )
 
 
-def as_data(compared: Sequence[Comparison], prices: Prices, notes: Sequence[str]) -> dict[str, Any]:
+def as_data(
+    compared: Sequence[CostComparison], prices: Prices, notes: Sequence[str]
+) -> dict[str, Any]:
     bills = [
         {"name": each.name, "load": each.load, **_bill(*_bills(each, prices), each.changes)}
         for each in compared
@@ -39,7 +41,7 @@ def as_data(compared: Sequence[Comparison], prices: Prices, notes: Sequence[str]
 
 
 def show(
-    compared: Sequence[Comparison], prices: Prices, notes: Sequence[str], console: Console
+    compared: Sequence[CostComparison], prices: Prices, notes: Sequence[str], console: Console
 ) -> None:
     """Print a table per source, a total if there are several, and the assumptions."""
     for each in compared:
@@ -75,11 +77,11 @@ def _show_bill(name: str, bills: tuple[Bill, Bill], changes: float, console: Con
     console.print(lines)
 
 
-def _bills(compared: Comparison, prices: Prices) -> tuple[Bill, Bill]:
+def _bills(compared: CostComparison, prices: Prices) -> tuple[Bill, Bill]:
     return compared.ours.bill(prices), compared.baseline.bill(prices)
 
 
-def _added(compared: Sequence[Comparison], prices: Prices) -> tuple[Bill, Bill]:
+def _added(compared: Sequence[CostComparison], prices: Prices) -> tuple[Bill, Bill]:
     ours, usual = zip(*(_bills(each, prices) for each in compared), strict=True)
     return sum_bills(ours), sum_bills(usual)
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from adminview.bulk.verify.differences import Difference, Kind
-from adminview.bulk.verify.run import REPAIRED, Run
+from adminview.bulk.verify.run import REPAIRED, VerifyRun
 from adminview.cli.output.printing import Console, TextTable
 from adminview.cli.output.tables import facts
 
@@ -11,7 +11,7 @@ LINES = 50
 STOPPED = "stopped"
 
 
-def as_data(run: Run, status: int, trouble: str) -> dict[str, Any]:
+def as_data(run: VerifyRun, status: int, trouble: str) -> dict[str, Any]:
     total = run.total
     listed = [
         difference.to_json() | {"fate": outcome} for difference, outcome in run.differences.items()
@@ -29,14 +29,14 @@ def as_data(run: Run, status: int, trouble: str) -> dict[str, Any]:
     }
 
 
-def summary(run: Run) -> dict[str, int]:
+def summary(run: VerifyRun) -> dict[str, int]:
     """Return the totals. They satisfy items + rows = equal + in_flight + differing."""
     total = run.total
     names = ("items", "rows", "equal", "in_flight", "differing", "repaired", "left")
     return {name: total[name] for name in names}
 
 
-def show(run: Run, status: int, trouble: str, console: Console) -> None:
+def show(run: VerifyRun, status: int, trouble: str, console: Console) -> None:
     """Print the differences, the counts and the verdict."""
     if run.differences:
         console.print(_table(run))
@@ -46,7 +46,7 @@ def show(run: Run, status: int, trouble: str, console: Console) -> None:
     console.print(verdict(run, status, trouble))
 
 
-def verdict(run: Run, status: int, trouble: str) -> str:
+def verdict(run: VerifyRun, status: int, trouble: str) -> str:
     total = run.total
     what = "the view" if run.scope.complete else "the compared part of the view"
     if trouble:
@@ -65,7 +65,7 @@ def verdict(run: Run, status: int, trouble: str) -> str:
     return f"{what} is not equal to the sources: {left} left{advice}"
 
 
-def _table(run: Run) -> TextTable:
+def _table(run: VerifyRun) -> TextTable:
     lines = TextTable("Differences")
     for name in ("kind", "item", "row", "what"):
         lines.add_column(name, overflow="fold")
@@ -84,7 +84,7 @@ def _description(difference: Difference, outcome: str) -> str:
     return f"{difference.what}; left: {outcome}" if failed else difference.what
 
 
-def _counts(run: Run) -> dict[str, Any]:
+def _counts(run: VerifyRun) -> dict[str, Any]:
     total, counts = run.total, summary(run)
     kinds = [f"{total[kind.value]} {kind.value}" for kind in Kind if total[kind.value]]
     differences = _difference_count(run)
@@ -100,7 +100,7 @@ def _counts(run: Run) -> dict[str, Any]:
     }
 
 
-def _difference_count(run: Run) -> int:
+def _difference_count(run: VerifyRun) -> int:
     total = run.total
     return sum(total[kind.value] for kind in Kind)
 

@@ -11,7 +11,7 @@ from typing import Protocol
 from adminview.aws.table_description import DELETING
 from adminview.bulk.runs import BACKFILL, EVERYTHING, SWEEP, Bulk
 from adminview.cli.bulk.segment_pool import SegmentOutcome
-from adminview.cli.deployment.completions import Progress
+from adminview.cli.deployment.completions import CompletionMarkers
 from adminview.cli.deployment.facts import Deployed
 from adminview.cli.model_lock.model_diff import Description
 from adminview.cli.planning.planner import LONGEST_WRITE, make_plan
@@ -65,7 +65,7 @@ class BulkBuilder:
     """A Builder that runs locally."""
 
     connect: Callable[[], Bulk]  # for each run, because the steps change the deployment
-    progress: Progress
+    progress: CompletionMarkers
     model: str  # the declared one
     go: Callable[[Bulk, str], SegmentOutcome]
     check: Callable[[Sequence[str]], None] = lambda _: None  # raises if a stream is not read

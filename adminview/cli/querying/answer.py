@@ -158,7 +158,7 @@ def _pages(
 ) -> Iterator[tuple[list[ResultRow], str | None]]:
     cursor = options.cursor
     while True:
-        page = engine.ask(name, limit=options.limit, cursor=cursor, order=options.order, **values)
+        page = engine.page(name, limit=options.limit, cursor=cursor, order=options.order, **values)
         cursor = page.cursor
         yield page.rows, cursor
         if not cursor or not options.follow:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
-from adminview.model.errors import QuestionError
+from adminview.model.errors import QueryError
 
 TOKEN = re.compile(
     r"""(?P<space>[ \t\r\n]+|--[^\r\n]*|/\*.*?\*/)
@@ -77,7 +77,7 @@ def quoted(name: str) -> str:
 
 def refuse(why: str) -> NoReturn:
     msg = f"the statement is not run: {why}"
-    raise QuestionError(msg)
+    raise QueryError(msg)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class Select:
 
 
 def read(statement: str) -> Select:
-    """Parse a statement. Raises a QuestionError if it is not exactly one SELECT."""
+    """Parse a statement. Raises a QueryError if it is not exactly one SELECT."""
     tokens = list(tokens_of(statement))
     if tokens and tokens[-1].says(";"):
         tokens.pop()

@@ -25,7 +25,7 @@ class InvokedFunction:
     def arn(self) -> str:
         return f"arn:aws:lambda:us-east-1:000000000000:function:{self.name}"
 
-    def invoke(self, event: dict[str, Any], context: "Context") -> Any:
+    def invoke(self, event: dict[str, Any], context: "LambdaContext") -> Any:
         """Call the handler, and return its response after a round trip through JSON.
 
         Raises a TimeoutError if the handler exceeded its timeout.
@@ -38,7 +38,7 @@ class InvokedFunction:
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class LambdaContext:
     """The context object of an invocation, with Lambda's names."""
 
     function_name: str
@@ -52,7 +52,7 @@ class Context:
     identity: None = None
 
     @classmethod
-    def of(cls, function: InvokedFunction, clock: Clock) -> "Context":
+    def of(cls, function: InvokedFunction, clock: Clock) -> "LambdaContext":
         """Return the context of an invocation that begins now."""
         return cls(
             function_name=function.name,

@@ -29,7 +29,7 @@ class Condition(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class BatchOrigin:
     """The function and the shard of a batch."""
 
     function_arn: str
@@ -38,7 +38,7 @@ class Address:
 
 
 def failure_message(
-    batch: StreamBatch, condition: Condition, address: Address, now: float
+    batch: StreamBatch, condition: Condition, address: BatchOrigin, now: float
 ) -> dict[str, Any]:
     """Return the message that Lambda would send to the on-failure queue for *batch*."""
     first, last = batch.records[0], batch.records[-1]

@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 
 from adminview.local.event_source.batch import BatchResult, Failure, StreamBatch
 from adminview.local.event_source.event import StreamRecord, event, fitting
-from adminview.local.event_source.invocation import Clock, Context, InvokedFunction
-from adminview.local.event_source.on_failure import Address, Condition, failure_message
+from adminview.local.event_source.invocation import Clock, InvokedFunction, LambdaContext
+from adminview.local.event_source.on_failure import BatchOrigin, Condition, failure_message
 from adminview.local.event_source.shards import Cursor
 from adminview.model.delivery import Delivery
 
@@ -45,7 +45,7 @@ class Subscription:
 class ShardProcessor:
     """Processes the records of one shard strictly in order."""
 
-    def __init__(self, cursor: Cursor, address: Address, subscription: Subscription) -> None:
+    def __init__(self, cursor: Cursor, address: BatchOrigin, subscription: Subscription) -> None:
         self._cursor = cursor
         self._address = address
         self._subscription = subscription
@@ -123,7 +123,7 @@ class ShardProcessor:
         return result.done
 
     def _invoke(self, batch: StreamBatch) -> BatchResult:
-        context = Context.of(self._subscription.function, self._subscription.clock)
+        context = LambdaContext.of(self._subscription.function, self._subscription.clock)
         try:
             response = self._subscription.function.invoke(event(batch.records), context)
         except Exception as error:  # any exception is a function error

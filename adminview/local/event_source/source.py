@@ -11,7 +11,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from adminview.aws.retry import is_transient
 from adminview.local.event_source.invocation import Clock, InvokedFunction, LambdaFunction
-from adminview.local.event_source.on_failure import Address
+from adminview.local.event_source.on_failure import BatchOrigin
 from adminview.local.event_source.shard_processor import (
     OnFailure,
     RetryDelay,
@@ -131,7 +131,7 @@ class EventSource:
         function = InvokedFunction(self.handler, self.function_name, self.timeout_seconds)
         return ShardProcessor(
             stream.cursor(shard),
-            Address(function.arn, self.stream_arn, shard.id),
+            BatchOrigin(function.arn, self.stream_arn, shard.id),
             Subscription(function, self.delivery, self.on_failure, self.clock, self.backoff),
         )
 
