@@ -19,6 +19,8 @@ LAG = "LagOfNewestRecord"
 IN_DOUBT = "InDoubt"  # calls without a response
 OLDEST_LETTER = "AgeOfOldestLetter"
 CHECKED, DRIFT, UNFINISHED = "Checked", "Drift", "VerifyUnfinished"
+# Of the totals function: calls that changed a total, contributions that were skipped, and the lag.
+TOTALS_UPDATED, TOTALS_SKIPPED, TOTALS_LAG = "TotalsUpdated", "TotalsSkipped", "TotalsLag"
 
 
 class _PowertoolsObserver:
@@ -106,4 +108,19 @@ class DriftObserver(_PowertoolsObserver):
         self._metrics.add_metric(UNFINISHED, MetricUnit.Count, 1 if trouble else 0)
         if drift or not trouble:
             self._metrics.add_metric(DRIFT, MetricUnit.Count, drift)
+        self._metrics.flush_metrics()
+
+
+class TotalsObserver(_PowertoolsObserver):
+    """The log lines and metrics of the totals function."""
+
+    def counted(self, counts: Mapping[str, Any], errors: CallErrors) -> None:
+        """Report a batch: its counts and failed calls."""
+        skipped = counts["malformed"] + counts["refused"]
+        level = self._logger.error if counts["redelivered"] or skipped else self._logger.info
+        level("totals updated", **counts, errors=errors.as_list())
+        self._metrics.add_metric(TOTALS_LAG, MetricUnit.Seconds, counts["lag_seconds"])
+        if skipped:  # CloudWatch bills a metric only for hours with data
+            self._metrics.add_metric(TOTALS_SKIPPED, MetricUnit.Count, skipped)
+        self._metrics.add_metric(TOTALS_UPDATED, MetricUnit.Count, counts["updates"])
         self._metrics.flush_metrics()

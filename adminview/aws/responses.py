@@ -36,6 +36,9 @@ REQUIRED: Final[Mapping[str, Mapping[str, type]]] = {
 }
 # Throttling errors name limits and tables here, no data. DynamoDB uses both spellings.
 REASONS: Final = ("ThrottlingReasons", "throttlingReasons")
+# The item that failed a condition, if the request has ReturnValuesOnConditionCheckFailure. It is
+# data: never log the response of an error.
+CONDITION_ITEM: Final = "Item"
 # botocore raises these before it sends anything.
 NOT_SENT = (ConnectTimeoutError, EndpointConnectionError, ProxyConnectionError)
 UNNAMED = ("", "None", "Unknown")  # botocore's codes for an error without a name

@@ -12,6 +12,7 @@ from adminview.aws.table_scanner import GetResult, get_all
 from adminview.aws.view_readers import Reader
 from adminview.model import KeyCondition
 from adminview.model.row import Attributes, RowKey, key_image, key_of
+from adminview.model.total import totals_table
 
 
 @dataclass(slots=True)
@@ -37,6 +38,11 @@ class ViewReader:
         self._reader = reader
         self._name = name
         self._backoff = backoff or Backoff()
+
+    @property
+    def totals(self) -> "ViewReader":
+        """Reads the totals table that belongs to the view table."""
+        return ViewReader(self._reader, totals_table(self._name), self._backoff)
 
     def rows(  # noqa: PLR0913 - all but the condition are keywords
         self,

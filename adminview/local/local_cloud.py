@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from time import time
 from typing import Any
 
 from adminview.aws.attribute_codec import for_boto3, from_boto3
@@ -11,6 +12,7 @@ from adminview.aws.call_errors import CallErrors
 from adminview.aws.clients import Clients, http_client
 from adminview.aws.deadline import Deadline
 from adminview.aws.settings import QUEUE_URL, PendingPatterns, Settings
+from adminview.aws.totals_table import HttpUpdater, TotalsTable
 from adminview.aws.transport.eligibility import DirectEndpoint, StaticCredentials
 from adminview.aws.transport.http_client import HttpClient
 from adminview.aws.view_reader import ViewReader
@@ -18,16 +20,24 @@ from adminview.aws.view_readers import HttpReader
 from adminview.bulk.lease_table import progress_table as progress_name
 from adminview.dead_letters.replay import Patience, Replayer, Summary, make_replayer
 from adminview.handlers.sync import PartialBatchResponse, sync
+from adminview.handlers.totals import TotalsRuntime, add_up
 from adminview.local.engines import ACCESS_KEY, REGION, SECRET_KEY, Engine
 from adminview.local.event_source import EventSource
-from adminview.local.event_source.on_failure import on_failure
+from adminview.local.event_source.on_failure import no_destination, on_failure
 from adminview.local.settings import ENDPOINT, declared
-from adminview.local.tables import create, progress_table, source_table, view_table
+from adminview.local.tables import (
+    create,
+    progress_table,
+    source_table,
+    totals_table,
+    view_table,
+)
 from adminview.model import Registry
 from adminview.model.dead_letter import OutgoingLetter
-from adminview.model.delivery import Delivery
+from adminview.model.delivery import TOTALS_DELIVERY, Delivery
 from adminview.model.item import encode
 from adminview.model.row import VIEW_TABLE, Attributes
+from adminview.model.total import totals_table as totals_name
 from adminview.query.engine import QueryEngine
 from adminview.runtime import Runtime, make_runtime
 from adminview.sync.counts import BatchCounts
@@ -48,6 +58,9 @@ class Ledger:
 
     def synced(self, counts: BatchCounts, _: Sequence[OutgoingLetter], __: CallErrors) -> None:
         self.batches.append(counts)
+
+    def counted(self, _: Mapping[str, Any], __: CallErrors) -> None:
+        """Count nothing: totals are counted by reading them."""
 
     def total(self) -> BatchCounts:
         names = [name for name, zero in asdict(BatchCounts()).items() if isinstance(zero, int)]
@@ -79,6 +92,7 @@ class LocalCloud:
     ledger: Ledger
     settings: Settings
     sources: list[EventSource]
+    totals: EventSource | None = None  # follows the view's own stream, if the model has totals
     pending: Mapping[str, str | None] = field(default_factory=dict)  # as QueryEngine takes it
 
     @classmethod
@@ -90,7 +104,7 @@ class LocalCloud:
         queue_url = clients.sqs.create_queue(QueueName=QUEUE)["QueueUrl"]
         settings = declared(registry, queue_url)
         ledger = Ledger()
-        create(clients.dynamodb, view_table(registry, VIEW_TABLE))
+        view_stream = create(clients.dynamodb, view_table(registry, VIEW_TABLE))
         create(clients.dynamodb, progress_table(progress_name(VIEW_TABLE)))
         runtime = make_runtime(registry, settings, clients, ledger, writer_to(engine))
         cloud = cls(engine, registry, clients, runtime, ledger, settings, [])
@@ -100,7 +114,25 @@ class LocalCloud:
             stream = create(clients.dynamodb, source_table(source, source.name))
             assert stream is not None
             cloud.sources.append(cloud.follow(stream, rules))
+        if registry.totals:
+            assert view_stream is not None
+            create(clients.dynamodb, totals_table(totals_name(VIEW_TABLE)))
+            cloud.totals = cloud.follow_view(view_stream)
         return cloud
+
+    def follow_view(self, stream_arn: str) -> EventSource:
+        """Return an event source that delivers the view's stream to the real totals function."""
+        updater = HttpUpdater(direct_client_to(self.engine))
+        table = TotalsTable(updater, totals_name(VIEW_TABLE), time)
+        runtime = TotalsRuntime(table, self.ledger)
+        return EventSource(
+            streams=self.engine.streams(),
+            stream_arn=stream_arn,
+            handler=lambda event, context: add_up(event, context, runtime),
+            on_failure=no_destination,
+            delivery=replace(TOTALS_DELIVERY, window_seconds=0),
+            function_name="adminview-totals",
+        )
 
     def follow(self, stream_arn: str, delivery: Delivery) -> EventSource:
         """Return an event source that delivers a stream to the real sync."""
@@ -144,6 +176,7 @@ class LocalCloud:
         """Delete the tables and the queue."""
         for table in (
             VIEW_TABLE,
+            *([totals_name(VIEW_TABLE)] if self.totals else []),
             progress_name(VIEW_TABLE),
             *(source.name for source in self.registry.sources),
         ):
@@ -160,8 +193,11 @@ class LocalCloud:
         self.clients.dynamodb.delete_item(TableName=source, Key=for_boto3(image))
 
     def settle(self) -> int:
-        """Sync until every stream is read, and return the number of records."""
-        return sum(source.drain() for source in self.sources)
+        """Sync until every stream is read, and return the number of records of the sources."""
+        settled = sum(source.drain() for source in self.sources)
+        if self.totals:
+            self.totals.drain()
+        return settled
 
     def query(self, pattern: str, /, **parameters: object) -> list[Attributes]:
         """Return all rows of an access pattern."""

@@ -7,9 +7,13 @@ from adminview.aws.table_description import TableDescription
 from adminview.model import Attribute, Index, Registry, Source
 from adminview.model.attribute import PK, SK
 from adminview.model.stream import VIEW_TYPE
+from adminview.model.total import RANKING
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
+
+
+STREAM = {"StreamSpecification": {"StreamEnabled": True, "StreamViewType": VIEW_TYPE}}
 
 
 def source_table(source: Source, name: str) -> dict[str, Any]:
@@ -17,7 +21,7 @@ def source_table(source: Source, name: str) -> dict[str, Any]:
     return {
         **_table(name, source.key),
         "KeySchema": _key_schema([source.partition_key], source.key[1:]),
-        "StreamSpecification": {"StreamEnabled": True, "StreamViewType": VIEW_TYPE},
+        **STREAM,
     }
 
 
@@ -28,6 +32,7 @@ def view_table(registry: Registry, name: str) -> dict[str, Any]:
         **_table(name, registry.key_attributes),
         "KeySchema": _key_schema([PK], [SK]),
         "GlobalSecondaryIndexes": [_index(index) for index in registry.global_indexes],
+        **(STREAM if registry.totals else {}),
         # CreateTable refuses an empty list.
         **({"LocalSecondaryIndexes": local} if local else {}),
     }
@@ -36,6 +41,15 @@ def view_table(registry: Registry, name: str) -> dict[str, Any]:
 def progress_table(name: str) -> dict[str, Any]:
     """Describe the progress table of bulk work."""
     return {**_table(name, (PK, SK)), "KeySchema": _key_schema([PK], [SK])}
+
+
+def totals_table(name: str) -> dict[str, Any]:
+    """Describe the totals table, with the index of ranked totals."""
+    return {
+        **_table(name, (PK, SK, *RANKING.sort)),
+        "KeySchema": _key_schema([PK], [SK]),
+        "GlobalSecondaryIndexes": [_index(RANKING)],
+    }
 
 
 def create(client: "DynamoDBClient", arguments: dict[str, Any]) -> str | None:

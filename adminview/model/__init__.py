@@ -10,11 +10,13 @@ from adminview.model.migration import Migration, migration
 from adminview.model.registry import Registry
 from adminview.model.row import Row
 from adminview.model.source import Source
+from adminview.model.total import Contribution, Sum, Total
 from adminview.model.view import View, view
 
 __all__ = [
     "AccessPattern",
     "Attribute",
+    "Contribution",
     "Index",
     "IndexEntry",
     "Item",
@@ -26,6 +28,8 @@ __all__ = [
     "Registry",
     "Row",
     "Source",
+    "Sum",
+    "Total",
     "View",
     "binary",
     "key",

@@ -1,19 +1,28 @@
 """Access patterns: the named queries that AdminViewTable serves."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from adminview.model.attribute import PK, Attribute
+from adminview.model.attribute import PK, SK, Attribute
 from adminview.model.errors import DeclarationError, QueryError, RowError
 from adminview.model.index import Index
 from adminview.model.item import AttributeValue, order
 from adminview.model.join import Join
-from adminview.model.key_condition import Comparison, KeyRules, KeyTemplates, Range
+from adminview.model.key_condition import (
+    EQUAL,
+    Comparison,
+    KeyAttributes,
+    KeyRules,
+    KeyTemplates,
+    Range,
+    promise_problems,
+)
 from adminview.model.limits import PARTITION_LIMIT, SORT_LIMIT, size_of
 from adminview.model.row import DATA
 from adminview.model.template import Template, fill, parameters, several
+from adminview.model.total import RANKING, Total
 
 BOUNDS = "ab"  # suffixes of the placeholders of a range's two values
 NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
@@ -54,6 +63,11 @@ class AccessPattern:
     the whole template (``{status}``) is compared as it is. ``{name:raw}`` stays unescaped too, for
     keys that are copied from the source or made with ``key(..., raw=...)``.
 
+    A pattern on a *total* returns one row per group: its `data` has the group, the count, the sums
+    and their averages. *partition* has a template for each partition attribute of the total, and
+    the sort conditions are on its sort attribute. With *ranked*, the groups of a partition come in
+    the order of the total's `ranked_by`, and the sort conditions are on that.
+
     *shows* lists the attributes that every returned row has besides its key. *joins* adds related
     rows. *consistent* requests strongly consistent reads, which a global index does not support.
 
@@ -61,7 +75,7 @@ class AccessPattern:
     """
 
     name: str
-    partition: KeyTemplates
+    partition: KeyTemplates = ()
     sort: KeyTemplates = ()
     sort_begins: Template | None = None
     sort_between: tuple[Template, Template] | None = None
@@ -71,6 +85,8 @@ class AccessPattern:
     sort_before: Template | None = None
     optional: Sequence[str] = ()
     index: Index | None = None
+    total: Total | None = None
+    ranked: bool = False
     shows: Sequence[str] = (DATA,)
     joins: Sequence[Join] = ()
     descending: bool = False
@@ -85,10 +101,14 @@ class AccessPattern:
         if self.index is not None and not isinstance(self.index, Index):
             msg = f"access pattern {self.name!r}: index must be an Index, not {self.index!r}"
             raise DeclarationError(msg)
-        rules = KeyRules(self.index, self.partition, self.sort, self._ranges(), self.optional)
         problems = [] if NAME.fullmatch(self.name) else [NAME_RULE]
-        problems += [*rules.problems(), *rules.promise_problems(self.shows)]
-        problems += [problem for join in self.joins for problem in join.problems(self.index)]
+        problems += self._total_problems()
+        rules = KeyRules(self._keys(), self.partition, self.sort, self._ranges(), self.optional)
+        problems += rules.problems()
+        if not self.total:
+            problems += promise_problems(self.index, self.shows)
+        keys = self.total.group if self.total else self.index.key if self.index else ()
+        problems += [problem for join in self.joins for problem in join.problems(keys)]
         if len({join.name for join in self.joins}) < len(self.joins):
             problems.append("two joins have the same name")
         if self.consistent and self.index and not self.index.local:
@@ -97,9 +117,13 @@ class AccessPattern:
             msg = f"access pattern {self.name!r} on {self.place}: {problem}"
             raise DeclarationError(msg)
         object.__setattr__(self, "_comparisons", tuple(rules.comparisons()))
+        if self.total:
+            object.__setattr__(self, "index", RANKING if self.ranked else None)
 
     @property
     def place(self) -> str:
+        if self.total:
+            return f"total {self.total.name!r}"
         return f"index {self.index.name!r}" if self.index else "the table"
 
     @property
@@ -121,8 +145,16 @@ class AccessPattern:
         names: dict[str, str] = {}
         values: dict[str, AttributeValue] = {}
         parts = []
-        for position, comparison in enumerate(self._applicable(arguments)):
-            names[f"#k{position}"] = comparison.attribute.name
+        comparisons = self._applicable(arguments)
+        if self.total:
+            # The groups of one partition have one key, made of all partition attributes.
+            count = len(self.total.partition)
+            partition = self._partition_of_total(comparisons[:count], arguments)
+            names["#k0"], values[":v0a"] = PK.name, partition
+            parts.append(EQUAL.format("#k0", ":v0a"))
+            comparisons = comparisons[count:]
+        for position, comparison in enumerate(comparisons, start=len(parts)):
+            names[f"#k{position}"] = self._stored(comparison.attribute)
             placeholders = [
                 f":v{position}{suffix}"
                 for suffix, _ in zip(BOUNDS, comparison.templates, strict=False)
@@ -137,8 +169,15 @@ class AccessPattern:
         index = self.index.name if self.index else None
         return KeyCondition(index, " AND ".join(parts), names, values)
 
+    def at_epoch(self, epoch: int) -> "AccessPattern":
+        """Return the pattern on another epoch of its total."""
+        assert self.total
+        return replace(self, total=self.total.at(epoch))
+
     def may_show(self, row: Mapping[str, AttributeValue]) -> bool:
         """Return whether the pattern can return *row* for some parameters."""
+        if self.total:
+            return False
         keys = self.index.stored_key if self.index else ()
         in_index = all(key.name in row for key in keys)
         return in_index and all(comparison.may_fit(row) for comparison in self._comparisons)
@@ -146,7 +185,8 @@ class AccessPattern:
     def shape(self) -> dict[str, Any]:
         return {
             "name": self.name,
-            "index": self.index.name if self.index else None,
+            "index": self.index.name if self.index and not self.total else None,
+            **({"total": self.total.name, "ranked": self.ranked} if self.total else {}),
             "conditions": [
                 [comparison.operator.format(comparison.attribute.name, *comparison.templates)]
                 for comparison in self._comparisons
@@ -157,6 +197,52 @@ class AccessPattern:
             "descending": self.descending,
             "consistent": self.consistent,
         }
+
+    def _keys(self) -> KeyAttributes:
+        if not self.total:
+            return KeyAttributes.of(self.index)
+        sort = self.total.sort
+        if self.ranked and self.total.ranked_by:
+            sort = (self.total.rank_attribute,)
+        return KeyAttributes(self.total.partition, sort)
+
+    def _stored(self, attribute: Attribute) -> str:
+        """Return the name of a key attribute in its table."""
+        if not self.total:
+            return attribute.name
+        return RANKING.sort[0].name if self.ranked else SK.name
+
+    def _partition_of_total(
+        self, comparisons: Sequence[Comparison], arguments: Mapping[str, object]
+    ) -> AttributeValue:
+        assert self.total
+        texts = [
+            self._fill(comparison.templates[0], comparison.attribute, arguments)["S"]
+            for comparison in comparisons
+        ]
+        partition = {"S": self.total.partition_key(texts)}
+        if (size := size_of(partition)) > PARTITION_LIMIT:
+            names = ", ".join(attribute.name for attribute in self.total.partition)
+            reason = f"{names} make a key of {size} bytes; at most {PARTITION_LIMIT}"
+            raise self._refusal(reason)
+        return partition
+
+    def _total_problems(self) -> Iterator[str]:
+        if self.total is None:
+            if self.ranked:
+                yield "ranked needs a total"
+            return
+        if not isinstance(self.total, Total):
+            msg = f"access pattern {self.name!r}: total must be a Total, not {self.total!r}"
+            raise DeclarationError(msg)
+        if self.index not in (None, RANKING):
+            yield "it queries either an index or a total, not both"
+        if tuple(self.shows) != (DATA,):
+            yield "shows applies to rows; a total always returns its group, count and sums"
+        if self.ranked and not self.total.ranked_by:
+            yield f"total {self.total.name!r} is not ranked; declare it with ranked_by"
+        if self.ranked and self.consistent:
+            yield "a ranking is a global index, which cannot be read consistently"
 
     def _check(self, values: Mapping[str, object]) -> None:
         """Raise a QueryError that names missing and unknown parameters."""
@@ -203,7 +289,7 @@ class AccessPattern:
             size = size_of(value)
         except (RowError, UnicodeEncodeError) as error:
             raise self._refusal(str(error)) from error
-        partition = self.index.partition if self.index else (PK,)
+        partition = self._keys().partition
         limit = PARTITION_LIMIT if attribute in partition else SORT_LIMIT
         if size > limit:
             names = ", ".join(parameters(template))

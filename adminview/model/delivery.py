@@ -31,3 +31,11 @@ class Delivery:
     retries: int = FOREVER
     # Lambda gives up on a record and sends a dead letter shortly before the stream drops it.
     max_age_seconds: int = RETENTION_SECONDS - 30 * 60
+    tumbling_seconds: int = 0  # the tumbling window; 0 is none
+
+
+# How Lambda delivers the stream of AdminViewTable to the totals function. Only the events of a
+# tumbling window name the shard; a short window would only cut batches. Two concurrent batches of a
+# shard would break the positions, so the parallelization stays 1. There are no dead letters: Lambda
+# retries until the stream drops the records.
+TOTALS_DELIVERY: Final = Delivery(max_age_seconds=FOREVER, tumbling_seconds=900)

@@ -1,11 +1,10 @@
 """Joins: related rows that a query returns with each of its rows."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from adminview.model.attribute import PK, SK
-from adminview.model.index import Index
+from adminview.model.attribute import PK, SK, Attribute
 from adminview.model.limits import PARTITION_LIMIT, SORT_LIMIT
 from adminview.model.row import RESERVED, RowKey
 from adminview.model.template import Template, parameters, render
@@ -34,8 +33,8 @@ class Join:
         possible = len(pk.encode()) <= PARTITION_LIMIT and len(sk.encode()) <= SORT_LIMIT
         return (pk, sk) if possible else None
 
-    def problems(self, index: Index | None) -> Iterator[str]:
-        """Yield what is wrong with the join in a query of *index*."""
+    def problems(self, keys: Sequence[Attribute]) -> Iterator[str]:
+        """Yield what is wrong with the join, if rows have *keys* besides PK and SK."""
         unreadable = [
             *template_problems(PK, self.partition),
             *template_problems(SK, self.sort),
@@ -43,7 +42,7 @@ class Join:
         if unreadable:
             yield f"join {self.name!r}: {unreadable[0]}"
             return
-        texts = {key.name for key in (index.key if index else ()) if key.type == "S"}
+        texts = {key.name for key in keys if key.type == "S"}
         texts |= {PK.name, SK.name}
         for name in sorted(self._names() - texts):
             yield (
@@ -52,7 +51,7 @@ class Join:
             )
         if not self.name.isidentifier():
             yield f"join {self.name!r}: its name must be an identifier, such as 'profile'"
-        if self.name in RESERVED | texts | {key.name for key in (index.key if index else ())}:
+        if self.name in RESERVED | texts | {key.name for key in keys}:
             yield f"join {self.name!r}: rows have an attribute of that name; choose another name"
 
     def shape(self) -> list[str]:

@@ -53,6 +53,13 @@ def escape(part: str) -> str:
     return part
 
 
+def unescape(part: str) -> str:
+    """Return the part that `escape` was given."""
+    for character, code in reversed(ESCAPES.items()):
+        part = part.replace(code, character)
+    return part
+
+
 def _text(part: object, place: int) -> str:
     """Convert a part to text, unescaped. Errors never quote the value."""
     if isinstance(part, str):

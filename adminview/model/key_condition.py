@@ -46,10 +46,23 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
-class KeyRules:
-    """The declared key condition of an access pattern, and its index."""
+class KeyAttributes:
+    """The key attributes that an access pattern has conditions on."""
 
-    index: Index | None
+    partition: tuple[Attribute, ...]
+    sort: tuple[Attribute, ...]
+
+    @staticmethod
+    def of(index: Index | None) -> "KeyAttributes":
+        """Return those of an index, or of the table."""
+        return KeyAttributes(index.partition, index.sort) if index else KeyAttributes((PK,), (SK,))
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRules:
+    """The declared key condition of an access pattern, and the key it is on."""
+
+    keys: KeyAttributes
     partition: KeyTemplates
     sort: KeyTemplates
     ranges: Sequence[Range]
@@ -57,7 +70,7 @@ class KeyRules:
 
     def comparisons(self) -> Iterator[Comparison]:
         """Yield the conditions in the order of their key attributes."""
-        partition, sort = self._keys()
+        partition, sort = self.keys.partition, self.keys.sort
         for attribute, template in zip(partition, _ordered(partition, self.partition), strict=True):
             yield Comparison(EQUAL, attribute, (template,))
         fixed = _ordered(sort, self.sort)
@@ -68,7 +81,7 @@ class KeyRules:
 
     def problems(self) -> Iterator[str]:
         """Yield what DynamoDB would refuse."""
-        partition, sort = self._keys()
+        partition, sort = self.keys.partition, self.keys.sort
         structural = [
             *_names_problems("partition", partition, self.partition),
             *_names_problems("sort", sort, self.sort),
@@ -77,19 +90,6 @@ class KeyRules:
             *self._template_problems(),
         ]
         yield from structural or self._optional_problems()
-
-    def promise_problems(self, shows: Sequence[str]) -> Iterator[str]:
-        """Yield the attributes in *shows* that rows of the index do not have."""
-        for attribute in shows:
-            if self.index and not (
-                self.index.carries(attribute) or attribute in {PK.name, SK.name}
-            ):
-                yield f"shows names {attribute!r}, which the index does not include"
-            if not self.index and attribute not in RESERVED:
-                yield f"shows names {attribute!r}, which no row has"
-
-    def _keys(self) -> tuple[tuple[Attribute, ...], tuple[Attribute, ...]]:
-        return (self.index.partition, self.index.sort) if self.index else ((PK,), (SK,))
 
     def _partition_problems(self, partition: tuple[Attribute, ...]) -> Iterator[str]:
         templates = _ordered(partition, self.partition)
@@ -130,7 +130,7 @@ class KeyRules:
 
     def _optional_problems(self) -> Iterator[str]:
         """Yield optional parameters that do not belong to the last sort conditions."""
-        partition, _ = self._keys()
+        partition = self.keys.partition
         names = [
             [name for _, template in (pair,) for name in parameters(template)]
             for pair in self._templates()
@@ -160,7 +160,7 @@ class KeyRules:
 
     def _templates(self) -> Iterator[tuple[Attribute, Template]]:
         """Pair key attributes with templates; other methods check their number."""
-        partition, sort = self._keys()
+        partition, sort = self.keys.partition, self.keys.sort
         yield from zip(partition, _ordered(partition, self.partition), strict=False)
         fixed = _ordered(sort, self.sort)
         yield from zip(sort, fixed, strict=False)
@@ -169,6 +169,15 @@ class KeyRules:
             yield from (
                 (attribute, template) for attribute in rest[:1] for template in range_.templates
             )
+
+
+def promise_problems(index: Index | None, shows: Sequence[str]) -> Iterator[str]:
+    """Yield the attributes in *shows* that rows of the index, or of the table, do not have."""
+    for attribute in shows:
+        if index and not (index.carries(attribute) or attribute in {PK.name, SK.name}):
+            yield f"shows names {attribute!r}, which the index does not include"
+        if not index and attribute not in RESERVED:
+            yield f"shows names {attribute!r}, which no row has"
 
 
 def _ordered(attributes: Sequence[Attribute], templates: KeyTemplates) -> tuple[Template, ...]:

@@ -16,6 +16,7 @@ from adminview.model.index import Index
 from adminview.model.local_imports import local_modules
 from adminview.model.row import DATA, OWNER_INDEX, PROVENANCE, RESERVED
 from adminview.model.source import Source
+from adminview.model.total import Total
 from adminview.model.view import View
 
 # Per table, set by DynamoDB.
@@ -23,18 +24,19 @@ INDEX_LIMIT = 20  # the owner index is one of them
 LOCAL_INDEX_LIMIT = 5
 INCLUDE_LIMIT = 100  # included attributes of all indexes; one that two indexes include counts twice
 
-Declared = TypeVar("Declared", Source, Index, AccessPattern, View)
+Declared = TypeVar("Declared", Source, Index, AccessPattern, View, Total)
 
 
 @dataclass(frozen=True)
 class Registry:
-    """The model: its sources, views, indexes and access patterns."""
+    """The model: its sources, views, indexes, access patterns and totals."""
 
     modules: tuple[ModuleType, ...]
     sources: tuple[Source, ...]
     views: tuple[View, ...]
     indexes: tuple[Index, ...]
     patterns: tuple[AccessPattern, ...]
+    totals: tuple[Total, ...] = ()
 
     @classmethod
     def of(cls, modules: Iterable[ModuleType]) -> "Registry":
@@ -46,6 +48,7 @@ class Registry:
             _collect(modules, View),
             (*_collect(modules, Index), OWNER_INDEX),
             _collect(modules, AccessPattern),
+            _collect(modules, Total),
         )
         for problem in registry._problems():
             raise DeclarationError(problem)
@@ -81,6 +84,7 @@ class Registry:
             "sources": [source.shape() for source in self.sources],
             "indexes": [index.shape() for index in self.indexes],
             "patterns": [pattern.shape() for pattern in self.patterns],
+            "totals": [total.shape() for total in self.totals],
             "views": [[view.source.name, view.name] for view in self.views],
         }
 
@@ -134,6 +138,7 @@ class Registry:
         yield from _repeated("two sources have the same table", self.modules, self.sources)
         yield from _repeated("two indexes have the same name", self.modules, self.indexes[:-1])
         yield from _repeated("two access patterns have the same name", self.modules, self.patterns)
+        yield from _repeated("two totals have the same name", self.modules, self.totals)
         yield from self._reference_problems()
         yield from self._limit_problems()
         yield from self._attribute_problems()
@@ -147,7 +152,13 @@ class Registry:
                     f"which no view file declares; declared are {_names(self.sources)}"
                 )
         for pattern in self.patterns:
-            if pattern.index and pattern.index not in self.indexes:
+            if pattern.total:
+                if pattern.total not in self.totals:
+                    yield (
+                        f"access pattern {pattern.name!r} queries total {pattern.total.name!r}, "
+                        f"which no view file declares; declared are {_names(self.totals)}"
+                    )
+            elif pattern.index and pattern.index not in self.indexes:
                 yield (
                     f"access pattern {pattern.name!r} queries index {pattern.index.name!r}, "
                     f"which no view file declares; declared are {_names(self.indexes)}"
@@ -209,7 +220,9 @@ def _collect(modules: Iterable[ModuleType], kind: type[Declared]) -> tuple[Decla
 
 
 def _repeated(
-    problem: str, modules: Iterable[ModuleType], declared: Iterable[Source | Index | AccessPattern]
+    problem: str,
+    modules: Iterable[ModuleType],
+    declared: Iterable[Source | Index | AccessPattern | Total],
 ) -> Iterator[str]:
     declared = tuple(declared)
     counts = Counter(declaration.name for declaration in declared)
@@ -233,7 +246,7 @@ def _find(kind: str, name: str, declared: Iterable[Declared]) -> Declared:
     raise KeyError(msg)
 
 
-def _names(declared: Iterable[Source | Index | AccessPattern | View]) -> str:
+def _names(declared: Iterable[Source | Index | AccessPattern | View | Total]) -> str:
     return ", ".join(sorted(declaration.name for declaration in declared)) or "none"
 
 

@@ -9,13 +9,15 @@ from adminview.model.errors import RowError
 from adminview.model.index import Index, IndexEntry
 from adminview.model.item import AttributeValue, Item, Picked, RawValue, encode
 from adminview.model.limits import PARTITION_LIMIT, SORT_LIMIT, check_key
+from adminview.model.total import Contribution, encode_contributions
 
 VIEW_TABLE = "AdminViewTable"  # a deployment may put a prefix before it
 DATA = "data"
 OWNER, SEQUENCE, CHANGED_AT, MODEL = "_owner", "_seq", "_at", "_model"
 PROVENANCE = (OWNER, SEQUENCE, CHANGED_AT, MODEL)
+TOTALS = "_totals"  # what the row contributes to totals
 RECONCILED = "reconciled"  # as sequence number: derived from the item, not from a record
-RESERVED = frozenset({PK.name, SK.name, DATA, *PROVENANCE})
+RESERVED = frozenset({PK.name, SK.name, DATA, TOTALS, *PROVENANCE})
 
 # Finds all rows of one source item. Every row has exactly one entry, and its key never changes.
 OWNER_INDEX = Index("Owner", partition=OWNER)
@@ -26,12 +28,13 @@ Attributes: TypeAlias = dict[str, AttributeValue]
 
 @dataclass(slots=True)  # not frozen: that would take three times as long to create
 class Row:
-    """A row that a view yields: its key, its data and its entries in indexes."""
+    """A row that a view yields: its key, data, entries in indexes and contributions to totals."""
 
     pk: str
     sk: str
     data: Mapping[str, Any] | RawValue = field(default_factory=dict)
     indexes: Sequence[IndexEntry] = ()
+    totals: Sequence[Contribution] = ()
 
     @property
     def key(self) -> RowKey:
@@ -52,6 +55,8 @@ class Row:
         for entry in self.indexes:
             _add_entry(attributes, entry, owner)
         attributes[DATA] = {"M": data.wire} if type(data) is Picked else _document(data)
+        if self.totals:
+            attributes[TOTALS] = encode_contributions(self.totals)
         return attributes
 
 

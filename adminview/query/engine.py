@@ -16,6 +16,7 @@ from adminview.model.row import Attributes
 from adminview.query import cursor as cursors
 from adminview.query.cursor import Place, Positions
 from adminview.query.query import Query, merged
+from adminview.query.totals import TotalReader
 
 PAGE, MOST = 50, 1000  # rows of a page: by default, and at most
 SECONDS = 25.0  # for a page, with retries
@@ -42,8 +43,9 @@ class QueryResult:
 class QueryEngine:
     """Runs queries of the declared access patterns.
 
-    *pending* names the access patterns that are not ready, each with the older index that serves
-    them meanwhile; None if there is none: then a query raises a PatternNotReadyError.
+    *pending* names the access patterns that are not ready, each with the older index, or the older
+    epoch of its total, that serves it meanwhile; None if there is none: then a query raises a
+    PatternNotReadyError.
     """
 
     registry: Registry
@@ -90,6 +92,9 @@ class QueryEngine:
     def count(self, name: str, /, **parameters: Any) -> int:
         query = self.prepare(name, parameters)
         deadline, meter = Deadline.after(SECONDS), Meter()
+        if query.pattern.total:  # empty totals are stored, but do not count
+            positions = query.binding.start.positions
+            return sum(1 for _ in self._run(query, positions, MOST, meter, deadline))
         count = partial(
             self.reader.count,
             consistent=query.pattern.consistent,
@@ -110,6 +115,8 @@ class QueryEngine:
         older = self.pending[name]
         if older is None:
             raise PatternNotReadyError(name)
+        if pattern.total:
+            return Query.of(pattern.at_epoch(int(older)), parameters, order)
         return query.on_index(older)
 
     def _page(
@@ -142,8 +149,11 @@ class QueryEngine:
         deadline: Deadline,
     ) -> Iterator[tuple[int, Attributes]]:
         """Merge all shards from their positions on; read the first page of each concurrently."""
+        reader = (
+            TotalReader(self.reader.totals, query.pattern) if query.pattern.total else self.reader
+        )
         shards = [
-            self.reader.rows(
+            reader.rows(
                 condition,
                 after=after,
                 page_size=page_size,

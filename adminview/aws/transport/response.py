@@ -8,7 +8,7 @@ from zlib import crc32
 
 from botocore.exceptions import ChecksumError, ClientError, ResponseStreamingError
 
-from adminview.aws.responses import REASONS, REDIRECTION, check_members
+from adminview.aws.responses import CONDITION_ITEM, REASONS, REDIRECTION, check_members
 from adminview.aws.transport.connection import OK, HttpResponse
 from adminview.model.json_codec import parse
 
@@ -64,5 +64,6 @@ def _refusal(response: HttpResponse, content: dict[str, Any] | None, operation: 
         operation,
     )
     error_response: dict[str, Any] = cast("dict[str, Any]", error.response)
-    error_response.update({name: content[name] for name in REASONS if content and name in content})
+    details = (*REASONS, CONDITION_ITEM)
+    error_response.update({name: content[name] for name in details if content and name in content})
     return error

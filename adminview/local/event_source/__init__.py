@@ -2,8 +2,8 @@
 
 It reads through the public DynamoDB Streams API, from the oldest record on, and follows Lambda's
 rules: batch size and window, the 6 MB event, the partial-batch checkpoint, bisecting, retries,
-record age and the on-failure message. `StreamBatch` has the rules, `ShardProcessor` applies them to
-one shard.
+record age, the on-failure message and tumbling windows. `StreamBatch` and `Window` have the rules,
+`ShardProcessor` applies them to one shard.
 
 Where it differs from Lambda:
 

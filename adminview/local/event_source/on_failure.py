@@ -84,3 +84,7 @@ def _response(result: BatchResult) -> dict[str, Any]:
 def _time(seconds: float, precision: str) -> str:
     moment = datetime.fromtimestamp(seconds, UTC)
     return moment.isoformat(timespec=precision).replace("+00:00", "Z")
+
+
+def no_destination(_: dict[str, Any]) -> None:
+    """Drop the message, as Lambda does for a mapping without an on-failure destination."""

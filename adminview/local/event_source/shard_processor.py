@@ -11,6 +11,7 @@ from adminview.local.event_source.event import StreamRecord, event, fitting
 from adminview.local.event_source.invocation import Clock, InvokedFunction, LambdaContext
 from adminview.local.event_source.on_failure import BatchOrigin, Condition, failure_message
 from adminview.local.event_source.shards import Cursor
+from adminview.local.event_source.window import Window
 from adminview.model.delivery import Delivery
 
 OnFailure: TypeAlias = Callable[[dict[str, Any]], None]
@@ -52,6 +53,7 @@ class ShardProcessor:
         self._read: deque[StreamRecord] = deque()  # not yet in a batch
         self._read_at = 0.0  # when the oldest of them was read
         self._batches: deque[StreamBatch] = deque()  # the parts of the batch in progress
+        self._window: Window | None = None  # the tumbling window that is open
         self._retry_at = 0.0
         self._failures = 0  # in a row
         self.trouble: Exception | None = None  # the latest that kept records waiting
@@ -59,7 +61,8 @@ class ShardProcessor:
     @property
     def over(self) -> bool:
         """Return whether the shard is closed and all its records are settled."""
-        return self._cursor.closed and not self._read and not self._batches
+        waiting = self._read or self._batches or self._window
+        return self._cursor.closed and not waiting
 
     @property
     def due(self) -> float | None:
@@ -78,7 +81,11 @@ class ShardProcessor:
         """Read or deliver, with at most one invocation, and return how many records are settled."""
         if not self._batches:
             self._gather()
-        if not self._batches or self._subscription.clock() < self._retry_at:
+        if self._subscription.clock() < self._retry_at:
+            return 0
+        if self._window and self._is_over(self._window) and not self._end_window(self._window):
+            return 0
+        if not self._batches:
             return 0
         batch = self._batches[0]
         if expired := batch.expired(self._subscription.delivery, self._subscription.clock()):
@@ -105,6 +112,8 @@ class ShardProcessor:
         ):
             return
         count = fitting(self._read, size)
+        if seconds := self._subscription.delivery.tumbling_seconds:
+            count = min(count, Window.of(self._read[0], seconds).leading(self._read))
         self._batches.append(StreamBatch(tuple(self._read.popleft() for _ in range(count))))
 
     def _full(self) -> bool:
@@ -122,16 +131,53 @@ class ShardProcessor:
             self._back_off()
         return result.done
 
+    def _is_over(self, window: Window) -> bool:
+        """Return whether the open window must end before the next batch, or at all."""
+        if self._batches:
+            return window.is_too_large or not window.holds(self._batches[0].records[0])
+        ended = self._cursor.closed and not self._read
+        return window.is_too_large or ended or self._subscription.clock() >= window.end
+
+    def _end_window(self, window: Window) -> bool:
+        """Make the final invocation of a window; return whether it succeeded."""
+        address, subscription = self._address, self._subscription
+        early = window.is_too_large or subscription.clock() < window.end
+        content = window.fields(address.shard_id, address.stream_arn, final=True, early=early)
+        context = LambdaContext.of(subscription.function, subscription.clock)
+        try:
+            response = subscription.function.invoke({"Records": [], **content}, context)
+        except Exception as error:  # noqa: BLE001 - any exception is a function error
+            self.trouble = error
+            log.warning("%s: the final invocation of a window failed: %r", self.head, error)
+            self._back_off()
+            return False
+        if not window.take(response):
+            log.warning("%s: the response to the end of a window has no state", self.head)
+            self._back_off()
+            return False
+        self._window = None
+        self._failures, self.trouble = 0, None
+        return True
+
+    def _event(self, batch: StreamBatch) -> dict[str, Any]:
+        content = event(batch.records)
+        if seconds := self._subscription.delivery.tumbling_seconds:
+            self._window = self._window or Window.of(batch.records[0], seconds)
+            content |= self._window.fields(self._address.shard_id, self._address.stream_arn)
+        return content
+
     def _invoke(self, batch: StreamBatch) -> BatchResult:
         context = LambdaContext.of(self._subscription.function, self._subscription.clock)
         try:
-            response = self._subscription.function.invoke(event(batch.records), context)
+            response = self._subscription.function.invoke(self._event(batch), context)
         except Exception as error:  # any exception is a function error
             self.trouble = error
             log.warning("%s: the function failed: %r", self.head, error)
             log.debug("%s", self.head, exc_info=error)
             return BatchResult(0, Failure.FUNCTION_ERROR, context.aws_request_id)
         result = batch.read(response)
+        if self._window and not self._window.take(response):
+            result = BatchResult(0, Failure.MALFORMED)
         if result.failure is Failure.MALFORMED:
             log.warning("%s: the function's response is not a batch response", self.head)
         return replace(result, request_id=context.aws_request_id)

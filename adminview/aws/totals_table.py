@@ -1,0 +1,210 @@
+"""Conditional updates of the totals table."""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from adminview.aws.attribute_codec import for_boto3, from_boto3
+from adminview.aws.call_errors import CallErrors
+from adminview.aws.concurrency import map_concurrently, thread_pool
+from adminview.aws.deadline import Deadline
+from adminview.aws.responses import CAPACITY, CONDITION_ITEM, TOTAL, NotFromAwsError
+from adminview.aws.retry import Backoff, error_code, is_transient
+from adminview.model.errors import RowError, ServiceError
+from adminview.model.json_codec import dump_json
+from adminview.model.row import Attributes
+from adminview.totals.update import GroupUpdate, upkeep
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+    from adminview.aws.transport.http_client import HttpClient
+
+OPERATION = "UpdateItem"
+CONDITION_FAILED = "ConditionalCheckFailedException"
+# The amounts do not fit the item: retrying cannot help.
+REFUSALS = {
+    "ValidationException",
+    "ParamValidationError",
+    "ItemCollectionSizeLimitExceededException",
+}
+CALLS_PER_ROUND = 100  # bounds the memory of a batch with many groups
+
+Request: TypeAlias = dict[str, Any]
+Result: TypeAlias = dict[str, Any] | ClientError | BotoCoreError | None
+
+
+class Updater(Protocol):
+    """Sends calls of UpdateItem."""
+
+    def send(self, requests: Sequence[Request], deadline: Deadline) -> Sequence[Result]:
+        """Make calls concurrently, and return the response or the error of each.
+
+        The result of a call that was not started before the deadline is None.
+        """
+
+
+class Boto3Updater:
+    """Sends calls through a boto3 client, each in a thread."""
+
+    def __init__(self, client: "DynamoDBClient") -> None:
+        self._client: Any = client
+        self._pool = thread_pool()
+
+    def send(self, requests: Sequence[Request], deadline: Deadline) -> Sequence[Result]:
+        return map_concurrently(partial(self._send, deadline), requests, self._pool)
+
+    def _send(self, deadline: Deadline, request: Request) -> Result:
+        if deadline.passed:
+            return None
+        values = for_boto3(request["ExpressionAttributeValues"])
+        try:
+            response = self._client.update_item(**request | {"ExpressionAttributeValues": values})
+        except ClientError as error:
+            details: Any = error.response
+            if item := details.get(CONDITION_ITEM):
+                details[CONDITION_ITEM] = from_boto3(item)
+            return error
+        except BotoCoreError as error:
+            return error
+        return {**response, "Attributes": from_boto3(response.get("Attributes", {}))}
+
+
+class HttpUpdater:
+    """Sends calls with the direct HTTP client, without threads."""
+
+    def __init__(self, direct: "HttpClient") -> None:
+        self._direct = direct
+
+    def send(self, requests: Sequence[Request], deadline: Deadline) -> Sequence[Result]:
+        bodies = (dump_json({**request, CAPACITY: TOTAL}) for request in requests)
+        return [*self._direct.calls(OPERATION, bodies, deadline)]
+
+
+@dataclass(slots=True)
+class TotalsOutcome:
+    """The outcome of the updates of one batch."""
+
+    updates: int = 0  # that changed a total
+    covered: int = 0  # groups that included some of their changes already
+    refused: int = 0  # changes that DynamoDB cannot add; they are skipped
+    unfinished: list[GroupUpdate] = field(default_factory=list)  # a retry may help
+    errors: CallErrors = field(default_factory=CallErrors)
+
+
+@dataclass(slots=True)
+class _Job:
+    """The updates of one group, which must be made in order."""
+
+    updates: deque[GroupUpdate]
+
+
+class TotalsTable:
+    """Adds changes to totals, each exactly once."""
+
+    def __init__(
+        self,
+        updater: Updater,
+        name: str,
+        now: Callable[[], float],
+        backoff: Backoff | None = None,
+    ) -> None:
+        self._updater = updater
+        self._name = name
+        self._now = now
+        self._backoff = backoff or Backoff()
+
+    def apply(self, updates: Iterable[GroupUpdate], deadline: Deadline) -> TotalsOutcome:
+        """Add the changes of each group to its total, and return what could not be added.
+
+        Makes one call per group, and another for a group whose total includes some of the changes.
+        A call without a response is repeated: if it did arrive, the condition refuses the second.
+        """
+        outcome = TotalsOutcome()
+        waiting = deque(_Job(deque([update])) for update in updates)
+        attempt = 0
+        while waiting and not deadline.passed:
+            jobs = [waiting.popleft() for _ in range(min(len(waiting), CALLS_PER_ROUND))]
+            failed, transient = self._round(jobs, outcome, deadline)
+            waiting.extendleft(reversed(failed))
+            if transient:
+                self._backoff.pause(attempt, deadline)
+                attempt += 1
+        outcome.unfinished += [update for job in waiting for update in job.updates]
+        return outcome
+
+    def _round(
+        self, jobs: Sequence[_Job], outcome: TotalsOutcome, deadline: Deadline
+    ) -> tuple[list[_Job], bool]:
+        """Make one call for each job; return the jobs that are not done, and whether to wait."""
+        requests: list[Request] = []
+        sent: list[_Job] = []
+        left: list[_Job] = []
+        for job in jobs:
+            try:
+                requests.append(job.updates[0].request(self._name))
+                sent.append(job)
+            except RowError:  # more digits than DynamoDB keeps
+                self._refuse(job, outcome)
+                left.append(job)
+        results = self._updater.send(requests, deadline)
+        calls: list[Request] = []
+        transient = False
+        for job, result in zip(sent, results, strict=True):
+            transient |= self._take(job, result, outcome, calls)
+        if calls:
+            # Best effort: the next update of the item makes the calls that fail here.
+            self._updater.send(calls, deadline)
+        return [job for job in (*left, *sent) if job.updates], transient
+
+    def _take(
+        self, job: _Job, result: Result, outcome: TotalsOutcome, calls: list[Request]
+    ) -> bool:
+        """Take the result of a job's first update; return whether a transient error occurred."""
+        update = job.updates[0]
+        if isinstance(result, dict) and not update.is_in(result.get("Attributes", {})):
+            result = NotFromAwsError(operation=OPERATION, member="item of this update")
+        if isinstance(result, dict):
+            job.updates.popleft()
+            outcome.updates += 1
+            calls += upkeep(self._name, update, result["Attributes"], self._now())
+            return False
+        if result is None:
+            return True
+        code = error_code(result)
+        if code == CONDITION_FAILED and isinstance(result, ClientError):
+            return self._skip_covered(job, result, outcome)
+        if code in REFUSALS:
+            self._refuse(job, outcome)
+            return False
+        outcome.errors.add(result)
+        if not is_transient(result):
+            raise ServiceError(code, f"update {self._name}") from result
+        return True
+
+    def _skip_covered(self, job: _Job, error: ClientError, outcome: TotalsOutcome) -> bool:
+        """Leave out the changes that the total includes already."""
+        item: Attributes = error.response.get(CONDITION_ITEM) or {}  # type: ignore[assignment]
+        update = job.updates[0]
+        if update.position not in item:  # a response without the item: try again
+            return True
+        outcome.covered += 1
+        left = update.uncovered(item)
+        if left is None:
+            job.updates.popleft()
+        else:
+            job.updates[0] = left
+        return False
+
+    def _refuse(self, job: _Job, outcome: TotalsOutcome) -> None:
+        """Skip a change that cannot be added; halve an update until the change is alone."""
+        update = job.updates.popleft()
+        halves = update.halves()
+        if halves is None:
+            outcome.refused += 1
+        else:
+            job.updates.extendleft(reversed(halves))

@@ -1,0 +1,82 @@
+"""Positions: the last record of a shard that a total includes.
+
+A position is an attribute of the total, and every update pays for its size. So its name is a short
+hash of the shard, and its value is binary: the sequence number, which DynamoDB compares as bytes,
+and the hour of the record, which tells when the position can be removed.
+"""
+
+from base64 import b64decode, b64encode, urlsafe_b64encode
+from collections.abc import Mapping
+from functools import lru_cache
+from hashlib import sha256
+from typing import Any, Final
+
+from adminview.model.item import AttributeValue
+from adminview.model.total import POSITION
+
+# Six bytes: two of a thousand shards have the same name once in half a billion deployments.
+HASH_BYTES: Final = 6
+HOUR: Final = 3600
+HOUR_BYTES: Final = 3
+# A stream delivers a record for 24 hours. Two more cover slow functions and inexact record times.
+LIVE_HOURS: Final = 26
+
+
+@lru_cache(maxsize=1000)
+def position_name(shard_id: str) -> str:
+    """Return the attribute that holds the position of a shard."""
+    return POSITION + urlsafe_b64encode(sha256(shard_id.encode()).digest()[:HASH_BYTES]).decode()
+
+
+def lower_bound(sequence: int) -> AttributeValue:
+    """Return a value that is greater than the positions before *sequence*, and than no others.
+
+    The first byte is the number of bytes that follow, so that longer numbers compare as greater. A
+    position has its hour behind the same bytes, so it is greater than the bound of its own record.
+    """
+    return {"B": b64encode(_bytes(sequence)).decode()}
+
+
+def encode_position(sequence: int, at: float) -> AttributeValue:
+    """Return the position of a record with this sequence number and time."""
+    hour = int(at // HOUR).to_bytes(HOUR_BYTES, "big")
+    return {"B": b64encode(_bytes(sequence) + hour).decode()}
+
+
+def sequence_of(position: AttributeValue) -> int:
+    """Return the sequence number of a position; raises a ValueError if it is malformed."""
+    content = _content(position)
+    return int.from_bytes(content[1:-HOUR_BYTES], "big")
+
+
+def hour_of(position: AttributeValue) -> int:
+    """Return the hour of a position's record; raises a ValueError if it is malformed."""
+    return int.from_bytes(_content(position)[-HOUR_BYTES:], "big")
+
+
+def positions_of(item: Mapping[str, Any]) -> dict[str, AttributeValue]:
+    """Return the positions of a total, by attribute."""
+    return {name: value for name, value in item.items() if name[:1] == POSITION}
+
+
+def expired(positions: Mapping[str, AttributeValue], at: float) -> dict[str, AttributeValue]:
+    """Return the positions whose records the stream cannot deliver any more.
+
+    *at* is the time of a record that was just delivered. It is never later than now, so it never
+    removes a position too early, whatever the clock of this machine says.
+    """
+    oldest = int(at // HOUR) - LIVE_HOURS - 1  # an hour more: hours are rounded down
+    return {name: position for name, position in positions.items() if hour_of(position) < oldest}
+
+
+def _bytes(sequence: int) -> bytes:
+    content = sequence.to_bytes((sequence.bit_length() + 7) // 8, "big")
+    return bytes([len(content)]) + content
+
+
+def _content(position: AttributeValue) -> bytes:
+    content = b64decode(position["B"], validate=True)
+    if len(content) <= HOUR_BYTES or content[0] != len(content) - 1 - HOUR_BYTES:
+        msg = "not a position"
+        raise ValueError(msg)
+    return content

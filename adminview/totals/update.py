@@ -1,0 +1,158 @@
+"""The changes of one group -> one conditional UpdateItem, and the upkeep of its item."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from adminview.model.attribute import PK, SK
+from adminview.model.item import AttributeValue, number_text
+from adminview.model.total import COUNT, EXPIRES, RANK
+from adminview.totals.changes import Amounts, Group, GroupChange, add
+from adminview.totals.position import (
+    HOUR,
+    LIVE_HOURS,
+    encode_position,
+    expired,
+    hour_of,
+    lower_bound,
+    positions_of,
+    sequence_of,
+)
+
+# Expired positions of one item. Removing them takes a write of its own, so it waits for several.
+MOST_EXPIRED: Final = 8
+KEPT: Final = {COUNT, RANK}  # sent even if they do not change
+
+
+@dataclass(slots=True)
+class GroupUpdate:
+    """Changes of one group that one call adds to its total."""
+
+    group: Group
+    position: str  # the attribute of the shard's position
+    changes: Sequence[GroupChange]
+
+    @property
+    def first_record(self) -> int:
+        """The position in the batch of the first record that is not included yet."""
+        return self.changes[0].record
+
+    def request(self, table: str) -> dict[str, Any]:
+        """Return the arguments of UpdateItem, in DynamoDB JSON.
+
+        Raises a RowError if an amount has more digits than DynamoDB keeps.
+        """
+        amounts: Amounts = {}
+        for change in self.changes:
+            add(amounts, change.amounts)
+        last = self.changes[-1]
+        # Without a count a total could not be hidden, and without a rank it is in no ranking.
+        sent = {name: amount for name, amount in amounts.items() if amount or name in KEPT}
+        names = {"#p": self.position, "#x": EXPIRES}
+        values: dict[str, AttributeValue] = {
+            ":first": lower_bound(self.changes[0].sequence),
+            ":last": encode_position(last.sequence, last.at),
+        }
+        added = []
+        for number, (name, amount) in enumerate(sent.items()):
+            names[f"#a{number}"] = name
+            values[f":a{number}"] = {"N": number_text(amount)}
+            added.append(f"#a{number} :a{number}")
+        return {
+            "TableName": table,
+            "Key": key_of_group(self.group),
+            "UpdateExpression": f"ADD {', '.join(added)} SET #p = :last REMOVE #x",
+            "ConditionExpression": "attribute_not_exists(#p) OR #p < :first",
+            "ExpressionAttributeNames": names,
+            "ExpressionAttributeValues": values,
+            "ReturnValues": "ALL_NEW",
+            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+        }
+
+    def is_in(self, item: Mapping[str, Any]) -> bool:
+        """Return whether *item*, a response, shows that this update was made."""
+        last = self.changes[-1]
+        expected = {
+            **key_of_group(self.group),
+            self.position: encode_position(last.sequence, last.at),
+        }
+        return all(item.get(name) == value for name, value in expected.items())
+
+    def uncovered(self, item: Mapping[str, Any]) -> "GroupUpdate | None":
+        """Return the update without the changes that *item* includes; None if it has them all."""
+        covered = sequence_of(item[self.position])
+        left = [change for change in self.changes if change.sequence > covered]
+        return GroupUpdate(self.group, self.position, left) if left else None
+
+    def halves(self) -> "tuple[GroupUpdate, GroupUpdate] | None":
+        """Split the update in two, in order; None if it has one change."""
+        if len(self.changes) == 1:
+            return None
+        middle = len(self.changes) // 2
+        return (
+            GroupUpdate(self.group, self.position, self.changes[:middle]),
+            GroupUpdate(self.group, self.position, self.changes[middle:]),
+        )
+
+
+def upkeep(
+    table: str, update: GroupUpdate, item: Mapping[str, Any], now: float
+) -> list[dict[str, Any]]:
+    """Return the calls that an updated item needs: remove old positions, let an empty one expire.
+
+    Each call has a condition, so that it does nothing if the item has changed since.
+    """
+    calls = []
+    own = update.position
+    if len(item) > MOST_EXPIRED:  # it has other attributes, too; this is only a fast first check
+        others = {name: value for name, value in positions_of(item).items() if name != own}
+        old = expired(others, update.changes[-1].at)
+        if len(old) >= MOST_EXPIRED:
+            calls.append(_remove(table, item, old))
+    if item[COUNT] == {"N": "0"}:
+        calls.append(_expire(table, item, own, now))
+    return calls
+
+
+def _remove(
+    table: str, item: Mapping[str, Any], positions: Mapping[str, AttributeValue]
+) -> dict[str, Any]:
+    names = {f"#p{number}": name for number, name in enumerate(positions)}
+    values = {f":p{number}": value for number, value in enumerate(positions.values())}
+    return {
+        "TableName": table,
+        "Key": {PK.name: item[PK.name], SK.name: item[SK.name]},
+        "UpdateExpression": f"REMOVE {', '.join(names)}",
+        "ConditionExpression": " AND ".join(
+            f"{name} = {value}" for name, value in zip(names, values, strict=True)
+        ),
+        "ExpressionAttributeNames": names,
+        "ExpressionAttributeValues": values,
+    }
+
+
+def _expire(table: str, item: Mapping[str, Any], own: str, now: float) -> dict[str, Any]:
+    """Let DynamoDB delete an empty total when the stream can deliver none of its records again.
+
+    If it were deleted at once, its positions would go with it, and a record that is delivered again
+    would count twice. The time is counted from now, because another shard may add a newer position
+    before this call arrives.
+    """
+    newest = max(int(now // HOUR), *map(hour_of, positions_of(item).values()), 0)
+    return {
+        "TableName": table,
+        "Key": {PK.name: item[PK.name], SK.name: item[SK.name]},
+        "UpdateExpression": "SET #x = :at",
+        "ConditionExpression": "#c = :zero AND #p = :own",
+        "ExpressionAttributeNames": {"#x": EXPIRES, "#c": COUNT, "#p": own},
+        "ExpressionAttributeValues": {
+            ":at": {"N": str((newest + LIVE_HOURS + 2) * HOUR)},
+            ":zero": {"N": "0"},
+            ":own": item[own],
+        },
+    }
+
+
+def key_of_group(group: Group) -> dict[str, AttributeValue]:
+    partition, sort = group
+    return {PK.name: {"S": partition}, SK.name: {"S": sort}}

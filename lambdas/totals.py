@@ -1,0 +1,12 @@
+"""Lambda handler that adds the changes of rows to the totals."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from adminview.handlers import totals
+from adminview.runtime import Invocation
+
+
+def handler(event: Mapping[str, Any], context: Invocation) -> totals.WindowResponse:
+    """Add one batch to the totals and return the record from which Lambda must redeliver."""
+    return totals.handle(event, context)
