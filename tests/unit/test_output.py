@@ -77,6 +77,9 @@ def test_any_text_is_printed_without_control_characters(text: str) -> None:
 @example("[/]")
 @example(MARKUP)
 @example("[link=https://example.com]x[/link]:smile:")
+@example("\u0301")
+@example("\u0301\u0302x")
+@example("\u0301" * 5000)
 def test_a_cell_shows_its_text_and_no_markup(text: str) -> None:
     if printable(text).strip() and "  " not in text:
         assert printable(text).strip() in printed(facts("", {"a": text}))
