@@ -150,12 +150,12 @@ def read_with_http_client() -> AbstractContextManager[Any]:
     from http.client import HTTPResponse  # noqa: PLC0415
     from io import BufferedReader, RawIOBase  # noqa: PLC0415
 
-    from adminview.aws.transport.connection import Connection, HttpResponse  # noqa: PLC0415
+    from adminview.aws.transport.connection import HttpConnection, HttpResponse  # noqa: PLC0415
 
     class ReceivedBytes(RawIOBase):
         """The bytes that a connection has received, then those that it receives."""
 
-        def __init__(self, connection: Connection) -> None:
+        def __init__(self, connection: HttpConnection) -> None:
             self._connection: Any = connection
 
         def readable(self) -> bool:
@@ -171,13 +171,13 @@ def read_with_http_client() -> AbstractContextManager[Any]:
         def makefile(self, _: str) -> BufferedReader:
             return BufferedReader(self)
 
-    def receive(connection: Connection) -> HttpResponse:
+    def receive(connection: HttpConnection) -> HttpResponse:
         response = HTTPResponse(cast("Any", ReceivedBytes(connection)), method="POST")
         response.begin()
         headers = {name.lower(): value for name, value in response.getheaders()}
         return HttpResponse(response.status, headers, response.read())
 
-    return patch.object(Connection, "receive", receive)
+    return patch.object(HttpConnection, "receive", receive)
 
 
 def use_boto3() -> AbstractContextManager[Any]:
