@@ -29,7 +29,7 @@ PLAIN = {"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"}
 
 
 def session(text: str) -> str:
-    """Run the command of a console block again, and show what it prints."""
+    """Run the command of a console block again, and return the block with its output."""
     fence, command, *_ = text.splitlines()
     words = shlex.split(command.removeprefix("$ adminview "))
     done = CliRunner().invoke(app, words, env=PLAIN, catch_exceptions=False)
@@ -39,7 +39,7 @@ def session(text: str) -> str:
 
 
 def measured() -> str:
-    """Show what the kept run took, as far as this page reckons with it."""
+    """Return the table of the stored measurements that this page uses."""
     found = json.loads(KEPT.read_text())
     about, at_8_ms = found["machine"], {"latency": LATENCY}
     lines = [
@@ -67,7 +67,7 @@ PARTS: Mapping[str, Callable[[str], str]] = {
 
 
 def reckoned(page: str) -> str:
-    """Write each part anew that stands between its mark and an end."""
+    """Rewrite the generated parts of the page, each between its mark and an end."""
     for name, part in PARTS.items():
         before, mark, rest = page.partition(f"<!-- {name} -->\n")
         old, end, after = rest.partition("\n<!-- end -->")

@@ -82,9 +82,8 @@ class HttpClient:
         self._timeouts = timeouts
         self._tls = _tls_context() if address.scheme == "https" else None
         self._idle: deque[Connection] = deque()  # at most as many as there were concurrent calls
-        self._resting: deque[Connection] = (
-            deque()
-        )  # not used until they have been quiet, or never again
+        # Not used until they have been quiet, or never again.
+        self._resting: deque[Connection] = deque()
         self._doubted: deque[Owners] = deque()
         self._is_suspicious = False
         finalize(self, _close, self._idle, self._resting)

@@ -119,7 +119,7 @@ def replay(  # noqa: PLR0913 - the command's options
 ) -> None:
     """Replay dead letters: reconcile their items with the sources.
 
-    It can be interrupted; letters that were not replayed stay in the queue.
+    It can be interrupted; dead letters that were not replayed stay in the queue.
 
     Exit status: 0 no dead letter is left, 1 some are left or hidden.
     """
