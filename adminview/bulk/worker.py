@@ -29,7 +29,7 @@ FAILED = "failed"
 
 
 @dataclass(frozen=True, slots=True)
-class Worker:
+class SegmentWorker:
     task: Task
     progress: LeaseTable
     model: str
@@ -113,7 +113,7 @@ class Worker:
 class SegmentSession:
     """The work on one segment. The stored state may be a page behind, never ahead."""
 
-    worker: Worker
+    worker: SegmentWorker
     record: SegmentState
     end: Deadline
     saved_at: float

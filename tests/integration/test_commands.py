@@ -36,9 +36,9 @@ def shop(start: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> LocalCl
     return cloud
 
 
-def adminview(*words: str, asked: str | None = None) -> Result:
+def adminview(*words: str, stdin: str | None = None) -> Result:
     """Run a command as if it were typed."""
-    result = CliRunner().invoke(app, words, input=asked)
+    result = CliRunner().invoke(app, words, input=stdin)
     if result.exception and not isinstance(result.exception, SystemExit):
         raise result.exception
     return result
@@ -151,18 +151,18 @@ def keys(cloud: LocalCloud) -> set[tuple[str, str]]:
     return {(row["PK"]["S"], row["SK"]["S"]) for row in cloud.rows()}
 
 
-def test_letters_are_discarded_after_asking_and_written_down(
+def test_dead_letters_are_discarded_after_confirmation_and_written_to_a_file(
     shop: LocalCloud, tmp_path: Path
 ) -> None:
     refused = adminview("dlq", "discard", "--reason", "tidy")
     assert refused.exit_code == 2
     assert "select dead letters by id" in refused.stderr
     words = ("dlq", "discard", "--source", "Orders", "--reason", "a test order")
-    refused = adminview(*words, asked="n\n")
+    refused = adminview(*words, stdin="n\n")
     assert refused.exit_code == 1
     assert len(parsed("dlq", "list")) == 1
     assert not (tmp_path / "adminview-audit.jsonl").exists()
-    done = adminview(*words, asked="y\n")
+    done = adminview(*words, stdin="y\n")
     assert "1 dead letter discarded" in done.stdout
     assert shop.letters() == []
     (line,) = (tmp_path / "adminview-audit.jsonl").read_text().splitlines()
@@ -172,24 +172,24 @@ def test_letters_are_discarded_after_asking_and_written_down(
 
 
 def test_a_row_that_is_right_is_explained(shop: LocalCloud) -> None:
-    told = adminview("explain", *ROW)
-    assert told.exit_code == 0
+    explained = adminview("explain", *ROW)
+    assert explained.exit_code == 0
     for part in ("Users/user-123", "profile in tests.support.views.users", "ADDRESS#home"):
-        assert part in told.stdout
-    assert "equal to what the source says now" in told.stdout
-    assert "none: the row is up to date" in told.stdout
+        assert part in explained.stdout
+    assert "equal to what the source says now" in explained.stdout
+    assert "none: the row is up to date" in explained.stdout
     (profile,) = [row for row in shop.rows() if row["SK"]["S"] == "PROFILE"]
-    assert profile["_seq"]["S"] in told.stdout
+    assert profile["_seq"]["S"] in explained.stdout
 
 
 def test_a_row_that_differs_is_explained_line_by_line(shop: LocalCloud) -> None:
     tamper(shop, ROW, data={"M": {"name": {"S": "Grace"}}})
-    told = adminview("explain", *ROW)
-    assert told.exit_code == 1
-    assert "different from what the source says now" in told.stdout
-    assert any(line.startswith("-") and "Grace" in line for line in told.stdout.splitlines())
-    assert any(line.startswith("+") and "Ada" in line for line in told.stdout.splitlines())
-    assert "s since that change" in told.stdout
+    explained = adminview("explain", *ROW)
+    assert explained.exit_code == 1
+    assert "different from what the source says now" in explained.stdout
+    assert any(line.startswith("-") and "Grace" in line for line in explained.stdout.splitlines())
+    assert any(line.startswith("+") and "Ada" in line for line in explained.stdout.splitlines())
+    assert "s since that change" in explained.stdout
     assert adminview("reconcile", "Users", "user-123").exit_code == 0
     again = parsed("explain", *ROW)
     assert again["written by"].startswith("a reconcile of ")
@@ -210,9 +210,9 @@ def test_an_item_whose_view_raises_is_explained_with_the_reason(shop: LocalCloud
     key = ("USER#user-123", "ORDER#2025-03-01#2121195")
     broken = {name: value for name, value in order().items() if name != "Status"}
     shop.put("Orders", broken)
-    told = adminview("explain", *key)
-    assert "no attribute 'Status'" in told.stdout
-    assert told.exit_code == 1
+    explained = adminview("explain", *key)
+    assert "no attribute 'Status'" in explained.stdout
+    assert explained.exit_code == 1
 
 
 def test_an_item_is_reconciled_by_its_key_or_the_command_says_what_is_wrong(

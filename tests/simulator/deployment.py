@@ -14,7 +14,7 @@ from adminview.aws.source_tables import SourceReader
 from adminview.aws.view_table import ViewTable
 from adminview.bulk.lease_table import GENERATION, LeaseTable
 from adminview.bulk.runs import Bulk
-from adminview.bulk.worker import Worker
+from adminview.bulk.worker import SegmentWorker
 from adminview.dead_letters.replay import Replayer
 from adminview.dead_letters.resolve import LetterResolver
 from adminview.model import Registry
@@ -52,8 +52,8 @@ class Deployment:
 class SmallBulk(Bulk):
     """Bulk work with small pages, on the simulated clock."""
 
-    def worker(self, run: str) -> Worker:
-        """Create a worker for the segments of a run."""
+    def worker(self, run: str) -> SegmentWorker:
+        """Make a worker for the segments of a run."""
         made = Bulk.worker(self, run)
         task: Any = made.task
         return replace(

@@ -15,7 +15,7 @@ from adminview.aws.settings import Settings
 from adminview.bulk.lease_table import LEASE_SECONDS, LeaseTable, progress_table
 from adminview.bulk.runs import Bulk
 from adminview.bulk.segment import Segment, SegmentState
-from adminview.bulk.worker import Worker
+from adminview.bulk.worker import SegmentWorker
 from adminview.model import Registry
 from adminview.model.limits import ROW_LIMIT
 from adminview.model.row import RowKey, provenance
@@ -272,7 +272,7 @@ class World:
             for key, row in self.view.items()
         }
 
-    def worker(self, run: str = RUN, **changes: Any) -> Worker:
+    def worker(self, run: str = RUN, **changes: Any) -> SegmentWorker:
         made = self.bulk.worker(run)
         task: Any = made.task
         made = replace(made, task=replace(task, max_items=self.most))

@@ -76,7 +76,7 @@ class HttpResponse:
     content: bytes
 
 
-class Connection:
+class HttpConnection:
     """An open connection with at most one request in flight."""
 
     def __init__(self, open_socket: socket.socket) -> None:

@@ -12,7 +12,7 @@ from adminview.aws.settings import BACKFILL_MACHINE_OUTPUT, Settings
 from adminview.aws.table_scanner import TableScanner
 from adminview.bulk.runs import BACKFILL, EVERYTHING, SWEEP, Bulk
 from adminview.bulk.segment import MOST_SEGMENTS
-from adminview.bulk.worker import Worker
+from adminview.bulk.worker import SegmentWorker
 from adminview.cli.bulk.segment_pool import Limits, RunOptions, SegmentOutcome, SegmentPool, connect
 from adminview.cli.bulk.state_machine import ExecutionRequest, as_event, run_on_aws
 from adminview.cli.dead_letters.files import LETTERS
@@ -119,7 +119,7 @@ def execute_runs(bulk: Bulk, runs: Sequence[str], options: RunOptions) -> None:
 
 
 def execute_run(
-    bulk: Bulk, run: str, options: RunOptions, stop: Shutdown, worker: Worker | None = None
+    bulk: Bulk, run: str, options: RunOptions, stop: Shutdown, worker: SegmentWorker | None = None
 ) -> SegmentOutcome:
     """Execute one run and display its progress."""
     with progress(run, _expected(bulk, run)) as watch:

@@ -1,4 +1,4 @@
-"""Questions that are being built, and questions that move, on real engines."""
+"""Access patterns that are not ready, and ones that move to another index, on real engines."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -66,7 +66,7 @@ NEW = model(
 )
 # The table while the plan is under way has all indexes, old and new.
 BOTH = replace(OLD, indexes=(by_colour, *NEW.indexes))
-BUILDING = {"of-colour": "ByColour", "of-size": None}
+PENDING = {"of-colour": "ByColour", "of-size": None}
 
 
 def put(cloud: LocalCloud, *places: int) -> None:
@@ -87,33 +87,35 @@ def cloud(start: Callable[[Registry], LocalCloud]) -> LocalCloud:
     return cloud
 
 
-def asker(cloud: LocalCloud, registry: Registry, pending: dict[str, str | None]) -> QueryEngine:
+def engine_for(
+    cloud: LocalCloud, registry: Registry, pending: dict[str, str | None]
+) -> QueryEngine:
     return replace(cloud.query_engine, registry=registry, pending=pending)
 
 
-def keys(answered: Any) -> list[str]:
-    return [one.row["SK"]["S"] for one in answered]
+def keys(results: Any) -> list[str]:
+    return [result.row["SK"]["S"] for result in results]
 
 
-def test_a_half_filled_index_is_not_asked_until_it_is_filled(cloud: LocalCloud) -> None:
-    on = asker(cloud, NEW, {})
-    assert on.count("of-size", size="small") == 1, "so it would answer: one of eight"
-    cloud.registry, cloud.pending = NEW, BUILDING
-    asked = cloud.query_engine
-    for way in (asked.page, asked.count, lambda *a, **k: list(asked.rows(*a, **k))):
+def test_a_half_filled_index_is_not_queried_until_it_is_filled(cloud: LocalCloud) -> None:
+    unguarded = engine_for(cloud, NEW, {})
+    assert unguarded.count("of-size", size="small") == 1, "it would return one row of eight"
+    cloud.registry, cloud.pending = NEW, PENDING
+    engine = cloud.query_engine
+    for query in (engine.page, engine.count, lambda *a, **k: list(engine.rows(*a, **k))):
         with pytest.raises(PatternNotReadyError, match="access pattern 'of-size' is not ready"):
-            way("of-size", size="small")
-    assert Client(asked).send("/patterns/of-size?size=small").status == 503
+            query("of-size", size="small")
+    assert Client(engine).send("/patterns/of-size?size=small").status == 503
     for place in range(7):
         cloud.delete("Things", {"id": f"{place:02d}"})
-    put(cloud, *range(7))  # written anew, as by a backfill
-    assert on.count("of-size", size="small") == 8
+    put(cloud, *range(7))  # written again, as by a backfill
+    assert unguarded.count("of-size", size="small") == 8
 
 
-def test_a_question_that_moves_has_all_its_rows_throughout(cloud: LocalCloud) -> None:
-    old = asker(cloud, OLD, {})
-    moving = asker(cloud, NEW, BUILDING)
-    moved = asker(cloud, NEW, {})
+def test_an_access_pattern_that_moves_has_all_its_rows_throughout(cloud: LocalCloud) -> None:
+    old = engine_for(cloud, OLD, {})
+    moving = engine_for(cloud, NEW, PENDING)
+    moved = engine_for(cloud, NEW, {})
     rows = keys(old.rows("of-colour", **RED))
     assert sorted(rows) == [f"{place:02d}" for place in range(8)]
     assert keys(moving.rows("of-colour", **RED)) == rows
@@ -125,43 +127,43 @@ def test_a_question_that_moves_has_all_its_rows_throughout(cloud: LocalCloud) ->
 
 @pytest.mark.parametrize("order", ["asc", "desc"])
 @pytest.mark.parametrize("pages", [1, 2, 3])
-def test_a_cursor_goes_on_in_its_index_and_in_no_other(
+def test_a_cursor_continues_in_its_index_and_in_no_other(
     cloud: LocalCloud, order: str, pages: int
 ) -> None:
-    asked = asker(cloud, OLD, {})
-    whole = keys(asked.rows("of-colour", **RED, order=order))
+    engine = engine_for(cloud, OLD, {})
+    whole = keys(engine.rows("of-colour", **RED, order=order))
     found: list[str] = []
     cursor = None
     for _ in range(pages):
-        page = asked.page("of-colour", cursor=cursor, order=order, **RED)
+        page = engine.page("of-colour", cursor=cursor, order=order, **RED)
         found += keys(page.rows)
         cursor = page.cursor
-    moving = asker(cloud, NEW, BUILDING)
+    moving = engine_for(cloud, NEW, PENDING)
     found += keys(moving.rows("of-colour", cursor=cursor, order=order, **RED))
     assert found == whole
-    moved = asker(cloud, NEW, {})
+    moved = engine_for(cloud, NEW, {})
     with pytest.raises(QueryError, match="has moved to another index"):
         moved.page("of-colour", cursor=cursor, order=order, **RED)
 
 
-def test_an_index_that_is_not_there_yet_is_not_needed(
+def test_an_index_that_does_not_exist_yet_is_not_needed(
     start: Callable[[Registry], LocalCloud],
 ) -> None:
     cloud = start(OLD)
     put(cloud, *range(3))
-    assert keys(asker(cloud, NEW, BUILDING).rows("of-colour", **RED)) == ["00", "01", "02"]
+    assert keys(engine_for(cloud, NEW, PENDING).rows("of-colour", **RED)) == ["00", "01", "02"]
     with pytest.raises(ServiceError):
-        asker(cloud, NEW, {}).page("of-colour", **RED)
+        engine_for(cloud, NEW, {}).page("of-colour", **RED)
 
 
 def query(*words: str) -> Result:
     return CliRunner().invoke(app, words)
 
 
-def test_the_command_is_told_by_the_environment(
+def test_the_command_reads_pending_patterns_from_the_environment(
     cloud: LocalCloud, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cloud.pending = BUILDING
+    cloud.pending = PENDING
     for name, value in cloud.environment.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr("adminview.cli.commands.query.registry", lambda: NEW)

@@ -1,4 +1,4 @@
-"""The same queries by hand: a boto3 client, with a thread pool and a merge for shards."""
+"""The same queries with a boto3 client alone: a thread pool and a merge read the shards."""
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -7,48 +7,48 @@ from heapq import merge
 from itertools import islice
 from typing import Any
 
-from bench.asking.model import ROWS, SHARDS, STATUS, USER, by_customer, by_status
-from bench.ways import TABLE
+from bench.contenders import TABLE
+from bench.query.model import ROWS, SHARDS, STATUS, USER, by_customer, by_status
 
 Query = Callable[..., Mapping[str, Any]]
 
 
-def plain_questions(client: Any) -> dict[str, Callable[[], list[Any]]]:
-    """Return a function for each query."""
+def boto3_queries(client: Any) -> dict[str, Callable[[], list[Any]]]:
+    """Return a function for each query, by the name of its access pattern."""
     query = partial(client.query, TableName=TABLE, Limit=ROWS)
     pool = ThreadPoolExecutor(SHARDS)
     return {
-        "one-partition": partial(of_user, query),
-        "eight-shards": partial(by_status_of_all_shards, query, pool),
-        "several-attributes": partial(of_customer, query),
+        "one-partition": partial(query_user, query),
+        "eight-shards": partial(query_all_shards, query, pool),
+        "several-attributes": partial(query_customer, query),
     }
 
 
-def of_user(query: Query) -> list[Any]:
+def query_user(query: Query) -> list[Any]:
     """Query one partition of the table."""
-    answer = query(
+    response = query(
         KeyConditionExpression="PK = :user AND begins_with(SK, :order)",
         ExpressionAttributeValues={":user": {"S": f"USER#{USER}"}, ":order": {"S": "ORDER#"}},
     )
-    return list(answer["Items"])
+    return list(response["Items"])
 
 
-def of_customer(query: Query) -> list[Any]:
+def query_customer(query: Query) -> list[Any]:
     """Query an index by two of its attributes."""
-    answer = query(
+    response = query(
         IndexName=by_customer.name,
         KeyConditionExpression="customerId = :user AND #status = :status",
         ExpressionAttributeNames={"#status": "status"},
         ExpressionAttributeValues={":user": {"S": USER}, ":status": {"S": STATUS}},
     )
-    return list(answer["Items"])
+    return list(response["Items"])
 
 
-def by_status_of_all_shards(query: Query, pool: ThreadPoolExecutor) -> list[Any]:
-    """Query all shards of an index at once, and merge the rows."""
+def query_all_shards(query: Query, pool: ThreadPoolExecutor) -> list[Any]:
+    """Query all shards of an index concurrently, and merge the rows."""
 
     def page(shard: int) -> list[Any]:
-        answer = query(
+        response = query(
             IndexName=by_status.name,
             KeyConditionExpression="GSI1_PK = :status AND #shard = :shard "
             "AND begins_with(GSI1_SK, :created)",
@@ -59,7 +59,7 @@ def by_status_of_all_shards(query: Query, pool: ThreadPoolExecutor) -> list[Any]
                 ":created": {"S": "CREATED_AT#"},
             },
         )
-        return list(answer["Items"])
+        return list(response["Items"])
 
     merged = merge(*pool.map(page, range(SHARDS)), key=lambda row: row["GSI1_SK"]["S"])
     return list(islice(merged, ROWS))

@@ -1,7 +1,7 @@
 """A stub of DynamoDB that responds at once or after a delay, and counts calls and bytes.
 
-It runs in a process of its own, so that its processor time is not measured. `python -m bench.stub`
-prints its port, and ends with its standard input.
+It runs in a process of its own, so that its processor time is not measured. `python -m
+bench.dynamodb_stub` prints its port, and ends when its standard input ends.
 """
 
 import asyncio
@@ -11,11 +11,11 @@ from collections.abc import Callable
 from itertools import count
 from typing import Final
 
-from bench.asking.model import answer as answer_to_query
+from bench.query.model import query_response
 
-ANSWERS: Final[dict[bytes, Callable[[bytes], bytes]]] = {
+RESPONSES: Final[dict[bytes, Callable[[bytes], bytes]]] = {
     b"BatchWriteItem": lambda _: b'{"UnprocessedItems":{}}',
-    b"Query": answer_to_query,
+    b"Query": query_response,
 }
 HEADERS_END: Final = b"\r\n\r\n"
 LENGTH, TARGET = b"content-length:", b"x-amz-target:"
@@ -23,8 +23,8 @@ REQUEST_IDS: Final = count(1)
 CONTROL: Final = b"GET "  # DynamoDB's calls are POST requests
 
 
-class Stub:
-    """The calls since the last `/take`, and the delay of a response."""
+class DynamoDbStub:
+    """The calls since the last `/counts`, and the delay of a response."""
 
     def __init__(self, seconds: float = 0.0) -> None:
         self.seconds = seconds
@@ -32,23 +32,23 @@ class Stub:
         self.bodies: list[bytes] | None = None
 
     def control(self, path: str) -> bytes:
-        """Handle a request of the benchmark; `/take` returns the counts and resets them."""
+        """Handle a request of the benchmark; `/counts` returns the counts and resets them."""
         if path.startswith("/latency/"):
             self.seconds = float(path.rpartition("/")[2]) / 1000
-        elif path == "/keep":
+        elif path == "/record":
             self.bodies = []
         elif path == "/bodies":
-            kept, self.bodies = self.bodies or [], None
-            return b"[" + b",".join(kept) + b"]"
+            recorded, self.bodies = self.bodies or [], None
+            return b"[" + b",".join(recorded) + b"]"
         counts = {"calls": self.calls, "bytes": self.bytes}
         self.calls = self.bytes = 0
         return json.dumps(counts).encode()
 
 
-class Connection(asyncio.Protocol):
+class StubConnection(asyncio.Protocol):
     """One connection, on which requests come one after another."""
 
-    def __init__(self, stub: Stub) -> None:
+    def __init__(self, stub: DynamoDbStub) -> None:
         self._stub = stub
         self._received = bytearray()
         self._transport: asyncio.Transport | None = None
@@ -67,9 +67,9 @@ class Connection(asyncio.Protocol):
                 return
             body = bytes(self._received[end + len(HEADERS_END) : size])
             del self._received[:size]
-            self._answer(head, body, size)
+            self._respond(head, body, size)
 
-    def _answer(self, head: bytes, body: bytes, size: int) -> None:
+    def _respond(self, head: bytes, body: bytes, size: int) -> None:
         if head.startswith(CONTROL):
             self._write(self._stub.control(head.split(b" ", 2)[1].decode()))
             return
@@ -77,20 +77,20 @@ class Connection(asyncio.Protocol):
         self._stub.bytes += size
         if self._stub.bodies is not None:
             self._stub.bodies.append(body)
-        answer_to = ANSWERS.get(_header(head, TARGET).rpartition(b".")[2])
-        answer = answer_to(body) if answer_to else b"{}"
+        respond_to = RESPONSES.get(_header(head, TARGET).rpartition(b".")[2])
+        response = respond_to(body) if respond_to else b"{}"
         if self._stub.seconds:
             loop = asyncio.get_running_loop()
-            loop.call_later(self._stub.seconds, self._write, answer)
+            loop.call_later(self._stub.seconds, self._write, response)
         else:
-            self._write(answer)
+            self._write(response)
 
-    def _write(self, answer: bytes) -> None:
+    def _write(self, response: bytes) -> None:
         assert self._transport
         self._transport.write(
             b"HTTP/1.1 200 OK\r\nContent-Type: application/x-amz-json-1.0\r\n"
             b"x-amzn-RequestId: %d\r\nContent-Length: %d\r\n\r\n%b"
-            % (next(REQUEST_IDS), len(answer), answer)
+            % (next(REQUEST_IDS), len(response), response)
         )
 
 
@@ -104,8 +104,8 @@ def _header(head: bytes, name: bytes) -> bytes:
 async def serve() -> None:
     """Serve until the standard input ends."""
     loop = asyncio.get_running_loop()
-    stub = Stub()
-    server = await loop.create_server(lambda: Connection(stub), "127.0.0.1", 0)
+    stub = DynamoDbStub()
+    server = await loop.create_server(lambda: StubConnection(stub), "127.0.0.1", 0)
     sys.stdout.write(f"{server.sockets[0].getsockname()[1]}\n")
     sys.stdout.flush()
     await loop.run_in_executor(None, sys.stdin.read)

@@ -1,8 +1,8 @@
-"""The context object of an invocation."""
+"""The context object that Lambda passes to a handler."""
 
 
-class Invocation:
-    """The attributes of the context that the implementations use."""
+class BenchContext:
+    """The attributes of the context that the contenders use."""
 
     aws_request_id = "bench"
     function_name = "bench"

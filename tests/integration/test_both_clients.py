@@ -1,4 +1,4 @@
-"""The two ways to write leave the same table, and the two ways to read find the same in it."""
+"""boto3 and the direct client write the same table, and read the same rows."""
 
 from base64 import b64encode
 from typing import Any
@@ -56,7 +56,7 @@ def unordered(value: Any) -> Any:
     return (kind, tuple(map(unordered, content))) if kind == "L" else (kind, content)
 
 
-def test_both_ways_leave_the_same_table(cloud: LocalCloud, engine: Engine) -> None:
+def test_both_clients_write_the_same_table(cloud: LocalCloud, engine: Engine) -> None:
     assert isinstance(cloud.runtime.view._writer, HttpBatchWriter), "as it is deployed"
     tables = []
     for writer in (Boto3BatchWriter(cloud.clients.dynamodb), writer_to(engine)):
@@ -67,12 +67,12 @@ def test_both_ways_leave_the_same_table(cloud: LocalCloud, engine: Engine) -> No
         tables.append({key_of(row): unordered({"M": row}) for row in cloud.rows()})
         write(writer, [a_write(("P", f"{n}"), None, n) for n in range(60)])
         assert cloud.rows() == []
-    plain, direct = tables
-    assert plain == direct
+    boto3, direct = tables
+    assert boto3 == direct
     assert len(direct) == 51
 
 
-def test_a_row_that_the_engine_refuses_is_refused_alone_both_ways(
+def test_a_row_that_the_engine_refuses_is_refused_alone_by_both_clients(
     cloud: LocalCloud, engine: Engine
 ) -> None:
     for writer in (Boto3BatchWriter(cloud.clients.dynamodb), writer_to(engine)):
@@ -85,14 +85,14 @@ def test_a_row_that_the_engine_refuses_is_refused_alone_both_ways(
         assert outcome.written == 29
 
 
-def found_by(reader: Reader) -> Any:
-    """Ask in pages of 7 from a start on; count; and read rows by their keys."""
+def read_by(reader: Reader) -> Any:
+    """Query in pages of 7 after a start key, count, and read rows by their keys."""
     view, meter, deadline = ViewReader(reader, VIEW_TABLE), Meter(), Deadline.after(60)
-    asked = KeyCondition(None, "#p = :p", {"#p": "PK"}, {":p": {"S": "P"}})
+    condition = KeyCondition(None, "#p = :p", {"#p": "PK"}, {":p": {"S": "P"}})
     pages: dict[str, Any] = {"page_size": 7, "descending": False, "consistent": True}
     after = {"PK": {"S": "P"}, "SK": {"S": "10"}}
-    rows = [*view.rows(asked, after=after, **pages, deadline=deadline, meter=meter)]
-    number = view.count(asked, consistent=True, deadline=deadline, meter=meter)
+    rows = [*view.rows(condition, after=after, **pages, deadline=deadline, meter=meter)]
+    number = view.count(condition, consistent=True, deadline=deadline, meter=meter)
     keys = [("P", "1"), ("P", "2"), ("P", "not there")]
     got = view.get(keys, deadline=deadline)
     assert meter.units > 0
@@ -103,11 +103,11 @@ def found_by(reader: Reader) -> Any:
     )
 
 
-def test_both_ways_find_the_same(cloud: LocalCloud, engine: Engine) -> None:
+def test_both_clients_read_the_same(cloud: LocalCloud, engine: Engine) -> None:
     write(writer_to(engine), writes())
     readers = (Boto3Reader(cloud.clients.dynamodb), HttpReader(direct_client_to(engine)))
-    plain, direct = (found_by(one) for one in readers)
-    assert plain == direct
+    boto3, direct = (read_by(reader) for reader in readers)
+    assert boto3 == direct
     rows, got, (number, calls, _) = direct
     assert len(rows) == 49
     assert sorted(got) == [("P", "1"), ("P", "2")]

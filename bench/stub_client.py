@@ -11,8 +11,8 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
-    """A running stub, in a process of its own."""
+class StubClient:
+    """Controls a running stub, which is a process of its own."""
 
     port: int
 
@@ -20,23 +20,23 @@ class Endpoint:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    def answer_after(self, milliseconds: int) -> None:
+    def set_latency(self, milliseconds: int) -> None:
         """Delay each response from now on."""
         self._get(f"/latency/{milliseconds}")
 
-    def take(self) -> dict[str, int]:
-        """Return the calls and bytes since the last time."""
-        counts: dict[str, int] = json.loads(self._get("/take"))
+    def take_counts(self) -> dict[str, int]:
+        """Return the calls and bytes since the last call of this method."""
+        counts: dict[str, int] = json.loads(self._get("/counts"))
         return counts
 
-    def keep(self) -> None:
-        """Keep the bodies of the calls from now on."""
-        self._get("/keep")
+    def record_bodies(self) -> None:
+        """Record the bodies of all calls from now on."""
+        self._get("/record")
 
-    def bodies(self) -> list[dict[str, Any]]:
-        """Return the bodies that were kept, and keep no more."""
-        kept: list[dict[str, Any]] = json.loads(self._get("/bodies"))
-        return kept
+    def take_bodies(self) -> list[dict[str, Any]]:
+        """Return the recorded bodies, and stop recording."""
+        bodies: list[dict[str, Any]] = json.loads(self._get("/bodies"))
+        return bodies
 
     def _get(self, path: str) -> bytes:
         connection = HTTPConnection("127.0.0.1", self.port, timeout=30)
@@ -48,15 +48,15 @@ class Endpoint:
 
 
 @contextmanager
-def endpoint() -> Iterator[Endpoint]:
-    """Run a stub."""
-    command = [sys.executable, "-m", "bench.stub"]
+def running_stub() -> Iterator[StubClient]:
+    """Run a stub in a new process, and end it on exit."""
+    command = [sys.executable, "-m", "bench.dynamodb_stub"]
     with subprocess.Popen(  # noqa: S603 - our own module
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
     ) as process:
         assert process.stdin
         assert process.stdout
         try:
-            yield Endpoint(int(process.stdout.readline()))
+            yield StubClient(int(process.stdout.readline()))
         finally:
             process.stdin.close()

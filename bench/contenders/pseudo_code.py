@@ -1,9 +1,9 @@
-"""The sync function as pseudo-code sketches it: rows of each record, 25 to a call, one retry.
+"""The sync function as sketched in pseudo-code: the rows of each record, 25 per call, one retry.
 
-Its rows are its own: a copy of the order under its user, a second copy under its status, and the
+It has rows of its own: a copy of the order under its user, a second copy under its status, and the
 purchases. An order has a kilobyte, so a copy costs two write units. The sketch also mentions a
-summary instead: `summary` derives such rows, and the report has their write units, too. It folds
-nothing: DynamoDB would refuse a call with the same row twice, but the stub accepts it.
+summary instead: `summary` derives such rows, and the report includes their write units. It does not
+fold changes: DynamoDB would refuse a call that writes one row twice, but the stub accepts it.
 """
 
 import logging
@@ -14,13 +14,13 @@ from typing import Any
 
 import boto3
 
-from bench.ways import Event, Handle
-from bench.ways.rows import SHOWN, Row, key_of, wire_purchases_of
+from bench.contenders import Event, Handler
+from bench.contenders.rows import ORDER_ATTRIBUTES, Row, derive_raw_purchases, key_of
 
 logger = logging.getLogger(__name__)
 
 
-def connect() -> Handle:
+def connect() -> Handler:
     client: Any = boto3.client("dynamodb")
     table = os.environ["ADMINVIEW_TABLE"]
 
@@ -42,16 +42,16 @@ def process_record(record: dict[str, Any], *, summary: bool = False) -> list[Any
     new_image = record["dynamodb"].get("NewImage", None)
     old_image = record["dynamodb"].get("OldImage", None)
     if "Orders" in source_table:
-        rows = partial(rows_of, summary=summary)
+        rows = partial(derive_rows, summary=summary)
         return transform_order_event(record["eventName"], new_image, old_image, rows)
     logger.warning("No transformer found for a source table")
     return []
 
 
-def rows_of(image: Any, *, summary: bool = False) -> Iterator[Row]:
+def derive_rows(image: Any, *, summary: bool = False) -> Iterator[Row]:
     """Yield copies of an order under its user and its status, and its purchases."""
     order = image["orderId"]["S"]
-    data = {"M": {name: image[name] for name in SHOWN} if summary else image}
+    data = {"M": {name: image[name] for name in ORDER_ATTRIBUTES} if summary else image}
     yield {
         "PK": {"S": f"USER#{image['userId']['S']}"},
         "SK": {"S": f"ORDER#{order}"},
@@ -62,7 +62,7 @@ def rows_of(image: Any, *, summary: bool = False) -> Iterator[Row]:
         "SK": {"S": order},
         "data": data,
     }
-    yield from wire_purchases_of(image)
+    yield from derive_raw_purchases(image)
 
 
 def transform_order_event(

@@ -1,4 +1,4 @@
-"""The floor: plain Python and orjson make the same requests as AdminView, over one bare socket.
+"""The lower bound: plain Python and orjson make AdminView's requests over one bare socket.
 
 It does not sign, check or retry, and waits for each response. It is not usable; it shows how much
 of the time Python and JSON themselves take.
@@ -11,58 +11,59 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from bench.ways import Event, Handle
-from bench.ways.rows import wire_rows_of
+from bench.contenders import Event, Handler
+from bench.contenders.rows import derive_raw_rows
 
-CALL = 25
-MODEL = {"S": "0123456789abcdef"}  # as long as a fingerprint
+BATCH_LIMIT = 25
+FINGERPRINT = {"S": "0123456789abcdef"}  # as long as a real one
 
 
-def connect() -> Handle:
+def connect() -> Handler:
     url = urlsplit(os.environ["AWS_ENDPOINT_URL_DYNAMODB"])
-    text = (
+    head = (
         f"POST / HTTP/1.1\r\nHost: {url.netloc}\r\nX-Amz-Target: DynamoDB_20120810.BatchWriteItem"
         "\r\nContent-Type: application/x-amz-json-1.0\r\nContent-Length: %d\r\n\r\n"
-    )
-    head = text.encode()
+    ).encode()
     table = os.environ["ADMINVIEW_TABLE"]
 
     def handle(event: Event) -> None:
-        requests = requests_of(event)
+        requests = requests_for(event)
         with socket.create_connection((url.hostname, url.port)) as connection:
-            for start in range(0, len(requests), CALL):
-                body = orjson.dumps({"RequestItems": {table: requests[start : start + CALL]}})
+            for start in range(0, len(requests), BATCH_LIMIT):
+                body = orjson.dumps(
+                    {"RequestItems": {table: requests[start : start + BATCH_LIMIT]}}
+                )
                 connection.sendall(head % len(body) + body)
-                answer = b""
-                while not answer.endswith(b'{"UnprocessedItems":{}}'):
-                    answer += connection.recv(65536)
+                response = b""
+                while not response.endswith(b'{"UnprocessedItems":{}}'):
+                    response += connection.recv(65536)
 
     return handle
 
 
-def requests_of(event: Event) -> list[Any]:
+def requests_for(event: Event) -> list[Any]:
     """Return the last write of each row that differs."""
     requests: dict[tuple[str, str], Any] = {}
     for record in event["Records"]:
         change = record["dynamodb"]
-        before, after = rows_in(change, "OldImage"), rows_in(change, "NewImage")
-        stamp = {
+        before, after = rows_of_image(change, "OldImage"), rows_of_image(change, "NewImage")
+        provenance = {
             "_owner": {"S": f"Orders/{change['Keys']['orderId']['S']}"},
             "_seq": {"S": change["SequenceNumber"]},
             "_at": {"N": str(change["ApproximateCreationDateTime"])},
-            "_model": MODEL,
+            "_model": FINGERPRINT,
         }
         for key, row in after.items():
             if before.get(key) != row:
-                requests[key] = {"PutRequest": {"Item": {**row, **stamp}}}
+                requests[key] = {"PutRequest": {"Item": {**row, **provenance}}}
         for key, row in before.items():
             if key not in after:
                 requests[key] = {"DeleteRequest": {"Key": {"PK": row["PK"], "SK": row["SK"]}}}
     return list(requests.values())
 
 
-def rows_in(change: dict[str, Any], name: str) -> dict[tuple[str, str], Any]:
+def rows_of_image(change: dict[str, Any], name: str) -> dict[tuple[str, str], Any]:
     """Derive the rows of one image, by their keys."""
     if name not in change:
         return {}
-    return {(row["PK"]["S"], row["SK"]["S"]): row for row in wire_rows_of(change[name])}
+    return {(row["PK"]["S"], row["SK"]["S"]): row for row in derive_raw_rows(change[name])}

@@ -12,12 +12,12 @@ from typing import Any, Final
 
 from adminview.model import AccessPattern, Index, Registry
 from adminview.model.row import Attributes, provenance
-from bench.streams import Load
-from bench.ways.rows import SHOWN
+from bench.contenders.rows import ORDER_ATTRIBUTES
+from bench.streams import Image, Load, inserted_images
 
-# As the API queries, as the commands do locally, and without AdminView.
-OURS, OVER_BOTO3, BY_HAND = "adminview", "over boto3", "boto3"
-ROWS, SHARDS = 50, 8  # of a page, and of the sharded index
+# The client of the API, that of the local commands, and boto3 without AdminView.
+OURS, OVER_BOTO3, BOTO3 = "adminview", "over boto3", "boto3"
+ROWS, SHARDS = 50, 8  # per page, and of the sharded index
 USER, STATUS = "user-00001", "PENDING"
 SHARD: Final = re.compile(rb'"N": ?"(\d)"')  # the only number in any of the queries
 LIMIT: Final = re.compile(rb'"Limit": ?(\d+)')
@@ -33,7 +33,7 @@ orders_by_status = AccessPattern(
 orders_of_customer = AccessPattern(
     "several-attributes", index=by_customer, partition="{user_id}", sort="{status}"
 )
-QUESTIONS: Final = {
+QUERIES: Final = {
     orders_of_user.name: {"user_id": USER},
     orders_by_status.name: {"status": STATUS},
     orders_of_customer.name: {"user_id": USER, "status": STATUS},
@@ -44,7 +44,7 @@ def registry() -> Registry:
     return Registry.of([sys.modules[__name__]])
 
 
-def answer(body: bytes) -> bytes:
+def query_response(body: bytes) -> bytes:
     """Return the stub's response to a query."""
     shard, limit = SHARD.search(body), LIMIT.search(body)
     return page(int(shard[1]) if shard else 0, int(limit[1]) if limit else ROWS)
@@ -54,26 +54,24 @@ def answer(body: bytes) -> bytes:
 def page(shard: int, limit: int) -> bytes:
     """Return a page of one shard; the rows of all shards alternate."""
     orders = enumerate(_orders(limit))
-    rows = [_row(place * SHARDS + shard, shard, order) for place, order in orders]
-    told: dict[str, Any] = {
+    rows = [_row(position * SHARDS + shard, shard, order) for position, order in orders]
+    response: dict[str, Any] = {
         "Items": rows,
         "Count": len(rows),
         "ScannedCount": len(rows),
         "LastEvaluatedKey": {name: rows[-1][name] for name in ("PK", "SK")},
         "ConsumedCapacity": {"TableName": "AdminViewTable", "CapacityUnits": 4.0},
     }
-    return json.dumps(told).encode()
+    return json.dumps(response).encode()
 
 
 @cache
-def _orders(number: int) -> list[Mapping[str, Any]]:
-    records = (one for event in Load(4 * number).batches() for one in event["Records"])
-    images = [one["dynamodb"]["NewImage"] for one in records if one["eventName"] == "INSERT"]
-    return images[:number]
+def _orders(number: int) -> list[Image]:
+    return inserted_images(Load(4 * number))[:number]
 
 
-def _row(place: int, shard: int, order: Mapping[str, Any]) -> Attributes:
-    number = f"{place:08d}"
+def _row(position: int, shard: int, order: Mapping[str, Any]) -> Attributes:
+    number = f"{position:08d}"
     return {
         "PK": {"S": f"USER#{USER}"},
         "SK": {"S": f"ORDER#{number}"},
@@ -83,6 +81,6 @@ def _row(place: int, shard: int, order: Mapping[str, Any]) -> Attributes:
         "customerId": {"S": USER},
         "status": {"S": STATUS},
         "orderDate": {"S": number},
-        "data": {"M": {name: order[name] for name in SHOWN}},
+        "data": {"M": {name: order[name] for name in ORDER_ATTRIBUTES}},
         **provenance(f"Orders/{number}", "0" * 21, 0, "0" * 16),
     }

@@ -12,12 +12,12 @@ from pynamodb.attributes import (
 )
 from pynamodb.models import Model
 
-from bench.ways import Event, Handle
-from bench.ways.rows import OPEN, SHOWN, SHOWN_BESIDE, SHOWN_OF_LINE
+from bench.contenders import Event, Handler
+from bench.contenders.rows import LINE_ATTRIBUTES, OPEN, ORDER_ATTRIBUTES, ORDER_ATTRIBUTES_OF_LINE
 
 
 class Address(MapAttribute[str, Any]):
-    """Where an order goes."""
+    """The delivery address of an order."""
 
     name = UnicodeAttribute()
     street = UnicodeAttribute()
@@ -27,7 +27,7 @@ class Address(MapAttribute[str, Any]):
 
 
 class Payment(MapAttribute[str, Any]):
-    """How an order is paid."""
+    """The payment of an order."""
 
     method = UnicodeAttribute()
     reference = UnicodeAttribute()
@@ -45,14 +45,14 @@ class Line(MapAttribute[str, Any]):
 
 
 class Order(Model):
-    """An item of the source."""
+    """An item of the source table."""
 
     class Meta:
-        """What PynamoDB must know of its table."""
+        """PynamoDB's settings of the table."""
 
         table_name = "Orders"
 
-    orderId = UnicodeAttribute(hash_key=True)  # noqa: N815 - the attribute's name, like the next
+    orderId = UnicodeAttribute(hash_key=True)  # noqa: N815 - the attribute's name
     userId = UnicodeAttribute()  # noqa: N815
     status = UnicodeAttribute()
     total = NumberAttribute()
@@ -68,10 +68,10 @@ class Order(Model):
 
 
 class ViewRow(Model):
-    """A row of the view."""
+    """A row of the view table."""
 
     class Meta:
-        """What PynamoDB must know of its table."""
+        """PynamoDB's settings of the table."""
 
         table_name = os.environ.get("ADMINVIEW_TABLE", "")
 
@@ -84,18 +84,18 @@ class ViewRow(Model):
     data: MapAttribute[str, Any] = MapAttribute()  # type: ignore[no-untyped-call]
 
 
-def connect() -> Handle:
+def connect() -> Handler:
 
     def handle(event: Event) -> None:
-        last: dict[tuple[str, str], tuple[ViewRow, bool]] = {}  # a call takes a row only once
+        last: dict[tuple[str, str], tuple[ViewRow, bool]] = {}  # a call may write a row only once
         for record in event["Records"]:
-            gone = record["eventName"] == "REMOVE"
-            image = record["dynamodb"]["OldImage" if gone else "NewImage"]
-            for row in rows_of(Order.from_raw_data(image)):
-                last[row.PK, row.SK] = row, gone
+            removed = record["eventName"] == "REMOVE"
+            image = record["dynamodb"]["OldImage" if removed else "NewImage"]
+            for row in derive_rows(Order.from_raw_data(image)):
+                last[row.PK, row.SK] = row, removed
         with ViewRow.batch_write() as batch:
-            for row, gone in last.values():
-                if gone:
+            for row, removed in last.values():
+                if removed:
                     batch.delete(row)
                 else:
                     batch.save(row)
@@ -103,22 +103,22 @@ def connect() -> Handle:
     return handle
 
 
-def rows_of(order: Order) -> list[ViewRow]:
+def derive_rows(order: Order) -> list[ViewRow]:
     """Derive the rows of an order."""
-    data = {name: getattr(order, name) for name in SHOWN}
-    shown = ViewRow(f"USER#{order.userId}", f"ORDER#{order.orderId}", data=data)
+    data = {name: getattr(order, name) for name in ORDER_ATTRIBUTES}
+    order_row = ViewRow(f"USER#{order.userId}", f"ORDER#{order.orderId}", data=data)
     if order.status in OPEN:
-        shown.GSI1_PK = f"ORDER#STATUS#{order.status}"
-        shown.GSI1_SK = f"CREATED_AT#{order.createdAt}"
-    products = [
+        order_row.GSI1_PK = f"ORDER#STATUS#{order.status}"
+        order_row.GSI1_SK = f"CREATED_AT#{order.createdAt}"
+    product_rows = [
         ViewRow(
             f"ORDER#{order.orderId}",
             f"PRODUCT#{line.productId}",
             GSI2_PK=f"PRODUCT#{line.productId}",
             GSI2_SK=f"USER#{order.userId}",
-            data={name: getattr(order, name) for name in SHOWN_BESIDE}
-            | {name: getattr(line, name) for name in SHOWN_OF_LINE},
+            data={name: getattr(order, name) for name in ORDER_ATTRIBUTES_OF_LINE}
+            | {name: getattr(line, name) for name in LINE_ATTRIBUTES},
         )
         for line in order.lines
     ]
-    return [shown, *products]
+    return [order_row, *product_rows]

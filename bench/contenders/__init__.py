@@ -1,4 +1,4 @@
-"""Implementations of the same program: stream records of orders in, rows of the view out.
+"""The contenders: implementations of one program, from stream records of orders to rows.
 
 Each module has `connect()`, which returns the handler. As in Lambda, the environment has the
 endpoint of DynamoDB and the name of the table. The rows are those of `bench/model.py`; only the
@@ -10,24 +10,24 @@ from importlib import import_module
 from typing import Any, Final, TypeAlias
 
 Event: TypeAlias = dict[str, Any]
-Handle: TypeAlias = Callable[[Event], None]
+Handler: TypeAlias = Callable[[Event], None]
 
 TABLE: Final = "AdminViewTable"
-WAYS: Final = {
-    "usual": "Powertools' BatchProcessor, put_item for a row",
+CONTENDERS: Final = {
+    "powertools": "Powertools' BatchProcessor, put_item per row",
     "batch_writer": "boto3's batch_writer",
-    "pseudo_code": "a batch write as pseudo-code has it, rows its own",
+    "pseudo_code": "the sync as sketched in pseudo-code",
     "pynamodb": "PynamoDB's batch_write",
-    "plain": "AdminView over a plain boto3 client",
+    "adminview_boto3": "AdminView over a boto3 client",
     "adminview": "AdminView as it is deployed",
-    "floor": "by hand over a bare socket: the floor",
+    "floor": "plain Python over a bare socket",
 }
 
 
-def connect(way: str) -> Handle:
-    """Load one implementation, and nothing of the others."""
-    handle: Handle = import_module(f"{__name__}.{way}").connect()
-    return handle
+def connect(contender: str) -> Handler:
+    """Import one contender and none of the others, and return its handler."""
+    handler: Handler = import_module(f"{__name__}.{contender}").connect()
+    return handler
 
 
 def environment(url: str) -> dict[str, str]:
@@ -40,7 +40,7 @@ def environment(url: str) -> dict[str, str]:
         "AWS_DEFAULT_REGION": "us-east-1",
         "AWS_ACCESS_KEY_ID": "bench",
         "AWS_SECRET_ACCESS_KEY": "bench",
-        "AWS_SESSION_TOKEN": "bench" * 200,  # about as long as those that a role has
+        "AWS_SESSION_TOKEN": "bench" * 200,  # about as long as the token of a role
         "POWERTOOLS_SERVICE_NAME": "bench",
         "POWERTOOLS_METRICS_NAMESPACE": "Bench",
         "ADMINVIEW_TABLE": TABLE,

@@ -1,4 +1,4 @@
-"""The baseline: Powertools' BatchProcessor with its data classes, and a call per row.
+"""The baseline: Powertools' BatchProcessor with its data classes, and one call per row.
 
 Logger, Tracer and Metrics are used as in Powertools' documentation. Outside of Lambda the Tracer is
 loaded and does nothing, so its cost per record is not measured.
@@ -21,12 +21,12 @@ from aws_lambda_powertools.utilities.data_classes.dynamo_db_stream_event import 
 )
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from bench.ways import Event, Handle
-from bench.ways.invocation import Invocation
-from bench.ways.rows import key_of, rows_of
+from bench.contenders import Event, Handler
+from bench.contenders.lambda_context import BenchContext
+from bench.contenders.rows import derive_rows, key_of
 
 
-def connect(*, traced: bool = True) -> Handle:
+def connect(*, traced: bool = True) -> Handler:
     table = boto3.resource("dynamodb").Table(os.environ["ADMINVIEW_TABLE"])
     processor = BatchProcessor(event_type=EventType.DynamoDBStreams)
     tracer = Tracer() if traced else None
@@ -35,10 +35,10 @@ def connect(*, traced: bool = True) -> Handle:
     def record_handler(record: DynamoDBRecord) -> None:
         assert record.dynamodb
         if record.event_name == DynamoDBRecordEventName.REMOVE:
-            for row in rows_of(record.dynamodb.old_image or {}):
+            for row in derive_rows(record.dynamodb.old_image or {}):
                 table.delete_item(Key=key_of(row))
         else:
-            for row in rows_of(record.dynamodb.new_image or {}):
+            for row in derive_rows(record.dynamodb.new_image or {}):
                 table.put_item(Item=row)
 
     @logger.inject_lambda_context
@@ -54,6 +54,6 @@ def connect(*, traced: bool = True) -> Handle:
         handler = tracer.capture_lambda_handler(handler)
 
     def handle(event: Event) -> None:
-        assert handler(event, Invocation()) == {"batchItemFailures": []}
+        assert handler(event, BenchContext()) == {"batchItemFailures": []}
 
     return handle

@@ -5,23 +5,23 @@ import os
 import boto3
 from boto3.dynamodb.types import TypeDeserializer
 
-from bench.ways import Event, Handle
-from bench.ways.rows import key_of, rows_of
+from bench.contenders import Event, Handler
+from bench.contenders.rows import derive_rows, key_of
 
 
-def connect() -> Handle:
+def connect() -> Handler:
     table = boto3.resource("dynamodb").Table(os.environ["ADMINVIEW_TABLE"])
     deserialize = TypeDeserializer().deserialize
 
     def handle(event: Event) -> None:
-        # Without it, a call with two writes of one row is refused.
+        # DynamoDB refuses a call that writes one row twice, so the last write replaces the others.
         with table.batch_writer(overwrite_by_pkeys=["PK", "SK"]) as batch:
             for record in event["Records"]:
-                gone = record["eventName"] == "REMOVE"
-                image = record["dynamodb"]["OldImage" if gone else "NewImage"]
+                removed = record["eventName"] == "REMOVE"
+                image = record["dynamodb"]["OldImage" if removed else "NewImage"]
                 order = {name: deserialize(value) for name, value in image.items()}
-                for row in rows_of(order):
-                    if gone:
+                for row in derive_rows(order):
+                    if removed:
                         batch.delete_item(Key=key_of(row))
                     else:
                         batch.put_item(Item=row)

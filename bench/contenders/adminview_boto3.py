@@ -1,15 +1,15 @@
-"""AdminView's handler with a plain boto3 client."""
+"""AdminView's handler with a boto3 client."""
 
 from adminview.aws.boto3_clients import dynamodb_client
 from adminview.aws.clients import Clients
 from adminview.aws.observability import Observability
 from adminview.runtime import make_runtime, read_settings
+from bench.contenders import Handler
+from bench.contenders.adminview import make_handler
 from bench.model import registry
-from bench.ways import Handle
-from bench.ways.adminview import handler_of
 
 
-def connect() -> Handle:
+def connect() -> Handler:
     settings = read_settings()
     observer = Observability(service=settings.service)
-    return handler_of(make_runtime(registry(), settings, Clients(dynamodb_client()), observer))
+    return make_handler(make_runtime(registry(), settings, Clients(dynamodb_client()), observer))

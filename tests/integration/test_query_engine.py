@@ -1,4 +1,4 @@
-"""Questions over shards, local indexes and joins, on real engines."""
+"""Queries over shards, local indexes and joins, on real engines."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -96,7 +96,7 @@ def test_a_local_index_gives_another_order_and_is_read_consistently(cloud: Local
     assert ids(cloud.query_engine.rows("large", host="h0", size=20)) == large
 
 
-def test_an_answer_tells_what_it_cost(cloud: LocalCloud) -> None:
+def test_a_page_states_its_cost(cloud: LocalCloud) -> None:
     answer = cloud.query_engine.page("of-level", level="ERROR", limit=50)
     assert answer.meter.calls == 4, "a call for each shard"
     assert answer.meter.units > 0
