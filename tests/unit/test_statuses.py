@@ -165,7 +165,7 @@ def test_every_command_has_a_wrong_argument_here() -> None:
     assert names <= tried
 
 
-def test_a_missing_resource_exits_with_1(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_endpoint_that_does_not_respond_exits_with_1(monkeypatch: pytest.MonkeyPatch) -> None:
     assert status_of(["explain", "USER#1", "PROFILE"], monkeypatch) == 1
 
 
