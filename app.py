@@ -1,4 +1,4 @@
-"""Views and stages -> stacks. Calls nobody: it works without credentials and without a region."""
+"""Views and stages -> stacks. Makes no AWS call: it needs no credentials and no region."""
 
 import sys
 

@@ -37,9 +37,8 @@ class SegmentWorker:
     tolerated: int = 100  # failed items of a run
     stopped: Callable[[], bool] = lambda: False
     watch: Callable[[SegmentState], None] = lambda _: None
-    total: Callable[[SegmentState], Counter[str]] = lambda record: (
-        record.counts
-    )  # of the run, as far as known
+    # Of the run, as far as known.
+    total: Callable[[SegmentState], Counter[str]] = lambda record: record.counts
     clock: Callable[[], float] = awake_or_asleep  # a lease also expires while the machine sleeps
     sleep: Callable[[float], object] = time.sleep
 

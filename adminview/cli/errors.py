@@ -14,7 +14,9 @@ from adminview.model.errors import (
     AdminViewError,
     PatternNotReadyError,
     QueryError,
+    RecordError,
     ServiceError,
+    SettingsError,
     reason_of,
 )
 
@@ -33,6 +35,10 @@ HINTS: Final = {
         "key and region"
     ),
 }
+
+
+class UsageError(AdminViewError):
+    """An argument is wrong, or the file that it names. Exit status 2."""
 
 
 class EscapingGroup(TyperGroup):
@@ -57,6 +63,15 @@ def _escaped() -> Iterator[None]:
         if hasattr(error, "format_message") and isinstance(message, str):
             vars(error)["message"] = printable(message, "\n")
         raise
+
+
+@contextmanager
+def usage_errors() -> Iterator[None]:
+    """Turn an error about an argument, or about the file that it names, into a UsageError."""
+    try:
+        yield
+    except (SettingsError, RecordError, OSError) as error:
+        raise UsageError(str(error)) from error
 
 
 def report_error(error: Exception) -> None:
@@ -92,5 +107,7 @@ def describe_error(error: Exception) -> str:
 
 
 def is_usage_error(error: Exception) -> bool:
-    """Return whether an argument is wrong. An access pattern that is not ready is none."""
-    return isinstance(error, QueryError) and not isinstance(error, PatternNotReadyError)
+    """Return whether an argument is wrong. That an access pattern is not ready is no such error."""
+    if isinstance(error, PatternNotReadyError):
+        return False
+    return isinstance(error, (UsageError, QueryError))

@@ -77,7 +77,9 @@ def demo(
 @app.command()
 def patterns(
     *,
-    markdown: Annotated[bool, typer.Option(help="Print Markdown, as in docs/patterns.md.")] = False,
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="Print Markdown, as in docs/patterns.md.")
+    ] = False,
 ) -> None:
     """List the declared access patterns."""
     if markdown:
@@ -93,10 +95,13 @@ def local(
     queue_url: Annotated[
         str, typer.Option(help="URL of the dead-letter queue.", envvar=QUEUE_URL)
     ] = "",
-    letters: Annotated[
-        Path, typer.Option(help="File for dead letters if there is no queue, one per line.")
+    dead_letters: Annotated[
+        Path,
+        typer.Option(
+            metavar="FILE", help="File for dead letters if there is no queue, one per line."
+        ),
     ] = Path("dead-letters.jsonl"),
-    create: Annotated[bool, typer.Option(help="Create missing tables first.")] = False,
+    create: Annotated[bool, typer.Option("--create", help="Create missing tables first.")] = False,
 ) -> None:
     """Sync every source stream at AWS_ENDPOINT_URL, as the deployed function does, until Ctrl-C."""
     from adminview.cli.commands import local as follower  # noqa: PLC0415 - clients are slow to import
@@ -108,7 +113,7 @@ def local(
     stop = Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
-    follower.follow(registry(), settings, letters, echo, stop)
+    follower.follow(registry(), settings, dead_letters, echo, stop)
     echo("stopped; nothing is lost: the next start reads each stream from its oldest record")
 
 

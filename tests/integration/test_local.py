@@ -32,7 +32,7 @@ class Local:
         self.letters = letters
         self.lines: list[str] = []
         self.process = subprocess.Popen(
-            [*command, "--letters", str(self.letters)],
+            [*command, "--dead-letters", str(self.letters)],
             env=environment | {"PYTHONPATH": str(ROOT)},
             cwd=ROOT,
             stdout=subprocess.PIPE,

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+from adminview.cli.errors import UsageError
 from adminview.cli.main import app
 
 ROOT = Path(__file__).parents[2]
@@ -61,8 +62,8 @@ def test_a_place_that_is_not_empty_is_refused_and_left_alone(tmp_path: Path, tak
     else:
         place.write_text("mine")
     done = init(place)
-    assert done.exit_code == 1
-    assert "is not empty" in str(done.exception or done.output)
+    assert isinstance(done.exception, UsageError)
+    assert "is not empty" in str(done.exception)
     assert place.is_file() or files(place) == {"notes.txt"}
 
 

@@ -20,7 +20,7 @@ from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import check_deployed, check_model, check_streams, find_settings
 from adminview.cli.deployment.stacks import RECOVERY
 from adminview.cli.errors import exit_on_error
-from adminview.cli.options import Json, Prefix, Stage
+from adminview.cli.options import Json, MaxRcu, MaxWcu, Prefix, Stage
 from adminview.cli.output.bulk import UNFINISHED, progress, report
 from adminview.cli.output.printing import echo
 from adminview.cli.shutdown import Shutdown, graceful_shutdown
@@ -34,8 +34,6 @@ Segments = Annotated[
     int | None,
     typer.Option(min=1, max=MOST_SEGMENTS, help="Segments of a parallel scan [default: 16]."),
 ]
-MaxRcu = Annotated[float | None, typer.Option(min=1, help="Maximum read units per second.")]
-MaxWcu = Annotated[float | None, typer.Option(min=1, help="Maximum write units per second.")]
 Tolerate = Annotated[int, typer.Option(min=0, help="Stop when more items than this have failed.")]
 Restart = Annotated[
     bool, typer.Option("--restart", help="Ignore earlier progress and start again.")

@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from adminview.aws.settings import MIGRATIONS_PACKAGE, VIEWS_PACKAGE
+from adminview.cli.errors import UsageError
 from adminview.cli.output.printing import echo
 from adminview.examples import shop, starter
 from adminview.model.errors import AdminViewError
@@ -34,7 +35,7 @@ class StartingPoint(StrEnum):
 
 
 class InitError(AdminViewError):
-    """The app cannot be generated in this folder."""
+    """The app cannot be generated."""
 
 
 def init(
@@ -47,7 +48,7 @@ def init(
     """Generate an app: stacks, Lambda handlers, views, tests, README and model lock."""
     if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
         msg = f"{directory} is not empty: name a folder that is empty or does not exist"
-        raise InitError(msg)
+        raise UsageError(msg)
     name = directory.resolve().name
     for source, path in _files(example):
         target = directory / path
