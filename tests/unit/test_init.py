@@ -1,10 +1,14 @@
 """`adminview init` generates the app that an adopter owns, and nothing over what is there."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner, Result
 
+from adminview.aws.settings import MIGRATIONS_PACKAGE, VIEWS_PACKAGE
 from adminview.cli.main import app
 
 ROOT = Path(__file__).parents[2]
@@ -20,7 +24,7 @@ def files(directory: Path) -> set[str]:
 
 APP = {
     *(".gitignore", "MODEL_CHANGES.md", "README.md", "app.py", "cdk.json", "model.lock.json"),
-    "requirements.txt",
+    *("pytest.ini", "requirements.txt"),
     *(f"infra/{name}.py" for name in ("__init__", "app", "stages")),
     *(f"infra/{name}_stack.py" for name in ("api", "recovery", "sources", "sync", "view", "watch")),
     *(f"lambdas/{name}.py" for name in ("__init__", "api", "bulk", "replay", "sync", "verify")),
@@ -46,10 +50,33 @@ def test_the_stacks_and_handlers_are_those_of_the_reference_app(tmp_path: Path) 
 def test_the_shop_is_generated_on_request(tmp_path: Path) -> None:
     done = init(tmp_path / "shop", "--example", "shop")
     assert done.exit_code == 0, done.output
+    assert "tests/test_shop.py" in files(tmp_path / "shop")
     views = {f"lambdas/views/{name}.py" for name in ("orders", "payments", "products", "users")}
     assert views < files(tmp_path / "shop")
     locked = (tmp_path / "shop" / "model.lock.json").read_text()
     assert locked == (ROOT / "model.lock.json").read_text()
+
+
+@pytest.mark.parametrize("example", ["starter", pytest.param("shop", marks=pytest.mark.shop)])
+def test_plain_pytest_passes_in_the_generated_app(tmp_path: Path, example: str) -> None:
+    assert init(tmp_path / "app", "--example", example).exit_code == 0
+    hidden = (VIEWS_PACKAGE, MIGRATIONS_PACKAGE)
+    environment = {name: value for name, value in os.environ.items() if name not in hidden}
+    # As it is installed for an adopter: the path has the library, and not the app's folder.
+    library = environment | {"PYTHONPATH": str(tmp_path / "library"), "PYTHONSAFEPATH": "1"}
+    (tmp_path / "library").mkdir()
+    (tmp_path / "library" / "adminview").symlink_to(ROOT / "adminview")
+    command = ["pytest", "-q", "-p", "no:cacheprovider"]
+    done = subprocess.run(
+        [str(Path(sys.executable).with_name(command[0])), *command[1:]],
+        cwd=tmp_path / "app",
+        env=library,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "2 passed" in done.stdout
 
 
 @pytest.mark.parametrize("taken", ["a file in it", "a file instead"])

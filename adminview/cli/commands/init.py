@@ -21,6 +21,7 @@ from adminview.model.errors import AdminViewError
 APP = ("app.py", "cdk.json", "infra/*.py", "lambdas/*.py", "lambdas/*/__init__.py")
 SHOP = ("lambdas/views/*.py", "lambdas/migrations/*.py")
 STARTER = ("lambdas/views/*.py", "tests/*.py")
+SHOP_TESTS = starter.FOLDER / "shop"
 REASON = "the first model of this app"
 REQUIREMENTS = """# To upgrade AdminView, change its version here. No other file needs an edit.
 adminview[cdk,local]=={version}
@@ -83,9 +84,11 @@ def _files(example: StartingPoint) -> Iterator[tuple[Path, str]]:
     patterns = [(root, pattern) for pattern in APP]
     if example is StartingPoint.SHOP:
         patterns += [(root, pattern) for pattern in SHOP]
+        patterns += [(SHOP_TESTS, "tests/*.py")]
     else:
         patterns += [(starter.FOLDER, pattern) for pattern in STARTER]
     yield starter.FOLDER / "gitignore", ".gitignore"
+    yield starter.FOLDER / "pytest.ini", "pytest.ini"
     for folder, pattern in patterns:
         for file in sorted(folder.glob(pattern)):
             yield file, str(file.relative_to(folder))
