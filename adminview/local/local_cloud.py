@@ -199,9 +199,13 @@ class LocalCloud:
 
     def letters(self) -> list[dict[str, Any]]:
         """Remove all dead letters from the queue, and return them."""
-        taken: list[dict[str, Any]] = []
+        return [json.loads(body) for body in self.letter_bodies()]
+
+    def letter_bodies(self) -> list[str]:
+        """Remove all dead letters from the queue, and return them as text."""
+        taken: list[str] = []
         while messages := self._receive():
-            taken += (json.loads(message["Body"]) for message in messages)
+            taken += (message["Body"] for message in messages)
         return taken
 
     def _receive(self) -> list[Any]:
