@@ -3,12 +3,8 @@
 import json
 import os
 import signal
-import subprocess
-import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -18,54 +14,16 @@ from adminview.local.local_cloud import LocalCloud
 from adminview.local.tables import create, source_table, view_table
 from adminview.model import Registry, Source
 from adminview.model.item import encode
+from tests.support.background import Background
 from tests.support.model import registry
 
-ROOT = Path(__file__).parents[2]
-SECONDS = 60  # to wait for a line, at most
 
-
-class Local:
-    """The command, running, and what it has said so far."""
+class Local(Background):
+    """The command, running, with a file for its dead letters."""
 
     def __init__(self, environment: dict[str, str], letters: Path, *options: str) -> None:
-        command = [sys.executable, "-u", "-m", "adminview.cli.main", "local", *options]
         self.letters = letters
-        self.lines: list[str] = []
-        self.process = subprocess.Popen(
-            [*command, "--letters", str(self.letters)],
-            env=environment | {"PYTHONPATH": str(ROOT)},
-            cwd=ROOT,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        self.reader = Thread(target=self._read, daemon=True)
-        self.reader.start()
-
-    def _read(self) -> None:
-        assert self.process.stdout
-        with self.process.stdout as output:
-            for line in output:
-                self.lines.append(line)  # at once: others wait for it
-
-    @property
-    def said(self) -> str:
-        return "".join(self.lines)
-
-    def wait_for(self, text: str) -> None:
-        end = time.monotonic() + SECONDS
-        while text not in self.said:
-            assert time.monotonic() < end, f"{text!r} is not in\n{self.said}"
-            time.sleep(0.05)
-
-    def end(self, number: signal.Signals) -> int:
-        self.process.send_signal(number)
-        return self.finish()
-
-    def finish(self) -> int:
-        code = self.process.wait(SECONDS)
-        self.reader.join(SECONDS)
-        return code
+        super().__init__("local", *options, "--letters", str(letters), environment=environment)
 
 
 @pytest.fixture
