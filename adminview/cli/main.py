@@ -21,7 +21,7 @@ from adminview.cli.commands.plan import apply, plan
 from adminview.cli.commands.serve import serve
 from adminview.cli.commands.sql import sql
 from adminview.cli.commands.verify import verify
-from adminview.cli.endpoints import use_region
+from adminview.cli.endpoints import use_local_defaults, use_region
 from adminview.cli.errors import EXPECTED_ERRORS, EscapingGroup, is_usage_error, report_error
 from adminview.cli.output.printing import Console, echo, print_traceback
 from adminview.cli.output.tables import patterns_markdown, patterns_table
@@ -138,6 +138,7 @@ def main() -> None:
     use_region(os.environ)
     sys.path.insert(0, os.getcwd())  # noqa: PTH109 - views and migrations of the app
     try:
+        use_local_defaults(os.environ)
         app()
     except EXPECTED_ERRORS as error:
         report_error(error)
