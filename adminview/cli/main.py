@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+from contextlib import ExitStack
 from importlib.metadata import version as installed_version
 from pathlib import Path
 from threading import Event
@@ -96,20 +97,38 @@ def local(
     letters: Annotated[
         Path, typer.Option(help="File for dead letters if there is no queue, one per line.")
     ] = Path("dead-letters.jsonl"),
-    create: Annotated[bool, typer.Option(help="Create missing tables first.")] = False,
+    create: Annotated[
+        bool, typer.Option("--create", help="Create missing tables and global indexes first.")
+    ] = False,
+    engine: Annotated[
+        EngineName | None,
+        typer.Option(help="Start this engine, with empty tables and a dead-letter queue."),
+    ] = None,
 ) -> None:
-    """Sync every source stream at AWS_ENDPOINT_URL, as the deployed function does, until Ctrl-C."""
+    """Sync every source stream of a local engine, as the deployed function does, until Ctrl-C.
+
+    The engine is the one at AWS_ENDPOINT_URL, or one that --engine starts.
+    """
     from adminview.cli.commands import local as follower  # noqa: PLC0415 - clients are slow to import
 
-    settings = follower.settings_for(registry(), os.environ, view_table, queue_url)
-    if create:
-        for name in follower.create_missing(registry(), settings):
-            echo(f"created {name}")
-    stop = Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stop.set())
-    follower.follow(registry(), settings, letters, echo, stop)
-    echo("stopped; nothing is lost: the next start reads each stream from its oldest record")
+    model = registry()
+    with ExitStack() as running:
+        if engine:
+            variables = running.enter_context(follower.start_engine(engine, os.environ))
+            queue_url, create = variables[QUEUE_URL], True
+            echo(f"In another terminal:\n\n{follower.export_line(variables)}\n")
+        settings = follower.settings_for(model, os.environ, view_table, queue_url)
+        if create:
+            for name in follower.create_missing(model, settings):
+                echo(f"created {name}")
+        stop = Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: stop.set())
+        follower.follow(model, settings, letters, echo, stop)
+    if engine:
+        echo("stopped, and all tables are gone")
+    else:
+        echo("stopped; nothing is lost: the next start reads each stream from its oldest record")
 
 
 app.command()(init)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from adminview.cli.commands.local import export_line
 from adminview.cli.output.printing import Console
 from adminview.cli.output.tables import facts, rows_table
 from adminview.cli.shutdown import graceful_shutdown
@@ -39,12 +40,10 @@ def run_demo(engine_name: EngineName, console: Console, *, keep: bool = False) -
 
 def _keep(cloud: LocalCloud, console: Console) -> None:
     """Keep following the streams until Ctrl-C. Print the settings that other commands need."""
-    environment = {**cloud.environment, **shop.ENVIRONMENT}
-    variables = " ".join(f"{name}={value}" for name, value in environment.items())
     console.print(
         "Running until Ctrl-C. In another terminal, in any folder, this selects the shop:\n"
     )
-    console.print(f"export {variables}", soft_wrap=True)
+    console.print(export_line(cloud.environment | shop.ENVIRONMENT), soft_wrap=True)
     with graceful_shutdown() as stop:
         while not stop.deadline.passed:
             cloud.settle()
