@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 from importlib.metadata import version
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import typer
@@ -27,6 +28,12 @@ REQUIREMENTS = """# To upgrade AdminView, change its version here. No other file
 adminview[cdk,local]=={version}
 pytest
 """
+NEXT = """generated {directory}; next:
+
+  cd {directory}
+  pip install -r requirements.txt
+  pytest
+  adminview local --engine moto    # run it on this machine; README.md goes on from there"""
 
 
 class StartingPoint(StrEnum):
@@ -59,7 +66,7 @@ def init(
     requirements = REQUIREMENTS.format(version=version("adminview"))
     (directory / "requirements.txt").write_text(requirements, encoding="utf-8")
     _lock(directory)
-    echo(f"generated {directory}; next: read {directory / 'README.md'}")
+    echo(NEXT.format(directory=quote(str(directory))))
 
 
 def _lock(directory: Path) -> None:
