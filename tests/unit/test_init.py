@@ -1,6 +1,5 @@
 """`adminview init` generates the app that an adopter owns, and nothing over what is there."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -8,8 +7,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from adminview.aws.settings import MIGRATIONS_PACKAGE, VIEWS_PACKAGE
 from adminview.cli.main import app
+from tests.support.adopter import adopter_environment
 
 ROOT = Path(__file__).parents[2]
 
@@ -62,17 +61,10 @@ def test_the_shop_is_generated_on_request(tmp_path: Path) -> None:
 @pytest.mark.parametrize("example", ["starter", pytest.param("shop", marks=pytest.mark.shop)])
 def test_plain_pytest_passes_in_the_generated_app(tmp_path: Path, example: str) -> None:
     assert init(tmp_path / "app", "--example", example).exit_code == 0
-    hidden = (VIEWS_PACKAGE, MIGRATIONS_PACKAGE)
-    environment = {name: value for name, value in os.environ.items() if name not in hidden}
-    # As it is installed for an adopter: the path has the library, and not the app's folder.
-    library = environment | {"PYTHONPATH": str(tmp_path / "library"), "PYTHONSAFEPATH": "1"}
-    (tmp_path / "library").mkdir()
-    (tmp_path / "library" / "adminview").symlink_to(ROOT / "adminview")
-    command = ["pytest", "-q", "-p", "no:cacheprovider"]
     done = subprocess.run(
-        [str(Path(sys.executable).with_name(command[0])), *command[1:]],
+        [str(Path(sys.executable).with_name("pytest")), "-q", "-p", "no:cacheprovider"],
         cwd=tmp_path / "app",
-        env=library,
+        env=adopter_environment(tmp_path),
         check=False,
         capture_output=True,
         text=True,
