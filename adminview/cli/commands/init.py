@@ -41,6 +41,18 @@ class StartingPoint(StrEnum):
     SHOP = "shop"
 
 
+FIRST_QUERY = {
+    StartingPoint.STARTER: """\
+$ python -c "import boto3; boto3.resource('dynamodb').Table('Orders').put_item(Item={
+    'orderId': 'o-1', 'customerId': 'c-1', 'status': 'PENDING', 'createdAt': '2026-01-31'})"
+$ adminview query open-orders --status PENDING""",
+    StartingPoint.SHOP: """\
+$ python -c "import boto3; boto3.resource('dynamodb').Table('Users').put_item(Item={
+    'userId': 'u-1', 'name': 'Ada', 'email': 'ada@shop.example'})"
+$ adminview query user-profile --user-id u-1""",
+}
+
+
 class InitError(AdminViewError):
     """The app cannot be generated in this folder."""
 
@@ -62,7 +74,8 @@ def init(
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, target)
     text = (starter.FOLDER / "README.md").read_text(encoding="utf-8")
-    (directory / "README.md").write_text(text.replace("{name}", name), encoding="utf-8")
+    text = text.replace("{name}", name).replace("{example}", FIRST_QUERY[example])
+    (directory / "README.md").write_text(text, encoding="utf-8")
     requirements = REQUIREMENTS.format(version=version("adminview"))
     (directory / "requirements.txt").write_text(requirements, encoding="utf-8")
     _lock(directory)
