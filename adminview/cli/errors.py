@@ -1,5 +1,6 @@
 """Print expected errors as messages, without a traceback."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
@@ -9,6 +10,7 @@ from botocore.exceptions import BotoCoreError, ClientError, NoRegionError
 from botocore.parsers import ResponseParserError
 from typer.core import TyperGroup
 
+from adminview.cli.endpoints import ENDPOINT
 from adminview.cli.output.printing import echo, print_error, print_traceback, printable
 from adminview.model.errors import (
     AdminViewError,
@@ -22,19 +24,24 @@ from adminview.model.errors import (
 
 EXPECTED_ERRORS: Final = (AdminViewError, BotoCoreError, ClientError, ResponseParserError, OSError)
 NO_REGION = (
-    "no AWS region is set: set AWS_REGION and credentials for a deployment, "
-    "or AWS_ENDPOINT_URL as well for a local engine"
+    "no AWS region is set: set AWS_DEFAULT_REGION (or AWS_REGION) and credentials for a "
+    "deployment, or AWS_ENDPOINT_URL for a local engine"
 )
 
 # Hints by error code or class of connection error.
 HINTS: Final = {
-    "EndpointConnectionError": "; is the engine at AWS_ENDPOINT_URL running?",
     "NoCredentialsError": "; a local engine accepts any, such as AWS_ACCESS_KEY_ID=local",
     "ResourceNotFoundException": (
         "; check the region, prefix and account. DynamoDB Local keeps separate tables per access "
         "key and region"
     ),
 }
+NO_ENGINE: Final = f"; is the engine at {ENDPOINT} running?"
+NO_CONNECTION: Final = "; check the network and the region"
+NO_INDEX: Final = (
+    "; the index does not exist on the table. Deploy the view files that declare it, or on a local "
+    "engine start `adminview local --create` again"
+)
 
 
 class UsageError(AdminViewError):
@@ -102,8 +109,23 @@ def describe_error(error: Exception) -> str:
     if isinstance(error, AdminViewError):
         message = reason_of(error)
     if isinstance(error, ServiceError):
-        message += HINTS.get(error.code, "")
+        message += _hint(error)
     return message
+
+
+def _hint(error: ServiceError) -> str:
+    if error.code == "EndpointConnectionError":
+        return NO_ENGINE if os.environ.get(ENDPOINT) else NO_CONNECTION
+    # AWS answers with a ValidationException, moto with a ResourceNotFoundException.
+    return NO_INDEX if _names_index(error.__cause__) else HINTS.get(error.code, "")
+
+
+def _names_index(error: BaseException | None) -> bool:
+    """Return whether a table does not have the index of a query. Only the text says so."""
+    if not isinstance(error, ClientError):
+        return False
+    text = error.response.get("Error", {}).get("Message", "")
+    return "not have the specified index" in text or "Invalid index" in text
 
 
 def is_usage_error(error: Exception) -> bool:

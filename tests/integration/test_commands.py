@@ -96,7 +96,8 @@ def test_a_list_for_people_says_what_is_wrong_and_how_many_there_are(shop: Local
 def test_one_letter_is_shown_whole_by_the_beginning_of_its_id(shop: LocalCloud) -> None:
     (letter,) = parsed("dlq", "list")
     assert parsed("dlq", "show", letter["id"][:6]) == letter["letter"]
-    assert "2025-03-02#7" in adminview("dlq", "show", letter["id"]).stdout
+    shown = " ".join(adminview("dlq", "show", letter["id"]).stdout.split())
+    assert "key CustomerId: user-123 SK: 2025-03-02#7" in shown
     with pytest.raises(AdminViewError, match="no dead letters have an id that begins with 'zzz'"):
         adminview("dlq", "show", "zzz")
     assert shop.letters()
@@ -130,6 +131,22 @@ def test_a_replay_tells_what_it_did_and_whether_letters_are_left(shop: LocalClou
     assert json.loads(failed.stdout)["outcomes"]["still_failing"] >= 1
 
 
+def test_reconcile_does_not_wait_for_a_dead_letter_that_is_hidden(shop: LocalCloud) -> None:
+    adminview("dlq", "replay")
+    assert parsed("dlq", "list") == []
+    shop.put("Orders", order(SK="2025-03-02#7", OrderId="7", Items=[]))
+    assert parsed("reconcile", "Orders", "user-123", "2025-03-02#7")["rows_put"] == 1
+    assert ("USER#user-123", "ORDER#2025-03-02#7") in keys(shop)
+
+
+def test_a_replay_of_rows_that_are_right_says_so(shop: LocalCloud) -> None:
+    shop.put("Orders", order(SK="2025-03-02#7", OrderId="7", Items=[]))
+    adminview("reconcile", "Orders", "user-123", "2025-03-02#7")
+    replayed = " ".join(adminview("dlq", "replay").stdout.split())
+    assert "dead letters whose rows were already right 1" in replayed
+    assert "unchanged" not in replayed
+
+
 def test_a_dry_run_is_never_left_to_the_deployed_function(shop: LocalCloud) -> None:
     refused = adminview("dlq", "replay", "--deployed", "--dry-run")
     assert refused.exit_code == 2
@@ -142,6 +159,9 @@ def test_letters_that_rest_are_told_of_wherever_they_might_be_missed(shop: Local
     again = adminview("dlq", "replay")
     assert again.exit_code == 1, "a letter is left, though nobody can see it"
     assert "about 1 hidden for up to 6 minutes" in again.stdout
+    previewed = adminview("dlq", "replay", "--dry-run").stdout
+    assert "no dead letter is ready" in previewed
+    assert "dry run: nothing was written or deleted; about 1 hidden for up to 6" in previewed
     discarded = adminview("dlq", "discard", "--all", "--yes", "--reason", "x").stdout
     assert "0 dead letters discarded; about 1 hidden" in discarded
     assert shop.letters() == []

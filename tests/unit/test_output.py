@@ -305,3 +305,20 @@ def test_a_report_of_hostile_names_steers_no_terminal(name: str) -> None:
     console = Console(file=StringIO(), width=2000)
     REPORTS[name](console)
     check_inert(cast("StringIO", console.file).getvalue())
+
+
+@pytest.mark.parametrize(
+    ("letter", "shown"),
+    [
+        ({"key": {"id": {"S": "a"}, "day": {"N": "7"}}}, "key id: a day: 7"),
+        ({"items": [{"key": {"id": {"S": "a"}}, "rows": []}]}, "items (key: id: a rows: )"),
+        ({"key": "text"}, "key text"),
+        ({"key": {"id": {}, "day": "7"}}, "key id: day: 7"),
+        ({"items": ["text", {"rows": 1}]}, "items text, (rows: 1)"),
+    ],
+)
+def test_a_dead_letter_is_shown_with_plain_keys(
+    letter: dict[str, Any], shown: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Console(width=200).print(letters.letter_table(json.dumps(letter)))
+    assert shown in " ".join(capsys.readouterr().out.split())

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 from importlib.metadata import version
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import typer
@@ -22,16 +23,35 @@ from adminview.model.errors import AdminViewError
 APP = ("app.py", "cdk.json", "infra/*.py", "lambdas/*.py", "lambdas/*/__init__.py")
 SHOP = ("lambdas/views/*.py", "lambdas/migrations/*.py")
 STARTER = ("lambdas/views/*.py", "tests/*.py")
+SHOP_TESTS = starter.FOLDER / "shop"
 REASON = "the first model of this app"
 REQUIREMENTS = """# To upgrade AdminView, change its version here. No other file needs an edit.
 adminview[cdk,local]=={version}
 pytest
 """
+NEXT = """generated {directory}; next:
+
+  cd {directory}
+  pip install -r requirements.txt
+  pytest
+  adminview local --engine moto    # run it on this machine; README.md goes on from there"""
 
 
 class StartingPoint(StrEnum):
     STARTER = "starter"
     SHOP = "shop"
+
+
+FIRST_QUERY = {
+    StartingPoint.STARTER: """\
+$ python -c "import boto3; boto3.resource('dynamodb').Table('Orders').put_item(Item={
+    'orderId': 'o-1', 'customerId': 'c-1', 'status': 'PENDING', 'createdAt': '2026-01-31'})"
+$ adminview query open-orders --status PENDING""",
+    StartingPoint.SHOP: """\
+$ python -c "import boto3; boto3.resource('dynamodb').Table('Users').put_item(Item={
+    'userId': 'u-1', 'name': 'Ada', 'email': 'ada@shop.example'})"
+$ adminview query user-profile --user-id u-1""",
+}
 
 
 class InitError(AdminViewError):
@@ -55,11 +75,12 @@ def init(
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, target)
     text = (starter.FOLDER / "README.md").read_text(encoding="utf-8")
-    (directory / "README.md").write_text(text.replace("{name}", name), encoding="utf-8")
+    text = text.replace("{name}", name).replace("{example}", FIRST_QUERY[example])
+    (directory / "README.md").write_text(text, encoding="utf-8")
     requirements = REQUIREMENTS.format(version=version("adminview"))
     (directory / "requirements.txt").write_text(requirements, encoding="utf-8")
     _lock(directory)
-    echo(f"generated {directory}; next: read {directory / 'README.md'}")
+    echo(NEXT.format(directory=quote(str(directory))))
 
 
 def _lock(directory: Path) -> None:
@@ -84,9 +105,11 @@ def _files(example: StartingPoint) -> Iterator[tuple[Path, str]]:
     patterns = [(root, pattern) for pattern in APP]
     if example is StartingPoint.SHOP:
         patterns += [(root, pattern) for pattern in SHOP]
+        patterns += [(SHOP_TESTS, "tests/*.py")]
     else:
         patterns += [(starter.FOLDER, pattern) for pattern in STARTER]
     yield starter.FOLDER / "gitignore", ".gitignore"
+    yield starter.FOLDER / "pytest.ini", "pytest.ini"
     for folder, pattern in patterns:
         for file in sorted(folder.glob(pattern)):
             yield file, str(file.relative_to(folder))
