@@ -140,7 +140,7 @@ class Total:
         epoch: int = 1,
         epoch_was: int = 0,
     ) -> None:
-        if isinstance(sums, str):
+        if isinstance(sums, str | Sum):
             msg = f"total {name!r}: sums must be a list, as in sums=[{sums!r}]"
             raise DeclarationError(msg)
         declared = tuple(Sum(sum_) if isinstance(sum_, str) else sum_ for sum_ in sums)
@@ -282,7 +282,9 @@ class Total:
             yield f"{len(self.sums)} sums; at most {MOST_SUMS}"
         for sum_ in self.sums:
             yield from sum_.problems()
-        names = [attribute.name for attribute in self.group] + [sum_.name for sum_ in self.sums]
+        sums = [sum_.name for sum_ in self.sums]
+        averages = {AVERAGE + name for name in sums}  # computed when reading
+        names = [*(attribute.name for attribute in self.group), *sums, *averages]
         if repeated := {name for name in names if names.count(name) > 1}:
             yield f"two of its attributes are named {', '.join(sorted(repeated))}"
         yield from self._rank_problems()
