@@ -16,6 +16,7 @@ from adminview.local.local_cloud import LocalCloud
 from adminview.local.tables import create, source_table, view_table
 from adminview.model import Registry, Source
 from adminview.model.item import encode
+from tests.support import shop
 from tests.support.background import Background, run_command, without_settings
 from tests.support.model import order, registry
 
@@ -274,3 +275,30 @@ def test_with_an_engine_of_its_own_it_runs_an_app_with_a_queue(app: Path) -> Non
     finally:
         started.process.kill()
         started.finish()
+
+
+@pytest.mark.shop
+def test_totals_are_created_and_followed_too(run: Run, empty: Any) -> None:
+    local = run("--create")  # of the shop, which has totals
+    local.wait_for("AdminViewTable; Ctrl-C to stop")
+    order = {"OrderId": "1", "OrderDate": "2025-03-01", "CreatedAt": "-", "Status": "PAID"}
+    put(empty, "Orders", CustomerId="u1", SK="2025-03-01#1", Total=3, Items=[], **order)
+    local.wait_for("totals: 1 rows changed; 3 totals updated")
+    assert local.end(signal.SIGINT) == 0
+    assert "created AdminViewTotals" in local.said
+    stored = empty.scan(TableName="AdminViewTotals")["Items"]
+    assert {(item["PK"]["S"], item["SK"]["S"]) for item in stored} == {
+        ("OrdersPerStatus.1", "PAID"),
+        ("DailySales.1", "2025-03-01"),
+        ("CustomerSpending.1", "u1"),
+    }
+
+
+@pytest.mark.shop
+def test_a_view_without_a_stream_is_named_if_the_model_has_totals(run: Run, empty: Any) -> None:
+    view = view_table(shop.registry(), "AdminViewTable")
+    del view["StreamSpecification"]
+    create(empty, view)
+    local = run("--create")
+    assert local.finish() == 1
+    assert "table 'AdminViewTable' has no stream. Enable the stream with: aws" in local.said

@@ -1,4 +1,7 @@
-"""`adminview local`: follow the streams of an endpoint with the sync function, until stopped."""
+"""`adminview local`: follow the streams of an endpoint with the deployed functions, until stopped.
+
+The sync follows the sources. If the model has totals, the totals function follows AdminViewTable.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
@@ -6,28 +9,40 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING
+from time import time
+from typing import TYPE_CHECKING, Any
 
 from adminview.aws.boto3_clients import streams_client
 from adminview.aws.call_errors import CallErrors
 from adminview.aws.clients import Clients
 from adminview.aws.settings import Settings
 from adminview.aws.table_description import Key, TableDescription, TableIndex
+from adminview.aws.totals_table import Boto3Updater, TotalsTable
 from adminview.bulk.lease_table import progress_table as progress_name
 from adminview.cli.dead_letters.files import LetterFile
 from adminview.cli.endpoints import IGNORED, check_endpoints
 from adminview.handlers.sync import sync
+from adminview.handlers.totals import TotalsRuntime, add_up
 from adminview.local.engines import ENGINES, EngineName, free_port, moto_engine
 from adminview.local.event_source import EventSource
-from adminview.local.event_source.on_failure import on_failure
+from adminview.local.event_source.on_failure import no_destination, on_failure
 from adminview.local.local_cloud import QUEUE, environment_of
 from adminview.local.settings import ENDPOINT, declared
-from adminview.local.tables import add_indexes, create, progress_table, source_table, view_table
+from adminview.local.tables import (
+    add_indexes,
+    create,
+    progress_table,
+    source_table,
+    totals_table,
+    view_table,
+)
 from adminview.model import Registry
 from adminview.model.dead_letter import InDoubtLetter, OutgoingLetter, RecordLetter, from_json
+from adminview.model.delivery import TOTALS_DELIVERY
 from adminview.model.errors import SettingsError
 from adminview.model.stream import VIEW_TYPE, turn_on
 from adminview.model.stream import replace as replace_stream
+from adminview.model.total import totals_table as totals_name
 from adminview.runtime import Runtime, make_runtime
 from adminview.sync.counts import BatchCounts
 
@@ -40,7 +55,7 @@ READ_ONCE = "view files are read once: restart this command after you change one
 
 @dataclass(frozen=True, slots=True)
 class BatchPrinter:
-    """An observer that prints a line per batch."""
+    """An observer of both functions that prints a line per batch."""
 
     say: Callable[[str], None]
 
@@ -58,6 +73,15 @@ class BatchPrinter:
         )
         for letter in letters:
             self.say(f"  dead letter: {_item_of(letter)}: {letter.error}: {letter.reason}")
+        if errors:
+            self.say(f"  failed calls: {', '.join(errors)}")
+
+    def counted(self, counts: Mapping[str, Any], errors: CallErrors) -> None:
+        skipped = counts["malformed"] + counts["refused"]
+        self.say(
+            f"totals: {counts['records']} rows changed; {counts['updates']} totals updated, "
+            f"{skipped} contributions skipped, {counts['redelivered']} records redelivered"
+        )
         if errors:
             self.say(f"  failed calls: {', '.join(errors)}")
 
@@ -120,6 +144,18 @@ def check_tables(registry: Registry, settings: Settings, dynamodb: "DynamoDBClie
     return streams
 
 
+def check_totals(registry: Registry, settings: Settings, dynamodb: "DynamoDBClient") -> str | None:
+    """Return the view's stream, which totals need; None if the model has no totals.
+
+    Raises a SettingsError if the totals table differs from the model, or if there is no stream.
+    """
+    if not registry.totals:
+        return None
+    _check_table(dynamodb, TableDescription.of(totals_table(totals_name(settings.view_table))))
+    view = TableDescription.of(view_table(registry, settings.view_table))
+    return _stream_of(_check_table(dynamodb, view))
+
+
 def _check_table(dynamodb: "DynamoDBClient", expected: TableDescription) -> TableDescription:
     name = expected.name
     try:
@@ -180,16 +216,23 @@ def follow(
 ) -> None:
     """Sync every source until *stop* is set. Dead letters go to the queue, or to a file."""
     clients = Clients()
-    runtime = make_runtime(registry, settings, clients, BatchPrinter(say))
+    printer = BatchPrinter(say)
+    runtime = make_runtime(registry, settings, clients, printer)
     if not settings.dead_letter_queue_url:
         file = LetterFile(letters)
         file.create()  # fail now if the file cannot be written, not at the first dead letter
         runtime = replace(runtime, dead_letters=file)
     streams = check_tables(registry, settings, clients.dynamodb)
-    say(f"following {', '.join(settings.sources)}; Ctrl-C to stop")
+    sources = [_event_source(stream, runtime) for stream in streams]
+    followed = [*settings.sources]
+    if view_stream := check_totals(registry, settings, clients.dynamodb):
+        table = TotalsTable(Boto3Updater(clients.dynamodb), totals_name(settings.view_table), time)
+        sources.append(_totals_source(view_stream, TotalsRuntime(table, printer)))
+        followed.append(settings.view_table)
+    say(f"following {', '.join(followed)}; Ctrl-C to stop")
     say(READ_ONCE)
-    with ThreadPoolExecutor(len(streams)) as pool:
-        running = [pool.submit(_event_source(stream, runtime).run, stop) for stream in streams]
+    with ThreadPoolExecutor(len(sources)) as pool:
+        running = [pool.submit(source.run, stop) for source in sources]
         done, _ = wait(running, return_when=FIRST_EXCEPTION)
         stop.set()  # one failure stops the others
     for future in done:
@@ -202,6 +245,8 @@ def create_missing(registry: Registry, settings: Settings) -> list[str]:
     view = view_table(registry, settings.view_table)
     tables = [view, progress_table(progress_name(settings.view_table))]
     tables += [source_table(source, settings.sources[source.name]) for source in registry.sources]
+    if registry.totals:
+        tables.append(totals_table(totals_name(settings.view_table)))
     created = []
     for arguments in tables:
         name = arguments["TableName"]
@@ -220,4 +265,14 @@ def _event_source(stream_arn: str, runtime: Runtime) -> EventSource:
         stream_arn=stream_arn,
         handler=lambda event, context: sync({"Records": event["Records"]}, context, runtime),
         on_failure=on_failure(runtime.dead_letters),
+    )
+
+
+def _totals_source(stream_arn: str, runtime: TotalsRuntime) -> EventSource:
+    return EventSource(
+        streams=streams_client(),
+        stream_arn=stream_arn,
+        handler=lambda event, context: add_up(event, context, runtime),
+        on_failure=no_destination,
+        delivery=TOTALS_DELIVERY,
     )
