@@ -16,15 +16,12 @@ if TYPE_CHECKING:
 WAIT_SECONDS = 120  # for a table or an index to be created; on AWS a table takes about ten
 
 
-STREAM = {"StreamSpecification": {"StreamEnabled": True, "StreamViewType": VIEW_TYPE}}
-
-
 def source_table(source: Source, name: str) -> dict[str, Any]:
     """Describe the table of *source*, with the stream that the sync reads."""
     return {
         **_table(name, source.key),
         "KeySchema": _key_schema([source.partition_key], source.key[1:]),
-        **STREAM,
+        **_stream(),
     }
 
 
@@ -35,7 +32,7 @@ def view_table(registry: Registry, name: str) -> dict[str, Any]:
         **_table(name, registry.key_attributes),
         "KeySchema": _key_schema([PK], [SK]),
         "GlobalSecondaryIndexes": [_index(index) for index in registry.global_indexes],
-        **(STREAM if registry.totals else {}),
+        **(_stream() if registry.totals else {}),
         # CreateTable refuses an empty list.
         **({"LocalSecondaryIndexes": local} if local else {}),
     }
@@ -92,6 +89,10 @@ def _wait_for_index(client: "DynamoDBClient", table: str, name: str) -> None:
         if index and index.ready:
             return
         time.sleep(1)
+
+
+def _stream() -> dict[str, Any]:
+    return {"StreamSpecification": {"StreamEnabled": True, "StreamViewType": VIEW_TYPE}}
 
 
 def _table(name: str, attributes: Iterable[Attribute]) -> dict[str, Any]:
