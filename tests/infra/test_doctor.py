@@ -31,6 +31,8 @@ def made(id_: str, resource: dict[str, Any]) -> Resource:
     name = properties.get("TableName", id_)
     if kind == "AWS::StepFunctions::StateMachine":
         name = f"arn:aws:states:eu-west-1:111122223333:stateMachine:{id_}"
+    elif kind == "AWS::IAM::ManagedPolicy":
+        name = f"arn:aws:iam::111122223333:policy/{id_}"
     return Resource(id_, kind, name, properties)
 
 

@@ -57,6 +57,7 @@ class Deployment:
     alarms: dict[str, Response] = field(default_factory=dict)
     roles: dict[str, Response] = field(default_factory=dict)
     attached: list[str] = field(default_factory=list)
+    managed: dict[str, Response] = field(default_factory=dict)  # policies, by ARN
     denied: dict[str, Response] = field(default_factory=dict)  # by action
     progress: list[Response] = field(default_factory=list)
     refused: dict[str, Exception] = field(default_factory=dict)  # by the name of the call
@@ -162,7 +163,9 @@ class Client:
     def list_targets_by_rule(self, Rule: str) -> Any:  # noqa: N803
         return {"Targets": self.here.targets[Rule]}
 
-    def get_policy(self, FunctionName: str) -> Any:  # noqa: N803
+    def get_policy(self, FunctionName: str = "", PolicyArn: str = "") -> Any:  # noqa: N803
+        if PolicyArn:  # IAM's call of this name
+            return {"Policy": {"DefaultVersionId": f"v7 of {PolicyArn}"}}
         statements = self.here.callers.get(FunctionName)
         if not statements:
             raise refusal("ResourceNotFoundException")
@@ -192,6 +195,10 @@ class Client:
     def list_attached_role_policies(self, RoleName: str) -> Any:  # noqa: N803
         assert RoleName in self.here.roles
         return {"AttachedPolicies": [{"PolicyArn": one} for one in self.here.attached]}
+
+    def get_policy_version(self, PolicyArn: str, VersionId: str) -> Any:  # noqa: N803
+        assert VersionId == f"v7 of {PolicyArn}", "the default version counts"
+        return {"PolicyVersion": {"Document": _known(self.here.managed, PolicyArn)}}
 
     def simulate_principal_policy(
         self,
