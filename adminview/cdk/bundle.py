@@ -122,8 +122,8 @@ def runtime_python() -> str | None:
         return sys.executable
     name = "python{}.{}".format(*RUNTIME)
     # The first on the PATH may be the shim of a version manager, which fails: try all of them.
-    found = (shutil.which(name, path=folder) for folder in os.get_exec_path())
-    return next((python for python in found if python and _runs(python)), None)
+    candidates = (shutil.which(name, path=folder) for folder in os.get_exec_path())
+    return next((python for python in candidates if python and _runs(python)), None)
 
 
 def _runs(python: str) -> bool:
@@ -224,13 +224,13 @@ def _check(views: Registry, bundle: Path) -> None:
 
 def _differences(stacks: dict[str, Any], code: dict[str, Any]) -> Iterator[str]:
     """Yield each declaration that differs, or that only one of the two descriptions has."""
-    ours, theirs = _declarations(stacks), _declarations(code)
-    for name in (*ours, *(name for name in theirs if name not in ours)):
-        if name not in theirs:
+    declared, bundled = _declarations(stacks), _declarations(code)
+    for name in (*declared, *(name for name in bundled if name not in declared)):
+        if name not in bundled:
             yield f"{name}: only in the stacks"
-        elif name not in ours:
+        elif name not in declared:
             yield f"{name}: only in the bundle"
-        elif ours[name] != theirs[name]:
+        elif declared[name] != bundled[name]:
             yield f"{name}: declared differently"
 
 

@@ -36,7 +36,7 @@ PAGING: Final = (
     (
         CURSOR,
         {"type": "string", "minLength": 1, "maxLength": CURSOR_LIMIT},
-        "From the page before; opaque, and of this very question.",
+        "From the page before; opaque, and valid only for the same query.",
     ),
 )
 KEY: Final = ((PK.name, PARTITION_LIMIT), (SK.name, SORT_LIMIT))  # bytes

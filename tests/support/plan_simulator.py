@@ -154,7 +154,7 @@ class World:
             there[name] = replace(there[name], status=DELETING)
         for name in changed - there.keys():
             there[name] = replace(wanted[name], status=CREATING)
-        if any(not there[name].same(wanted[name]) for name in wanted):
+        if any(not there[name].is_equivalent(wanted[name]) for name in wanted):
             fail("an index cannot change")
         self._change(indexes=tuple(there.values()))
 

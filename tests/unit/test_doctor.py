@@ -113,7 +113,7 @@ def record(run: str, *, done: bool, deadline: float = 0.0) -> Break:
         "PK": {"S": run},
         "SK": {"S": "000003"},
         "of": {"N": "16"},
-        "turn": {"N": "1"},
+        "generation": {"N": "1"},
         "state": {"S": json.dumps(state)},
         "holder": {"S": "somebody"},
         "until": {"N": repr(deadline)},

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 class BatchPrinter:
     """An observer that prints a line per batch."""
 
-    say: Callable[[str], None]
+    notify: Callable[[str], None]
 
     def invoked(self, request_id: str) -> None: ...
 
@@ -45,15 +45,15 @@ class BatchPrinter:
     ) -> None:
         skipped = counts.unchanged + counts.no_view
         source = counts.source or "unknown source"
-        self.say(
+        self.notify(
             f"{source}: {counts.records} read = {counts.written} written + {skipped} skipped + "
             f"{counts.dead_lettered} dead-lettered + {counts.redelivered} redelivered; "
             f"{counts.rows_put} rows put, {counts.rows_deleted} deleted"
         )
         for letter in letters:
-            self.say(f"  dead letter {letter.sequence}: {letter.error}: {letter.reason}")
+            self.notify(f"  dead letter {letter.sequence}: {letter.error}: {letter.reason}")
         if errors:
-            self.say(f"  failed calls: {', '.join(errors)}")
+            self.notify(f"  failed calls: {', '.join(errors)}")
 
 
 def settings_for(
@@ -125,17 +125,21 @@ def _stream_of(table: TableDescription) -> str:
 
 
 def follow(
-    registry: Registry, settings: Settings, letters: Path, say: Callable[[str], None], stop: Event
+    registry: Registry,
+    settings: Settings,
+    letters: Path,
+    notify: Callable[[str], None],
+    stop: Event,
 ) -> None:
     """Sync every source until *stop* is set. Dead letters go to the queue, or to a file."""
     clients = Clients()
-    runtime = make_runtime(registry, settings, clients, BatchPrinter(say))
+    runtime = make_runtime(registry, settings, clients, BatchPrinter(notify))
     if not settings.dead_letter_queue_url:
         file = LetterFile(letters)
         file.create()  # fail now if the file cannot be written, not at the first dead letter
         runtime = replace(runtime, dead_letters=file)
     streams = check_tables(registry, settings, clients.dynamodb)
-    say(f"following {', '.join(settings.sources)}; Ctrl-C to stop")
+    notify(f"following {', '.join(settings.sources)}; Ctrl-C to stop")
     with ThreadPoolExecutor(len(streams)) as pool:
         running = [pool.submit(_event_source(stream, runtime).run, stop) for stream in streams]
         done, _ = wait(running, return_when=FIRST_EXCEPTION)

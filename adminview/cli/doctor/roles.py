@@ -141,11 +141,11 @@ def _simulate(aws: Aws, arn: str, declared: Iterable[Grant], observed: RoleObser
     for resource, actions in by_resource.items():
         arguments = {"PolicySourceArn": arn, "ActionNames": actions, "ResourceArns": [resource]}
         try:
-            answer = aws.call("iam", "SimulatePrincipalPolicy", **arguments)
+            response = aws.call("iam", "SimulatePrincipalPolicy", **arguments)
         except AwsCallError as error:
             observed.errors.append(error)
             return
-        for result in answer["EvaluationResults"]:
+        for result in response["EvaluationResults"]:
             grant = Grant(result["EvalActionName"], resource)
             if result["EvalDecision"] == ALLOWED:
                 observed.allowed.add(grant)
