@@ -47,11 +47,6 @@ class Metered:
         keep_in_doubt(self._client, calls)
 
     @property
-    def limited(self) -> bool:
-        """Whether reads or writes have a limit."""
-        return self._pace is not None
-
-    @property
     def wait_seconds(self) -> float:
         """Seconds until both budgets allow the next call."""
         return max(self.reads.wait_seconds, self.writes.wait_seconds)

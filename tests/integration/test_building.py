@@ -87,7 +87,9 @@ def cloud(start: Callable[[Registry], LocalCloud]) -> LocalCloud:
     return cloud
 
 
-def asker(cloud: LocalCloud, registry: Registry, pending: dict[str, str | None]) -> QueryEngine:
+def query_engine(
+    cloud: LocalCloud, registry: Registry, pending: dict[str, str | None]
+) -> QueryEngine:
     return replace(cloud.query_engine, registry=registry, pending=pending)
 
 
@@ -96,7 +98,7 @@ def keys(answered: Any) -> list[str]:
 
 
 def test_a_half_filled_index_is_not_asked_until_it_is_filled(cloud: LocalCloud) -> None:
-    on = asker(cloud, NEW, {})
+    on = query_engine(cloud, NEW, {})
     assert on.count("of-size", size="small") == 1, "so it would answer: one of eight"
     cloud.registry, cloud.pending = NEW, BUILDING
     asked = cloud.query_engine
@@ -111,9 +113,9 @@ def test_a_half_filled_index_is_not_asked_until_it_is_filled(cloud: LocalCloud) 
 
 
 def test_a_question_that_moves_has_all_its_rows_throughout(cloud: LocalCloud) -> None:
-    old = asker(cloud, OLD, {})
-    moving = asker(cloud, NEW, BUILDING)
-    moved = asker(cloud, NEW, {})
+    old = query_engine(cloud, OLD, {})
+    moving = query_engine(cloud, NEW, BUILDING)
+    moved = query_engine(cloud, NEW, {})
     rows = keys(old.rows("of-colour", **RED))
     assert sorted(rows) == [f"{place:02d}" for place in range(8)]
     assert keys(moving.rows("of-colour", **RED)) == rows
@@ -128,7 +130,7 @@ def test_a_question_that_moves_has_all_its_rows_throughout(cloud: LocalCloud) ->
 def test_a_cursor_goes_on_in_its_index_and_in_no_other(
     cloud: LocalCloud, order: str, pages: int
 ) -> None:
-    asked = asker(cloud, OLD, {})
+    asked = query_engine(cloud, OLD, {})
     whole = keys(asked.rows("of-colour", **RED, order=order))
     found: list[str] = []
     cursor = None
@@ -136,10 +138,10 @@ def test_a_cursor_goes_on_in_its_index_and_in_no_other(
         page = asked.page("of-colour", cursor=cursor, order=order, **RED)
         found += keys(page.rows)
         cursor = page.cursor
-    moving = asker(cloud, NEW, BUILDING)
+    moving = query_engine(cloud, NEW, BUILDING)
     found += keys(moving.rows("of-colour", cursor=cursor, order=order, **RED))
     assert found == whole
-    moved = asker(cloud, NEW, {})
+    moved = query_engine(cloud, NEW, {})
     with pytest.raises(QueryError, match="has moved to another index"):
         moved.page("of-colour", cursor=cursor, order=order, **RED)
 
@@ -149,9 +151,9 @@ def test_an_index_that_is_not_there_yet_is_not_needed(
 ) -> None:
     cloud = start(OLD)
     put(cloud, *range(3))
-    assert keys(asker(cloud, NEW, BUILDING).rows("of-colour", **RED)) == ["00", "01", "02"]
+    assert keys(query_engine(cloud, NEW, BUILDING).rows("of-colour", **RED)) == ["00", "01", "02"]
     with pytest.raises(ServiceError):
-        asker(cloud, NEW, {}).page("of-colour", **RED)
+        query_engine(cloud, NEW, {}).page("of-colour", **RED)
 
 
 def query(*words: str) -> Result:

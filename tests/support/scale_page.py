@@ -8,12 +8,12 @@ from typing import Any
 
 from typer.testing import CliRunner
 
-from adminview.cli.costing.growth import figures, growth, limits
 from adminview.cli.costing.prices import Prices
 from adminview.cli.main import app
 from bench.figures import timed
 from bench.plan import LATENCY, OURS
 from bench.report import described, number
+from tests.support.scale_tables import figures, growth, limits
 from tests.support.shop import registry
 
 ROOT = Path(__file__).parents[2]
@@ -40,20 +40,20 @@ def session(text: str) -> str:
 
 def measured() -> str:
     """Show what the kept run took, as far as this page reckons with it."""
-    found = json.loads(KEPT.read_text())
-    about, at_8_ms = found["machine"], {"latency": LATENCY}
+    results = json.loads(KEPT.read_text())
+    about, at_8_ms = results["machine"], {"latency": LATENCY}
     lines = [
         f"On {about['date']}, on one of {described(about)}, with `python -m bench`:",
         "",
         f"| rows of an item | processor time | elapsed | elapsed, {LATENCY} ms a call | calls |",
         "| --- | --- | --- | --- | --- |",
     ]
-    for told, where in ROWS.items():
-        took = [timed(found, OURS, what, **where) for what in ("processor", "seconds")]
-        took.append(timed(found, OURS, "seconds", **where, **at_8_ms))
-        calls = timed(found, OURS, "calls", **where)
-        cells = " | ".join(f"{number(one, 3)} s" for one in took)
-        lines.append(f"| {told} | {cells} | {number(calls)} |")
+    for label, where in ROWS.items():
+        took = [timed(results, OURS, what, **where) for what in ("processor", "seconds")]
+        took.append(timed(results, OURS, "seconds", **where, **at_8_ms))
+        calls = timed(results, OURS, "calls", **where)
+        cells = " | ".join(f"{number(seconds, 3)} s" for seconds in took)
+        lines.append(f"| {label} | {cells} | {number(calls)} |")
     return "\n".join(lines)
 
 

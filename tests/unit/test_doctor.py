@@ -60,7 +60,7 @@ def test_a_deployment_in_order_is_ok_in_everything() -> None:
 
 
 def status(stack: str, value: str) -> Break:
-    return lambda here: here.stacks[stack]["told"].update(StackStatus=value)
+    return lambda here: here.stacks[stack]["description"].update(StackStatus=value)
 
 
 def table(name: str, **changes: Any) -> Break:
