@@ -17,8 +17,7 @@ from typing import Any
 from adminview.aws.clients import Clients
 from adminview.aws.metered_client import Metered
 from adminview.aws.rate_limit import RateLimiter
-from adminview.aws.view_reader import ViewReader
-from adminview.aws.view_readers import Boto3Reader
+from adminview.aws.view_reader import Boto3Reader, ViewReader
 from adminview.bulk.runs import Bulk, make_bulk
 from adminview.cli.bulk.segment_pool import SegmentPool
 from adminview.cli.deployment.facts import Declared, Deployed

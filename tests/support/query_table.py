@@ -9,8 +9,7 @@ from operator import eq, ge
 from types import ModuleType
 from typing import Any, cast
 
-from adminview.aws.view_reader import ViewReader
-from adminview.aws.view_readers import Boto3Reader
+from adminview.aws.view_reader import Boto3Reader, ViewReader
 from adminview.model import AccessPattern, Index, Item, Registry, Row, Source, number, view
 from adminview.query.engine import QueryEngine
 from adminview.sync.derive import derive

@@ -8,8 +8,7 @@ from urllib.parse import quote
 import pytest
 
 from adminview.aws.settings import PendingPatterns
-from adminview.aws.view_reader import ViewReader
-from adminview.aws.view_readers import Boto3Reader
+from adminview.aws.view_reader import Boto3Reader, ViewReader
 from adminview.model.errors import PatternNotReadyError, QueryError, SettingsError
 from adminview.query.engine import QueryEngine
 from tests.support.api_client import Client

@@ -8,7 +8,7 @@ import pytest
 from adminview.aws.responses import NotFromAwsError, is_in_doubt
 from adminview.aws.retry import is_transient
 from adminview.aws.transport.dynamodb_client import DynamoDbHttpClient
-from adminview.aws.view_readers import HttpReader
+from adminview.aws.view_reader import HttpReader
 from tests.support.dynamodb_writers import make_http_client
 from tests.support.fakes import TABLE
 from tests.support.faulty_server import Faulty, answer

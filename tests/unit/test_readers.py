@@ -6,8 +6,7 @@ from typing import Any, cast
 
 from adminview.aws.deadline import Deadline
 from adminview.aws.transport.http_client import HttpClient
-from adminview.aws.view_reader import ViewReader
-from adminview.aws.view_readers import Boto3Reader, HttpReader
+from adminview.aws.view_reader import Boto3Reader, HttpReader, ViewReader
 from tests.support.fakes import NO_WAIT, TABLE
 
 BLOB = b"\x00\xff"

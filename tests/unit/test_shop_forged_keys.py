@@ -11,8 +11,7 @@ from typing import Any, cast
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adminview.aws.view_reader import ViewReader
-from adminview.aws.view_readers import Boto3Reader
+from adminview.aws.view_reader import Boto3Reader, ViewReader
 from adminview.model import key
 from adminview.model.row import RowKey
 from adminview.query.engine import QueryEngine

@@ -26,7 +26,7 @@ from adminview.aws.transport.eligibility import (
     direct_endpoint,
     fallback,
 )
-from adminview.aws.view_readers import Boto3Reader, HttpReader
+from adminview.aws.view_reader import Boto3Reader, HttpReader
 from adminview.aws.view_table import RetryQueue, ViewTable, WriteOutcome
 from adminview.handlers.api import api
 from adminview.sync.fold import Write
