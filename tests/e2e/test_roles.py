@@ -14,9 +14,9 @@ import pytest
 from botocore.exceptions import ClientError
 
 from adminview.aws.settings import BACKFILL_MACHINE_OUTPUT, MIGRATE_MACHINE_OUTPUT
-from tests.e2e.closed import Closed
-from tests.e2e.grants import UNSHOWN, losses, without_unshown
-from tests.e2e.role_scenarios import ITEMS, POISON, SCENARIOS, Lab
+from tests.support.e2e.closed import Closed
+from tests.support.e2e.grants import UNSHOWN, losses, without_unshown
+from tests.support.e2e.role_scenarios import ITEMS, POISON, SCENARIOS, Lab
 
 TRIES = 3  # without a right that nobody misses: some are needed only when two write at once
 MACHINE_SECONDS = 60.0

@@ -18,8 +18,8 @@ from adminview.cli.doctor.roles import ROLE
 from adminview.cli.doctor.schedules import RULE
 from adminview.model.delivery import Delivery
 from adminview.model.errors import SettingsError
-from tests.infra.synthesis import Assembly
 from tests.support.shop import registry
+from tests.support.synthesis import Assembly
 
 ID = "arn:aws:cloudformation:eu-west-1:111122223333:stack/{}/1"
 STREAM = "arn:aws:dynamodb:eu-west-1:111122223333:table/Orders/stream/1"

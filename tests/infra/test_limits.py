@@ -10,8 +10,8 @@ import pytest
 from adminview.cli.doctor.grants import managed_policies
 from adminview.cli.doctor.roles import ROLE
 from adminview.model import Registry
-from tests.infra.synthesis import Assembly, imported, synthesize
 from tests.infra.test_doctor import deployed
+from tests.support.synthesis import Assembly, imported, synthesize
 from tests.support.view_files import load_view_file
 
 SOURCES, PATTERNS = 100, 300

@@ -18,9 +18,9 @@ from adminview.model.errors import (
     TooManyFailuresError,
 )
 from tests.infra.roles import held
-from tests.infra.synthesis import Assembly
 from tests.support.fakes import Context
 from tests.support.shop import registry
+from tests.support.synthesis import Assembly
 
 if TYPE_CHECKING:
     from adminview.bulk.runs import Bulk

@@ -17,7 +17,7 @@ from adminview.aws.deadline import Deadline
 from adminview.aws.transport.eligibility import StaticCredentials
 from adminview.aws.transport.http_client import HttpClient
 from adminview.sync.fold import Write
-from tests.e2e.certificate import write_certificate
+from tests.support.e2e.certificate import write_certificate
 from tests.support.fakes import TABLE, a_put
 from tests.support.faulty_server import Faulty
 

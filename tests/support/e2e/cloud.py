@@ -23,7 +23,7 @@ import boto3
 import pytest
 from boto3.dynamodb.types import TypeSerializer
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 COPIED = ("adminview", "app.py", "cdk.json", "infra", "lambdas", "model.lock.json")
 REGION = "us-east-1"
 PLACE = f"aws://000000000000/{REGION}"

@@ -29,7 +29,7 @@ from adminview.model.row import VIEW_TABLE, Attributes, RowKey, key_image, key_o
 from adminview.reconcile.expected_rows import expected_rows
 from adminview.sync.dead_letter import dead_letter
 from adminview.sync.decode import Route, routes
-from tests.e2e.closed import Closed
+from tests.support.e2e.closed import Closed
 from tests.support.model import PAYMENT, PRODUCT, USER, order
 from tests.support.shop import registry
 

@@ -21,9 +21,9 @@ import boto3
 from adminview.aws.settings import MAPPINGS_OUTPUT, stack_name
 from adminview.local.event_source import EventSource, RetryDelay
 from adminview.model.delivery import Delivery
-from tests.e2e.certificate import write_certificate
-from tests.e2e.cloud import REGION, Checkout, local_cloud
-from tests.e2e.grants import Role
+from tests.support.e2e.certificate import write_certificate
+from tests.support.e2e.cloud import REGION, Checkout, local_cloud
+from tests.support.e2e.grants import Role
 
 APP = 'PATH=".venv/bin:$PATH" python3 app.py closed'
 ACCOUNT = "000000000000"
