@@ -33,7 +33,7 @@ def rows(resources: MonitoredResources, alarms: Sequence[cloudwatch.IAlarm]) -> 
         yield [
             _graph(
                 f"{source}: {title}",
-                [metrics.ours(resources.service, name, source, statistic) for name in names],
+                [metrics.own_metric(resources.service, name, source, statistic) for name in names],
             )
             for title, names, statistic in SOURCE_GRAPHS
         ]
