@@ -14,6 +14,9 @@ functions of a model; those that run when another is deployed go on. `pollers`, 
 and `change` play, `world` puts them together, `laws` judges, `history` runs one, `soak` many.
 `plants` are the wrong variants of the product that it must catch.
 
+The totals have a world of their own, which shares the clock, the chance and the faults: see
+`totals_history`. `totals_plants` are their wrong variants.
+
 What is assumed of AWS:
 
 - the records of an item come in order, and a shard's after all of its parent's;
