@@ -1,20 +1,29 @@
-"""moto as a server in this process, without lost writes.
+"""moto as a server in this process, without lost writes and with all digits of a sum.
 
 moto's tables are dictionaries without a lock: if two writes create the same partition at once, one
 may be lost. So its DynamoDB processes one request at a time. Its queues do not: a receiver that
 waits for a message must not block the sender.
+
+moto adds numbers with Python's default of 28 digits, and cannot add to a sum that it wrote as
+``0E-9``. Here it adds with the 38 digits of DynamoDB. It rounds a sum that needs more, which
+DynamoDB refuses.
 """
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from decimal import Context, Decimal
+from functools import cache
 from logging import ERROR, getLogger
 from threading import Lock, Thread
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from adminview.model.item import DIGITS, normalize_number
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 HOST = "127.0.0.1"
+EXACT = Context(prec=DIGITS)
 ONE_AT_A_TIME = Lock()  # of the process, as moto's state is
 
 
@@ -29,6 +38,7 @@ def moto_server(port: int = 0) -> Iterator[str]:
     )
     from werkzeug.serving import make_server  # noqa: PLC0415
 
+    _add_exactly()
     getLogger("werkzeug").setLevel(ERROR)  # it would log every request
     app = serialized(DomainDispatcherApplication(create_backend_app))
     server = make_server(HOST, port, app, threaded=True, request_handler=MotoRequestHandler)
@@ -52,3 +62,19 @@ def serialized(app: "WSGIApplication") -> "WSGIApplication":
             return app(environ, start_response)
 
     return respond
+
+
+@cache  # once per process
+def _add_exactly() -> None:
+    """Make moto add two numbers as DynamoDB does."""
+    from moto.dynamodb.models.dynamo_type import DynamoType  # noqa: PLC0415
+
+    add = DynamoType.__add__
+
+    def add_exactly(self: Any, other: Any) -> DynamoType:
+        if not self.type == other.type == "N":
+            return add(self, other)
+        total = EXACT.add(Decimal(self.value), Decimal(other.value))
+        return DynamoType({"N": normalize_number(total)})
+
+    DynamoType.__add__ = add_exactly  # type: ignore[method-assign]

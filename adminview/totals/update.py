@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from adminview.model.attribute import PK, SK
-from adminview.model.item import AttributeValue, number_text
+from adminview.model.item import AttributeValue, normalize_number, number_text
 from adminview.model.total import COUNT, EXPIRES, RANK
 from adminview.totals.changes import Amounts, Group, GroupChange, add
 from adminview.totals.position import (
@@ -56,7 +56,8 @@ class GroupUpdate:
         added = []
         for number, (name, amount) in enumerate(sent.items()):
             names[f"#a{number}"] = name
-            values[f":a{number}"] = {"N": number_text(amount)}
+            number_text(amount)  # raises if DynamoDB would round it
+            values[f":a{number}"] = {"N": normalize_number(amount)}
             added.append(f"#a{number} :a{number}")
         return {
             "TableName": table,

@@ -17,6 +17,9 @@ deployed keep running. `pollers`, `repairs`, `bulk` and `change` are the actors,
 connects everything. `laws` checks the result, `history` runs one history, and `soak` runs many.
 `plants` are faulty variants of the product that the simulation must catch.
 
+Totals have a simulation of their own, which shares the clock, the choices and the faults: see
+`totals_history`. `totals_plants` are their faulty variants.
+
 Assumptions about AWS:
 
 - the records of an item arrive in order, and those of a shard after all of its parent's;

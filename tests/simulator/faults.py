@@ -2,9 +2,9 @@
 
 from collections import Counter
 from enum import StrEnum
+from typing import Protocol
 
 from tests.simulator.choices import Choices
-from tests.simulator.profile import Profile
 
 
 class Fault(StrEnum):
@@ -38,6 +38,15 @@ class Fault(StrEnum):
     STALE = "read of an older version"
     REDEPLOYED = "model changed"
     FAILED_REPLAY = "failing dead letter sent again"
+    # These occur only with totals.
+    DETACHED = "invocation continued after Lambda gave it up"
+    REPEATED = "old batch delivered again, out of order"
+    RESTARTED = "stream delivered again from its oldest record"
+    COVERED = "changes left out that a total included"
+    PRUNED = "expired positions removed"
+    DELETED = "empty total deleted after its expiry"
+    MALFORMED = "malformed contribution skipped"
+    WINDOW_ENDED = "end of a tumbling window"
 
 
 COMMON = (
@@ -53,17 +62,47 @@ COMMON = (
 LATE = (Fault.LATE, Fault.ABANDONED)  # of writes only
 DELIVERY = (Fault.DUPLICATED, Fault.SHUFFLED, Fault.REDELIVERED, Fault.SPLIT)
 DRAWN = (*COMMON, *LATE, Fault.UNPROCESSED, Fault.REFUSED, *DELIVERY)
+OF_TOTALS = (
+    Fault.DETACHED,
+    Fault.REPEATED,
+    Fault.RESTARTED,
+    Fault.COVERED,
+    Fault.PRUNED,
+    Fault.DELETED,
+    Fault.MALFORMED,
+    Fault.WINDOW_ENDED,
+)
+
+
+class Luck(Protocol):
+    """The part of a profile that determines the faults of a history."""
+
+    @property
+    def fault_percent(self) -> int: ...
+
+    @property
+    def fault_budget(self) -> int: ...
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The names of the possible faults; an empty tuple means all."""
+
+    @property
+    def victims(self) -> str:
+        """The prefix of the names of the fibers that have faults."""
 
 
 class Faults:
     """The faults of one history: which are possible, how often, and which occurred."""
 
-    def __init__(self, choices: Choices, profile: Profile) -> None:
+    def __init__(
+        self, choices: Choices, profile: Luck, possible: tuple[Fault, ...] = DRAWN
+    ) -> None:
         self._choices = choices
         self._profile = profile
         self._left = profile.fault_budget
         named = frozenset(Fault[name] for name in profile.kinds)
-        self._kinds = named or frozenset(kind for kind in DRAWN if choices.happens(60))
+        self._kinds = named or frozenset(kind for kind in possible if choices.happens(60))
         self.came: Counter[Fault] = Counter()
 
     def draw(self, victim: str, possible: tuple[Fault, ...]) -> Fault | None:

@@ -39,6 +39,9 @@ class Result:
     trace: list[str] = field(default_factory=list)
 
 
+Repeat = Callable[[Sequence[int]], Result]
+
+
 def play(seed: int) -> Result:
     """Run the history of a seed."""
     return run(Choices(seed))
@@ -77,24 +80,25 @@ def check(seed: int) -> Result:
     return result
 
 
-def shrunk(result: Result) -> Result:
-    """Find a shorter history that also breaks a law."""
+def shrunk(result: Result, again: Repeat = repeat) -> Result:
+    """Find a shorter history that also breaks a law; *again* runs a list of choices."""
 
     def failing(choices: list[int]) -> list[int] | None:
-        again = run(Choices(recorded=choices))
-        return again.choices if again.failure else None
+        repeated = again(choices)
+        return repeated.choices if repeated.failure else None
 
-    return repeat(shrink(result.choices, failing))
+    return again(shrink(result.choices, failing))
 
 
-def explain(seed: int, result: Result) -> str:
+def explain(seed: int, result: Result, again: Repeat = repeat) -> str:
     """Describe a failure: its seed, the law, and the trace of the shortest history."""
-    short = shrunk(result)
+    short = shrunk(result, again)
+    module = "" if again is repeat else f"{again.__module__}."
     lines = [
         f"seed {seed} breaks {result.failure}",
         f"shrunk from {len(result.choices)} choices to {len(short.choices)}: {short.failure}",
         *short.trace,
-        f"to repeat it: repeat({trimmed(short.choices)})",
+        f"to repeat it: {module}repeat({trimmed(short.choices)})",
     ]
     return "\n".join(lines)
 

@@ -10,10 +10,11 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from dataclasses import dataclass, field
 from time import monotonic
 
+from tests.simulator import history, totals_history
 from tests.simulator.faults import Fault
-from tests.simulator.history import explain, play
+from tests.simulator.history import explain
 
-BLOCK = 100  # histories between two checks of the clock
+BLOCK = 100  # seeds between two checks of the clock, each of two histories
 PROGRESS_SECONDS = 10.0
 
 
@@ -45,13 +46,14 @@ def play_block(first: int) -> Sum:
     """Run the histories of some seeds, up to the first that breaks a law."""
     block = Sum()
     for seed in range(first, first + BLOCK):
-        result = play(seed)
-        if result.failure:
-            block.failure = explain(seed, result)
-            break
-        block.histories += 1
-        block.calls += result.calls
-        block.faults += result.faults
+        for simulation in (history, totals_history):
+            result = simulation.play(seed)
+            if result.failure:
+                block.failure = explain(seed, result, simulation.repeat)
+                return block
+            block.histories += 1
+            block.calls += result.calls
+            block.faults += result.faults
     return block
 
 

@@ -1,4 +1,4 @@
-"""moto as we run it: its DynamoDB takes one request at a time, its queues as many as come."""
+"""moto as we run it: one request to DynamoDB at a time, any number to queues, and exact sums."""
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -10,6 +10,7 @@ import pytest
 
 from adminview.local.engines import free_port, moto_engine
 from adminview.local.moto_server import ONE_AT_A_TIME, serialized
+from adminview.local.tables import create, totals_table
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
@@ -65,3 +66,27 @@ def test_a_preferred_port_is_used_unless_it_is_taken() -> None:
     assert free_port(port) == port
     with moto_engine(port) as engine:
         assert engine.dynamodb_url == f"http://127.0.0.1:{port}"
+
+
+@pytest.mark.parametrize(
+    ("amounts", "total"),
+    [
+        (["9" * 29, "0." + "9" * 9], "9" * 29 + "." + "9" * 9),
+        (["0.000000001", "-0.000000001", "3"], "3"),  # a sum of 0E-9 on the way
+        (["1E+3", "0.10"], "1000.1"),
+    ],
+)
+def test_numbers_are_added_as_dynamodb_adds_them(amounts: list[str], total: str) -> None:
+    with moto_engine() as engine:
+        client = engine.dynamodb()
+        create(client, totals_table("Totals"))
+        for amount in amounts:
+            client.update_item(
+                TableName="Totals",
+                Key={"PK": {"S": "a"}, "SK": {"S": "a"}},
+                UpdateExpression="ADD amount :amount",
+                ExpressionAttributeValues={":amount": {"N": amount}},
+            )
+        (item,) = client.scan(TableName="Totals")["Items"]
+        client.delete_table(TableName="Totals")
+    assert item["amount"]["N"] == total

@@ -37,7 +37,7 @@ def test_the_request_adds_the_amounts_and_moves_the_position_in_one_condition() 
             ":first": lower_bound(5),
             ":last": encode_position(9, AT + HOUR),
             ":a0": {"N": "0"},
-            ":a1": {"N": "3.10"},
+            ":a1": {"N": "3.1"},
         },
         "ReturnValues": "ALL_NEW",
         "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
