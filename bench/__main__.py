@@ -25,6 +25,7 @@ from bench.picture import picture
 from bench.plan import OURS, lean_plan, quick_plan, whole_plan
 from bench.report import report, with_headline
 from bench.streams import Load
+from bench.totals import measure as totals
 from bench.ways import WAYS
 from bench.ways.rows import IS_LEAN, LEAN, SETTING
 
@@ -40,6 +41,11 @@ Lines: TypeAlias = Callable[[dict[str, Any]], Iterable[str]]
 MORE: Final[tuple[tuple[str, Measure, Lines], ...]] = (
     ("asking", lambda there, quick: asking.measure(there, 2 if quick else 150), asking.lines),
     ("the bundle", lambda there, quick: bundle.measure(there, 1 if quick else 9), bundle.lines),
+    (
+        "totals",
+        lambda there, quick: totals.measure(there, *((40, 1) if quick else ())),
+        totals.lines,
+    ),
     ("whole tables", lambda _, quick: bulk.measure(40 if quick else 1500), bulk.lines),
 )
 

@@ -12,10 +12,12 @@ from itertools import count
 from typing import Final
 
 from bench.asking.model import answer as answer_to_query
+from bench.totals import items
 
 ANSWERS: Final[dict[bytes, Callable[[bytes], bytes]]] = {
     b"BatchWriteItem": lambda _: b'{"UnprocessedItems":{}}',
     b"Query": answer_to_query,
+    b"UpdateItem": items.response,
 }
 HEADERS_END: Final = b"\r\n\r\n"
 LENGTH, TARGET = b"content-length:", b"x-amz-target:"

@@ -14,6 +14,7 @@ from adminview.cli.main import app
 from bench.figures import timed
 from bench.plan import LATENCY, OURS
 from bench.report import described, number
+from bench.totals import measure as totals
 from tests.support.shop import registry
 
 ROOT = Path(__file__).parents[2]
@@ -63,6 +64,7 @@ PARTS: Mapping[str, Callable[[str], str]] = {
     "growth": lambda _: growth(registry(), Prices()),
     "limits": lambda _: limits(registry()),
     "cost": session,
+    "totals": lambda _: totals.markdown(json.loads(KEPT.read_text())["totals"]),
 }
 
 
