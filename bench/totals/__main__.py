@@ -9,15 +9,15 @@ import json
 import sys
 
 from bench.__main__ import KEPT
-from bench.endpoint import endpoint
+from bench.stub_client import running_stub
 from bench.totals.measure import lines, measure
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m bench.totals", description=__doc__)
     parser.add_argument("--keep", action="store_true", help="also replace the tracked results")
     options = parser.parse_args()
-    with endpoint() as there:
-        results = measure(there)
+    with running_stub() as stub:
+        results = measure(stub)
     sys.stdout.write("\n".join(lines(results)) + "\n")
     if options.keep:
         file = KEPT / "latest.json"

@@ -8,13 +8,13 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any, Final, TypeAlias
 
-from bench.crew import run_module
-from bench.endpoint import Endpoint
 from bench.measure import machine
-from bench.report import NOTHING, number, table
+from bench.report import NOT_MEASURED, describe_machine, number, table
+from bench.stub_client import StubClient
 from bench.totals import worker
 from bench.totals.contenders import ADD, OURS, TRANSACTION
 from bench.totals.counts import FEW, POSITIONS, count
+from bench.worker_processes import run_module
 
 MODULE: Final = "bench.totals.worker"
 RECORDS: Final = 1000  # of a batch, as Lambda delivers them
@@ -36,12 +36,12 @@ class Limit:
         return self.figure <= self.most
 
 
-def measure(there: Endpoint, records: int = RECORDS, rounds: int = 9) -> Results:
+def measure(stub: StubClient, records: int = RECORDS, rounds: int = 9) -> Results:
     """Count calls and write units, and time each contender so many rounds."""
-    there.answer_after(0)
+    stub.set_latency(0)
     with TemporaryDirectory() as folder:
         file = Path(folder, "seconds.json")
-        run_module(there, [MODULE, str(records), str(rounds), str(file)])
+        run_module(stub, [MODULE, str(records), str(rounds), str(file)])
         seconds = json.loads(file.read_text())
     results: Results = {
         "machine": machine(),
@@ -101,12 +101,12 @@ def lines(results: Results) -> list[str]:
             title = f"{groups:,} groups, {plural(positions)}"
             rows.append([title, *counts, _time(seconds, name(positions))])
         for other in (ADD, TRANSACTION):
-            timed = _time(seconds, other) if groups < records else NOTHING
+            timed = _time(seconds, other) if groups < records else NOT_MEASURED
             rows.append(
                 [f"{groups:,} groups, one {other}", *_counts(results, other, groups), timed]
             )
     others = (worker.NO_GROUPS, *map(worker.sync_of, worker.SYNC_ROWS))
-    rows += [[name, *(NOTHING,) * 3, _time(seconds, name)] for name in others]
+    rows += [[name, *(NOT_MEASURED,) * 3, _time(seconds, name)] for name in others]
     ratios = [
         [limit.name, number(limit.figure, 3), number(limit.most, 3), "yes" if limit.met else "NO"]
         for limit in limits(results)
@@ -126,8 +126,8 @@ def markdown(results: Results) -> str:
 
 def _units_table(results: Results) -> Iterator[str]:
     records, about = results["records"], results["machine"]
-    on = f"{about['cores']} cores, {about['system']}, Python {about['python']}"
-    yield f"One batch of {records:,} row changes, measured on {about['date']} ({on}):"
+    measured = f"measured on {about['date']} ({describe_machine(about)})"
+    yield f"One batch of {records:,} row changes, {measured}:"
     yield ""
     yield "| | groups | calls | write units | the same, ranked | exact after a redelivery |"
     yield "| --- | --- | --- | --- | --- | --- |"

@@ -1,4 +1,4 @@
-"""Stacks on a local engine: tables, indexes one at a time, code of the sync and of the API."""
+"""Stacks on a local engine: tables, indexes one at a time, and the code of sync and API."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,18 +20,18 @@ from adminview.model.row import VIEW_TABLE
 
 @dataclass
 class LocalDeployer:
-    """Deploys each part by itself, as CloudFormation does stacks."""
+    """Deploys each stack separately, as CloudFormation does."""
 
     cloud: LocalCloud
-    model: Registry  # what is declared
+    model: Registry  # the declared model
     api: Registry
     pending: Mapping[str, str | None] = field(default_factory=dict)
-    after: Callable[[str], None] = lambda _: None  # hears of each stack
-    watch: str = ""  # what the alarms look at
+    after: Callable[[str], None] = lambda _: None  # called with the name of each deployed stack
+    watch: str = ""  # what the alarms cover
     created: dict[str, EventSource] = field(default_factory=dict)  # sources that were added
 
     def deploy(self, stacks: Sequence[str], phase: Phase) -> None:
-        """Deploy stacks, and nothing else."""
+        """Deploy only these stacks."""
         for stack in stacks:
             if stack == SOURCES:
                 self._sources()
@@ -48,7 +48,7 @@ class LocalDeployer:
             self.after(stack)
 
     def await_index(self, name: str, *, gone: bool, stopped: Callable[[], bool]) -> None:
-        """Wait until an index is there, or is gone."""
+        """Wait until an index is active, or deleted."""
         while not stopped():
             there = {one.name: one for one in self.tables.indexes() or ()}
             if (name not in there) if gone else there[name].ready:
@@ -56,7 +56,7 @@ class LocalDeployer:
 
     @property
     def tables(self) -> Tables:
-        """Read the tables."""
+        """Return a reader of the tables."""
         return Tables(self.cloud.clients.dynamodb, VIEW_TABLE, lambda: 0.0)
 
     def _sources(self) -> None:
@@ -74,10 +74,10 @@ class LocalDeployer:
             dynamodb.delete_table(TableName=name)
 
     def _view(self, phase: Phase) -> None:
-        """Make or delete one index, as CloudFormation takes them."""
+        """Create or delete one index: CloudFormation refuses more in one update."""
         wanted = phase.indexes(Declared(self.model.description()).indexes)
         there = {one.name: one for one in self.tables.indexes() or ()}
-        (changed,) = wanted.keys() ^ there.keys()  # or it would be refused
+        (changed,) = wanted.keys() ^ there.keys()  # CloudFormation would refuse more than one
         dynamodb = self.cloud.clients.dynamodb
         if changed in there:
             update: Any = {"Delete": {"IndexName": changed}}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from adminview.model.row import key_of
-from bench.endpoint import Endpoint, endpoint
+from bench.stub_client import StubClient, running_stub
 from bench.totals.contenders import ADD, OURS, TRANSACTION
 from bench.totals.counts import POSITIONS, count, requests_of
 from bench.totals.items import before, updated
@@ -18,8 +18,8 @@ LOADS = [TotalsLoad(60, 7), TotalsLoad(60, 60, 13), TotalsLoad(40, 5, 8, ranked=
 
 
 @pytest.fixture(scope="module")
-def there() -> Iterator[Endpoint]:
-    with endpoint() as stub:
+def stub() -> Iterator[StubClient]:
+    with running_stub() as stub:
         yield stub
 
 
@@ -61,8 +61,8 @@ def test_records_without_groups_change_no_total() -> None:
     assert all(record["eventName"] == "MODIFY" for record in event["Records"])
 
 
-def test_a_quick_run_reports_each_figure_and_each_limit(there: Endpoint) -> None:
-    results = measure(there, 40, 1)
+def test_a_quick_run_reports_each_figure_and_each_limit(stub: StubClient) -> None:
+    results = measure(stub, 40, 1)
     assert all(seconds > 0 for seconds in results["seconds"].values())
     report = "\n".join(lines(results))
     for limit in limits(results):

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from adminview.cli.commands.local import export_line
 from adminview.cli.output.printing import Console
 from adminview.cli.output.tables import facts, plain, rows_table, totals_table
 from adminview.cli.shutdown import graceful_shutdown
@@ -41,11 +42,10 @@ def run_demo(engine_name: EngineName, console: Console, *, keep: bool = False) -
 
 def _keep(cloud: LocalCloud, console: Console) -> None:
     """Keep following the streams until Ctrl-C. Print the settings that other commands need."""
-    # The current folder may not contain the shop's views.
-    environment = {**cloud.environment, "PYTHONPATH": str(shop.app_folder())}
-    variables = " ".join(f"{name}={value}" for name, value in environment.items())
-    console.print("Running until Ctrl-C. In another terminal:\n")
-    console.print(f"export {variables}", soft_wrap=True)
+    console.print(
+        "Running until Ctrl-C. In another terminal, in any folder, this selects the shop:\n"
+    )
+    console.print(export_line(cloud.environment | shop.ENVIRONMENT), soft_wrap=True)
     with graceful_shutdown() as stop:
         while not stop.deadline.passed:
             cloud.settle()
@@ -79,7 +79,7 @@ def _tables(cloud: LocalCloud, console: Console) -> None:
     totals = ", ".join(total.name for total in cloud.registry.totals)
     tables = {"sources with a stream": sources, "AdminViewTable with": indexes}
     tables |= {"AdminViewTotals with": totals}
-    console.print(facts("Created from the declarations in lambdas/views", tables))
+    console.print(facts("Created from the view files of the shop", tables))
 
 
 def _title(pattern: AccessPattern, parameters: dict[str, str]) -> str:
