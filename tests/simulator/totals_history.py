@@ -1,9 +1,9 @@
 """One history of totals, from its choices to its result.
 
 The real totals function follows the stream of AdminViewTable, whose shards split. Batches are cut
-differently and delivered again, functions die or go on after Lambda gave them up, calls arrive late, the
-mapping is replaced, another model is deployed, and days pass. At the end, law 8 must hold: every
-total equals the sum of the contributions stored on the rows.
+differently and delivered again, functions die or go on after Lambda gave them up, calls arrive
+late, the mapping is replaced, another model is deployed, and days pass. At the end, law 8 must
+hold: every total equals the sum of the contributions stored on the rows.
 
 Assumptions about AWS, besides those of `tests.simulator`:
 
@@ -44,7 +44,7 @@ def repeat(choices: Sequence[int]) -> Result:
 
 
 def check(seed: int) -> Result:
-    """Run the history of a seed; raises an AssertionError with the shortest one that breaks the law."""
+    """Run the history of a seed; raises an AssertionError with the shortest failing one."""
     result = play(seed)
     if result.failure:
         raise AssertionError(explain(seed, result, repeat))
