@@ -8,6 +8,7 @@ from adminview.model.attribute import PK, SK
 from adminview.model.item import AttributeValue, number_text
 from adminview.model.total import COUNT, EXPIRES, RANK
 from adminview.totals.changes import Amounts, Group, GroupChange, add
+from adminview.totals.comparison import amounts_of
 from adminview.totals.position import (
     HOUR,
     LIVE_HOURS,
@@ -112,6 +113,28 @@ def upkeep(
     if item[COUNT] == {"N": "0"}:
         calls.append(_expire(table, item, own, now))
     return calls
+
+
+def expire_leftover(table: str, item: Mapping[str, Any], now: float) -> dict[str, Any] | None:
+    """Return the call that lets a forgotten empty total expire; None if *item* is none.
+
+    A total is forgotten if it is empty, has no time to expire, and all its positions are old: then
+    the call that should have set the time has failed, and no record comes to repeat it.
+    """
+    positions = positions_of(item)
+    if EXPIRES in item or amounts_of(item) or len(expired(positions, now)) < len(positions):
+        return None
+    return {
+        "TableName": table,
+        "Key": {PK.name: item[PK.name], SK.name: item[SK.name]},
+        "UpdateExpression": "SET #x = :at",
+        "ConditionExpression": "#c = :zero AND attribute_not_exists(#x)",
+        "ExpressionAttributeNames": {"#x": EXPIRES, "#c": COUNT},
+        "ExpressionAttributeValues": {
+            ":at": {"N": str((int(now // HOUR) + LIVE_HOURS + 2) * HOUR)},
+            ":zero": {"N": "0"},
+        },
+    }
 
 
 def _remove(
