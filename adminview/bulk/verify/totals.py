@@ -125,9 +125,10 @@ class TotalsPass:
         }
 
     @classmethod
-    def from_json(cls, groups: Callable[[Group], bool], data: Mapping[str, Any]) -> "TotalsPass":
+    def from_json(cls, parts: int, part: int, data: Mapping[str, Any]) -> "TotalsPass":
+        """Restore a pass over one part of the groups."""
         return cls(
-            groups,
+            groups_of(parts, part),
             {
                 (partition, sort): StoredTotal(_from_json(amounts), version)
                 for partition, sort, amounts, version in data["before"]
@@ -251,11 +252,7 @@ class TotalsVerifier:
 
     def begin_pass(self, run: TotalsRun, part: int) -> TotalsPass | None:
         """Read the totals of a part, and wait for the grace period; None if it was stopped."""
-        parts = run.parts
-
-        def groups(group: Group) -> bool:
-            return part_of(group, parts) == part
-
+        groups = groups_of(run.parts, part)
         going = TotalsPass(groups, {}, self._segments(run))
         segments = self._segments(run)
 
@@ -359,6 +356,11 @@ def make_totals_verifier(
     backoff: Backoff | None = None,
 ) -> TotalsVerifier:
     return TotalsVerifier(dynamodb, view_table, TableScanner(dynamodb, budget, backoff))
+
+
+def groups_of(parts: int, part: int) -> Callable[[Group], bool]:
+    """Return a function that tells whether a group is in *part* of so many *parts*."""
+    return lambda group: part_of(group, parts) == part
 
 
 def _choose(parts: int, sample: float, choose: Choose) -> list[int]:
