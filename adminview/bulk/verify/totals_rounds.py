@@ -85,8 +85,7 @@ class TotalsRounds:
         """
         state = self.store.load()
         groups = state.get("groups", GROUPS_OF_A_PART)
-        verifier = replace(self.verifier, stopped=self._stopped())
-        parts = state.get("parts") or verifier.parts(groups)
+        parts = state.get("parts") or self.verifier.parts(groups)
         part = state.get("part", 0) % parts
         run = TotalsRun(scope, parts, [part], scanned=state.get("scanned", 0))
         if state.get("segments") == scope.segments:
@@ -97,7 +96,8 @@ class TotalsRounds:
         if going is None:
             return run  # out of time
         judgement = None
-        if verifier.scan_rows(run, going):  # the reads that follow are few
+        limited = replace(self.verifier, stopped=self._stopped())
+        if limited.scan_rows(run, going):  # the reads that follow are few
             judgement = self.verifier.finish_pass(run, going)
         if judgement is None:
             self._keep(run, part, groups, going)
