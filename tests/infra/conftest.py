@@ -50,10 +50,8 @@ def totals(tmp_path_factory: pytest.TempPathFactory) -> Assembly:
 
 @pytest.fixture(scope="session")
 def prod_totals(tmp_path_factory: pytest.TempPathFactory) -> Assembly:
-    """Synthesize a model with totals for customers, under a prefix."""
-    return synthesize(
-        Registry.of([totals_views]), _directory(tmp_path_factory), stage="prod", prefix="team-a-"
-    )
+    """Synthesize a model with totals that customers depend on."""
+    return synthesize(Registry.of([totals_views]), _directory(tmp_path_factory), stage="prod")
 
 
 def _directory(factory: pytest.TempPathFactory) -> Path:

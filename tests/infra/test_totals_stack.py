@@ -76,7 +76,7 @@ def test_the_totals_table_has_a_ranking_and_deletes_what_expires(totals: Assembl
 
 def test_totals_are_kept_as_the_stage_says(totals: Assembly, prod_totals: Assembly) -> None:
     assert protection(totals.tables()[TOTALS]) == ("Delete", "Delete", False, False)
-    prod = prod_totals.tables()["team-a-AdminViewTotals"]
+    prod = prod_totals.tables()[TOTALS]
     assert protection(prod) == ("Retain", "Retain", True, True)
     assert terminable(totals)["Totals"]
     assert not terminable(prod_totals)["Totals"]
