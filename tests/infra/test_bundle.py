@@ -18,6 +18,7 @@ from adminview.cdk.bundle import LIBRARY, NOT_DEPLOYED, BundleError
 from adminview.model import Registry
 from tests.support.shop import registry
 
+HANDLERS = ("api", "bulk", "replay", "sync", "totals", "verify")
 CODE = {
     "adminview",
     "adminview-manifest.json",
@@ -100,7 +101,7 @@ def test_the_library_is_bundled_module_by_module(built: Path) -> None:
 
 def test_the_app_is_bundled_as_handlers_and_the_views_of_the_registry(built: Path) -> None:
     bundled = {str(path.relative_to(built)) for path in (built / "lambdas").rglob("*.py")}
-    handlers = {f"lambdas/{name}.py" for name in ("api", "bulk", "replay", "sync", "verify")}
+    handlers = {f"lambdas/{name}.py" for name in HANDLERS}
     views = {f"{module.__name__.replace('.', '/')}.py" for module in registry().modules}
     packages = {"lambdas/__init__.py", "lambdas/views/__init__.py"}
     assert bundled == handlers | views | packages

@@ -27,7 +27,8 @@ def test_each_stream_is_delivered_as_delivery_says_and_without_a_filter(dev: Ass
             "DestinationConfig": {"OnFailure": {"Destination": queue_arn(dev)}},
         }
         assert dev.name(mapping["FunctionName"]) == "SyncFunction"
-    assert len(asdict(delivery)) == 6, "a new rule of delivery has to reach the mapping"
+    assert delivery.tumbling_seconds == 0, "a window would only cut batches"
+    assert len(asdict(delivery)) == 7, "a new rule of delivery has to reach the mapping"
 
 
 def test_lambda_retries_until_shortly_before_the_stream_forgets(dev: Assembly) -> None:

@@ -141,6 +141,8 @@ class Lab:
             pending=there.pending,
             watch=there.watch,
             indexes=tuple(tables.indexes() or ()),
+            stream=there.stream is not None,
+            totals=self.cloud.totals is not None,
             tables=frozenset(known & set(names)),
             code_at=self.replaced.get(SYNC),
             api_at=self.replaced.get(API),

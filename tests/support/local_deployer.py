@@ -6,16 +6,17 @@ from typing import Any
 
 from adminview.cli.deployment.facts import Declared
 from adminview.cli.deployment.read import Tables
-from adminview.cli.deployment.stacks import API, SOURCES, SYNC, VIEW, WATCH
+from adminview.cli.deployment.stacks import API, SOURCES, SYNC, TOTALS, VIEW, WATCH
 from adminview.cli.planning.steps import Phase
 from adminview.local.event_source import EventSource
 from adminview.local.local_cloud import LocalCloud
 from adminview.local.settings import declared
-from adminview.local.tables import create, source_table
+from adminview.local.tables import STREAM, create, source_table, totals_table
 from adminview.model import Index, Registry
 from adminview.model.delivery import Delivery
 from adminview.model.registry import monitored_parts
 from adminview.model.row import VIEW_TABLE
+from adminview.model.total import totals_table as totals_name
 
 
 @dataclass
@@ -37,6 +38,9 @@ class LocalDeployer:
                 self._sources()
             elif stack == VIEW:
                 self._view(phase)
+            elif stack == TOTALS:
+                create(self.cloud.clients.dynamodb, totals_table(totals_name(VIEW_TABLE)))
+                self.cloud.totals = self.cloud.follow_view(self.stream or "")
             elif stack == SYNC:
                 settings = declared(self.model, self.cloud.queue_url)
                 self.cloud.settings = settings
@@ -59,6 +63,12 @@ class LocalDeployer:
         """Read the tables."""
         return Tables(self.cloud.clients.dynamodb, VIEW_TABLE, lambda: 0.0)
 
+    @property
+    def stream(self) -> str | None:
+        """The stream of the view table, if it is on."""
+        table = self.cloud.clients.dynamodb.describe_table(TableName=VIEW_TABLE)["Table"]
+        return table.get("LatestStreamArn")
+
     def _sources(self) -> None:
         dynamodb = self.cloud.clients.dynamodb
         there = set(dynamodb.list_tables()["TableNames"])
@@ -77,8 +87,12 @@ class LocalDeployer:
         """Make or delete one index, as CloudFormation takes them."""
         wanted = phase.indexes(Declared(self.model.description()).indexes)
         there = {one.name: one for one in self.tables.indexes() or ()}
-        (changed,) = wanted.keys() ^ there.keys()  # or it would be refused
         dynamodb = self.cloud.clients.dynamodb
+        if self.model.totals and not self.stream:
+            assert wanted.keys() == there.keys(), "one change of a table at a time"
+            dynamodb.update_table(TableName=VIEW_TABLE, **STREAM)  # type: ignore[arg-type]
+            return
+        (changed,) = wanted.keys() ^ there.keys()  # or it would be refused
         if changed in there:
             update: Any = {"Delete": {"IndexName": changed}}
             dynamodb.update_table(TableName=VIEW_TABLE, GlobalSecondaryIndexUpdates=[update])

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from adminview.aws.table_description import CREATING, DELETING, TableIndex
 from adminview.cli.deployment.facts import Declared, Deployed, Marker
-from adminview.cli.deployment.stacks import API, RECOVERY, SOURCES, SYNC, VIEW, WATCH
+from adminview.cli.deployment.stacks import API, RECOVERY, SOURCES, SYNC, TOTALS, VIEW, WATCH
 from adminview.cli.model_lock.model_diff import Description
 from adminview.cli.planning.planner import LONGEST_WRITE, make_plan
 from adminview.cli.planning.steps import (
@@ -50,7 +50,10 @@ def question(name: str, on: Any = None, *, condition: str = "{it}") -> Any:
 
 
 def model(
-    code: dict[str, str], indexes: tuple[Any, ...] = (), questions: tuple[Any, ...] = ()
+    code: dict[str, str],
+    indexes: tuple[Any, ...] = (),
+    questions: tuple[Any, ...] = (),
+    totals: tuple[Any, ...] = (),
 ) -> Description:
     """Describe a model; *code* has the digest of each source's views."""
     shape = {
@@ -59,6 +62,7 @@ def model(
         "patterns": list(questions),
         "views": [[name, "view"] for name in code],
         "code": dict(code),
+        **({"totals": list(totals)} if totals else {}),  # as of a release without them
     }
     return {"fingerprint": sha256(dumps(shape).encode()).hexdigest()[:12], **shape}
 
@@ -101,10 +105,7 @@ class World:
 
     def carry_out(self, step: Step, target: Description, *, half: bool = False) -> None:
         """Do one step; *half* of it if somebody pulls the plug."""
-        if SOURCES in step.stacks:
-            self._sources(target)
-        if VIEW in step.stacks:
-            self._view(step, target)
+        self._tables(step, target)
         if isinstance(step, DeployApi):
             assert step.stacks == (API,)
             self._api(step, target)
@@ -123,6 +124,16 @@ class World:
         if isinstance(step, AwaitIndex | CreateIndex | DropIndex) and not half:
             self._indexes_settle()
 
+    def _tables(self, step: Step, target: Description) -> None:
+        if SOURCES in step.stacks:
+            self._sources(target)
+        if VIEW in step.stacks:
+            self._view(step, target)
+        if TOTALS in step.stacks:
+            if not self.deployed.stream:
+                fail("totals follow a stream that is not on")
+            self._change(totals=True)
+
     def _change(self, **facts: Any) -> None:
         self.deployed = replace(self.deployed, **facts)
 
@@ -139,12 +150,16 @@ class World:
     def _view(self, step: Step, target: Description) -> None:
         wanted = step.phase.indexes(Declared(target).indexes)
         there = {one.name: one for one in self.deployed.indexes or ()}
+        stream = Declared(target).has_totals or step.phase.keep_totals
         if self.deployed.indexes is None:
-            self._change(indexes=tuple(wanted.values()))
+            self._change(indexes=tuple(wanted.values()), stream=stream)
             return
         if any(one.status in (CREATING, DELETING) for one in there.values()):
             fail("one index is under way, and another is touched")
         changed = wanted.keys() ^ there.keys()
+        if stream != self.deployed.stream:
+            self._turn_stream(changed, on=stream)
+            return
         if len(changed) != 1:
             fail(f"one index per update, not {sorted(changed)}")
         asked = {name: one for one, _, name in self.deployed.live() if name}
@@ -157,6 +172,13 @@ class World:
         if any(not there[name].same(wanted[name]) for name in wanted):
             fail("an index cannot change")
         self._change(indexes=tuple(there.values()))
+
+    def _turn_stream(self, changed: set[str], *, on: bool) -> None:
+        if changed:
+            fail(f"the stream is turned together with {sorted(changed)}")
+        if not on and self.deployed.totals:
+            fail("the stream is turned off while the totals function follows it")
+        self._change(stream=on)
 
     def _indexes_settle(self) -> None:
         left = [one for one in self.deployed.indexes or () if one.status != DELETING]
@@ -202,6 +224,8 @@ class World:
 
     def _code(self, step: DeployCode, target: Description, *, half: bool) -> None:
         old = self.deployed.sync
+        if Declared(target).has_totals and not (self.deployed.stream and self.deployed.totals):
+            fail("contributions are written that no function follows")
         markers = dict(self.deployed.markers)
         markers |= {source: Marker("", "") for source in step.unbuilt if old}
         sweeps = dict(self.deployed.sweeps)
@@ -265,5 +289,7 @@ class World:
                 yield f"rows of {source} by {self._made(source)}"
         if self.leftovers:
             yield f"leftovers {self.leftovers}"
+        if declared.has_totals and not (there.stream and there.totals):
+            yield "totals that nobody adds up"
         if there.tables != set(declared.sources):
             yield f"tables {there.tables}"

@@ -8,6 +8,7 @@ from hypothesis import assume, given, note
 from hypothesis import strategies as st
 
 from adminview.cli.model_lock.model_diff import Description
+from adminview.model import Total
 from tests.support.plan_simulator import World, index, model, question
 
 KEYS = (("k1",), ("k1", "s1"), ("k2",), ("k2", "s1"), ("k3", "s2"))
@@ -18,6 +19,7 @@ INDEXES = [
     for key in KEYS
     for number, include in enumerate(INCLUDED)
 ]
+SALES = Total("DailySales", sort="day").shape()
 SOURCES = ("Orders", "Users", "Products")
 
 
@@ -34,7 +36,8 @@ def models(draw: st.DrawFn) -> Description:
             if draw(st.booleans()):
                 key = "-".join(name for name, _ in one["partition"] + one["sort"]) if one else "t"
                 asked[f"by-{key}-{number}"] = question(f"by-{key}-{number}", one)
-    return model(code, tuple(chosen), tuple(asked.values()))
+    totals = draw(st.sampled_from(((), (SALES,))))
+    return model(code, tuple(chosen), tuple(asked.values()), totals)
 
 
 def follow(world: World, targets: list[tuple[Description, int, bool]]) -> Description:

@@ -65,6 +65,26 @@ SILENCE: Final = Rule(
     times=3,
     of=12,
 )
+# The same for totals, on AdminViewTable's own stream.
+TOTALS_SILENCE: Final = replace(
+    SILENCE,
+    name="totals-silence",
+    meaning="{subject} has changes, and none of them reaches the totals function.",
+)
+# The totals have no dead letters: a record that the stream drops leaves its totals wrong. An hour
+# leaves almost all of the retention for the repair. In milliseconds, as Lambda reports it.
+TOTALS_LAG: Final = Rule(
+    name="totals-lag",
+    meaning="Totals are more than an hour behind the rows; the stream drops records after 24.",
+    at=HOUR * 1000,
+    times=3,
+    of=3,
+)
+TOTALS_SKIPPED: Final = Rule(
+    name="totals-skipped",
+    meaning="The totals function skipped contributions that it cannot add: totals are wrong.",
+    at=1,
+)
 # An in-doubt dead letter is delayed for six minutes, and the next replay consumes it within ten
 # more. A dead letter that is left after half an hour has failed.
 LETTERS: Final = Rule(
@@ -123,6 +143,10 @@ INDEX_THROTTLING: Final = Rule(
     at=1,
     times=3,
     of=3,
+)
+TOTALS_INDEX_THROTTLING: Final = replace(
+    INDEX_THROTTLING,
+    meaning="DynamoDB throttles the index {subject}; throttled writes delay the totals.",
 )
 DRIFT: Final = Rule(
     name="drift",

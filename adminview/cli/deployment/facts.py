@@ -47,6 +47,8 @@ class Deployed:
     pending: PendingPatterns = field(default_factory=dict)
     watch: str | None = None  # what the alarms cover
     indexes: tuple[TableIndex, ...] | None = None  # of the view table
+    stream: bool = False  # whether the View stack gives the view table a stream
+    totals: bool = False  # whether the Totals stack exists
     tables: frozenset[str] = frozenset()  # sources whose tables are in the Sources stack
     imported: frozenset[str] = frozenset()  # sources whose tables other stacks own
     markers: Mapping[str, Marker] = field(default_factory=dict)
@@ -98,6 +100,10 @@ class Declared:
     @property
     def patterns(self) -> list[Shape]:
         return list(self.model["patterns"])
+
+    @property
+    def has_totals(self) -> bool:
+        return bool(self.model.get("totals"))  # descriptions of older releases have none
 
     def unbuilt(self, deployed: Deployed) -> list[str]:
         """Return the sources whose rows may differ from what this model derives."""

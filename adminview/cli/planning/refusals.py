@@ -26,6 +26,12 @@ def notes(deployed: Deployed, declared: Declared) -> Iterator[str]:
     for index in deployed.indexes or ():
         if not index.ours and index.name not in declared.indexes:
             yield f"index {index.name} was not created by the View stack: it is not changed"
+    if deployed.totals and not declared.has_totals:
+        yield (
+            "no view file declares a total any more, but the Totals stack and the stream of the "
+            "view table stay: they empty the totals while the rows are backfilled. When this plan "
+            "is complete, delete that stack and its table, and apply again"
+        )
     own = set(declared.sources) - deployed.imported
     if not own and deployed.tables:
         yield (
