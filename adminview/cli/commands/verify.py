@@ -25,6 +25,7 @@ from adminview.cli.bulk.verify_totals import DIFFERENT, EQUAL, UNFINISHED, compa
 from adminview.cli.dead_letters.files import dead_letter_sink
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import Throttled, check_deployed, check_model, find_settings
+from adminview.cli.deployment.totals_lag import totals_lag
 from adminview.cli.errors import EXPECTED_ERRORS, report_error
 from adminview.cli.options import Json, Prefix, Stage
 from adminview.cli.output.printing import Console, print_traceback
@@ -32,7 +33,7 @@ from adminview.cli.output.progress import progress_bar
 from adminview.cli.output.verify import STOPPED, as_data, show
 from adminview.cli.shutdown import graceful_shutdown
 from adminview.model import Registry
-from adminview.model.errors import ServiceError
+from adminview.model.errors import ServiceError, SettingsError
 from adminview.views import registry
 
 if TYPE_CHECKING:
@@ -118,6 +119,8 @@ def verify(  # noqa: PLR0913 - a command's options
         deployment = Deployment.from_options(stage, prefix, os.environ)
         settings = find_settings(registry(), deployment)
         check_model(registry(), settings)
+        if totals and not deployment.local:
+            _check_lag(totals_lag(deployment), grace)
         clients = Clients()
         with graceful_shutdown() as stop:
             recheck = partial(check_deployed, registry(), deployment)
@@ -198,6 +201,16 @@ def compare(  # noqa: PLR0913 - all that a test replaces
     else:
         show(run, status, trouble, console)
     return status
+
+
+def _check_lag(lag: float | None, grace: float) -> None:
+    """Raise a SettingsError if changes need longer than the grace period to reach their totals."""
+    if lag is not None and lag > grace:
+        msg = (
+            f"the totals are {lag:.0f} seconds behind the rows, more than the grace period: verify "
+            "when they have caught up, or set --grace"
+        )
+        raise SettingsError(msg)
 
 
 def _totals_scope(settings: Settings, options: VerifyOptions) -> Scope:
