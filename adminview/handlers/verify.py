@@ -4,7 +4,7 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any, Protocol
 
 from adminview.aws.clients import Clients
@@ -64,7 +64,7 @@ def dependencies() -> VerifyDependencies:
         model=settings.model,
         observer=DriftObserver(service=settings.service),
         make_totals=(
-            (lambda budget: make_totals_verifier(settings.view_table, dynamodb, budget))
+            partial(make_totals_verifier, registry(), settings.view_table, dynamodb)
             if registry().totals
             else None
         ),

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, Final
 
 from adminview.model.attribute import PK, SK
@@ -124,15 +125,20 @@ def expire_leftover(table: str, item: Mapping[str, Any], now: float) -> dict[str
     positions = positions_of(item)
     if EXPIRES in item or amounts_of(item) or len(expired(positions, now)) < len(positions):
         return None
+    return expire_unused(table, (item[PK.name]["S"], item[SK.name]["S"]), Decimal(), now)
+
+
+def expire_unused(table: str, group: Group, count: Decimal, now: float) -> dict[str, Any]:
+    """Return the call that lets a total with this count expire, unless it changes before."""
     return {
         "TableName": table,
-        "Key": {PK.name: item[PK.name], SK.name: item[SK.name]},
+        "Key": key_of_group(group),
         "UpdateExpression": "SET #x = :at",
-        "ConditionExpression": "#c = :zero AND attribute_not_exists(#x)",
+        "ConditionExpression": "#c = :count AND attribute_not_exists(#x)",
         "ExpressionAttributeNames": {"#x": EXPIRES, "#c": COUNT},
         "ExpressionAttributeValues": {
             ":at": {"N": str((int(now // HOUR) + LIVE_HOURS + 2) * HOUR)},
-            ":zero": {"N": "0"},
+            ":count": {"N": number_text(count)},
         },
     }
 

@@ -133,7 +133,7 @@ def verified(world: World, **changes: Any) -> TotalsRun:
     checker.verify(run)
     assert run.finished
     counts = run.counts
-    parts = ("equal", "in_flight", "changing", "differing")
+    parts = ("equal", "in_flight", "changing", "abandoned", "differing")
     assert counts["totals"] == sum(counts[name] for name in parts)
     return run
 

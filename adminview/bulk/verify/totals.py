@@ -9,6 +9,9 @@ Each wait is the grace period. If every change reaches its total and all readers
 then a total with the same positions at both ends had no change in between that any row could show:
 every update moves a position. Then the sum over the rows is exact, and a difference is drift.
 
+A total of an epoch or model that is not declared any more, to which no row contributes, is
+abandoned: nothing reads it. A repair lets it expire.
+
 A total that changed in between is compared again in another pass. One that changes during every
 pass stays undecided: it is counted, and neither called equal nor drift.
 
@@ -39,8 +42,9 @@ from adminview.bulk.verify.verifier import (
     NAP_SECONDS,
     PATIENCE_SECONDS,
 )
+from adminview.model import Registry
 from adminview.model.row import TOTALS, Attributes
-from adminview.model.total import totals_table
+from adminview.model.total import COUNT, EXPIRES, totals_table
 from adminview.totals.changes import Amounts, Group, add, contributions
 from adminview.totals.comparison import (
     ABSENT,
@@ -50,7 +54,7 @@ from adminview.totals.comparison import (
     part_of,
     without_zeros,
 )
-from adminview.totals.update import expire_leftover, key_of_group
+from adminview.totals.update import expire_leftover, expire_unused, key_of_group
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -100,8 +104,13 @@ class TotalsPass:
             if self.before.get(group, ABSENT).amounts != self.expected(group)
         ]
 
-    def judge(self, after: Mapping[Group, StoredTotal]) -> "Judgement":
-        """Compare the candidates with their totals *after* the scan and a grace period."""
+    def judge(
+        self, after: Mapping[Group, StoredTotal], declared: Callable[[str], bool]
+    ) -> "Judgement":
+        """Compare the candidates with their totals *after* the scan and a grace period.
+
+        *declared* returns whether a partition key is of a declared total and epoch.
+        """
         judgement = Judgement()
         for group in self.candidates:
             stored, expected = after.get(group, ABSENT), self.expected(group)
@@ -109,6 +118,8 @@ class TotalsPass:
                 continue  # it was a change in flight
             if stored != self.before.get(group, ABSENT):
                 judgement.changing.append(group)
+            elif not expected and not declared(group[0]):
+                judgement.abandoned[group] = stored
             else:
                 difference = TotalDifference.between(group, expected, stored.amounts)
                 judgement.differing.append(difference)
@@ -143,6 +154,8 @@ class Judgement:
     """What a pass found out about the totals that differed and are not equal now."""
 
     changing: list[Group] = field(default_factory=list)  # not decided
+    # Totals of another epoch or model, to which no row contributes, and which are not empty.
+    abandoned: dict[Group, StoredTotal] = field(default_factory=dict)
     differing: list[TotalDifference] = field(default_factory=list)
 
 
@@ -150,7 +163,7 @@ class Judgement:
 class TotalsRun:
     """The state of one verification of totals. Its counts add up.
 
-    totals = equal + in_flight + changing + differing
+    totals = equal + in_flight + changing + abandoned + differing
     """
 
     scope: Scope
@@ -172,9 +185,9 @@ class TotalsRun:
 
     def decide(self, candidates: int, judgement: Judgement) -> None:
         """Count what a pass decided of so many candidates; list differences while there is room."""
-        differing = judgement.differing
-        in_flight = candidates - len(differing) - len(judgement.changing)
-        self.counts.update(in_flight=in_flight, differing=len(differing))
+        differing, abandoned = judgement.differing, len(judgement.abandoned)
+        in_flight = candidates - len(differing) - len(judgement.changing) - abandoned
+        self.counts.update(in_flight=in_flight, differing=len(differing), abandoned=abandoned)
         self.differences += differing[: max(0, KEPT - len(self.differences))]
 
 
@@ -194,6 +207,8 @@ class TotalsVerifier:
     now: Callable[[], float] = time.time  # in seconds since 1970
     watch: Callable[[TotalsRun], object] = field(default=lambda _: None)
     check: Callable[[], object] = field(default=lambda: None)  # raises if nothing may be repaired
+    # Whether a partition key is of a declared total and epoch.
+    declared: Callable[[str], bool] = field(default=lambda _: True)
 
     @property
     def table(self) -> str:
@@ -258,7 +273,9 @@ class TotalsVerifier:
 
         def take(items: list[Attributes], _: int) -> None:
             for item in items:
-                if groups(group_of(item)):
+                # What expires and is not declared is as good as gone.
+                gone = EXPIRES in item and not self.declared(group_of(item)[0])
+                if groups(group_of(item)) and not gone:
                     going.before[group_of(item)] = StoredTotal.of(item)
                     self._upkeep(run, item)
 
@@ -284,7 +301,11 @@ class TotalsVerifier:
         candidates = going.candidates
         if candidates and not self._wait():
             return None
-        return going.judge(self._get(candidates))
+        judgement = going.judge(self._get(candidates), self.declared)
+        for group, stored in judgement.abandoned.items():
+            count = stored.amounts.get(COUNT, Decimal())
+            self._expire(run, expire_unused(self.table, group, count, self.now()))
+        return judgement
 
     def _segments(self, run: TotalsRun) -> dict[int, Attributes | None]:
         return dict.fromkeys(range(run.scope.segments))
@@ -296,14 +317,15 @@ class TotalsVerifier:
 
     def _upkeep(self, run: TotalsRun, item: Attributes) -> None:
         """Count a forgotten empty total, and let it expire if the run repairs."""
-        request = expire_leftover(self.table, item, self.now())
-        if request is None:
-            return
-        run.counts["forgotten"] += 1
+        if request := expire_leftover(self.table, item, self.now()):
+            run.counts["forgotten"] += 1
+            self._expire(run, request)
+
+    def _expire(self, run: TotalsRun, request: dict[str, Any]) -> None:
+        """Let a total expire, if the run repairs."""
         if run.scope.repair:
             self.check()
-            if expire_totals(self.client, request, self.deadline()):
-                run.counts["repaired"] += 1
+            run.counts["repaired"] += expire_totals(self.client, request, self.deadline())
 
     def _wait(self) -> bool:
         """Wait for the grace period; return False if it was stopped."""
@@ -350,12 +372,18 @@ class TotalsVerifier:
 
 
 def make_totals_verifier(
+    registry: Registry,
     view_table: str,
     dynamodb: "DynamoDBClient",
     budget: RateLimiter | None = None,
     backoff: Backoff | None = None,
 ) -> TotalsVerifier:
-    return TotalsVerifier(dynamodb, view_table, TableScanner(dynamodb, budget, backoff))
+    return TotalsVerifier(
+        dynamodb,
+        view_table,
+        TableScanner(dynamodb, budget, backoff),
+        declared=lambda partition: any(total.has(partition) for total in registry.totals),
+    )
 
 
 def groups_of(parts: int, part: int) -> Callable[[Group], bool]:

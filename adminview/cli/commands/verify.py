@@ -88,7 +88,7 @@ def verify(  # noqa: PLR0913 - a command's options
         typer.Option(
             "--repair",
             help="Reconcile differing items, and delete rows that no item owns. With --totals, "
-            "only let forgotten empty totals expire.",
+            "only let totals expire that nothing uses.",
         ),
     ] = False,
     max_rcu: Annotated[
@@ -170,7 +170,7 @@ def compare(  # noqa: PLR0913 - all that a test replaces
     }
     if options.totals:
         scope = _totals_scope(settings, options)
-        made = make_totals_verifier(settings.view_table, dynamodb, budget)
+        made = make_totals_verifier(model, settings.view_table, dynamodb, budget)
         return compare_totals(replace(made, **how), scope, model, console, as_json=options.as_json)
     verifier = replace(
         make_verifier(

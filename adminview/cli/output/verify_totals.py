@@ -10,7 +10,10 @@ from adminview.cli.output.verify import LINES
 from adminview.model import Registry, Total
 from adminview.totals.comparison import TotalDifference
 
-COUNTS = ("totals", "equal", "in_flight", "changing", "differing", "forgotten", "repaired")
+COUNTS = (
+    *("totals", "equal", "in_flight", "changing", "abandoned", "differing"),
+    *("forgotten", "repaired"),
+)
 REBUILD = "`adminview model lock --reason …` and `adminview apply`"
 
 
@@ -61,7 +64,7 @@ def advice(differences: Iterable[TotalDifference], totals: Iterable[Total]) -> l
 
 def _advice(name: str, epoch: str, total: Total | None) -> str:
     if total is None or epoch not in {str(total.epoch), str(total.epoch_was)}:
-        return f"{name}, epoch {epoch}: no view file declares it, so no access pattern shows it."
+        return f"{name}, epoch {epoch}: no view file declares it; let `adminview apply` end."
     if epoch == str(total.epoch_was):
         return f"{name}, epoch {epoch}: epoch {total.epoch} replaces it; let `adminview apply` end."
     return (
@@ -90,15 +93,18 @@ def _amounts(amounts: Mapping[str, str]) -> str:
 
 def _counts(run: TotalsRun) -> dict[str, Any]:
     counts = run.counts
-    forgotten = f"{counts['forgotten']} ({counts['repaired']} will expire now)"
+    unused = (
+        f"{counts['forgotten'] + counts['abandoned']} ({counts['repaired']} expire from now on)"
+    )
     return {
         "rows read": run.scanned,
         "totals compared": counts["totals"],
         "= equal": counts["equal"],
         "+ in flight": f"{counts['in_flight']} (equal when compared again)",
         "+ undecided": f"{counts['changing']} (changed whenever they were compared)",
+        "+ abandoned": f"{counts['abandoned']} (not declared, and no row contributes)",
         "+ differing": counts["differing"],
-        **({"empty totals that never expire": forgotten} if counts["forgotten"] else {}),
+        "totals that nothing uses": unused,
     }
 
 
