@@ -124,7 +124,8 @@ def verifier(world: World, **changes: Any) -> TotalsVerifier:
     reader: Any = world
     made = TotalsVerifier(client, "AdminViewTable", reader, clock=lambda: world.now)
     # One sleep per grace period.
-    return replace(made, **{"sleep": world.sleep, "grace": 1.0} | changes)
+    how: dict[str, Any] = {"sleep": world.sleep, "grace": 1.0} | changes
+    return replace(made, **how)
 
 
 def verified(world: World, **changes: Any) -> TotalsRun:
