@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from adminview.aws.observability import DriftObserver, Observability, TotalsObserver
+from adminview.aws.observability import ALL_TOTALS, DriftObserver, Observability, TotalsObserver
 from adminview.aws.settings import NAMESPACE
 from adminview.aws.totals_table import TotalsTable
 from adminview.handlers.replay import replay
@@ -75,6 +75,7 @@ def emitted(capsys: pytest.CaptureFixture[str]) -> set[Counted]:
     unused: Any = None  # by a batch whose only contribution is malformed
     table = TotalsTable(unused, "AdminViewTotals", time)
     add_up(MALFORMED, Context(), TotalsRuntime(table, observer_of_totals))
+    DriftObserver(service=SERVICE).verified(ALL_TOTALS, {}, 0, "")
     found = counted(capsys.readouterr().out)
     return {
         (namespace, name, frozenset({(on, _alike(on, value)) for on, value in where}))
@@ -216,6 +217,7 @@ RINGS: dict[str, tuple[list[float | None], list[float | None]]] = {
     "totals-lag": ([HOUR * 1000] * 3, [HOUR * 1000 - 1] * 3),
     "totals-silence-AdminViewTable": ([1, 1, 1], [1, 1, 0]),
     "totals-skipped": ([1], [None]),
+    "totals-drift": ([1], [0]),
     "letters": ([1] * 6, [1, 1, 1, 1, 0, 1]),  # in-doubt letters come and go
     "oldest-letter": ([DAY], [DAY - 1]),
     "untouched-letter": ([HOUR] * 3, [HOUR - 1] * 3),

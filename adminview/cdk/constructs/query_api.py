@@ -25,7 +25,7 @@ from adminview.cdk.constructs.python_function import LogGroup, PythonFunction, a
 from adminview.cdk.constructs.source_tables import SourceStream
 from adminview.cdk.constructs.sync_pipeline import SyncPipeline
 from adminview.cdk.constructs.table import AdminViewTable
-from adminview.cdk.constructs.totals import may_read_totals
+from adminview.cdk.constructs.totals import may_query_totals
 from adminview.cdk.options.api_access import ApiAccess
 from adminview.cdk.options.deployment import DeploymentOptions
 from adminview.cdk.options.rollout_phase import RolloutPhase
@@ -83,7 +83,7 @@ class QueryApi(Construct):
             pending=pending,
             statements=[
                 *_may_read(view.table, views, options.phase),
-                *may_read_totals(self, options),
+                *may_query_totals(self, options),
             ],
             unscoped=METRICS_ARE_UNSCOPED,
             options=options,

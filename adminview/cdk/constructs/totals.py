@@ -83,21 +83,41 @@ class Totals(Construct):
                     child.add_resource_dependency(self.mapping)
 
 
-def may_read_totals(
-    scope: Construct, options: DeploymentOptions, *actions: str
-) -> list[iam.PolicyStatement]:
-    """Return the permission to query totals and to get them by key; none without totals.
-
-    The ARN is made from the table's name: an export would block the removal of the table's stack.
-    """
+def may_query_totals(scope: Construct, options: DeploymentOptions) -> list[iam.PolicyStatement]:
+    """Return the permissions to query totals and to get them by key; none without totals."""
     if not options.has_totals:
         return []
-    table = Stack.of(scope).format_arn(
-        service="dynamodb", resource="table", resource_name=options.totals_table
-    )
+    table = _table_arn(scope, options)
     return [
         iam.PolicyStatement(
             actions=["dynamodb:Query"], resources=[table, f"{table}/index/{RANKING.name}"]
         ),
-        iam.PolicyStatement(actions=sorted(["dynamodb:BatchGetItem", *actions]), resources=[table]),
+        iam.PolicyStatement(actions=["dynamodb:BatchGetItem"], resources=[table]),
     ]
+
+
+def may_verify_totals(
+    scope: Construct, options: DeploymentOptions, progress: Table
+) -> list[iam.PolicyStatement]:
+    """Return the permissions to read all totals, and to continue a verification in a later run."""
+    if not options.has_totals:
+        return []
+    return [
+        iam.PolicyStatement(
+            actions=["dynamodb:BatchGetItem", "dynamodb:Scan"],
+            resources=[_table_arn(scope, options)],
+        ),
+        iam.PolicyStatement(
+            actions=["dynamodb:GetItem", "dynamodb:PutItem"], resources=[progress.table_arn]
+        ),
+    ]
+
+
+def _table_arn(scope: Construct, options: DeploymentOptions) -> str:
+    """Return the ARN of the totals table from its name.
+
+    An export would block the removal of the table's stack.
+    """
+    return Stack.of(scope).format_arn(
+        service="dynamodb", resource="table", resource_name=options.totals_table
+    )

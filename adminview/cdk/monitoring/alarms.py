@@ -8,7 +8,7 @@ from typing import Final
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 
-from adminview.aws.observability import DRIFT, LAG, OLDEST_LETTER, TOTALS_SKIPPED
+from adminview.aws.observability import ALL_TOTALS, DRIFT, LAG, OLDEST_LETTER, TOTALS_SKIPPED
 from adminview.aws.stream_metrics import age_metric
 from adminview.cdk.monitoring import metrics, rules
 from adminview.cdk.monitoring.rules import Rule
@@ -152,6 +152,9 @@ def _of_verification(resources: MonitoredResources) -> Iterator[Alarm]:
     for source in (*(stream.source for stream in resources.streams), UNKNOWN):
         drift = metrics.ours(resources.service, DRIFT, source, "Maximum")
         yield Alarm(rules.DRIFT, drift, source)
+    if resources.totals:
+        drift = metrics.ours(resources.service, DRIFT, ALL_TOTALS, "Maximum")
+        yield Alarm(rules.TOTALS_DRIFT, drift)
     # Only a run over all sources reports rows of unknown sources. With a schedule of more than half
     # a week, two runs exceed the window of an alarm.
     if rules.UNVERIFIED.of * every.to_seconds() <= MAX_WINDOW.to_seconds():

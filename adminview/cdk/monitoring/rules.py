@@ -154,6 +154,11 @@ DRIFT: Final = Rule(
     at=1,
     missing=AS_BEFORE,
 )
+TOTALS_DRIFT: Final = replace(
+    DRIFT,
+    name="totals-drift",
+    meaning="The verification found totals that differ from what the rows contribute.",
+)
 # Its period is that of the schedule. One run may be cut short; two in a row mean that nothing is
 # verified. A new alarm starts without data and reports only changes, so it waits for the first run.
 # Later, a window without a run has no data, and that is reported.
