@@ -187,8 +187,8 @@ def test_totals_are_named_in_plain_words() -> None:
     ]
     assert said(sales(), sales(epoch=2)) == [
         (
-            "rebuilt: DailySales under epoch 2 instead of 1; its access patterns are refused until all "
-            "rows are rebuilt"
+            "rebuilt: DailySales under epoch 2 instead of 1; its access patterns are refused until "
+            "all rows are rebuilt"
         )
     ]
     assert said(sales(epoch=2, epoch_was=1), sales(epoch=2)) == [
