@@ -11,8 +11,8 @@ from adminview.model.attribute import PK, SK
 from adminview.model.errors import RowError
 from adminview.model.item import normalize_number
 from adminview.model.key import SEPARATOR, unescape
-from adminview.model.total import EXPIRES, NO_SORT
-from adminview.totals.changes import Amounts, Group
+from adminview.model.total import EXPIRES, NO_SORT, RANK
+from adminview.totals.changes import Amounts, Group, contributions
 from adminview.totals.position import positions_of
 
 VERSION_BYTES: Final = 8  # of the hash of a total's positions
@@ -36,6 +36,22 @@ ABSENT: Final = StoredTotal({}, "")
 
 
 @dataclass(frozen=True, slots=True)
+class GroupName:
+    """The names in the key of a total."""
+
+    total: str
+    epoch: str
+    values: tuple[str, ...]
+
+    @classmethod
+    def of(cls, group: Group) -> "GroupName":
+        partition, sort = group
+        name, *values = partition.split(SEPARATOR)
+        total, _, epoch = name.rpartition(".")
+        return cls(total, epoch, (*map(unescape, values), *(() if sort == NO_SORT else (sort,))))
+
+
+@dataclass(frozen=True, slots=True)
 class TotalDifference:
     """A total that is not the sum of its rows. It names keys: do not log it."""
 
@@ -50,24 +66,22 @@ class TotalDifference:
     @property
     def total(self) -> str:
         """The name of the total."""
-        return self.group[0].partition(SEPARATOR)[0].rpartition(".")[0]
+        return GroupName.of(self.group).total
 
     @property
     def epoch(self) -> str:
-        return self.group[0].partition(SEPARATOR)[0].rpartition(".")[2]
+        return GroupName.of(self.group).epoch
 
     @property
-    def values(self) -> list[str]:
+    def values(self) -> tuple[str, ...]:
         """The values of the group."""
-        partition, sort = self.group
-        values = [unescape(value) for value in partition.split(SEPARATOR)[1:]]
-        return values if sort == NO_SORT else [*values, sort]
+        return GroupName.of(self.group).values
 
     def to_json(self) -> dict[str, Any]:
         return {
             "total": self.total,
             "epoch": self.epoch,
-            "group": self.values,
+            "group": list(self.values),
             "expected": dict(self.expected),
             "stored": dict(self.stored),
         }
@@ -82,6 +96,17 @@ def amounts_of(item: Mapping[str, Any]) -> Amounts:
             if amount:
                 amounts[name] = amount
     return amounts
+
+
+def describe_contributions(row: Mapping[str, Any]) -> list[str]:
+    """Return a line for each total that a row contributes to."""
+    amounts, malformed = contributions(row)
+    lines = []
+    for group, added in amounts.items():
+        name = GroupName.of(group)
+        shown = ", ".join(f"{key} {text}" for key, text in _texts(added).items() if key != RANK)
+        lines.append(f"{name.total} (epoch {name.epoch}) {' | '.join(name.values)}: {shown}")
+    return [*lines, *(["malformed, and in no total"] * malformed)]
 
 
 def group_of(item: Mapping[str, Any]) -> Group:

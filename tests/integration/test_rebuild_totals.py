@@ -175,7 +175,7 @@ def test_drift_is_rebuilt_under_the_next_epoch_while_the_old_one_answers(
 ) -> None:
     plant(lab, story)
     run = verified(lab, models["first"])
-    assert [one.values for one in run.differences] == [["PENDING"]]
+    assert [one.values for one in run.differences] == [("PENDING",)]
 
     application = lab.application(models["rebuilt"])
     plan = application.plan()

@@ -16,7 +16,13 @@ from adminview.bulk.verify.scope import Scope
 from adminview.bulk.verify.totals import TotalsPass, TotalsRun, TotalsVerifier
 from adminview.bulk.verify.totals_rounds import GROUPS_OF_A_PART, TotalsRounds
 from adminview.totals.changes import Group
-from adminview.totals.comparison import StoredTotal, TotalDifference, amounts_of, part_of
+from adminview.totals.comparison import (
+    StoredTotal,
+    TotalDifference,
+    amounts_of,
+    describe_contributions,
+    part_of,
+)
 from adminview.totals.position import encode_position
 
 HISTORIES = 400
@@ -253,7 +259,7 @@ def test_a_difference_names_its_group_as_the_view_did() -> None:
         "expected": {},
         "stored": {"count": "10"},
     }
-    assert TotalDifference.between(("Users.1", "TOTAL"), {}, {}).values == []
+    assert TotalDifference.between(("Users.1", "TOTAL"), {}, {}).values == ()
 
 
 def test_each_group_is_in_one_part() -> None:
@@ -330,3 +336,16 @@ def test_a_run_ends_when_its_read_units_are_spent() -> None:
     world.budget.spend(50)
     assert not TotalsRounds(verifier(world), kept, units=0.0).verify(scope).finished
     assert TotalsRounds(verifier(world), kept, units=1.0).verify(scope).finished
+
+
+def test_the_contributions_of_a_row_are_readable() -> None:
+    amounts = {"revenue": {"N": "5.980"}, "rank": {"N": "5.980"}}
+    stored = {
+        "Sales.2#north#a%23b": {"M": {"2025": {"M": amounts}}},
+        "Users.1": {"M": {"TOTAL": 1}},
+    }
+    assert describe_contributions({"_totals": {"M": stored}}) == [
+        "Sales (epoch 2) north | a#b | 2025: count 1, revenue 5.98",
+        "malformed, and in no total",
+    ]
+    assert describe_contributions({}) == []
