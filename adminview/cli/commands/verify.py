@@ -31,7 +31,7 @@ from adminview.cli.dead_letters.files import dead_letter_sink
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import Throttled, check_deployed, check_model, find_settings
 from adminview.cli.errors import EXPECTED_ERRORS, report_error
-from adminview.cli.options import Json, Prefix, Stage
+from adminview.cli.options import Json, MaxRcu, Prefix, Stage
 from adminview.cli.output.printing import Console, print_traceback, progress_text
 from adminview.cli.output.verify import STOPPED, as_data, show
 from adminview.cli.shutdown import graceful_shutdown
@@ -73,12 +73,12 @@ class VerifyEnvironment:
 def verify(  # noqa: PLR0913 - a command's options
     *,
     source: Annotated[str | None, typer.Option(help="Only this source and its rows.")] = None,
-    segment_count: Annotated[
-        int,
-        typer.Option(min=1, max=MOST_SEGMENTS, help="Segments per table, scanned in parallel."),
+    segments: Annotated[
+        int, typer.Option(min=1, max=MOST_SEGMENTS, help="Segments of a parallel scan, per table.")
     ] = 4,
     sample: Annotated[
-        float, typer.Option(help="Share of items and rows to compare, such as 0.01.")
+        float,
+        typer.Option(metavar="SHARE", help="Share of items and rows to compare, such as 0.01."),
     ] = 1.0,
     repair: Annotated[
         bool,
@@ -86,9 +86,7 @@ def verify(  # noqa: PLR0913 - a command's options
             "--repair", help="Reconcile differing items, and delete rows that no item owns."
         ),
     ] = False,
-    max_rcu: Annotated[
-        float | None, typer.Option(min=1, help="Maximum read units per second.")
-    ] = None,
+    max_rcu: MaxRcu = None,
     grace: Annotated[
         float, typer.Option(min=0, help="Seconds that a change may take to reach the view.")
     ] = GRACE_SECONDS,
@@ -107,7 +105,7 @@ def verify(  # noqa: PLR0913 - a command's options
     Exit status: 0 equal, 1 differences are left, 2 not finished.
     """
     options = VerifyOptions(
-        source, segment_count, sample, repair, as_json, max_rcu, grace, state, restart
+        source, segments, sample, repair, as_json, max_rcu, grace, state, restart
     )
     try:
         deployment = Deployment.from_options(stage, prefix, os.environ)
