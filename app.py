@@ -1,4 +1,4 @@
-"""Views and stages -> stacks. Calls nobody: it works without credentials and without a region."""
+"""Views and stages -> stacks. Makes no AWS call: it needs no credentials and no region."""
 
 import sys
 
@@ -10,7 +10,7 @@ from adminview.views import migrations, registry
 from infra.app import build
 from infra.stages import STAGES
 
-# `make check` validates the templates: here it would take most of the time of each synthesis.
+# Validation would take most of the time of each synthesis; CloudFormation validates at deployment.
 app = cdk.App(builtin_cloud_formation_validation=False)
 try:
     options = DeploymentOptions.read(

@@ -34,7 +34,9 @@ setup(
     package_data={
         "adminview": ["py.typed"],
         "adminview.cdk": ["bundled/*.txt"],
-        "adminview.examples.starter": ["README.md", "gitignore", "*/*.py", "*/*/*.py"],
+        "adminview.examples.starter": [
+            *("README.md", "gitignore", "pytest.ini", "*/*.py", "*/*/*.py"),
+        ],
     },
     cmdclass={"build_py": BuildWithApp},
 )

@@ -21,7 +21,7 @@ from adminview.sync.decode import Route, routes
 from adminview.views import registry
 
 
-class Invocation(Protocol):
+class InvocationContext(Protocol):
     """The part of Lambda's context that we use."""
 
     @property

@@ -2,17 +2,34 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from adminview.aws.attribute_codec import for_boto3, from_boto3
 from adminview.local.engines import moto_engine
 from adminview.local.local_cloud import LocalCloud
 from adminview.model import Registry, Source
-from adminview.model.item import encode, to_python
+from adminview.model.dead_letter import AnyLetter, InDoubtLetter, RecordLetter, from_json
+from adminview.model.errors import (
+    AdminViewError,
+    DeclarationError,
+    RecordError,
+    RowError,
+    ViewError,
+    kind_of,
+)
+from adminview.model.item import AttributeValue, encode, to_python
 from adminview.model.limits import ROW_LIMIT
 from adminview.model.row import Attributes
+from adminview.query.engine import ResultRow
 from adminview.sync.derive import derive
 from adminview.views import registry
+
+JOINED = "joined"
+
+
+class DeadLetteredError(AdminViewError):
+    """Items were dead-lettered, so rows are missing. The message names items, views and errors."""
 
 
 def rows_of(
@@ -20,10 +37,19 @@ def rows_of(
 ) -> list[dict[str, Any]]:
     """Return the rows of one item as plain Python: `PK`, `SK`, index keys and `data`.
 
-    *views* defaults to the app's. Raises a RecordError if a view fails.
+    *views* defaults to the app's. Raises a RecordError that names the view, its line and the error
+    if the view fails, and an UnreadableRecordError if the item's key is not as declared.
     """
-    image = {name: encode(value) for name, value in item.items()}
-    derived = derive((views or registry()).views_of(source), image, room=ROW_LIMIT).rows
+    model = views or registry()
+    _check_source(source, model)
+    image = _image(item)
+    source.key_of(image)
+    try:
+        derived = derive(model.views_of(source), image, room=ROW_LIMIT).rows
+    except RecordError as error:
+        error.args = (_explain(error),)
+        error.place = ""  # the text has it
+        raise
     return [_plain(row) for row in derived.values()]
 
 
@@ -32,19 +58,77 @@ class LocalView:
     """Source tables and AdminViewTable on the embedded engine, with the real sync between them."""
 
     cloud: LocalCloud
+    _dead_letters: list[dict[str, str]] = field(default_factory=list, init=False, repr=False)
 
     def put(self, source: Source, item: Mapping[str, object]) -> None:
         """Write an item to its source table."""
+        _check_source(source, self.cloud.registry)
+        image = _image(item)
+        source.key_of(image)
         self.cloud.put(source.name, dict(item))
 
     def delete(self, source: Source, key: Mapping[str, object]) -> None:
         """Delete an item from its source table."""
+        _check_source(source, self.cloud.registry)
+        source.key_of(_image(key))
         self.cloud.delete(source.name, dict(key))
 
-    def query(self, pattern: str, **parameters: object) -> list[dict[str, Any]]:
-        """Sync every change made so far, and return the rows of an access pattern."""
+    def query(self, pattern: str, /, **parameters: object) -> list[dict[str, Any]]:
+        """Sync every change made so far, and return the rows of an access pattern.
+
+        If the access pattern has joins, each row has its joined rows by name under `joined`: None
+        for one that does not exist. Raises a DeadLetteredError if an item was dead-lettered, until
+        `dead_letters` returns it.
+        """
+        self._sync()
+        if self._dead_letters:
+            lines = [f"  {one['item']}: {one['reason']}" for one in self._dead_letters]
+            msg = "\n".join(["dead-lettered, so rows are missing:", *lines, EXPECTED])
+            raise DeadLetteredError(msg)
+        return [_result(row) for row in self.cloud.query_engine.rows(pattern, **parameters)]
+
+    def dead_letters(self) -> list[dict[str, str]]:
+        """Sync every change made so far, and return the dead letters since the last call.
+
+        Each has `item`, `error` (the class of the error) and `reason`. `query` no longer raises
+        for them.
+        """
+        self._sync()
+        taken = list(self._dead_letters)
+        self._dead_letters.clear()
+        return taken
+
+    def _sync(self) -> None:
         self.cloud.settle()
-        return [_plain(row) for row in self.cloud.query(pattern, **parameters)]
+        for body in self.cloud.letter_bodies():
+            self._dead_letters.append(self._describe(from_json(body)))
+
+    def _describe(self, letter: AnyLetter) -> dict[str, str]:
+        item = letter.owner if isinstance(letter, RecordLetter) else None
+        if isinstance(letter, InDoubtLetter):
+            item = ", ".join(touched.owner or "?" for touched in letter.items)
+        return {
+            "item": item or "unknown",
+            "error": letter.error.kind,
+            "reason": self._reason(letter) or letter.error.reason,
+        }
+
+    def _reason(self, letter: AnyLetter) -> str:
+        """Derive the rows of the item again: a dead letter does not have the text of the error."""
+        if not isinstance(letter, RecordLetter) or not letter.source or not letter.key:
+            return ""
+        answer = self.cloud.clients.dynamodb.get_item(
+            TableName=letter.source, Key=for_boto3(dict(letter.key)), ConsistentRead=True
+        )
+        views = self.cloud.registry.views_of(self.cloud.registry.source(letter.source))
+        try:
+            derive(views, from_boto3(answer["Item"]) if "Item" in answer else None, room=ROW_LIMIT)
+        except RecordError as error:
+            return _explain(error) if kind_of(error) == letter.error.kind else ""
+        return ""
+
+
+EXPECTED = "If the test expects this, take the dead letters first: view.dead_letters()"
 
 
 @contextmanager
@@ -56,6 +140,47 @@ def local_view(views: Registry | None = None) -> Iterator[LocalView]:
             yield LocalView(cloud)
         finally:
             cloud.stop()
+
+
+def _check_source(source: object, views: Registry) -> None:
+    """Raise an error unless *source* is a Source that a view file declares."""
+    if not isinstance(source, Source):
+        msg = f"the source must be a Source, as a view file declares it, not {source!r}"
+        raise TypeError(msg)
+    if source not in views.sources:
+        names = ", ".join(sorted(declared.name for declared in views.sources))
+        msg = f"no view file declares source {source.name!r}; declared are {names}"
+        raise DeclarationError(msg)
+
+
+def _image(item: Mapping[str, object]) -> dict[str, AttributeValue]:
+    image = {}
+    for name, value in item.items():
+        try:
+            image[name] = encode(value)
+        except RowError as error:
+            msg = f"attribute {name!r}: {error}"
+            raise RowError(msg) from error
+    return image
+
+
+def _explain(error: RecordError) -> str:
+    """Return the text of an error, of what caused it, and its place.
+
+    Here the text may quote data: it goes to the developer, not to a log or a queue.
+    """
+    cause = error.__cause__
+    text = str(error)
+    if isinstance(error, ViewError) and str(cause):
+        text = f"{error}: {cause}"
+    elif isinstance(cause, RecordError):
+        text = str(cause)
+    return f"{text}; {error.place}" if error.place else text
+
+
+def _result(result: ResultRow) -> dict[str, Any]:
+    joined = {name: row and _plain(row) for name, row in result.joined.items()}
+    return _plain(result.row) | ({JOINED: joined} if joined else {})
 
 
 def _plain(row: Attributes) -> dict[str, Any]:

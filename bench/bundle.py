@@ -18,8 +18,8 @@ from typing import Any, Final
 from adminview.aws.manifest import Manifest
 from adminview.cdk import bundle as bundling
 from adminview.examples.shop import registry
-from bench.crew import environment_of
-from bench.endpoint import Endpoint
+from bench.stub_client import StubClient
+from bench.worker_processes import worker_environment
 
 FOLDER: Final = Path("build", "bench-bundle")
 WITH, WITHOUT = "with bytecode", "without"
@@ -40,35 +40,35 @@ class Context:
 seconds, processor = perf_counter(), process_time()
 from lambdas.sync import handler
 response = handler(event, Context())
-took = {"seconds": perf_counter() - seconds, "processor": process_time() - processor}
+timing = {"seconds": perf_counter() - seconds, "processor": process_time() - processor}
 assert response == {"batchItemFailures": []}, response
-print(json.dumps(took))
+print(json.dumps(timing))
 """
 
 
-def measure(there: Endpoint, rounds: int) -> dict[str, Any]:
+def measure(stub: StubClient, rounds: int) -> dict[str, Any]:
     """Time the first event of fresh processes, with and without bytecode in turn."""
-    there.answer_after(0)
+    stub.set_latency(0)
     compiled = _build()
-    plain = FOLDER / "plain"
-    shutil.rmtree(plain, ignore_errors=True)
-    shutil.copytree(compiled, plain, ignore=shutil.ignore_patterns("__pycache__"))
-    bundles = {WITH: compiled, WITHOUT: plain.resolve()}
+    uncompiled = FOLDER / "without-bytecode"
+    shutil.rmtree(uncompiled, ignore_errors=True)
+    shutil.copytree(compiled, uncompiled, ignore=shutil.ignore_patterns("__pycache__"))
+    bundles = {WITH: compiled, WITHOUT: uncompiled.resolve()}
     samples: dict[str, list[dict[str, float]]] = {name: [] for name in bundles}
     for _ in range(rounds):
         for name, bundle in bundles.items():
-            samples[name].append(_run(bundle, there))
+            samples[name].append(_run(bundle, stub))
     return {
-        name: {what: median(took[what] for took in runs) for what in runs[0]}
-        for name, runs in samples.items()
+        name: {figure: median(timing[figure] for timing in timings) for figure in timings[0]}
+        for name, timings in samples.items()
     }
 
 
-def lines(found: dict[str, Any]) -> Iterator[str]:
-    """Print the processor time of both, and their ratio."""
-    compiled, plain = found[WITH]["processor"], found[WITHOUT]["processor"]
+def lines(results: dict[str, Any]) -> Iterator[str]:
+    """Yield the lines of the report: the processor time of both, and their ratio."""
+    compiled, uncompiled = results[WITH]["processor"], results[WITHOUT]["processor"]
     yield "Cold start of the real bundle, processor time to the end of the first record"
-    yield f"  {compiled:.3f} s {WITH}, {plain:.3f} s {WITHOUT}: {compiled / plain:.0%}"
+    yield f"  {compiled:.3f} s {WITH}, {uncompiled:.3f} s {WITHOUT}: {compiled / uncompiled:.0%}"
 
 
 def _build() -> Path:
@@ -78,30 +78,30 @@ def _build() -> Path:
         tuple(module.__name__ for module in views.modules),
         sources={source.name: source.name for source in views.sources},
     )
-    found = bundling.runtime_python
+    original = bundling.runtime_python
     bundling.runtime_python = lambda: sys.executable  # type: ignore[assignment]
     try:
         return bundling.build_bundle(views, manifest, handlers="lambdas", build=FOLDER)
     finally:
-        bundling.runtime_python = found
+        bundling.runtime_python = original
 
 
-def _run(bundle: Path, there: Endpoint) -> dict[str, float]:
-    done = subprocess.run(  # noqa: S603 - our own code
+def _run(bundle: Path, stub: StubClient) -> dict[str, float]:
+    completed = subprocess.run(  # noqa: S603 - our own code
         [sys.executable, "-S", "-B", "-c", RUN, str(bundle), get_path("purelib")],
         cwd="/",
-        env=environment_of(there),
+        env=worker_environment(stub),
         input=json.dumps(_event()),
         capture_output=True,
         text=True,
         check=True,
     )
-    took: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return took
+    timing: dict[str, float] = json.loads(completed.stdout.splitlines()[-1])
+    return timing
 
 
 def _event() -> dict[str, Any]:
-    """Change a user of the shop: one record, one row."""
+    """Return an event with one record, which changes one row: a user of the shop is renamed."""
     stream = "arn:aws:dynamodb:us-east-1:1:table/Users/stream/2026-01-01T00:00:00.000"
     key = {"userId": {"S": "u-1"}}
     old, new = ({**key, "name": {"S": name}} for name in ("Ada", "Ada L."))

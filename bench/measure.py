@@ -1,4 +1,4 @@
-"""Measure by the plan. Results are stored at once, so that an interrupted run keeps them."""
+"""Measure according to the plan. An interrupted run keeps the results that it has."""
 
 import json
 import os
@@ -12,33 +12,34 @@ from statistics import median
 from time import monotonic
 from typing import Any, Final
 
-from bench.crew import Took, Worker, run_fresh
-from bench.endpoint import Endpoint
+from bench.contenders import pseudo_code
+from bench.contenders.rows import derive_raw_rows
 from bench.plan import STREAMS, SUMMARY, Part, Run
 from bench.streams import Load, largest_batch
+from bench.stub_client import StubClient
 from bench.units import replay, table_before
-from bench.ways import pseudo_code
-from bench.ways.rows import wire_rows_of
+from bench.worker_processes import Timing, WorkerProcess, run_cold_start
 
-STAMPED: Final = {"plain", "adminview", "floor"}  # the ways whose rows say where they come from
-OTHER_ROWS: Final = {"pseudo_code": pseudo_code.rows_of}
-OWNER: Final = "Owner"
+# The contenders that write provenance attributes.
+WITH_PROVENANCE: Final = {"adminview_boto3", "adminview", "floor"}
+OWN_ROWS: Final = {"pseudo_code": pseudo_code.derive_rows}
+OWNER_INDEX: Final = "Owner"
 
 
 @dataclass(slots=True)
 class Progress:
     """Reports progress on standard error."""
 
-    began: float = field(default_factory=monotonic)
+    started: float = field(default_factory=monotonic)
     write: Callable[[str], Any] = sys.stderr.write
 
     @property
     def seconds(self) -> float:
-        return monotonic() - self.began
+        return monotonic() - self.started
 
-    def report_step(self, what: str) -> None:
-        """Say what begins."""
-        self.write(f"[{self.seconds:4.0f} s] {what}\n")
+    def report_step(self, title: str) -> None:
+        """Print the title of the step that starts, and the seconds so far."""
+        self.write(f"[{self.seconds:4.0f} s] {title}\n")
 
 
 def machine() -> dict[str, Any]:
@@ -52,97 +53,112 @@ def machine() -> dict[str, Any]:
 
 
 def count(
-    there: Endpoint, workers: Mapping[str, Worker], records: int, found: dict[str, Any]
+    stub: StubClient, workers: Mapping[str, WorkerProcess], records: int, results: dict[str, Any]
 ) -> None:
-    """Count what each implementation sends, per 1,000 records. This also warms them up."""
-    there.answer_after(0)
+    """Count what each contender sends, per 1,000 records. This also warms them up."""
+    stub.set_latency(0)
     for stream, load in STREAMS.items():
-        counted = found.setdefault("counted", {}).setdefault(stream, {})
-        wanted = Load(**{**asdict(load), "records": records})
-        for way, worker in workers.items():
-            there.take()
-            there.keep()
-            worker.run(wanted)
-            bodies, sent = there.bodies(), there.take()
-            rows_of = OTHER_ROWS.get(way, wire_rows_of)
-            before = table_before(wanted, stamped=way in STAMPED, rows_of=rows_of)
+        counted = results.setdefault("counted", {}).setdefault(stream, {})
+        counted_load = Load(**{**asdict(load), "records": records})
+        for contender, worker in workers.items():
+            stub.take_counts()
+            stub.record_bodies()
+            worker.run(counted_load)
+            bodies, sent = stub.take_bodies(), stub.take_counts()
+            before = table_before(
+                counted_load,
+                with_provenance=contender in WITH_PROVENANCE,
+                derive_rows=OWN_ROWS.get(contender, derive_raw_rows),
+            )
             units = replay(bodies, before)
-            of_owner = units.indexes.get(OWNER, 0)
-            raw = {**sent, "units": units.total, "units without owner": units.total - of_owner}
-            counted[way] = {name: value * 1000 / records for name, value in raw.items()}
-        counted[SUMMARY] = {"units": _summary_units(wanted) * 1000 / records}
+            without_owner = units.total - units.indexes.get(OWNER_INDEX, 0)
+            totals = {**sent, "units": units.total, "units without owner": without_owner}
+            counted[contender] = {name: total * 1000 / records for name, total in totals.items()}
+        counted[SUMMARY] = {"units": _summary_units(counted_load) * 1000 / records}
 
 
 def _summary_units(load: Load) -> int:
-    """Return the write units of the pseudo-code's rows if they were summaries."""
-    rows_of = partial(pseudo_code.rows_of, summary=True)
+    """Return the write units that the pseudo-code would need if its rows were summaries."""
+    derive_rows = partial(pseudo_code.derive_rows, summary=True)
     records = [record for event in load.batches() for record in event["Records"]]
     requests = [
         request
         for record in records
         for request in pseudo_code.process_record(record, summary=True)
     ]
-    before = table_before(load, stamped=False, rows_of=rows_of)
+    before = table_before(load, with_provenance=False, derive_rows=derive_rows)
     return replay([{"RequestItems": {"": requests}}], before).total
 
 
-def time_part(
-    there: Endpoint,
-    workers: Mapping[str, Worker],
+def time_runs(
+    stub: StubClient,
+    workers: Mapping[str, WorkerProcess],
     part: Part,
-    found: dict[str, Any],
+    results: dict[str, Any],
     *,
-    late: Callable[[], bool],
+    is_late: Callable[[], bool],
 ) -> None:
-    """Let the runs of one part take turns, for fewer rounds if time runs out."""
-    began = monotonic()
-    samples: dict[Run, list[Took]] = {run: [] for run in part.runs}
+    """Alternate the runs of one part, for fewer rounds if time runs out."""
+    started = monotonic()
+    samples: dict[Run, list[Timing]] = {run: [] for run in part.runs}
     try:
-        for turn in range(part.rounds):
-            if turn and (late() or monotonic() - began > part.seconds):
+        for round_number in range(part.rounds):
+            if round_number and (is_late() or monotonic() - started > part.seconds):
                 break
             for run in part.runs:
-                there.answer_after(run.latency)
-                there.take()
-                took = {**workers[run.way].run(run.load), "calls": there.take()["calls"]}
+                stub.set_latency(run.latency)
+                stub.take_counts()
+                timing = workers[run.contender].run(run.load)
+                sample = {**timing, "calls": stub.take_counts()["calls"]}
                 per_thousand = 1000 / run.load.records
-                samples[run].append({name: one * per_thousand for name, one in took.items()})
+                samples[run].append({name: value * per_thousand for name, value in sample.items()})
     finally:
-        timed = found.setdefault("timed", [])
-        timed += [summary(part, run, took) for run, took in samples.items() if took]
+        timed = results.setdefault("timed", [])
+        timed += [summary(part, run, timings) for run, timings in samples.items() if timings]
 
 
-def summary(part: Part, run: Run, took: list[Took]) -> dict[str, Any]:
-    """Describe one run, and what it took per 1,000 records."""
-    what = {"part": part.title, "way": run.way, "stream": run.stream, "latency": run.latency}
-    load = {name: getattr(run.load, name) for name in ("records", "fan_out", "batch")}
-    what |= {"rounds": len(took), **load}
-    return {**what, **{name: spread([one[name] for one in took]) for name in took[0]}}
-
-
-def spread(values: list[float]) -> dict[str, float]:
-    """Return the median, the least and the most."""
-    return {"median": median(values), "least": min(values), "most": max(values)}
-
-
-def start_cold(there: Endpoint, ways: Iterable[str], rounds: int, found: dict[str, Any]) -> None:
-    """Time the first event of new processes."""
-    there.answer_after(0)
-    event = json.dumps(next(Load(1).batches()))
-    samples: dict[str, list[Took]] = {}
-    for _ in range(rounds):
-        for way in ways:
-            samples.setdefault(way, []).append(run_fresh(there, way, event))
-    found["cold"] = {
-        way: {name: spread([one[name] for one in took]) for name in took[0]}
-        for way, took in samples.items()
+def summary(part: Part, run: Run, timings: list[Timing]) -> dict[str, Any]:
+    """Return the description of one run and the spread of its timings per 1,000 records."""
+    return {
+        "part": part.title,
+        "contender": run.contender,
+        "stream": run.stream,
+        "latency": run.latency,
+        "rounds": len(timings),
+        **{name: getattr(run.load, name) for name in ("records", "fan_out", "batch")},
+        **spreads(timings),
     }
 
 
-def weigh(there: Endpoint, ways: Iterable[str], load: Load, found: dict[str, Any]) -> None:
-    """Measure the memory that the largest batch takes."""
-    there.answer_after(0)
+def spreads(timings: list[Timing]) -> dict[str, dict[str, float]]:
+    """Return the spread of each figure."""
+    return {name: spread([timing[name] for timing in timings]) for name in timings[0]}
+
+
+def spread(values: list[float]) -> dict[str, float]:
+    """Return the median, the minimum and the maximum."""
+    return {"median": median(values), "min": min(values), "max": max(values)}
+
+
+def time_cold_starts(
+    stub: StubClient, contenders: Iterable[str], rounds: int, results: dict[str, Any]
+) -> None:
+    """Time the first event of new processes."""
+    stub.set_latency(0)
+    event = json.dumps(next(Load(1).batches()))
+    samples: dict[str, list[Timing]] = {}
+    for _ in range(rounds):
+        for contender in contenders:
+            samples.setdefault(contender, []).append(run_cold_start(stub, contender, event))
+    results["cold_start"] = {contender: spreads(timings) for contender, timings in samples.items()}
+
+
+def measure_memory(
+    stub: StubClient, contenders: Iterable[str], load: Load, results: dict[str, Any]
+) -> None:
+    """Measure the peak memory of each contender for the largest batch."""
+    stub.set_latency(0)
     event = largest_batch(load)
-    weighed = found.setdefault("memory", {})
-    for way in ways:
-        weighed[way] = run_fresh(there, way, event)["megabytes"]
+    memory = results.setdefault("memory", {})
+    for contender in contenders:
+        memory[contender] = run_cold_start(stub, contender, event)["megabytes"]

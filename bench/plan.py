@@ -1,27 +1,29 @@
-"""The plan: which implementations are measured, on which streams, how often."""
+"""The plan: which contenders are measured, on which streams, how often."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
+from bench.contenders import CONTENDERS
 from bench.streams import NEUTRAL, ORDINARY, Load
-from bench.ways import WAYS
 
 STREAMS: Final = {"neutral": NEUTRAL, "ordinary": ORDINARY}
 LATENCY: Final = 8  # milliseconds
 OURS: Final = "adminview"
+BASELINE: Final = "powertools"
+UNTRACED: Final = "powertools_untraced"
 GROWTH: Final = "growth"
-LEAN: Final = "rows that show little"
+LEAN: Final = "lean rows"
 SUMMARY: Final = "pseudo_code, summaries"  # computed, not run
 # The baseline is several times slower, so it gets a shorter stream.
-MOST: Final = {("usual", 0): 200, ("usual", LATENCY): 100}
+MAX_RECORDS: Final = {(BASELINE, 0): 200, (BASELINE, LATENCY): 100}
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One implementation on one stream."""
+    """One contender on one stream."""
 
-    way: str
+    contender: str
     stream: str
     load: Load
     latency: int = 0
@@ -29,60 +31,61 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Runs that take turns, round by round, so that noise affects all of them."""
+    """Runs that alternate, round by round, so that noise affects all of them."""
 
     title: str
     runs: tuple[Run, ...]
     rounds: int
-    seconds: float = 40  # no round begins later
+    seconds: float = 40  # no round starts later
 
 
-def take_turns(
-    stream: str, ways: Iterable[str] = WAYS, *, latency: int = 0, **change: int
+def runs_of(
+    stream: str, contenders: Iterable[str] = CONTENDERS, *, latency: int = 0, **changes: int
 ) -> Iterator[Run]:
-    load = replace(STREAMS[stream], **change)
-    for way in ways:
-        records = min(load.records, MOST.get((way, latency), load.records))
-        yield Run(way, stream, replace(load, records=records), latency)
+    """Yield a run of each contender on a stream, whose load differs by *changes*."""
+    load = replace(STREAMS[stream], **changes)
+    for contender in contenders:
+        records = min(load.records, MAX_RECORDS.get((contender, latency), load.records))
+        yield Run(contender, stream, replace(load, records=records), latency)
 
 
 def whole_plan() -> Iterator[Part]:
-    """Yield all that `make bench` times, the most important first."""
+    """Yield all parts that `make bench` times, the most important first."""
     for stream in STREAMS:
-        yield Part(f"{stream} stream", tuple(take_turns(stream)), 5)
-    late = take_turns("neutral", latency=LATENCY)
-    yield Part(f"{LATENCY} ms for an answer", tuple(late), 3)
-    late = take_turns("ordinary", latency=LATENCY)
-    yield Part(f"{LATENCY} ms for an answer, ordinary stream", tuple(late), 3, seconds=10)
-    few = [*take_turns("neutral", records=100), *take_turns("ordinary", records=100)]
-    yield Part("100 records", tuple(few), 3, seconds=15)
+        yield Part(f"{stream} stream", tuple(runs_of(stream)), 5)
+    delayed = runs_of("neutral", latency=LATENCY)
+    yield Part(f"{LATENCY} ms per call", tuple(delayed), 3)
+    delayed = runs_of("ordinary", latency=LATENCY)
+    yield Part(f"{LATENCY} ms per call, ordinary stream", tuple(delayed), 3, seconds=10)
+    short = [*runs_of("neutral", records=100), *runs_of("ordinary", records=100)]
+    yield Part("100 records", tuple(short), 3, seconds=15)
     for rows in (1, 8):
-        runs = [*take_turns("neutral", fan_out=rows)]
-        runs += take_turns("neutral", ["batch_writer", OURS], latency=LATENCY, fan_out=rows)
-        yield Part(f"{rows} rows for an item", tuple(runs), 3, seconds=15)
+        runs = [*runs_of("neutral", fan_out=rows)]
+        runs += runs_of("neutral", ["batch_writer", OURS], latency=LATENCY, fan_out=rows)
+        yield Part(f"{rows} rows per item", tuple(runs), 3, seconds=15)
     yield Part(GROWTH, tuple(growth(10_000)), 3, seconds=30)
-    peer = take_turns("neutral", ["batch_writer"], records=10_000)
-    yield Part("10,000 records", tuple(peer), 1)
+    batch_writer = runs_of("neutral", ["batch_writer"], records=10_000)
+    yield Part("10,000 records", tuple(batch_writer), 1)
 
 
-def lean_plan(**change: int) -> Part:
-    """Return the most important runs with rows of four attributes and of three."""
-    ways = ("usual", "batch_writer", OURS, "floor")
-    runs = [run for stream in STREAMS for run in take_turns(stream, ways, **change)]
-    return Part(LEAN, tuple(runs), 1 if change else 5, seconds=30)
+def lean_plan(**changes: int) -> Part:
+    """Return the most important runs, with rows of only four attributes and of three."""
+    contenders = (BASELINE, "batch_writer", OURS, "floor")
+    runs = [run for stream in STREAMS for run in runs_of(stream, contenders, **changes)]
+    return Part(LEAN, tuple(runs), 1 if changes else 5, seconds=30)
 
 
 def growth(records: int) -> Iterator[Run]:
     """Yield runs with ten batches, with four of 5 MB, and with one that exceeds Lambda's limit."""
-    for way in (OURS, "floor"):
+    for contender in (OURS, "floor"):
         for batches in (10, 4, 1):
-            yield from take_turns("neutral", [way], records=records, batch=records // batches)
+            yield from runs_of("neutral", [contender], records=records, batch=records // batches)
 
 
 def quick_plan() -> Iterator[Part]:
-    """Yield enough to see that everything works; the figures mean nothing."""
+    """Yield just enough runs to check that everything works; their figures mean nothing."""
     for stream in STREAMS:
-        yield Part(f"{stream} stream", tuple(take_turns(stream, records=20)), 1)
-    late = take_turns("neutral", ["batch_writer", OURS], latency=LATENCY, records=20)
-    yield Part(f"{LATENCY} ms for an answer", tuple(late), 1)
+        yield Part(f"{stream} stream", tuple(runs_of(stream, records=20)), 1)
+    delayed = runs_of("neutral", ["batch_writer", OURS], latency=LATENCY, records=20)
+    yield Part(f"{LATENCY} ms per call", tuple(delayed), 1)
     yield Part(GROWTH, tuple(growth(100)), 1)

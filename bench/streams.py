@@ -1,4 +1,4 @@
-"""Synthetic streams, always the same for the same load."""
+"""Synthetic streams. A load always yields the same stream."""
 
 import random
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ STREAM: Final = (
 ITEM_BYTES: Final = 1024
 STATUSES: Final = ("PENDING", "PAID", "SHIPPED", "DELIVERED", "RETURNED")
 START: Final = 1_790_000_000
-PAYLOAD: Final = 6 * 1024 * 1024  # bytes of JSON in an event, set by Lambda
+MAX_PAYLOAD: Final = 6 * 1024 * 1024  # bytes of JSON in an event, set by Lambda
 
 Image = dict[str, dict[str, Any]]
 
@@ -42,8 +42,8 @@ class Load:
 
     records: int
     fan_out: int = 3
-    repeated: float = 0.0  # the share of records whose item changed before in the same batch
-    unseen: float = 0.0  # the share of modifications that change no row
+    repeated: float = 0.0  # the share of records whose item changed earlier in the same batch
+    unchanged: float = 0.0  # the share of modifications that change no row
     batch: int = 1000
 
     def batches(self) -> Iterator[dict[str, Any]]:
@@ -56,14 +56,20 @@ class Load:
 def largest_batch(load: Load) -> str:
     """Return the largest event that Lambda would deliver, as JSON."""
     texts: list[str] = []
-    room = PAYLOAD - len('{"Records": []}')
+    remaining = MAX_PAYLOAD - len('{"Records": []}')
     for record in _Shop(load).records():
         text = dumps(record)
-        room -= len(text) + len(", ")
-        if room < 0:
+        remaining -= len(text) + len(", ")
+        if remaining < 0:
             break
         texts.append(text)
     return f'{{"Records": [{", ".join(texts)}]}}'
+
+
+def inserted_images(load: Load) -> list[Image]:
+    """Return the orders that a stream creates."""
+    records = (record for event in load.batches() for record in event["Records"])
+    return [record["dynamodb"]["NewImage"] for record in records if record["eventName"] == "INSERT"]
 
 
 class _Shop:
@@ -72,45 +78,45 @@ class _Shop:
     def __init__(self, load: Load) -> None:
         self._load = load
         self._random = random.Random(7)  # noqa: S311 - a stream, not a secret
-        self._made = 0
+        self._created = 0
 
     def records(self) -> Iterator[dict[str, Any]]:
         """Yield the records: half create an order, most others change one, some remove one."""
         recent: list[Image] = []
-        for place in range(self._load.records):
-            if place % self._load.batch == 0:
+        for position in range(self._load.records):
+            if position % self._load.batch == 0:
                 recent = []
             if recent and self._random.random() < self._load.repeated:
-                slot = self._random.randrange(len(recent))
-                before = recent[slot]
-                recent[slot] = after = self._changed(before)
-                yield record_of(place, before, after)
+                index = self._random.randrange(len(recent))
+                before = recent[index]
+                recent[index] = after = self._changed(before)
+                yield stream_record(position, before, after)
                 continue
             chance = self._random.random()
             order = self._order()
             if chance < 0.5:  # noqa: PLR2004 - see above
                 recent.append(order)
-                yield record_of(place, None, order)
+                yield stream_record(position, None, order)
             elif chance < 0.95:  # noqa: PLR2004 - see above
                 recent.append(self._changed(order))
-                yield record_of(place, order, recent[-1])
+                yield stream_record(position, order, recent[-1])
             else:
-                yield record_of(place, order, None)
+                yield stream_record(position, order, None)
 
     def _order(self) -> Image:
-        self._made += 1
-        number = f"{self._made:08d}"
+        self._created += 1
+        number = f"{self._created:08d}"
         lines = [
             {
                 "M": {
-                    "productId": {"S": f"product-{self._random.randrange(500):04d}-{place}"},
+                    "productId": {"S": f"product-{self._random.randrange(500):04d}-{line_number}"},
                     "name": {"S": "Writing desk, walnut, 120 cm"},
                     "quantity": {"N": str(self._random.randrange(1, 9))},
                     "price": {"N": f"{self._random.randrange(99, 9999) / 100:.2f}"},
                     "gift": {"BOOL": False},
                 }
             }
-            for place in range(self._load.fan_out - 1)
+            for line_number in range(self._load.fan_out - 1)
         ]
         order: Image = {
             "orderId": {"S": f"order-{number}"},
@@ -126,26 +132,26 @@ class _Shop:
             "tags": {"L": [{"S": "spring-sale"}, {"S": "returning"}]},
             "revision": {"N": "0"},
         }
-        missing = ITEM_BYTES - row_size(order) - len("note")
-        return {**order, "note": {"S": "x" * max(missing, 0)}}
+        padding = ITEM_BYTES - row_size(order) - len("note")
+        return {**order, "note": {"S": "x" * max(padding, 0)}}
 
     def _changed(self, order: Image) -> Image:
         revision = {"revision": {"N": str(int(order["revision"]["N"]) + 1)}}
-        if self._random.random() < self._load.unseen:
+        if self._random.random() < self._load.unchanged:
             return {**order, **revision}
         others = [status for status in STATUSES if status != order["status"]["S"]]
         return {**order, **revision, "status": {"S": self._random.choice(others)}}
 
 
-def record_of(place: int, before: Image | None, after: Image | None) -> dict[str, Any]:
+def stream_record(position: int, before: Image | None, after: Image | None) -> dict[str, Any]:
     """Return the stream record of one change of an order."""
     name = "INSERT" if before is None else "REMOVE" if after is None else "MODIFY"
     image = after or before
     assert image
     change: dict[str, Any] = {
-        "ApproximateCreationDateTime": START + place // 100,
+        "ApproximateCreationDateTime": START + position // 100,
         "Keys": {"orderId": image["orderId"]},
-        "SequenceNumber": f"{100_000_000_000 + place}",
+        "SequenceNumber": f"{100_000_000_000 + position}",
         "SizeBytes": 2 * ITEM_BYTES,
         "StreamViewType": "NEW_AND_OLD_IMAGES",
     }
@@ -154,7 +160,7 @@ def record_of(place: int, before: Image | None, after: Image | None) -> dict[str
     if after:
         change["NewImage"] = after
     return {
-        "eventID": f"{place:032x}",
+        "eventID": f"{position:032x}",
         "eventName": name,
         "eventVersion": "1.1",
         "eventSource": "aws:dynamodb",
@@ -165,4 +171,4 @@ def record_of(place: int, before: Image | None, after: Image | None) -> dict[str
 
 
 NEUTRAL: Final = Load(1000)
-ORDINARY: Final = Load(1000, repeated=0.35, unseen=0.25)
+ORDINARY: Final = Load(1000, repeated=0.35, unchanged=0.25)

@@ -1,23 +1,25 @@
-"""The write units that DynamoDB would charge for calls, computed on rows in memory."""
+"""Compute the write units that DynamoDB would charge for calls, on rows in memory."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias
 
 from adminview.model.row import Attributes, RowKey, key_of, provenance
 from adminview.model.write_units import Units, write_units
+from bench.contenders.rows import derive_raw_rows
 from bench.model import orders, registry
 from bench.streams import Load
-from bench.ways.rows import wire_rows_of
 
 Table: TypeAlias = dict[RowKey, Attributes]
 Body: TypeAlias = dict[str, Any]
-RowsOf: TypeAlias = Callable[[Any], Iterable[Attributes]]
+DeriveRows: TypeAlias = Callable[[Any], Iterable[Attributes]]
 
 
-def table_before(load: Load, *, stamped: bool, rows_of: RowsOf = wire_rows_of) -> Table:
+def table_before(
+    load: Load, *, with_provenance: bool, derive_rows: DeriveRows = derive_raw_rows
+) -> Table:
     """Return the view before the stream: the rows of all orders that exist by then.
 
-    Only AdminView's rows are *stamped* with their provenance.
+    Only AdminView's rows have their provenance attributes.
     """
     rows: Table = {}
     seen: set[str] = set()
@@ -26,9 +28,9 @@ def table_before(load: Load, *, stamped: bool, rows_of: RowsOf = wire_rows_of) -
             change = record["dynamodb"]
             owner = orders.owner(change["Keys"])
             if "OldImage" in change and owner not in seen:
-                stamp = provenance(owner, "0" * 12, 0, "0" * 16) if stamped else {}
-                for row in rows_of(change["OldImage"]):
-                    rows[key_of(row)] = {**row, **stamp}
+                attributes = provenance(owner, "0" * 12, 0, "0" * 16) if with_provenance else {}
+                for row in derive_rows(change["OldImage"]):
+                    rows[key_of(row)] = {**row, **attributes}
             seen.add(owner)
     return rows
 
@@ -47,7 +49,7 @@ def replay(bodies: Iterable[Body], table: Table) -> Units:
 
 
 def _writes(bodies: Iterable[Body]) -> Iterator[tuple[Attributes | None, RowKey]]:
-    """Yield each row, or None for a delete, and its key, of any kind of write call."""
+    """Yield the row of each write, or None for a delete, and its key."""
     for body in bodies:
         calls = body.get("RequestItems") or {"": [{"": body}]}
         for request in (request for requests in calls.values() for request in requests):

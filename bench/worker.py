@@ -1,7 +1,7 @@
-"""Run one implementation in a process of its own.
+"""Run one contender in a process of its own.
 
-`python -m bench.worker WAY` reads a load, as JSON, from each line of its standard input, and
-prints the time it took.
+`python -m bench.worker CONTENDER` reads a load, as JSON, from each line of its standard input, and
+prints the time that the contender needs for it.
 """
 
 import gc
@@ -11,12 +11,12 @@ import sys
 from functools import lru_cache
 from time import perf_counter, process_time
 
-from bench.quiet import apart
+from bench.contenders import Event, Handler, connect
+from bench.reserved_stdout import reserve_stdout
 from bench.streams import Load
-from bench.ways import Event, Handle, connect
 
 
-@lru_cache(maxsize=3)  # what is measured in turn
+@lru_cache(maxsize=3)  # the loads that alternate in one part
 def events(load: Load) -> list[Event]:
     """Build a stream once, before it is timed, and exclude it from garbage collection."""
     batches = list(load.batches())
@@ -25,7 +25,7 @@ def events(load: Load) -> list[Event]:
     return batches
 
 
-def run(handle: Handle, stream: list[Event]) -> dict[str, float]:
+def run(handle: Handler, stream: list[Event]) -> dict[str, float]:
     """Handle a stream, and return the seconds and the processor seconds of all threads."""
     gc.collect()
     seconds, processor = perf_counter(), process_time()
@@ -35,12 +35,12 @@ def run(handle: Handle, stream: list[Event]) -> dict[str, float]:
 
 
 def main() -> None:
-    """Run one implementation until the standard input ends."""
-    answers = apart()
+    """Run one contender until the standard input ends."""
+    output = reserve_stdout()
     handle = connect(sys.argv[1])
     for line in sys.stdin:
-        took = run(handle, events(Load(**json.loads(line))))
-        os.write(answers, f"{json.dumps(took)}\n".encode())
+        timing = run(handle, events(Load(**json.loads(line))))
+        os.write(output, f"{json.dumps(timing)}\n".encode())
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """A store whose one table holds users, addresses, orders, their lines, and products.
 
-An attribute tells the kinds apart. The rows have the keys of their items; the indexes serve the
+An attribute distinguishes the kinds. The rows have the keys of their items; the indexes serve the
 access patterns that these keys cannot.
 """
 

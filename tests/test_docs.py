@@ -19,8 +19,8 @@ from adminview.cli.main import app
 from adminview.cli.output.tables import patterns_markdown
 from adminview.dead_letters.replay import LetterOutcome
 from adminview.sync.counts import BatchCounts
+from bench.chart import bar_chart
 from bench.figures import goals
-from bench.picture import picture
 from bench.report import headline
 from tests.support.shop import registry
 from tests.support.view_files import with_view_file
@@ -99,7 +99,7 @@ def test_docs_state_what_was_measured() -> None:
     _, _, rest = (ROOT / "docs/scale.md").read_text().partition("<!-- bench -->\n")
     shown, _, _ = rest.partition("\n<!-- end -->")
     assert shown == headline(kept)
-    assert (ROOT / "bench/results/latest.svg").read_text() == picture(kept)
+    assert (ROOT / "bench/results/latest.svg").read_text() == bar_chart(kept)
     assert not kept["quick"]
 
 
@@ -152,7 +152,8 @@ def test_every_metric_in_the_runbook_is_emitted_and_every_one_emitted_is_in_it()
     replay = {f"Letters{outcome.title().replace('_', '')}" for outcome in LetterOutcome}
     verify = {"Checked", "Drift", "VerifyUnfinished"}
     told = {*BatchCounts().counts(), "LagOfNewestRecord", "AgeOfOldestLetter"}
-    assert named == told | replay | verify
+    totals = {"TotalsLag", "TotalsSkipped", "TotalsUpdated"}
+    assert named == told | replay | verify | totals
 
 
 def test_the_readme_names_a_command_for_each_failure_that_one_repairs() -> None:

@@ -82,7 +82,7 @@ class DeadLetterProducer:
         ]
         response = self._client.send_message_batch(QueueUrl=self._queue_url, Entries=entries)
         failed = response.get("Failed") or []
-        # A letter in neither list: the response does not come from SQS.
+        # A message in neither list: the response does not come from SQS.
         sent = {success.get("Id") for success in response.get("Successful") or []}
         left = [letter for place, letter in enumerate(letters) if str(place) not in sent]
         codes.update(failure.get("Code", "Unknown") for failure in failed)

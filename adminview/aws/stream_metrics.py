@@ -38,9 +38,8 @@ class Reading:
 
     beats: Mapping[str, SourceActivity]
     invoked: datetime | None  # when the sync last ran
-    age: (
-        float | None
-    )  # seconds, of the oldest record of the latest runs; None if there was no recent run
+    # Seconds, of the oldest record of the latest runs; None if there was no recent run.
+    age: float | None
 
 
 def now() -> datetime:

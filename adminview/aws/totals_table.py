@@ -202,10 +202,11 @@ class TotalsTable:
         """Leave out the changes that the total includes already."""
         item: Attributes = error.response.get(CONDITION_ITEM) or {}  # type: ignore[assignment]
         update = job.updates[0]
-        if update.position not in item:  # a response without the item: try again
+        left = update.uncovered(item) if update.is_about(item) else update
+        if left and len(left.changes) == len(update.changes):
+            outcome.errors.add(error)  # without the item, or with another: try again
             return True
         outcome.covered += 1
-        left = update.uncovered(item)
         if left is None:
             job.updates.popleft()
         else:

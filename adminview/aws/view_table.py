@@ -33,9 +33,8 @@ class WriteOutcome:
     rows_put: int = 0
     rows_deleted: int = 0
     unwritten: list[Write] = field(default_factory=list)  # before the deadline; a retry may help
-    refused: list[tuple[Write, str]] = field(
-        default_factory=list
-    )  # permanently, with the error code
+    # Permanently, with the error code.
+    refused: list[tuple[Write, str]] = field(default_factory=list)
     errors: CallErrors = field(default_factory=CallErrors)
     # Rows of calls without a response, and their owners: such a call may still arrive.
     in_doubt: dict[RowKey, str] = field(default_factory=dict)

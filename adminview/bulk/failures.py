@@ -20,9 +20,8 @@ class Failures:
     post: DeadLetterSink
     model: str
     now: Callable[[], float]
-    _letters: list[OutgoingLetter] = field(
-        default_factory=list
-    )  # one per item; several threads append
+    # One per item; several threads append.
+    _letters: list[OutgoingLetter] = field(default_factory=list)
 
     @contextmanager
     def of(self, target: ItemRef) -> Iterator[None]:

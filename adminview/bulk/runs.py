@@ -24,7 +24,7 @@ from adminview.bulk.migrate import Migrate
 from adminview.bulk.segment import MOST_SEGMENTS, Segment, SegmentState
 from adminview.bulk.sweep import Sweep
 from adminview.bulk.task import Task
-from adminview.bulk.worker import Worker, check_failures, too_many
+from adminview.bulk.worker import SegmentWorker, check_failures, too_many
 from adminview.model import Migration, Registry
 from adminview.model.errors import RecordError, SettingsError
 from adminview.reconcile.reconciler import Reconciler
@@ -133,8 +133,8 @@ class Bulk:
             self.progress.forget(record, deadline=deadline)
         return counts
 
-    def worker(self, run: str) -> Worker:
-        return Worker(
+    def worker(self, run: str) -> SegmentWorker:
+        return SegmentWorker(
             self.task(run), self.progress, self.model_of(run), self.client, clock=self.clock
         )
 

@@ -29,7 +29,7 @@ FAILED = "failed"
 
 
 @dataclass(frozen=True, slots=True)
-class Worker:
+class SegmentWorker:
     task: Task
     progress: LeaseTable
     model: str
@@ -37,9 +37,8 @@ class Worker:
     tolerated: int = 100  # failed items of a run
     stopped: Callable[[], bool] = lambda: False
     watch: Callable[[SegmentState], None] = lambda _: None
-    total: Callable[[SegmentState], Counter[str]] = lambda record: (
-        record.counts
-    )  # of the run, as far as known
+    # Of the run, as far as known.
+    total: Callable[[SegmentState], Counter[str]] = lambda record: record.counts
     clock: Callable[[], float] = awake_or_asleep  # a lease also expires while the machine sleeps
     sleep: Callable[[float], object] = time.sleep
 
@@ -114,7 +113,7 @@ class Worker:
 class SegmentSession:
     """The work on one segment. The stored state may be a page behind, never ahead."""
 
-    worker: Worker
+    worker: SegmentWorker
     record: SegmentState
     end: Deadline
     saved_at: float

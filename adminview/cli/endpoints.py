@@ -1,9 +1,10 @@
-"""Read the region and custom endpoints from the environment.
+"""Read the region, custom endpoints and the defaults of a local engine from the environment.
 
 The SDK silently retries a connection for up to a minute. A custom endpoint is therefore checked
 once, before the first call.
 """
 
+import ipaddress
 import ssl
 from collections.abc import Callable, Mapping, MutableMapping
 from contextlib import closing
@@ -15,6 +16,7 @@ from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
 import typer
+from botocore.session import Session
 from botocore.utils import get_environ_proxies
 
 from adminview.model.errors import SettingsError
@@ -22,6 +24,8 @@ from adminview.model.errors import SettingsError
 ENDPOINT: Final = "AWS_ENDPOINT_URL"  # and AWS_ENDPOINT_URL_DYNAMODB for one service alone
 IGNORED: Final = "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"
 REGION, SDK_REGION = "AWS_REGION", "AWS_DEFAULT_REGION"
+ACCESS_KEY, SECRET_KEY, PROFILE = "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"
+LOCAL_REGION, LOCAL_KEY = "us-east-1", "local"  # of an engine on this machine
 PORTS: Final = {"http": 80, "https": 443}
 CONNECT_SECONDS: Final = 2.0  # includes the DNS lookup
 ANSWER_SECONDS: Final = 5.0  # generous, because an engine may be busy
@@ -33,12 +37,40 @@ def use_region(environ: MutableMapping[str, str]) -> None:
         environ[SDK_REGION] = region
 
 
+def use_local_defaults(environ: MutableMapping[str, str]) -> None:
+    """Set a region and credentials for an endpoint on this machine, unless there are some.
+
+    A local engine accepts any. What the environment or the files of the AWS CLI set is kept.
+    """
+    if not is_loopback(environ.get(ENDPOINT, "")) or _ignored(environ):
+        return
+    session = Session()
+    if not environ.get(SDK_REGION) and not session.get_config_variable("region"):
+        environ[SDK_REGION] = LOCAL_REGION
+    configured = environ.get(ACCESS_KEY) or environ.get(PROFILE) or session.available_profiles
+    if not configured:
+        environ[ACCESS_KEY], environ[SECRET_KEY] = LOCAL_KEY, LOCAL_KEY
+
+
+def is_loopback(url: str) -> bool:
+    """Return whether a URL is one of this machine's own addresses."""
+    try:
+        host = urlsplit(url).hostname or ""
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _ignored(environ: Mapping[str, str]) -> bool:
+    return environ.get(IGNORED, "").lower() == "true"
+
+
 def check_endpoints(environ: Mapping[str, str], *services: str) -> None:
     """Check the endpoints that the environment sets for *services*, such as DYNAMODB.
 
     Raises a usage error if one is not a URL, and a SettingsError if nothing responds there.
     """
-    if environ.get(IGNORED, "").lower() == "true":
+    if _ignored(environ):
         return
     for service in services:
         for variable in (f"{ENDPOINT}_{service}", ENDPOINT):

@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+from contextlib import ExitStack
 from importlib.metadata import version as installed_version
 from pathlib import Path
 from threading import Event
@@ -21,7 +22,7 @@ from adminview.cli.commands.plan import apply, plan
 from adminview.cli.commands.serve import serve
 from adminview.cli.commands.sql import sql
 from adminview.cli.commands.verify import verify
-from adminview.cli.endpoints import use_region
+from adminview.cli.endpoints import use_local_defaults, use_region
 from adminview.cli.errors import EXPECTED_ERRORS, EscapingGroup, is_usage_error, report_error
 from adminview.cli.output.printing import Console, echo, print_traceback
 from adminview.cli.output.tables import patterns_markdown, patterns_table
@@ -77,7 +78,9 @@ def demo(
 @app.command()
 def patterns(
     *,
-    markdown: Annotated[bool, typer.Option(help="Print Markdown, as in docs/patterns.md.")] = False,
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="Print Markdown, as in docs/patterns.md.")
+    ] = False,
 ) -> None:
     """List the declared access patterns."""
     if markdown:
@@ -93,23 +96,44 @@ def local(
     queue_url: Annotated[
         str, typer.Option(help="URL of the dead-letter queue.", envvar=QUEUE_URL)
     ] = "",
-    letters: Annotated[
-        Path, typer.Option(help="File for dead letters if there is no queue, one per line.")
+    dead_letters: Annotated[
+        Path,
+        typer.Option(
+            metavar="FILE", help="File for dead letters if there is no queue, one per line."
+        ),
     ] = Path("dead-letters.jsonl"),
-    create: Annotated[bool, typer.Option(help="Create missing tables first.")] = False,
+    create: Annotated[
+        bool, typer.Option("--create", help="Create missing tables and global indexes first.")
+    ] = False,
+    engine: Annotated[
+        EngineName | None,
+        typer.Option(help="Start this engine, with empty tables and a dead-letter queue."),
+    ] = None,
 ) -> None:
-    """Sync every source stream at AWS_ENDPOINT_URL, as the deployed function does, until Ctrl-C."""
+    """Sync every source stream of a local engine, as the deployed function does, until Ctrl-C.
+
+    The engine is the one at AWS_ENDPOINT_URL, or one that --engine starts.
+    """
     from adminview.cli.commands import local as follower  # noqa: PLC0415 - clients are slow to import
 
-    settings = follower.settings_for(registry(), os.environ, view_table, queue_url)
-    if create:
-        for name in follower.create_missing(registry(), settings):
-            echo(f"created {name}")
-    stop = Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stop.set())
-    follower.follow(registry(), settings, letters, echo, stop)
-    echo("stopped; nothing is lost: the next start reads each stream from its oldest record")
+    model = registry()
+    with ExitStack() as running:
+        if engine:
+            variables = running.enter_context(follower.start_engine(engine, os.environ))
+            queue_url, create = variables[QUEUE_URL], True
+            echo(f"In another terminal:\n\n{follower.export_line(variables)}\n")
+        settings = follower.settings_for(model, os.environ, view_table, queue_url)
+        if create:
+            for name in follower.create_missing(model, settings):
+                echo(f"created {name}")
+        stop = Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: stop.set())
+        follower.follow(model, settings, dead_letters, echo, stop)
+    if engine:
+        echo("stopped, and all tables are gone")
+    else:
+        echo("stopped; nothing is lost: the next start reads each stream from its oldest record")
 
 
 app.command()(init)
@@ -138,6 +162,7 @@ def main() -> None:
     use_region(os.environ)
     sys.path.insert(0, os.getcwd())  # noqa: PTH109 - views and migrations of the app
     try:
+        use_local_defaults(os.environ)
         app()
     except EXPECTED_ERRORS as error:
         report_error(error)

@@ -24,6 +24,9 @@ Stage = Annotated[
 Prefix = Annotated[
     str, typer.Option(help="Prefix of the deployment, as in cdk.json.", envvar="ADMINVIEW_PREFIX")
 ]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Skip the confirmation.")]
+MaxRcu = Annotated[float | None, typer.Option(min=1, help="Maximum read units per second.")]
+MaxWcu = Annotated[float | None, typer.Option(min=1, help="Maximum write units per second.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Source = Annotated[str | None, typer.Option(help="Only dead letters of this source.")]
 Error = Annotated[

@@ -36,7 +36,9 @@ class ResolvedLetter:
     message: Message
     letter: AnyLetter
     source: str
-    targets: tuple[ItemRef, ...]  # empty for a letter of Lambda's: the stream has its records
+    targets: tuple[
+        ItemRef, ...
+    ]  # empty for an on-failure message of Lambda: the stream has its records
 
     @property
     def since(self) -> float:

@@ -15,14 +15,14 @@ from adminview.aws.view_readers import Boto3Reader, HttpReader, Reader
 from adminview.http_api.handlers import Api
 from adminview.http_api.health import ActivityMetrics, NoMetrics
 from adminview.query.engine import QueryEngine
-from adminview.runtime import Invocation, read_settings
+from adminview.runtime import InvocationContext, read_settings
 from adminview.views import registry
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudwatch import CloudWatchClient
 
 
-def handle(event: Mapping[str, Any], context: Invocation) -> dict[str, Any]:
+def handle(event: Mapping[str, Any], context: InvocationContext) -> dict[str, Any]:
     handler = api()
     handler.logger.append_keys(function_request_id=context.aws_request_id)
     return handler(event, context)

@@ -21,7 +21,7 @@ from adminview.bulk.request import validate_request
 from adminview.bulk.runs import BACKFILL, EVERYTHING, MIGRATE, SWEEP, Bulk, make_bulk
 from adminview.bulk.segment import Segment
 from adminview.model.errors import SettingsError, reason_of
-from adminview.runtime import Invocation, read_settings
+from adminview.runtime import InvocationContext, read_settings
 from adminview.views import migrations, registry
 
 RESERVE = 2 * LONGEST_CALL  # for the last call and the report
@@ -39,7 +39,7 @@ class BulkDependencies:
     observer: Observability
 
 
-def handle(event: Mapping[str, Any], context: Invocation) -> dict[str, Any]:
+def handle(event: Mapping[str, Any], context: InvocationContext) -> dict[str, Any]:
     return run_step(event, context, dependencies())
 
 
@@ -62,7 +62,7 @@ def dependencies() -> BulkDependencies:
 
 
 def run_step(
-    event: Mapping[str, Any], context: Invocation, dependencies: BulkDependencies
+    event: Mapping[str, Any], context: InvocationContext, dependencies: BulkDependencies
 ) -> dict[str, Any]:
     """Run one step; raise a SettingsError if the event is invalid."""
     dependencies.observer.invoked(context.aws_request_id)

@@ -15,7 +15,7 @@ from adminview.aws.settings import Settings
 from adminview.dead_letters.letter_filter import LetterFilter
 from adminview.dead_letters.replay import Replayer, make_replayer
 from adminview.model.errors import SettingsError
-from adminview.runtime import Invocation, read_settings
+from adminview.runtime import InvocationContext, read_settings
 from adminview.views import registry
 
 # Dead letters are deleted or replaced at the end of a round, in several calls.
@@ -34,14 +34,17 @@ def replayer() -> Replayer:
     return make_replayer(registry(), read_settings(), Clients(), streams_client())
 
 
-def handle(event: Mapping[str, Any], context: Invocation) -> dict[str, Any]:
+def handle(event: Mapping[str, Any], context: InvocationContext) -> dict[str, Any]:
     """Replay the visible dead letters that match the event, and return the summary."""
     service = Settings.from_env(os.environ).service
     return replay(event, context, replayer(), Observability(service=service))
 
 
 def replay(
-    event: Mapping[str, Any], context: Invocation, replayer: Replayer, observer: Observability
+    event: Mapping[str, Any],
+    context: InvocationContext,
+    replayer: Replayer,
+    observer: Observability,
 ) -> dict[str, Any]:
     """Replay dead letters; raise a SettingsError if the event is invalid."""
     observer.invoked(context.aws_request_id)

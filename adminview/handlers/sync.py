@@ -12,7 +12,7 @@ from adminview.aws.view_table import WriteOutcome
 from adminview.model.dead_letter import Origin, OutgoingLetter, TouchedItem
 from adminview.model.errors import RefusedRowError, UnreadableRecordError
 from adminview.model.row import RowKey
-from adminview.runtime import Invocation, Runtime, runtime
+from adminview.runtime import InvocationContext, Runtime, runtime
 from adminview.sync.counts import BatchCounts
 from adminview.sync.dead_letter import in_doubt_letters
 from adminview.sync.decode import Route, StreamRecord, decode
@@ -42,12 +42,12 @@ class PartialBatchResponse(TypedDict):
     batchItemFailures: list[BatchItemFailure]
 
 
-def handle(event: StreamEvent, context: Invocation) -> PartialBatchResponse:
+def handle(event: StreamEvent, context: InvocationContext) -> PartialBatchResponse:
     """Sync one batch and return the record from which Lambda must redeliver, if any."""
     return sync(event, context, runtime())
 
 
-def sync(event: StreamEvent, context: Invocation, runtime: Runtime) -> PartialBatchResponse:
+def sync(event: StreamEvent, context: InvocationContext, runtime: Runtime) -> PartialBatchResponse:
     if "Records" not in event:
         msg = "the event has no Records: this function takes events of DynamoDB Streams"
         raise UnreadableRecordError(msg)

@@ -19,7 +19,7 @@ from adminview.aws.settings import TotalsSettings
 from adminview.aws.totals_table import Boto3Updater, HttpUpdater, TotalsTable
 from adminview.handlers.sync import BatchItemFailure
 from adminview.model.errors import UnreadableRecordError
-from adminview.runtime import Invocation, start_tracing
+from adminview.runtime import InvocationContext, start_tracing
 from adminview.totals.changes import read_changes
 from adminview.totals.position import position_name
 from adminview.totals.update import GroupUpdate
@@ -64,12 +64,14 @@ class TotalsRuntime:
     now: Callable[[], float] = time
 
 
-def handle(event: Mapping[str, Any], context: Invocation) -> WindowResponse:
+def handle(event: Mapping[str, Any], context: InvocationContext) -> WindowResponse:
     """Add one batch to the totals and return the record from which Lambda must redeliver."""
     return add_up(event, context, totals_runtime())
 
 
-def add_up(event: Mapping[str, Any], context: Invocation, runtime: TotalsRuntime) -> WindowResponse:
+def add_up(
+    event: Mapping[str, Any], context: InvocationContext, runtime: TotalsRuntime
+) -> WindowResponse:
     runtime.observer.invoked(context.aws_request_id)
     records: Sequence[Mapping[str, Any]] = event.get("Records") or []
     if not records:

@@ -20,7 +20,7 @@ from adminview.bulk.verify.totals_rounds import TotalsRounds
 from adminview.bulk.verify.verifier import Verifier, make_verifier
 from adminview.model.errors import ServiceError, SettingsError
 from adminview.model.source import UNKNOWN
-from adminview.runtime import Invocation
+from adminview.runtime import InvocationContext
 from adminview.views import registry
 
 SAMPLE = 0.01
@@ -50,7 +50,7 @@ class VerifyDependencies:
     make_totals: Callable[[RateLimiter], TotalsVerifier] | None = None  # None: there are no totals
 
 
-def handle(event: Mapping[str, Any], context: Invocation) -> dict[str, Any]:
+def handle(event: Mapping[str, Any], context: InvocationContext) -> dict[str, Any]:
     return verify(event, context, dependencies())
 
 
@@ -72,7 +72,7 @@ def dependencies() -> VerifyDependencies:
 
 
 def verify(
-    event: Mapping[str, Any], context: Invocation, dependencies: VerifyDependencies
+    event: Mapping[str, Any], context: InvocationContext, dependencies: VerifyDependencies
 ) -> dict[str, Any]:
     """Verify a sample and return counts, without keys. Raises a SettingsError for a bad event."""
     dependencies.observer.invoked(context.aws_request_id)

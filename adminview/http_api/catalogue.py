@@ -16,8 +16,8 @@ def catalogue(registry: Registry, model: str, pending: Mapping[str, str | None])
 
 def describe(pattern: AccessPattern, pending: Mapping[str, str | None]) -> dict[str, Any]:
     """Describe an access pattern, with the index that serves it now."""
-    declared = pattern.index.name if pattern.index else None
-    older = pending.get(pattern.name)
+    index = pattern.index.name if pattern.index else None
+    older = pending.get(pattern.name)  # of a total, an older epoch
     return {
         "name": pattern.name,
         "about": pattern.about,
@@ -27,7 +27,9 @@ def describe(pattern: AccessPattern, pending: Mapping[str, str | None]) -> dict[
         ],
         "shows": list(pattern.shows),
         "joins": [join.name for join in pattern.joins],
-        "index": older or declared,
+        "total": pattern.total.name if pattern.total else None,
+        "ranked": pattern.ranked,
+        "index": index if pattern.total else older or index,
         "order": "desc" if pattern.descending else "asc",
         "consistent": pattern.consistent,
         "beingBuilt": pattern.name in pending and older is None,

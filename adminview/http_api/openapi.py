@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from adminview.http_api import paths
-from adminview.http_api.problems import BEING_BUILT
+from adminview.http_api.problems import NOT_READY
 from adminview.http_api.problems import TYPE as PROBLEM
 from adminview.http_api.request import CURSOR, LIMIT, ORDER, VALUE_LIMIT
 from adminview.http_api.schemas import COMPONENTS, Schema, count, page, reference
@@ -32,11 +32,15 @@ TYPED: Final[dict[str, Schema]] = {
     "B": {"type": "string", "format": "byte", "minLength": 1, "maxLength": VALUE_LIMIT},
 }
 PAGING: Final = (
-    (LIMIT, {"type": "integer", "minimum": 1, "maximum": MOST, "default": PAGE}, "Rows at most."),
+    (
+        LIMIT,
+        {"type": "integer", "minimum": 1, "maximum": MOST, "default": PAGE},
+        "Maximum number of rows.",
+    ),
     (
         CURSOR,
         {"type": "string", "minLength": 1, "maxLength": CURSOR_LIMIT},
-        "From the page before; opaque, and of this very question.",
+        "The cursor of the previous page of the same query; opaque.",
     ),
 )
 KEY: Final = ((PK.name, PARTITION_LIMIT), (SK.name, SORT_LIMIT))  # bytes
@@ -65,7 +69,9 @@ def document(registry: Registry, model: str) -> dict[str, Any]:
     )
     where = [_parameter(name, "path", _key(most), required=True) for name, most in KEY]
     operations[ROW_PATH] = _get("row", "One row, by its key", "RowWithProvenance", where, SLASHES)
-    operations[paths.HEALTH] = _get("health", "Whether the streams are read", "Health")
+    operations[paths.HEALTH] = _get(
+        "health", "Whether the sync keeps up with the streams", "Health"
+    )
     operations[paths.OPENAPI] = _get("openapi", "This document", {"type": "object"})
     return {
         "openapi": "3.1.0",
@@ -82,16 +88,16 @@ def _query(pattern: AccessPattern) -> dict[str, Any]:
     parameters = [
         *_parameters(pattern),
         *paging,
-        _parameter(ORDER, "query", order, "Of the sort keys."),
+        _parameter(ORDER, "query", order, "Order of the sort keys."),
     ]
     described = _get(
-        f"ask.{pattern.name}", pattern.about or pattern.name, page(pattern), parameters
+        f"query.{pattern.name}", pattern.about or pattern.name, page(pattern), parameters
     )
     return _with_not_ready(described)
 
 
 def _count(pattern: AccessPattern) -> dict[str, Any]:
-    summary = f"How many: {pattern.about or pattern.name}"
+    summary = f"Number of rows: {pattern.about or pattern.name}"
     return _with_not_ready(
         _get(f"count.{pattern.name}", summary, count(pattern), _parameters(pattern))
     )
@@ -101,7 +107,7 @@ def _with_not_ready(described: dict[str, Any]) -> dict[str, Any]:
     """Add the response for an access pattern that is not ready, or a busy view."""
     later = {"schema": {"type": "integer", "minimum": 1}, "description": "Seconds to wait."}
     described["responses"]["503"] = {
-        "description": f"The access pattern is {BEING_BUILT} (the title), or the view is busy",
+        "description": f"The access pattern is {NOT_READY} (the title), or the view is busy",
         "headers": {"Retry-After": later},
         "content": {PROBLEM: {"schema": reference("Problem")}},
     }

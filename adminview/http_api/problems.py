@@ -13,7 +13,7 @@ from adminview.model.errors import AdminViewError, PatternNotReadyError, QueryEr
 TYPE: Final = "application/problem+json"
 RETRY_SECONDS: Final = 5
 BUILD_SECONDS: Final = 60  # Retry-After while a backfill runs, which takes minutes to hours
-BEING_BUILT: Final = "not ready"
+NOT_READY: Final = "not ready"
 REFUSED: Final = "ValidationException"
 BUSY: Final = "the view cannot be read at the moment; try again later"
 BROKEN: Final = "the view could not be read; see the function's log"
@@ -64,7 +64,7 @@ def problem_of(error: Exception) -> ProblemError:
             return ProblemError(
                 HTTPStatus.SERVICE_UNAVAILABLE,
                 str(error),
-                title=BEING_BUILT,
+                title=NOT_READY,
                 headers={"Retry-After": str(BUILD_SECONDS)},
             )
         case QueryError():

@@ -6,7 +6,9 @@ from typing import Any, Final
 from adminview.http_api.catalogue import TYPES
 from adminview.model import AccessPattern
 from adminview.model.attribute import PK, SK
+from adminview.model.row import DATA as DATA_MEMBER
 from adminview.model.row import PROVENANCE
+from adminview.model.total import AVERAGE, COUNT, Total
 from adminview.query.cursor import LENGTH_LIMIT as CURSOR_LIMIT
 
 Schema = dict[str, Any]
@@ -18,6 +20,12 @@ DATA: Final[Schema] = {
     "type": ["object", "null"],
     "description": "The data of the row. A number is text if a double would lose digits; bytes are "
     "base64; sets are sorted lists. Null if the index does not project it.",
+}
+
+# As `render.number` writes it.
+AMOUNT: Final[Schema] = {
+    "type": ["number", "string"],
+    "description": "A number, or its text if a double would lose digits.",
 }
 
 
@@ -40,12 +48,23 @@ def page(pattern: AccessPattern) -> Schema:
     beside = [reference("Row"), {"type": "null"}]
     members = {
         **ROW["properties"],
+        **({DATA_MEMBER: total_data(pattern.total)} if pattern.total else {}),
         "joined": shape({join.name: {"anyOf": beside} for join in pattern.joins}),
     }
     if set(pattern.shows) & set(PROVENANCE):
         members["provenance"] = reference("Provenance")
     rows = {"type": "array", "items": shape(members)}
     return shape({"pattern": {"const": pattern.name}, "rows": rows, "cursor": NEXT_CURSOR})
+
+
+def total_data(total: Total) -> Schema:
+    """Return the schema of one total: its group, the count of rows, sums and averages."""
+    members: dict[str, Schema] = {attribute.name: TEXT for attribute in total.group}
+    members[COUNT] = {"type": "integer", "minimum": 1, "description": "How many rows are in it."}
+    for sum_ in total.sums:
+        members[sum_.name] = AMOUNT
+        members[AVERAGE + sum_.name] = AMOUNT
+    return shape(members)
 
 
 def count(pattern: AccessPattern) -> Schema:
@@ -104,6 +123,11 @@ COMPONENTS: Final[dict[str, Schema]] = {
             ),
             "shows": _list(TEXT),
             "joins": _list(TEXT),
+            "total": {**MAYBE_TEXT, "description": "The total that it reads; null for rows."},
+            "ranked": {
+                "type": "boolean",
+                "description": "Whether totals come in the order of their ranks.",
+            },
             "index": MAYBE_TEXT,
             "order": _one_of(["asc", "desc"]),
             "consistent": {"type": "boolean"},

@@ -75,9 +75,9 @@ class Engine:
 
 
 @contextmanager
-def moto_engine() -> Iterator[Engine]:
-    """Run moto in this process."""
-    with moto_server() as url:
+def moto_engine(port: int = 0) -> Iterator[Engine]:
+    """Run moto in this process, by default on a free port."""
+    with moto_server(port) as url:
         yield Engine(EngineName.MOTO, dynamodb_url=url, sqs_url=url)
 
 
@@ -166,6 +166,17 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
+
+
+def free_port(preferred: int) -> int:
+    """Return a port of this machine that is free: *preferred* if it can be."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, preferred))
+        except OSError:
+            return _free_port()
+    return preferred
 
 
 def _free_port() -> int:

@@ -81,6 +81,18 @@ def writer_to(engine: Engine) -> Writer:
     return HttpBatchWriter(direct_client_to(engine))
 
 
+def environment_of(engine: Engine, queue_url: str) -> dict[str, str]:
+    """Return the environment in which the commands use *engine* and a dead-letter queue."""
+    return {
+        ENDPOINT: engine.dynamodb_url,
+        f"{ENDPOINT}_SQS": engine.sqs_url,
+        QUEUE_URL: queue_url,
+        "AWS_ACCESS_KEY_ID": ACCESS_KEY,
+        "AWS_SECRET_ACCESS_KEY": SECRET_KEY,
+        "AWS_DEFAULT_REGION": REGION,
+    }
+
+
 @dataclass
 class LocalCloud:
     """Source tables, AdminViewTable, a dead-letter queue, and an event source per stream."""
@@ -216,15 +228,8 @@ class LocalCloud:
     @property
     def environment(self) -> dict[str, str]:
         """Return the environment in which the commands use this cloud."""
-        return {
-            ENDPOINT: self.engine.dynamodb_url,
-            f"{ENDPOINT}_SQS": self.engine.sqs_url,
-            QUEUE_URL: self.queue_url,
-            **PendingPatterns(self.pending).to_env(),
-            "AWS_ACCESS_KEY_ID": ACCESS_KEY,
-            "AWS_SECRET_ACCESS_KEY": SECRET_KEY,
-            "AWS_DEFAULT_REGION": REGION,
-        }
+        pending = PendingPatterns(self.pending).to_env()
+        return environment_of(self.engine, self.queue_url) | pending
 
     def peek_letters(self) -> list[dict[str, Any]]:
         """Return up to ten dead letters, and leave them in the queue."""
@@ -235,9 +240,13 @@ class LocalCloud:
 
     def letters(self) -> list[dict[str, Any]]:
         """Remove all dead letters from the queue, and return them."""
-        taken: list[dict[str, Any]] = []
+        return [json.loads(body) for body in self.letter_bodies()]
+
+    def letter_bodies(self) -> list[str]:
+        """Remove all dead letters from the queue, and return them as text."""
+        taken: list[str] = []
         while messages := self._receive():
-            taken += (json.loads(message["Body"]) for message in messages)
+            taken += (message["Body"] for message in messages)
         return taken
 
     def _receive(self) -> list[Any]:

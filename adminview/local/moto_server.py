@@ -19,8 +19,8 @@ ONE_AT_A_TIME = Lock()  # of the process, as moto's state is
 
 
 @contextmanager
-def moto_server() -> Iterator[str]:
-    """Run moto on a free port, and yield its URL."""
+def moto_server(port: int = 0) -> Iterator[str]:
+    """Run moto on a port, by default on a free one, and yield its URL."""
     # Imported here because they take a second.
     from moto.moto_server.werkzeug_app import (  # noqa: PLC0415
         DomainDispatcherApplication,
@@ -31,7 +31,7 @@ def moto_server() -> Iterator[str]:
 
     getLogger("werkzeug").setLevel(ERROR)  # it would log every request
     app = serialized(DomainDispatcherApplication(create_backend_app))
-    server = make_server(HOST, 0, app, threaded=True, request_handler=MotoRequestHandler)
+    server = make_server(HOST, port, app, threaded=True, request_handler=MotoRequestHandler)
     thread = Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:

@@ -1,5 +1,6 @@
 """The arguments of CreateTable for the tables that a registry declares."""
 
+import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +13,7 @@ from adminview.model.total import RANKING
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-
-STREAM = {"StreamSpecification": {"StreamEnabled": True, "StreamViewType": VIEW_TYPE}}
+WAIT_SECONDS = 120  # for a table or an index to be created; on AWS a table takes about ten
 
 
 def source_table(source: Source, name: str) -> dict[str, Any]:
@@ -21,7 +21,7 @@ def source_table(source: Source, name: str) -> dict[str, Any]:
     return {
         **_table(name, source.key),
         "KeySchema": _key_schema([source.partition_key], source.key[1:]),
-        **STREAM,
+        **_stream(),
     }
 
 
@@ -32,7 +32,7 @@ def view_table(registry: Registry, name: str) -> dict[str, Any]:
         **_table(name, registry.key_attributes),
         "KeySchema": _key_schema([PK], [SK]),
         "GlobalSecondaryIndexes": [_index(index) for index in registry.global_indexes],
-        **(STREAM if registry.totals else {}),
+        **(_stream() if registry.totals else {}),
         # CreateTable refuses an empty list.
         **({"LocalSecondaryIndexes": local} if local else {}),
     }
@@ -55,12 +55,44 @@ def totals_table(name: str) -> dict[str, Any]:
 def create(client: "DynamoDBClient", arguments: dict[str, Any]) -> str | None:
     """Create a table, wait until it is active, and return the ARN of its stream, if any."""
     client.create_table(**arguments)
-    # A table on AWS takes about ten seconds.
     client.get_waiter("table_exists").wait(
-        TableName=arguments["TableName"], WaiterConfig={"Delay": 1, "MaxAttempts": 120}
+        TableName=arguments["TableName"], WaiterConfig={"Delay": 1, "MaxAttempts": WAIT_SECONDS}
     )
     table = client.describe_table(TableName=arguments["TableName"])["Table"]
     return TableDescription.of(table).stream_arn
+
+
+def add_indexes(client: "DynamoDBClient", arguments: dict[str, Any]) -> list[str]:
+    """Add the global indexes that an existing table lacks, and return their names."""
+    name, added = arguments["TableName"], []
+    types = {one["AttributeName"]: one for one in arguments["AttributeDefinitions"]}
+    for index in arguments.get("GlobalSecondaryIndexes", ()):
+        table: Any = client.describe_table(TableName=name)["Table"]
+        if TableDescription.of(table).index(index["IndexName"]):
+            continue
+        # DynamoDB adds one index at a time, and refuses definitions that no key uses.
+        used = {one["AttributeName"]: one for one in table["AttributeDefinitions"]}
+        used |= {key["AttributeName"]: types[key["AttributeName"]] for key in index["KeySchema"]}
+        client.update_table(
+            TableName=name,
+            AttributeDefinitions=list(used.values()),
+            GlobalSecondaryIndexUpdates=[{"Create": index}],
+        )
+        _wait_for_index(client, name, index["IndexName"])
+        added.append(index["IndexName"])
+    return added
+
+
+def _wait_for_index(client: "DynamoDBClient", table: str, name: str) -> None:
+    for _ in range(WAIT_SECONDS):
+        index = TableDescription.of(client.describe_table(TableName=table)["Table"]).index(name)
+        if index and index.ready:
+            return
+        time.sleep(1)
+
+
+def _stream() -> dict[str, Any]:
+    return {"StreamSpecification": {"StreamEnabled": True, "StreamViewType": VIEW_TYPE}}
 
 
 def _table(name: str, attributes: Iterable[Attribute]) -> dict[str, Any]:

@@ -56,7 +56,8 @@ class AccessPattern:
     all of its partition attributes, *sort* for as many leading sort attributes as the query fixes,
     and at most one range on the next one: *sort_begins*, *sort_between*, *sort_from* (>=),
     *sort_after* (>), *sort_until* (<=) or *sort_before* (<). A query may omit the parameters that
-    *optional* names; they must belong to the last conditions.
+    *optional* names; they must belong to the last conditions. Without one bound of *sort_between*,
+    the range is open at that end.
 
     A template escapes its parameters as `key` escapes its parts, so rows keyed with
     ``key("USER", user_id)`` are found by ``USER#{user_id}`` for every user id. A parameter that is
@@ -99,7 +100,10 @@ class AccessPattern:
             object.__setattr__(self, name, several(getattr(self, name)))
         object.__setattr__(self, "joins", tuple(self.joins))
         if self.index is not None and not isinstance(self.index, Index):
-            msg = f"access pattern {self.name!r}: index must be an Index, not {self.index!r}"
+            msg = (
+                f"access pattern {self.name!r}: index must be an Index, not {self.index!r}; "
+                "pass the variable that holds it"
+            )
             raise DeclarationError(msg)
         problems = [] if NAME.fullmatch(self.name) else [NAME_RULE]
         problems += self._total_problems()
@@ -263,7 +267,8 @@ class AccessPattern:
         """Return the leading conditions that have values; raise a QueryError for a gap."""
         applicable: list[Comparison] = []
         left_out: tuple[Comparison, list[str]] | None = None
-        for comparison in self._comparisons:
+        for declared in self._comparisons:
+            comparison = declared.with_values(values)
             names = [name for template in comparison.templates for name in parameters(template)]
             missing = [name for name in names if name not in values]
             if missing and left_out is None:

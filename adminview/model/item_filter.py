@@ -32,6 +32,13 @@ def item_filter(
             "but the source has no text sort key"
         )
         raise DeclarationError(msg)
+    for name, value in (where or {}).items():
+        if isinstance(value, list | tuple | set | frozenset):
+            msg = (
+                f"{declaration} on {source.name!r}: where has a list for {name!r}, but takes one "
+                f"value; write when=lambda item: item.get({name!r}) in (…)"
+            )
+            raise DeclarationError(msg)
     conditions = [
         condition
         for condition in (

@@ -1,7 +1,7 @@
 """DynamoDB's rules for key conditions, checked when an access pattern is declared."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -16,6 +16,7 @@ KeyTemplates: TypeAlias = Template | Sequence[Template] | Mapping[str, Template]
 
 PAGING_PARAMETERS = ("limit", "cursor", "order")
 EQUAL = "{} = {}"
+FROM, UNTIL = "{} >= {}", "{} <= {}"
 BEGINS = "begins_with({}, {})"
 BETWEEN = "{} BETWEEN {} AND {}"
 
@@ -43,6 +44,19 @@ class Comparison:
             return True
         pattern = any_value(self.templates[0]) + (".*" if self.operator == BEGINS else "")
         return re.fullmatch(pattern, value, re.DOTALL) is not None
+
+    def with_values(self, values: Container[str]) -> "Comparison":
+        """Return the condition, or the half of a range that *values* has the parameters of."""
+        if self.operator != BETWEEN:
+            return self
+        lower, upper = (
+            all(name in values for name in parameters(template)) for template in self.templates
+        )
+        if lower and not upper:
+            return Comparison(FROM, self.attribute, self.templates[:1])
+        if upper and not lower:
+            return Comparison(UNTIL, self.attribute, self.templates[1:])
+        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,14 +153,19 @@ class KeyRules:
         known = {name for group in names for name in group}
         for name in self.optional:
             if name not in known:
-                yield f"optional names {name!r}, which is not a parameter"
+                yield (
+                    f"optional names {name!r}, which is not a parameter; "
+                    f"the parameters are {', '.join(sorted(known)) or 'none'}"
+                )
             elif name in fixed:
                 yield f"{name!r} cannot be optional: a query needs all partition attributes"
-        for condition in (*map(set, names[len(partition) :]), self._range_names()):
+        for condition in map(set, names[len(partition) :]):
             if condition & set(self.optional) and not condition <= set(self.optional):
-                left = ", ".join(sorted(condition - set(self.optional)))
-                yield f"{left} must be optional too: an optional parameter shares its condition"
-        optional = [bool(set(group) & set(self.optional)) for group in names if group]
+                both = " and ".join(sorted(condition))
+                yield f"{both} are in one template: make both optional, or neither"
+        fixed_count = len(names) - sum(len(range_.templates) for range_ in self.ranges)
+        conditions = [*names[:fixed_count], [*self._range_names()]]
+        optional = [bool(set(group) & set(self.optional)) for group in conditions if group]
         if sorted(optional) != optional:
             yield "only the last conditions can be optional: sort conditions cannot have a gap"
 
@@ -175,7 +194,10 @@ def promise_problems(index: Index | None, shows: Sequence[str]) -> Iterator[str]
     """Yield the attributes in *shows* that rows of the index, or of the table, do not have."""
     for attribute in shows:
         if index and not (index.carries(attribute) or attribute in {PK.name, SK.name}):
-            yield f"shows names {attribute!r}, which the index does not include"
+            yield (
+                f"shows names {attribute!r}, which the index does not include; "
+                f'add include=["{attribute}"] to the index, or shows=() to the pattern'
+            )
         if not index and attribute not in RESERVED:
             yield f"shows names {attribute!r}, which no row has"
 

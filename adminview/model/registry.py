@@ -235,7 +235,8 @@ def _repeated(
                 for module in modules
                 if any(value is same for value in vars(module).values())
             ]
-            yield f"{problem}, {name!r}: declared in {' and in '.join(where)}"
+            files = "twice in " + where[0] if len({*where}) == 1 else "in " + " and in ".join(where)
+            yield f"{problem}, {name!r}: declared {files}"
 
 
 def _find(kind: str, name: str, declared: Iterable[Declared]) -> Declared:

@@ -32,6 +32,7 @@ PARTITION_PARTS: Final = 4
 MOST_SUMS: Final = 10
 MOST_TOTALS: Final = 20  # contributions of one row: each is an update whenever the row changes
 ROW_DIGITS: Final = 9  # a sum of a billion rows needs so many digits more than one amount
+AMOUNT_DIGITS: Final = DIGITS - ROW_DIGITS  # before and after the point together
 AVERAGE_PLACES: Final = 6
 
 # Finds the totals of one partition in the order of their ranks. It holds only ranked totals.
@@ -92,10 +93,10 @@ class Sum:
         )
         if not whole or self.digits < 1 or self.scale < 0:
             yield f"sum {self.name!r} needs digits of at least 1 and a scale of at least 0"
-        elif self.digits + self.scale > DIGITS - ROW_DIGITS:
+        elif self.digits + self.scale > AMOUNT_DIGITS:
             yield (
                 f"sum {self.name!r} could exceed the {DIGITS} digits of DynamoDB: digits and scale "
-                f"are {self.digits + self.scale} together, at most {DIGITS - ROW_DIGITS} are safe"
+                f"are {self.digits + self.scale} together, at most {AMOUNT_DIGITS} are safe"
             )
 
 
@@ -139,7 +140,7 @@ class Total:
         epoch: int = 1,
         epoch_was: int = 0,
     ) -> None:
-        if isinstance(sums, str):
+        if isinstance(sums, str | Sum):
             msg = f"total {name!r}: sums must be a list, as in sums=[{sums!r}]"
             raise DeclarationError(msg)
         declared = tuple(Sum(sum_) if isinstance(sum_, str) else sum_ for sum_ in sums)
@@ -286,7 +287,9 @@ class Total:
             yield f"{len(self.sums)} sums; at most {MOST_SUMS}"
         for sum_ in self.sums:
             yield from sum_.problems()
-        names = [attribute.name for attribute in self.group] + [sum_.name for sum_ in self.sums]
+        sums = [sum_.name for sum_ in self.sums]
+        averages = {AVERAGE + name for name in sums}  # computed when reading
+        names = [*(attribute.name for attribute in self.group), *sums, *averages]
         if repeated := {name for name in names if names.count(name) > 1}:
             yield f"two of its attributes are named {', '.join(sorted(repeated))}"
         yield from self._rank_problems()

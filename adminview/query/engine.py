@@ -11,8 +11,9 @@ from adminview.aws.concurrency import map_concurrently, thread_pool
 from adminview.aws.deadline import Deadline
 from adminview.aws.view_reader import Meter, ViewReader
 from adminview.model import AccessPattern, Registry
+from adminview.model.attribute import PK, SK
 from adminview.model.errors import PatternNotReadyError, QueryError, ServiceError
-from adminview.model.row import Attributes
+from adminview.model.row import DATA, Attributes
 from adminview.query import cursor as cursors
 from adminview.query.cursor import Place, Positions
 from adminview.query.query import Query, merged
@@ -173,11 +174,21 @@ class QueryEngine:
     ) -> list[ResultRow]:
         """Read the joined rows, each once."""
         if not pattern.joins:
-            return [ResultRow(row) for row in rows]
+            return [ResultRow(_shown(pattern, row)) for row in rows]
         join_keys = [{join.name: join.key(row) for join in pattern.joins} for row in rows]
         keys = dict.fromkeys(key for names in join_keys for key in names.values() if key)
         joined = self.reader.get(list(keys), deadline=deadline)
         return [
-            ResultRow(row, {name: joined.get(key) if key else None for name, key in names.items()})
+            ResultRow(
+                _shown(pattern, row),
+                {name: joined.get(key) if key else None for name, key in names.items()},
+            )
             for row, names in zip(rows, join_keys, strict=True)
         ]
+
+
+def _shown(pattern: AccessPattern, row: Attributes) -> Attributes:
+    """Return what is shown of a row: of a total, its key and its data, which has the group."""
+    if not pattern.total:
+        return row
+    return {name: row[name] for name in (PK.name, SK.name, DATA)}

@@ -78,7 +78,10 @@ def _add_rows(
         if room is not None:
             check_size(attributes, room)
         if rows.setdefault((row.pk, row.sk), attributes) is not attributes:
-            msg = "two rows of one item have the same PK and SK"
+            msg = (
+                "two rows of one item have the same PK and SK; "
+                "a list with two equal elements is the usual cause"
+            )
             raise RowError(msg)
         derived.append(attributes)
     if len(derived) * ROW_LIMIT > view.max_bytes:  # fewer rows cannot exceed it

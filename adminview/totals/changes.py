@@ -9,7 +9,14 @@ from adminview.model.errors import RowError, UnreadableRecordError, kind_of
 from adminview.model.item import normalize_number
 from adminview.model.limits import PARTITION_LIMIT, SORT_LIMIT
 from adminview.model.row import TOTALS
-from adminview.model.total import COUNT, EXPIRES, POSITION, RANK, SUM_NAME
+from adminview.model.total import (
+    AMOUNT_DIGITS,
+    COUNT,
+    MOST_SUMS,
+    RANK,
+    RESERVED_NAMES,
+    SUM_NAME,
+)
 
 # Amounts of a DynamoDB number have exponents from -130 to 125: enough to add them without rounding.
 EXACT: Final = Context(prec=300)
@@ -92,7 +99,7 @@ def _read(changes: BatchChanges, position: int, record: Mapping[str, Any]) -> No
             "the stream's view type must be NEW_AND_OLD_IMAGES"
         )
         raise UnreadableRecordError(msg)
-    at = float(change.get("ApproximateCreationDateTime", 0))
+    at = float(change["ApproximateCreationDateTime"])
     changes.newest = max(changes.newest, at)
     if (before or {}).get(TOTALS) == (after or {}).get(TOTALS):
         return  # the usual change of a row moves no total
@@ -124,22 +131,37 @@ def _groups(stored: Any) -> Iterator[tuple[Group, Any]]:
 
 
 def _amounts(group: Group, content: Any) -> Amounts | None:
-    """Parse the amounts of one contribution; None if they are malformed."""
+    """Parse the amounts of one contribution; None if AdminView cannot have written them.
+
+    That depends on nothing but the contribution, so what is skipped when a row is written is
+    skipped when it is deleted.
+    """
     stored = content.get("M") if isinstance(content, Mapping) else None
-    partition, sort = (len(part.encode()) for part in group)
-    is_key = 0 < partition <= PARTITION_LIMIT and 0 < sort <= SORT_LIMIT
-    if not isinstance(stored, Mapping) or not is_key:
+    partition, sort = group
+    is_key = _is_key(partition, PARTITION_LIMIT) and _is_key(sort, SORT_LIMIT)
+    if not isinstance(stored, Mapping) or not is_key or len(stored) > MOST_SUMS + 1:  # the rank
         return None
     amounts = {COUNT: ONE}
     for name, value in stored.items():
         if not (name == RANK or _is_sum(name)):
             return None
         try:
-            amounts[name] = Decimal(normalize_number(Decimal(value["N"])))
+            text = normalize_number(Decimal(value["N"]))
         except (DecimalException, KeyError, TypeError, ValueError, RowError):
             return None
+        # One amount of a hundred digits would make DynamoDB refuse all others of its group.
+        if len(text) > AMOUNT_DIGITS and sum(map(str.isdigit, text)) > AMOUNT_DIGITS:
+            return None
+        amounts[name] = Decimal(text)
     return amounts
 
 
+def _is_key(text: str, limit: int) -> bool:
+    try:
+        return 0 < len(text.encode()) <= limit
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return False
+
+
 def _is_sum(name: str) -> bool:
-    return bool(SUM_NAME.fullmatch(name)) and name not in {COUNT, EXPIRES} and name[0] != POSITION
+    return bool(SUM_NAME.fullmatch(name)) and name not in RESERVED_NAMES

@@ -74,11 +74,13 @@ class GroupUpdate:
     def is_in(self, item: Mapping[str, Any]) -> bool:
         """Return whether *item*, a response, shows that this update was made."""
         last = self.changes[-1]
-        expected = {
-            **key_of_group(self.group),
-            self.position: encode_position(last.sequence, last.at),
-        }
-        return all(item.get(name) == value for name, value in expected.items())
+        position = encode_position(last.sequence, last.at)
+        return self.is_about(item) and item.get(self.position) == position
+
+    def is_about(self, item: Mapping[str, Any]) -> bool:
+        """Return whether *item* is this group's total and has a position of the shard."""
+        key = key_of_group(self.group)
+        return self.position in item and all(item.get(name) == key[name] for name in key)
 
     def uncovered(self, item: Mapping[str, Any]) -> "GroupUpdate | None":
         """Return the update without the changes that *item* includes; None if it has them all."""

@@ -1,7 +1,7 @@
-"""Process a table with each implementation, and measure the time.
+"""Time a backfill, a verification and two plain scans of the same table.
 
-*Busy* is the processor time of our process per second: well below one core, the engine is the
-bottleneck.
+*Busy* is the processor time of our process per second. If it is well below one core, the engine is
+the bottleneck.
 """
 
 from collections.abc import Callable
@@ -21,69 +21,69 @@ from adminview.cli.shutdown import Shutdown
 from adminview.local.engines import dynamodb_local_engine
 from adminview.local.local_cloud import LocalCloud, direct_client_to
 from adminview.model.row import VIEW_TABLE
-from bench.bulk import plain
+from bench.bulk import parallel_scan
 from bench.model import orders, registry
 from bench.report import number, table
-from bench.streams import Load
+from bench.streams import Load, inserted_images
 
 SEGMENTS: Final = 4
-PUTS: Final = 25
+BATCH_LIMIT: Final = 25
 
-SCAN, COPY, FILL, AGAIN, VERIFY = "scan", "copy", "backfill", "again", "verify"
-FILL_BOTO3, VERIFY_BOTO3 = "backfill over boto3", "verify over boto3"
-WENT: Final = {
+SCAN, COPY, VERIFY = "scan", "copy", "verify"
+BACKFILL_EMPTY, BACKFILL_AGAIN = "backfill", "repeated backfill"
+BACKFILL_BOTO3, VERIFY_BOTO3 = "backfill over boto3", "verify over boto3"
+LABELS: Final = {
     SCAN: "a plain parallel scan, which writes nothing",
-    COPY: "the same, and every row put by batches, unchecked",
-    FILL: "a backfill as deployed, into an empty view",
-    AGAIN: "the same again: nothing is to be written",
-    VERIFY: "a verification as deployed, both ways",
-    FILL_BOTO3: "a backfill run locally, over boto3",
+    COPY: "the same, and every row is put in batches, unchecked",
+    BACKFILL_EMPTY: "a backfill as deployed, into an empty view",
+    BACKFILL_AGAIN: "the same again, which writes nothing",
+    VERIFY: "a verification as deployed, of items and rows",
+    BACKFILL_BOTO3: "a backfill run locally, over boto3",
     VERIFY_BOTO3: "a verification run locally, over boto3",
 }
 
 
 def measure(items: int) -> dict[str, Any]:
-    """Fill a table, and process it with each implementation."""
+    """Fill a table, and time each operation on it."""
     with dynamodb_local_engine() as engine:
         cloud = LocalCloud.start(engine, registry())
         client = engine.dynamodb()
-        put(client, items)
-        went: dict[str, Callable[[], int]] = {
-            SCAN: lambda: plain.scan(client, orders.name, SEGMENTS),
-            COPY: lambda: plain.copy(client, orders.name, VIEW_TABLE, SEGMENTS),
-            FILL: lambda: backfill(cloud, as_deployed(cloud)),
-            AGAIN: lambda: backfill(cloud, as_deployed(cloud)),
-            VERIFY: lambda: verify(cloud, as_deployed(cloud)),
-            FILL_BOTO3: lambda: backfill(cloud, client),
+        put_orders(client, items)
+        operations: dict[str, Callable[[], int]] = {
+            SCAN: lambda: parallel_scan.scan(client, orders.name, SEGMENTS),
+            COPY: lambda: parallel_scan.copy(client, orders.name, VIEW_TABLE, SEGMENTS),
+            BACKFILL_EMPTY: lambda: backfill(cloud, deployed_client(cloud)),
+            BACKFILL_AGAIN: lambda: backfill(cloud, deployed_client(cloud)),
+            VERIFY: lambda: verify(cloud, deployed_client(cloud)),
+            BACKFILL_BOTO3: lambda: backfill(cloud, client),
             VERIFY_BOTO3: lambda: verify(cloud, client),
         }
-        found = {}
-        for name, go in went.items():
-            if name in (FILL, FILL_BOTO3):
-                empty(client)
-            found[name] = timed(go, items)
-        return found
+        results = {}
+        for name, operation in operations.items():
+            if name in (BACKFILL_EMPTY, BACKFILL_BOTO3):
+                delete_rows(client)
+            results[name] = timed(operation, items)
+        return results
 
 
-def put(client: Any, items: int) -> None:
-    records = (one for event in Load(3 * items).batches() for one in event["Records"])
-    images = [one["dynamodb"]["NewImage"] for one in records if one["eventName"] == "INSERT"]
+def put_orders(client: Any, items: int) -> None:
+    images = inserted_images(Load(3 * items))
     assert len(images) >= items
-    for call in batched(images[:items], PUTS):
+    for batch in batched(images[:items], BATCH_LIMIT):
         client.batch_write_item(
-            RequestItems={orders.name: [{"PutRequest": {"Item": image}} for image in call]}
+            RequestItems={orders.name: [{"PutRequest": {"Item": image}} for image in batch]}
         )
 
 
-def empty(client: Any) -> None:
+def delete_rows(client: Any) -> None:
     """Delete all rows of the view."""
     pages = client.get_paginator("scan").paginate(
         TableName=VIEW_TABLE, ProjectionExpression="PK, SK"
     )
     for page in pages:
-        for call in batched(page["Items"], PUTS):
+        for batch in batched(page["Items"], BATCH_LIMIT):
             client.batch_write_item(
-                RequestItems={VIEW_TABLE: [{"DeleteRequest": {"Key": key}} for key in call]}
+                RequestItems={VIEW_TABLE: [{"DeleteRequest": {"Key": key}} for key in batch]}
             )
 
 
@@ -91,14 +91,13 @@ def backfill(cloud: LocalCloud, client: Any) -> int:
     clients = Clients(client, cloud.clients.sqs)
     metered = Metered(clients.dynamodb, RateLimiter(), RateLimiter())
     bulk = make_bulk(cloud.registry, cloud.settings, clients, metered)
-    outcome = SegmentPool(bulk, bulk.run(BACKFILL, orders.name), Shutdown(), tolerated=0).work(
-        SEGMENTS
-    )
+    pool = SegmentPool(bulk, bulk.run(BACKFILL, orders.name), Shutdown(), tolerated=0)
+    outcome = pool.work(SEGMENTS)
     assert outcome.finished, outcome.trouble
     return outcome.counts["items"]
 
 
-def as_deployed(cloud: LocalCloud) -> Any:
+def deployed_client(cloud: LocalCloud) -> Any:
     """Return the client of the deployed functions."""
     return DynamoDbHttpClient(direct_client_to(cloud.engine), cloud.engine.dynamodb)
 
@@ -115,25 +114,25 @@ def verify(cloud: LocalCloud, client: Any) -> int:
     return run.counts[orders.name]["items"]
 
 
-def timed(go: Callable[[], int], items: int) -> dict[str, float]:
+def timed(operation: Callable[[], int], items: int) -> dict[str, float]:
     """Process all items once, and return the seconds and processor seconds per 1,000."""
-    seconds, processor = perf_counter(), process_time()
-    assert go() == items
-    passed, took = perf_counter() - seconds, process_time() - processor
-    return {"seconds": passed * 1000 / items, "processor": took * 1000 / items}
+    start, processor_start = perf_counter(), process_time()
+    assert operation() == items
+    seconds, processor = perf_counter() - start, process_time() - processor_start
+    return {"seconds": seconds * 1000 / items, "processor": processor * 1000 / items}
 
 
-def lines(found: dict[str, Any]) -> list[str]:
+def lines(results: dict[str, Any]) -> list[str]:
     """Return the lines of the report."""
-    head = ["whole tables, on DynamoDB Local", "items/s", "CPU s/1,000", "busy", "times the scan"]
+    head = ["whole tables on DynamoDB Local", "items/s", "CPU s/1,000", "busy", "times the scan"]
     rows = [
         [
-            WENT[name],
-            number(1000 / one["seconds"]),
-            number(one["processor"], 3),
-            f"{100 * one['processor'] / one['seconds']:.0f} %",
-            number(one["seconds"] / found[SCAN]["seconds"], 1),
+            LABELS[name],
+            number(1000 / timing["seconds"]),
+            number(timing["processor"], 3),
+            f"{100 * timing['processor'] / timing['seconds']:.0f} %",
+            number(timing["seconds"] / results[SCAN]["seconds"], 1),
         ]
-        for name, one in found.items()
+        for name, timing in results.items()
     ]
     return table(head, rows)

@@ -1,4 +1,4 @@
-"""Two tenants; one application's name begins with another's."""
+"""Two tenants; the name of one application begins with the name of another one."""
 
 from typing import Any
 

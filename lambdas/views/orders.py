@@ -2,11 +2,25 @@
 
 An order's sort key is its date and number (``2025-03-01#2121195``), a favourite's is
 ``FAVOURITE#`` and the product.
+
+A cancelled order is counted in its status, and in no other total: nothing was sold. A line without
+a quantity is one unit; an order without a total, or a line without a price, adds nothing to a sum.
 """
 
 from collections.abc import Iterator
 
-from adminview import AccessPattern, Index, Item, Join, Row, Source, key, view
+from adminview import (
+    AccessPattern,
+    Contribution,
+    Index,
+    Item,
+    Join,
+    Row,
+    Source,
+    Total,
+    key,
+    view,
+)
 
 orders = Source("Orders", partition_key="CustomerId", sort_key="SK")
 
@@ -17,6 +31,11 @@ dashboard = Index(
     "OrderDashboard", partition="customerId", sort=["status", "orderDate"], include=["data"]
 )
 by_delivery_date = Index("DeliveryDate-Index", partition="DeliveryDate", include=["data"])
+
+statuses = Total("OrdersPerStatus", sort="status")
+sales = Total("DailySales", sort="day", sums=["revenue"])
+sellers = Total("ProductSales", sort="productId", sums=["units", "revenue"], ranked_by="revenue")
+spending = Total("CustomerSpending", sort="userId", sums=["spent"], ranked_by="spent")
 
 orders_of_user = AccessPattern(
     "orders-of-user",
@@ -82,8 +101,45 @@ orders_of_customer_between = AccessPattern(
     sort_between=("{start}", "{end}"),
     about="A customer's orders of one status between two dates",
 )
+orders_per_status = AccessPattern(
+    "orders-per-status",
+    total=statuses,
+    sort="{status}",
+    optional=["status"],
+    about="How many orders each status has",
+)
+daily_sales = AccessPattern(
+    "daily-sales",
+    total=sales,
+    sort_between=("{start}", "{end}"),
+    optional=["start", "end"],
+    about="Orders and revenue of each day, without cancelled orders",
+)
+best_sellers = AccessPattern(
+    "best-sellers",
+    total=sellers,
+    ranked=True,
+    descending=True,
+    joins=[Join("details", partition="PRODUCT#{productId}", sort="DETAILS")],
+    about="Products by revenue, the highest first",
+)
+best_customers = AccessPattern(
+    "best-customers",
+    total=spending,
+    ranked=True,
+    descending=True,
+    joins=[Join("profile", partition="USER#{userId}", sort="PROFILE")],
+    about="Users by spending, the highest first",
+)
+spending_of_user = AccessPattern(
+    "spending-of-user",
+    total=spending,
+    sort="{user_id}",
+    about="How many orders a user has, and for how much, without cancelled orders",
+)
 
 OPEN = {"PENDING", "PAID", "PACKED"}  # orders that still need work
+CANCELLED = "CANCELLED"
 
 
 def is_order(item: Item) -> bool:
@@ -114,22 +170,48 @@ def order(item: Item) -> Iterator[Row]:
             *([by_payment(key("PAYMENT", paid))] if (paid := item.get("TransactionId")) else []),
             *([by_delivery_date(item["DeliveryDate"])] if "DeliveryDate" in item else []),
         ],
+        totals=[statuses(status), *(sold(item) if status != CANCELLED else [])],
     )
-    if status != "CANCELLED":
+    if status != CANCELLED:
         yield from purchases(item, user)
+
+
+def sold(item: Item) -> list[Contribution]:
+    """Return what an order adds to the sales of its day and to the spending of its user."""
+    total = item.get("Total", 0)
+    return [
+        sales(item["OrderDate"], revenue=total),
+        spending(item["CustomerId"], spent=total),
+    ]
 
 
 def purchases(item: Item, user: str) -> Iterator[Row]:
     """List each product of an order once, under the order and by product."""
-    for product, line in {key("PRODUCT", line["Id"]): line for line in item["Items"]}.items():
+    for product, lines in lines_by_product(item).items():
+        line = lines[-1]
         yield Row(
             key("ORDER", item["OrderId"]),
             # With the item's full key, because an order with a corrected date or customer is
             # another item.
-            key("PRODUCT", line["Id"], item["CustomerId"], raw=item["SK"]),
-            data=item.pick("OrderId", "OrderDate") | line.pick("Id", "Name", "Price"),
-            indexes=[by_product(product, user)],
+            key("PRODUCT", product, item["CustomerId"], raw=item["SK"]),
+            data=item.pick("OrderId", "OrderDate") | line.pick("Id", "Name", "Price", "Quantity"),
+            indexes=[by_product(key("PRODUCT", product), user)],
+            totals=[
+                sellers(
+                    product,
+                    units=sum(line.get("Quantity", 1) for line in lines),
+                    revenue=sum(line.get("Price", 0) * line.get("Quantity", 1) for line in lines),
+                )
+            ],
         )
+
+
+def lines_by_product(item: Item) -> dict[str, list[Item]]:
+    """Return the lines of an order, grouped by product."""
+    lines: dict[str, list[Item]] = {}
+    for line in item["Items"]:
+        lines.setdefault(line["Id"], []).append(line)
+    return lines
 
 
 @view(orders, sort_begins="FAVOURITE#")

@@ -1,4 +1,4 @@
-"""Ask the deployed HTTP API, over HTTP and with a signature."""
+"""Query the deployed API over HTTP, with signed requests."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -43,67 +43,67 @@ class Api:
         self._root = f"/_aws/execute-api/{name}/$default"
 
     def get(self, path: str, *, signed: bool = True) -> Answer:
-        """Ask once."""
+        """Send one request and return the response."""
         request = AWSRequest("GET", f"{self._cloud.geturl()}{self._root}{path}")
         if signed:
             caller = Credentials("test", "test")
             SigV4Auth(caller, "execute-api", REGION).add_auth(request)
         connection = HTTPConnection(self._cloud.netloc, timeout=60)
         connection.request("GET", f"{self._root}{path}", headers=dict(request.headers))
-        answer = connection.getresponse()
-        found = Answer(answer.status, dict(answer.getheaders()), json.loads(answer.read()))
+        response = connection.getresponse()
+        answer = Answer(response.status, dict(response.getheaders()), json.loads(response.read()))
         connection.close()
-        return found
+        return answer
 
 
 @dataclass
 class Panel:
-    """An admin panel that asks all the time, and keeps what was answered and what was wrong.
+    """An admin panel that queries all the time, and records every status and every wrong response.
 
-    *questions* are paths, each with what must be in its answer, and what else it may come to. An
-    answer must have the very rows that the first one had: nothing that they show changes meanwhile.
+    *queries* are paths, each with a text that its response must contain, and the other statuses
+    that are allowed. All responses of a query must have the same rows: their items do not change.
     """
 
     api: Api
-    questions: Mapping[str, tuple[str, frozenset[int]]]
-    beside: Callable[[], object] = lambda: None  # what else goes on meanwhile
+    queries: Mapping[str, tuple[str, frozenset[int]]]
+    between: Callable[[], object] = lambda: None  # called before each round of queries
     seen: dict[str, list[int]] = field(default_factory=dict)
     wrong: list[str] = field(default_factory=list)
-    first: dict[str, Any] = field(default_factory=dict)  # rows, by question
+    first: dict[str, Any] = field(default_factory=dict)  # rows, by query
 
     @contextmanager
-    def asking(self) -> Iterator["Panel"]:
-        """Ask until left, and once more."""
+    def querying(self) -> Iterator["Panel"]:
+        """Query until the context ends, and once more."""
         stop = Event()
         with ThreadPoolExecutor(1) as pool:
-            asked = pool.submit(self._ask_until, stop)
+            background = pool.submit(self._query_until, stop)
             try:
                 yield self
             finally:
                 stop.set()
-            asked.result()
-        self.ask_again()
+            background.result()
+        self.query_all()
 
-    def _ask_until(self, stop: Event) -> None:
+    def _query_until(self, stop: Event) -> None:
         while not stop.wait(0.5):
-            self.beside()
-            self.ask_again()
+            self.between()
+            self.query_all()
 
-    def ask_again(self) -> None:
-        """Ask everything once, and keep what was answered."""
-        for question, (expected, else_) in self.questions.items():
-            answer = self._answer(f"/patterns/{question}")
-            self.seen.setdefault(question.partition("?")[0], []).append(answer.status)
-            if answer.status not in else_ and not self._is_right(question, expected, answer):
-                self.wrong.append(f"{question}: {answer}")
+    def query_all(self) -> None:
+        """Run every query once, and record the responses."""
+        for query, (expected, allowed) in self.queries.items():
+            answer = self._answer(f"/patterns/{query}")
+            self.seen.setdefault(query.partition("?")[0], []).append(answer.status)
+            if answer.status not in allowed and not self._is_right(query, expected, answer):
+                self.wrong.append(f"{query}: {answer}")
 
-    def _is_right(self, question: str, expected: str, answer: Answer) -> bool:
+    def _is_right(self, query: str, expected: str, answer: Answer) -> bool:
         if answer.status != OK or expected not in str(answer.body):
             return False
         rows = [(row["key"], row["data"]) for row in answer.body["rows"]]
-        return bool(rows == self.first.setdefault(question, rows))
+        return bool(rows == self.first.setdefault(query, rows))
 
     def _answer(self, path: str) -> Answer:
-        """Ask again if the function was replaced under a question: Lambda lets it end, this not."""
+        """Query again if the function was replaced meanwhile: Lambda would let the call finish."""
         answer = self.api.get(path)
         return self.api.get(path) if KILLED in str(answer.body) else answer

@@ -140,14 +140,14 @@ class Closed:
 
     def invoke(self, function: str, event: Mapping[str, Any]) -> Any:
         """Call a deployed function, and raise what it raised."""
-        answer = self.client("lambda").invoke(
+        response = self.client("lambda").invoke(
             FunctionName=self.functions[function].name, Payload=json.dumps(event), LogType="Tail"
         )
-        self.logged = b64decode(answer.get("LogResult", "")).decode()
-        told = json.loads(answer["Payload"].read())
-        if "FunctionError" in answer:
-            raise FunctionFailedError(told.get("errorMessage"))
-        return told
+        self.logged = b64decode(response.get("LogResult", "")).decode()
+        result = json.loads(response["Payload"].read())
+        if "FunctionError" in response:
+            raise FunctionFailedError(result.get("errorMessage"))
+        return result
 
     def renew(self, function: str, environment: Mapping[str, str] | None = None) -> None:
         """Have a function begin anew: nothing that it remembers is left."""
@@ -159,11 +159,11 @@ class Closed:
         )
 
     def environment_of(self, function: str) -> dict[str, str]:
-        """Read what a function is told."""
+        """Return the environment variables of a function."""
         name = self.functions[function].name
-        found = self.client("lambda").get_function_configuration(FunctionName=name)
-        told: dict[str, str] = found["Environment"]["Variables"]
-        return told
+        configuration = self.client("lambda").get_function_configuration(FunctionName=name)
+        variables: dict[str, str] = configuration["Environment"]["Variables"]
+        return variables
 
     def stream_of(self, source: str) -> str:
         """Name the stream that a mapping reads."""
@@ -189,7 +189,7 @@ class Closed:
     def as_sync(self) -> boto3.Session:
         """Open a session in the role of the sync: Lambda reads streams with it, and sends letters.
 
-        It trusts Lambda alone, so it is told to trust this account as well.
+        The role trusts only Lambda, so its policy is changed to trust this account as well.
         """
         role = self.functions["Sync"].role
         iam = self.client("iam")
@@ -200,9 +200,9 @@ class Closed:
         iam.update_assume_role_policy(
             RoleName=role.name, PolicyDocument=json.dumps({**trust, "Statement": statements})
         )
-        asked = {"RoleArn": found["Arn"], "RoleSessionName": "event-source"}
-        given = self.client("sts").assume_role(**asked)["Credentials"]
-        return boto3.Session(given["AccessKeyId"], given["SecretAccessKey"], given["SessionToken"])
+        request = {"RoleArn": found["Arn"], "RoleSessionName": "event-source"}
+        keys = self.client("sts").assume_role(**request)["Credentials"]
+        return boto3.Session(keys["AccessKeyId"], keys["SecretAccessKey"], keys["SessionToken"])
 
     def event_source(
         self,

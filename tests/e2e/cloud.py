@@ -178,7 +178,7 @@ def _process(
     folder: Path, port: str, settings: Mapping[str, str]
 ) -> Iterator[subprocess.Popen[str]]:
     """Run the cloud in a session of its own; with it end the functions that it runs."""
-    told = {
+    variables = {
         "BIND_HOST": "127.0.0.1",
         "IOT_MTLS_ENABLED": "0",
         "GATEWAY_PORT": port,
@@ -189,7 +189,7 @@ def _process(
     with (folder / "cloud.log").open("w") as log:
         cloud = subprocess.Popen(
             [os.environ["ADMINVIEW_MINISTACK"]],
-            env=surroundings() | told,
+            env=surroundings() | variables,
             stdout=log,
             stderr=log,
             text=True,

@@ -1,4 +1,4 @@
-"""The real CDK command on a local cloud: minutes, so only where it is asked for.
+"""The real CDK command on a local cloud. It takes minutes, so it runs only on request.
 
 ADMINVIEW_MINISTACK names the command of ministack, in a virtual environment of its own.
 """
@@ -22,14 +22,14 @@ if os.environ.get(MINISTACK):  # no profile or endpoint of the developer's is me
 
 @pytest.fixture(scope="session")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Checkout]:
-    """Deploy as the README says, to a cloud that asks nobody for rights.
+    """Deploy as the README says, to a cloud that does not enforce IAM.
 
-    The tests that use it are one story, told in the order of the files and of the tests in them,
-    by one worker (tests/conftest.py).
+    The tests that use it depend on each other. They run in the order of the files and of the tests
+    in them, in one worker (tests/conftest.py).
     """
     with local_cloud(tmp_path_factory.mktemp("open")) as started:
         started.bootstrap()
-        # As it is typed, but for the question that nobody is there to answer.
+        # The documented command, without its confirmation prompt.
         done = started.run("npx", "cdk", "deploy", "--all", "--require-approval", "never")
         assert done.returncode == 0, done.stdout + done.stderr
         yield started

@@ -16,7 +16,7 @@ NOTHING: Document = {
     "Statement": [{"Effect": "Deny", "Action": "*", "Resource": "*"}],
 }
 ANY = "*"
-# AWS lets the right to one call stand for others, or looks at a resource, where this cloud asks for
+# AWS lets the right to one call stand for others, or looks at a resource, where this cloud requires
 # something else: so whoever has the first is given the second beside it. Without the first there is
 # no second. AWS authorizes a batch of messages as it does one message.
 IN_THIS_CLOUDS_WORDS: Mapping[str, tuple[str, str | None]] = {
@@ -39,7 +39,7 @@ IN_THIS_CLOUDS_WORDS: Mapping[str, tuple[str, str | None]] = {
 UNSHOWN: Mapping[str, str] = {
     "logs:CreateLogStream": "this cloud writes the functions' logs itself",
     "logs:PutLogEvents": "this cloud writes the functions' logs itself",
-    "dynamodb:ListStreams": "Lambda asks for it to subscribe a stream, and this cloud does not",
+    "dynamodb:ListStreams": "Lambda requires it to subscribe to a stream, and this cloud does not",
     "arn:*/stream/*": "this cloud does not look which stream is meant",
 }
 

@@ -172,9 +172,9 @@ class Lab:
     def waiting(self) -> dict[str, int]:
         """Count the letters: those to be seen, those in hand, and those that rest."""
         names = {"": "seen", "NotVisible": "in hand", "Delayed": "resting"}
-        told = self.sqs.get_queue_attributes(QueueUrl=self.closed.queue, AttributeNames=["All"])
+        response = self.sqs.get_queue_attributes(QueueUrl=self.closed.queue, AttributeNames=["All"])
         return {
-            words: int(told["Attributes"][f"ApproximateNumberOfMessages{name}"])
+            words: int(response["Attributes"][f"ApproximateNumberOfMessages{name}"])
             for name, words in names.items()
         }
 
@@ -214,9 +214,9 @@ def replay(lab: Lab) -> None:
         lab.letter("Orders", POISON),
         "not understood",
     )
-    told = lab.closed.invoke("Replay", {})
+    summary = lab.closed.invoke("Replay", {})
     _same(lab.rows, lab.all_rows)
-    assert lab.waiting() == {"seen": 1, "in hand": 0, "resting": 1}, f"{lab.waiting()}, {told}"
+    assert lab.waiting() == {"seen": 1, "in hand": 0, "resting": 1}, f"{lab.waiting()}, {summary}"
 
 
 def verify(lab: Lab) -> None:
@@ -225,11 +225,11 @@ def verify(lab: Lab) -> None:
         lab.put(source, item)
     lab.put("Users", {**USER, "userId": "user-456"})
     lab.show([*lab.rows_of("Users", USER).values(), lab.stale_row()])
-    told = lab.closed.invoke("Verify", {"sample": 1, "grace": 0.01, "segments": 1})
-    assert told["finished"], told["trouble"]
-    found = {source: counts.get("missing", 0) for source, counts in told["sources"].items()}
-    assert all(found[source] for source in ITEMS), told
-    assert told["sources"]["Orders"]["orphaned"] == 1, told
+    summary = lab.closed.invoke("Verify", {"sample": 1, "grace": 0.01, "segments": 1})
+    assert summary["finished"], summary["trouble"]
+    missing = {name: counts.get("missing", 0) for name, counts in summary["sources"].items()}
+    assert all(missing[source] for source in ITEMS), summary
+    assert summary["sources"]["Orders"]["orphaned"] == 1, summary
 
 
 def backfill(lab: Lab) -> None:
@@ -259,8 +259,8 @@ def migrate(lab: Lab) -> None:
     writer = Thread(target=_keep_writing, args=(lab, orders, stop))
     writer.start()
     try:
-        asked = {"task": "migrate", "migration": "orders-delivery-date", "segments": 1}
-        _work("Migrate", lab, _begin("Migrate", lab, **asked))
+        options = {"task": "migrate", "migration": "orders-delivery-date", "segments": 1}
+        _work("Migrate", lab, _begin("Migrate", lab, **options))
     finally:
         stop.set()
         writer.join()
@@ -270,17 +270,17 @@ def migrate(lab: Lab) -> None:
 
 
 def api(lab: Lab) -> None:
-    """Ask the table and every index, once for other rows as well, and for the health of it all."""
+    """Query the table and every index, once with a join, and read the health."""
     lab.show(row for source, item in ITEMS.items() for row in lab.rows_of(source, item).values())
     lab.closed.renew("Api")  # what it knows of its health it remembers for a minute
-    status, body = _ask(lab, "/health")
+    status, body = _get(lab, "/health")
     assert UNREADABLE not in body, f"/health: {status} {body}"
     known = {"user_id": "user-123", "product_id": "product-def-789"}
     for pattern in {one.index: one for one in registry().patterns}.values():
-        asked = {name: known.get(name, "2025-03-01") for name in pattern.parameters}
-        status, body = _ask(lab, f"/patterns/{pattern.name}?{urlencode(asked)}")
+        parameters = {name: known.get(name, "2025-03-01") for name in pattern.parameters}
+        status, body = _get(lab, f"/patterns/{pattern.name}?{urlencode(parameters)}")
         assert status == 200, f"{pattern.name}: {status} {body}"
-    status, body = _ask(lab, "/patterns/buyers-of-product?product_id=product-def-789")
+    status, body = _get(lab, "/patterns/buyers-of-product?product_id=product-def-789")
     assert "ada@shop.example" in body, f"the profile is not joined: {body}"
 
 
@@ -295,12 +295,12 @@ SCENARIOS: Mapping[str, Callable[[Lab], None]] = {
 }
 
 
-def _begin(function: str, lab: Lab, **asked: Any) -> list[Any]:
+def _begin(function: str, lab: Lab, **options: Any) -> list[Any]:
     """Have the work cut into segments, as the state machine does."""
     fixed: dict[str, Any] = {"step": "begin"}
     if function == "Backfill":
         fixed["mappings"] = dict(lab.closed.mappings)
-    segments: list[Any] = lab.closed.invoke(function, {**asked, **fixed})["segments"]
+    segments: list[Any] = lab.closed.invoke(function, {**options, **fixed})["segments"]
     return segments
 
 
@@ -333,7 +333,7 @@ def _keep_writing(lab: Lab, orders: list[dict[str, Any]], stop: Event) -> None:
             )
 
 
-def _ask(lab: Lab, path: str) -> tuple[int, str]:
+def _get(lab: Lab, path: str) -> tuple[int, str]:
     answer = lab.closed.invoke("Api", http("GET", path, {}))
     return answer["statusCode"], answer["body"]
 

@@ -1,4 +1,4 @@
-"""What is deployed is used: items come, change and go, and questions are asked about them."""
+"""The deployed app syncs items that are put, changed and deleted, and its API answers queries."""
 
 from typing import Any
 
@@ -12,8 +12,8 @@ USER_KEY, ORDER_KEY = "USER#user-123", "ORDER#2025-03-01#2121195"
 OWN = {"API", "alarm", "dashboard", "function", "log group", "mapping", "queue", "role", "rule"}
 OWN |= {"state machine", "table", "topic"}
 PAID = {"TransactionId": "txn-abc-456"}
-# A question of the table and of each index, and what its answer shows.
-QUESTIONS = {
+# A query of the table and of each index, and a text in its response.
+QUERIES = {
     "user-profile?user_id=user-123": "ada@shop.example",
     "orders-of-user?user_id=user-123": "2121195",
     "payments-by-status?status=FAILED": "txn-abc-456",
@@ -65,18 +65,18 @@ def test_rows_move_when_an_item_changes_and_vanish_with_it(checkout: Checkout) -
     checkout.deadline(lambda: not checkout.row(USER_KEY, f"ORDER#{number['SK']}"), "it is gone")
 
 
-def test_every_kind_of_question_is_answered_over_http(checkout: Checkout) -> None:
+def test_the_table_and_every_index_are_queried_over_http(checkout: Checkout) -> None:
     api = Api(checkout)
-    asked = {registry().pattern(one.partition("?")[0]).index for one in QUESTIONS}
-    unasked = {pattern.index for pattern in registry().patterns} - asked
+    queried = {registry().pattern(query.partition("?")[0]).index for query in QUERIES}
+    not_queried = {pattern.index for pattern in registry().patterns} - queried
     # No order has a date before it is migrated.
-    assert [index.name for index in unasked if index] == ["DeliveryDate-Index"]
-    for question, shown in QUESTIONS.items():
-        answer = api.get(f"/patterns/{question}")
+    assert [index.name for index in not_queried if index] == ["DeliveryDate-Index"]
+    for query, shown in QUERIES.items():
+        answer = api.get(f"/patterns/{query}")
         assert (answer.status, shown in str(answer.body)) == (OK, True), answer
     assert len(api.get("/patterns").body["patterns"]) == len(registry().patterns)
     assert api.get("/openapi.json").body["openapi"]
-    # The cloud keeps no metrics of streams: that the function may ask for them is what is seen.
+    # The cloud keeps no metrics of streams: this shows only that the function may read them.
     assert api.get("/health").body["status"] == "healthy"
 
 

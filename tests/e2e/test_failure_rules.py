@@ -91,14 +91,14 @@ def courier(closed: Closed) -> Iterator[Courier]:
     """Give the sync its rights, and let letters be seen without a delay."""
     lab = Lab(closed)
     queue = {"QueueUrl": closed.queue}
-    told = lab.sqs.get_queue_attributes(**queue, AttributeNames=["DelaySeconds"])["Attributes"]
-    assert told == {"DelaySeconds": str(FIRST_TRY_SECONDS)}
+    delay = lab.sqs.get_queue_attributes(**queue, AttributeNames=["DelaySeconds"])["Attributes"]
+    assert delay == {"DelaySeconds": str(FIRST_TRY_SECONDS)}
     lab.sqs.set_queue_attributes(**queue, Attributes={"DelaySeconds": "0"})
     try:
         with closed.only("Sync"):
             yield Courier(lab)
     finally:
-        lab.sqs.set_queue_attributes(**queue, Attributes=told)
+        lab.sqs.set_queue_attributes(**queue, Attributes=delay)
         lab.empty()
 
 
@@ -182,14 +182,14 @@ def test_records_that_fail_for_a_day_become_letters_that_the_replay_answers(
     courier: Courier,
 ) -> None:
     closed = courier.lab.closed
-    told = closed.environment_of("Sync")
+    variables = closed.environment_of("Sync")
     courier.put(FIRST, SECOND, THIRD)
 
-    closed.renew("Sync", {name: value for name, value in told.items() if name != VIEW_TABLE})
+    closed.renew("Sync", {name: value for name, value in variables.items() if name != VIEW_TABLE})
     try:
         courier.source.drain()
     finally:
-        closed.renew("Sync", told)
+        closed.renew("Sync", variables)
 
     sequences = courier.calls[0][0]
     assert all(VIEW_TABLE in str(error) for _, error in courier.calls)

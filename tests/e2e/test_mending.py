@@ -56,8 +56,8 @@ def test_a_letter_holds_keys_and_a_reason_and_the_deployed_function_replays_it(
     assert "txn-poison" in json.dumps(letter)
     assert "4711" not in json.dumps(letter)
 
-    told = json.loads(checkout.adminview("dlq", "replay", "--deployed", "--json"))
-    assert (told["rows_put"], told["complete"]) == (1, True)
+    result = json.loads(checkout.adminview("dlq", "replay", "--deployed", "--json"))
+    assert (result["rows_put"], result["complete"]) == (1, True)
     assert checkout.row("ORDER#2121195", "PAYMENT#txn-poison")
     assert [letters(checkout, kind) for kind in ("", "Delayed", "NotVisible")] == [0, 0, 0]
 
@@ -82,9 +82,9 @@ def test_the_state_machines_build_and_sweep_the_view_and_complete_old_items(
     )
     assert "rows" not in again[0]["counts"]
     assert completed["counts"]["updated"] == 1
-    question = "/patterns/orders-by-delivery-date?delivery_date=2025-03-22"
+    path = "/patterns/orders-by-delivery-date?delivery_date=2025-03-22"
     checkout.deadline(
-        lambda: "2121195" in str(Api(checkout).get(question).body),
+        lambda: "2121195" in str(Api(checkout).get(path).body),
         "the stream brings the date into the view",
     )
     assert json.loads(checkout.adminview("sweep", *ONE, "--deployed", "--json"))[0]["finished"]

@@ -1,4 +1,4 @@
-"""The model changes in place: a new view, and indexes that come, move and go, while it is asked."""
+"""The model changes in place, while it is queried: a new view; new, moved and dropped indexes."""
 
 from contextlib import suppress
 from typing import Any
@@ -11,8 +11,8 @@ from tests.e2e.cloud import ROOT, Checkout, at_once
 ORDERS, PRODUCTS = "lambdas/views/orders.py", "lambdas/views/products.py"
 SHIPMENT = {"shipmentId": "shipment-1", "orderId": "2121195", "carrier": "DHL", "weight": 50}
 HEAVY = "heavy-shipments?carrier=DHL&least=10"
-# What is asked all the time, what must be in the answer, and what else may be said.
-QUESTIONS: dict[str, tuple[str, frozenset[int]]] = {
+# The queries, a text in each response, and the other statuses that are allowed.
+QUERIES: dict[str, tuple[str, frozenset[int]]] = {
     "buyers-of-product?product_id=product-def-789": ("2121195", frozenset()),
     "orders-by-status?status=PENDING": ("2121195", frozenset()),
     "user-profile?user_id=user-123": ("ada@shop.example", frozenset()),
@@ -39,13 +39,13 @@ def change_the_model(checkout: Checkout) -> None:
     buyers = by_product.replace("GSI2", "Buyers", 1).replace('["data"]', '["data", "_at"]')
     checkout.edit(ORDERS, (by_product, buyers))
     text = (checkout.folder / PRODUCTS).read_text()
-    question = text[text.index("featured_products = ") : text.index("@view(products)")]
+    pattern = text[text.index("featured_products = ") : text.index("@view(products)")]
     index = next(line for line in text.splitlines() if line.startswith("featured = Index("))
     used = next(line for line in text.splitlines() if "indexes=[featured(" in line)
-    checkout.edit(PRODUCTS, (question, "\n\n"), (f"{index}\n", ""), (f"{used}\n", ""))
+    checkout.edit(PRODUCTS, (pattern, "\n\n"), (f"{index}\n", ""), (f"{used}\n", ""))
 
 
-def test_apply_changes_the_model_in_place_while_it_is_asked(checkout: Checkout) -> None:
+def test_apply_changes_the_model_in_place_while_it_is_queried(checkout: Checkout) -> None:
     before = identities(checkout)
     change_the_model(checkout)
 
@@ -54,7 +54,7 @@ def test_apply_changes_the_model_in_place_while_it_is_asked(checkout: Checkout) 
         with suppress(ClientError):
             checkout.put("Shipments", SHIPMENT)
 
-    with Panel(Api(checkout), QUESTIONS, beside=ship).asking() as panel:
+    with Panel(Api(checkout), QUERIES, between=ship).querying() as panel:
         printed = checkout.adminview("apply", "--yes", "--wait", "0", "--segments", "1")
     assert panel.wrong == []
     heavy, featured = panel.seen["heavy-shipments"], panel.seen["featured-products"]
@@ -69,7 +69,7 @@ def test_apply_changes_the_model_in_place_while_it_is_asked(checkout: Checkout) 
     assert {name: after[name] for name in before} == before
 
 
-def test_a_new_view_is_followed_asked_and_verified(checkout: Checkout) -> None:
+def test_a_new_view_is_synced_queried_and_verified(checkout: Checkout) -> None:
     checkout.put("Shipments", SHIPMENT | {"shipmentId": "shipment-2", "weight": 70})
     checkout.deadline(lambda: checkout.row("SHIPMENT#shipment-2", "DETAILS"), "the sync follows it")
     heavy = ("--carrier", "DHL", "--least", "60")
@@ -86,7 +86,7 @@ def test_a_new_view_is_followed_asked_and_verified(checkout: Checkout) -> None:
     assert planned.startswith("nothing to do: ")
 
 
-def test_a_row_that_a_question_shows_keeps_its_key(checkout: Checkout) -> None:
+def test_a_row_that_an_access_pattern_shows_keeps_its_key(checkout: Checkout) -> None:
     # Old and new ones would stand side by side.
     checkout.edit(ORDERS, ('key("ORDER", raw=item["SK"])', 'key("ORDER", "OF", raw=item["SK"])'))
     refused, agreed = at_once(

@@ -1,7 +1,7 @@
 """Every function works with its own role alone, and needs all of it: on a cloud that enforces IAM.
 
-The checks are made from the policies as they are deployed. What this cloud asks otherwise than AWS
-does, and what it cannot show, is said in `grants`. It does not look at the roles of state machines.
+The checks are made from the policies as they are deployed. `grants` lists where this cloud
+differs from AWS, and what it cannot show. The cloud does not enforce the roles of state machines.
 """
 
 import json
@@ -129,14 +129,14 @@ def _trouble(name: str, lab: Lab) -> str:
     return ""
 
 
-def _execute(lab: Lab, machine: str, asked: dict[str, Any]) -> None:
+def _execute(lab: Lab, machine: str, request: dict[str, Any]) -> None:
     states = lab.closed.client("stepfunctions")
     arn = lab.closed.output("Recovery", machine)
-    begun = states.start_execution(stateMachineArn=arn, input=json.dumps(asked))
+    begun = states.start_execution(stateMachineArn=arn, input=json.dumps(request))
     deadline = time.monotonic() + MACHINE_SECONDS
     while time.monotonic() < deadline:
-        told = states.describe_execution(executionArn=begun["executionArn"])
-        if told["status"] != "RUNNING":
+        execution = states.describe_execution(executionArn=begun["executionArn"])
+        if execution["status"] != "RUNNING":
             break
         time.sleep(0.2)
-    assert told["status"] == "SUCCEEDED", told
+    assert execution["status"] == "SUCCEEDED", execution

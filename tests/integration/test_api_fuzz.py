@@ -1,4 +1,4 @@
-"""Whatever is asked, the API answers as its OpenAPI document says, and never with a 5xx.
+"""The API answers every request as its OpenAPI document states, and never with a 5xx.
 
 Random requests by schemathesis, right and wrong ones, always the same: against the local server, on
 moto, with the shop's data. Its command is run rather than its plugin for pytest, whose tests all
@@ -73,10 +73,10 @@ def with_examples(described: dict[str, Any]) -> dict[str, Any]:
     """Add parameters that find something: random ones hardly would."""
     for path, operations in described["paths"].items():
         name = path.removesuffix("/count").rpartition("/")[2]
-        asked = {**PARAMETERS, **ROW, **SPECIAL.get(name, {})}
+        parameters = {**PARAMETERS, **ROW, **SPECIAL.get(name, {})}
         for parameter in operations["get"]["parameters"]:
-            if parameter["name"] in asked:
-                parameter["example"] = asked[parameter["name"]]
+            if parameter["name"] in parameters:
+                parameter["example"] = parameters[parameter["name"]]
     return described
 
 

@@ -49,8 +49,8 @@ def adminview(*words: str) -> Result:
 
 
 def parsed(*words: str) -> list[Any]:
-    told: list[Any] = json.loads(adminview(*words, "--json").stdout)
-    return told
+    reports: list[Any] = json.loads(adminview(*words, "--json").stdout)
+    return reports
 
 
 def shown(cloud: LocalCloud) -> dict[Any, Any]:
@@ -66,10 +66,10 @@ def shown(cloud: LocalCloud) -> dict[Any, Any]:
 def test_it_fills_the_view_as_the_sync_would_and_a_second_run_changes_nothing(
     shop: LocalCloud,
 ) -> None:
-    told = {one["run"]: one for one in parsed("backfill", "--segments", "3")}
-    assert told.keys() == {f"backfill/{source.name}" for source in registry().sources}
-    assert {one["status"] for one in told.values()} == {0}
-    assert told["backfill/Users"]["counts"] == {"items": USERS, "rows": USERS}
+    reports = {report["run"]: report for report in parsed("backfill", "--segments", "3")}
+    assert reports.keys() == {f"backfill/{source.name}" for source in registry().sources}
+    assert {report["status"] for report in reports.values()} == {0}
+    assert reports["backfill/Users"]["counts"] == {"items": USERS, "rows": USERS}
     filled, stamps = shown(shop), shop.rows()
     again = adminview("backfill", "--source", "Users", "--source", "Orders")
     assert again.exit_code == 0
@@ -130,15 +130,15 @@ def test_ctrl_c_stops_it_and_the_same_command_goes_on_from_there(
         patch.setattr("adminview.cli.commands.backfill.progress", interrupting)
         stopped = adminview(*words, "--segments", "1")
     assert stopped.exit_code == 2
-    told = stopped.stdout.splitlines()[-1]
-    assert told == "stopped; the same command (without --restart) resumes it"
+    last_line = stopped.stdout.splitlines()[-1]
+    assert last_line == "stopped; the same command (without --restart) resumes it"
     assert "backfill/Users, so far" in stopped.stdout
     assert 0 < len(shop.rows()) < USERS
     refused = adminview(*words, "--segments", "2")
     assert refused.exit_code == 2
     assert "begun with 1 segments and has not finished" in refused.stderr
-    (told,) = parsed("backfill", "--source", "Users")
-    assert told["counts"] == {"items": USERS, "rows": USERS}
+    (report,) = parsed("backfill", "--source", "Users")
+    assert report["counts"] == {"items": USERS, "rows": USERS}
     assert len(shop.rows()) == USERS
 
 
@@ -149,8 +149,8 @@ def test_a_sweep_removes_what_nothing_derives_any_more(shop: LocalCloud) -> None
         row: Any = {"PK": {"S": pk}, "SK": {"S": "x"}, "_model": {"S": "older"}}
         stamp: Any = {"_owner": {"S": owner}} if owner else {}
         shop.clients.dynamodb.put_item(TableName=VIEW_TABLE, Item=row | stamp)
-    (told,) = parsed("sweep", "--source", "Users")
-    assert (told["run"], told["counts"]["deleted"]) == ("sweep/Users", 1)
+    (report,) = parsed("sweep", "--source", "Users")
+    assert (report["run"], report["counts"]["deleted"]) == ("sweep/Users", 1)
     result = adminview("sweep", "--segments", "2")
     assert result.exit_code == 0
     assert "rows deleted" in result.stdout
@@ -184,6 +184,6 @@ def test_a_local_engine_is_given_a_progress_table_and_a_deployment_must_have_one
 
 def test_help_says_what_the_exit_status_means() -> None:
     for command in ("backfill", "sweep"):
-        told = " ".join(adminview(command, "--help").stdout.split())
-        assert "Exit status: 0 done, 1 done except for items that failed" in told
-        assert "--deployed" in told
+        help_text = " ".join(adminview(command, "--help").stdout.split())
+        assert "Exit status: 0 done, 1 done except for items that failed" in help_text
+        assert "--deployed" in help_text

@@ -36,9 +36,9 @@ def shop(start: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> LocalCl
     return cloud
 
 
-def adminview(*words: str, asked: str | None = None) -> Result:
+def adminview(*words: str, stdin: str | None = None) -> Result:
     """Run a command as if it were typed."""
-    result = CliRunner().invoke(app, words, input=asked)
+    result = CliRunner().invoke(app, words, input=stdin)
     if result.exception and not isinstance(result.exception, SystemExit):
         raise result.exception
     return result
@@ -96,7 +96,8 @@ def test_a_list_for_people_says_what_is_wrong_and_how_many_there_are(shop: Local
 def test_one_letter_is_shown_whole_by_the_beginning_of_its_id(shop: LocalCloud) -> None:
     (letter,) = parsed("dlq", "list")
     assert parsed("dlq", "show", letter["id"][:6]) == letter["letter"]
-    assert "2025-03-02#7" in adminview("dlq", "show", letter["id"]).stdout
+    shown = " ".join(adminview("dlq", "show", letter["id"]).stdout.split())
+    assert "key CustomerId: user-123 SK: 2025-03-02#7" in shown
     with pytest.raises(AdminViewError, match="no dead letters have an id that begins with 'zzz'"):
         adminview("dlq", "show", "zzz")
     assert shop.letters()
@@ -130,6 +131,22 @@ def test_a_replay_tells_what_it_did_and_whether_letters_are_left(shop: LocalClou
     assert json.loads(failed.stdout)["outcomes"]["still_failing"] >= 1
 
 
+def test_reconcile_does_not_wait_for_a_dead_letter_that_is_hidden(shop: LocalCloud) -> None:
+    adminview("dlq", "replay")
+    assert parsed("dlq", "list") == []
+    shop.put("Orders", order(SK="2025-03-02#7", OrderId="7", Items=[]))
+    assert parsed("reconcile", "Orders", "user-123", "2025-03-02#7")["rows_put"] == 1
+    assert ("USER#user-123", "ORDER#2025-03-02#7") in keys(shop)
+
+
+def test_a_replay_of_rows_that_are_right_says_so(shop: LocalCloud) -> None:
+    shop.put("Orders", order(SK="2025-03-02#7", OrderId="7", Items=[]))
+    adminview("reconcile", "Orders", "user-123", "2025-03-02#7")
+    replayed = " ".join(adminview("dlq", "replay").stdout.split())
+    assert "dead letters whose rows were already right 1" in replayed
+    assert "unchanged" not in replayed
+
+
 def test_a_dry_run_is_never_left_to_the_deployed_function(shop: LocalCloud) -> None:
     refused = adminview("dlq", "replay", "--deployed", "--dry-run")
     assert refused.exit_code == 2
@@ -142,6 +159,9 @@ def test_letters_that_rest_are_told_of_wherever_they_might_be_missed(shop: Local
     again = adminview("dlq", "replay")
     assert again.exit_code == 1, "a letter is left, though nobody can see it"
     assert "about 1 hidden for up to 6 minutes" in again.stdout
+    previewed = adminview("dlq", "replay", "--dry-run").stdout
+    assert "no dead letter is ready" in previewed
+    assert "dry run: nothing was written or deleted; about 1 hidden for up to 6" in previewed
     discarded = adminview("dlq", "discard", "--all", "--yes", "--reason", "x").stdout
     assert "0 dead letters discarded; about 1 hidden" in discarded
     assert shop.letters() == []
@@ -151,18 +171,18 @@ def keys(cloud: LocalCloud) -> set[tuple[str, str]]:
     return {(row["PK"]["S"], row["SK"]["S"]) for row in cloud.rows()}
 
 
-def test_letters_are_discarded_after_asking_and_written_down(
+def test_dead_letters_are_discarded_after_confirmation_and_written_to_a_file(
     shop: LocalCloud, tmp_path: Path
 ) -> None:
     refused = adminview("dlq", "discard", "--reason", "tidy")
     assert refused.exit_code == 2
     assert "select dead letters by id" in refused.stderr
     words = ("dlq", "discard", "--source", "Orders", "--reason", "a test order")
-    refused = adminview(*words, asked="n\n")
+    refused = adminview(*words, stdin="n\n")
     assert refused.exit_code == 1
     assert len(parsed("dlq", "list")) == 1
     assert not (tmp_path / "adminview-audit.jsonl").exists()
-    done = adminview(*words, asked="y\n")
+    done = adminview(*words, stdin="y\n")
     assert "1 dead letter discarded" in done.stdout
     assert shop.letters() == []
     (line,) = (tmp_path / "adminview-audit.jsonl").read_text().splitlines()
@@ -172,24 +192,24 @@ def test_letters_are_discarded_after_asking_and_written_down(
 
 
 def test_a_row_that_is_right_is_explained(shop: LocalCloud) -> None:
-    told = adminview("explain", *ROW)
-    assert told.exit_code == 0
+    explained = adminview("explain", *ROW)
+    assert explained.exit_code == 0
     for part in ("Users/user-123", "profile in tests.support.views.users", "ADDRESS#home"):
-        assert part in told.stdout
-    assert "equal to what the source says now" in told.stdout
-    assert "none: the row is up to date" in told.stdout
+        assert part in explained.stdout
+    assert "equal to what the source says now" in explained.stdout
+    assert "none: the row is up to date" in explained.stdout
     (profile,) = [row for row in shop.rows() if row["SK"]["S"] == "PROFILE"]
-    assert profile["_seq"]["S"] in told.stdout
+    assert profile["_seq"]["S"] in explained.stdout
 
 
 def test_a_row_that_differs_is_explained_line_by_line(shop: LocalCloud) -> None:
     tamper(shop, ROW, data={"M": {"name": {"S": "Grace"}}})
-    told = adminview("explain", *ROW)
-    assert told.exit_code == 1
-    assert "different from what the source says now" in told.stdout
-    assert any(line.startswith("-") and "Grace" in line for line in told.stdout.splitlines())
-    assert any(line.startswith("+") and "Ada" in line for line in told.stdout.splitlines())
-    assert "s since that change" in told.stdout
+    explained = adminview("explain", *ROW)
+    assert explained.exit_code == 1
+    assert "different from what the source says now" in explained.stdout
+    assert any(line.startswith("-") and "Grace" in line for line in explained.stdout.splitlines())
+    assert any(line.startswith("+") and "Ada" in line for line in explained.stdout.splitlines())
+    assert "s since that change" in explained.stdout
     assert adminview("reconcile", "Users", "user-123").exit_code == 0
     again = parsed("explain", *ROW)
     assert again["written by"].startswith("a reconcile of ")
@@ -210,9 +230,9 @@ def test_an_item_whose_view_raises_is_explained_with_the_reason(shop: LocalCloud
     key = ("USER#user-123", "ORDER#2025-03-01#2121195")
     broken = {name: value for name, value in order().items() if name != "Status"}
     shop.put("Orders", broken)
-    told = adminview("explain", *key)
-    assert "no attribute 'Status'" in told.stdout
-    assert told.exit_code == 1
+    explained = adminview("explain", *key)
+    assert "no attribute 'Status'" in explained.stdout
+    assert explained.exit_code == 1
 
 
 def test_an_item_is_reconciled_by_its_key_or_the_command_says_what_is_wrong(

@@ -193,9 +193,9 @@ def test_a_change_costs_what_was_said(
     meter = Meter(cloud.clients.dynamodb)
     items = [*parcels(Random(5))]  # noqa: S311
     inserted = change_all(cloud, items, meter)
-    (told,) = estimated(cloud, old, new, sample=120).sources
+    (estimate,) = estimated(cloud, old, new, sample=120).sources
     (exactly,) = estimated(cloud, old, new, sample=1000).sources
-    assert (told.items, told.sampled) == (ITEMS, 120)
+    assert (estimate.items, estimate.sampled) == (ITEMS, 120)
     assert (exactly.items, exactly.sampled) == (ITEMS, ITEMS)
 
     filled = filling(cloud, new)
@@ -210,7 +210,7 @@ def test_a_change_costs_what_was_said(
 
     assert exactly.filling == filled
     assert exactly.costs.rebuilding == rebuilt  # to the unit, of each index
-    for one in (told, exactly):
+    for one in (estimate, exactly):
         assert near(one.filling, filled)
         assert near(one.rebuilding, rebuilt.total)
         for units, measured in (
@@ -236,18 +236,18 @@ def test_a_new_source_and_one_that_goes_cost_their_rows(
     change = ModelDiff.between(old.description(), none)
     gone = replace(old, sources=(), views=())
     estimator = make_estimator(change, gone, cloud.settings, cloud.clients.dynamodb, 1000)
-    (told,) = estimator.estimate().sources
-    assert told.costs.deleted == len(cloud.rows())
-    assert told.per_million(told.costs.change_after) == 0
+    (estimate,) = estimator.estimate().sources
+    assert estimate.costs.deleted == len(cloud.rows())
+    assert estimate.per_million(estimate.costs.change_after) == 0
     for row in cloud.rows():
         cloud.clients.dynamodb.delete_item(TableName=VIEW_TABLE, Key=key_image(key(row)))
-    assert meter.read() == told.costs.rebuilding
+    assert meter.read() == estimate.costs.rebuilding
 
     change = ModelDiff.between(none, old.description())
     estimator = make_estimator(change, old, cloud.settings, cloud.clients.dynamodb, 1000)
-    (told,) = estimator.estimate().sources
-    assert near(told.rebuilding, inserted)  # a live row carries a longer sequence number
-    assert told.filling == 0
+    (estimate,) = estimator.estimate().sources
+    assert near(estimate.rebuilding, inserted)  # a live row carries a longer sequence number
+    assert estimate.filling == 0
 
 
 def key(row: Attributes) -> tuple[str, str]:

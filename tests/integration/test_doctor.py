@@ -42,8 +42,8 @@ def here(cloud: LocalCloud) -> Doctored:
     attributes: Any = doctored.queues[cloud.queue_url]
     cloud.clients.sqs.set_queue_attributes(QueueUrl=cloud.queue_url, Attributes=attributes)
     for source in registry().sources:
-        told = cloud.clients.dynamodb.describe_table(TableName=source.name)["Table"]
-        doctored.mappings[f"id-{source.name}"]["EventSourceArn"] = told["LatestStreamArn"]
+        description = cloud.clients.dynamodb.describe_table(TableName=source.name)["Table"]
+        doctored.mappings[f"id-{source.name}"]["EventSourceArn"] = description["LatestStreamArn"]
     return doctored
 
 
@@ -65,8 +65,8 @@ def test_a_table_that_was_made_anew_has_another_stream(here: Doctored) -> None:
     gone = client.get_waiter("table_not_exists")
     gone.wait(TableName="Users", WaiterConfig={"Delay": 1, "MaxAttempts": 30})
     assert here.not_ok() == {"source Users": (State.PROBLEM, "table Users does not exist")}
-    asked: Any = source_table(registry().source("Users"), "Users")
-    client.create_table(**asked)
+    definition: Any = source_table(registry().source("Users"), "Users")
+    client.create_table(**definition)
     found = here.not_ok()
     assert [*found] == ["mapping of Users"]
     assert "no change reaches the view" in found["mapping of Users"][1]

@@ -25,7 +25,7 @@ DIGITS = "1234567890123456789012345678901234567.8"
 
 @dataclass
 class Followed:
-    """A table of its own for each test, and what a handler was told of its stream."""
+    """A table of its own for each test, and the batches that a handler received from its stream."""
 
     engine: Engine
     client: "DynamoDBClient"
@@ -43,7 +43,7 @@ class Followed:
         answer: Callable[[list[str]], Any] = lambda _: None,
         delivery: Delivery = MAX_CONCURRENCY,
     ) -> EventSource:
-        """Deliver the stream to a handler that *answer* speaks for, told the batch's numbers."""
+        """Deliver the stream to a handler that returns *answer* of the sequence numbers."""
 
         def handler(event: dict[str, Any], _: object) -> Any:
             self.batches.append(event["Records"])
@@ -60,7 +60,7 @@ class Followed:
 
     @property
     def ids(self) -> list[list[str]]:
-        """What the handler was given, by item."""
+        """The items of the batches that the handler received."""
         return [[one["dynamodb"]["Keys"]["id"]["S"] for one in batch] for batch in self.batches]
 
 

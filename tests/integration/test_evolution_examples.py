@@ -1,4 +1,4 @@
-"""Three changes of a data model that is in use, on real engines: nobody notices but by asking."""
+"""Three changes of a data model that is in use, on real engines: no query fails."""
 
 from collections.abc import Callable
 from threading import Lock
@@ -40,13 +40,13 @@ from tests.support.model import registry
 from tests.support.stream_records import image
 from tests.support.views import sales as orders_file
 
-# A day of delivery for old orders, and a question that asks for it.
+# A delivery date for old orders, and an access pattern by that date.
 
 BY_DAY = "orders-by-day"
 
 
 def answers(cloud: LocalCloud) -> dict[str, Any]:
-    """Ask every old question; what the new attribute adds to an answer is left out."""
+    """Query every old access pattern, and return the rows without the new attribute."""
     found = {}
     for pattern in registry().patterns:
         if pattern.name != BY_DAY:
@@ -60,10 +60,10 @@ def answers(cloud: LocalCloud) -> dict[str, Any]:
 
 
 def by_day(cloud: LocalCloud) -> dict[str, str]:
-    """Ask the new question for every day that there may be, and say which order is on which."""
+    """Query the new access pattern for every possible day, and return the day of each order."""
     days = {"2025-03-04", "2025-03-21", "2025-03-22", "2025-03-25"}
-    asked = {day: cloud.query(BY_DAY, delivery_date=day) for day in sorted(days)}
-    return {row["SK"]["S"]: day for day, rows in asked.items() for row in rows}
+    rows_by_day = {day: cloud.query(BY_DAY, delivery_date=day) for day in sorted(days)}
+    return {row["SK"]["S"]: day for day, rows in rows_by_day.items() for row in rows}
 
 
 def days_in_table(cloud: LocalCloud) -> dict[str, str]:
@@ -75,7 +75,7 @@ def days_in_table(cloud: LocalCloud) -> dict[str, str]:
 
 
 def check_throughout(cloud: LocalCloud, before: dict[str, Any]) -> Callable[[Any], None]:
-    """Ask everything whenever an update is about to be written."""
+    """Query everything whenever an update is about to be written."""
     turn = Lock()
 
     def check(_: Any) -> None:
@@ -211,11 +211,11 @@ class Meddled:
     def __init__(self, client: Any, meddle: Callable[[], object], times: int) -> None:
         self._client, self._meddle, self.times = client, meddle, times
 
-    def transact_write_items(self, **asked: Any) -> Any:
+    def transact_write_items(self, **request: Any) -> Any:
         if self.times:
             self.times -= 1
             self._meddle()
-        return self._client.transact_write_items(**asked)
+        return self._client.transact_write_items(**request)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._client, name)
@@ -254,8 +254,8 @@ def test_an_order_that_is_sorted_anew_each_time_is_given_up_for_now(store: Local
 # From a synthetic key to a multi-attribute one beside it.
 
 
-def found(cloud: LocalCloud, question: str) -> list[str]:
-    return [row["PK"]["S"].removeprefix("CUSTOMER#") for row in query(cloud, question)]
+def customers_in(cloud: LocalCloud, pattern: str) -> list[str]:
+    return [row["PK"]["S"].removeprefix("CUSTOMER#") for row in query(cloud, pattern)]
 
 
 def indexes(cloud: LocalCloud) -> set[str]:
@@ -263,30 +263,30 @@ def indexes(cloud: LocalCloud) -> set[str]:
     return {index["IndexName"] for index in table["GlobalSecondaryIndexes"]}
 
 
-def test_both_questions_have_the_same_answers_until_the_old_one_is_gone(
+def test_both_access_patterns_have_the_same_rows_until_the_old_one_is_removed(
     start: Callable[[Registry], LocalCloud],
 ) -> None:
     cloud = start(BEFORE)
     apply(cloud, CUSTOMERS)
-    assert found(cloud, OLD) == ["grace", "ada"]
+    assert customers_in(cloud, OLD) == ["grace", "ada"]
     assert indexes(cloud) == {"GSI1", "Owner"}
 
     assert expand(cloud, BOTH)["rows"] == len(CUSTOMERS)
-    assert found(cloud, OLD) == found(cloud, NEW) == ["grace", "ada"]
+    assert customers_in(cloud, OLD) == customers_in(cloud, NEW) == ["grace", "ada"]
     apply(cloud, [customer("alan", 1_700_000_400), customer("grace", 1_700_000_500)])
-    assert found(cloud, OLD) == found(cloud, NEW) == ["ada", "alan", "grace"]
+    assert customers_in(cloud, OLD) == customers_in(cloud, NEW) == ["ada", "alan", "grace"]
     apply(cloud, [customer("ada", 1_700_000_300, segment="startup")])
-    assert found(cloud, OLD) == found(cloud, NEW) == ["alan", "grace"]
+    assert customers_in(cloud, OLD) == customers_in(cloud, NEW) == ["alan", "grace"]
     assert rebuild(cloud)["rows"] == 0, "there was nothing left to do"
 
     contract(cloud, AFTER)
-    assert found(cloud, NEW) == ["alan", "grace"]
+    assert customers_in(cloud, NEW) == ["alan", "grace"]
     assert indexes(cloud) == {"CustomerByOrgTeamSegment", "Owner"}
     assert not any(name.startswith("GSI1") for row in cloud.rows() for name in row)
     with pytest.raises(QueryError, match="no access pattern is named 'active-customers'"):
         query(cloud, OLD)
     apply(cloud, [Delete("Customers", {"customerId": "alan"})])
-    assert found(cloud, NEW) == ["grace"]
+    assert customers_in(cloud, NEW) == ["grace"]
 
 
 def test_the_old_question_is_answered_at_every_step_of_the_way(
@@ -296,9 +296,9 @@ def test_the_old_question_is_answered_at_every_step_of_the_way(
     cloud = start(BEFORE)
     apply(cloud, CUSTOMERS)
     cloud.deploy(BOTH)
-    assert found(cloud, OLD) == ["grace", "ada"]
+    assert customers_in(cloud, OLD) == ["grace", "ada"]
     apply(cloud, [customer("ada", 1_700_000_050)])
-    assert found(cloud, OLD) == ["ada", "grace"]
+    assert customers_in(cloud, OLD) == ["ada", "grace"]
 
 
 def test_a_number_is_compared_as_one_where_a_synthetic_key_is_not(
@@ -307,5 +307,5 @@ def test_a_number_is_compared_as_one_where_a_synthetic_key_is_not(
     """Why one moves at all: a time with fewer digits."""
     cloud = start(BOTH)
     apply(cloud, [*CUSTOMERS, customer("charles", 180_000_000)])
-    assert found(cloud, OLD) == ["grace", "ada", "charles"]  # as text it lies between
-    assert found(cloud, NEW) == ["grace", "ada"]
+    assert customers_in(cloud, OLD) == ["grace", "ada", "charles"]  # as text it lies between
+    assert customers_in(cloud, NEW) == ["grace", "ada"]

@@ -40,15 +40,15 @@ def expected(query: ExampleQuery) -> list[ExpectedRow] | int:
 
 
 @pytest.mark.parametrize("name", names())
-def test_an_example_answers_each_of_its_questions(
+def test_an_example_answers_each_of_its_queries(
     name: str, start: Callable[[Registry], LocalCloud]
 ) -> None:
     example = load(name)
     cloud = start(example.registry)
     apply(cloud, example.steps)
 
-    # One start for all questions of an example; a wrong answer is shown beside its query.
+    # One start for all queries of an example; a wrong answer is shown next to its query.
     answers = {title(example, query): answer(cloud, query) for query in example.queries}
     assert answers == {title(example, query): expected(query) for query in example.queries}
-    assert len(answers) == len(example.queries), "a question is asked twice"
+    assert len(answers) == len(example.queries), "a query is listed twice"
     assert cloud.letters() == []

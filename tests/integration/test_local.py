@@ -2,15 +2,13 @@
 
 import json
 import os
+import re
 import signal
-import subprocess
-import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
+import boto3
 import pytest
 
 from adminview.local.engines import ACCESS_KEY, REGION, SECRET_KEY, Engine
@@ -18,54 +16,17 @@ from adminview.local.local_cloud import LocalCloud
 from adminview.local.tables import create, source_table, view_table
 from adminview.model import Registry, Source
 from adminview.model.item import encode
-from tests.support.model import registry
+from tests.support import shop
+from tests.support.background import Background, run_command, without_settings
+from tests.support.model import order, registry
 
-ROOT = Path(__file__).parents[2]
-SECONDS = 60  # to wait for a line, at most
 
-
-class Local:
-    """The command, running, and what it has said so far."""
+class Local(Background):
+    """The command, running, with a file for its dead letters."""
 
     def __init__(self, environment: dict[str, str], letters: Path, *options: str) -> None:
-        command = [sys.executable, "-u", "-m", "adminview.cli.main", "local", *options]
         self.letters = letters
-        self.lines: list[str] = []
-        self.process = subprocess.Popen(
-            [*command, "--letters", str(self.letters)],
-            env=environment | {"PYTHONPATH": str(ROOT)},
-            cwd=ROOT,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        self.reader = Thread(target=self._read, daemon=True)
-        self.reader.start()
-
-    def _read(self) -> None:
-        assert self.process.stdout
-        with self.process.stdout as output:
-            for line in output:
-                self.lines.append(line)  # at once: others wait for it
-
-    @property
-    def said(self) -> str:
-        return "".join(self.lines)
-
-    def wait_for(self, text: str) -> None:
-        end = time.monotonic() + SECONDS
-        while text not in self.said:
-            assert time.monotonic() < end, f"{text!r} is not in\n{self.said}"
-            time.sleep(0.05)
-
-    def end(self, number: signal.Signals) -> int:
-        self.process.send_signal(number)
-        return self.finish()
-
-    def finish(self) -> int:
-        code = self.process.wait(SECONDS)
-        self.reader.join(SECONDS)
-        return code
+        super().__init__("local", *options, "--dead-letters", str(letters), environment=environment)
 
 
 @pytest.fixture
@@ -123,6 +84,8 @@ def test_it_creates_what_is_missing_follows_it_and_ends_when_told(
     local.wait_for("dead-lettered")
     assert local.end(number) == 0
     assert "created AdminViewTable" in local.said
+    assert "view files are read once: restart this command after you change one" in local.said
+    assert re.search(r"dead letter: Users/u2 \(record \d+\): ", local.said)
     assert "stopped; nothing is lost" in local.said
     (row,) = empty.scan(TableName="AdminViewTable")["Items"]
     assert row["PK"] == {"S": "USER#u1"}
@@ -184,17 +147,64 @@ def test_a_table_that_is_not_as_declared_is_named_with_both_keys(run: Run, empty
     create(empty, source_table(Source("Orders", partition_key="other"), "Orders"))
     local = run()
     assert local.finish() == 1
-    assert "the table is declared with key (CustomerId, SK), but has key (other)" in local.said
+    assert (
+        "table 'Orders' is declared with key (CustomerId, SK), but has key (other): " in local.said
+    )
+    assert "delete the table (aws dynamodb delete-table --table-name Orders)" in local.said
 
 
-def test_an_index_that_is_missing_is_named(run: Run, empty: Any) -> None:
+def without_first_index() -> dict[str, Any]:
     bare = view_table(registry(), "AdminViewTable")
     bare["GlobalSecondaryIndexes"] = bare["GlobalSecondaryIndexes"][1:]
     del bare["AttributeDefinitions"][2:4]
-    create(empty, bare)
+    return bare
+
+
+def test_an_index_that_is_missing_is_named_with_the_option_that_adds_it(
+    run: Run, empty: Any
+) -> None:
+    create(empty, without_first_index())
     local = run()
     assert local.finish() == 1
-    assert "index 'GSI1' is declared with key (GSI1_PK, GSI1_SK), but does not exist" in local.said
+    missing = "index 'GSI1' is declared with key (GSI1_PK, GSI1_SK), but does not exist: "
+    assert f"{missing}run with --create, which adds it" in local.said
+
+
+def test_a_query_of_an_index_that_is_missing_says_so(
+    empty: Any, environment: dict[str, str], tmp_path: Path
+) -> None:
+    create(empty, without_first_index())
+    environment |= {"ADMINVIEW_VIEWS": "tests.support.views"}
+    query = ("query", "orders-by-status", "--status", "PENDING")
+    printed = run_command(*query, environment=environment, folder=tmp_path)
+    assert "the index does not exist on the table" in printed
+    assert "check the region" not in printed
+
+
+def test_an_index_that_was_declared_since_is_added_and_gets_its_rows(run: Run, empty: Any) -> None:
+    create(empty, without_first_index())
+    local = run("--create")
+    local.wait_for("Ctrl-C to stop")
+    put(empty, "Orders", **order(Status="PENDING"))
+    local.wait_for("rows put")
+    assert local.end(signal.SIGINT) == 0
+    assert "created index GSI1 of AdminViewTable\n" in local.said
+    assert "created AdminViewTable\n" not in local.said
+    assert empty.scan(TableName="AdminViewTable", IndexName="GSI1")["Count"] == 1
+
+
+def test_an_index_with_another_key_is_named_with_the_way_to_replace_it(
+    run: Run, empty: Any
+) -> None:
+    other = view_table(registry(), "AdminViewTable")
+    other["GlobalSecondaryIndexes"][0]["KeySchema"][1]["AttributeName"] = "GSI2_SK"
+    other["AttributeDefinitions"] = [
+        one for one in other["AttributeDefinitions"] if one["AttributeName"] != "GSI1_SK"
+    ]
+    create(empty, other)
+    local = run("--create")
+    assert local.finish() == 1
+    assert "but has key (GSI1_PK, GSI2_SK): delete the table (aws dynamodb" in local.said
 
 
 @pytest.mark.parametrize(
@@ -223,3 +233,72 @@ def test_a_place_for_letters_that_cannot_be_written_is_found_at_once(run: Run, e
     assert local.finish() == 1
     assert "No such file or directory" in local.said
     assert "Traceback" not in local.said
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> Path:
+    folder = tmp_path / "my-app"
+    run_command("init", str(folder), environment=without_settings(), folder=tmp_path)
+    return folder
+
+
+ORDER = {"orderId": "o-1", "customerId": "c-1", "status": "PENDING", "createdAt": "2026-01-31"}
+
+
+def test_with_an_engine_of_its_own_it_runs_an_app_with_a_queue(app: Path) -> None:
+    """As in the README of a generated app: nothing is set, and another terminal needs one line."""
+    started = Background(
+        *("local", "--engine", "moto"),
+        environment=without_settings() | {"AWS_ENDPOINT_URL_DYNAMODB": "http://127.0.0.1:9"},
+        folder=app,
+    )
+    try:
+        terminal = without_settings() | started.exported()
+        started.wait_for("Ctrl-C to stop")
+        client = boto3.client(
+            "dynamodb",
+            endpoint_url=terminal["AWS_ENDPOINT_URL"],
+            region_name=terminal["AWS_DEFAULT_REGION"],
+            aws_access_key_id=terminal["AWS_ACCESS_KEY_ID"],
+            aws_secret_access_key=terminal["AWS_SECRET_ACCESS_KEY"],
+        )
+        put(client, "Orders", **ORDER)
+        put(client, "Orders", orderId="o-2")
+        started.wait_for("dead letter: Orders/o-2")
+        query = ("query", "open-orders", "--status", "PENDING")
+        assert "ORDER#o-1" in run_command(*query, environment=terminal, folder=app)
+        listed = run_command("dlq", "list", environment=terminal, folder=app)
+        assert "Orders/o-2" in listed
+        assert "the item has no attribute 'status'" in listed
+        assert started.end(signal.SIGINT) == 0
+        assert "stopped, and all tables are gone" in started.said
+    finally:
+        started.process.kill()
+        started.finish()
+
+
+@pytest.mark.shop
+def test_totals_are_created_and_followed_too(run: Run, empty: Any) -> None:
+    local = run("--create")  # of the shop, which has totals
+    local.wait_for("AdminViewTable; Ctrl-C to stop")
+    order = {"OrderId": "1", "OrderDate": "2025-03-01", "CreatedAt": "-", "Status": "PAID"}
+    put(empty, "Orders", CustomerId="u1", SK="2025-03-01#1", Total=3, Items=[], **order)
+    local.wait_for("totals: 1 rows changed; 3 totals updated")
+    assert local.end(signal.SIGINT) == 0
+    assert "created AdminViewTotals" in local.said
+    stored = empty.scan(TableName="AdminViewTotals")["Items"]
+    assert {(item["PK"]["S"], item["SK"]["S"]) for item in stored} == {
+        ("OrdersPerStatus.1", "PAID"),
+        ("DailySales.1", "2025-03-01"),
+        ("CustomerSpending.1", "u1"),
+    }
+
+
+@pytest.mark.shop
+def test_a_view_without_a_stream_is_named_if_the_model_has_totals(run: Run, empty: Any) -> None:
+    view = view_table(shop.registry(), "AdminViewTable")
+    del view["StreamSpecification"]
+    create(empty, view)
+    local = run("--create")
+    assert local.finish() == 1
+    assert "table 'AdminViewTable' has no stream. Enable the stream with: aws" in local.said

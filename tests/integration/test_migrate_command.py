@@ -46,9 +46,9 @@ def cloud(start: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterat
     assert not [*tmp_path.iterdir()], "nothing is left behind"
 
 
-def adminview(*words: str, asked: str | None = None) -> Result:
+def adminview(*words: str, stdin: str | None = None) -> Result:
     """Run a command as if it were typed."""
-    result = CliRunner().invoke(app, words, input=asked)
+    result = CliRunner().invoke(app, words, input=stdin)
     if result.exception and not isinstance(result.exception, SystemExit):
         raise result.exception
     return result
@@ -74,10 +74,10 @@ def test_a_dry_run_shows_what_would_be_set_and_what_it_costs_and_writes_nothing(
     assert "write units of the view 36, through the stream" in words
     assert "takes at least 3 s at 3 units per second" in words
     assert orders_of(cloud) == before
-    told = parsed("--dry-run")
-    assert (told["would_update"], told["write_units"], told["view_write_units"]) == (9, 9, 36)
-    assert len(told["examples"]) == 5
-    assert told["examples"][0]["sets"].keys() == {"DeliveryDate"}
+    report = parsed("--dry-run")
+    assert (report["would_update"], report["write_units"], report["view_write_units"]) == (9, 9, 36)
+    assert len(report["examples"]) == 5
+    assert report["examples"][0]["sets"].keys() == {"DeliveryDate"}
     assert orders_of(cloud) == before
 
 
@@ -93,12 +93,12 @@ def test_a_sample_stands_for_all_items(cloud: LocalCloud) -> None:
 def test_it_asks_before_it_begins_and_no_is_no(cloud: LocalCloud) -> None:
     put(cloud, old_order(1))
     before = orders_of(cloud)
-    refused = adminview("migrate", NAME, asked="n\n")
+    refused = adminview("migrate", NAME, stdin="n\n")
     assert refused.exit_code == 2
     assert "would be updated" in refused.stdout
     assert "Update these items? [y/N]" in refused.stderr
     assert orders_of(cloud) == before
-    assert adminview("migrate", NAME, asked="y\n").exit_code == 0
+    assert adminview("migrate", NAME, stdin="y\n").exit_code == 0
     assert orders_of(cloud)["2025-02-02#0000001"]["DeliveryDate"] == {"S": "2025-02-23"}
 
 
@@ -106,13 +106,13 @@ def test_a_run_ends_with_every_item_migrated_and_the_next_changes_nothing(
     cloud: LocalCloud,
 ) -> None:
     apply(cloud, shop.FIRST_DAY)
-    told = parsed("--yes")
-    assert (told["status"], told["finished"], told["trouble"]) == (0, True, "")
-    assert told["counts"] == {"items": 8, "updated": 3, "right": 5}
+    report = parsed("--yes")
+    assert (report["status"], report["finished"], report["trouble"]) == (0, True, "")
+    assert report["counts"] == {"items": 8, "updated": 3, "right": 5}
     after = orders_of(cloud)
     cloud.settle()
-    asked = cloud.query("orders-by-day", delivery_date="2025-03-22")
-    assert [row["SK"]["S"] for row in asked] == ["ORDER#2025-03-01#2121195"]
+    rows = cloud.query("orders-by-day", delivery_date="2025-03-22")
+    assert [row["SK"]["S"] for row in rows] == ["ORDER#2025-03-01#2121195"]
     again = adminview("migrate", NAME, "--yes")
     assert again.exit_code == 0
     assert "done: every item is complete" in again.stdout
@@ -136,9 +136,9 @@ def test_an_item_that_fails_is_listed_here_and_makes_the_status_1(cloud: LocalCl
 
 def test_too_many_that_fail_end_the_run(cloud: LocalCloud) -> None:
     put(cloud, *(old_order(number) | {"OrderDate": "someday"} for number in range(3)))
-    told = parsed("--yes", "--segments", "1", "--tolerate", "2")
-    assert (told["status"], told["finished"]) == (2, False)
-    assert "3 items failed in migrate/" in told["trouble"]
+    report = parsed("--yes", "--segments", "1", "--tolerate", "2")
+    assert (report["status"], report["finished"]) == (2, False)
+    assert "3 items failed in migrate/" in report["trouble"]
 
 
 def test_a_run_that_is_stopped_goes_on_where_it_was(cloud: LocalCloud) -> None:
@@ -154,8 +154,9 @@ def test_a_run_that_is_stopped_goes_on_where_it_was(cloud: LocalCloud) -> None:
     assert half.work(32).trouble == STOPPED
     migrated = [one for one in orders_of(cloud).values() if "DeliveryDate" in one]
     assert 0 < len(migrated) < 60
-    told = parsed("--yes")
-    assert (told["finished"], told["counts"]["items"], told["counts"]["updated"]) == (True, 60, 60)
+    report = parsed("--yes")
+    assert report["finished"]
+    assert (report["counts"]["items"], report["counts"]["updated"]) == (60, 60)
     assert all("DeliveryDate" in one for one in orders_of(cloud).values())
 
 
@@ -180,10 +181,10 @@ def test_a_run_finishes_though_updates_meet_conflicts_and_throttling(
         return write(updates, *given, **named)
 
     monkeypatch.setattr(SourceUpdates, "write", meet)
-    told = parsed("--yes")
+    report = parsed("--yes")
     assert errors == []
-    assert (told["status"], told["finished"], told["trouble"]) == (0, True, "")
-    assert told["counts"] == {"items": 12, "updated": 12}
+    assert (report["status"], report["finished"], report["trouble"]) == (0, True, "")
+    assert report["counts"] == {"items": 12, "updated": 12}
     assert all("DeliveryDate" in one for one in orders_of(cloud).values())
 
 
@@ -215,12 +216,12 @@ def test_beside_a_service_that_writes_all_the_time_nothing_is_lost_and_nothing_c
     thread = Thread(target=service)
     thread.start()
     try:
-        told = parsed("--yes", "--segments", "4")
+        report = parsed("--yes", "--segments", "4")
     finally:
         over.set()
         thread.join()
     assert rounds
-    assert told["status"] == 0
+    assert report["status"] == 0
     found = orders_of(cloud)
     assert {int(one["OrderId"]["S"]) for one in found.values()} == alive
     assert all("DeliveryDate" in one for one in found.values())

@@ -211,14 +211,14 @@ def test_an_order_whose_date_was_corrected_meanwhile_gets_the_right_day(
 def test_an_order_that_the_migration_fails_on_is_given_as_it_is(
     cloud: LocalCloud, service: Interrupted
 ) -> None:
-    told: list[str] = []
+    errors: list[str] = []
     item = old_order(1) | {"OrderDate": "someday"}
     put(cloud, item)
-    complete_ = lazy(service, report_error=told.append)
+    complete_ = lazy(service, report_error=errors.append)
     assert complete_.on_read(as_read(item)) == as_read(item)
     assert complete_.on_write(as_read(item)) == as_read(item)
     assert service.calls == {}
-    (reason, _) = told
+    (reason, _) = errors
     assert "the migration raised ValueError; migration 'orders-delivery-date' at" in reason
     assert "someday" not in reason
 
@@ -226,12 +226,12 @@ def test_an_order_that_the_migration_fails_on_is_given_as_it_is(
 def test_a_service_that_cannot_write_now_reads_all_the_same(
     cloud: LocalCloud, service: Interrupted
 ) -> None:
-    told: list[str] = []
-    nowhere = lazy(service, table="Nowhere", report_error=told.append)
+    errors: list[str] = []
+    nowhere = lazy(service, table="Nowhere", report_error=errors.append)
     given = nowhere.on_read(as_read(old_order(1)))
     assert given is not None
     assert given["DeliveryDate"] == {"S": "2025-02-23"}
-    assert told == ["update an item of Nowhere: AWS answered ResourceNotFoundException"]
+    assert errors == ["update an item of Nowhere: AWS answered ResourceNotFoundException"]
     assert orders_of(cloud) == {}
 
 
@@ -311,8 +311,8 @@ def test_what_others_do_to_an_item_while_a_page_is_done_is_what_counts(
         keys[2]["SK"]: lambda: put(cloud, old_order(2) | {"OrderDate": "2025-03-01"}),
     }
 
-    def others(asked: Any) -> None:
-        meanwhile.pop(asked["Key"]["SK"]["S"], lambda: None)()
+    def others(request: Any) -> None:
+        meanwhile.pop(request["Key"]["SK"]["S"], lambda: None)()
 
     service.before_update = others
     assert pages(bulk(service)) == {"gone": 1, "right": 1, "updated": 2}
@@ -338,10 +338,10 @@ def test_an_item_that_never_stands_still_is_counted_and_left_to_the_next_run(
 def test_an_item_that_fails_is_counted_and_told_and_harms_no_other(
     cloud: LocalCloud, service: Interrupted
 ) -> None:
-    told: list[Any] = []
+    errors: list[Any] = []
     put(cloud, old_order(1), old_order(2) | {"OrderDate": "someday"}, old_order(3))
-    task = bulk(service, report_error=lambda *failed: told.append(failed))
+    task = bulk(service, report_error=lambda *failed: errors.append(failed))
     assert pages(task) == {"updated": 2, "failed": 1}
-    ((key, error),) = told
+    ((key, error),) = errors
     assert key == image({"CustomerId": shop.ADA, "SK": "2025-02-03#0000002"})
     assert str(error) == "the migration raised ValueError"

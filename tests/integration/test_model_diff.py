@@ -60,5 +60,5 @@ def test_the_command_reckons_the_costs_from_the_tables_there_are(
     nowhere = replace(cloud.settings, sources={**cloud.settings.sources, "Users": "nowhere"})
     for name, value in nowhere.to_env().items():
         monkeypatch.setenv(name, value)
-    told = json.loads(CliRunner().invoke(app, words).stdout)["costs"]["unknown"]
-    assert told == {"Users": "scan nowhere: AWS answered ResourceNotFoundException"}
+    unknown = json.loads(CliRunner().invoke(app, words).stdout)["costs"]["unknown"]
+    assert unknown == {"Users": "scan nowhere: AWS answered ResourceNotFoundException"}

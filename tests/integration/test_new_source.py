@@ -1,4 +1,4 @@
-"""A new source is one file: its rows and its question follow."""
+"""A new source is one file, which declares its rows and its access pattern."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A change of the model, planned and carried out while items change and everything is asked."""
+"""A change of the model is planned and applied while items change and every pattern is queried."""
 
 import time
 from collections.abc import Collection, Iterator
@@ -69,7 +69,7 @@ def profile(item):
     place = by_city(item["city"])
     yield Row(f"USER#{item['id']}", "PROFILE", data=item.pick("id"), indexes=[place])
 '''
-# An index and its question are no more.
+# An index and its access pattern are removed.
 NEW_USERS = (
     USERS.replace('by_city = Index("ByCity", partition="city", include=["data"])\n', "")
     .replace(
@@ -111,7 +111,7 @@ def details(item):
     yield Row(f"SHIPMENT#{item['id']}", "DETAILS", data=item.pick("id"), indexes=[place])
 '''
 
-ASKED = {
+QUERIES = {
     "orders-by-status": {"status": "OPEN"},
     "orders-of-product": {"product": "p1"},
     "order": {"order_id": "o1"},
@@ -192,7 +192,7 @@ def lab(engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
         shipments=SHIPMENTS,
     )
     writer = Writer()
-    lab = Lab.start(engine, (old, new), ASKED, writer)
+    lab = Lab.start(engine, (old, new), QUERIES, writer)
     for number in range(12):
         lab.put("Orders", writer.order(f"o{number}"))
     for number in range(3):
@@ -258,7 +258,7 @@ def test_a_plan_stopped_after_every_step_is_finished_by_others(lab: Lab) -> None
 
 
 def stop_soon(lab: Lab, agreed: Collection[str]) -> tuple[list[str], bool]:
-    """Carry a plan out as somebody new, who is told to stop as soon as a step is begun."""
+    """Carry a plan out as somebody new, with a stop requested as soon as a step starts."""
     begun: list[str] = []
     application = lab.application(lab.new, say=begun.append, stopped=lambda: bool(begun))
     return begun, application.apply(agreed)

@@ -116,13 +116,13 @@ def test_joined_rows_are_shown_beside() -> None:
 @pytest.mark.usefixtures("shop")
 def test_a_question_is_explained_beside_its_answer() -> None:
     explained = query("orders-by-status", "--status", "PENDING", "--limit", "2", "--explain")
-    told = explained.stderr
-    assert "index 'GSI1' of AdminViewTable" in told
-    assert "GSI1_PK = 'ORDER#STATUS#PENDING'" in told
-    assert re.search(r"calls made +1\b", told)
-    (units,) = re.findall(r"read units consumed +([0-9.]+)", told)
+    explanation = explained.stderr
+    assert "index 'GSI1' of AdminViewTable" in explanation
+    assert "GSI1_PK = 'ORDER#STATUS#PENDING'" in explanation
+    assert re.search(r"calls made +1\b", explanation)
+    (units,) = re.findall(r"read units consumed +([0-9.]+)", explanation)
     assert float(units) > 0
     assert "ORDER#STATUS#PENDING" not in explained.stdout
     joined = query(*PRODUCT, "--explain").stderr
-    assert re.search(r"calls made +2\b", joined), "the question, and the rows beside its answer"
+    assert re.search(r"calls made +2\b", joined), "the query, and the joined rows"
     assert re.search(r"calls made +1\b", query(*OF_USER, "--count", "--explain").stderr)

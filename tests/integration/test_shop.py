@@ -14,7 +14,7 @@ from adminview.examples.shop.sample_data import parameters
 from adminview.local.local_cloud import LocalCloud
 from adminview.local.source_writes import Delete, Put, apply
 from adminview.model import AccessPattern, Source
-from adminview.model.item import decode
+from adminview.model.item import decode, to_python
 from adminview.model.limits import ROW_LIMIT
 from adminview.model.row import Attributes
 from adminview.sync.derive import derive
@@ -189,6 +189,11 @@ ANSWERS = {
     "featured-products": ["DETAILS"],
     "user-profile": ["PROFILE"],
     "addresses-of-user": ["ADDRESS#home"],
+    "orders-per-status": ["CANCELLED", "DELIVERED", "PAID", "PENDING"],
+    "daily-sales": ["2025-02-11", "2025-03-01", "2025-03-02"],
+    "best-sellers": ["product-abc-123", "product-def-789", "product-ghi-456"],
+    "best-customers": ["user-789", "user-123", "user-456"],
+    "spending-of-user": ["user-123"],
 }
 
 
@@ -199,6 +204,30 @@ def test_every_access_pattern_is_answered_with_what_it_promises(second_day: Loca
         return [row["SK"]["S"] for row in rows]
 
     assert {pattern.name: answer(pattern) for pattern in registry().patterns} == ANSWERS
+
+
+def test_totals_follow_the_orders(second_day: LocalCloud) -> None:
+    def totals(pattern: str, **parameters: str) -> list[dict[str, Any]]:
+        return [to_python(row["data"]) for row in second_day.query(pattern, **parameters)]
+
+    statuses = {total["status"]: total["count"] for total in totals("orders-per-status")}
+    assert statuses == {"CANCELLED": 1, "DELIVERED": 1, "PAID": 1, "PENDING": 1}
+    (march,) = totals("daily-sales", start="2025-03-02", end="2025-03-31")
+    assert (march["day"], march["count"], march["revenue"]) == ("2025-03-02", 1, Decimal("2.99"))
+    best, *_ = totals("best-sellers")
+    assert (best["productId"], best["units"], best["revenue"]) == (shop.MILK, 4, Decimal("11.96"))
+    (ada,) = totals("spending-of-user", user_id=shop.ADA)
+    assert (ada["count"], ada["spent"]) == (1, Decimal("5.98"))  # the cancelled order is left out
+
+
+def test_best_sellers_and_best_customers_come_with_their_names(second_day: LocalCloud) -> None:
+    sellers = [*second_day.query_engine.rows("best-sellers")]
+    details = [seller.joined["details"] for seller in sellers]
+    assert [row and row["data"]["M"]["name"]["S"] for row in details] == ["Milk", "Eggs", "Tea"]
+    customers = [*second_day.query_engine.rows("best-customers", limit=2)]
+    profiles = [customer.joined["profile"] for customer in customers]
+    names = [row and row["data"]["M"]["name"]["S"] for row in profiles]
+    assert names == [None, "Ada", "Grace"]  # the account of the first was deleted
 
 
 def test_a_change_of_status_moves_an_order_between_index_partitions(first_day: LocalCloud) -> None:

@@ -113,8 +113,8 @@ def test_the_declared_name_stands_for_the_deployed_table(
     settings = replace(shop.settings, view_table="acme-AdminViewTable")
     for name, value in settings.to_env().items():
         monkeypatch.setenv(name, value)
-    told = run(PROFILE, "--dry-run").stdout
-    assert 'FROM "acme-AdminViewTable" WHERE' in told
+    printed = run(PROFILE, "--dry-run").stdout
+    assert 'FROM "acme-AdminViewTable" WHERE' in printed
     with pytest.raises(QueryError, match=r"table 'Orders' cannot be read.*deployed as acme-Admin"):
         run("SELECT * FROM Orders WHERE PK = 'x'")
 
@@ -123,9 +123,9 @@ def test_a_statement_is_explained_without_being_sent(
     shop: LocalCloud, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
-    told = run("SELECT * FROM AdminViewTable.GSI1 WHERE GSI1_SK = 'x'", "--dry-run").stdout
-    assert "scan: its condition does not fix GSI1_PK" in told
-    assert f"index 'GSI1' of {shop.settings.view_table}" in told
+    printed = run("SELECT * FROM AdminViewTable.GSI1 WHERE GSI1_SK = 'x'", "--dry-run").stdout
+    assert "scan: its condition does not fix GSI1_PK" in printed
+    assert f"index 'GSI1' of {shop.settings.view_table}" in printed
     assert re.search(r"it would +query", run(PROFILE, "--dry-run").stdout)
 
 

@@ -137,10 +137,10 @@ def settings_of(cloud: LocalCloud) -> Settings:
 
 
 def run(
-    cloud: LocalCloud, state: Path, dependencies: VerifyEnvironment | None = None, **asked: Any
+    cloud: LocalCloud, state: Path, dependencies: VerifyEnvironment | None = None, **changes: Any
 ) -> tuple[int, dict[str, Any]]:
-    """Run the command, and return its status and what it tells machines."""
-    options = VerifyOptions(state=state, as_json=True, **({"grace": 0.2} | asked))
+    """Run the command, and return its status and its JSON output."""
+    options = VerifyOptions(state=state, as_json=True, **({"grace": 0.2} | changes))
     console = Console(file=StringIO())
     dynamodb = cloud.engine.dynamodb()
     status = compare(
@@ -149,10 +149,10 @@ def run(
     return status, json.loads(console.file.getvalue())  # type: ignore[attr-defined]  # a StringIO
 
 
-def found(told: dict[str, Any]) -> list[tuple[Any, ...]]:
+def differences(report: dict[str, Any]) -> list[tuple[Any, ...]]:
     return [
         (one["kind"], one["owner"], tuple(one["row"]) if one["row"] else None)
-        for one in told["listed"]
+        for one in report["listed"]
     ]
 
 
@@ -179,23 +179,24 @@ def test_a_planted_difference_is_found_and_repaired_while_traffic_goes_on(
     for _ in range(3):
         traffic.step()
     getattr(Tampering(shop_cloud), kind)()
-    asked: dict[str, Any] = {"segments": 1, "grace": 1.5}
+    options: dict[str, Any] = {"segments": 1, "grace": 1.5}
     state = tmp_path / "state.json"
-    status, told = run(shop_cloud, state, in_step(traffic), **asked)
-    assert (status, found(told)) == (1, [PLANTED[kind]])
+    status, report = run(shop_cloud, state, in_step(traffic), **options)
+    assert (status, differences(report)) == (1, [PLANTED[kind]])
     traffic.step()
-    status, told = run(shop_cloud, state, in_step(traffic), repair=True, **asked)
-    assert (status, found(told), told["repaired"]) == (0, [PLANTED[kind]], 1)
+    status, report = run(shop_cloud, state, in_step(traffic), repair=True, **options)
+    assert (status, differences(report), report["repaired"]) == (0, [PLANTED[kind]], 1)
     traffic.step()
-    status, told = run(shop_cloud, state, in_step(traffic), **asked)
-    assert (status, found(told)) == (0, [])
-    assert told["items"] + told["rows"] == told["equal"] + told["in_flight"] + told["differing"]
+    status, report = run(shop_cloud, state, in_step(traffic), **options)
+    assert (status, differences(report)) == (0, [])
+    compared = report["equal"] + report["in_flight"] + report["differing"]
+    assert report["items"] + report["rows"] == compared
 
 
 def test_everything_at_once_is_repaired_beside_a_service_that_never_rests(
     shop_cloud: LocalCloud, tmp_path: Path
 ) -> None:
-    """With real threads and time. What a slow machine leaves in flight may be told, and passes."""
+    """With real threads and time. Changes that a slow machine leaves in flight may be reported."""
     tampering = Tampering(shop_cloud)
     for kind in ("stale", "gone"):
         getattr(tampering, kind)()
@@ -208,24 +209,24 @@ def test_everything_at_once_is_repaired_beside_a_service_that_never_rests(
     thread = Thread(target=live)
     thread.start()
     try:
-        told = run(shop_cloud, tmp_path / "state", repair=True, grace=1.0)[1]
+        report = run(shop_cloud, tmp_path / "state", repair=True, grace=1.0)[1]
     finally:
         stop.set()
         thread.join()
-    assert told["left"] == 0
-    assert {PLANTED["stale"], PLANTED["gone"]} <= set(found(told))
+    assert report["left"] == 0
+    assert {PLANTED["stale"], PLANTED["gone"]} <= set(differences(report))
     shop_cloud.settle()
-    status, told = run(shop_cloud, tmp_path / "state")
-    assert (status, found(told)) == (0, [])
+    status, report = run(shop_cloud, tmp_path / "state")
+    assert (status, differences(report)) == (0, [])
 
 
 def test_segments_cover_all_and_a_sample_its_share(shop_cloud: LocalCloud, tmp_path: Path) -> None:
     state = tmp_path / "state"
     whole = run(shop_cloud, state, segments=1)[1]
     for segments in (3, 16):
-        told = run(shop_cloud, state, segments=segments)[1]
-        assert (told["items"], told["rows"]) == (whole["items"], whole["rows"])
-        assert told["items"] == len(shop.FIRST_DAY)
+        report = run(shop_cloud, state, segments=segments)[1]
+        assert (report["items"], report["rows"]) == (whole["items"], whole["rows"])
+        assert report["items"] == len(shop.FIRST_DAY)
     sampled = run(shop_cloud, state, segments=2, sample=0.3)[1]
     assert sampled["items"] + sampled["rows"] < whole["items"] + whole["rows"]
 
@@ -251,13 +252,13 @@ def test_it_goes_on_after_stops_with_a_key_of_numbers(
         )
         if runs > 20:
             dependencies = replace(dependencies, stopped=lambda: False)
-        status, told = run(
+        status, report = run(
             cloud, tmp_path / "state", dependencies, segments=1, grace=0, max_rcu=1, repair=True
         )
         runs += 1
     assert runs > 5
-    assert (status, found(told)) == (0, [("missing", "Notes/t2/5", ("THING#t2", "NOTE#5"))])
-    assert (told["items"], told["repaired"]) == (24, 1)
+    assert (status, differences(report)) == (0, [("missing", "Notes/t2/5", ("THING#t2", "NOTE#5"))])
+    assert (report["items"], report["repaired"]) == (24, 1)
     assert run(cloud, tmp_path / "state")[0] == 0
 
 
@@ -271,7 +272,7 @@ def test_the_scheduled_function_counts_the_drift(shop_cloud: LocalCloud) -> None
     )
     summary = verify({"sample": 1, "grace": 0.1}, Context(), with_)
     assert summary["finished"]
-    drift = {source: told[1] for source, told in heard.told.items()}
+    drift = {source: report[1] for source, report in heard.told.items()}
     assert drift == {"Orders": 1, "Users": 0, "Products": 0, "Payments": 0, "unknown": 0}
 
 
@@ -305,10 +306,10 @@ def test_ctrl_c_stops_it_and_the_same_command_goes_on(
             time.sleep(0.1)
         process.send_signal(signal.SIGINT)
         try:
-            told = json.loads(process.communicate(timeout=30)[0])
+            report = json.loads(process.communicate(timeout=30)[0])
         finally:
             process.kill()
-    assert (process.returncode, told["status"], told["trouble"]) == (2, 2, "stopped")
+    assert (process.returncode, report["status"], report["trouble"]) == (2, 2, "stopped")
     again = subprocess.run(
         [*command, "--grace", "0.1"],
         env=environ,
@@ -318,7 +319,7 @@ def test_ctrl_c_stops_it_and_the_same_command_goes_on(
         timeout=60,
     )
     assert again.returncode == 1, again.stderr
-    assert found(json.loads(again.stdout)) == [PLANTED["missing"]]
+    assert differences(json.loads(again.stdout)) == [PLANTED["missing"]]
     assert not state.exists()
 
 
@@ -336,4 +337,4 @@ def test_the_deployed_function_finds_its_tables_in_its_environment(
     finally:
         dependencies.cache_clear()
     assert summary["finished"]
-    assert not any(told.get("differing") for told in summary["sources"].values())
+    assert not any(counts.get("differing") for counts in summary["sources"].values())

@@ -1,33 +1,36 @@
-"""A deterministic simulation: the real code among stand-ins of AWS, interleaved at every call.
+"""A deterministic simulation: the real code with fakes of AWS, interleaved at every call.
 
-A history is one run of a small world: services write to their tables, one poller per shard hands
-the records to the real sync, replays take letters from the queue, an operator reconciles, workers
-fill the view from the tables; and sometimes another model is deployed, its rows are built and the
-old ones are swept. Each of them is a fiber; before every call that any of them makes, `fibers` may
-let another go on, and `faults` may let the call fail, or its process die. All that happens follows
-from the numbers that `choices` draws from a seed; 0 is always the tamest of them. So a seed is a
-history, a list of numbers is one too, and `shrink` makes the list of a failing one short.
+A history is one run of a small system. Services write to their tables. One poller per shard
+delivers the records to the real sync. Replays receive dead letters, an operator reconciles items,
+and workers backfill the view. Sometimes another model is deployed, backfilled and swept. Each of
+these is a fiber. Before every call, `fibers` may switch to another fiber, and `faults` may let the
+call fail or kill its process.
 
-`model` is what the views derive, `profile` what a history has to do with, `tables` with `past` and
-`progress`, `shards` and `queue` stand in for AWS, `calls` for the way there. `deployment` makes the
-functions of a model; those that run when another is deployed go on. `pollers`, `repairs`, `bulk`
-and `change` play, `world` puts them together, `laws` judges, `history` runs one, `soak` many.
-`plants` are the wrong variants of the product that it must catch.
+`choices` draws numbers from a seed, and everything that happens follows from them; 0 is always the
+most harmless choice. So a seed is a history, and so is a list of numbers. `shrink` shortens the
+list of a failing history.
 
-What is assumed of AWS:
+`model` holds what the views derive, and `profile` the size and the faults of a history. The fakes
+of AWS are `tables` (with `past` and `progress`), `shards` and `queue`; `calls` connects the code to
+them. `deployment` creates the functions of a model; functions that run when another model is
+deployed keep running. `pollers`, `repairs`, `bulk` and `change` are the actors, and `simulation`
+connects everything. `laws` checks the result, `history` runs one history, and `soak` runs many.
+`plants` are faulty variants of the product that the simulation must catch.
 
-- the records of an item come in order, and a shard's after all of its parent's;
-- a call takes effect before its answer or its failure is known, or never;
-- a call of a bulk worker takes effect within `LONGEST_CALL` of when it was begun, or never. The
-  worker may hang for minutes between two calls; only one that is suspended just when it has seen
-  that there is time, and sends its request minutes later, is not modelled: nothing here mends it;
-- a read that is not consistent shows each item as it was at some moment of the last 3 seconds;
-- a letter that SQS delivers to two replays at once is two letters: to delete one leaves the other;
-- whoever reconciles by hand, and sees that fail, does it again a minute later; whoever begins bulk
-  work has it done to its end;
-- the owner index has caught up with a write after less than 60 seconds. That is what the replay
-  counts on: a letter is hidden for 360 seconds, and the try that took it lasts at most 300. Bulk
-  work counts on it too: a segment is not taken over before 60 seconds after its last write;
-- no old code is invoked after a deployment, and what is under way ends within 300 seconds, but for
-  bulk work: of that, the lease says when it has ended.
+Assumptions about AWS:
+
+- the records of an item arrive in order, and those of a shard after all of its parent's;
+- a call takes effect before its response or its failure is known, or never;
+- a call of a bulk worker takes effect within `LONGEST_CALL` after its start, or never. The worker
+  may hang for minutes between two calls. Not modelled: a worker that is suspended right after it
+  has checked the time, and sends its request minutes later. Nothing in the product covers that;
+- an eventually consistent read returns each item as it was at some moment of the last 3 seconds;
+- a dead letter that SQS delivers to two replays counts as two: deleting one leaves the other;
+- an operator whose reconcile fails repeats it a minute later, and one who starts bulk work finishes
+  it;
+- the owner index has caught up with a write within 60 seconds. The replay depends on it: a dead
+  letter is hidden for 360 seconds, and the attempt that received it lasts at most 300. Bulk work
+  depends on it too: a segment is not taken over within 60 seconds after its last write;
+- no old code is invoked after a deployment, and running invocations end within 300 seconds. Bulk
+  work is the exception: its lease says when it has ended.
 """

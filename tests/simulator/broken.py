@@ -1,9 +1,9 @@
-"""How a history ends that breaks a law."""
+"""The errors that end a history."""
 
 
 class BrokenLawError(BaseException):
-    """A history broke a law. Nobody may catch it but the one who runs it."""
+    """A history broke a law. Only the runner of histories may catch it."""
 
 
 class SurpriseError(BaseException):
-    """The code under test raised what it never should."""
+    """The code under test raised an unexpected error."""

@@ -1,4 +1,4 @@
-"""Bulk work as the state machine has it done: all segments at once, each until it is done."""
+"""Bulk work as the state machine runs it: all segments concurrently, each until it is done."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -15,14 +15,14 @@ from tests.simulator.faults import Fault
 from tests.simulator.fibers import MAX_CONCURRENCY, NEVER, Killed
 from tests.simulator.simulation import World
 
-SECONDS = (200.0, 90.0, 800.0)  # that an invocation may work, one of
+SECONDS = (200.0, 90.0, 800.0)  # time limits of an invocation, one of
 RESERVE = 10.0
 RETRY_SECONDS = 2.0
 TWIN_LATER = (0.0, 20.0, 100.0)
 
 
 class Run:
-    """A run of one deployment's code; it ends early when another is deployed."""
+    """A run of one deployment's code; it ends early when another model is deployed."""
 
     def __init__(self, world: World, live: Deployment, run: str) -> None:
         self._world = world
@@ -52,7 +52,7 @@ class Run:
         return self._world.fibers.spawn(name, partial(self._insist, segment, after))
 
     def _insist(self, segment: Segment, after: float) -> None:
-        """Call a worker again and again until its segment is done."""
+        """Invoke workers until the segment is done."""
         self._world.fibers.sleep(after)
         while not self._over and not self._invoke(partial(self._work, segment)):
             pass
@@ -67,7 +67,7 @@ class Run:
         return record.done
 
     def _invoke(self, step: Callable[[Bulk, Deadline], Any]) -> Any:
-        """Invoke the function, which can be killed; None if that has to be done again."""
+        """Invoke the function, which can be killed; return None if it must be invoked again."""
         world, fibers = self._world, self._world.fibers
         end = Deadline(fibers.now + world.choices.pick(SECONDS), fibers.clock)
         bulk = make_bulk(world, self._live)
@@ -75,7 +75,7 @@ class Run:
             with fibers.invocation(end.at + RESERVE, bulk.progress.holder):
                 return step(bulk, end)
         except SegmentTakenError as error:
-            world.calls.log_event("finds the segment in other hands")
+            world.calls.log_event("finds the segment held by another worker")
             world.faults.came[Fault.TAKEN] += 1
             fibers.sleep(error.seconds + RETRY_SECONDS)
         except (Killed, ServiceError) as error:

@@ -1,4 +1,4 @@
-"""The way from a process to AWS: where it may pause, fail or die."""
+"""The calls of a process to AWS: at each, it may pause, fail or die."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -15,16 +15,16 @@ from tests.support.fakes import refusal
 Answer = TypeVar("Answer")
 
 CALL_SECONDS = 0.02
-STALLS = (4.0, 35.0, 100.0)  # seconds, of one call or of what stands for many that failed
-HANGS = (4.0, 35.0, 200.0)  # seconds, of a worker after a call
-OWN_SHARE = 4  # a call's own faults come as often as so many others
+STALLS = (4.0, 35.0, 100.0)  # seconds, of one call or of many that failed
+HANGS = (4.0, 35.0, 200.0)  # seconds that a worker hangs after a call
+OWN_SHARE = 4  # an operation's own faults are this much more frequent than the others
 ENDPOINT = "http://127.0.0.1"
-LATE_BY = (0.0, 1.0, 20.0, 100.0, 250.0)  # seconds, that a call takes effect after its timeout
+LATE_BY = (0.0, 1.0, 20.0, 100.0, 250.0)  # seconds between the timeout of a call and its effect
 SIGNED_SECONDS = 300.0  # AWS refuses a request whose signature is older
-# Whoever is killed before it has sent its in-doubt letters, and has neither a letter nor an intent
-# record that outlives it, leaves a call that nobody knows of: DESIGN.md names that limit.
+# A process may be killed before it has sent its in-doubt dead letters. If neither a dead letter nor
+# an intent record survives it, nothing reports the call: DESIGN.md states that limit.
 FORGETFUL = ("sync", "operator")
-LEASED = "bulk"  # how the names of those begin whose calls are known to take effect soon or never
+LEASED = "bulk"  # prefix of the fibers whose calls take effect soon or never
 
 
 class Calls:
@@ -45,11 +45,11 @@ class Calls:
         effect: Callable[[Fault | None], Answer],
         *more: Fault,
     ) -> Answer:
-        """Make a call to AWS; *effect* is told of those faults that only it can play."""
+        """Make a call to AWS; *effect* is called with the faults that only it can simulate."""
         return self._make(name, effect, (*COMMON, *more * OWN_SHARE))
 
     def step(self, name: str, effect: Callable[[Fault | None], Answer]) -> Answer:
-        """Do what cannot fail by itself; whoever does it can still be stalled or killed."""
+        """Run a step that cannot fail by itself; its process can still be stalled or killed."""
         return self._make(name, effect, (Fault.SLOW, Fault.KILLED, Fault.KILLED_AFTER))
 
     def _make(
@@ -76,7 +76,7 @@ class Calls:
     def _arrive_late(
         self, name: str, effect: Callable[[Fault | None], object], fault: Fault
     ) -> NoReturn:
-        """Let a call time out or its caller die, and take effect later."""
+        """Let a call time out, or its caller die, and take effect later."""
         caller = self.fibers.current
         root, invocation, sent = caller.root, caller.root.invocations, self.fibers.now
 
@@ -98,7 +98,7 @@ class Calls:
         raise ReadTimeoutError(endpoint_url=ENDPOINT)
 
     def log_event(self, event: str) -> None:
-        """Keep a line of the history, if anybody will read it."""
+        """Add a line to the trace, if there is one."""
         if self.trace is not None:
             passed = self.fibers.now - START
             self.trace.append(f"{passed:8.2f}  {self.fibers.current.name:<12} {event}")
@@ -123,7 +123,7 @@ class Calls:
         match fault:
             case Fault.UNANSWERED:
                 raise ReadTimeoutError(endpoint_url=ENDPOINT)
-            case Fault.SLOW if self._leased:  # who made it is suspended, and then goes on
+            case Fault.SLOW if self._leased:  # the worker is suspended, and continues later
                 self.fibers.sleep(self.choices.pick(HANGS))
             case Fault.KILLED_AFTER:
                 self.fibers.kill()

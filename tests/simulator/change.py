@@ -1,4 +1,4 @@
-"""Data that was there before, and a model that changes: backfills, and a sweep at the end."""
+"""Items that exist before the view, and a model change with backfills and a final sweep."""
 
 from typing import Any, cast
 
@@ -18,11 +18,11 @@ from tests.simulator.progress import PROGRESS
 from tests.simulator.simulation import World
 
 PLANNER, SPOIL_SECONDS = "a plan", 300.0
-DRAIN_SECONDS = REPLAY_SECONDS  # the longest that an invocation of the old code goes on
+DRAIN_SECONDS = REPLAY_SECONDS  # the longest time that an invocation of the old code can run
 
 
 def begin_with_items(world: World, *, synced: bool) -> None:
-    """Let items be there at the beginning; if *synced*, with their rows."""
+    """Create items before the history begins; with *synced*, also their rows."""
     states = [state for state in world.states if not (synced and state.ill)]
     for name in world.names:
         state = world.choices.pick([*states, None])
@@ -43,14 +43,14 @@ def begin_with_items(world: World, *, synced: bool) -> None:
 
 
 def promise(world: World) -> list[str]:
-    """Promise to put right all items that are there."""
+    """Expect the backfill to repair all existing items, and return their owners."""
     promised = [name.owner for name in world.names if world.state_of(name)]
     world.busy.update(promised)
     return promised
 
 
 def backfill(world: World, promised: list[str]) -> None:
-    """Fill the view from the items that are there."""
+    """Backfill the view from the existing items."""
     world.fibers.sleep(world.choices.pick((0.0, 1.0, 50.0)))
     build(world)
     world.busy.subtract(promised)
@@ -58,9 +58,9 @@ def backfill(world: World, promised: list[str]) -> None:
 
 
 def change_model(world: World, after: float) -> None:
-    """Deploy another model, wait for the old code to end, build its rows, sweep the old ones.
+    """Deploy another model, wait for the old code to end, backfill, and sweep.
 
-    Now and then it is taken back halfway: then that is done for the model that was before.
+    Some changes are taken back halfway: then all this is done for the previous model.
     """
     before, model = world.live.model, draw_model(world.choices)
     world.fibers.sleep(after)
@@ -74,7 +74,7 @@ def change_model(world: World, after: float) -> None:
         world.fibers.sleep(world.choices.pick((0.0, 40.0, 500.0)))
         invalidate(world, before)
         world.live = deploy(world, before)
-        world.calls.log_event(f"{before} is deployed again, before any row was built")
+        world.calls.log_event(f"{before} is deployed again, before any row was backfilled")
     world.fibers.sleep(DRAIN_SECONDS)
     build(world)
     sweep(world)
@@ -83,7 +83,7 @@ def change_model(world: World, after: float) -> None:
 
 
 def invalidate(world: World, model: Model) -> None:
-    """Let no run of the old model go on or count, as a plan does before it deploys; insist."""
+    """Invalidate the runs of the old model until it succeeds, as a plan does before it deploys."""
     client, now = cast("Any", world.dynamodb), world.fibers.clock
     table = LeaseTable(client, PROGRESS, world.backoff, now, PLANNER)
     while True:
@@ -99,7 +99,7 @@ def invalidate(world: World, model: Model) -> None:
 
 
 def build(world: World) -> None:
-    """Write the rows that the model has for the items that are there."""
+    """Write the rows that the model derives from the existing items."""
     live = world.live
     for source in world.sources:
         Run(world, live, f"{BACKFILL}/{source}").carry_out()

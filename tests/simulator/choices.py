@@ -1,4 +1,4 @@
-"""All chance of a history, as a list of numbers that can be kept, repeated and shrunk."""
+"""All random choices of a history, as a list of numbers that can be stored, repeated and shrunk."""
 
 from collections.abc import Sequence
 from random import Random
@@ -8,7 +8,7 @@ Option = TypeVar("Option")
 
 
 class Choices:
-    """Numbers drawn from a seed, or given; 0 is always the tamest, and what is not given is 0."""
+    """Numbers from a seed or from a list. 0 is the most harmless choice, and the default."""
 
     def __init__(self, seed: int | None = None, given: Sequence[int] = ()) -> None:
         self._random = None if seed is None else Random(seed)  # noqa: S311 - no secret
@@ -28,9 +28,9 @@ class Choices:
         return number
 
     def happens(self, percent: int) -> bool:
-        """Tell whether something happens that does so in so many of a hundred cases."""
+        """Return whether an event with this probability happens."""
         return percent > 0 and self.below(100) >= 100 - percent
 
     def pick(self, options: Sequence[Option]) -> Option:
-        """Choose one; the first is the tamest."""
+        """Choose an option; the first is the most harmless."""
         return options[self.below(len(options))]

@@ -1,4 +1,4 @@
-"""What is deployed: the functions of one model. Those that run when another is deployed go on."""
+"""The deployed functions of one model. Those that run when another is deployed keep running."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ from adminview.aws.source_tables import SourceReader
 from adminview.aws.view_table import ViewTable
 from adminview.bulk.lease_table import GENERATION, LeaseTable
 from adminview.bulk.runs import Bulk
-from adminview.bulk.worker import Worker
+from adminview.bulk.worker import SegmentWorker
 from adminview.dead_letters.replay import Replayer
 from adminview.dead_letters.resolve import LetterResolver
 from adminview.model import Registry
@@ -30,12 +30,12 @@ from tests.support.fakes import TABLE
 if TYPE_CHECKING:
     from tests.simulator.simulation import World
 
-PAGE = 2  # items, of a bulk worker
+PAGE = 2  # items per page of a bulk worker
 
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """The functions, as they are made when their containers start."""
+    """The functions, as they are created when their containers start."""
 
     model: Model
     registry: Registry
@@ -45,14 +45,14 @@ class Deployment:
     replayer: Replayer
 
     def target(self, name: Name) -> ItemRef:
-        """Name an item to the reconciler."""
+        """Refer to an item as the reconciler takes it."""
         return ItemRef(self.routes[name.source.name], name.key)
 
 
 class SmallBulk(Bulk):
-    """Bulk work on small pages, on the simulated clock."""
+    """Bulk work with small pages, on the simulated clock."""
 
-    def worker(self, run: str) -> Worker:
+    def worker(self, run: str) -> SegmentWorker:
         """Make a worker for the segments of a run."""
         made = Bulk.worker(self, run)
         task: Any = made.task
@@ -61,12 +61,12 @@ class SmallBulk(Bulk):
         )
 
     def _facts(self, run: str, turn: int, counts: Mapping[str, int]) -> dict[str, Any]:
-        """Leave out the code, which has no file here."""
+        """Leave out the fingerprint of the code, which has no file here."""
         return {"model": self.model_of(run), GENERATION: turn, "counts": dict(counts)}
 
 
 def deploy(world: "World", model: Model) -> Deployment:
-    """Make the functions of a model."""
+    """Create the functions of a model."""
     registry = make_registry(model)
     to = routes(registry, {})
     dynamodb, queue = cast("Any", world.dynamodb), cast("Any", world.queue)
@@ -93,7 +93,7 @@ def deploy(world: "World", model: Model) -> Deployment:
 
 
 def make_bulk(world: "World", deployed: Deployment) -> Bulk:
-    """Make what one invocation of the bulk function works with."""
+    """Create the dependencies of one invocation of the bulk function."""
     client, now = cast("Any", world.dynamodb), world.fibers.clock
     holder = f"worker {next(world.workers)}"
     return SmallBulk(

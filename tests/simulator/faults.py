@@ -1,4 +1,4 @@
-"""What can go wrong at a call, and how much of it a history bears."""
+"""The faults of calls, and how many a history gets."""
 
 from collections import Counter
 from enum import StrEnum
@@ -8,7 +8,7 @@ from tests.simulator.profile import Profile
 
 
 class Fault(StrEnum):
-    """The kinds of trouble, as they are counted."""
+    """The kinds of faults, as they are counted."""
 
     THROTTLED = "call throttled"
     BROKEN = "service broken (500)"
@@ -21,23 +21,23 @@ class Fault(StrEnum):
     KILLED = "invocation killed before a call"
     KILLED_AFTER = "invocation killed after a call took effect"
     UNPROCESSED = "unprocessed items"
-    REFUSED = "letters refused by the queue"
-    DUPLICATED = "letter delivered twice"
-    SHUFFLED = "letters out of order"
+    REFUSED = "dead letters refused by the queue"
+    DUPLICATED = "dead letter delivered twice"
+    SHUFFLED = "dead letters out of order"
     REDELIVERED = "suffix of a shard delivered again"
     SPLIT = "shard split"
-    # These follow from the others.
+    # These are consequences of the others.
     TIMED_OUT = "invocation timed out"
     BISECTED = "batch bisected"
     PARTIAL = "partial batch response"
     GIVEN_UP = "batch given up by Lambda"
-    POISONED = "record set aside"
+    POISONED = "record dead-lettered"
     MOVING = "item changed while it was reconciled"
     RESUMED = "bulk work resumed after a crash"
-    TAKEN = "segment found in other hands"
-    STALE = "read of what was a moment ago"
+    TAKEN = "segment held by another worker"
+    STALE = "read of an older version"
     REDEPLOYED = "model changed"
-    FAILED_REPLAY = "letter that still fails written anew"
+    FAILED_REPLAY = "failing dead letter sent again"
 
 
 COMMON = (
@@ -50,13 +50,13 @@ COMMON = (
     Fault.KILLED,
     Fault.KILLED_AFTER,
 )
-LATE = (Fault.LATE, Fault.ABANDONED)  # of writes alone
+LATE = (Fault.LATE, Fault.ABANDONED)  # of writes only
 DELIVERY = (Fault.DUPLICATED, Fault.SHUFFLED, Fault.REDELIVERED, Fault.SPLIT)
 DRAWN = (*COMMON, *LATE, Fault.UNPROCESSED, Fault.REFUSED, *DELIVERY)
 
 
 class Faults:
-    """The faults of one history: which may come, how often, and which came."""
+    """The faults of one history: which are possible, how often, and which occurred."""
 
     def __init__(self, choices: Choices, profile: Profile) -> None:
         self._choices = choices
@@ -67,7 +67,7 @@ class Faults:
         self.came: Counter[Fault] = Counter()
 
     def draw(self, victim: str, possible: tuple[Fault, ...]) -> Fault | None:
-        """Choose what befalls *victim* now: nothing, or one of the faults that are possible."""
+        """Choose a possible fault for *victim*, or none."""
         if not self._left or not victim.startswith(self._profile.victims):
             return None
         kinds = [kind for kind in possible if kind in self._kinds]
@@ -79,5 +79,5 @@ class Faults:
         return kind
 
     def stop(self) -> None:
-        """Let nothing go wrong any more."""
+        """Stop all faults."""
         self._left = 0

@@ -1,4 +1,4 @@
-"""Fibers: all that runs at once in a history, on one simulated clock."""
+"""Fibers: everything that runs concurrently in a history, on one simulated clock."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,30 +15,30 @@ Result = TypeVar("Result")
 When = float | Callable[[], float]
 
 START = 1_790_000_000.0  # seconds since 1970
-STEPS = 6000  # far more than any history takes that comes to an end
+STEPS = 6000  # far more than a history that ends takes
 MAX_CONCURRENCY, NEVER = -inf, inf
 
 
 class Killed(BaseException):
-    """The process is gone: no code of it runs any more."""
+    """The process was killed: no code of it runs any more."""
 
 
 class StuckError(BaseException):
-    """A history does not come to an end. Nobody may catch it but the one who runs it."""
+    """A history does not end. Only the runner of histories may catch it."""
 
 
 class Fiber:
-    """One line of work; those that an invocation begins share its fate."""
+    """One thread of work; all fibers of an invocation die together."""
 
     def __init__(self, name: str, run: Callable[[], Any], root: "Fiber | None") -> None:
         self.name = name
         self.root = root or self
-        self.when: When = MAX_CONCURRENCY  # it wants to go on
+        self.when: When = MAX_CONCURRENCY  # when it can continue
         self.end = NEVER  # of the invocation, set by its timeout
         self.dead = False  # the invocation was killed
         self.invocations = 0
-        self.killed: set[int] = set()  # which of them were
-        self.holder = ""  # as whom it has a lease, if at all
+        self.killed: set[int] = set()  # the invocations of it that were killed
+        self.holder = ""  # the holder of its lease, if it has one
         self.over = False
         self.result: Any = None
         self.error: BaseException | None = None
@@ -46,17 +46,17 @@ class Fiber:
         self.greenlet: Any = None
 
     def due(self) -> float:
-        """Say when it wants to go on."""
+        """Return when it can continue."""
         return self.when() if callable(self.when) else self.when
 
 
 class Fibers:
-    """The scheduler: whoever pauses may find that another goes on."""
+    """The scheduler: at each pause it may switch to another fiber."""
 
     def __init__(self, choices: Choices) -> None:
         self.now = START
         self.switch_percent = 0
-        self.skip_percent = 0  # how often time passes although somebody could go on
+        self.skip_percent = 0  # how often time advances although a fiber could continue
         self.steps = 0
         self.timeouts = 0
         self._choices = choices
@@ -71,18 +71,18 @@ class Fibers:
         return self._current
 
     def clock(self) -> float:
-        """Tell the time."""
+        """Return the simulated time."""
         return self.now
 
     def spawn(self, name: str, run: Callable[[], Any], root: Fiber | None = None) -> Fiber:
-        """Begin a fiber; its turn comes later."""
+        """Create a fiber; it starts later."""
         fiber = Fiber(name, run, root)
         fiber.greenlet = greenlet(partial(self._live, fiber), parent=self._main)
         self._fibers.append(fiber)
         return fiber
 
     def run(self) -> None:
-        """Run until all fibers are over."""
+        """Run until all fibers have ended."""
         try:
             while self._fibers:
                 self._current = self._next()
@@ -92,10 +92,10 @@ class Fibers:
                 self._discard(fiber)
 
     def pause(self) -> None:
-        """Let the scheduler decide who goes on."""
+        """Let the scheduler choose the next fiber."""
         me = self.current
         if me.root.dead:
-            raise Killed  # what is cleaned up in a killed process never happens
+            raise Killed  # a killed process runs no cleanup
         chosen = self._next()
         if chosen is not me:
             self._current = chosen
@@ -105,14 +105,14 @@ class Fibers:
             self.kill()
 
     def kill(self) -> None:
-        """End the invocation that is running now."""
+        """Kill the invocation that runs now."""
         root = self.current.root
         root.dead = True
         root.killed.add(root.invocations)
         raise Killed
 
     def wait(self, when: When) -> None:
-        """Go on not before the time that *when* is or, whenever it is asked, tells."""
+        """Wait until a time; *when* is the time, or a function that returns it."""
         me = self.current
         me.when = when
         try:
@@ -121,12 +121,12 @@ class Fibers:
             me.when = MAX_CONCURRENCY
 
     def sleep(self, seconds: float) -> None:
-        """Let time pass."""
+        """Advance the clock."""
         self.wait(self.now + seconds)
 
     @contextmanager
     def invocation(self, end: float, holder: str = "") -> Iterator[None]:
-        """Run what can be killed, and is at *end*."""
+        """Run an invocation that can be killed, and is killed at *end*."""
         me = self.current
         me.end, me.dead, me.holder = end, False, holder
         me.invocations += 1
@@ -138,7 +138,7 @@ class Fibers:
     def map_concurrently(
         self, work: Callable[[Job], Result], jobs: Sequence[Job], _: object = None
     ) -> list[Result]:
-        """Do all *jobs* at once, as `adminview.aws.concurrency` does, in fibers."""
+        """Run all *jobs* concurrently, as `adminview.aws.concurrency` does, in fibers."""
         if len(jobs) <= 1:
             return [work(job) for job in jobs]
         me = self.current
@@ -169,7 +169,7 @@ class Fibers:
             self._fibers = [one for one in self._fibers if one is not fiber]
 
     def _discard(self, fiber: Fiber) -> None:
-        """Unwind a fiber that will never go on."""
+        """Unwind a fiber that will never continue."""
         if fiber.over:
             return
         fiber.over = fiber.root.dead = True
@@ -180,7 +180,7 @@ class Fibers:
         self._current = current
 
     def _next(self) -> Fiber:
-        """Choose who goes on: by itself whoever did so far."""
+        """Choose the next fiber; by default the current one."""
         self.steps += 1
         if self.steps > STEPS:
             msg = f"no end after {STEPS} steps"
@@ -194,13 +194,13 @@ class Fibers:
         return self._choices.pick(ready)
 
     def _pass_time(self, times: list[tuple[float, Fiber]]) -> list[Fiber]:
-        """Let time pass until one who waits can go on, and say who that is."""
+        """Advance the clock until a waiting fiber can continue, and return all that can."""
         later = sorted(due for due, _ in times if self.now < due < NEVER)
         if later:
-            # Sometimes far, past others who would have been first: they are late then.
+            # Sometimes too far, past other due times: these fibers are late then.
             self.now = later[self._choices.below(len(later))] if self._far() else later[0]
         elif all(due == NEVER for due, _ in times):
-            msg = f"nobody can go on: {', '.join(fiber.name for _, fiber in times)}"
+            msg = f"no fiber can continue: {', '.join(fiber.name for _, fiber in times)}"
             raise StuckError(msg)
         return [fiber for due, fiber in times if due == self.now]
 

@@ -1,4 +1,4 @@
-"""One history, from the numbers it follows from to what it comes to."""
+"""One history, from its choices to its result."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -30,7 +30,7 @@ from tests.simulator.simulation import World
 
 @dataclass(slots=True)
 class Result:
-    """What a history came to."""
+    """The result of a history."""
 
     choices: list[int]
     failure: str | None = None
@@ -40,17 +40,17 @@ class Result:
 
 
 def play(seed: int) -> Result:
-    """Play the history of a seed."""
+    """Run the history of a seed."""
     return run(Choices(seed))
 
 
 def repeat(choices: Sequence[int]) -> Result:
-    """Play the history of a list of choices, and write it down."""
+    """Run the history of a list of choices, with a trace."""
     return run(Choices(given=choices), trace=True)
 
 
 def run(choices: Choices, *, trace: bool = False) -> Result:
-    """Play a history to its end, and judge it."""
+    """Run a history to its end, and check the laws."""
     deployed.fixed = False
     world = World(choices)
     world.calls.trace = [] if trace else None
@@ -61,7 +61,7 @@ def run(choices: Choices, *, trace: bool = False) -> Result:
         except BrokenLawError as error:
             failure = f"law {error}"
         except StuckError as error:
-            failure = f"law 1: everything comes to rest: {error}"
+            failure = f"law 1: every history ends: {error}"
         except SurpriseError as error:
             failure = f"the code raised {error.__cause__!r}"
     faults = +world.faults.came
@@ -70,7 +70,7 @@ def run(choices: Choices, *, trace: bool = False) -> Result:
 
 
 def check(seed: int) -> Result:
-    """Play the history of a seed; if it breaks a law, tell the shortest that does."""
+    """Run the history of a seed; if it breaks a law, report the shortest history that does."""
     result = play(seed)
     if result.failure:
         raise AssertionError(explain(seed, result))
@@ -78,7 +78,7 @@ def check(seed: int) -> Result:
 
 
 def shrunk(result: Result) -> Result:
-    """Find a short history that breaks a law too."""
+    """Find a shorter history that also breaks a law."""
 
     def failing(choices: list[int]) -> list[int] | None:
         again = run(Choices(given=choices))
@@ -88,7 +88,7 @@ def shrunk(result: Result) -> Result:
 
 
 def explain(seed: int, result: Result) -> str:
-    """Tell a failure: its seed, the law, and the shortest history, line by line."""
+    """Describe a failure: its seed, the law, and the trace of the shortest history."""
     short = shrunk(result)
     lines = [
         f"seed {seed} breaks {result.failure}",
@@ -100,7 +100,7 @@ def explain(seed: int, result: Result) -> str:
 
 
 def _play(world: World) -> None:
-    """Begin all that goes on in a history, and go on until nothing does."""
+    """Start all actors of a history, and run until all have ended."""
     profile = world.profile
     changed_after = profile.change_after
     if profile.backfill or changed_after is not None:
@@ -126,7 +126,7 @@ def _play(world: World) -> None:
 
 @contextmanager
 def _simulated(fibers: Fibers) -> Iterator[None]:
-    """Run the real code on the simulated clock, in fibers, with calls that hold little."""
+    """Run the real code on the simulated clock, in fibers, with small calls."""
 
     def after(seconds: float, clock: Callable[[], float] = fibers.clock) -> Deadline:
         return Deadline(clock() + seconds, clock)

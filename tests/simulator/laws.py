@@ -1,4 +1,4 @@
-"""The laws of the design, as they can be checked while a history goes on and when it is over."""
+"""The laws of the design, checked while a history runs and when it has ended."""
 
 import json
 from typing import Any
@@ -12,7 +12,7 @@ from tests.simulator.simulation import World
 
 
 def check_the_quiet(world: World) -> None:
-    """Look for silent loss: an item that nobody will see to any more must be right."""
+    """Check for silent loss: an item that no actor will process again must be correct."""
     intent = world.dynamodb.progress.intent
     for name in world.names:
         stream = world.sources[name.source.name]
@@ -22,7 +22,7 @@ def check_the_quiet(world: World) -> None:
             and not stream.waiting(name.id)
             and not any(name.owner in owners(world, one.body) for one in world.queue.letters)
         ):
-            _check_rows(world, name, "5: nothing is lost in silence")
+            _check_rows(world, name, "5: nothing is lost silently")
 
 
 def check_the_end(world: World) -> None:
@@ -37,29 +37,31 @@ def check_the_end(world: World) -> None:
             world.live.target(name), deadline=Deadline(world.fibers.now + 60, world.fibers.clock)
         )
         if not plan.changes_nothing:
-            _break(f"7: the source is the truth: {name.owner} still wants a reconcile")
+            _break(f"7: the source is the truth: {name.owner} still needs a reconcile")
     _check_letters(world)
 
 
 def _check_letters(world: World) -> None:
-    """See that letters tell no data, and are about those alone who had trouble themselves."""
+    """Check that dead letters hold no data, and are only about items that failed themselves."""
     troubled = set(world.ill)
     for body in world.queue.bodies:
         if SECRET in body:
-            _break("5: a letter holds keys and the error, never the data")
+            _break("5: a dead letter holds keys and the error, never the data")
         letter = json.loads(body)
         if letter.get("kind") == IN_DOUBT:
-            continue  # about whoever was in a call that ended without a response
-        if "owner" not in letter:  # Lambda's, about whoever was in its batch
+            continue  # about all items of a call that ended without a response
+        if "owner" not in letter:  # Lambda's, about all records of its batch
             troubled |= owners(world, body)
         elif letter["error"]["kind"] == "MovingItemError":
-            troubled |= owners(world, body)  # too fast for bulk work, which no other suffers from
+            # It changed too fast for bulk work, which affects no other item.
+            troubled |= owners(world, body)
         elif not owners(world, body) <= troubled:
-            _break(f"4: one bad record harms nobody else: a letter about {owners(world, body)}")
+            about = owners(world, body)
+            _break(f"4: a bad record affects no other item: a dead letter about {about}")
 
 
 def owners(world: World, body: str) -> set[str]:
-    """Say which items a letter is about; Lambda's name a stretch of a shard."""
+    """Return the items that a dead letter is about; Lambda's name a range of a shard."""
     letter = json.loads(body)
     if letter.get("kind") == IN_DOUBT:
         return {item["owner"] for item in letter["items"]}

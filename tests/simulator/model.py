@@ -1,4 +1,4 @@
-"""What the services of a history keep, and what the views make of it."""
+"""The items that services write in a history, and the rows that the views derive."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,21 +11,21 @@ from adminview.model import Index, Item, Registry, Row, Source, view
 from adminview.model.row import RowKey
 from tests.simulator.choices import Choices
 
-SECRET = "secret-of-a-customer"  # noqa: S105 - what no letter may tell
-REFUSED = -1  # the value of a row that the table does not take
-INDEXED = 1  # the value of a row that also stands in an index
+SECRET = "secret-of-a-customer"  # noqa: S105 - must be in no dead letter
+REFUSED = -1  # the value of a row that the table refuses
+INDEXED = 1  # the value of a row that is also in an index
 ROWS = "ABCD"
 
 things = Source("Things", partition_key="id")
 others = Source("Others", partition_key="id")
 by_state = Index("ByState", partition="shelf")
-# The bug is in the views, and goes when they are deployed anew: not a part of any item.
+# The fault is in the views and ends when fixed views are deployed: it is not part of an item.
 deployed = SimpleNamespace(fixed=False)
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """One of the states an item can be in."""
+    """One of the states that an item can have."""
 
     number: int
     rows: dict[str, int]
@@ -33,11 +33,11 @@ class State:
 
     @property
     def ill(self) -> bool:
-        """Tell whether it cannot be synced before the fix."""
+        """Return whether it cannot be synced before the fix."""
         return self.poison or REFUSED in self.rows.values()
 
     def __str__(self) -> str:
-        """Show the rows, and what ails them."""
+        """Show the rows, and their faults."""
         rows = "".join(f"{name}{value}" for name, value in self.rows.items())
         return f"{{{rows.replace('-1', '!')}}}{' poison' * self.poison}"
 
@@ -56,11 +56,11 @@ class Name:
 
     @property
     def owner(self) -> str:
-        """The item as its rows name it, said apart from the code under test."""
+        """The item as its rows name it, computed without the code under test."""
         return f"{self.source.name}/{self.id}"
 
     def image(self, state: State | None) -> dict[str, Any] | None:
-        """Write the item as DynamoDB keeps it."""
+        """Return the item as DynamoDB stores it."""
         if state is None:
             return None
         return {
@@ -75,38 +75,38 @@ class Name:
 NAMES = (Name(things, "a"), Name(things, "b"), Name(others, "a"))
 
 
-class LetterOutcome(Enum):
-    """What a model makes of a part that the one before made a row of."""
+class PartOutcome(Enum):
+    """What a new model does with a part that had a row in the old one."""
 
     KEPT = 0
-    CHANGED = 1  # the row has another content
+    CHANGED = 1  # the row has other content
     MOVED = 2  # it has another key
     DROPPED = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """What the views of one deployment derive."""
+    """The rows that the views of one deployment derive."""
 
     name: str = "model-1"
-    outcomes: tuple[LetterOutcome, ...] = (LetterOutcome.KEPT,) * len(ROWS)
-    swapped: bool = False  # each row has the key that its neighbour had
+    outcomes: tuple[PartOutcome, ...] = (PartOutcome.KEPT,) * len(ROWS)
+    swapped: bool = False  # two rows exchange their keys
 
     def part(self, name: str, value: int) -> tuple[str, int] | None:
-        """Say which row a part of an item becomes, if any, and what it shows."""
+        """Return the row of a part and its content; None if it has no row."""
         place = ROWS.index(name) ^ self.swapped
         match self.outcomes[place]:
-            case LetterOutcome.DROPPED:
+            case PartOutcome.DROPPED:
                 return None
-            case LetterOutcome.MOVED:
+            case PartOutcome.MOVED:
                 return ROWS[place].lower(), value
-            case LetterOutcome.CHANGED:
+            case PartOutcome.CHANGED:
                 return ROWS[place], value if value == REFUSED else value + 10
             case _:
                 return ROWS[place], value
 
     def rows(self, name: Name, state: State | None) -> dict[RowKey, str]:
-        """Say, apart from the code under test, what each row of a state shows, and where."""
+        """Return all rows of a state with their content, computed without the code under test."""
         if state is None:
             return {}
         where = f" SHELF#{state.number % 2}"
@@ -118,15 +118,15 @@ class Model:
 
 
 def draw_model(choices: Choices) -> Model:
-    """Draw the model that another is changed to."""
+    """Choose the model that replaces the first one."""
     outcomes = tuple(
-        choices.pick((LetterOutcome.KEPT, *LetterOutcome, LetterOutcome.CHANGED)) for _ in ROWS
+        choices.pick((PartOutcome.KEPT, *PartOutcome, PartOutcome.CHANGED)) for _ in ROWS
     )
     return Model("model-2", outcomes, swapped=choices.below(3) > 0)
 
 
 def draw_states(choices: Choices, poison_percent: int, refused_percent: int) -> list[State]:
-    """Draw the states that the items of a history can be in."""
+    """Choose the states that the items of a history can have."""
     states = []
     for number in range(2 + choices.below(4)):
         rows = {name: value - 1 for name in ROWS if (value := choices.below(3))}
@@ -176,5 +176,5 @@ def _parts(model: Model, source: str, item: Item) -> Iterator[Row]:
 
 
 def shelf(state: Decimal) -> str:
-    """Say where in the index the rows of a state stand: it can move though their data stays."""
+    """Return the index partition of a state's rows, which can change while their data does not."""
     return f"SHELF#{state % 2}"

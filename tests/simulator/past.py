@@ -1,4 +1,4 @@
-"""What a table held a moment ago: a read that is not consistent may still see it."""
+"""Older versions of a table's items: an eventually consistent read may still return them."""
 
 from collections.abc import Hashable
 from typing import Any
@@ -9,26 +9,26 @@ STALE_SECONDS = 3.0
 
 
 class Past:
-    """What was written over or deleted, by key, and when."""
+    """Replaced and deleted versions, by key, with the time."""
 
     def __init__(self, fibers: Fibers) -> None:
         self._fibers = fibers
         self._gone: dict[Any, list[tuple[float, Any]]] = {}
 
     def note(self, key: Hashable, before: Any) -> None:
-        """Remember what a key held until now; None if nothing."""
+        """Record the version that a key had until now; None if it did not exist."""
         self._gone.setdefault(key, []).append((self._fibers.now, before))
 
     def settle(self) -> None:
-        """Let everybody see what there is."""
+        """Make all readers see the current state."""
         self._gone = {key: [(0.0, None)] for key in self._gone}
 
     @property
     def keys(self) -> set[Any]:
-        """All keys that ever were."""
+        """All keys that ever existed."""
         return set(self._gone)
 
     def of(self, key: Hashable) -> list[Any]:
-        """Say what a key may still be seen to hold, latest first."""
+        """Return the older versions that a read of a key may still return, latest first."""
         since = self._fibers.now - STALE_SECONDS
         return [before for when, before in self._gone.get(key, ())[::-1] if when >= since]

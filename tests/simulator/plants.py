@@ -1,4 +1,4 @@
-"""Wrong variants of the product that look harmless. The simulation must catch each of them."""
+"""Faulty variants of the product that look harmless. The simulation must catch each of them."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -34,13 +34,13 @@ Plant = Callable[[pytest.MonkeyPatch], None]
 
 @dataclass(frozen=True, slots=True)
 class Remembered(ItemRef):
-    """An item, and the image of it that a letter was about."""
+    """An item, and its image in a dead letter."""
 
     image: Image | None = None
 
 
 def reapply(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Apply the image a letter is about, instead of reading the item again."""
+    """Apply the image of a dead letter, instead of reading the item again."""
     find, read = LetterResolver._target, Reconciler._read
 
     def remember(self: LetterResolver, letter: RecordLetter) -> ItemRef:
@@ -59,17 +59,17 @@ def reapply(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def no_second_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Believe that the item did not change while its rows were written."""
+    """Assume that the item did not change while its rows were written."""
     monkeypatch.setattr("adminview.reconcile.reconciler.equivalent", lambda *_: True)
 
 
 def no_owner_index(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Look only at the rows that a letter names."""
+    """Check only the rows that a dead letter names."""
     monkeypatch.setattr(RowStore, "find", lambda *_, **__: set())
 
 
 def no_hints(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Look only at the rows that the owner index knows."""
+    """Check only the rows that the owner index has."""
     reconcile = Reconciler.reconcile
 
     def forgetful(self: Reconciler, target: ItemRef, *, deadline: Deadline) -> Reconciled:
@@ -79,7 +79,7 @@ def no_hints(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def forget(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Forget in each round of a reconcile what the one before wrote."""
+    """Forget in each round of a reconcile what the round before wrote."""
     plan = Reconciler._plan
 
     def forgetful(
@@ -97,7 +97,7 @@ def forget(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def letters_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Send the letters of a batch before its writes are in."""
+    """Send the dead letters of a batch before its writes."""
     runtime: list[Runtime] = []
 
     def remember(event: Any, context: Any, with_: Runtime) -> Any:
@@ -115,13 +115,13 @@ def letters_first(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def no_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Try a letter, and try it again, before the owner index has caught up."""
+    """Replay a dead letter, and replay it again, before the owner index has caught up."""
     monkeypatch.setattr(Queue, "first_try", 0)
     monkeypatch.setattr(Queue, "next_try", 20)
 
 
 def no_intent(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Write a page without noting first, where it outlives a crash, whose it is."""
+    """Write a page without storing its intent first."""
     save = LeaseTable.save
 
     def silent(self: LeaseTable, record: SegmentState, **how: Any) -> SegmentState:
@@ -131,12 +131,12 @@ def no_intent(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def no_reread(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Believe that no item of a page changed while it was written."""
+    """Assume that no item of a page changed while it was written."""
     monkeypatch.setattr(PageOfItems, "_changed_items", lambda *_: [])
 
 
 def no_redo(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Go on after a crash, whatever was in hand."""
+    """Continue after a crash without recovering the intent."""
 
     def go_on(self: SegmentSession) -> None:
         self.record = replace(self.record, intent=[])
@@ -145,7 +145,7 @@ def no_redo(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def no_lease(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take a segment at once, whoever may still be at it."""
+    """Take over a segment at once, even if another worker is active."""
 
     def take(self: LeaseTable, found: SegmentState, *, deadline: Deadline) -> SegmentState:
         return self.save(found, deadline=deadline)
@@ -154,22 +154,22 @@ def no_lease(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def short_lease(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Put right what another had in hand before the owner index has caught up with it."""
+    """Recover the intent of another worker before the owner index has caught up."""
     monkeypatch.setattr("adminview.bulk.lease_table.LEASE_SECONDS", 2.0)
 
 
 def no_work_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Go on writing when the lease is over."""
+    """Keep writing after the lease has expired."""
     monkeypatch.setattr(SegmentSession, "work_until", property(lambda hand: hand.end))
 
 
 def no_drain(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Begin to build while the old code may still write."""
+    """Start the backfill while the old code may still write."""
     monkeypatch.setattr("tests.simulator.change.DRAIN_SECONDS", 0)
 
 
 def no_backfill(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave it to the next changes to write the rows of another model."""
+    """Leave it to later changes to write the rows of another model."""
     monkeypatch.setattr("tests.simulator.change.build", lambda *_: None)
 
 
@@ -196,7 +196,7 @@ def sweep_by_age(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def sweep_other_models(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Look only at the rows that do not carry the fingerprint of the model that is deployed."""
+    """Check only the rows that do not carry the fingerprint of the deployed model."""
     read = Sweep.read
 
     def read_older(self: Sweep, *asked: Any) -> ScanPage:
@@ -214,12 +214,12 @@ def sweep_other_models(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def sweep_by_a_look(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Delete the rows that an item does not derive, as it was when it was looked at."""
+    """Delete the rows that an item did not derive when it was first read."""
     monkeypatch.setattr(PageOfRows, "execute", _delete)
 
 
 def unprocessed_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Send unprocessed items a second time, and take that for done."""
+    """Send unprocessed items a second time, and assume that all are accepted."""
     send = Boto3BatchWriter._send
 
     def send_twice(self: Boto3BatchWriter, table: str, deadline: Deadline, call: Call) -> Result:
@@ -259,12 +259,12 @@ def no_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def doubt_early(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Replay an in-doubt letter while the call may still arrive."""
+    """Replay an in-doubt dead letter while the call may still arrive."""
     monkeypatch.setattr("adminview.sync.dead_letter.IN_DOUBT_SECONDS", 30)
 
 
 def no_doubt_after_crash(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Believe that no call of a worker that died can arrive once its page is redone."""
+    """Assume that no call of a killed worker can arrive after its page was recovered."""
     report = Reconciler.report_in_doubt
 
     def report_some(self: Reconciler, targets: Sequence[ItemRef], deadline: Deadline) -> None:
@@ -275,7 +275,7 @@ def no_doubt_after_crash(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def shown_early(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Show a letter again while calls of the replay that died over it may still arrive."""
+    """Show a dead letter again while calls of the killed replay may still arrive."""
     monkeypatch.setattr(Queue, "hidden", 60)
 
 
@@ -283,7 +283,7 @@ PLANTS: dict[str, Plant] = {
     "nodoubt": no_doubt,
     "doubtearly": doubt_early,
     "no doubt after a crash": no_doubt_after_crash,
-    "letters shown early": shown_early,
+    "dead letters shown early": shown_early,
     "reapply": reapply,
     "noverify": no_second_read,
     "noowner": no_owner_index,

@@ -23,11 +23,11 @@ LONGEST_PAUSE = 800.0
 
 
 class FunctionKilledError(Exception):
-    """What Lambda sees of a process that died."""
+    """What Lambda reports of a killed process."""
 
 
 def serve(world: World) -> None:
-    """Write to the sources, as their services do, and let shards split now and then."""
+    """Write to the sources as their services do; sometimes a shard splits."""
     choices = world.choices
     for _ in range(world.profile.writes):
         name = choices.pick(world.names)
@@ -46,7 +46,7 @@ def serve(world: World) -> None:
 
 
 def _pause(world: World, seconds: float) -> None:
-    """Let time pass, or wait until an item was read: then its reader is in for a surprise."""
+    """Advance the clock, or wait until an item was read, so that it changes right after that."""
     if seconds >= 0:
         world.fibers.sleep(seconds)
         return
@@ -56,20 +56,20 @@ def _pause(world: World, seconds: float) -> None:
 
 
 def fix(world: World) -> None:
-    """Deploy views that can take every state."""
+    """Deploy views that can derive every state."""
     world.fibers.sleep(world.profile.fix_after)
     deployed.fixed = True
     world.calls.log_event("the views are fixed")
 
 
 def follow(world: World, stream: SourceStream, shard: Shard) -> None:
-    """Begin to poll a shard."""
+    """Start to poll a shard."""
     poller = Poller(world, stream, shard)
     begin(world, f"sync {stream.table[0]}{shard.id[-2:]}", poller.run)
 
 
 def begin(world: World, name: str, run: Any) -> None:
-    """Begin something that may leave letters."""
+    """Start a fiber that may send dead letters."""
 
     def and_end() -> None:
         run()
@@ -80,7 +80,7 @@ def begin(world: World, name: str, run: Any) -> None:
 
 
 class Poller:
-    """Lambda's poller of one shard: the rules are those of the local event source."""
+    """Lambda's poller of one shard, with the rules of the local event source."""
 
     def __init__(self, world: World, stream: SourceStream, shard: Shard) -> None:
         self._world = world
@@ -94,7 +94,8 @@ class Poller:
             Rest(),
         )
         self._container: tuple[Deployment, Runtime] | None = None
-        self._unreported: set[int] = set()  # invocations with in-doubt letters only it has
+        # Invocations whose in-doubt dead letters only this container has.
+        self._unreported: set[int] = set()
         self._go_to(0)
 
     def run(self) -> None:
@@ -121,10 +122,10 @@ class Poller:
         self._lane = ShardProcessor(cast("Any", self._reader), address, self._by)
 
     def _go_back(self) -> None:
-        """Forget a checkpoint: the end of what was delivered comes again."""
+        """Lose a checkpoint: the last delivered records are delivered again."""
         again = 1 + self._world.choices.below(min(4, self._shard.settled))
         self._shard.settled -= again
-        self._world.calls.log_event(f"the last {again} records come again")
+        self._world.calls.log_event(f"the last {again} records are delivered again")
         self._go_to(self._shard.settled)
 
     def _runtime(self) -> Runtime:
@@ -136,9 +137,9 @@ class Poller:
         return self._container[1]
 
     def _lose_container(self) -> None:
-        """End a container, and with it the in-doubt letters that the queue refused.
+        """End a container, with the in-doubt dead letters that the queue refused.
 
-        Then nobody knows of their calls any more: DESIGN.md names that limit.
+        Nothing reports their calls any more: DESIGN.md states that limit.
         """
         if self._container and self._container[1].in_doubt:
             self._world.fibers.current.root.killed |= self._unreported
@@ -168,5 +169,5 @@ class Poller:
         failures = answer["batchItemFailures"]
         came[Fault.PARTIAL] += bool(failures)
         if failures:
-            world.calls.log_event(f"sync wants again from {failures[0]['itemIdentifier']}")
+            world.calls.log_event(f"sync requests redelivery from {failures[0]['itemIdentifier']}")
         return answer

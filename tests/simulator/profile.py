@@ -1,4 +1,4 @@
-"""What a history has to do with: drawn first, so that histories differ as a whole."""
+"""The parameters of a history, chosen first, so that histories differ as a whole."""
 
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -6,15 +6,15 @@ from typing import Any, Final
 from adminview.model.delivery import FOREVER, Delivery
 from tests.simulator.choices import Choices
 
-FAR = 84_600  # the product's limit on a record's age, in seconds
-# Instead of a pause: until somebody reads an item, or a sweep looks at one; then it changes.
+FAR = 84_600  # the limit on a record's age, in seconds
+# Instead of a pause: wait until an item is read, or a sweep reads one; then it changes.
 NEXT_READ: Final = -1.0
 NEXT_LOOK: Final = -2.0
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """How large a history is, and how bad the luck."""
+    """The size of a history, and the frequency of its faults."""
 
     items: int
     writes: int
@@ -22,26 +22,26 @@ class Profile:
     replay_pauses: tuple[float, ...]  # likewise, before a replay
     switch_percent: int
     skip_percent: int
-    lag_percent: int  # how often the owner index shows what was
+    lag_percent: int  # how often the owner index returns an older version
     fault_percent: int
     fault_budget: int
-    kinds: tuple[str, ...]  # the names of the faults; none said means any
-    victims: str  # the beginning of their names
+    kinds: tuple[str, ...]  # the names of the possible faults; empty means all
+    victims: str  # the prefix of their names
     poison_percent: int
     refused_percent: int
     fix_after: float  # seconds
     delivery: Delivery
-    backfill: bool  # items are there before anything follows them
+    backfill: bool  # items exist before the view
     change_after: float | None  # seconds, until another model is deployed
-    taken_back: bool  # before its rows are built
+    taken_back: bool  # before its rows are backfilled
     segments: int
-    twin_percent: int  # how often a segment is given to two workers
+    twin_percent: int  # how often two workers get the same segment
     replays: int
     operators: int
 
     @classmethod
     def draw(cls, choices: Choices) -> "Profile":
-        """Draw a profile, of one of the sorts below."""
+        """Choose a profile of one of the kinds below."""
         pick, below = choices.pick, choices.below
         sort = pick(SORTS)
         drawn = cls(
@@ -79,7 +79,7 @@ class Profile:
         return replace(drawn, **sort)
 
 
-# Items move while the rows of an older model are swept.
+# Items change while the rows of an older model are swept.
 SWEPT: dict[str, Any] = {
     "items": 1,
     "pauses": (NEXT_LOOK, 0),
@@ -95,7 +95,7 @@ SWEPT: dict[str, Any] = {
     "twin_percent": 0,
     "operators": 0,
 }
-# Replays die over items that move, while the owner index lags.
+# Replays are killed at items that keep changing, while the owner index lags.
 REPLAYED: dict[str, Any] = {
     "items": 1,
     "pauses": (0, NEXT_READ, NEXT_READ),
@@ -111,7 +111,7 @@ REPLAYED: dict[str, Any] = {
     "change_after": None,
     "operators": 0,
 }
-# A batch hangs while letters are replayed, which the fixed views can take.
+# A batch hangs while dead letters are replayed, which the fixed views can derive.
 HANGING: dict[str, Any] = {
     "items": 1,
     "writes": 4,
@@ -126,7 +126,7 @@ HANGING: dict[str, Any] = {
     "backfill": False,
     "change_after": None,
 }
-# Calls that timed out take effect long after, over rows that have changed again.
+# Calls that timed out take effect much later, over rows that have changed again.
 LATE: dict[str, Any] = {
     "items": 1,
     "pauses": (0, 20, 100),
@@ -137,7 +137,7 @@ LATE: dict[str, Any] = {
     "refused_percent": 0,
     "change_after": None,
 }
-# Where several things must meet to do harm, histories are made in which they are likely to.
+# Some failures need several events at once; these profiles make that likely.
 SORTS: tuple[dict[str, Any], ...] = (
     {},
     {},
@@ -149,7 +149,7 @@ SORTS: tuple[dict[str, Any], ...] = (
     SWEPT,
     LATE,
     LATE,
-    {  # workers die over calls that take effect after others have recovered their pages
+    {  # workers are killed at calls that take effect after others have recovered their pages
         **LATE,
         "pauses": (0, NEXT_READ, 100),
         "kinds": ("ABANDONED",),
@@ -157,7 +157,7 @@ SORTS: tuple[dict[str, Any], ...] = (
         "backfill": True,
         "segments": 1,
     },
-    {  # and replays
+    {  # so are replays
         **LATE,
         "pauses": (0, 100, 400),
         "kinds": ("ABANDONED",),
@@ -166,7 +166,7 @@ SORTS: tuple[dict[str, Any], ...] = (
         "fix_after": 30,
         "backfill": False,
     },
-    {  # backfills die over items that move
+    {  # backfills are killed at items that keep changing
         "pauses": (0, NEXT_READ, 40),
         "fault_percent": 25,
         "kinds": ("SLOW", "KILLED", "KILLED_AFTER"),
@@ -177,7 +177,7 @@ SORTS: tuple[dict[str, Any], ...] = (
         "change_after": None,
         "operators": 0,
     },
-    {  # workers hang, and are taken for dead, over items that move
+    {  # workers hang, and are taken for dead, at items that keep changing
         "items": 1,
         "pauses": (0, NEXT_READ, 100),
         "lag_percent": 90,
@@ -192,7 +192,7 @@ SORTS: tuple[dict[str, Any], ...] = (
         "twin_percent": 100,
         "operators": 0,
     },
-    {  # items move while another model's rows are built and the old ones are swept
+    {  # items change while another model is backfilled and swept
         "items": 1,
         "writes": 12,
         "pauses": (0, NEXT_READ, NEXT_READ, NEXT_READ),
@@ -220,7 +220,7 @@ SORTS: tuple[dict[str, Any], ...] = (
         "change_after": 1,
         "operators": 0,
     },
-    {  # batches are written in part, and no letter puts that right
+    {  # batches are written in part, and no dead letter repairs that
         "pauses": (0, 1),
         "fault_percent": 50,
         "kinds": ("UNPROCESSED", "DENIED", "REDELIVERED", "SPLIT"),
@@ -232,14 +232,14 @@ SORTS: tuple[dict[str, Any], ...] = (
         "change_after": None,
         "operators": 0,
     },
-    {  # letters are many, and the queue makes trouble
+    {  # many dead letters, and a failing queue
         "fault_percent": 30,
         "kinds": ("REFUSED", "DUPLICATED", "SHUFFLED", "UNANSWERED", "KILLED_AFTER"),
         "poison_percent": 60,
         "refused_percent": 30,
         "replays": 2,
     },
-    {  # AWS makes trouble everywhere
+    {  # AWS fails everywhere
         "fault_percent": 30,
         "kinds": ("THROTTLED", "BROKEN", "UNREACHED", "UNANSWERED", "SLOW"),
         "victims": "",

@@ -1,4 +1,4 @@
-"""The progress table, and the conditions that it is written with."""
+"""The progress table, and the conditions of its writes."""
 
 from json import loads
 from typing import Any
@@ -14,7 +14,7 @@ Wire = dict[str, Any]
 
 
 class ProgressRows:
-    """Small items by run and segment. Its methods take what boto3's take."""
+    """Small items by run and segment. Its methods are boto3's."""
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
@@ -22,7 +22,7 @@ class ProgressRows:
 
     @property
     def intent(self) -> set[str]:
-        """The items that backfills have in hand: they are put right whatever happens."""
+        """The items in the intents of backfills: these are repaired in any case."""
         return {
             f"{run.partition('/')[2]}/{key['id']['S']}"
             for (run, _), item in self._items.items()
@@ -31,7 +31,7 @@ class ProgressRows:
         }
 
     def held_until(self, holder: str) -> float:
-        """Say how long a worker is sure that no other has its segment."""
+        """Return until when no other worker can take over a worker's segment."""
         held = [one for one in self._items.values() if one.get("holder") == {"S": holder}]
         return max((float(one["until"]["N"]) for one in held), default=0.0)
 
@@ -69,7 +69,7 @@ class ProgressRows:
         return self._calls.make(f"DeleteItem {_name(key)}", effect)
 
     def _check(self, key: Wire, asked: Wire) -> None:
-        """Refuse what a condition does not hold for."""
+        """Refuse a write whose condition does not hold."""
         item = self._items.get(_place(key), {})
         for condition in filter(None, asked.get("ConditionExpression", "").split(" AND ")):
             if condition == "attribute_not_exists(#pk)":

@@ -1,4 +1,4 @@
-"""SQS: letters that are delayed, hidden while somebody has them, and sometimes come twice."""
+"""SQS: messages are delayed, hidden while they are processed, and sometimes delivered twice."""
 
 import json
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ class Letter:
     id: str
     body: str
     sent: float
-    visible: float  # from this moment on
+    visible: float  # from this time on
     received: int = 0
     receipt: str = ""
 
@@ -37,15 +37,15 @@ class Queue:
         self._calls = calls
         self._ids = count(1)
         self.letters: list[Letter] = []
-        self.bodies: list[str] = []  # of all that ever came
+        self.bodies: list[str] = []  # of all messages ever sent
 
     @property
     def due(self) -> float:
-        """Say when a letter can be taken up."""
+        """Return when the next message is visible."""
         return min((letter.visible for letter in self.letters), default=inf)
 
     def add(self, body: str, delay: float | None = None) -> None:
-        """Take a letter."""
+        """Add a message."""
         assert body.isascii(), "SQS refuses some characters"
         now = self._calls.fibers.now
         visible = now + (self.first_try if delay is None else delay)
@@ -120,12 +120,12 @@ class Queue:
         return self._calls.make("ChangeMessageVisibilityBatch", effect)
 
     def take_lambdas(self, letter: dict[str, Any]) -> None:
-        """Take Lambda's own letter about a batch, or refuse it."""
+        """Accept Lambda's on-failure message about a batch, or refuse it."""
         self._calls.fibers.pause()
         if self._calls.faults.draw(self._calls.fibers.current.name, (Fault.REFUSED,)):
             raise refusal("AccessDenied", "SendMessage")
         self._calls.faults.came[Fault.GIVEN_UP] += 1
-        self._calls.log_event("gives a batch up: SendMessage by Lambda")
+        self._calls.log_event("SendMessage by Lambda, which gives up on a batch")
         self.add(json.dumps(letter))
 
     def _take(self, letter: Letter) -> dict[str, Any]:
@@ -143,6 +143,6 @@ class Queue:
         }
 
     def _copy(self, letter: Letter) -> None:
-        """Let a letter come a second time: a server of SQS missed that it was taken."""
+        """Deliver a message a second time: a server of SQS missed that it was received."""
         later = self._calls.choices.pick((0.0, 20.0, 200.0, 2000.0))
         self.letters.append(replace(letter, visible=self._calls.fibers.now + later))

@@ -1,4 +1,4 @@
-"""Who reconciles: replays of letters, and an operator with an item in mind."""
+"""Everything that reconciles: replays of dead letters, and an operator."""
 
 from typing import Any, cast
 
@@ -19,7 +19,7 @@ LATER = (0.0, 0.0, 5.0, 60.0, 700.0)
 
 
 def replay(world: World) -> None:
-    """Replay letters, soon or late, until none will come any more."""
+    """Replay dead letters from time to time, until none will be sent any more."""
     fibers = world.fibers
     while True:
         fibers.wait(lambda: MAX_CONCURRENCY if world.settled else world.queue.due)
@@ -43,7 +43,7 @@ def replay_once(world: World) -> None:
 
 
 def operate(world: World) -> None:
-    """Reconcile an item by hand; one that did not end well is done again a minute later."""
+    """Reconcile an item as an operator does; repeat it a minute later if it fails."""
     fibers = world.fibers
     fibers.sleep(world.choices.pick(LATER))
     name = world.choices.pick(world.names)

@@ -1,4 +1,4 @@
-"""Source tables as their services write them, and the streams that follow from it."""
+"""Source tables as their services write them, and their streams."""
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -13,30 +13,30 @@ from tests.simulator.past import Past
 from tests.support.fakes import refusal
 from tests.support.stream_records import STREAM
 
-PAGE = 2  # records per page of GetRecords: small, so that a stretch takes several
+PAGE = 2  # records per page of GetRecords: small, so that a range takes several pages
 
 
 @dataclass(slots=True, eq=False)
 class Shard:
-    """Records in order, of the items it is for."""
+    """The records of some items, in order."""
 
     id: str
     parent: "Shard | None"
     ids: set[str]
     records: list[dict[str, Any]] = field(default_factory=list)
     closed: bool = False
-    settled: int = 0  # records that Lambda has done with, one way or another
+    settled: int = 0  # records that Lambda has processed or given up on
     drained: bool = False
 
     def waiting(self, id_: str) -> bool:
-        """Tell whether records of an item are still to be delivered."""
+        """Return whether records of an item are still to be delivered."""
         return any(
             record["dynamodb"]["Keys"]["id"]["S"] == id_ for record in self.records[self.settled :]
         )
 
 
 class Reader:
-    """A place in a shard, as the event source reads it."""
+    """A position in a shard, as the event source reads it."""
 
     def __init__(self, shard: Shard, arn: str, position: int) -> None:
         self._shard = shard
@@ -45,12 +45,12 @@ class Reader:
 
     @property
     def closed(self) -> bool:
-        """Tell whether the shard was read to its end, and no record will follow."""
+        """Return whether the shard was read to its end and is closed."""
         return self._shard.closed and not self.more
 
     @property
     def more(self) -> bool:
-        """Tell whether there are records to be read."""
+        """Return whether there are records to read."""
         return self._position < len(self._shard.records)
 
     def read(self, limit: int) -> list[StreamRecord]:
@@ -74,16 +74,16 @@ class SourceStream:
         self.shards = [Shard("shard-0", None, ids)]
 
     def write(self, name: Name, state: State | None) -> bool:
-        """Write or delete an item, and tell whether that changed anything."""
+        """Write or delete an item, and return whether that changed it."""
         before, after = self.items.get(name.id), name.image(state)
         if before == after:
-            return False  # an exact copy makes no record
+            return False  # an equal copy makes no record
         self.shard_of(name.id).records.append(self._record(name, before, after))
         self.begin_with(name, state)
         return True
 
     def begin_with(self, name: Name, state: State | None) -> None:
-        """Let an item be there without a record."""
+        """Create an item without a record."""
         self.past.note(name.id, self.items.get(name.id))
         if state is None:
             self.items.pop(name.id)
@@ -93,11 +93,11 @@ class SourceStream:
             self.states[name.id] = state
 
     def shard_of(self, id_: str) -> Shard:
-        """Find the shard that takes an item's records now."""
+        """Return the shard that gets an item's records now."""
         return next(shard for shard in self.shards if id_ in shard.ids and not shard.closed)
 
     def split(self, id_: str) -> list[Shard]:
-        """Close the shard of an item; its items' records go to two new ones."""
+        """Close the shard of an item; later records go to two new shards."""
         old = self.shard_of(id_)
         old.closed = True
         number = len(self.shards)
@@ -109,7 +109,7 @@ class SourceStream:
         return new
 
     def waiting(self, id_: str) -> bool:
-        """Tell whether records of an item are still to be delivered."""
+        """Return whether records of an item are still to be delivered."""
         return any(shard.waiting(id_) for shard in self.shards if id_ in shard.ids)
 
     def _record(self, name: Name, before: Any, after: Any) -> dict[str, Any]:
@@ -160,7 +160,7 @@ class StreamsClient:
         return self._calls.make("GetRecords", effect)
 
     def find(self, table: str, sequence: str) -> dict[str, Any] | None:
-        """Find a record that was once in a stream."""
+        """Return a record that was once in a stream."""
         shards = next(one.shards for one in self._shards.values() if one.table == table)
         records = [record for shard in shards for record in shard.records]
         return next((one for one in records if one["eventID"] == sequence), None)

@@ -1,12 +1,12 @@
-"""Make the list of choices behind a failure short and tame."""
+"""Shorten the list of choices of a failing history, and make the choices more harmless."""
 
 from collections.abc import Callable
 
-Failing = Callable[[list[int]], list[int] | None]  # the choices that were made, if it fails
+Failing = Callable[[list[int]], list[int] | None]  # returns the choices that were made, if it fails
 
 
 def shrink(choices: list[int], failing: Failing, *, runs: int = 600) -> list[int]:
-    """Find fewer and smaller choices that fail too, in at most so many *runs*."""
+    """Find fewer and smaller choices that also fail, in at most so many *runs*."""
     search = _Search(trimmed(choices), failing, runs)
     while search.pass_over():
         pass
@@ -14,7 +14,7 @@ def shrink(choices: list[int], failing: Failing, *, runs: int = 600) -> list[int
 
 
 def trimmed(choices: list[int]) -> list[int]:
-    """Leave out the zeros at the end: what is not given is 0 anyway."""
+    """Leave out the zeros at the end: missing choices are 0 anyway."""
     end = len(choices)
     while end and not choices[end - 1]:
         end -= 1
@@ -22,7 +22,7 @@ def trimmed(choices: list[int]) -> list[int]:
 
 
 class _Search:
-    """The best list so far, and how many tries are left to better it."""
+    """The best list so far, and how many attempts are left to improve it."""
 
     def __init__(self, best: list[int], failing: Failing, runs: int) -> None:
         self.best = best
@@ -30,7 +30,7 @@ class _Search:
         self._runs = runs
 
     def pass_over(self) -> bool:
-        """Leave out, zero, then lower what can be; tell whether another pass may find more."""
+        """Remove, zero, then lower choices; return whether another pass may find more."""
         before = self.best
         length = len(before)
         while length:
@@ -48,7 +48,7 @@ class _Search:
         return self.best is not before and self._runs > 0
 
     def _try(self, candidate: list[int]) -> None:
-        """Take a list in the place of the best if it fails too, and is better."""
+        """Replace the best list if the candidate also fails and is better."""
         if self._runs <= 0 or _size(candidate) >= _size(self.best):
             return
         self._runs -= 1

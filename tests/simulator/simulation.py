@@ -1,4 +1,4 @@
-"""A small world: the real code, connected to the stand-ins of one history."""
+"""The simulated system: the real code, connected to the fakes of one history."""
 
 import itertools
 from collections import Counter
@@ -25,7 +25,7 @@ from tests.simulator.tables import DynamoDB, ViewRows
 
 
 class World:
-    """Everything there is in one history."""
+    """Everything in one history."""
 
     def __init__(self, choices: Choices) -> None:
         self.choices = choices
@@ -45,14 +45,14 @@ class World:
         }
         self.view = ViewRows(self.calls, self.profile.lag_percent)
         self.queue = Queue(self.calls)
-        self.busy: Counter[str] = Counter()  # owners that somebody has promised to put right
-        self.ill: set[str] = set()  # owners that ever were in a state that could not be synced
-        self.producing = 0  # fibers that may still make work for the replays
+        self.busy: Counter[str] = Counter()  # owners that an actor will still repair
+        self.ill: set[str] = set()  # owners that were ever in a state that cannot be synced
+        self.producing = 0  # fibers that may still send dead letters
         self.workers = itertools.count(1)
         self._connect()
 
     def _connect(self) -> None:
-        """Make the clients that all functions share, and what is deployed first."""
+        """Create the clients that all functions share, and the first deployment."""
         self.backoff = Backoff(self.fibers.sleep, lambda _, longest: longest)
         self.dynamodb = DynamoDB(self.calls, self.view, self.sources, self.profile.lag_percent)
         client = cast("Any", StreamsClient(self.calls, self.sources))
@@ -62,35 +62,35 @@ class World:
 
     @property
     def settled(self) -> bool:
-        """Tell whether there is nothing left to do."""
+        """Return whether no work is left."""
         return not self.producing and not self.queue.letters
 
     def state_of(self, name: Name) -> State | None:
-        """Say which state an item is in now."""
+        """Return the current state of an item."""
         return self.sources[name.source.name].states.get(name.id)
 
     def write(self, name: Name, state: State | None) -> bool:
-        """Let a service write or delete an item, and tell whether that changed anything."""
+        """Let a service write or delete an item, and return whether that changed it."""
         self.note_state(name, state)
         return self.sources[name.source.name].write(name, state)
 
     def note_state(self, name: Name, state: State | None) -> None:
-        """Remember who was ever ill."""
+        """Record an item that cannot be synced."""
         if state and state.ill:
             self.ill.add(name.owner)
 
     def invoked(self, request_id: str) -> None:
-        """Hear of an invocation."""
+        """Record an invocation."""
 
     def synced(
         self, tally: BatchCounts, letters: Sequence[OutgoingLetter], errors: CallErrors
     ) -> None:
-        """Hear what a batch came to."""
+        """Record the result of a batch."""
         del tally, errors
         self.faults.came[Fault.POISONED] += sum(one.sequence is not None for one in letters)
 
     def replayed(self, summary: Mapping[str, Any]) -> None:
-        """Hear what a replay came to."""
+        """Record the result of a replay."""
         self.faults.came[Fault.FAILED_REPLAY] += summary["outcomes"][LetterOutcome.FAILING]
         for reason, count in summary["reasons"].items():
             self.faults.came[Fault.MOVING] += count * reason.startswith("MovingItemError")

@@ -1,4 +1,4 @@
-"""Play histories for as long as asked, on all cores: ``python -m tests.simulator.soak --help``."""
+"""Run histories for a given time, on all cores: ``python -m tests.simulator.soak --help``."""
 
 import os
 import secrets
@@ -13,13 +13,13 @@ from time import monotonic
 from tests.simulator.faults import Fault
 from tests.simulator.history import explain, play
 
-BLOCK = 100  # histories between two looks at the clock
+BLOCK = 100  # histories between two checks of the clock
 PROGRESS_SECONDS = 10.0
 
 
 @dataclass(slots=True)
 class Sum:
-    """What was survived, and the first that was not."""
+    """The counts of all histories, and the first that failed."""
 
     histories: int = 0
     calls: int = 0
@@ -27,14 +27,14 @@ class Sum:
     failure: str | None = None
 
     def add(self, other: "Sum") -> None:
-        """Take in what another came to."""
+        """Add the counts of another sum."""
         self.histories += other.histories
         self.calls += other.calls
         self.faults += other.faults
         self.failure = self.failure or other.failure
 
     def __str__(self) -> str:
-        """Say it in one line."""
+        """Return the counts in one line."""
         return (
             f"{self.histories:,} histories, {self.calls:,} calls, "
             f"{self.faults.total():,} faults survived"
@@ -42,7 +42,7 @@ class Sum:
 
 
 def play_block(first: int) -> Sum:
-    """Play the histories of some seeds, up to the first that breaks a law."""
+    """Run the histories of some seeds, up to the first that breaks a law."""
     block = Sum()
     for seed in range(first, first + BLOCK):
         result = play(seed)
@@ -56,7 +56,7 @@ def play_block(first: int) -> Sum:
 
 
 def soak(seconds: float, seed: int, total: Sum) -> None:
-    """Play until the time is over or a law is broken, adding to *total* as it goes."""
+    """Run until the time is over or a law is broken; add to *total*."""
     start = monotonic()
     told = start
     with ProcessPoolExecutor(initializer=_leave_interrupts_to_the_parent) as pool:
@@ -80,10 +80,10 @@ def soak(seconds: float, seed: int, total: Sum) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Soak as the command line says; the exit code tells whether a law was broken."""
-    parser = ArgumentParser(prog="soak", description="Play random histories against the laws.")
-    parser.add_argument("--minutes", type=float, default=5, help="how long (default: 5)")
-    parser.add_argument("--seed", type=int, help="where to begin (default: anywhere)")
+    """Run the soak test; return 1 if a law was broken, else 0."""
+    parser = ArgumentParser(prog="soak", description="Run random histories and check the laws.")
+    parser.add_argument("--minutes", type=float, default=5, help="duration (default: 5)")
+    parser.add_argument("--seed", type=int, help="first seed (default: random)")
     asked = parser.parse_args(arguments)
     seed = secrets.randbelow(10**9) if asked.seed is None else asked.seed
     _send(f"from seed {seed} on, for {asked.minutes:g} minutes")

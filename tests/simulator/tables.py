@@ -1,4 +1,4 @@
-"""DynamoDB: source tables, and the AdminViewTable with its owner index that lags."""
+"""DynamoDB: source tables, and AdminViewTable with its lagging owner index."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,12 +15,12 @@ from tests.simulator.progress import PROGRESS, ProgressRows
 from tests.simulator.shards import SourceStream
 from tests.support.fakes import TABLE, refusal
 
-LAG_SECONDS = 55.0  # at most: see the package
+LAG_SECONDS = 55.0  # at most: see the package docstring
 Wire = dict[str, Any]
 
 
 class ViewRows:
-    """The rows of the AdminViewTable, and what its owner index may still show of them."""
+    """The rows of AdminViewTable, with the older versions that its owner index may still return."""
 
     def __init__(self, calls: Calls, lag_percent: int) -> None:
         self._calls = calls
@@ -30,7 +30,7 @@ class ViewRows:
         self._owners: dict[RowKey, list[tuple[float, str | None]]] = {}
 
     def put(self, item: Wire) -> None:
-        """Write a row, if DynamoDB takes it."""
+        """Write a row, unless DynamoDB refuses it."""
         if is_refused(item):
             raise refusal("ValidationException")
         key = _key(item)
@@ -40,17 +40,17 @@ class ViewRows:
         self.rows[key] = item
 
     def delete(self, key: RowKey) -> None:
-        """Delete a row, if it is there."""
+        """Delete a row, if it exists."""
         if row := self.rows.pop(key, None):
             self.past.note(key, row)
             self._note(key, None)
 
     def owner(self, key: RowKey) -> Wire | None:
-        """Say whose a row is."""
+        """Return the owner of a row."""
         return self.rows.get(key, {}).get("_owner")
 
     def found(self, owner: str) -> list[RowKey]:
-        """Ask the owner index: each row is shown as it was at some moment not long ago."""
+        """Query the owner index: each row is as it was at some recent moment."""
         return [key for key in sorted(self._owners) if self._shown(key, owner) == owner]
 
     def _note(self, key: RowKey, owner: str | None) -> None:
@@ -80,7 +80,7 @@ class DynamoDB:
         self._sources = sources
         self.progress = ProgressRows(calls)
         self._stale_percent = stale_percent
-        self.reads = {NEXT_READ: 0, NEXT_LOOK: 0}  # of items: all, and those of sweeps
+        self.reads = {NEXT_READ: 0, NEXT_LOOK: 0}  # counts reads of items: all, and those of sweeps
 
     def get_item(self, TableName: str, Key: Wire, ConsistentRead: bool, **_: Any) -> Wire:  # noqa: FBT001, N803
         assert ConsistentRead
@@ -144,23 +144,23 @@ class DynamoDB:
         return self._calls.make(f"BatchGetItem {table}{how}", effect, Fault.UNPROCESSED)
 
     def _check_lease(self) -> None:
-        """See that a worker writes only where no other may be, or has to see what it wrote."""
+        """Check that a worker writes only while no other can take over its segment."""
         holder = self._calls.fibers.current.root.holder
         if holder and self.progress.held_until(holder) < self._calls.fibers.now + LAG_SECONDS:
             msg = f"3: never two at once: {holder} writes rows when it is too late"
             raise BrokenLawError(msg)
 
     def _keys(self, table: str, segment: int, of: int) -> list[Any]:
-        """List the keys of a segment, in the order of a scan."""
+        """Return the keys of a segment, in scan order."""
         past = self._view.past if table == TABLE else self._sources[table].past
         return sorted(key for key in past.keys if crc32(repr(key).encode()) % of == segment)
 
     def _held(self, table: str, key: Any) -> Wire | None:
-        """Read an item or a row as it is."""
+        """Return an item or a row as it is."""
         return self._view.rows.get(key) if table == TABLE else self._sources[table].items.get(key)
 
     def _seen(self, table: str, key: Any) -> Wire | None:
-        """Read an item or a row as it is, or as it was a moment ago."""
+        """Return an item or a row as it is, or as it was a moment ago."""
         past = self._view.past if table == TABLE else self._sources[table].past
         older: list[Wire | None] = past.of(key)
         if older and self._calls.choices.happens(self._stale_percent):
@@ -217,7 +217,7 @@ class DynamoDB:
         *,
         absent_is_fine: bool,
     ) -> Wire:
-        """Write if the row is the owner's, which is the only condition the product has."""
+        """Write if *owner* owns the row: the only condition that the product uses."""
         assert ("attribute_not_exists" in asked["ConditionExpression"]) is absent_is_fine
 
         def conditional(_: Fault | None) -> Wire:
@@ -233,7 +233,7 @@ class DynamoDB:
 
 
 def is_refused(item: Wire) -> bool:
-    """Tell whether the table does not take a row, for as long as nothing is fixed."""
+    """Return whether the table refuses a row, before the fix."""
     value = item.get("data", {}).get("M", {}).get("value", {}).get("N")
     return value == str(REFUSED) and not deployed.fixed
 
@@ -244,7 +244,7 @@ def _some(calls: Calls, requests: list[Any]) -> list[Any]:
 
 
 def _filter(asked: Wire) -> Callable[[Wire], bool]:
-    """Read which rows a scan is for: those that an older model wrote, or all."""
+    """Return the filter of a scan: the rows that an older model wrote, or all."""
     values = asked.get("ExpressionAttributeValues", {})
     expected = {"#model <> :model"} if values else {None}
     assert {asked.get("FilterExpression")} == expected
@@ -252,7 +252,7 @@ def _filter(asked: Wire) -> Callable[[Wire], bool]:
 
 
 def _place(table: str, item: Wire) -> Any:
-    """Say where an item or a row stands, by its key."""
+    """Return the key of an item or a row."""
     return _key(item) if table == TABLE else item["id"]["S"]
 
 

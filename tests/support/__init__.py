@@ -1,1 +1,1 @@
-"""What several tests share: fakes, in-memory tables, records, and a shop's items."""
+"""Shared by several tests: fakes, in-memory tables, records, and items of a shop."""

@@ -1,4 +1,4 @@
-"""The API without a gateway before it: requests in, answers out."""
+"""Calls the API without a gateway: requests in, responses out."""
 
 import json
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ NUMBERS = count()
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What a request came to."""
+    """The response to a request."""
 
     status: int
     headers: dict[str, str]
@@ -31,7 +31,7 @@ class Answered:
 
     @property
     def detail(self) -> str:
-        """Read a problem's words."""
+        """Return the detail of a problem document."""
         assert self.headers["Content-Type"] == "application/problem+json"
         assert self.json["status"] == self.status
         return str(self.json["detail"])
@@ -39,7 +39,7 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """A pulse that reads the same always."""
+    """Stream metrics that always return the same reading."""
 
     reading: Reading | None
 
@@ -49,15 +49,15 @@ class Fixed:
 
 @dataclass
 class Client:
-    """Asks an API as a front end would."""
+    """Calls an API as a front end would."""
 
     asker: QueryEngine
     pulse: ActivityMetrics = field(default_factory=NoMetrics)
     log: StringIO = field(default_factory=StringIO)
 
     def __post_init__(self) -> None:
-        # A name that was never used: Powertools keeps a logger's stream by its name, and the id of
-        # an object may come again.
+        # A new name each: Powertools keeps the stream of a logger by name, and an object's id may
+        # occur again.
         logger = Logger(service=f"api-{next(NUMBERS)}", stream=self.log)
         self.gateway = LocalGateway(Api(self.asker, self.pulse, "model-1", logger))
 
@@ -67,7 +67,7 @@ class Client:
         return Answered(answer["statusCode"], answer["headers"], answer["body"])
 
     def get(self, target: str) -> Any:
-        """Get what must be there."""
+        """Return the body of a successful response."""
         answered = self.send(target)
         assert answered.status == 200, answered.text
         assert answered.headers["Content-Type"] == "application/json"

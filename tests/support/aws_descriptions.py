@@ -1,4 +1,4 @@
-"""What AWS tells of the things that are deployed, or is told of them."""
+"""Descriptions of deployed resources, as AWS returns them or as templates declare them."""
 
 from collections.abc import Mapping
 from copy import deepcopy
@@ -14,12 +14,12 @@ Response = dict[str, Any]
 
 
 def stream(table: str, when: str = "2026-01-01T00:00:00.000") -> str:
-    """Name a stream of a table."""
+    """Return the ARN of a stream of a table."""
     return ARN.format("dynamodb", f"table/{table}/stream/{when}")
 
 
 def described(asked: Mapping[str, Any]) -> Response:
-    """Describe a table as DynamoDB does, once it is there."""
+    """Describe an existing table as DynamoDB does."""
     table: Response = {**deepcopy(dict(asked)), "TableStatus": "ACTIVE"}
     for index in table.get("GlobalSecondaryIndexes", []):
         index["IndexStatus"] = "ACTIVE"
@@ -29,7 +29,7 @@ def described(asked: Mapping[str, Any]) -> Response:
 
 
 def statements(*resolved: str) -> list[Response]:
-    """Write the sync's policy, with what its references stand for or with the references."""
+    """Return the statements of the sync's policy, with references or with the resolved values."""
     view, queue = resolved or (
         {"Fn::ImportValue": "AdminView-dev-View:ViewArn"},
         {"Fn::GetAtt": ["Letters01234567", "Arn"]},
@@ -42,13 +42,13 @@ def statements(*resolved: str) -> list[Response]:
 
 
 def caller(source: str, service: str = GATEWAY) -> Response:
-    """Let a service call a function, as Lambda tells it."""
+    """Return the statement that lets a service invoke a function, as Lambda returns it."""
     condition = {"ArnLike": {"AWS:SourceArn": source}}
     return {"Effect": "Allow", "Principal": {"Service": service}, "Condition": condition}
 
 
 def mapping_properties(rules: Delivery = DELIVERY) -> Response:
-    """Ask for a mapping as `infra` does."""
+    """Return the properties of an event source mapping in the template."""
     return {
         "BatchSize": rules.batch_size,
         "MaximumBatchingWindowInSeconds": rules.window_seconds,

@@ -1,4 +1,4 @@
-"""A source that was there before its view, a service that goes on writing, workers that die."""
+"""A source older than its view, a service that keeps writing, and workers that are killed."""
 
 import subprocess
 import sys
@@ -36,18 +36,18 @@ NO_WINDOW = replace(Delivery(), window_seconds=0)
 
 
 class KilledError(BaseException):
-    """The process is gone: nothing that it would still do is done."""
+    """The process was killed: nothing runs after that."""
 
 
 class Mortal:
-    """A client whose process dies when told to, and answers nobody any more."""
+    """A client whose process can be killed; every later call fails."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
         self._dead = Event()
 
     def die(self) -> None:
-        """End at the next call, whoever makes it."""
+        """Kill the process at its next call, from any thread."""
         self._dead.set()
 
     def __getattr__(self, name: str) -> Any:
@@ -62,7 +62,7 @@ class Mortal:
 
 
 def fill(cloud: LocalCloud, source: str, items: Sequence[dict[str, Any]]) -> None:
-    """Put items, in DynamoDB JSON, into a table that has no stream yet; then turn that on."""
+    """Put items, in DynamoDB JSON, into a table without a stream; then enable the stream."""
     dynamodb = cloud.clients.dynamodb
     table = source_table(cloud.registry.source(source), source)
     stream = table.pop("StreamSpecification")
@@ -83,7 +83,7 @@ def fill(cloud: LocalCloud, source: str, items: Sequence[dict[str, Any]]) -> Non
 
 @dataclass
 class Traffic:
-    """A service that changes, deletes and creates items again, while the sync follows."""
+    """A service that changes, deletes and re-creates items while the sync runs."""
 
     cloud: LocalCloud
     table: str
@@ -93,7 +93,7 @@ class Traffic:
 
     @contextmanager
     def flowing(self) -> Iterator["Traffic"]:
-        """Write and follow until left; then let the sync catch up."""
+        """Write and sync until the context ends; then let the sync catch up."""
         stop = Event()
         threads = [
             Thread(target=self._until, args=(work, stop)) for work in (self._write, self._follow)
@@ -116,7 +116,7 @@ class Traffic:
         self.cloud.settle()
 
     def _write(self) -> None:
-        """Change one item: often one that was changed before."""
+        """Change one item, often one that was changed before."""
         recent = self.random.random() < 0.5
         item = self.items[self.random.randrange(50 if recent else len(self.items))]
         dynamodb = self.cloud.clients.dynamodb
@@ -139,12 +139,12 @@ def bulk_of(cloud: LocalCloud, dynamodb: Any = None, *, later: float = 0.0) -> B
 
 
 def work(bulk: Bulk, run: str, of: int | None = None) -> SegmentOutcome:
-    """Go through a run on this machine."""
+    """Execute a run locally."""
     return SegmentPool(bulk, run, Shutdown(), tolerated=0).work(of)
 
 
 def work_and_die(cloud: LocalCloud, run: str, *, after: int, later: float) -> None:
-    """Go on with a run, and die in the midst of it when some items are done."""
+    """Continue a run, and kill its process after some items are done."""
     client = Mortal(cloud.clients.dynamodb)
 
     def watch(counts: Counter[str]) -> None:
@@ -152,7 +152,7 @@ def work_and_die(cloud: LocalCloud, run: str, *, after: int, later: float) -> No
             client.die()
 
     bulk = bulk_of(cloud, client, later=later)
-    # What is in hand is reconciled afterwards, and moto finds rows by their owner very slowly.
+    # Items of the intent are reconciled later, and moto finds rows by owner very slowly.
     worker = bulk.worker(run)
     worker = replace(worker, task=replace(worker.task, max_items=SMALL_PAGE))  # type: ignore[type-var]
     with pytest.raises(KilledError):
@@ -160,13 +160,13 @@ def work_and_die(cloud: LocalCloud, run: str, *, after: int, later: float) -> No
 
 
 def done_by(bulk: Bulk, run: str) -> int:
-    """Count the items that are done according to the progress table."""
+    """Return how many items are done according to the progress table."""
     records = bulk.progress.records(run, deadline=Deadline.after(10))
     return sum(one.counts["items"] for one in records)
 
 
 def begin_and_kill(cloud: LocalCloud, source: str, of: int, *, after: int) -> None:
-    """Run the command in a process of its own, and kill that when some items are done."""
+    """Run the command in a separate process, and kill it after some items are done."""
     command = [sys.executable, "-m", "adminview.cli.main", "backfill", "--source", source]
     process = subprocess.Popen(
         [*command, "--segments", str(of)], cwd=ROOT, env={"PATH": "", **cloud.environment}
@@ -180,7 +180,7 @@ def begin_and_kill(cloud: LocalCloud, source: str, of: int, *, after: int) -> No
 
 
 def difference(cloud: LocalCloud, state: Path) -> str:
-    """Verify the whole view, and tell what is wrong with it; nothing if nothing is."""
+    """Verify the whole view and return the differences; empty if there are none."""
     told = StringIO()
     options = VerifyOptions(segments=4, grace=0.5, state=state)
     console = Console(file=told, width=200)

@@ -1,4 +1,4 @@
-"""What a batch of records comes to, for tests to look at."""
+"""The plan of a batch of records, in a form that tests can compare."""
 
 import json
 from typing import Any
@@ -11,15 +11,15 @@ from tests.support.model import registry
 
 
 def prepared(*records: dict[str, Any], model: Registry | None = None) -> Batch:
-    """Work a batch out, for the shop if not told otherwise."""
+    """Plan a batch, by default with the shop's model."""
     return planned(records, routes(model or registry(), {}), "model-1")
 
 
 def written(batch: Batch) -> dict[tuple[str, str], bool]:
-    """Say which rows are put (True) and which deleted (False)."""
+    """Return each row with True if it is put, False if it is deleted."""
     return {write.key: write.row is not None for write in batch.writes}
 
 
 def letters(batch: Batch) -> list[dict[str, Any]]:
-    """Open the letters."""
+    """Parse the dead letters."""
     return [json.loads(letter.body) for letter in batch.letters]

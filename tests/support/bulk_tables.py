@@ -1,4 +1,4 @@
-"""Tables in memory for bulk work, which may be killed at any call, and a clock in one's hands."""
+"""In-memory tables for bulk work that can be killed at any call, with a controlled clock."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -15,7 +15,7 @@ from adminview.aws.settings import Settings
 from adminview.bulk.lease_table import LEASE_SECONDS, LeaseTable, progress_table
 from adminview.bulk.runs import Bulk
 from adminview.bulk.segment import Segment, SegmentState
-from adminview.bulk.worker import Worker
+from adminview.bulk.worker import SegmentWorker
 from adminview.model import Registry
 from adminview.model.limits import ROW_LIMIT
 from adminview.model.row import RowKey, provenance
@@ -38,21 +38,21 @@ Hook = Callable[[str, str], object]
 
 
 class KilledError(BaseException):
-    """The process is gone."""
+    """The process was killed."""
 
 
 @dataclass
 class Tables:
-    """DynamoDB's calls, with its rules as far as bulk work leans on them."""
+    """The DynamoDB calls that bulk work makes, with the rules it depends on."""
 
     tables: dict[str, dict[tuple[str, ...], Image]] = field(
         default_factory=lambda: {name: {} for name in KEYS}
     )
-    calls: list[tuple[str, str]] = field(default_factory=list)  # what, and in which table
-    before: Hook = lambda *_: None  # may raise: nothing happens
-    after: Hook = lambda *_: None  # may raise: the answer is lost
+    calls: list[tuple[str, str]] = field(default_factory=list)  # operation and table
+    before: Hook = lambda *_: None  # may raise: the call has no effect
+    after: Hook = lambda *_: None  # may raise: the response is lost
     unprocessed: Callable[[list[Any]], list[Any]] = lambda _: []
-    bad: set[str] = field(default_factory=set)  # sort keys of rows that are refused
+    bad: set[str] = field(default_factory=set)  # sort keys of refused rows
     lock: Any = field(default_factory=RLock)
 
     def scan(self, TableName: str, Segment: int, TotalSegments: int, **more: Any) -> Any:  # noqa: N803
@@ -136,7 +136,7 @@ class Tables:
         return {"Table": {"ItemCount": len(self.tables[TableName])}}
 
     def on(self, before: Hook = lambda *_: None, after: Hook = lambda *_: None) -> None:
-        """Have somebody called at each call, and nobody else."""
+        """Install the hooks, in place of earlier ones."""
         self.before, self.after = before, after
 
     def written(self, *tables: str) -> list[tuple[str, str]]:
@@ -153,7 +153,7 @@ class Tables:
             return answer
 
     def _check(self, old: Image | None, asked: dict[str, Any]) -> None:
-        """Keep the conditions that the product makes."""
+        """Check the conditions that the product uses."""
         values = asked.get("ExpressionAttributeValues", {})
         old = old or {}
         fits = {
@@ -194,7 +194,7 @@ def _units(units: float) -> Image:
 
 @dataclass
 class World:
-    """The lab's model, its tables and its queue, and time in one's hands."""
+    """The model, its tables and queue, and a controlled clock."""
 
     db: Tables = field(default_factory=Tables)
     queue: FakeQueue = field(default_factory=FakeQueue)
@@ -203,7 +203,7 @@ class World:
     now: float = 1_790_000_000.0
     reads: RateLimiter = field(default_factory=RateLimiter)
     writes: RateLimiter = field(default_factory=RateLimiter)
-    most: int = 250  # items of a page
+    most: int = 250  # items per page
 
     @property
     def view(self) -> dict[tuple[str, ...], Image]:
@@ -230,7 +230,7 @@ class World:
         )
 
     def put(self, id_: str, **values: Any) -> None:
-        """Write a thing: `shared` is its claim, all else its parts."""
+        """Write a thing: `shared` is the shared row it claims, other arguments are its parts."""
         shared = {"shared": values.pop("shared")} if "shared" in values else {}
         self.write("Things", {"id": id_, "parts": values, **shared})
 
@@ -242,7 +242,7 @@ class World:
         self.db.tables["Things"].pop((id_,), None)
 
     def sync(self, id_: str) -> None:
-        """Be the live path, which has heard of all changes of a thing."""
+        """Write the rows of a thing as the live sync would, all changes included."""
         owner = {"S": f"Things/{id_}"}
         for key in [key for key, row in self.view.items() if row.get("_owner") == owner]:
             del self.view[key]
@@ -257,7 +257,7 @@ class World:
         self.view[pk, sk] = {**image({"PK": pk, "SK": sk}), **stamp}
 
     def expected(self) -> dict[RowKey, Image]:
-        """Derive all rows that the sources say."""
+        """Derive the rows of all source items."""
         rows: dict[RowKey, Image] = {}
         for source in self.model.sources:
             views = self.model.views_of(source)
@@ -266,27 +266,27 @@ class World:
         return rows
 
     def shown(self) -> dict[tuple[str, ...], Image]:
-        """Read the rows, without what is only circumstance."""
+        """Return the rows without the attributes that depend on the time of writing."""
         return {
             key: {name: one for name, one in row.items() if not name.startswith("_")}
             for key, row in self.view.items()
         }
 
-    def worker(self, run: str = RUN, **changes: Any) -> Worker:
+    def worker(self, run: str = RUN, **changes: Any) -> SegmentWorker:
         made = self.bulk.worker(run)
         task: Any = made.task
         made = replace(made, task=replace(task, max_items=self.most))
         return replace(made, clock=lambda: self.now, sleep=self.sleep, **changes)
 
     def sleep(self, seconds: float) -> None:
-        self.now += max(seconds, 0.001)  # less would be lost beside so large a number
+        self.now += max(seconds, 0.001)  # a smaller step would be lost in a float of this size
 
     def work(self, run: str = RUN, number: int = 0, of: int = 1, **changes: Any) -> SegmentState:
-        """Work on one segment with a fresh worker."""
+        """Work on one segment with a new worker."""
         return self.worker(run, **changes).work(Segment(run, number, of), end=never())
 
     def run(self, run: str = RUN, of: int | None = 1) -> Any:
-        """Go through a run, segment by segment."""
+        """Execute a run, segment by segment."""
         for segment in self.bulk.begin(run, of, deadline=never()):
             self.worker(run).work(segment, end=never())
         return self.bulk.finish(run, deadline=never())
@@ -295,7 +295,7 @@ class World:
         return self.progress.records(run, deadline=never())
 
     def later(self) -> None:
-        """Let every lease run out."""
+        """Advance the clock until every lease has expired."""
         self.now += LEASE_SECONDS + 1
 
 
@@ -304,7 +304,7 @@ def never() -> Deadline:
 
 
 def at_call(number: int, do: Callable[[], None]) -> Hook:
-    """Do something at one call, counted from 0."""
+    """Return a hook that runs *do* at one call, counted from 0."""
     calls = count()
 
     def hook(_: str, __: str) -> None:
@@ -315,7 +315,7 @@ def at_call(number: int, do: Callable[[], None]) -> Hook:
 
 
 def each(*hooks: Hook) -> Hook:
-    """Call several, one after the other."""
+    """Return a hook that calls several hooks in turn."""
 
     def hook(name: str, table: str) -> None:
         for one in hooks:
@@ -325,7 +325,7 @@ def each(*hooks: Hook) -> Hook:
 
 
 def dies_from(number: int) -> Hook:
-    """Let a process die at a call, and answer to nobody from then on."""
+    """Return a hook that kills the process at a call; every later call fails too."""
     calls = count()
 
     def hook(_: str, __: str) -> None:

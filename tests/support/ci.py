@@ -1,4 +1,4 @@
-"""Whether this is CI, where no engine may be missing and no example is left to chance."""
+"""Whether the tests run in CI: then every engine must exist, and examples are not random."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""A dead-letter queue in memory, letters to put into it, and all that a replay works with."""
+"""An in-memory dead-letter queue, dead letters, and the dependencies of a replay."""
 
 import json
 from collections import defaultdict
@@ -23,7 +23,7 @@ from tests.support.fakes import NO_WAIT
 from tests.support.stream_records import AT, STREAM
 
 NOW = AT + 1000.0
-HIDDEN_SECONDS = 360  # as the queue says
+HIDDEN_SECONDS = 360  # the visibility timeout of the queue
 things = Source("Things", partition_key="id")
 
 
@@ -38,7 +38,7 @@ ROUTES = {"Things": Route("Things", things, (parts,))}
 
 
 def facts(id_: str = "a", *rows: str, **changes: Any) -> dict[str, Any]:
-    """Say what our letter about a thing says."""
+    """Return the content of our dead letter about a thing."""
     return {
         "kind": "adminview.letter/1",
         "source": "Things",
@@ -56,12 +56,12 @@ def facts(id_: str = "a", *rows: str, **changes: Any) -> dict[str, Any]:
 
 
 def ours(id_: str = "a", *rows: str, **changes: Any) -> str:
-    """Write a letter as the sync does."""
+    """Write a dead letter as the sync does."""
     return json.dumps(facts(id_, *rows, **changes))
 
 
 def batch_facts(first: int = 1, last: int = 2, **changes: Any) -> dict[str, Any]:
-    """Say what Lambda's letter says, of a function that crashed."""
+    """Return the content of Lambda's on-failure message about a function that crashed."""
     batch = {
         "shardId": "shardId-00000001573689847184-864758bb",
         "startSequenceNumber": f"{first:021d}",
@@ -86,22 +86,22 @@ def batch_facts(first: int = 1, last: int = 2, **changes: Any) -> dict[str, Any]
 
 
 def lambdas_own(first: int = 1, last: int = 2, **changes: Any) -> str:
-    """Write a letter as Lambda does."""
+    """Write an on-failure message as Lambda does."""
     return json.dumps(batch_facts(first, last, **changes))
 
 
 def message(body: str, id_: str = "m-1", sent: float = AT) -> Message:
-    """Take up a letter."""
+    """Return a received message."""
     return Message(id_, f"{id_}/1", body, sent, 1)
 
 
 def resolved(body: str, id_: str = "m-1", sent: float = AT) -> ResolvedLetter:
-    """Take up a letter and understand it."""
+    """Receive a dead letter and resolve it."""
     return LetterResolver(ROUTES, cast("Any", None)).resolve(message(body, id_, sent))
 
 
 class FakeSqs:
-    """One queue with SQS' rules. *faults* are raised, in turn, by the operation they name."""
+    """One queue with SQS' rules. *faults* are raised in turn by the operation they name."""
 
     def __init__(self, log: list[str] | None = None) -> None:
         self.log = [] if log is None else log
@@ -178,7 +178,7 @@ class FakeSqs:
 
 @dataclass
 class FakeReconciler:
-    """A reconciler that remembers, and that ends as it is told to."""
+    """A reconciler that records its calls, with outcomes that tests set."""
 
     log: list[str]
     results: dict[str, Reconciled | AdminViewError] = field(default_factory=dict)
@@ -198,7 +198,7 @@ class FakeReconciler:
 
 @dataclass
 class FakeStreams:
-    """A stream that has some records, or that fails."""
+    """A stream with some records, or one that fails."""
 
     records: list[Any] = field(default_factory=list)
     error: AdminViewError | None = None
@@ -210,7 +210,7 @@ class FakeStreams:
 
 
 class Lab:
-    """A replayer, and what it works with."""
+    """A replayer with its dependencies."""
 
     def __init__(self) -> None:
         self.log: list[str] = []
@@ -232,7 +232,7 @@ class Lab:
         )
 
     def fail(self, id_: str, error: AdminViewError) -> None:
-        """Let the reconcile of an item fail."""
+        """Make the reconcile of an item fail."""
         self.reconciler.results[f"Things/{id_}"] = error
 
     def replay(self, letter_filter: LetterFilter = ALL, **more: Any) -> Summary:
@@ -240,5 +240,5 @@ class Lab:
         return self.replayer.replay(letter_filter, **{"deadline": soon, "end": soon} | more)
 
     def letters(self) -> list[dict[str, Any]]:
-        """Read what is in the queue now, hidden or not."""
+        """Return what is in the queue now, hidden or not."""
         return [json.loads(body) for body in self.sqs.bodies.values()]

@@ -1,4 +1,4 @@
-"""A deployment of the shop that a doctor can be sent to, and that tests break."""
+"""A deployment of the shop that tests break and the doctor checks."""
 
 from collections.abc import Callable, Mapping
 from copy import deepcopy
@@ -42,7 +42,7 @@ TOTALS, SYNC, RECOVERY, API, WATCH = (
 
 @dataclass
 class Deployment:
-    """What AWS would tell of a deployment, service by service."""
+    """The responses of AWS about a deployment, by service."""
 
     stacks: dict[str, Response] = field(default_factory=dict)
     tables: dict[str, Response] = field(default_factory=dict)
@@ -65,7 +65,7 @@ class Deployment:
     asked: list[str] = field(default_factory=list)
 
     def client(self, _: str) -> "Client":
-        """Give what is asked, of whichever service."""
+        """Return the client of any service."""
         return Client(self)
 
     def stack(self, name: str, **resources: tuple[str, str, Response]) -> Response:
@@ -92,20 +92,20 @@ class Deployment:
         outputs.append({"OutputKey": name, "OutputValue": value})
 
     def policy(self) -> list[Response]:
-        """Give the statements of the sync's role, to be changed."""
+        """Return the statements of the sync's role, to be changed."""
         found: list[Response] = self.roles["sync-role"]["LeastPrivilege"]["Statement"]
         return found
 
     def deployment(self) -> RealDeployment:
-        """Name it to a command."""
+        """Return the deployment as a command finds it."""
         return RealDeployment(self.aws(), "dev", "")
 
     def aws(self) -> Aws:
-        """Ask it without patience."""
+        """Return a caller of AWS that does not retry."""
         return Aws(self.client, timeout=0.05, backoff=NO_WAIT)
 
     def examine(self) -> dict[str, Finding]:
-        """Send the doctor, and give what was found by name."""
+        """Run the doctor and return its findings by name."""
         found = examine(self.deployment(), registry(), ["orders-delivery-date"], lambda: NOW)
         assert len({one.name for one in found}) == len(found)
         return {one.name: one for one in found}
@@ -113,7 +113,7 @@ class Deployment:
 
 @dataclass
 class Client:
-    """The calls that a doctor makes, of all services."""
+    """The calls that the doctor makes, of all services."""
 
     here: Deployment
 
@@ -215,14 +215,14 @@ class Client:
 
 
 def sound(queue_url: str = QUEUE_URL) -> Deployment:
-    """Deploy the shop, with nothing wrong."""
+    """Deploy the shop without any fault."""
     queue = ARN.format("sqs", queue_url.rpartition("/")[2])
     here, model = Deployment(), registry()
     names = {source.name: source.name for source in model.sources}
     told_all = {
         "ADMINVIEW_MODEL": model.fingerprint,
         "ADMINVIEW_DEAD_LETTER_QUEUE_URL": {"Ref": "Letters01234567"},
-        "ADMINVIEW_WHERE": {"Fn::Sub": "what nobody can tell"},
+        "ADMINVIEW_WHERE": {"Fn::Sub": "known only to CloudFormation"},
     }
     variables = {"Environment": {"Variables": told_all}}
     sync = {**variables, "Role": {"Fn::GetAtt": ["Role01234567", "Arn"]}}
@@ -326,7 +326,7 @@ def with_totals() -> Deployment:
 
 
 def describe(stack: Response, function: str, model: Registry) -> None:
-    """Let a function of a stack say which model it was deployed with."""
+    """Make a function of a stack carry the model it was deployed with."""
     metadata = {"AdminViewModel": dumps(model.description())}
     stack["template"]["Resources"][function]["Metadata"] = metadata
 

@@ -1,4 +1,4 @@
-"""Both ways to write to DynamoDB, against any address."""
+"""Both batch writers, direct and boto3, for any endpoint."""
 
 import ssl
 from collections.abc import Callable
@@ -33,7 +33,7 @@ def straight(url: str, timeouts: tuple[float, float] = PATIENT) -> HttpClient:
 
 @cache
 def session() -> boto3.Session:
-    """Read the descriptions of AWS once: that takes longer than any test here."""
+    """Return one session: loading botocore's service models takes longer than any test here."""
     return boto3.Session()
 
 
@@ -67,7 +67,7 @@ def error_of(writer: Writer) -> Any:
 
 
 def tls(folder: Path) -> Callable[[socket], socket]:
-    """Make a certificate, and what speaks TLS with it."""
+    """Create a certificate, and return a function that wraps a socket in TLS with it."""
     certificate, key = write_certificate(folder)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)

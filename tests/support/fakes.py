@@ -1,4 +1,4 @@
-"""Stand-ins for AWS that keep its rules and fail when told to."""
+"""Fakes of AWS services that keep their rules and fail on demand."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ Fault = Callable[[list[dict[str, Any]]], list[dict[str, Any]]]
 
 
 def refusal(code: str, operation: str = "BatchWriteItem", status: int = 400) -> ClientError:
-    """Make an error as boto3 raises it."""
+    """Return an error as boto3 raises it."""
     response = {
         "Error": {"Code": code, "Message": "quoting customer data"},
         "ResponseMetadata": {"HTTPStatusCode": status},
@@ -37,12 +37,12 @@ def refusal(code: str, operation: str = "BatchWriteItem", status: int = 400) -> 
 
 
 def a_write(key: tuple[str, str], attributes: Any, place: int = 0) -> Write:
-    """Make a write of one row, or, of None, its deletion."""
+    """Return a write of one row; None deletes it."""
     return Write(key, "o", None if attributes is None else dump_json(attributes), place, place)
 
 
 def a_put(place: int, **more: Any) -> Write:
-    """Make a write of a small row, and perhaps of a large one."""
+    """Return a write of a small row, or of a large one."""
     sk = f"{place}"
     return a_write(("P", sk), {"PK": {"S": "P"}, "SK": {"S": sk}, **more}, place)
 
@@ -51,7 +51,7 @@ NETWORK_DOWN = ConnectTimeoutError(endpoint_url="http://127.0.0.1")
 
 
 class FakeDynamoDB:
-    """One table with BatchWriteItem's rules. *faults* are asked, in turn, once per call."""
+    """One table with BatchWriteItem's rules. *faults* are called in turn, once per call."""
 
     def __init__(self, faults: Sequence[Fault | Exception] = (), bad: Collection[str] = ()) -> None:
         self.rows: dict[tuple[str, str], dict[str, Any]] = {}
@@ -61,7 +61,7 @@ class FakeDynamoDB:
         self._lock = Lock()
 
     def batch_write_item(self, RequestItems: dict[str, Any]) -> dict[str, Any]:  # noqa: N803 - boto3's
-        """Take a call whole, in part, or not at all."""
+        """Accept a call completely, in part, or not at all."""
         with self._lock:
             ((table, requests),) = RequestItems.items()
             assert table == TABLE
@@ -91,13 +91,13 @@ class FakeDynamoDB:
 
 
 def key_of(request: dict[str, Any]) -> tuple[str, str]:
-    """Find the row a request is about."""
+    """Return the key of the row in a request."""
     key = request.get("PutRequest", {}).get("Item") or request["DeleteRequest"]["Key"]
     return key["PK"]["S"], key["SK"]["S"]
 
 
 class FakeQueue:
-    """An SQS queue that can refuse."""
+    """An SQS queue that can refuse messages."""
 
     def __init__(self, failures: Sequence[Exception | set[str]] = ()) -> None:
         self.bodies: list[str] = []
@@ -107,7 +107,7 @@ class FakeQueue:
         self.calls = 0
 
     def send_message_batch(self, QueueUrl: str, Entries: list[dict[str, str]]) -> dict[str, Any]:  # noqa: N803 - boto3's
-        """Take the entries, or some, or none."""
+        """Accept the entries, some of them, or none."""
         assert QueueUrl == "queue"
         assert len(Entries) <= 10
         bodies = [entry["MessageBody"] for entry in Entries]
@@ -131,19 +131,19 @@ class FakeQueue:
 
 @dataclass
 class Heard:
-    """An observer that remembers."""
+    """An observer that records what it is called with."""
 
     tallies: list[BatchCounts] = field(default_factory=list)
     letters: list[OutgoingLetter] = field(default_factory=list)
     errors: set[str] = field(default_factory=set)
 
     def invoked(self, request_id: str) -> None:
-        """Hear of an invocation."""
+        """Record an invocation."""
 
     def synced(
         self, tally: BatchCounts, letters: Sequence[OutgoingLetter], errors: CallErrors
     ) -> None:
-        """Remember a batch."""
+        """Record a batch."""
         self.tallies.append(tally)
         self.letters += letters
         self.errors |= set(errors)
@@ -151,13 +151,13 @@ class Heard:
 
 @dataclass
 class Context:
-    """Lambda's context, as far as the sync looks."""
+    """The part of Lambda's context that the sync uses."""
 
     remaining_ms: int = 60_000
     aws_request_id: str = "request-1"
 
     def get_remaining_time_in_millis(self) -> int:
-        """Say how long the invocation may go on."""
+        """Return the time left for the invocation."""
         return self.remaining_ms
 
 
@@ -175,7 +175,7 @@ def make_runtime(
     observer: Any = None,
     backoff: Backoff = NO_WAIT,
 ) -> Runtime:
-    """Connect a model to stand-ins."""
+    """Connect a model to fakes."""
     return Runtime(
         routes=routes(registry, {}),
         model="model-1",

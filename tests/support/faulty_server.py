@@ -1,4 +1,4 @@
-"""A stand-in for DynamoDB on a real socket: each request meets the next fault, if one is left."""
+"""A fake of DynamoDB on a real socket: each request gets the next fault, if one is left."""
 
 import json
 import socket
@@ -16,7 +16,7 @@ TYPE = "com.amazonaws.dynamodb.v20120810#"
 
 @dataclass
 class Request:
-    """A request, and the connection that it came on."""
+    """A request, and the connection it arrived on."""
 
     connection: socket.socket
     head: str
@@ -25,16 +25,16 @@ class Request:
 
     @property
     def writes(self) -> list[Any]:
-        """Read what is to be written."""
+        """Return the writes of the request."""
         ((_, requests),) = json.loads(self.body)["RequestItems"].items()
         return list(requests)
 
 
-Fault = Callable[[Request], object]  # True if the connection may go on
+Fault = Callable[[Request], object]  # returns True if the connection may be used again
 
 
 def answer(status: int, content: bytes | str, **headers: str) -> Fault:
-    """Answer whole; a header that is empty is left out."""
+    """Send a complete response, without the headers that are empty."""
     body = content.encode() if isinstance(content, str) else content
     told = {"content-length": str(len(body)), "x-amz-crc32": str(crc32(body))}
     told |= {name.replace("_", "-"): value for name, value in headers.items()}
@@ -42,14 +42,14 @@ def answer(status: int, content: bytes | str, **headers: str) -> Fault:
     def act(request: Request) -> bool:
         sent = {"x-amzn-requestid": str(uuid4())} | told
         lines = "".join(f"{name}: {value}\r\n" for name, value in sent.items() if value)
-        request.connection.sendall(f"HTTP/1.1 {status} Said\r\n{lines}\r\n".encode() + body)
+        request.connection.sendall(f"HTTP/1.1 {status} Status\r\n{lines}\r\n".encode() + body)
         return True
 
     return act
 
 
 def refuse(code: str, status: int = 400) -> Fault:
-    """Refuse as DynamoDB does, in words that quote a customer."""
+    """Refuse as DynamoDB does, in a text that quotes a customer."""
     return answer(status, json.dumps({"__type": f"{TYPE}{code}", "message": "Ms Secret"}))
 
 
@@ -63,17 +63,17 @@ def leave_first(request: Request) -> object:
 
 
 def hang_up(request: Request) -> None:
-    """Close the connection without a word."""
+    """Close the connection without a response."""
 
 
 def reset(request: Request) -> None:
-    """Tear the connection down."""
+    """Reset the connection."""
     at_once = struct.pack("ii", 1, 0)
     request.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, at_once)
 
 
 def say(text: bytes, then: Fault = hang_up) -> Fault:
-    """Say something of one's own, and then fail."""
+    """Send a text, and then fail."""
 
     def act(request: Request) -> object:
         request.connection.sendall(text)
@@ -83,12 +83,12 @@ def say(text: bytes, then: Fault = hang_up) -> Fault:
 
 
 def wait(request: Request) -> None:
-    """Say nothing more while the test lasts."""
+    """Send nothing until the test ends."""
     request.server.over.wait(60)
 
 
 def close_when_idle(request: Request) -> None:
-    """Answer, and close a connection that was to be kept."""
+    """Respond, and close a connection that should stay open."""
     healthy(request)
 
 
@@ -97,7 +97,7 @@ HALF = b"HTTP/1.1 200 OK\r\nContent-Length: 23\r\n\r\n{"
 
 @dataclass
 class Faulty:
-    """Serves on a port of its own; healthy when it has no fault left."""
+    """Serves on its own port; healthy when no fault is left."""
 
     faults: list[Fault] = field(default_factory=list)
     wrap: Callable[[socket.socket], socket.socket] = lambda plain: plain
@@ -122,7 +122,7 @@ class Faulty:
 
     @property
     def url(self) -> str:
-        """Say where it is."""
+        """Return its URL."""
         return f"{self.scheme}://127.0.0.1:{self._socket.getsockname()[1]}"
 
     def _serve(self) -> None:
@@ -169,7 +169,7 @@ class Faulty:
 
 @contextmanager
 def deaf() -> Iterator[str]:
-    """Give an address that takes no connection and refuses none: its queue is full."""
+    """Yield an address that neither accepts nor refuses connections: its backlog is full."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen(0)
@@ -183,7 +183,7 @@ def deaf() -> Iterator[str]:
 
 
 def refusing() -> str:
-    """Give an address where nobody listens."""
+    """Return an address on which no server listens."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return f"http://127.0.0.1:{listener.getsockname()[1]}"

@@ -1,4 +1,4 @@
-"""Texts that would steer a terminal, and the check that none of them does."""
+"""Texts that would control a terminal, and a check that none of them does."""
 
 MARKUP = "[red]"
 # Colour, window title, a one-character CSI, carriage return, delete, and two bidirectional marks.
@@ -11,7 +11,7 @@ def check_inert(printed: str, *, csv: bool = False) -> None:
     text = printed.replace("\r\n", "\n") if csv else printed
     raw = sorted({repr(one) for one in text if one != "\n" and not one.isprintable()})
     assert raw == [], printed
-    # Every hostile text that was printed is there to its end.
+    # Every hostile text that was printed is complete.
     assert "owned" in text, printed
     flat = "".join(line.strip() for line in text.splitlines())
     assert flat.count("owned") == flat.count(MARKUP), printed

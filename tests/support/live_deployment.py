@@ -1,7 +1,7 @@
-"""A deployment on a local engine whose parts are deployed one by one, as stacks are.
+"""A deployment on a local engine whose stacks are deployed one by one.
 
-A writer changes items all the time, and somebody asks every question of the old and of the new
-model all the time; each answer is held against what the source items say at that moment.
+A writer keeps changing items, and every access pattern of the old and of the new model keeps being
+queried. Each result is compared with what the source items derive at that moment.
 """
 
 import sys
@@ -38,7 +38,7 @@ from adminview.sync.derive import derive
 from tests.support.local_deployer import LocalDeployer
 
 Answer = dict[RowKey, Any]  # the data of each row
-GONE, BUILDING, ANSWERED = "gone", "being built", "answered"
+GONE, BUILDING, ANSWERED = "gone", "not ready", "answered"
 
 
 def load(folder: Path, **files: str) -> Registry:
@@ -59,7 +59,7 @@ def load(folder: Path, **files: str) -> Registry:
 
 @dataclass
 class Interrupting:
-    """A client that lets something happen after some of its calls."""
+    """A client that calls a hook after some of its calls."""
 
     client: Any
     every: int
@@ -72,7 +72,7 @@ class Interrupting:
 
         def and_then(**asked: Any) -> Any:
             answer = call(**asked)
-            with self._lock:  # several items may be in hand at once
+            with self._lock:  # several items may be in progress at once
                 if next(self._calls) % self.every == 0:
                     self.happens()
             return answer
@@ -82,20 +82,21 @@ class Interrupting:
 
 @dataclass
 class Lab:
-    """A deployment, its writer, and who asks it."""
+    """A deployment, its writer, and the queries against it."""
 
     cloud: LocalCloud
     old: Registry
     new: Registry
-    asked: Mapping[str, Mapping[str, Any]]  # question -> its parameters
+    asked: Mapping[str, Mapping[str, Any]]  # access pattern -> parameters
     deployer: LocalDeployer
     write: Callable[["Lab"], None]
-    items: dict[tuple[str, str], Any] = field(default_factory=dict)  # by source and id: as it is
-    touched: set[RowKey] = field(default_factory=set)  # since the page in hand was read
-    states: dict[str, list[str]] = field(default_factory=dict)  # of each question, each new one
+    # By source and id: the current item.
+    items: dict[tuple[str, str], Any] = field(default_factory=dict)
+    touched: set[RowKey] = field(default_factory=set)  # since the current page was read
+    states: dict[str, list[str]] = field(default_factory=dict)  # per access pattern, each new state
     answers: Counter[str] = field(default_factory=Counter)
     clock: float = 1_000_000.0
-    replaced: dict[str, float] = field(default_factory=dict)  # by stack: when
+    replaced: dict[str, float] = field(default_factory=dict)  # by stack: time of the last update
 
     @classmethod
     def start(
@@ -120,13 +121,13 @@ class Lab:
         self.cloud.stop()
 
     def deployed(self, stack: str) -> None:
-        """Hear that a stack was deployed."""
+        """Record the deployment of a stack."""
         self.replaced[stack] = self.clock
         there = {*self.deployer.created, *(source.name for source in self.old.sources)}
         self.items = {name: one for name, one in self.items.items() if name[0] in there}
         self.live()
 
-    # What a plan is told.
+    # The inputs of a plan.
 
     def read(self, model: Description) -> Deployed:
         """Read what is deployed."""
@@ -150,7 +151,7 @@ class Lab:
         )
 
     def application(self, model: Registry, **more: Any) -> PlanRunner:
-        """Make all that carries a plan out, anew."""
+        """Return a new plan runner."""
         self.deployer = replace(self.deployer, model=model)
         stop = Shutdown()
         progress = replace(self.deployer.tables.progress, now=self.now)
@@ -171,7 +172,7 @@ class Lab:
         return PlanRunner(**given | more)
 
     def bulk(self) -> Bulk:
-        """Connect to the tables; while pages are in hand, the world goes on."""
+        """Connect to the tables; writes and queries go on during each page."""
         real = self.cloud.clients.dynamodb
         between: Any = Interrupting(real, 1, self.mid_page)
         made = make_bulk(
@@ -180,29 +181,29 @@ class Lab:
             Clients(real, self.cloud.clients.sqs),
             Metered(between, RateLimiter(), RateLimiter()),
         )
-        # Everything is asked between two calls: by a real clock, a page would outlast its lease.
+        # Only between two calls: with a real clock, a page would outlast its lease.
         return replace(made, now=self.now, clock=self.now)
 
     def now(self) -> float:
-        """Tell the time, which passes."""
+        """Return a time that advances with each call."""
         self.clock += 0.001
         return self.clock
 
     def sleep(self, seconds: float) -> None:
-        """Let time pass, and live on."""
+        """Advance the clock, with writes and queries meanwhile."""
         self.clock += seconds
         self.live()
 
-    # What goes on meanwhile.
+    # Concurrent writes and queries.
 
     def live(self) -> None:
-        """Change something, let the sync see it, and ask everything."""
+        """Change an item, sync the change, and query everything."""
         self.write(self)
         self.cloud.settle()
         self.ask_all(self.touched)
 
     def mid_page(self) -> None:
-        """Live on in the middle of a page: what is changed now may be overwritten for a moment."""
+        """Write and query in the middle of a page, which may overwrite a change for a moment."""
         before = self.items.copy()
         self.write(self)
         self.cloud.settle()
@@ -213,7 +214,7 @@ class Lab:
         self.ask_all(self.touched)
 
     def page_done(self) -> None:
-        """Hear that all of a page is in the view, and right."""
+        """Expect all rows of a finished page to be correct."""
         self.touched.clear()
         self.live()
 
@@ -241,7 +242,7 @@ class Lab:
         }
 
     def expected(self, name: str) -> Answer:
-        """Say what a question is to be answered, by the model behind the API."""
+        """Return the rows that the API's model must return for an access pattern."""
         pattern = self.deployer.api.pattern(name)
         condition = pattern.condition(**self.asked[name])
         tests = [
@@ -255,7 +256,7 @@ class Lab:
         }
 
     def ask_all(self, but: Iterable[RowKey] = ()) -> None:
-        """Ask every question of both models, and hold what is said against the truth."""
+        """Query every access pattern of both models; compare the results with the source items."""
         for name in self.asked:
             state = self.query(name, set(but))
             self.answers[state] += 1
@@ -264,7 +265,7 @@ class Lab:
                 known.append(state)
 
     def query(self, name: str, but: set[RowKey]) -> str:
-        """Query one access pattern; check its rows, and return whether it was ready."""
+        """Query one access pattern, check its rows, and return whether it was ready."""
         there = self.deployer
         reader = ViewReader(Boto3Reader(self.cloud.clients.dynamodb), VIEW_TABLE)
         asker = QueryEngine(there.api, reader, there.pending)
@@ -281,7 +282,7 @@ class Lab:
         wanted = self.expected(name)
         assert {key: found[key] for key in found.keys() - but} == {
             key: wanted[key] for key in wanted.keys() - but
-        }, f"{name} was answered wrongly"
+        }, f"{name} returned wrong rows"
         return ANSWERED
 
 

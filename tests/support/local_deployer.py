@@ -1,4 +1,4 @@
-"""Stacks on a local engine: tables, indexes one at a time, code of the sync and of the API."""
+"""Stacks on a local engine: tables, indexes one at a time, and the code of sync and API."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,28 +11,29 @@ from adminview.cli.planning.steps import Phase
 from adminview.local.event_source import EventSource
 from adminview.local.local_cloud import LocalCloud
 from adminview.local.settings import declared
-from adminview.local.tables import STREAM, create, source_table, totals_table
+from adminview.local.tables import create, source_table, totals_table
 from adminview.model import Index, Registry
 from adminview.model.delivery import Delivery
 from adminview.model.registry import monitored_parts
 from adminview.model.row import VIEW_TABLE
+from adminview.model.stream import VIEW_TYPE
 from adminview.model.total import totals_table as totals_name
 
 
 @dataclass
 class LocalDeployer:
-    """Deploys each part by itself, as CloudFormation does stacks."""
+    """Deploys each stack separately, as CloudFormation does."""
 
     cloud: LocalCloud
-    model: Registry  # what is declared
+    model: Registry  # the declared model
     api: Registry
     pending: Mapping[str, str | None] = field(default_factory=dict)
-    after: Callable[[str], None] = lambda _: None  # hears of each stack
-    watch: str = ""  # what the alarms look at
+    after: Callable[[str], None] = lambda _: None  # called with the name of each deployed stack
+    watch: str = ""  # what the alarms cover
     created: dict[str, EventSource] = field(default_factory=dict)  # sources that were added
 
     def deploy(self, stacks: Sequence[str], phase: Phase) -> None:
-        """Deploy stacks, and nothing else."""
+        """Deploy only these stacks."""
         for stack in stacks:
             if stack == SOURCES:
                 self._sources()
@@ -52,7 +53,7 @@ class LocalDeployer:
             self.after(stack)
 
     def await_index(self, name: str, *, gone: bool, stopped: Callable[[], bool]) -> None:
-        """Wait until an index is there, or is gone."""
+        """Wait until an index is active, or deleted."""
         while not stopped():
             there = {one.name: one for one in self.tables.indexes() or ()}
             if (name not in there) if gone else there[name].ready:
@@ -66,7 +67,7 @@ class LocalDeployer:
 
     @property
     def tables(self) -> Tables:
-        """Read the tables."""
+        """Return a reader of the tables."""
         return Tables(self.cloud.clients.dynamodb, VIEW_TABLE, lambda: 0.0)
 
     @property
@@ -90,15 +91,16 @@ class LocalDeployer:
             dynamodb.delete_table(TableName=name)
 
     def _view(self, phase: Phase) -> None:
-        """Make or delete one index, as CloudFormation takes them."""
+        """Create or delete one index: CloudFormation refuses more in one update."""
         wanted = phase.indexes(Declared(self.model.description()).indexes)
         there = {one.name: one for one in self.tables.indexes() or ()}
         dynamodb = self.cloud.clients.dynamodb
         if self.model.totals and not self.stream:
             assert wanted.keys() == there.keys(), "one change of a table at a time"
-            dynamodb.update_table(TableName=VIEW_TABLE, **STREAM)  # type: ignore[arg-type]
+            stream: Any = {"StreamEnabled": True, "StreamViewType": VIEW_TYPE}
+            dynamodb.update_table(TableName=VIEW_TABLE, StreamSpecification=stream)
             return
-        (changed,) = wanted.keys() ^ there.keys()  # or it would be refused
+        (changed,) = wanted.keys() ^ there.keys()  # CloudFormation would refuse more than one
         if changed in there:
             update: Any = {"Delete": {"IndexName": changed}}
             dynamodb.update_table(TableName=VIEW_TABLE, GlobalSecondaryIndexUpdates=[update])

@@ -1,4 +1,4 @@
-"""An orders' service beside a migration: old orders, and calls that others come between."""
+"""An order service during a migration: old orders, and writes between the migration's calls."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -16,7 +16,7 @@ ORDERS = "Orders"
 
 @dataclass
 class Interrupted:
-    """A client before each of whose updates somebody else may do something."""
+    """A client with a hook before each update, for writes of others."""
 
     client: Any
     before_update: Callable[[Any], object] = lambda _: None
@@ -40,7 +40,7 @@ class Interrupted:
 
 
 def old_order(number: int, customer: str = shop.ADA, **more: Any) -> dict[str, Any]:
-    """Make an order as they were before there was a day of delivery."""
+    """Return an order without a delivery date, as old ones are."""
     day = f"2025-02-{number % 28 + 1:02}"
     return shop.order(customer, day, f"{number:07}", "PENDING", [shop.EGGS], **more).item
 
@@ -51,12 +51,12 @@ def put(cloud: LocalCloud, *items: dict[str, Any]) -> None:
 
 
 def orders_of(cloud: LocalCloud) -> dict[str, Attributes]:
-    """Read the whole table, by sort key."""
+    """Return the whole table, by sort key."""
     pages = cloud.clients.dynamodb.get_paginator("scan").paginate(TableName=ORDERS)
     items = [from_boto3(item) for page in pages for item in page["Items"]]
     return {item["SK"]["S"]: item for item in items}
 
 
 def as_read(item: dict[str, Any]) -> Any:
-    """Write an item as boto3's client gives it."""
+    """Return an item as boto3's client returns it."""
     return for_boto3(image(item))

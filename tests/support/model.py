@@ -33,7 +33,7 @@ PRODUCT = {
 
 
 def order(**changes: Any) -> dict[str, Any]:
-    """Make an order of user-123 for two products."""
+    """Return an order of user-123 for two products."""
     return {
         "CustomerId": "user-123",
         "SK": "2025-03-01#2121195",

@@ -1,4 +1,4 @@
-"""A deployment without AWS: what the steps of a plan do to it, and what must never happen."""
+"""A deployment without AWS: the effects of a plan's steps, and the rules they must not break."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -30,12 +30,12 @@ from adminview.model.row import OWNER_INDEX
 
 
 def index(name: str, *key: str, include: tuple[str, ...] = ("data",), **more: Any) -> Any:
-    """Describe an index: its partition attribute, and those it is sorted by."""
+    """Describe an index by its partition attribute and its sort attributes."""
     return Index(name, partition=key[0], sort=list(key[1:]), include=include, **more).shape()
 
 
 def question(name: str, on: Any = None, *, condition: str = "{it}") -> Any:
-    """Describe a question to an index, to a total, or to the table."""
+    """Describe an access pattern on an index, on a total, or on the table."""
     if on and "epoch" in on:
         asked = question(name)
         total = {"total": on["name"], "ranked": False, "conditions": [[f"day = {condition}"]]}
@@ -72,27 +72,28 @@ def model(
 
 
 def fail(what: str) -> NoReturn:
-    """Say that a law is broken."""
+    """Raise an error that names a broken rule."""
     raise AssertionError(what)
 
 
 @dataclass
 class World:
-    """What is there, and whose rows: by source, the digests of the code that may have made them."""
+    """The deployed state, and by source the digests of the code that may have written its rows."""
 
     deployed: Deployed = field(default_factory=Deployed)
     rows: dict[str, set[str]] = field(default_factory=dict)
-    leftovers: dict[str, set[str]] = field(default_factory=dict)  # by source: their attributes
+    # By source: the attributes of stale rows.
+    leftovers: dict[str, set[str]] = field(default_factory=dict)
     late: dict[str, set[str]] = field(default_factory=dict)  # code that may still write
     late_until: float = 0.0
     now: float = 1_000_000.0
 
     def plan(self, target: Description) -> Plan:
-        """Plan from here."""
+        """Plan from the current state."""
         return make_plan(self.deployed, target, self.now)
 
     def reach(self, target: Description, most: int = 60) -> list[Step]:
-        """Carry a whole plan out, planning anew after each step; list the steps."""
+        """Apply a plan, with a new plan after each step, and return the steps."""
         done: list[Step] = []
         while steps := self._next(target):
             done.append(steps[0])
@@ -104,11 +105,11 @@ class World:
     def _next(self, target: Description) -> tuple[Step, ...]:
         plan = self.plan(target)
         if plan.refusals:
-            fail(f"refused on the way: {plan.refusals}")
+            fail(f"refused in the middle: {plan.refusals}")
         return plan.steps
 
     def carry_out(self, step: Step, target: Description, *, half: bool = False) -> None:
-        """Do one step; *half* of it if somebody pulls the plug."""
+        """Apply one step; with *half*, only its first half, as after a crash."""
         self._tables(step, target)
         if isinstance(step, DeployApi):
             assert step.stacks == (API,)
@@ -146,9 +147,9 @@ class World:
         gone = self.deployed.tables - names
         for stack in (self.deployed.sync, self.deployed.api):
             if stack and gone & stack["code"].keys():
-                fail(f"{gone} are dropped while functions follow them")
+                fail(f"{gone} are dropped while functions read their streams")
         if gone and (gone & self.leftovers.keys()):
-            fail(f"{gone} are dropped, and their rows are there for good")
+            fail(f"{gone} are dropped, and their rows are never swept")
         self._change(tables=names)
 
     def _view(self, step: Step, target: Description) -> None:
@@ -159,7 +160,7 @@ class World:
             self._change(indexes=tuple(wanted.values()), stream=stream)
             return
         if any(one.status in (CREATING, DELETING) for one in there.values()):
-            fail("one index is under way, and another is touched")
+            fail("an index is in progress, and another one is changed")
         changed = wanted.keys() ^ there.keys()
         if stream != self.deployed.stream:
             self._turn_stream(changed, on=stream)
@@ -169,7 +170,7 @@ class World:
         asked = {name: one for one, _, name in self.deployed.live() if name}
         for name in changed & there.keys():
             if name in asked:
-                fail(f"{name} is dropped while {asked[name]} asks it")
+                fail(f"{name} is dropped while {asked[name]} queries it")
             there[name] = replace(there[name], status=DELETING)
         for name in changed - there.keys():
             there[name] = replace(wanted[name], status=CREATING)
@@ -203,7 +204,7 @@ class World:
             on = pending.get(name) or shape["index"]
             held = self.deployed.index(on)
             if on and (held is None or not held.ready):
-                fail(f"{name} asks {on}, which is not there")
+                fail(f"{name} queries {on}, which does not exist")
             if name not in before or "total" in before[name][0]:
                 self._check_built(name, held, target)
                 continue
@@ -211,14 +212,14 @@ class World:
             was = self.deployed.index(where)
             same_rows = where == on or (held and was and held.key == was.key)
             if old["conditions"] != shape["conditions"] or not same_rows:
-                fail(f"{name} was answered otherwise before")
+                fail(f"{name} returned other rows before")
         gone = before.keys() - {shape["name"] for shape in target["patterns"]}
         # Of what is answered from a total, the plan says that it will be refused for a while.
         on_totals = {one["name"] for one in target["patterns"] if "total" in one}
         on_totals |= {name for name, total in totals.items() if total}
         dark = before.keys() - gone - on_totals - {name for name, _, _ in self.deployed.live()}
         if dark:
-            fail(f"{dark} were answered, and are refused now")
+            fail(f"{dark} were served before, and are refused now")
 
     def _check_total(self, step: DeployApi, shape: Any, was: Any, target: Description) -> None:
         """Hold that a total answers only if nothing is missing from it and nothing too much."""
@@ -234,13 +235,13 @@ class World:
         self._check_built(name, None, target)
 
     def _check_built(self, name: str, held: TableIndex | None, target: Description) -> None:
-        """Hold that a question is switched on only when nothing is missing from its answer."""
+        """Check that an access pattern becomes ready only when all its rows are complete."""
         for source, code in target["code"].items():
             if made := self._made(source) - {code}:
-                fail(f"{name} is switched on with rows of {source} by {made}")
+                fail(f"{name} becomes ready with rows of {source} by {made}")
         for source, attributes in self.leftovers.items():
             if held is None or held.attributes.keys() <= attributes:
-                fail(f"{name} is switched on and shows leftovers of {source}")
+                fail(f"{name} becomes ready and shows stale rows of {source}")
 
     def _made(self, source: str) -> set[str]:
         late = self.late.get(source, set()) if self.now < self.late_until else set()
@@ -288,7 +289,7 @@ class World:
         functions = there.sync == there.api == target and there.recovery == target["fingerprint"]
         names = {one.name for one in there.indexes or () if one.ready}
         if not functions or not Declared(target).indexes.keys() <= names:
-            fail("alarms are put on what is not there")
+            fail("there are alarms on resources that do not exist")
         self._change(watch=monitored_parts(target))
 
     def _backfill(self, source: str, target: Description) -> None:
@@ -310,20 +311,20 @@ class World:
         self._change(sweeps={**self.deployed.sweeps, **dict.fromkeys(sources)})
 
     def unmet(self, target: Description) -> Iterator[str]:
-        """Say in what this is not yet what was declared."""
+        """Yield how the state still differs from the declared model."""
         declared, there = Declared(target), self.deployed
         if {one.name for one in there.indexes or ()} != declared.indexes.keys():
             yield f"indexes {[one.name for one in there.indexes or ()]}"
         if not (there.sync == there.api == target and there.recovery == target["fingerprint"]):
             yield "the model of the functions"
         if there.pending:
-            yield f"building {there.pending}"
+            yield f"not ready: {there.pending}"
         for source, code in target["code"].items():
             if self._made(source) != {code}:
                 yield f"rows of {source} by {self._made(source)}"
         if self.leftovers:
-            yield f"leftovers {self.leftovers}"
+            yield f"stale rows {self.leftovers}"
         if declared.has_totals and not (there.stream and there.totals):
-            yield "totals that nobody adds up"
+            yield "totals that no function updates"
         if there.tables != set(declared.sources):
             yield f"tables {there.tables}"

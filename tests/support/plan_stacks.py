@@ -1,4 +1,4 @@
-"""A stand-in for the stacks and tables that a plan reads."""
+"""Fakes of the stacks and tables that a plan reads."""
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -26,7 +26,7 @@ def function(fingerprint: str) -> dict[str, Any]:
 
 
 def described() -> dict[str, Any]:
-    """Describe the view's table, as a template and DynamoDB both do."""
+    """Describe the view table as a template and DynamoDB both do."""
     table: dict[str, Any] = {
         "TableName": "team-AdminViewTable",
         "AttributeDefinitions": [
@@ -49,7 +49,7 @@ def described() -> dict[str, Any]:
 
 @dataclass
 class Cloud:
-    """CloudFormation and DynamoDB, as far as they are asked."""
+    """The calls of CloudFormation and DynamoDB that a plan makes."""
 
     stacks: dict[str, Any] = field(default_factory=dict)
     table: dict[str, Any] | None = None

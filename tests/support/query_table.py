@@ -1,4 +1,4 @@
-"""A table in memory that answers key conditions as DynamoDB does."""
+"""An in-memory table that evaluates key conditions as DynamoDB does."""
 
 from base64 import b64decode
 from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ things = Source("Things", partition_key="id")
 
 
 def value_of(wire: dict[str, Any]) -> Any:
-    """Compare as DynamoDB does."""
+    """Return a value that compares as DynamoDB compares."""
     ((kind, content),) = wire.items()
     readers: dict[str, Callable[[str], Any]] = {"N": Decimal, "S": str.encode, "B": b64decode}
     return readers[kind](content)
@@ -29,7 +29,7 @@ def value_of(wire: dict[str, Any]) -> Any:
 
 @dataclass
 class FakeTable:
-    """Rows, and the two calls that ask for them. Pages hold at most *page* rows."""
+    """Rows, and the two calls that read them. A page holds at most *page* rows."""
 
     registry: Registry
     rows: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
@@ -37,7 +37,7 @@ class FakeTable:
     calls: Iterator[int] = field(default_factory=count)
 
     def query(self, **asked: Any) -> dict[str, Any]:
-        """Answer one page of a key condition made of equalities, and of one range at most."""
+        """Return one page of a key condition: equalities, and at most one range."""
         next(self.calls)
         index = next((i for i in self.registry.indexes if i.name == asked.get("IndexName")), None)
         order = [*(index.sort if index else [])]
@@ -86,7 +86,7 @@ COMPARE: dict[str, Callable[[Any, Any], bool]] = {
 
 
 def matches(row: Any, asked: Any, names: Any, values: Any) -> bool:
-    """Hold a row against a key condition."""
+    """Return whether a row matches a key condition."""
     for part in asked["KeyConditionExpression"].split(" AND "):
         if part.startswith("begins_with"):
             name, mark = part.removeprefix("begins_with(").removesuffix(")").split(", ")
@@ -103,7 +103,7 @@ def matches(row: Any, asked: Any, names: Any, values: Any) -> bool:
 
 
 def make_registry(shards: int = 1, shards_were: int = 0, index: str = "ByColour") -> Registry:
-    """Declare things by colour and weight, in so many shards."""
+    """Declare things by colour and weight, with a number of shards."""
     by_colour = Index(
         index,
         partition="colour",
@@ -115,7 +115,7 @@ def make_registry(shards: int = 1, shards_were: int = 0, index: str = "ByColour"
 
     @view(things)
     def thing(item: Item) -> Iterator[Row]:
-        """Show a thing, by colour."""
+        """Derive a row per thing, by colour."""
         yield Row(
             f"THING#{item['id']}",
             "DETAILS",
@@ -136,7 +136,7 @@ def make_registry(shards: int = 1, shards_were: int = 0, index: str = "ByColour"
 
 @dataclass
 class Lab:
-    """A model, its table, and an asker."""
+    """A model, its table, and a query engine."""
 
     registry: Registry
     table: FakeTable = field(init=False)
@@ -151,7 +151,7 @@ class Lab:
         )
 
     def put(self, id_: str, colour: str, weight: int) -> None:
-        """Let an item's row appear."""
+        """Write the row of an item."""
         item = image({"id": id_, "colour": colour, "weight": weight})
         self.table.rows |= derive(self.registry.views, item, room=400_000).rows
 
@@ -162,7 +162,7 @@ class Lab:
         return [one.row["data"]["M"]["id"]["S"] for one in answered]
 
     def pages(self, name: str, limit: int, **asked: Any) -> list[list[str]]:
-        """Follow the cursors of a question to its end."""
+        """Return all pages of an access pattern, followed by cursor."""
         pages, cursor = [], None
         while True:
             answer = self.asker.page(name, limit=limit, cursor=cursor, **asked)

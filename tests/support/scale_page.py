@@ -13,7 +13,7 @@ from adminview.cli.costing.prices import Prices
 from adminview.cli.main import app
 from bench.figures import timed
 from bench.plan import LATENCY, OURS
-from bench.report import described, number
+from bench.report import describe_machine, number
 from tests.support.shop import registry
 
 ROOT = Path(__file__).parents[2]
@@ -25,35 +25,35 @@ ROWS: Mapping[str, dict[str, Any]] = {
     "8": {"fan_out": 8},
     "3, with 35 % repeated changes, a quarter of the changes in no row": {"stream": "ordinary"},
 }
-PLAIN = {"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"}
+PLAIN_TERMINAL = {"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"}
 
 
 def session(text: str) -> str:
-    """Run the command of a console block again, and show what it prints."""
+    """Run the command of a console block again, and return the block with its new output."""
     fence, command, *_ = text.splitlines()
-    words = shlex.split(command.removeprefix("$ adminview "))
-    done = CliRunner().invoke(app, words, env=PLAIN, catch_exceptions=False)
-    assert done.exit_code == 0, done.output
-    printed = "\n".join(line.rstrip() for line in done.stdout.splitlines())
+    arguments = shlex.split(command.removeprefix("$ adminview "))
+    result = CliRunner().invoke(app, arguments, env=PLAIN_TERMINAL, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    printed = "\n".join(line.rstrip() for line in result.stdout.splitlines())
     return f"{fence}\n{command}\n{printed.rstrip()}\n```"
 
 
 def measured() -> str:
-    """Show what the kept run took, as far as this page reckons with it."""
-    found = json.loads(KEPT.read_text())
-    about, at_8_ms = found["machine"], {"latency": LATENCY}
+    """Return the figures of the tracked run that this page uses, as a table."""
+    results = json.loads(KEPT.read_text())
+    machine, delayed = results["machine"], {"latency": LATENCY}
     lines = [
-        f"On {about['date']}, on one of {described(about)}, with `python -m bench`:",
+        f"On {machine['date']}, on one of {describe_machine(machine)}, with `python -m bench`:",
         "",
         f"| rows of an item | processor time | elapsed | elapsed, {LATENCY} ms a call | calls |",
         "| --- | --- | --- | --- | --- |",
     ]
-    for told, where in ROWS.items():
-        took = [timed(found, OURS, what, **where) for what in ("processor", "seconds")]
-        took.append(timed(found, OURS, "seconds", **where, **at_8_ms))
-        calls = timed(found, OURS, "calls", **where)
-        cells = " | ".join(f"{number(one, 3)} s" for one in took)
-        lines.append(f"| {told} | {cells} | {number(calls)} |")
+    for label, conditions in ROWS.items():
+        times = [timed(results, OURS, figure, **conditions) for figure in ("processor", "seconds")]
+        times.append(timed(results, OURS, "seconds", **conditions, **delayed))
+        calls = timed(results, OURS, "calls", **conditions)
+        cells = " | ".join(f"{number(seconds, 3)} s" for seconds in times)
+        lines.append(f"| {label} | {cells} | {number(calls)} |")
     return "\n".join(lines)
 
 
@@ -66,8 +66,8 @@ PARTS: Mapping[str, Callable[[str], str]] = {
 }
 
 
-def reckoned(page: str) -> str:
-    """Write each part anew that stands between its mark and an end."""
+def with_computed_parts(page: str) -> str:
+    """Return the page with each part between its mark and the end mark computed again."""
     for name, part in PARTS.items():
         before, mark, rest = page.partition(f"<!-- {name} -->\n")
         old, end, after = rest.partition("\n<!-- end -->")
@@ -78,4 +78,4 @@ def reckoned(page: str) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(reckoned(PAGE.read_text()))
+    PAGE.write_text(with_computed_parts(PAGE.read_text()))

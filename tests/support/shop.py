@@ -1,4 +1,4 @@
-"""The shop of `lambdas/views`, for tests about it."""
+"""The shop of `lambdas/views`, for its tests."""
 
 from functools import cache
 
@@ -8,5 +8,5 @@ from adminview.model import Registry
 
 @cache
 def registry() -> Registry:
-    """Collect the shop's views and no others: view files may be added beside them."""
+    """Collect the shop's view files and no others that may be in their folder."""
     return shop.registry()

@@ -1,4 +1,4 @@
-"""Stream records, made as a table would make them."""
+"""Stream records, as a table would emit them."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -13,7 +13,7 @@ AT = 1_790_000_000
 
 
 def image(item: Mapping[str, Any]) -> dict[str, Any]:
-    """Write an item as DynamoDB does."""
+    """Encode an item as DynamoDB JSON."""
     return {name: encode(value) for name, value in item.items()}
 
 
@@ -26,7 +26,7 @@ def record(
     at: float = AT,
     table: str | None = None,
 ) -> dict[str, Any]:
-    """Make the record of one change, as Lambda delivers it."""
+    """Return the record of one change, as Lambda delivers it."""
     one = before if after is None else after
     assert one is not None
     images = {"OldImage": before, "NewImage": after}
@@ -47,17 +47,17 @@ def record(
         },
     }
     delivered: dict[str, Any] = json.loads(json.dumps(made))
-    return delivered  # as it is when it reaches the function
+    return delivered  # as the function receives it
 
 
 def ttl_deletion(source: Source, before: Mapping[str, Any], sequence: int = 1) -> dict[str, Any]:
-    """Make the record of an item that DynamoDB itself deleted when its time was up."""
+    """Return the record of an item that DynamoDB deleted because its time to live had passed."""
     who = {"principalId": "dynamodb.amazonaws.com", "type": "Service"}
     return record(source, before, None, sequence) | {"userIdentity": who}
 
 
 class SourceTable:
-    """A source table that writes down its stream."""
+    """A source table that records its stream."""
 
     def __init__(self, source: Source, sequences: Iterable[int] | None = None) -> None:
         self.source = source
@@ -66,7 +66,7 @@ class SourceTable:
         self._sequences = iter(sequences or count(1))
 
     def put(self, item: Mapping[str, Any]) -> None:
-        """Write an item; an exact copy makes no record, as on AWS."""
+        """Write an item; an equal copy emits no record, as on AWS."""
         key = tuple(item[key.name] for key in self.source.key)
         before = self.items.get(key)
         if before != item:
@@ -74,6 +74,6 @@ class SourceTable:
             self.stream.append(record(self.source, before, item, next(self._sequences)))
 
     def delete(self, *key: Any) -> None:
-        """Delete an item, if it is there."""
+        """Delete an item, if it exists."""
         if before := self.items.pop(key, None):
             self.stream.append(record(self.source, before, None, next(self._sequences)))

@@ -1,4 +1,4 @@
-"""A stream of shards in memory, and an event source on it with a clock that can be turned."""
+"""An in-memory stream of shards, and an event source on it with a controlled clock."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -37,12 +37,12 @@ class FakeStreams:
 
     def __init__(self) -> None:
         self.shards: dict[str, FakeShard] = {}
-        self.generation = 0  # raise it, and all iterators given so far are expired
+        self.generation = 0  # increment it to expire all iterators returned so far
         self.refusals: dict[str, list[Exception]] = {}  # for GetRecords, by shard
-        self._numbers = count(98)  # so that the order of numbers is not that of texts
+        self._numbers = count(98)  # the order of the numbers differs from that of their texts
 
     def put(self, shard: str = "A", count: int = 1, *, at: float = NOW, size: int = 0) -> None:
-        """Add records to a shard, numbered on across all shards."""
+        """Add records to a shard; numbers increase across all shards."""
         for number in (str(next(self._numbers)) for _ in range(count)):
             change = {
                 "ApproximateCreationDateTime": datetime.fromtimestamp(at, UTC),
@@ -70,7 +70,7 @@ class FakeStreams:
         return {"ShardId": name, **({"ParentShardId": parent} if parent else {})}
 
     def get_shard_iterator(self, **asked: str) -> dict[str, str]:
-        """Begin at the oldest record, or behind one."""
+        """Return an iterator at the oldest record, or after a given one."""
         shard = self.shards[asked["ShardId"]]
         position = shard.trimmed
         if asked["ShardIteratorType"] == "AFTER_SEQUENCE_NUMBER":
@@ -82,7 +82,7 @@ class FakeStreams:
         return {"ShardIterator": f"{asked['ShardId']}/{position}/{self.generation}"}
 
     def get_records(self, ShardIterator: str, Limit: int) -> dict[str, Any]:  # noqa: N803 - boto3's
-        """Give a page, and where the next one begins."""
+        """Return a page, and the iterator of the next one."""
         name, position, generation = ShardIterator.split("/")
         if refusals := self.refusals.get(name):
             raise refusals.pop(0)
@@ -101,11 +101,11 @@ class FakeStreams:
 
 
 class Lab:
-    """A stream, a function that answers as told, and a clock that only sleeping moves."""
+    """A stream, a function with prepared responses, and a clock that only sleeping advances."""
 
     def __init__(self, *answers: Any, **settings: Any) -> None:
         self.stream = FakeStreams()
-        self.answers = list(answers)  # in turn; then all goes well
+        self.answers = list(answers)  # in turn; then success
         self.batches: list[list[str]] = []
         self.letters: list[dict[str, Any]] = []
         self.sleeps: list[float] = []
@@ -124,7 +124,7 @@ class Lab:
         )
 
     def handle(self, event: dict[str, Any], context: Any) -> Any:
-        """Note the batch, and answer as told."""
+        """Record the batch, and return the next response."""
         self.batches.append([one["dynamodb"]["SequenceNumber"] for one in event["Records"]])
         answer = self.answers.pop(0) if self.answers else None
         if isinstance(answer, BaseException):
@@ -132,13 +132,13 @@ class Lab:
         return answer(event, context) if callable(answer) else answer
 
     def sleep(self, seconds: float) -> None:
-        """Let time pass."""
+        """Advance the clock."""
         self.sleeps.append(seconds)
         self.now += seconds
 
     @property
     def ranges(self) -> list[tuple[str, str, str]]:
-        """What the letters are about: condition, first and last sequence number."""
+        """The condition, first and last sequence number of each on-failure message."""
         return [
             (
                 one["requestContext"]["condition"],
@@ -158,7 +158,7 @@ def failed(*identifiers: str) -> dict[str, Any]:
 
 
 def fails_with(*poison: str) -> Callable[[dict[str, Any], Any], None]:
-    """Make a handler that raises as long as a poison record is in the batch."""
+    """Return a handler that raises while a poison record is in the batch."""
 
     def handler(event: dict[str, Any], _: Any) -> None:
         if {one["dynamodb"]["SequenceNumber"] for one in event["Records"]} & set(poison):

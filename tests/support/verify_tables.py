@@ -1,4 +1,4 @@
-"""Tables in memory, a small model on them, and a clock that stands still unless somebody waits."""
+"""In-memory tables, a small model on them, and a clock that only waiting advances."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -57,7 +57,7 @@ Image = dict[str, Any]
 
 @dataclass
 class MemoryDynamoDB:
-    """The calls of verification and repair, with DynamoDB's rules as far as they matter here."""
+    """The calls of verification and repair, with the rules of DynamoDB that matter here."""
 
     tables: dict[str, dict[tuple[str, ...], Image]] = field(
         default_factory=lambda: {name: {} for name in KEYS}
@@ -65,7 +65,8 @@ class MemoryDynamoDB:
     page_size: int = 1000
     calls: list[str] = field(default_factory=list)
     units: float = 0.0
-    before: Callable[[str], None] = lambda _: None  # each call, by name; may raise
+    # Called before each operation, with its name; may raise.
+    before: Callable[[str], None] = lambda _: None
     lock: Any = field(default_factory=RLock)
 
     def scan(self, TableName: str, Segment: int, TotalSegments: int, **more: Any) -> Any:  # noqa: N803 - boto3's
@@ -163,7 +164,7 @@ def _key_image(table: str, item: Image) -> Image:
 
 @dataclass
 class Lab:
-    """The model, its tables, and a verifier with time in its hands."""
+    """The model, its tables, and a verifier with a controlled clock."""
 
     dynamodb: MemoryDynamoDB = field(default_factory=MemoryDynamoDB)
     model: Registry = field(default_factory=make_model)
@@ -181,12 +182,12 @@ class Lab:
         return self.dynamodb.tables[TABLE]
 
     def put(self, id_: str, *, synced: bool = True, **values: Any) -> None:
-        """Write a thing; `shared` is its claim, all else its parts."""
+        """Write a thing: `shared` is the shared row it claims, other arguments are its parts."""
         shared = {"shared": values.pop("shared")} if "shared" in values else {}
         self.write("Things", {"id": id_, "parts": values, **shared}, synced=synced)
 
     def write(self, source: str, item: dict[str, Any], *, synced: bool = True) -> None:
-        """Write any item, and its rows unless they are still in flight."""
+        """Write any item, and its rows unless *synced* is False."""
         written = image(item)
         self.dynamodb.tables[source][_key(source, written)] = written
         if synced:
@@ -203,7 +204,7 @@ class Lab:
 
     def sleep(self, seconds: float) -> None:
         self.now += seconds
-        time.sleep(0.0005)  # other threads may be at work
+        time.sleep(0.0005)  # lets other threads run
         self.while_waiting()
 
     def verifier(self, max_rcu: float | None = None, **changes: Any) -> Verifier:
@@ -218,14 +219,14 @@ class Lab:
         return Scope(TABLE, self.model.fingerprint, **given)
 
     def verify(self, **asked: Any) -> VerifyRun:
-        """Verify in one go."""
+        """Run a complete verification."""
         verifier = self.verifier()
         run = verifier.begin(self.scope(**asked))
         verifier.verify(run)
         return run
 
     def command(self, state: Path, **asked: Any) -> tuple[int, str]:
-        """Run the command, and return its status and what it says."""
+        """Run the command, and return its exit status and its output."""
         options = VerifyOptions(state=state, **({"segments": 1} | asked))
         dependencies = VerifyEnvironment(lambda: self.now, self.sleep, self.stops)
         console = Console(file=StringIO(), width=200)
@@ -242,24 +243,24 @@ class Lab:
 
 @dataclass
 class HeardDrift:
-    """An observer that remembers what was told of each source."""
+    """An observer that records what is reported of each source."""
 
     told: dict[str, Any] = field(default_factory=dict)
 
     def invoked(self, request_id: str) -> None:
-        """Hear of an invocation."""
+        """Record an invocation."""
 
     def verified(self, source: str, counts: Any, drift: int, trouble: str) -> None:
         self.told[source] = (counts, drift, trouble)
 
 
 def found(run: VerifyRun) -> set[tuple[str, str, RowKey | None]]:
-    """List the differences by kind, item and row."""
+    """Return the differences by kind, item and row."""
     return {(one.kind.value, one.owner, one.row) for one in run.differences}
 
 
 def adds_up(run: VerifyRun) -> bool:
-    """Tell whether nothing was counted twice, or not at all."""
+    """Return whether everything was counted exactly once."""
     kinds = ("missing", "stale", "orphaned", "two-owners", "failing")
     return all(
         n["items"] + n["rows"] == n["equal"] + n["in_flight"] + n["differing"]

@@ -1,4 +1,4 @@
-"""View files written by a test, beside those the product ships."""
+"""View files that a test writes, in addition to the shipped ones."""
 
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
@@ -10,12 +10,12 @@ from tests.support.model import registry
 
 
 def with_view_file(file: Path, text: str) -> Registry:
-    """Write a view file, and collect it with the shop's own, as if it stood in their folder."""
+    """Write a view file, and collect it with the shop's own, as if it were in their folder."""
     return Registry.of([*registry().modules, load_view_file(file, text)])
 
 
 def load_view_file(file: Path, text: str) -> ModuleType:
-    """Write a view file, and load it as `view_file_` and its name; no two of one name."""
+    """Write a view file, and load it as `view_file_` plus its name, which must be unique."""
     file.write_text(text)
     spec = spec_from_file_location(f"view_file_{file.stem}", file)
     assert spec

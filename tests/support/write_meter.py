@@ -1,4 +1,4 @@
-"""What DynamoDB says that writes took."""
+"""Write units as DynamoDB reports them."""
 
 from collections import Counter
 from typing import Any
@@ -10,7 +10,7 @@ from adminview.runtime import make_runtime
 
 
 class Meter:
-    """Hears what each write of a boto3 client to one table took."""
+    """Sums up the units that the writes of a boto3 client to one table consume."""
 
     def __init__(self, client: Any, table: str = VIEW_TABLE) -> None:
         self._table = table
@@ -20,7 +20,7 @@ class Meter:
             client.meta.events.register(f"after-call.dynamodb.{call}", self._receive)
 
     def read(self) -> Units:
-        """Read it, and begin anew."""
+        """Return the sum, and reset it."""
         taken, self._taken = self._taken, Counter()
         return Units(taken.pop(self._table, 0), dict(taken))
 
@@ -37,5 +37,5 @@ class Meter:
 
 
 def let_it_be_heard(cloud: LocalCloud) -> None:
-    """Let the sync write through the cloud's boto3 client: both ways send the same."""
+    """Let the sync write with the cloud's boto3 client: both clients send the same requests."""
     cloud.runtime = make_runtime(cloud.registry, cloud.settings, cloud.clients, cloud.ledger)

@@ -45,6 +45,8 @@ def test_the_catalogue_says_what_each_question_takes() -> None:
         ],
         "shows": ["data"],
         "joins": [],
+        "total": None,
+        "ranked": False,
         "index": "ByColour",
         "order": "asc",
         "consistent": False,

@@ -138,6 +138,7 @@ def test_serving_says_where_and_for_whom_until_it_is_stopped(
     assert said[0].startswith("serving AdminViewTable at http://127.0.0.1:")
     where = "exposed to other machines" if expose else "on loopback only"
     assert said[0].endswith(f", without authorization, {where}")
+    assert "view files are read once: restart this command after you change one" in said
     assert said[-1] == "stopped"
 
 

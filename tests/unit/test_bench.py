@@ -1,4 +1,4 @@
-"""What is measured is the same work, and what is told is what was measured. Nothing is timed."""
+"""All contenders of the benchmark do the same work. Nothing is timed here."""
 
 import os
 from collections.abc import Iterator
@@ -16,18 +16,26 @@ from adminview.model.limits import row_size
 from adminview.model.row import PROVENANCE, Attributes, key_of
 from adminview.query.engine import QueryEngine
 from adminview.reconcile.equality import canonical
-from bench.asking.model import QUESTIONS, ROWS
-from bench.asking.model import registry as questions
-from bench.asking.plain import plain_questions
-from bench.crew import crew
-from bench.endpoint import Endpoint, endpoint
-from bench.measure import OTHER_ROWS
+from bench.contenders import CONTENDERS, TABLE, connect, environment, is_ambient
+from bench.contenders.rows import LEAN, ROWS_VARIABLE, derive_raw_rows
+from bench.measure import OWN_ROWS
 from bench.model import order, orders
-from bench.streams import ITEM_BYTES, NEUTRAL, ORDINARY, PAYLOAD, Load, largest_batch, record_of
+from bench.query.boto3_queries import boto3_queries
+from bench.query.model import QUERIES, ROWS
+from bench.query.model import registry as query_registry
+from bench.streams import (
+    ITEM_BYTES,
+    MAX_PAYLOAD,
+    NEUTRAL,
+    ORDINARY,
+    Load,
+    largest_batch,
+    stream_record,
+)
+from bench.stub_client import StubClient, running_stub
 from bench.techniques import TECHNIQUES
-from bench.units import RowsOf, Table, replay, table_before
-from bench.ways import TABLE, WAYS, connect, environment, is_ambient
-from bench.ways.rows import LEAN, SETTING, wire_rows_of
+from bench.units import DeriveRows, Table, replay, table_before
+from bench.worker_processes import start_workers
 
 SMALL = 60  # records
 STREAMS = {
@@ -38,8 +46,8 @@ STREAMS = {
 
 
 @pytest.fixture(scope="module")
-def there() -> Iterator[Endpoint]:
-    with endpoint() as stub, pytest.MonkeyPatch.context() as patch:
+def stub() -> Iterator[StubClient]:
+    with running_stub() as stub, pytest.MonkeyPatch.context() as patch:
         for name in filter(is_ambient, [*os.environ]):
             patch.delenv(name)
         patch.setenv("AWS_XRAY_SDK_ENABLED", "false")  # the Tracer sets it, and leaves it set
@@ -48,147 +56,166 @@ def there() -> Iterator[Endpoint]:
         yield stub
 
 
-def sent(way: str, events: list[Any], there: Endpoint) -> list[dict[str, Any]]:
-    """Let one way handle events, and give what it sent."""
-    handle = connect(way)
-    there.keep()
+def sent_bodies(contender: str, events: list[Any], stub: StubClient) -> list[dict[str, Any]]:
+    """Let one contender handle events, and return the bodies of its calls."""
+    handler = connect(contender)
+    stub.record_bodies()
     for event in events:
-        handle(event)
-    return there.bodies()
+        handler(event)
+    return stub.take_bodies()
 
 
-def shown(table: Table) -> Table:
-    """Leave out where rows come from, and spell their values in one way."""
+def without_provenance(table: Table) -> Table:
+    """Return the rows without provenance attributes, with normalised values."""
     return {
         key: canonical({name: value for name, value in row.items() if name not in PROVENANCE})
         for key, row in table.items()
     }
 
 
-def by_the_model(image: Any) -> list[Attributes]:
-    """Derive the rows of an order with the model itself."""
+def derive_by_model(image: Any) -> list[Attributes]:
+    """Derive the rows of an order with the model."""
     return [row.attributes() for row in order(Item(image))]
 
 
-def table_after(events: list[Any], rows_of: RowsOf = by_the_model) -> Table:
-    """Derive the rows of all orders as the stream leaves them."""
+def table_after(events: list[Any], derive_rows: DeriveRows = derive_by_model) -> Table:
+    """Return the rows of all orders that exist after the stream."""
     changes = [record["dynamodb"] for event in events for record in event["Records"]]
     last = {orders.owner(change["Keys"]): change.get("NewImage") for change in changes}
-    return shown({key_of(row): row for image in last.values() if image for row in rows_of(image)})
+    return without_provenance(
+        {key_of(row): row for image in last.values() if image for row in derive_rows(image)}
+    )
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("contender", CONTENDERS)
 @pytest.mark.parametrize("stream", STREAMS)
-def test_every_way_leaves_the_same_table(way: str, stream: str, there: Endpoint) -> None:
+def test_every_contender_writes_the_same_table(
+    contender: str, stream: str, stub: StubClient
+) -> None:
     load = STREAMS[stream]
     events = list(load.batches())
-    table = table_before(load, stamped=False, rows_of=OTHER_ROWS.get(way, wire_rows_of))
-    replay(sent(way, events, there), table)
-    assert shown(table) == table_after(events, OTHER_ROWS.get(way, by_the_model))
-    assert {*OTHER_ROWS} == {"pseudo_code"}
+    table = table_before(
+        load, with_provenance=False, derive_rows=OWN_ROWS.get(contender, derive_raw_rows)
+    )
+    replay(sent_bodies(contender, events, stub), table)
+    assert without_provenance(table) == table_after(
+        events, OWN_ROWS.get(contender, derive_by_model)
+    )
+    assert {*OWN_ROWS} == {"pseudo_code"}
 
 
-@pytest.mark.parametrize("way", [*WAYS, "untraced"])
-def test_every_way_follows_an_order_that_comes_changes_goes_and_comes_again(
-    way: str, there: Endpoint
+@pytest.mark.parametrize("contender", [*CONTENDERS, "powertools_untraced"])
+def test_every_contender_follows_an_order_that_is_created_changed_deleted_and_created_again(
+    contender: str, stub: StubClient
 ) -> None:
     (event,) = Load(20).batches()
-    first = next(one for one in event["Records"] if one["eventName"] == "INSERT")
-    new = first["dynamodb"]["NewImage"]
-    done = {**new, "status": {"S": "DELIVERED"}}
-    steps = [(None, new), (new, done), (done, None), (None, new), (new, done)]
+    insert = next(record for record in event["Records"] if record["eventName"] == "INSERT")
+    new = insert["dynamodb"]["NewImage"]
+    delivered = {**new, "status": {"S": "DELIVERED"}}
+    steps = [(None, new), (new, delivered), (delivered, None), (None, new), (new, delivered)]
     for length in range(1, len(steps) + 1):
-        records = [record_of(place, *step) for place, step in enumerate(steps[:length])]
+        records = [stream_record(position, *step) for position, step in enumerate(steps[:length])]
         table: Table = {}
-        replay(sent(way, [{"Records": records}], there), table)
-        expected = table_after([{"Records": records}], OTHER_ROWS.get(way, by_the_model))
-        assert shown(table) == expected, length
+        replay(sent_bodies(contender, [{"Records": records}], stub), table)
+        expected = table_after([{"Records": records}], OWN_ROWS.get(contender, derive_by_model))
+        assert without_provenance(table) == expected, length
 
 
 @pytest.mark.parametrize("name", TECHNIQUES)
-def test_a_technique_changes_nothing_but_what_it_takes(name: str, there: Endpoint) -> None:
+def test_switching_a_technique_off_does_not_change_the_table(name: str, stub: StubClient) -> None:
     load = STREAMS["ordinary"]
     events = list(load.batches())
-    table = table_before(load, stamped=False)
+    table = table_before(load, with_provenance=False)
     with TECHNIQUES[name].without():
-        replay(sent("adminview", events, there), table)
-    assert shown(table) == table_after(events)
+        replay(sent_bodies("adminview", events, stub), table)
+    assert without_provenance(table) == table_after(events)
 
 
 @pytest.mark.parametrize("stream", STREAMS)
-def test_the_floor_sends_what_we_send(stream: str, there: Endpoint) -> None:
-    def requests(way: str) -> list[Any]:
-        bodies = sent(way, list(STREAMS[stream].batches()), there)
-        lines = [one for body in bodies for one in body["RequestItems"]["AdminViewTable"]]
-        for line in lines:
-            line.get("PutRequest", {}).get("Item", {}).pop("_model", None)
-        return sorted(lines, key=repr)
+def test_the_floor_sends_the_same_requests_as_adminview(stream: str, stub: StubClient) -> None:
+    def requests(contender: str) -> list[Any]:
+        bodies = sent_bodies(contender, list(STREAMS[stream].batches()), stub)
+        writes = [write for body in bodies for write in body["RequestItems"]["AdminViewTable"]]
+        for write in writes:
+            write.get("PutRequest", {}).get("Item", {}).pop("_model", None)
+        return sorted(writes, key=repr)
 
-    assert requests("floor") == requests("adminview") == requests("plain")
+    assert requests("floor") == requests("adminview") == requests("adminview_boto3")
 
 
 @pytest.mark.parametrize(
     ("load", "calls"),
     [
         (replace(NEUTRAL, records=200, fan_out=1), 8),
-        (replace(NEUTRAL, records=200), 24),  # 600 rows, 25 in a call
+        (replace(NEUTRAL, records=200), 24),  # 600 rows, 25 per call
         (replace(ORDINARY, records=200), 15),
     ],
 )
-def test_a_stream_takes_the_calls_that_its_rows_need(
-    load: Load, calls: int, there: Endpoint
+def test_a_stream_needs_as_few_calls_as_its_rows_allow(
+    load: Load, calls: int, stub: StubClient
 ) -> None:
-    assert len(sent("adminview", list(load.batches()), there)) == calls
+    assert len(sent_bodies("adminview", list(load.batches()), stub)) == calls
 
 
-def test_asking_by_hand_finds_the_same_rows(there: Endpoint) -> None:
-    assert there.url
-    asker = QueryEngine(questions(), ViewReader(reader(), TABLE))
-    for name, ask in plain_questions(dynamodb_client()).items():
-        rows = [one.row for one in asker.page(name, limit=ROWS, **QUESTIONS[name]).rows]
-        assert rows == ask()
+def test_a_boto3_client_reads_the_same_rows(stub: StubClient) -> None:
+    assert stub.url
+    engine = QueryEngine(query_registry(), ViewReader(reader(), TABLE))
+    for name, run_query in boto3_queries(dynamodb_client()).items():
+        rows = [result.row for result in engine.page(name, limit=ROWS, **QUERIES[name]).rows]
+        assert rows == run_query()
         assert len({key_of(row) for row in rows}) == ROWS
 
 
-def test_rows_that_show_little_are_the_same_rows_with_less_in_them(there: Endpoint) -> None:
+def test_lean_rows_are_the_same_rows_with_fewer_attributes(stub: StubClient) -> None:
     (event,) = Load(30).batches()
     rows: dict[str, Table] = {}
     for size in ("", LEAN):
-        there.keep()
-        with crew(there, ["adminview", "batch_writer"], **{SETTING: size}) as workers:
+        stub.record_bodies()
+        with start_workers(stub, ["adminview", "batch_writer"], **{ROWS_VARIABLE: size}) as workers:
             for worker in workers.values():
                 worker.run(Load(30))
         table: Table = {}
-        replay(there.bodies(), table)
-        rows[size] = shown(table)
-    assert rows[""] == shown({**rows[""], **table_after([event])}), "as they are without a word"
+        replay(stub.take_bodies(), table)
+        rows[size] = without_provenance(table)
+    assert rows[""] == without_provenance({**rows[""], **table_after([event])}), (
+        "full rows are the default"
+    )
     for key, row in rows[LEAN].items():
-        whole = rows[""][key]
-        assert {**row, "data": None} == {**whole, "data": None}
-        assert row["data"]["M"].items() <= whole["data"]["M"].items()
+        full = rows[""][key]
+        assert {**row, "data": None} == {**full, "data": None}
+        assert row["data"]["M"].items() <= full["data"]["M"].items()
         assert len(row["data"]["M"]) == (4 if key[0].startswith("USER#") else 3)
 
 
-def test_streams_are_what_their_description_says() -> None:
-    neutral = [one["dynamodb"] for event in NEUTRAL.batches() for one in event["Records"]]
-    assert len({one["Keys"]["orderId"]["S"] for one in neutral}) == len(neutral) == NEUTRAL.records
-    sizes = [row_size(one["NewImage"]) for one in neutral if "NewImage" in one]
+def changes_of(load: Load) -> list[Any]:
+    return [record["dynamodb"] for event in load.batches() for record in event["Records"]]
+
+
+def test_a_stream_has_the_shares_that_its_load_states() -> None:
+    neutral = changes_of(NEUTRAL)
+    assert (
+        len({change["Keys"]["orderId"]["S"] for change in neutral})
+        == len(neutral)
+        == NEUTRAL.records
+    )
+    sizes = [row_size(change["NewImage"]) for change in neutral if "NewImage" in change]
     assert max(sizes) == pytest.approx(ITEM_BYTES, rel=0.01)
-    ordinary = [one["dynamodb"] for event in ORDINARY.batches() for one in event["Records"]]
-    items = {one["Keys"]["orderId"]["S"] for one in ordinary}
+    ordinary = changes_of(ORDINARY)
+    items = {change["Keys"]["orderId"]["S"] for change in ordinary}
     assert 1 - len(items) / len(ordinary) == pytest.approx(0.35, abs=0.05)
-    changed = [one for one in ordinary if "OldImage" in one and "NewImage" in one]
-    unseen = [one for one in changed if one["OldImage"]["status"] == one["NewImage"]["status"]]
-    assert len(unseen) / len(changed) == pytest.approx(0.25, abs=0.05)
+    modified = [change for change in ordinary if "OldImage" in change and "NewImage" in change]
+    statuses = [(change["OldImage"]["status"], change["NewImage"]["status"]) for change in modified]
+    unchanged = [old for old, new in statuses if old == new]
+    assert len(unchanged) / len(modified) == pytest.approx(0.25, abs=0.05)
 
 
-def test_the_same_description_gives_the_same_stream() -> None:
+def test_a_load_always_yields_the_same_stream() -> None:
     assert list(ORDINARY.batches()) == list(ORDINARY.batches())
 
 
-def test_the_largest_batch_is_as_large_as_lambda_lets_it_be() -> None:
+def test_the_largest_batch_is_as_large_as_lambda_allows() -> None:
     load = Load(4000, batch=4000)
     text = largest_batch(load)
     records = loads(text)["Records"]
     assert records == next(load.batches())["Records"][: len(records)]
-    assert len(text) <= PAYLOAD < len(text) + 2 * len(text) / len(records)
+    assert len(text) <= MAX_PAYLOAD < len(text) + 2 * len(text) / len(records)

@@ -11,7 +11,7 @@ from adminview.aws.metered_client import Metered
 from adminview.aws.rate_limit import RateLimiter
 from adminview.bulk.runs import Bulk
 from adminview.bulk.segment import Segment
-from adminview.bulk.worker import PAGE_RESERVE, Worker
+from adminview.bulk.worker import PAGE_RESERVE, SegmentWorker
 from adminview.handlers.bulk import RESERVE, BulkDependencies, run_step
 from tests.support.bulk_tables import RUN, KilledError, World, never
 from tests.support.fakes import Context
@@ -33,7 +33,7 @@ class Observer:
 class SleepyBulk(Bulk):
     """Bulk work whose rests pass on the clock of the world."""
 
-    def worker(self, run: str) -> Worker:
+    def worker(self, run: str) -> SegmentWorker:
         """Make a worker that sleeps there."""
         return replace(Bulk.worker(self, run), clock=self.now, sleep=self.backoff.sleep)
 

@@ -16,7 +16,7 @@ from adminview.model import Index
 from adminview.model.row import OWNER_INDEX
 from adminview.model.write_units import write_units
 from tests.support.model import registry
-from tests.support.scale_page import PAGE, reckoned
+from tests.support.scale_page import PAGE, with_computed_parts
 
 FREE = Figures(per_record=0.0, per_row=0.0, per_call=0.0)
 
@@ -178,7 +178,7 @@ def test_the_table_of_growth_is_in_step_with_the_load() -> None:
 
 
 @pytest.mark.shop
-def test_docs_hold_all_that_is_reckoned_as_it_is_reckoned() -> None:
+def test_the_computed_parts_of_the_docs_are_up_to_date() -> None:
     page = PAGE.read_text()
-    assert reckoned(page) == page, "python -m tests.support.scale_page writes it anew"
+    assert with_computed_parts(page) == page, "run python -m tests.support.scale_page"
     assert EXAMPLE in page

@@ -82,7 +82,7 @@ def test_a_thousand_records_take_exactly_this(load: Load, expected: dict[str, in
     (event,) = load.batches()
     records = event["Records"]
     bodies = sent(records)
-    units = replay(map(json.loads, bodies), table_before(load, stamped=True))
+    units = replay(map(json.loads, bodies), table_before(load, with_provenance=True))
     assert expected == {
         "calls": len(bodies),
         "bytes": sum(map(len, bodies)),

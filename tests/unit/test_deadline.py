@@ -7,7 +7,7 @@ import pytest
 from adminview.aws import deadline
 from adminview.aws.deadline import Deadline, awake_or_asleep
 from adminview.bulk.lease_table import WORK_SECONDS
-from adminview.bulk.worker import SegmentSession, Worker
+from adminview.bulk.worker import SegmentSession, SegmentWorker
 
 
 def test_of_two_deadlines_the_sooner_counts_each_by_its_own_clock() -> None:
@@ -29,7 +29,7 @@ def test_time_goes_on_while_a_laptop_sleeps(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_worker_that_was_suspended_knows_that_its_time_to_write_is_over() -> None:
     now = [1000.0]
-    worker = Worker(None, None, "model", None, clock=lambda: now[0])  # type: ignore[arg-type]
+    worker = SegmentWorker(None, None, "model", None, clock=lambda: now[0])  # type: ignore[arg-type]
     hand = SegmentSession(worker, None, Deadline.after(3600), saved_at=1000.0)  # type: ignore[arg-type]
     deadline = hand.work_until
     assert deadline.remaining == pytest.approx(WORK_SECONDS)

@@ -175,6 +175,11 @@ def test_a_view_by_sort_key_needs_a_sort_key_of_text() -> None:
         view(Source("Dated", partition_key="id", sort_key=number("day")), sort_begins="2")
 
 
+def test_where_takes_one_value_and_no_list() -> None:
+    with pytest.raises(DeclarationError, match="'Orders': where has a list for 'type'"):
+        view(orders, where={"type": ["A", "B"]})
+
+
 def test_what_is_no_source_no_index_and_no_view_is_refused_in_words() -> None:
     with pytest.raises(DeclarationError, match="a view must be on a Source, not on 'Orders'"):
         view("Orders")  # type: ignore[arg-type]  # on purpose

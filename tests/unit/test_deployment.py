@@ -208,8 +208,10 @@ def test_where_nothing_is_deployed_the_environment_says_what_is_being_built(
 
 def test_letters_need_a_queue() -> None:
     check_queue(SETTINGS)
-    with pytest.raises(SettingsError, match="set ADMINVIEW_DEAD_LETTER_QUEUE_URL"):
+    with pytest.raises(SettingsError, match="set ADMINVIEW_DEAD_LETTER_QUEUE_URL") as refused:
         check_queue(replace(SETTINGS, dead_letter_queue_url=""))
+    for remedy in ("dead-letters.jsonl", "adminview reconcile SOURCE KEY", "restart `adminview"):
+        assert remedy in str(refused.value)
 
 
 def test_a_source_that_is_not_declared_is_refused_with_those_that_are() -> None:

@@ -14,7 +14,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from adminview.aws.batch_writers import HttpBatchWriter, Writer
 from adminview.aws.deadline import Deadline
 from adminview.aws.retry import error_code, is_transient
-from adminview.aws.transport.connection import GRACE, Connection
+from adminview.aws.transport.connection import GRACE, HttpConnection
 from adminview.aws.view_table import ViewTable, WriteOutcome
 from tests.support.dynamodb_writers import (
     HASTY,
@@ -182,9 +182,9 @@ class Trickling(socket.socket):
 def test_an_answer_that_trickles_has_an_end_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = count()
     monkeypatch.setattr("adminview.aws.transport.connection.monotonic", lambda: next(clock) / 1000)
-    monkeypatch.setattr(Connection, "has_news", False)  # the socket is not connected
+    monkeypatch.setattr(HttpConnection, "has_news", False)  # the socket is not connected
     with Trickling() as incoming:
-        connection = Connection(incoming)
+        connection = HttpConnection(incoming)
         connection.send(b"request", seconds=4)
         with pytest.raises(TimeoutError):
             connection.receive()

@@ -13,7 +13,7 @@ from botocore.exceptions import BotoCoreError, ReadTimeoutError
 
 from adminview.aws.batch_writers import HttpBatchWriter
 from adminview.aws.deadline import Deadline
-from adminview.aws.transport.connection import SHORTEST_TIMEOUT, Connection, HttpResponse
+from adminview.aws.transport.connection import SHORTEST_TIMEOUT, HttpConnection, HttpResponse
 from adminview.aws.transport.http_client import MAX_CONCURRENCY, HttpClient
 from adminview.aws.view_table import ViewTable
 from tests.support.dynamodb_writers import HASTY, straight, tls
@@ -79,11 +79,11 @@ def test_as_many_calls_as_allowed_are_under_way_at_once_and_no_more() -> None:
 def test_an_answer_that_has_come_is_read_before_another_connection_is_made(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def wait_for_news(connection: Connection) -> bool:
+    def wait_for_news(connection: HttpConnection) -> bool:
         # While a call is under way its answer comes; nothing comes while none is.
         return bool(connection._poll.poll(200))
 
-    monkeypatch.setattr(Connection, "has_news", property(wait_for_news))
+    monkeypatch.setattr(HttpConnection, "has_news", property(wait_for_news))
     with Faulty() as server:
         assert len([*straight(server.url).calls(OPERATION, numbered(5), SOON)]) == 5
         assert server.connections == 1
@@ -109,16 +109,16 @@ def test_calls_that_are_silent_together_are_waited_for_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     waited: list[float] = []
-    read = Connection._read
+    read = HttpConnection._read
 
-    def note(connection: Connection) -> bytes:
+    def note(connection: HttpConnection) -> bytes:
         try:
             return read(connection)
         except TimeoutError:
             waited.append(connection._socket.gettimeout() or 0)
             raise
 
-    monkeypatch.setattr(Connection, "_read", note)
+    monkeypatch.setattr(HttpConnection, "_read", note)
     with Faulty([wait] * 8) as server:
         told = [*straight(server.url, HASTY).calls(OPERATION, numbered(8), SOON)]
     assert [type(one) for one in told] == [ReadTimeoutError] * 8
@@ -127,13 +127,13 @@ def test_calls_that_are_silent_together_are_waited_for_once(
 
 def test_who_cannot_be_reached_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[object] = []
-    connect = Connection.to
+    connect = HttpConnection.to
 
-    def note(*given: Any) -> Connection:
+    def note(*given: Any) -> HttpConnection:
         tried.append(given)
         return connect(*given)
 
-    monkeypatch.setattr(Connection, "to", note)
+    monkeypatch.setattr(HttpConnection, "to", note)
     told = [*straight(refusing()).calls(OPERATION, numbered(50), SOON)]
     assert len(told) == 50
     assert all(isinstance(one, BotoCoreError) for one in told)
@@ -209,14 +209,14 @@ def test_a_call_that_is_too_large_is_halved_and_its_neighbours_are_written(
 def test_a_send_that_fails_is_one_calls_trouble_and_not_that_of_the_round(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    send, fail = Connection.send, iter([False, True])
+    send, fail = HttpConnection.send, iter([False, True])
 
-    def fail_once(connection: Connection, request: bytes, seconds: float) -> None:
+    def fail_once(connection: HttpConnection, request: bytes, seconds: float) -> None:
         if next(fail, False):
             raise OSError
         send(connection, request, seconds)
 
-    monkeypatch.setattr(Connection, "send", fail_once)
+    monkeypatch.setattr(HttpConnection, "send", fail_once)
     with Faulty() as server:
         told = [*straight(server.url).calls(OPERATION, numbered(10), SOON)]
     assert [isinstance(one, BotoCoreError) for one in told] == [False, True] + [False] * 8
@@ -225,16 +225,16 @@ def test_a_send_that_fails_is_one_calls_trouble_and_not_that_of_the_round(
 def test_what_is_under_way_is_heard_though_memory_fails_again_and_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    receive, heard = Connection.receive, [0]
+    receive, heard = HttpConnection.receive, [0]
 
-    def fail(connection: Connection) -> HttpResponse:
+    def fail(connection: HttpConnection) -> HttpResponse:
         heard[0] += 1
         if heard[0] <= 3:
             raise MemoryError
         return receive(connection)
 
-    monkeypatch.setattr(Connection, "receive", fail)
-    monkeypatch.setattr(Connection, "has_news", False)  # so that all are under way at once
+    monkeypatch.setattr(HttpConnection, "receive", fail)
+    monkeypatch.setattr(HttpConnection, "has_news", False)  # so that all are under way at once
     with Faulty() as server:
         direct = straight(server.url)
         with pytest.raises(MemoryError):

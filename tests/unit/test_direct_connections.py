@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from adminview.aws.batch_writers import HttpBatchWriter
 from adminview.aws.deadline import Deadline
 from adminview.aws.retry import error_code
-from adminview.aws.transport.connection import Connection
+from adminview.aws.transport.connection import HttpConnection
 from adminview.aws.transport.eligibility import StaticCredentials
 from adminview.aws.transport.http_client import HttpClient
 from adminview.aws.transport.sigv4 import CONTENT_TYPE, Service, signed_headers
@@ -211,5 +211,5 @@ def test_no_time_is_left_to_connect_when_the_resolver_took_it(
     with Faulty() as server:
         resolving(monkeypatch, server.url)
         with pytest.raises(TimeoutError):
-            Connection.to(("dynamodb.test", 80), 0, None)
+            HttpConnection.to(("dynamodb.test", 80), 0, None)
         assert server.connections == 0

@@ -16,7 +16,7 @@ from botocore.exceptions import ConnectionClosedError
 from adminview.aws.batch_writers import HttpBatchWriter
 from adminview.aws.deadline import Deadline
 from adminview.aws.retry import is_transient
-from adminview.aws.transport.connection import Connection, UnsolicitedResponseError
+from adminview.aws.transport.connection import HttpConnection, UnsolicitedResponseError
 from adminview.aws.view_table import ViewTable
 from tests.support.dynamodb_writers import straight, tls
 from tests.support.fakes import NO_WAIT, TABLE, a_put
@@ -129,14 +129,14 @@ class Interrupted(socket.socket):
 
 
 @contextmanager
-def connected() -> Iterator[tuple[Connection, Interrupted]]:
+def connected() -> Iterator[tuple[HttpConnection, Interrupted]]:
     ours, theirs = socket.socketpair()
     with theirs, Interrupted(fileno=ours.detach()) as one:
         one.peer = theirs
-        yield Connection(one), one
+        yield HttpConnection(one), one
 
 
-def exchange(connection: Connection, peer: socket.socket, request_id: str) -> None:
+def exchange(connection: HttpConnection, peer: socket.socket, request_id: str) -> None:
     connection.send(b"request", 20)
     peer.sendall(response(request_id))
     connection.receive()

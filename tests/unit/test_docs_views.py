@@ -1,6 +1,5 @@
 """The examples of docs/views.md are the files of an app that loads and passes its tests."""
 
-import os
 import re
 import subprocess
 import sys
@@ -8,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.adopter import adopter_environment
+
 PAGE = (Path(__file__).parents[2] / "docs" / "views.md").read_text()
-BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+BLOCKS = re.findall(r"^```python\n(.*?)```", PAGE, re.DOTALL | re.MULTILINE)
 PATH = re.compile(r"# ((?:lambdas/views|tests)/\w+\.py)\n")
 
 
@@ -17,6 +18,9 @@ def files() -> dict[str, str]:
     """Put the blocks of each file together, in the order of the page."""
     texts: dict[str, str] = {}
     for block in BLOCKS:
+        if block.startswith(" "):  # lines of an earlier block, shown again
+            assert block in "".join(texts.values())
+            continue
         named = PATH.match(block)
         assert named, f"a block does not begin with the path of its file:\n{block}"
         path = named[1]
@@ -27,21 +31,19 @@ def files() -> dict[str, str]:
 @pytest.fixture
 def app(tmp_path: Path) -> Path:
     for path, text in files().items():
-        file = tmp_path / path
+        file = tmp_path / "app" / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
     for package in ("lambdas", "lambdas/views"):
-        (tmp_path / package / "__init__.py").touch()
-    return tmp_path
+        (tmp_path / "app" / package / "__init__.py").touch()
+    return tmp_path / "app"
 
 
 def run(app: Path, *words: str) -> str:
-    hidden = ("ADMINVIEW_VIEWS", "ADMINVIEW_MIGRATIONS", "PYTHONPATH")
-    plain = {name: value for name, value in os.environ.items() if name not in hidden}
     done = subprocess.run(
         [sys.executable, "-m", *words],
         cwd=app,
-        env=plain | {"COLUMNS": "200", "NO_COLOR": "1", "TERM": "dumb"},
+        env=adopter_environment(app.parent) | {"COLUMNS": "200"},
         check=False,
         capture_output=True,
         text=True,
@@ -62,5 +64,5 @@ def test_the_view_files_on_the_page_are_one_model_whose_patterns_are_all_describ
     printed = run(app, "adminview", "patterns")
     views = "".join(text for path, text in files().items() if path.startswith("lambdas"))
     names = re.findall(r'AccessPattern\(\s*"([a-z-]+)"', views)
-    assert len(names) == 9
+    assert len(names) == 10
     assert [name for name in names if name not in printed] == []

@@ -5,6 +5,7 @@ import socket
 import sys
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 from threading import Thread
 from time import perf_counter, sleep
 
@@ -12,8 +13,9 @@ import boto3
 import pytest
 
 from adminview.cli import endpoints, main
-from adminview.cli.endpoints import check_endpoints, use_region
-from adminview.model.errors import SettingsError
+from adminview.cli.endpoints import check_endpoints, use_local_defaults, use_region
+from adminview.cli.errors import describe_error
+from adminview.model.errors import ServiceError, SettingsError
 
 SURROUNDINGS = ("ADMINVIEW_TABLE", "ADMINVIEW_STAGE", "ADMINVIEW_PREFIX", "AWS_PROFILE")
 COMMANDS = [
@@ -226,3 +228,102 @@ def test_without_aws_region_the_environment_stays_as_it_is() -> None:
     environ: dict[str, str] = {}
     use_region(environ)
     assert environ == {}
+
+
+LOCAL = {
+    "AWS_DEFAULT_REGION": "us-east-1",
+    "AWS_ACCESS_KEY_ID": "local",
+    "AWS_SECRET_ACCESS_KEY": "local",
+}
+
+
+@pytest.fixture
+def configured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give a file of the AWS CLI that is still empty, and no region or credentials elsewhere."""
+    for name in LOCAL:
+        monkeypatch.delenv(name)
+    file = tmp_path / "config"
+    file.touch()
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(file))
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
+    return file
+
+
+@pytest.mark.usefixtures("configured")
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1:8000", "http://localhost:8000", "http://[::1]:8000"]
+)
+def test_an_endpoint_on_this_machine_needs_no_region_and_no_credentials(url: str) -> None:
+    environ = {"AWS_ENDPOINT_URL": url}
+    use_local_defaults(environ)
+    assert environ == LOCAL | {"AWS_ENDPOINT_URL": url}
+
+
+@pytest.mark.usefixtures("configured")
+@pytest.mark.parametrize(
+    "environ",
+    [
+        {},
+        {"AWS_ENDPOINT_URL": "https://dynamodb.eu-west-1.amazonaws.com"},
+        {"AWS_ENDPOINT_URL": "http://engine.example:8000"},
+        {"AWS_ENDPOINT_URL": "127.0.0.1:8000"},
+        {"AWS_ENDPOINT_URL": "http://[::1"},
+        {
+            "AWS_ENDPOINT_URL": "http://127.0.0.1:8000",
+            "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS": "true",
+        },
+        {
+            "AWS_ENDPOINT_URL": "http://127.0.0.1:8000",
+            "AWS_DEFAULT_REGION": "eu-west-1",
+            "AWS_ACCESS_KEY_ID": "mine",
+            "AWS_SECRET_ACCESS_KEY": "mine",
+        },
+    ],
+)
+def test_another_endpoint_or_own_settings_get_no_defaults(environ: dict[str, str]) -> None:
+    before = dict(environ)
+    use_local_defaults(environ)
+    assert environ == before
+
+
+def test_what_the_files_of_the_aws_cli_set_is_kept(configured: Path) -> None:
+    configured.write_text("[default]\nregion = eu-north-1\naws_access_key_id = mine\n")
+    environ = {"AWS_ENDPOINT_URL": "http://127.0.0.1:8000"}
+    use_local_defaults(environ)
+    assert environ == {"AWS_ENDPOINT_URL": "http://127.0.0.1:8000"}
+
+
+@pytest.mark.usefixtures("configured")
+def test_commands_have_these_defaults(alive: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", alive)
+    regions: list[str | None] = []
+    monkeypatch.setattr(main, "app", lambda: regions.append(boto3.Session().region_name))
+    main.main()
+    assert regions == ["us-east-1"]
+
+
+@pytest.mark.usefixtures("configured")
+def test_a_profile_that_does_not_exist_is_one_message(
+    alive: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", alive)
+    monkeypatch.setenv("AWS_PROFILE", "nobody")
+    assert run(monkeypatch, "verify") == 1
+    assert capsys.readouterr().err.startswith("adminview: The config profile (nobody)")
+
+
+@pytest.mark.usefixtures("configured")
+def test_without_a_region_the_variable_that_boto3_reads_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, "explain", "a", "b") == 1
+    assert "set AWS_DEFAULT_REGION (or AWS_REGION)" in capsys.readouterr().err
+
+
+def test_the_engine_is_mentioned_only_if_there_is_to_be_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    error = ServiceError("EndpointConnectionError", "query it", answered=False)
+    assert describe_error(error).endswith("; check the network and the region")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:8000")
+    assert describe_error(error).endswith("; is the engine at AWS_ENDPOINT_URL running?")

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from socket import create_server
 from threading import Barrier, BrokenBarrierError
 from typing import TYPE_CHECKING
 
 import pytest
 
-from adminview.local.engines import moto_engine
+from adminview.local.engines import free_port, moto_engine
 from adminview.local.moto_server import ONE_AT_A_TIME, serialized
 
 if TYPE_CHECKING:
@@ -55,3 +56,12 @@ def test_the_engine_lets_its_requests_in_one_by_one() -> None:
             with pytest.raises(TimeoutError):
                 call.result(timeout=0.5)
         assert call.result()["TableNames"] == []
+
+
+def test_a_preferred_port_is_used_unless_it_is_taken() -> None:
+    with create_server(("127.0.0.1", 0)) as taken:
+        port = int(taken.getsockname()[1])
+        assert free_port(port) != port
+    assert free_port(port) == port
+    with moto_engine(port) as engine:
+        assert engine.dynamodb_url == f"http://127.0.0.1:{port}"

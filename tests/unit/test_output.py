@@ -77,9 +77,15 @@ def test_any_text_is_printed_without_control_characters(text: str) -> None:
 @example("[/]")
 @example(MARKUP)
 @example("[link=https://example.com]x[/link]:smile:")
+@example("\u0301")
+@example("\u0301\u0302x")
 def test_a_cell_shows_its_text_and_no_markup(text: str) -> None:
     if printable(text).strip() and "  " not in text:
         assert printable(text).strip() in printed(facts("", {"a": text}))
+
+
+def test_many_combining_marks_are_escaped_one_by_one() -> None:
+    assert printable("\u0301" * 5000) == "\\u0301" * 5000
 
 
 def test_a_terminal_gets_no_styles_from_data() -> None:
@@ -299,3 +305,20 @@ def test_a_report_of_hostile_names_steers_no_terminal(name: str) -> None:
     console = Console(file=StringIO(), width=2000)
     REPORTS[name](console)
     check_inert(cast("StringIO", console.file).getvalue())
+
+
+@pytest.mark.parametrize(
+    ("letter", "shown"),
+    [
+        ({"key": {"id": {"S": "a"}, "day": {"N": "7"}}}, "key id: a day: 7"),
+        ({"items": [{"key": {"id": {"S": "a"}}, "rows": []}]}, "items (key: id: a rows: )"),
+        ({"key": "text"}, "key text"),
+        ({"key": {"id": {}, "day": "7"}}, "key id: day: 7"),
+        ({"items": ["text", {"rows": 1}]}, "items text, (rows: 1)"),
+    ],
+)
+def test_a_dead_letter_is_shown_with_plain_keys(
+    letter: dict[str, Any], shown: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Console(width=200).print(letters.letter_table(json.dumps(letter)))
+    assert shown in " ".join(capsys.readouterr().out.split())

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from adminview.model.item import to_python
 from adminview.model.limits import ROW_LIMIT
 from adminview.sync.derive import derive
 from adminview.views import migrations
@@ -13,13 +14,26 @@ from tests.support.stream_records import image
 
 
 def rows(source: str, item: dict[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
-    """Derive the rows of an item, without their data."""
+    """Derive the rows of an item, without their data and their contributions to totals."""
     model = registry()
     found = derive(model.views_of(model.source(source)), image(item), room=ROW_LIMIT)
+    left_out = {"PK", "SK", "data", "_totals"}
     return {
-        key: {name: value["S"] for name, value in row.items() if name not in {"PK", "SK", "data"}}
+        key: {name: value["S"] for name, value in row.items() if name not in left_out}
         for key, row in found.rows.items()
     }
+
+
+def contributed(item: dict[str, Any]) -> dict[str, dict[str, dict[str, Any]]]:
+    """Return what the rows of an order contribute to each group of each total."""
+    model = registry()
+    found = derive(model.views_of(model.source("Orders")), image(item), room=ROW_LIMIT)
+    groups: dict[str, dict[str, dict[str, Any]]] = {}
+    for row in found.rows.values():
+        stored = to_python(row["_totals"]) if "_totals" in row else {}
+        for total, amounts in stored.items():
+            groups.setdefault(total, {}).update(amounts)
+    return groups
 
 
 DASHBOARD = {"customerId": "user-123", "status": "PENDING", "orderDate": "2025-03-01"}
@@ -93,6 +107,44 @@ def test_a_product_named_twice_in_an_order_is_bought_once() -> None:
         "ORDER#2025-03-01#2121195",
         "PRODUCT#p#user-123#2025-03-01#2121195",
     ]
+
+
+LINES = [
+    {"Id": "eggs", "Price": 3, "Quantity": 2},
+    {"Id": "milk"},
+    {"Id": "eggs", "Price": 4},
+]
+ORDER_TOTALS = {
+    "DailySales.1": {"2025-03-01": {"revenue": 10}},
+    "CustomerSpending.1": {"user-123": {"spent": 10, "rank": 10}},
+    "ProductSales.1": {
+        "eggs": {"units": 3, "revenue": 10, "rank": 10},
+        "milk": {"units": 1, "revenue": 0, "rank": 0},
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, {"OrdersPerStatus.1": {"PENDING": {}}} | ORDER_TOTALS),
+        ({"Status": "CANCELLED"}, {"OrdersPerStatus.1": {"CANCELLED": {}}}),
+    ],
+)
+def test_an_order_counts_as_sold_unless_it_is_cancelled(
+    changes: dict[str, Any], expected: dict[str, Any]
+) -> None:
+    assert contributed(order(Items=LINES, Total=10) | changes) == expected
+
+
+def test_an_order_without_a_total_is_counted_and_adds_nothing() -> None:
+    item = order()
+    del item["Total"]
+    assert contributed(item)["DailySales.1"] == {"2025-03-01": {"revenue": 0}}
+
+
+def test_a_favourite_contributes_to_no_total() -> None:
+    assert contributed(FAVOURITE) == {}
 
 
 def test_the_migration_delivers_an_old_order_three_weeks_after_its_date() -> None:

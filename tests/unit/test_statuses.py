@@ -1,10 +1,13 @@
-"""What a command's exit status says: 1 is for work that was done, except for some items."""
+"""Exit statuses: 2 for a wrong argument in every command; 1 has a meaning of its own in some."""
 
+import sys
 from collections import Counter
+from collections.abc import Iterator
 from io import StringIO
 from typing import Any
 
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from adminview.cli import main
@@ -105,10 +108,83 @@ def test_an_error_in_the_arguments_exits_with_2_and_any_other_with_1(
     assert exit_.value.code == status
 
 
-@pytest.mark.parametrize(
-    "words", [["dlq", "replay", "--deployed", "--dry-run"], ["dlq", "discard"]]
-)
-def test_contradicting_or_missing_options_exit_with_2(words: list[str]) -> None:
-    result = run(*words, *(["--reason", "old"] if words[1] == "discard" else []))
-    assert result.exit_code == 2
-    assert "Usage" in result.stderr
+# At least one wrong argument of each command, among them some that only the command itself checks.
+USAGE_ERRORS: list[list[str]] = [
+    ["apply", "--against", "absent.json", "--stage", "dev"],
+    ["backfill", "--source", "Nope"],
+    ["cost", "--load", "absent.json"],
+    ["cost", "--source", "Nope", "--changes", "1"],
+    ["cost", "--source", "Orders", "--changes", "1", "--prices", "absent.json"],
+    ["cost", "--source", "Orders", "--changes", "1", "--sample", "absent.json"],
+    ["demo", "--engine", "nope"],
+    ["dlq", "discard", "--reason", "old"],
+    ["dlq", "list", "--older-than", "soon"],
+    ["dlq", "replay", "--deployed", "--dry-run"],
+    ["dlq", "show"],
+    ["doctor", "--stage", "no stage"],
+    ["explain", "USER#1"],
+    ["init", "."],
+    ["local", "--nope"],
+    ["migrate", "nope"],
+    ["model", "diff", "--against", "absent.json"],
+    ["model", "lock", "--reason", "short"],
+    ["patterns", "--nope"],
+    ["plan", "--against", "absent.json", "--stage", "dev"],
+    ["query", "nope"],
+    ["query", "user-profile"],
+    ["reconcile", "Orders"],
+    ["serve", "--host", "192.0.2.1"],
+    ["sql", "DELETE FROM AdminViewTable"],
+    ["sql", "SELECT * FROM AdminViewTable", "--json", "--csv"],
+    ["sweep", "--segments", "0"],
+    ["verify", "--segments", "0"],
+    ["verify", "--sample", "7"],
+]
+
+
+def status_of(words: list[str], monkeypatch: pytest.MonkeyPatch) -> object:
+    """Run the command as its entry point does, and return its exit status."""
+    monkeypatch.setattr(sys, "argv", ["adminview", *words])
+    with pytest.raises(SystemExit) as exit_:
+        main.main()
+    return exit_.value.code
+
+
+@pytest.mark.parametrize("words", USAGE_ERRORS, ids=" ".join)
+def test_a_wrong_argument_exits_with_2(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AWS_ENDPOINT_URL")
+    assert status_of(words, monkeypatch) == 2
+
+
+def test_every_command_has_a_wrong_argument_here() -> None:
+    top = get_command(app).commands  # type: ignore[attr-defined]  # a group, which has them
+    groups = {name: getattr(command, "commands", {}) for name, command in top.items()}
+    names = {(name,) for name in groups if not groups[name]} | {("query", "user-profile")}
+    names |= {(group, name) for group in ("dlq", "model") for name in groups[group]}
+    tried = {tuple(words[:2]) if groups[words[0]] else (words[0],) for words in USAGE_ERRORS}
+    assert names <= tried
+
+
+def test_an_endpoint_that_does_not_respond_exits_with_1(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert status_of(["explain", "USER#1", "PROFILE"], monkeypatch) == 1
+
+
+def options(command: Any) -> Iterator[tuple[str, ...]]:
+    for parameter in command.params:
+        yield (*parameter.opts, *parameter.secondary_opts)
+    for below in getattr(command, "commands", {}).values():
+        yield from options(below)
+
+
+def test_an_option_has_the_same_names_in_every_command() -> None:
+    """Find options with a short form, or a negated one, in some commands only."""
+    names: dict[str, set[tuple[str, ...]]] = {}
+    for option in options(get_command(app)):
+        names.setdefault(option[0], set()).add(option)
+    assert {name for name, forms in names.items() if len(forms) > 1} == set()
+    assert not any(one.startswith("--no-") for forms in names.values() for f in forms for one in f)
+
+
+def test_segments_are_called_so_in_every_command() -> None:
+    named = {option[0] for option in options(get_command(app)) if "segment" in option[0]}
+    assert named == {"--segments"}

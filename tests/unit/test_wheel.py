@@ -157,7 +157,7 @@ def test_a_generated_app_is_tested_synthesized_and_shows_a_row_without_this_chec
     done = run(environment / "bin/adminview", "init", app)
     assert done.returncode == 0, done.stderr
 
-    tests = run(python, "-m", "pytest", "-q", cwd=app)
+    tests = run(environment / "bin/pytest", "-q", cwd=app)
     assert "2 passed" in tests.stdout, tests.stdout
 
     path = os.pathsep.join([str(environment / "bin"), str(NODE), os.environ["PATH"]])

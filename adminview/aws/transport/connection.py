@@ -4,8 +4,8 @@
 read: a response that trickles in would never time out. DynamoDB states the length of its responses.
 A 200 without a length counts as broken; of any other status, only the status is used.
 
-HTTP/1.1 does not say which request a response belongs to. Four rules keep a response that nobody
-asked for (a duplicate, a proxy's message) from being taken for the response to the next request:
+HTTP/1.1 does not say which request a response belongs to. Four rules keep an unsolicited
+response (a duplicate, a proxy's message) from being taken for the response to the next request:
 
 - a connection on which bytes or the end of the stream arrived while it was idle is not used again;
 - the last byte of a request is sent only if nothing has arrived before it;
@@ -76,7 +76,7 @@ class HttpResponse:
     content: bytes
 
 
-class Connection:
+class HttpConnection:
     """An open connection with at most one request in flight."""
 
     def __init__(self, open_socket: socket.socket) -> None:

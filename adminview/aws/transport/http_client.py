@@ -41,7 +41,7 @@ from adminview.aws.deadline import Deadline
 from adminview.aws.transport.connection import (
     MOST_UNPROVEN,
     BrokenResponseError,
-    Connection,
+    HttpConnection,
     PeerClosedError,
     TruncatedResponseError,
 )
@@ -55,7 +55,7 @@ MAX_CONCURRENCY = 24  # calls in flight; each has its own connection
 SUSPICION_SECONDS, POLL_SECONDS = 0.05, 0.005
 
 Response: TypeAlias = dict[str, Any] | ClientError | BotoCoreError
-Started: TypeAlias = Connection | BotoCoreError | None  # sent, failed, or too late to send
+Started: TypeAlias = HttpConnection | BotoCoreError | None  # sent, failed, or too late to send
 
 
 class HttpClient:
@@ -81,10 +81,10 @@ class HttpClient:
         self._credentials = credentials
         self._timeouts = timeouts
         self._tls = _tls_context() if address.scheme == "https" else None
-        self._idle: deque[Connection] = deque()  # at most as many as there were concurrent calls
-        self._resting: deque[Connection] = (
-            deque()
-        )  # not used until they have been quiet, or never again
+        # At most as many as there were concurrent calls.
+        self._idle: deque[HttpConnection] = deque()
+        # Not used until they have been quiet, or never again.
+        self._resting: deque[HttpConnection] = deque()
         self._doubted: deque[Owners] = deque()
         self._is_suspicious = False
         finalize(self, _close, self._idle, self._resting)
@@ -166,8 +166,8 @@ class HttpClient:
                 raise
 
     def _sent(
-        self, connection: Connection, request: bytes, owners: Owners
-    ) -> Connection | BotoCoreError:
+        self, connection: HttpConnection, request: bytes, owners: Owners
+    ) -> HttpConnection | BotoCoreError:
         try:
             self._send(connection, request, owners)
         except BotoCoreError as error:
@@ -175,7 +175,7 @@ class HttpClient:
         return connection
 
     def _result(self, started: Started, operation: str) -> Response | None:
-        if not isinstance(started, Connection):
+        if not isinstance(started, HttpConnection):
             return started
         try:
             return self._receive(started, operation)
@@ -188,12 +188,12 @@ class HttpClient:
         lines = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
         return f"{HEAD}{lines}Content-Length: {len(body)}\r\n\r\n".encode() + body
 
-    def _send(self, connection: Connection, request: bytes, owners: Owners) -> None:
+    def _send(self, connection: HttpConnection, request: bytes, owners: Owners) -> None:
         connection.owners = owners
         with self._watched(connection):
             connection.send(request, self._timeouts[1])
 
-    def _receive(self, connection: Connection, operation: str) -> dict[str, Any]:
+    def _receive(self, connection: HttpConnection, operation: str) -> dict[str, Any]:
         """Return a call's response; raises a ClientError or BotoCoreError."""
         with self._watched(connection):
             http_response = connection.receive()
@@ -209,7 +209,7 @@ class HttpClient:
         return response
 
     @contextmanager
-    def _watched(self, connection: Connection) -> Iterator[None]:
+    def _watched(self, connection: HttpConnection) -> Iterator[None]:
         """Close a connection that fails, and raise the error of boto3."""
         try:
             yield
@@ -224,7 +224,7 @@ class HttpClient:
             connection.close()
             raise
 
-    def _kept(self) -> Connection | None:
+    def _kept(self) -> HttpConnection | None:
         """Return the connection that has been idle longest, if nothing has arrived on it.
 
         A late unsolicited response is most likely to have arrived there.
@@ -241,7 +241,7 @@ class HttpClient:
                 self._end(connection)
         return None
 
-    def _keep(self, connection: Connection) -> None:
+    def _keep(self, connection: HttpConnection) -> None:
         """Keep a connection for later calls, unless it cannot be used again."""
         connection.accept()
         if not connection.reusable:
@@ -251,13 +251,13 @@ class HttpClient:
         else:
             self._resting.append(connection)
 
-    def _end(self, connection: Connection) -> None:
+    def _end(self, connection: HttpConnection) -> None:
         """Close a connection; if unsolicited bytes have arrived on it, its calls are in doubt."""
         if connection.has_unsolicited:
             self._doubt(connection)
         connection.close()
 
-    def _doubt(self, connection: Connection) -> None:
+    def _doubt(self, connection: HttpConnection) -> None:
         """Close a connection whose calls are in doubt, and use none of the others again."""
         self._doubted.extend(connection.unproven)
         connection.close()
@@ -302,9 +302,9 @@ class HttpClient:
                     else:
                         connections.append(connection)
 
-    def _connect(self) -> Connection:
+    def _connect(self) -> HttpConnection:
         try:
-            return Connection.to(self._address, self._timeouts[0], self._tls)
+            return HttpConnection.to(self._address, self._timeouts[0], self._tls)
         except OSError as error:
             raise self._unreachable(error) from error
 
@@ -324,10 +324,10 @@ class HttpClient:
 
 
 def _is_ready(started: Started) -> bool:
-    return not isinstance(started, Connection) or started.has_news
+    return not isinstance(started, HttpConnection) or started.has_news
 
 
-def _close(*kept: Iterable[Connection]) -> None:
+def _close(*kept: Iterable[HttpConnection]) -> None:
     for connections in kept:
         for connection in connections:
             connection.close()

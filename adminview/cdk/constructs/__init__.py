@@ -1,1 +1,1 @@
-"""What several stacks are made of, said once."""
+"""Constructs that stacks are composed of."""

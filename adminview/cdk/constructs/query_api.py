@@ -36,8 +36,8 @@ from adminview.model import Registry
 # time, mostly for cold starts.
 MEMORY_MB: Final = 1024
 TIMEOUT_SECONDS: Final = 29  # the gateway gives up after 30
-# Neither the path nor the query string: they contain keys, and so customer data. The address tells
-# apart callers that are refused before they are authenticated.
+# Neither the path nor the query string: they contain keys, and so customer data. The address
+# distinguishes callers that are refused before they are authenticated.
 LOGGED: Final = {
     "requestId": "$context.requestId",
     "time": "$context.requestTimeEpoch",

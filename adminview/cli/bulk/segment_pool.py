@@ -20,7 +20,7 @@ from adminview.aws.rate_limit import RateLimiter
 from adminview.aws.settings import Settings
 from adminview.bulk.runs import Bulk, make_bulk
 from adminview.bulk.segment import Segment, SegmentState
-from adminview.bulk.worker import Worker
+from adminview.bulk.worker import SegmentWorker
 from adminview.cli.dead_letters.files import LETTERS, LetterFile
 from adminview.cli.errors import describe_error
 from adminview.cli.shutdown import Shutdown
@@ -79,7 +79,7 @@ class SegmentPool:
     tolerated: int
     watch: Watch = lambda _: None
     say: Callable[[str], None] = lambda _: None
-    worker: Worker | None = None
+    worker: SegmentWorker | None = None
     _counts: dict[int, Counter[str]] = field(default_factory=dict)
     _wait_reported: bool = False
     _lock: Any = field(default_factory=Lock)

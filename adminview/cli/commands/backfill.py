@@ -12,7 +12,7 @@ from adminview.aws.settings import BACKFILL_MACHINE_OUTPUT, Settings
 from adminview.aws.table_scanner import TableScanner
 from adminview.bulk.runs import BACKFILL, EVERYTHING, SWEEP, Bulk
 from adminview.bulk.segment import MOST_SEGMENTS
-from adminview.bulk.worker import Worker
+from adminview.bulk.worker import SegmentWorker
 from adminview.cli.bulk.segment_pool import Limits, RunOptions, SegmentOutcome, SegmentPool, connect
 from adminview.cli.bulk.state_machine import ExecutionRequest, as_event, run_on_aws
 from adminview.cli.dead_letters.files import LETTERS
@@ -20,7 +20,7 @@ from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import check_deployed, check_model, check_streams, find_settings
 from adminview.cli.deployment.stacks import RECOVERY
 from adminview.cli.errors import exit_on_error
-from adminview.cli.options import Json, Prefix, Stage
+from adminview.cli.options import Json, MaxRcu, MaxWcu, Prefix, Stage
 from adminview.cli.output.bulk import UNFINISHED, progress, report
 from adminview.cli.output.printing import echo
 from adminview.cli.shutdown import Shutdown, graceful_shutdown
@@ -34,8 +34,6 @@ Segments = Annotated[
     int | None,
     typer.Option(min=1, max=MOST_SEGMENTS, help="Segments of a parallel scan [default: 16]."),
 ]
-MaxRcu = Annotated[float | None, typer.Option(min=1, help="Maximum read units per second.")]
-MaxWcu = Annotated[float | None, typer.Option(min=1, help="Maximum write units per second.")]
 Tolerate = Annotated[int, typer.Option(min=0, help="Stop when more items than this have failed.")]
 Restart = Annotated[
     bool, typer.Option("--restart", help="Ignore earlier progress and start again.")
@@ -121,7 +119,7 @@ def execute_runs(bulk: Bulk, runs: Sequence[str], options: RunOptions) -> None:
 
 
 def execute_run(
-    bulk: Bulk, run: str, options: RunOptions, stop: Shutdown, worker: Worker | None = None
+    bulk: Bulk, run: str, options: RunOptions, stop: Shutdown, worker: SegmentWorker | None = None
 ) -> SegmentOutcome:
     """Execute one run and display its progress."""
     with progress(run, _expected(bulk, run)) as watch:

@@ -20,6 +20,7 @@ from adminview.cli.costing.sampled import describe, parse_items
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import find_settings, known_source
 from adminview.cli.deployment.stacks import SYNC, TOTALS
+from adminview.cli.errors import usage_errors
 from adminview.cli.options import Json, Prefix, Stage
 from adminview.cli.output.cost import as_data, show
 from adminview.cli.output.printing import Console, print_json
@@ -36,7 +37,8 @@ Entry = dict[str, Any]  # one source of a load file
 def cost(  # noqa: PLR0913 - the command's options
     *,
     load: Annotated[
-        str | None, typer.Option(help=f"Load file in JSON, such as {EXAMPLE}; - reads stdin.")
+        str | None,
+        typer.Option(metavar="FILE", help=f"Load in JSON, such as {EXAMPLE}; - reads stdin."),
     ] = None,
     source: Annotated[
         str | None, typer.Option(help="Source that the following options describe.")
@@ -73,7 +75,8 @@ def cost(  # noqa: PLR0913 - the command's options
     sample: Annotated[
         str | None,
         typer.Option(
-            help="JSON file of items (- reads stdin) from which the views derive rows and indexes."
+            metavar="FILE",
+            help="JSON file of items (- reads stdin) from which the views derive rows and indexes.",
         ),
     ] = None,
     measured: Annotated[
@@ -118,17 +121,19 @@ def cost(  # noqa: PLR0913 - the command's options
     if source is None and (entry or sample is not None):
         msg = "--changes, --rows and --sample describe one source: name it with --source"
         raise typer.BadParameter(msg, param_hint="source")
-    price_list = Prices().override(_read(str(prices), "prices")) if prices else Prices()
+    with usage_errors():
+        price_list = Prices().override(_read(str(prices), "prices")) if prices else Prices()
     notes: list[str] = []
     if measured:
         compared = [_measured(stage, prefix, hours)]
         if (region := boto3.Session().region_name) != price_list.region:
             notes.append(f"The deployment is in {region}; the prices are of {price_list.region}")
     else:
-        if sample is not None:
-            notes.append(_add_sample(str(source), entry, sample))
-        loads = _read(load, "load") if load is not None else {source: entry}
-        compared = [compare_load(each, registry()) for each in read_loads(loads, registry())]
+        with usage_errors():
+            if sample is not None:
+                notes.append(_add_sample(str(source), entry, sample))
+            loads = _read(load, "load") if load is not None else {source: entry}
+            compared = [compare_load(each, registry()) for each in read_loads(loads, registry())]
     if as_json:
         print_json(json.dumps(as_data(compared, price_list, notes), indent=2))
     else:

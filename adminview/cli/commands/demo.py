@@ -2,8 +2,9 @@
 
 from typing import Any
 
+from adminview.cli.commands.local import export_line
 from adminview.cli.output.printing import Console
-from adminview.cli.output.tables import facts, rows_table
+from adminview.cli.output.tables import facts, plain, rows_table, totals_table
 from adminview.cli.shutdown import graceful_shutdown
 from adminview.examples import shop
 from adminview.examples.shop import sample_data
@@ -11,6 +12,8 @@ from adminview.local.engines import ENGINES, EngineName
 from adminview.local.local_cloud import LocalCloud
 from adminview.local.source_writes import apply
 from adminview.model import AccessPattern
+from adminview.model.item import decode
+from adminview.model.row import DATA
 from adminview.sync.counts import BatchCounts
 
 
@@ -39,11 +42,10 @@ def run_demo(engine_name: EngineName, console: Console, *, keep: bool = False) -
 
 def _keep(cloud: LocalCloud, console: Console) -> None:
     """Keep following the streams until Ctrl-C. Print the settings that other commands need."""
-    # The current folder may not contain the shop's views.
-    environment = {**cloud.environment, "PYTHONPATH": str(shop.app_folder())}
-    variables = " ".join(f"{name}={value}" for name, value in environment.items())
-    console.print("Running until Ctrl-C. In another terminal:\n")
-    console.print(f"export {variables}", soft_wrap=True)
+    console.print(
+        "Running until Ctrl-C. In another terminal, in any folder, this selects the shop:\n"
+    )
+    console.print(export_line(cloud.environment | shop.ENVIRONMENT), soft_wrap=True)
     with graceful_shutdown() as stop:
         while not stop.deadline.passed:
             cloud.settle()
@@ -52,8 +54,12 @@ def _keep(cloud: LocalCloud, console: Console) -> None:
 
 def _print_rows(cloud: LocalCloud, pattern: AccessPattern, console: Console) -> None:
     parameters = sample_data.parameters(pattern)
-    rows = cloud.query(pattern.name, **parameters)
-    console.print(rows_table(_title(pattern, parameters), rows))
+    rows, title = cloud.query(pattern.name, **parameters), _title(pattern, parameters)
+    if pattern.total:
+        records = [{DATA: plain(decode(row[DATA]))} for row in rows]
+        console.print(totals_table(title, pattern.total, records))
+    else:
+        console.print(rows_table(title, rows))
 
 
 def counts(total: BatchCounts) -> dict[str, Any]:
@@ -70,8 +76,10 @@ def counts(total: BatchCounts) -> dict[str, Any]:
 def _tables(cloud: LocalCloud, console: Console) -> None:
     sources = ", ".join(source.name for source in cloud.registry.sources)
     indexes = ", ".join(index.name for index in cloud.registry.indexes)
+    totals = ", ".join(total.name for total in cloud.registry.totals)
     tables = {"sources with a stream": sources, "AdminViewTable with": indexes}
-    console.print(facts("Created from the declarations in lambdas/views", tables))
+    tables |= {"AdminViewTotals with": totals}
+    console.print(facts("Created from the view files of the shop", tables))
 
 
 def _title(pattern: AccessPattern, parameters: dict[str, str]) -> str:

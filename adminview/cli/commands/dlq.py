@@ -23,7 +23,17 @@ from adminview.cli.dead_letters.commands import (
 from adminview.cli.dead_letters.files import Audit
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import invoke, replay_function_name
-from adminview.cli.options import Error, Json, Key, NewerThan, OlderThan, Prefix, Source, Stage
+from adminview.cli.options import (
+    Error,
+    Json,
+    Key,
+    NewerThan,
+    OlderThan,
+    Prefix,
+    Source,
+    Stage,
+    Yes,
+)
 from adminview.cli.output import dead_letters as letters
 from adminview.cli.output.printing import Console, echo, print_json
 from adminview.dead_letters.letter_filter import LetterFilter
@@ -109,7 +119,7 @@ def replay(  # noqa: PLR0913 - the command's options
 ) -> None:
     """Replay dead letters: reconcile their items with the sources.
 
-    It can be interrupted; letters that were not replayed stay in the queue.
+    It can be interrupted; dead letters that were not replayed stay in the queue.
 
     Exit status: 0 no dead letter is left, 1 some are left or hidden.
     """
@@ -146,7 +156,7 @@ def discard(  # noqa: PLR0913 - the command's options
     older_than: OlderThan = None,
     newer_than: NewerThan = None,
     everything: Annotated[bool, typer.Option("--all", help="All dead letters.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Skip the confirmation.")] = False,
+    yes: Yes = False,
     audit: Annotated[
         Path, typer.Option(help="Audit file that records discarded dead letters, one per line.")
     ] = Path("adminview-audit.jsonl"),

@@ -98,7 +98,7 @@ def _list(name: str, list_checks: Callable[[], Iterator[Check]]) -> list[Check]:
     """List checks. If that fails, return a check that raises the error."""
     try:
         return [*list_checks()]
-    except Exception as error:  # noqa: BLE001 - `run_check` tells expected errors from others
+    except Exception as error:  # noqa: BLE001 - `run_check` handles all errors
         return [Check(name, partial(_raise, error))]
 
 

@@ -8,11 +8,13 @@ from collections.abc import Iterator
 from enum import StrEnum
 from importlib.metadata import version
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import typer
 
 from adminview.aws.settings import MIGRATIONS_PACKAGE, VIEWS_PACKAGE
+from adminview.cli.errors import UsageError
 from adminview.cli.output.printing import echo
 from adminview.examples import shop, starter
 from adminview.model.errors import AdminViewError
@@ -21,11 +23,18 @@ from adminview.model.errors import AdminViewError
 APP = ("app.py", "cdk.json", "infra/*.py", "lambdas/*.py", "lambdas/*/__init__.py")
 SHOP = ("lambdas/views/*.py", "lambdas/migrations/*.py")
 STARTER = ("lambdas/views/*.py", "tests/*.py")
+SHOP_TESTS = starter.FOLDER / "shop"
 REASON = "the first model of this app"
 REQUIREMENTS = """# To upgrade AdminView, change its version here. No other file needs an edit.
 adminview[cdk,local]=={version}
 pytest
 """
+NEXT = """generated {directory}; next:
+
+  cd {directory}
+  pip install -r requirements.txt
+  pytest
+  adminview local --engine moto    # run it on this machine; README.md goes on from there"""
 
 
 class StartingPoint(StrEnum):
@@ -33,8 +42,20 @@ class StartingPoint(StrEnum):
     SHOP = "shop"
 
 
+FIRST_QUERY = {
+    StartingPoint.STARTER: """\
+$ python -c "import boto3; boto3.resource('dynamodb').Table('Orders').put_item(Item={
+    'orderId': 'o-1', 'customerId': 'c-1', 'status': 'PENDING', 'createdAt': '2026-01-31'})"
+$ adminview query open-orders --status PENDING""",
+    StartingPoint.SHOP: """\
+$ python -c "import boto3; boto3.resource('dynamodb').Table('Users').put_item(Item={
+    'userId': 'u-1', 'name': 'Ada', 'email': 'ada@shop.example'})"
+$ adminview query user-profile --user-id u-1""",
+}
+
+
 class InitError(AdminViewError):
-    """The app cannot be generated in this folder."""
+    """The app cannot be generated."""
 
 
 def init(
@@ -47,18 +68,19 @@ def init(
     """Generate an app: stacks, Lambda handlers, views, tests, README and model lock."""
     if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
         msg = f"{directory} is not empty: name a folder that is empty or does not exist"
-        raise InitError(msg)
+        raise UsageError(msg)
     name = directory.resolve().name
     for source, path in _files(example):
         target = directory / path
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, target)
     text = (starter.FOLDER / "README.md").read_text(encoding="utf-8")
-    (directory / "README.md").write_text(text.replace("{name}", name), encoding="utf-8")
+    text = text.replace("{name}", name).replace("{example}", FIRST_QUERY[example])
+    (directory / "README.md").write_text(text, encoding="utf-8")
     requirements = REQUIREMENTS.format(version=version("adminview"))
     (directory / "requirements.txt").write_text(requirements, encoding="utf-8")
     _lock(directory)
-    echo(f"generated {directory}; next: read {directory / 'README.md'}")
+    echo(NEXT.format(directory=quote(str(directory))))
 
 
 def _lock(directory: Path) -> None:
@@ -83,9 +105,11 @@ def _files(example: StartingPoint) -> Iterator[tuple[Path, str]]:
     patterns = [(root, pattern) for pattern in APP]
     if example is StartingPoint.SHOP:
         patterns += [(root, pattern) for pattern in SHOP]
+        patterns += [(SHOP_TESTS, "tests/*.py")]
     else:
         patterns += [(starter.FOLDER, pattern) for pattern in STARTER]
     yield starter.FOLDER / "gitignore", ".gitignore"
+    yield starter.FOLDER / "pytest.ini", "pytest.ini"
     for folder, pattern in patterns:
         for file in sorted(folder.glob(pattern)):
             yield file, str(file.relative_to(folder))

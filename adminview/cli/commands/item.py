@@ -134,7 +134,7 @@ def describe(explanation: Explanation, now: float, model: str) -> dict[str, Any]
         "item": explanation.owner or "none",
         "written by": f"{wrote} of {moment}",
         "lag": "none: the row is up to date" if explanation.verdict is Verdict.EQUAL else age,
-        "to put it right": _advice(explanation),
+        "repair": _advice(explanation),
         "model": f"{explanation.model}{other}",
         "view": f"{view.name} in {view.module}" if view else _no_view(explanation),
         "this row is": str(explanation.verdict),

@@ -20,8 +20,6 @@ from adminview.cli.bulk.segment_pool import Limits, RunOptions, connect
 from adminview.cli.bulk.state_machine import ExecutionRequest, as_event, run_on_aws
 from adminview.cli.commands.backfill import (
     Deployed,
-    MaxRcu,
-    MaxWcu,
     Restart,
     Segments,
     Tolerate,
@@ -31,7 +29,7 @@ from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import check_deployed, check_model, find_settings
 from adminview.cli.deployment.stacks import RECOVERY
 from adminview.cli.errors import exit_on_error
-from adminview.cli.options import Json, Prefix, Stage
+from adminview.cli.options import Json, MaxRcu, MaxWcu, Prefix, Stage, Yes
 from adminview.cli.output.bulk import UNFINISHED
 from adminview.cli.output.migrate import as_data, show, show_outcome, status
 from adminview.cli.output.printing import Console, TextTable, confirm
@@ -55,9 +53,11 @@ def migrate(  # noqa: PLR0913 - a command's options
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print what would be set and its cost; write nothing.")
     ] = False,
-    sample: Annotated[int, typer.Option(min=1, help="Items to estimate from.")] = SAMPLE,
+    sample: Annotated[
+        int, typer.Option(min=1, metavar="ITEMS", help="Items to estimate from.")
+    ] = SAMPLE,
     every: Annotated[bool, typer.Option("--all", help="Estimate from all items.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Skip the confirmation.")] = False,
+    yes: Yes = False,
     segments: Segments = None,
     max_rcu: MaxRcu = None,
     max_wcu: MaxWcu = None,

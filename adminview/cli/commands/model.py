@@ -12,8 +12,8 @@ from adminview.aws.clients import Clients
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import deployed_description, find_settings
 from adminview.cli.deployment.stacks import SYNC
-from adminview.cli.errors import EXPECTED_ERRORS, describe_error, report_error
-from adminview.cli.model_lock.lock import LOCK, Lock, read_description
+from adminview.cli.errors import EXPECTED_ERRORS, describe_error, report_error, usage_errors
+from adminview.cli.model_lock.lock import LOCK, Lock, read_description, validate_reason
 from adminview.cli.model_lock.model_diff import Description, ModelDiff
 from adminview.cli.options import Json, Prefix, Stage
 from adminview.cli.output.printing import Console, echo, print_json, print_traceback
@@ -40,7 +40,10 @@ def diff(
         Path | None, typer.Option(help=f"Model file to compare with, in the format of {LOCK}.")
     ] = None,
     sample: Annotated[
-        int, typer.Option(min=1, help="Items of each source to estimate the cost from.")
+        int,
+        typer.Option(
+            min=1, metavar="ITEMS", help="Items of each source to estimate the cost from."
+        ),
     ] = 200,
     as_json: Json = False,
     stage: Stage = None,
@@ -79,6 +82,8 @@ def diff(
 def lock(*, reason: Annotated[str, typer.Option(help="Why the model changes.")]) -> None:
     """Write the declared model to model.lock.json, and the reason to MODEL_CHANGES.md."""
     files = Lock()
+    with usage_errors():
+        reason = validate_reason(reason)
     files.write(registry().description(), reason, datetime.now(UTC).date())
     echo(f"wrote {files.path.name} and {files.changes.name}: commit both with the change")
 
@@ -86,7 +91,8 @@ def lock(*, reason: Annotated[str, typer.Option(help="Why the model changes.")])
 def _other(against: Path | None, deployment: Deployment) -> tuple[Description | None, str]:
     """Return the model to compare with, and where it is from."""
     if against is not None:
-        return read_description(against), str(against)
+        with usage_errors():
+            return read_description(against), str(against)
     if deployment.named:
         return deployed_description(deployment), f"stack {deployment.name_of(SYNC)}"
     files = Lock()

@@ -14,7 +14,7 @@ import typer
 
 from adminview.bulk.runs import Bulk
 from adminview.cli.bulk.segment_pool import Limits, RunOptions, connect
-from adminview.cli.commands.backfill import MaxRcu, MaxWcu, Segments, Tolerate, execute_run
+from adminview.cli.commands.backfill import Segments, Tolerate, execute_run
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.facts import Deployed
 from adminview.cli.deployment.find import (
@@ -26,7 +26,7 @@ from adminview.cli.deployment.find import (
 from adminview.cli.deployment.read import Tables, reader_of, tables_of
 from adminview.cli.deployment.totals_lag import totals_lag
 from adminview.cli.model_lock.lock import LOCK
-from adminview.cli.options import Json, Prefix, Stage
+from adminview.cli.options import Json, MaxRcu, MaxWcu, Prefix, Stage, Yes
 from adminview.cli.output.printing import Console, TextTable, confirm, echo, joined, styled
 from adminview.cli.planning.apply import BulkBuilder, PlanError, PlanRunner
 from adminview.cli.planning.cdk import CdkDeployer
@@ -89,7 +89,7 @@ def plan(  # noqa: PLR0913 - a command's options
 
 def apply(  # noqa: PLR0913 - a command's options
     *,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Skip the confirmation.")] = False,
+    yes: Yes = False,
     against: Against = None,
     wait: Longest = LONGEST_WRITE,
     verbose: Annotated[bool, typer.Option("--verbose", help="Print all output of cdk.")] = False,

@@ -187,6 +187,7 @@ def serve(  # noqa: PLR0913 - all are keywords
     where = "exposed to other machines" if expose else "on loopback only"
     echo(f"serving {settings.view_table} at {server.url}, without authorization, {where}")
     echo(f"access patterns: {server.url}/patterns (Ctrl-C stops)")
+    echo("view files are read once: restart this command after you change one")
     stop = Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())

@@ -24,7 +24,8 @@ from adminview.http_api.render import text
 from adminview.model import Registry
 from adminview.model.attribute import PK
 from adminview.model.errors import QueryError, ServiceError
-from adminview.model.row import VIEW_TABLE, Attributes
+from adminview.model.row import TOTALS, VIEW_TABLE, Attributes
+from adminview.model.total import totals_table
 from adminview.views import registry
 
 if TYPE_CHECKING:
@@ -114,6 +115,8 @@ def plan(select: Select, model: Registry, table: str) -> StatementPlan:
     if select.table not in {VIEW_TABLE, table}:
         other = "" if table == VIEW_TABLE else f" (deployed as {table})"
         msg = f"table {select.table!r} cannot be read: only {VIEW_TABLE!r}{other} can"
+        if select.table in {totals_table(VIEW_TABLE), totals_table(table)}:
+            msg += "; read totals with `adminview query`"
         raise QueryError(msg)
     indexes = {index.name: index for index in model.indexes}
     if select.index is not None and select.index not in indexes:
@@ -149,15 +152,19 @@ def refusal(planned: StatementPlan) -> str:
 def execute(
     client: "DynamoDBClient", planned: StatementPlan, limit: int | None, cursor: str | None
 ) -> Iterator[tuple[list[Attributes], str | None]]:
-    """Yield pages of up to *limit* rows in all, each with the cursor of the next."""
+    """Yield pages of up to *limit* rows in all, each with the cursor of the next.
+
+    What rows contribute to totals is left out, unless the statement names it.
+    """
     left = limit
+    hidden = () if TOTALS in planned.statement else (TOTALS,)
     while True:
         # DynamoDB counts the rows it evaluates, so a page may hold fewer than this.
         paging: dict[str, Any] = {"Limit": left} if left else {}
         paging |= {"NextToken": cursor} if cursor else {}
         page = _call(client, Statement=planned.statement, **paging)
         items, cursor = [*map(from_boto3, page["Items"])], page.get("NextToken")
-        yield items, cursor
+        yield [{n: v for n, v in item.items() if n not in hidden} for item in items], cursor
         left = left - len(items) if left else None
         if not cursor or (left is not None and left <= 0):
             return

@@ -27,7 +27,7 @@ from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import Throttled, check_deployed, check_model, find_settings
 from adminview.cli.deployment.totals_lag import totals_lag
 from adminview.cli.errors import EXPECTED_ERRORS, report_error
-from adminview.cli.options import Json, Prefix, Stage
+from adminview.cli.options import Json, MaxRcu, Prefix, Stage
 from adminview.cli.output.printing import Console, print_traceback
 from adminview.cli.output.progress import progress_bar
 from adminview.cli.output.verify import STOPPED, as_data, show
@@ -76,12 +76,15 @@ def verify(  # noqa: PLR0913 - a command's options
         ),
     ] = False,
     source: Annotated[str | None, typer.Option(help="Only this source and its rows.")] = None,
-    segment_count: Annotated[
-        int,
-        typer.Option(min=1, max=MOST_SEGMENTS, help="Segments per table, scanned in parallel."),
+    segments: Annotated[
+        int, typer.Option(min=1, max=MOST_SEGMENTS, help="Segments of a parallel scan, per table.")
     ] = 4,
     sample: Annotated[
-        float, typer.Option(help="Share of items and rows, or of totals, to compare, such as 0.01.")
+        float,
+        typer.Option(
+            metavar="SHARE",
+            help="Share of items and rows, or of totals, to compare, such as 0.01.",
+        ),
     ] = 1.0,
     repair: Annotated[
         bool,
@@ -91,9 +94,7 @@ def verify(  # noqa: PLR0913 - a command's options
             "only let totals expire that nothing uses.",
         ),
     ] = False,
-    max_rcu: Annotated[
-        float | None, typer.Option(min=1, help="Maximum read units per second.")
-    ] = None,
+    max_rcu: MaxRcu = None,
     grace: Annotated[
         float, typer.Option(min=0, help="Seconds that a change may take to reach the view.")
     ] = GRACE_SECONDS,
@@ -113,7 +114,7 @@ def verify(  # noqa: PLR0913 - a command's options
     Exit status: 0 equal, 1 differences are left, 2 not finished.
     """
     options = VerifyOptions(
-        source, segment_count, sample, repair, as_json, max_rcu, grace, state, restart, totals
+        source, segments, sample, repair, as_json, max_rcu, grace, state, restart, totals
     )
     try:
         deployment = Deployment.from_options(stage, prefix, os.environ)

@@ -128,7 +128,10 @@ def show_preview(replayer: Replayer, letter_filter: LetterFilter, *, json: bool)
         for message, why in peeked.unknown:
             echo(f"dead letter {message.id} is unreadable: {why}", err=json)
     if not json:
-        echo("dry run: nothing was written or deleted")
+        if not len(peeked):
+            echo("no dead letter is ready")
+        waiting = replayer.consumer.count(deadline=Deadline.after(SECONDS))
+        echo(f"dry run: nothing was written or deleted{letters.hidden_note(waiting)}")
 
 
 def check_single_match(bodies: list[str], id_: str) -> None:

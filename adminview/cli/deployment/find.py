@@ -109,8 +109,11 @@ def check_queue(settings: Settings) -> None:
     """Raise SettingsError unless the dead-letter queue is set and its endpoint responds."""
     if not settings.dead_letter_queue_url:
         msg = (
-            f"set {QUEUE_URL} to the URL of the dead-letter queue, and {ENDPOINT}_SQS if SQS has "
-            "another endpoint than the tables"
+            "there is no dead-letter queue. Without one, `adminview local` writes dead letters to "
+            "dead-letters.jsonl: fix the item, or fix the view and restart `adminview local`; or "
+            "run `adminview reconcile SOURCE KEY`. `adminview local --engine moto` has a queue. To "
+            f"use another, set {QUEUE_URL} to its URL, and {ENDPOINT}_SQS if SQS has another "
+            "endpoint than the tables"
         )
         raise SettingsError(msg)
     check_endpoints(os.environ, "SQS")

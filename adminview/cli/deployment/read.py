@@ -30,6 +30,7 @@ from adminview.cli.deployment.stacks import (
     Stack,
 )
 from adminview.cli.endpoints import check_endpoints
+from adminview.cli.errors import usage_errors
 from adminview.cli.model_lock.lock import Lock, read_description, validate_description
 from adminview.cli.model_lock.model_diff import Description
 from adminview.model.errors import ServiceError, SettingsError
@@ -214,7 +215,9 @@ def tables_of(deployment: Deployment) -> Tables:
 
 def reader_of(deployment: Deployment, against: Path | None) -> StackReader | EngineReader:
     """Return a reader; *against* describes the deployed model if the stacks do not."""
-    old = read_description(against) if against else Lock().read()
+    with usage_errors():
+        named = read_description(against) if against else None
+    old = named or Lock().read()
     tables = tables_of(deployment)
     if deployment.local:
         return EngineReader(tables, old)

@@ -45,7 +45,7 @@ def fetch_function(
 
 
 def evaluate_fallback(reason: Fallback, restore: str) -> Fault:
-    """Report a function that uses boto3 although its template does not ask for it."""
+    """Report a function that uses boto3 although its template does not require it."""
     problem = f"it uses boto3 instead of the direct client, which is slower: {reason}"
     return Fault(problem, f"if {reason.setting} is not needed, {restore}", State.WARNING)
 

@@ -69,10 +69,7 @@ class Lock:
 
         Raises SettingsError if the reason is too short or nothing has changed.
         """
-        reason = " ".join(reason.split())
-        if not _says_why(reason):
-            msg = f"give a reason of {LEAST_WORDS} words or more: --reason TEXT"
-            raise SettingsError(msg)
+        reason = validate_reason(reason)
         if not any(self.problems(model)):
             msg = f"{LOCK} already describes this model, {model['fingerprint']}: nothing to lock"
             raise SettingsError(msg)
@@ -93,6 +90,15 @@ class Lock:
 
     def _entries(self) -> list[tuple[str, str, str]]:
         return ENTRY.findall(self._divided()[1])
+
+
+def validate_reason(reason: str) -> str:
+    """Return *reason* in one line; raise SettingsError if it is too short."""
+    reason = " ".join(reason.split())
+    if not _says_why(reason):
+        msg = f"give a reason of {LEAST_WORDS} words or more: --reason TEXT"
+        raise SettingsError(msg)
+    return reason
 
 
 def as_text(model: Description) -> str:

@@ -82,31 +82,31 @@ def _bills(compared: CostComparison, prices: Prices) -> tuple[Bill, Bill]:
 
 
 def _added(compared: Sequence[CostComparison], prices: Prices) -> tuple[Bill, Bill]:
-    ours, usual = zip(*(_bills(each, prices) for each in compared), strict=True)
-    return sum_bills(ours), sum_bills(usual)
+    ours, baseline = zip(*(_bills(each, prices) for each in compared), strict=True)
+    return sum_bills(ours), sum_bills(baseline)
 
 
-def _bill(ours: Bill, usual: Bill, changes: float) -> dict[str, Any]:
+def _bill(ours: Bill, baseline: Bill, changes: float) -> dict[str, Any]:
     return {
         "changesPerSecond": changes,
         "lines": {
-            line: {"adminview": ours.get(line), "usual": usual.get(line)}
-            for line in {**ours, **usual}
+            line: {"adminview": ours.get(line), "baseline": baseline.get(line)}
+            for line in {**ours, **baseline}
         },
-        "month": _both(sum(ours.values()), sum(usual.values())),
-        "perMillionChanges": _both(per_million(ours, changes), per_million(usual, changes)),
-        "ratio": _ratio(ours, usual),
+        "month": _both(sum(ours.values()), sum(baseline.values())),
+        "perMillionChanges": _both(per_million(ours, changes), per_million(baseline, changes)),
+        "ratio": _ratio(ours, baseline),
     }
 
 
-def _both(ours: float | None, usual: float | None) -> Mapping[str, float | None]:
-    return {"adminview": ours, "usual": usual}
+def _both(ours: float | None, baseline: float | None) -> Mapping[str, float | None]:
+    return {"adminview": ours, "baseline": baseline}
 
 
-def _ratio(ours: Bill, usual: Bill) -> float | None:
+def _ratio(ours: Bill, baseline: Bill) -> float | None:
     """Return the baseline's cost divided by ours; None if ours is zero."""
     paid = sum(ours.values())
-    return sum(usual.values()) / paid if paid else None
+    return sum(baseline.values()) / paid if paid else None
 
 
 def _dollars(amount: float | None) -> str:

@@ -18,6 +18,8 @@ from adminview.model.stream import FAR_FUTURE
 ID_LENGTH = 8  # enough to be unique in practice
 COLUMNS = {"id": 2, "item": 4, "error": 6, "changed": 3, "tries": 1}  # with relative widths
 
+OUTCOMES = {"unchanged": "dead letters whose rows were already right"}
+
 
 def letters_table(peeked: PeekResult, now: float) -> TextTable:
     lines = TextTable("Dead letters")
@@ -90,12 +92,31 @@ def letter_table(body: str) -> TextTable:
     content = parse_body(body)
     if isinstance(content.get("at"), int | float) and 0 <= content["at"] < FAR_FUTURE:
         content["at"] = f"{datetime.fromtimestamp(content['at'], UTC):%FT%TZ}"
+    if "key" in content:
+        content["key"] = _plain_key(content["key"])
+    if isinstance(content.get("items"), list):
+        content["items"] = [
+            item | {"key": _plain_key(item["key"])}
+            if isinstance(item, dict) and "key" in item
+            else item
+            for item in content["items"]
+        ]
     return facts("Dead letter", {name: value or "none" for name, value in content.items()})
+
+
+def _plain_key(key: Any) -> Any:
+    """Return the values of a key without their types. Any sender may have written it."""
+    if not isinstance(key, dict):
+        return key
+    return {
+        name: next(iter(typed.values())) if isinstance(typed, dict) and typed else typed
+        for name, typed in key.items()
+    }
 
 
 def summary(replayed: Mapping[str, Any]) -> TextTable:
     counts = {
-        f"dead letters {outcome.replace('_', ' ')}": count
+        OUTCOMES.get(outcome, f"dead letters {outcome.replace('_', ' ')}"): count
         for outcome, count in replayed["outcomes"].items()
         if count
     }

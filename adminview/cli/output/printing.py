@@ -7,6 +7,7 @@ interpreted as markup.
 
 import re
 from collections.abc import Iterable
+from itertools import takewhile
 from json import dumps
 from traceback import format_exc
 from typing import Any, Final, TypeAlias
@@ -15,6 +16,7 @@ from unicodedata import category
 import typer
 from rich import console, markup, progress, table
 from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
 from rich.style import StyleType
 from rich.text import Text
 
@@ -31,12 +33,20 @@ UNSAFE_IN_FILES: Final = re.compile(
 
 
 def printable(text: str, keep: str = "") -> str:
-    """Replace unprintable characters, except those in *keep*, with Python escapes."""
-    if text.isprintable():
+    """Replace unprintable characters, except those in *keep*, with Python escapes.
+
+    Combining marks at the beginning have nothing to combine with, and rich would drop them.
+    """
+    marks = 0 if text[:1].isascii() else sum(1 for _ in takewhile(_has_no_width, text))
+    if not marks and text.isprintable():
         return text
-    return "".join(
-        char if char.isprintable() or char in keep else repr(char)[1:-1] for char in text
+    return text[:marks].encode("ascii", "backslashreplace").decode() + "".join(
+        char if char.isprintable() or char in keep else repr(char)[1:-1] for char in text[marks:]
     )
+
+
+def _has_no_width(char: str) -> bool:
+    return char.isprintable() and cell_len(char) == 0
 
 
 def styled(text: str, style: StyleType = "") -> Text:

@@ -1,15 +1,16 @@
 """Tables of rows, facts and access patterns."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
 from adminview.cli.output.printing import Cell, TextTable, joined, styled
-from adminview.model import AccessPattern, Item, Registry
+from adminview.model import AccessPattern, Item, Registry, Total
 from adminview.model.attribute import PK, SK
 from adminview.model.errors import RowError
 from adminview.model.item import check_range, decode
 from adminview.model.row import DATA, Attributes
+from adminview.model.total import AVERAGE, COUNT
 
 PALE = "dim"
 PATTERN_COLUMNS = ("access pattern", "parameters", "returns", "index")
@@ -63,6 +64,24 @@ def rows_table(title: str, rows: Iterable[Attributes]) -> TextTable:
     return lines
 
 
+def totals_table(
+    title: str, total: Total, records: Iterable[Mapping[str, Any]], joins: Sequence[str] = ()
+) -> TextTable:
+    """Return a table of totals: group, count, sums, averages, and the data of joined rows."""
+    lines = TextTable(title)
+    names = [attribute.name for attribute in total.group] + [COUNT]
+    for sum_ in total.sums:
+        names += [sum_.name, AVERAGE + sum_.name]
+    for name in (*names, *joins):
+        lines.add_column(name, overflow="fold")
+    for record in records:
+        data = record[DATA]
+        lines.add_row(*(cell(data[name]) for name in names), *(cell(record[n]) for n in joins))
+    if not lines.rows:
+        lines.add_row("(no rows)")
+    return lines
+
+
 def facts(title: str, values: Mapping[str, Any]) -> TextTable:
     """Return a table of names and values, without a header."""
     lines = TextTable(title, show_header=False)
@@ -96,4 +115,7 @@ def _pattern_rows(registry: Registry) -> Iterator[tuple[str, str, str, str]]:
 
 
 def _place(pattern: AccessPattern) -> str:
+    if pattern.total:
+        rank = f" by {pattern.total.ranked_by}" if pattern.ranked else ""
+        return f"total {pattern.total.name}{rank}"
     return pattern.index.name if pattern.index else "the table"

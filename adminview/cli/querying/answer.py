@@ -16,10 +16,11 @@ from adminview.cli.deployment.find import find_pending, find_settings
 from adminview.cli.options import Prefix, Stage
 from adminview.cli.output import rows
 from adminview.cli.output.printing import TextTable, echo, print_csv, print_json
-from adminview.cli.output.tables import facts, rows_table
+from adminview.cli.output.tables import facts, rows_table, totals_table
 from adminview.http_api.render import Renderer, text
 from adminview.model import AccessPattern, Registry
 from adminview.model.row import DATA
+from adminview.model.total import totals_table as totals_name
 from adminview.query.engine import MOST, PAGE, QueryEngine, ResultRow
 from adminview.query.parameters import typed
 from adminview.query.query import Query
@@ -99,7 +100,8 @@ def run(
     engine = QueryEngine(model, ViewReader(Boto3Reader(client), settings.view_table), pending)
     query = engine.prepare(pattern.name, values, options.order)
     if options.explain:
-        _explain({"access pattern": pattern.name} | explanation(query, settings.view_table))
+        table = totals_name(settings.view_table) if pattern.total else settings.view_table
+        _explain({"access pattern": pattern.name} | explanation(query, table))
     if options.count:
         number = engine.count(pattern.name, **values)
         echo(text({"pattern": pattern.name, "count": number}) if options.json else number)
@@ -174,7 +176,10 @@ def _flat(rendered: dict[str, Any]) -> dict[str, Any]:
 def _table(
     title: str, pattern: AccessPattern, results: list[ResultRow], rendered: list[dict[str, Any]]
 ) -> TextTable:
-    """Return a table of rows, with a column per join."""
+    """Return a table of rows or totals, with a column per join."""
+    if pattern.total:
+        joins = [join.name for join in pattern.joins]
+        return totals_table(title, pattern.total, map(_flat, rendered), joins)
     if not pattern.joins:
         return rows_table(title, [result.row for result in results])
     names = {*rows.KEY, DATA, *(join.name for join in pattern.joins)}

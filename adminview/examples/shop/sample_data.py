@@ -1,5 +1,6 @@
 """The data of a small shop: what its services write on the first day, and on the second."""
 
+from collections import Counter
 from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
@@ -22,13 +23,23 @@ def product(product_id: str, name: str, price: str, **more: Any) -> Put:
     return Put("Products", common | more)
 
 
+PRICE = Decimal("2.99")
 NAMES = {EGGS: "Eggs", MILK: "Milk", TEA: "Tea"}
 
 
 def order(
     customer: str, day: str, number: str, status: str, products: Iterable[str], **more: Any
 ) -> Put:
-    lines = [{"Id": id_, "Name": NAMES[id_], "Price": Decimal("2.99")} for id_ in products]
+    """Return an order of one unit of each product; a product that is named twice is two units."""
+    lines: list[dict[str, Any]] = [
+        {
+            "Id": id_,
+            "Name": NAMES[id_],
+            "Price": PRICE,
+            **({"Quantity": units} if units > 1 else {}),
+        }
+        for id_, units in Counter(products).items()
+    ]
     common = {
         "CustomerId": customer,
         "SK": f"{day}#{number}",
@@ -36,7 +47,7 @@ def order(
         "OrderDate": day,
         "CreatedAt": f"{day}T09:00:00Z",
         "Status": status,
-        "Total": Decimal("2.99") * len(lines),
+        "Total": sum(line["Price"] * line.get("Quantity", 1) for line in lines),
         "Items": lines,
     }
     return Put("Orders", common | more)
@@ -67,7 +78,7 @@ FIRST_DAY: tuple[Put | Delete, ...] = (
     order(ADA, "2025-03-01", "2121195", "PENDING", [EGGS, MILK], TransactionId="txn-abc-456"),
     order(ADA, "2025-03-04", "2121301", "PENDING", [TEA]),
     order(GRACE, "2025-03-02", "2121207", "PENDING", [EGGS], DeliveryDate="2025-03-21"),
-    order(ALAN, "2025-02-11", "2120044", "DELIVERED", [MILK, TEA]),
+    order(ALAN, "2025-02-11", "2120044", "DELIVERED", [MILK, MILK, MILK, TEA]),
     favourite(ADA, EGGS),
     favourite(ADA, TEA),
     favourite(GRACE, MILK),
@@ -111,6 +122,6 @@ SPECIAL: dict[str, dict[str, str]] = {
 
 
 def parameters(pattern: AccessPattern) -> dict[str, str]:
-    """Return parameters for one of the shop's access patterns."""
+    """Return the required parameters of one of the shop's access patterns."""
     known = PARAMETERS | SPECIAL.get(pattern.name, {})
-    return {name: known[name] for name in pattern.parameters}
+    return {name: known[name] for name in pattern.required}

@@ -11,7 +11,7 @@ from adminview.local.event_source.event import StreamRecord, event, fitting
 from adminview.local.event_source.invocation import Clock, InvokedFunction, LambdaContext
 from adminview.local.event_source.on_failure import BatchOrigin, Condition, failure_message
 from adminview.local.event_source.shards import Cursor
-from adminview.local.event_source.window import Window
+from adminview.local.event_source.window import Window, has_state
 from adminview.model.delivery import Delivery
 
 OnFailure: TypeAlias = Callable[[dict[str, Any]], None]
@@ -66,10 +66,13 @@ class ShardProcessor:
 
     @property
     def due(self) -> float | None:
-        """Return when to deliver the records that were read; None if there are none."""
-        if self._batches:
+        """Return when to deliver the records that were read; None if there are none.
+
+        Or when to end a window that is over, because later records and child shards wait for that.
+        """
+        if self._batches or (self._window and self._is_over(self._window)):
             return self._retry_at
-        return self._read_at + self._subscription.delivery.window_seconds if self._read else None
+        return self._complete_at if self._read else None
 
     @property
     def head(self) -> str:
@@ -78,7 +81,10 @@ class ShardProcessor:
         return f"shard {self._address.shard_id} at {waiting[0].sequence if waiting else 'its end'}"
 
     def advance(self) -> int:
-        """Read or deliver, with at most one invocation, and return how many records are settled."""
+        """Read or deliver, and return how many records are settled.
+
+        Makes at most one invocation with records, and before it the final one of a window.
+        """
         if not self._batches:
             self._gather()
         if self._subscription.clock() < self._retry_at:
@@ -106,15 +112,18 @@ class ShardProcessor:
             if not self._read:
                 self._read_at = self._subscription.clock()
             self._read.extend(page)
-        due = self.due
-        if due is None or not (
-            self._full() or self._cursor.closed or self._subscription.clock() >= due
-        ):
+        is_complete = self._cursor.closed or self._subscription.clock() >= self._complete_at
+        if not self._read or not (is_complete or self._full()):
             return
         count = fitting(self._read, size)
         if seconds := self._subscription.delivery.tumbling_seconds:
             count = min(count, Window.of(self._read[0], seconds).leading(self._read))
         self._batches.append(StreamBatch(tuple(self._read.popleft() for _ in range(count))))
+
+    @property
+    def _complete_at(self) -> float:
+        """When the batching window of the records that were read is over."""
+        return self._read_at + self._subscription.delivery.window_seconds
 
     def _full(self) -> bool:
         size = self._subscription.delivery.batch_size
@@ -151,7 +160,7 @@ class ShardProcessor:
             log.warning("%s: the final invocation of a window failed: %r", self.head, error)
             self._back_off()
             return False
-        if not window.take(response):
+        if not has_state(response):
             log.warning("%s: the response to the end of a window has no state", self.head)
             self._back_off()
             return False
@@ -175,9 +184,7 @@ class ShardProcessor:
             log.warning("%s: the function failed: %r", self.head, error)
             log.debug("%s", self.head, exc_info=error)
             return BatchResult(0, Failure.FUNCTION_ERROR, context.aws_request_id)
-        result = batch.read(response)
-        if self._window and not self._window.take(response):
-            result = BatchResult(0, Failure.MALFORMED)
+        result = self._window.read(batch, response) if self._window else batch.read(response)
         if result.failure is Failure.MALFORMED:
             log.warning("%s: the function's response is not a batch response", self.head)
         return replace(result, request_id=context.aws_request_id)

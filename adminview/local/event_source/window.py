@@ -11,10 +11,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import takewhile
 from json import dumps
-from typing import Any
+from typing import Any, TypeGuard
 
+from adminview.local.event_source.batch import BatchResult, Failure, StreamBatch
 from adminview.local.event_source.event import StreamRecord
 
+STATE = "state"
 STATE_LIMIT = 1024 * 1024  # bytes, set by Lambda
 
 
@@ -49,20 +51,30 @@ class Window:
         """Return the members that an event of this window has besides its records."""
         return {
             "window": {"start": _time(self.start), "end": _time(self.end)},
-            "state": self.state,
+            STATE: self.state,
             "shardId": shard_id,
             "eventSourceARN": stream_arn,
             "isFinalInvokeForWindow": final,
             "isWindowTerminatedEarly": early,
         }
 
-    def take(self, response: object) -> bool:
-        """Keep the state of a response; return whether it has one."""
-        if not isinstance(response, Mapping) or "state" not in response:
-            return False
-        self.state = response["state"]
-        self.is_too_large = len(dumps(self.state).encode()) > STATE_LIMIT
-        return True
+    def read(self, batch: StreamBatch, response: object) -> BatchResult:
+        """Parse the response to a batch, and keep its state for the next one.
+
+        A response without a state has failed. One without failures has none.
+        """
+        if not has_state(response):
+            return BatchResult(0, Failure.MALFORMED)
+        result = batch.read({name: response[name] for name in response if name != STATE})
+        if result.failure is not Failure.MALFORMED:
+            self.state = response[STATE]
+            self.is_too_large = len(dumps(self.state).encode()) > STATE_LIMIT
+        return result
+
+
+def has_state(response: object) -> TypeGuard[Mapping[str, Any]]:
+    """Return whether a response has the state that every event of a window needs."""
+    return isinstance(response, Mapping) and STATE in response
 
 
 def _time(seconds: int) -> str:

@@ -1,1 +1,1 @@
-"""Migrations of the tests' model."""
+"""The migrations of the tests' model."""

@@ -1,4 +1,4 @@
-"""A day of delivery for orders that have none."""
+"""A delivery date for orders that have none."""
 
 from datetime import date, timedelta
 

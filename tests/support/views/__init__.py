@@ -1,1 +1,1 @@
-"""A model for tests of the engine, apart from the app's: `tests.support.model` collects it."""
+"""A model for tests of the engine, separate from the app's: `tests.support.model` collects it."""

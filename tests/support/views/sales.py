@@ -71,7 +71,7 @@ orders_of_customer_between = AccessPattern(
 
 
 def is_order(item: Item) -> bool:
-    """Tell an order from a favourite: its sort key begins with a date."""
+    """Return whether an item is an order: its sort key begins with a date."""
     return bool(item["SK"][:1].isdigit())
 
 
