@@ -98,7 +98,7 @@ class DriftObserver(_PowertoolsObserver):
         An incomplete check that found no drift is not reported as a drift of 0.
         """
         fields: dict[str, Any] = {"source": source, "drift": drift, **counts}
-        checked = counts.get("items", 0) + counts.get("rows", 0)
+        checked = sum(counts.get(name, 0) for name in ("items", "rows", "totals"))
         if trouble:
             self._logger.error("verification not finished", **fields, trouble=trouble)
         else:

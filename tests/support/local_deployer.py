@@ -59,6 +59,12 @@ class LocalDeployer:
             if (name not in there) if gone else there[name].ready:
                 return
 
+    def await_totals(self, *, stopped: Callable[[], bool]) -> None:
+        """Wait until the totals include all rows."""
+        assert not stopped()
+        assert self.cloud.totals
+        self.cloud.totals.drain()
+
     @property
     def tables(self) -> Tables:
         """Return a reader of the tables."""

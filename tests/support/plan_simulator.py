@@ -35,7 +35,11 @@ def index(name: str, *key: str, include: tuple[str, ...] = ("data",), **more: An
 
 
 def question(name: str, on: Any = None, *, condition: str = "{it}") -> Any:
-    """Describe an access pattern on an index or on the table."""
+    """Describe an access pattern on an index, on a total, or on the table."""
+    if on and "epoch" in on:
+        asked = question(name)
+        total = {"total": on["name"], "ranked": False, "conditions": [[f"day = {condition}"]]}
+        return {**asked, **total}
     key = on["partition"][0][0] if on else "PK"
     return {
         "name": name,
@@ -187,17 +191,21 @@ class World:
 
     def _api(self, step: DeployApi, target: Description) -> None:
         before = {name: (shape, on) for name, shape, on in self.deployed.live()}
+        totals = {name: self.deployed.total_in_use(shape) for name, (shape, _) in before.items()}
         pending = dict(step.phase.pending)
         self._change(api=target, pending=pending, api_at=self.now)
         for shape in target["patterns"]:
             name = shape["name"]
             if pending.get(name, "answered") is None:
                 continue
+            if "total" in shape:
+                self._check_total(step, shape, totals.get(name), target)
+                continue
             on = pending.get(name) or shape["index"]
             held = self.deployed.index(on)
             if on and (held is None or not held.ready):
                 fail(f"{name} queries {on}, which does not exist")
-            if name not in before:
+            if name not in before or "total" in before[name][0]:
                 self._check_built(name, held, target)
                 continue
             old, where = before[name]
@@ -206,8 +214,25 @@ class World:
             if old["conditions"] != shape["conditions"] or not same_rows:
                 fail(f"{name} returned other rows before")
         gone = before.keys() - {shape["name"] for shape in target["patterns"]}
-        if dark := before.keys() - gone - {name for name, _, _ in self.deployed.live()}:
+        # Of what is answered from a total, the plan says that it will be refused for a while.
+        on_totals = {one["name"] for one in target["patterns"] if "total" in one}
+        on_totals |= {name for name, total in totals.items() if total}
+        dark = before.keys() - gone - on_totals - {name for name, _, _ in self.deployed.live()}
+        if dark:
             fail(f"{dark} were served before, and are refused now")
+
+    def _check_total(self, step: DeployApi, shape: Any, was: Any, target: Description) -> None:
+        """Hold that a total answers only if nothing is missing from it and nothing too much."""
+        name, now = shape["name"], self.deployed.total_in_use(shape)
+        assert now
+        (epoch, *_), kept = now["epoch"], Declared(target).totals[shape["total"]]["epoch"]
+        if epoch not in kept:
+            fail(f"{name} is answered from epoch {epoch}, to which no row contributes any more")
+        if was and was["epoch"][0] == epoch and was | {"epoch": 0} == now | {"epoch": 0}:
+            return
+        if shape["total"] not in step.totals:
+            fail(f"{name} is switched on while changes may be in flight")
+        self._check_built(name, None, target)
 
     def _check_built(self, name: str, held: TableIndex | None, target: Description) -> None:
         """Check that an access pattern becomes ready only when all its rows are complete."""
@@ -225,8 +250,7 @@ class World:
 
     def _code(self, step: DeployCode, target: Description, *, half: bool) -> None:
         old = self.deployed.sync
-        if Declared(target).has_totals and not (self.deployed.stream and self.deployed.totals):
-            fail("contributions are written that no function follows")
+        self._check_contributions(Declared(target))
         markers = dict(self.deployed.markers)
         markers |= {source: Marker("", "") for source in step.unbuilt if old}
         sweeps = dict(self.deployed.sweeps)
@@ -249,6 +273,16 @@ class World:
             self._change(recovery=target["fingerprint"])
         for source, code in target["code"].items():
             self.rows.setdefault(source, set() if half else {"never"}).add(code)
+
+    def _check_contributions(self, declared: Declared) -> None:
+        """Hold that new rows contribute to what is followed, and to what is answered."""
+        if declared.has_totals and not (self.deployed.stream and self.deployed.totals):
+            fail("contributions are written that no function follows")
+        for _, shape, _ in self.deployed.live():
+            total = self.deployed.total_in_use(shape)
+            kept = declared.totals.get(total["name"]) if total else None
+            if total and not (kept and total["epoch"][0] in kept["epoch"]):
+                fail(f"{shape['name']} is answered from a total that is not kept any more")
 
     def _watch(self, target: Description) -> None:
         there = self.deployed

@@ -25,7 +25,13 @@ from dataclasses import dataclass
 from adminview.aws.table_description import CREATING, DELETING, TableIndex
 from adminview.cli.deployment.facts import Declared, Deployed, PendingPatterns
 from adminview.cli.model_lock.model_diff import Description
-from adminview.cli.planning.refusals import fallback_index, notes, refusals
+from adminview.cli.planning.refusals import (
+    dark_patterns,
+    fallback_epoch,
+    fallback_index,
+    notes,
+    refusals,
+)
 from adminview.cli.planning.steps import (
     AddSources,
     AddStream,
@@ -103,7 +109,9 @@ class _Planner:
         if pending:
             reason = "all sources are backfilled: results are complete"
             all_ready = self._phase(table)
-            yield DeployApi(reason=reason, phase=all_ready, on=tuple(pending))
+            yield DeployApi(
+                reason=reason, phase=all_ready, on=tuple(pending), totals=self._on_totals(pending)
+            )
         yield from self._drops(table, api_replaced=bool(pending or (api_steps and not unbuilt)))
         if not sweep_first:
             yield from self._sweep(swept)
@@ -172,18 +180,31 @@ class _Planner:
         return existing + created
 
     def _pending(self) -> PendingPatterns:
-        """Return the access patterns that are not ready, each with its fallback index if any."""
+        """Return the access patterns that are not ready, each with what serves it meanwhile."""
         if self._api_is_declared():
             return dict(self.deployed.pending)
-        live = {name: index for name, _, index in self.deployed.live()}
+        live = {name: (old, index) for name, old, index in self.deployed.live()}
+        dark = set(dark_patterns(self.deployed, self.declared))
         pending: dict[str, str | None] = {}
         for shape in self.declared.patterns:
             name = shape["name"]
-            if name not in live:
+            if name not in live or name in dark:
                 pending[name] = None
-            elif live[name] != shape["index"]:
-                pending[name] = fallback_index(self.deployed, self.declared, shape, live[name])
+                continue
+            old, index = live[name]
+            if "total" in shape:
+                epoch = fallback_epoch(self.deployed, self.declared, shape, old)
+                if epoch != str(self.declared.totals[shape["total"]]["epoch"][0]):
+                    pending[name] = epoch
+            elif index != shape["index"]:
+                pending[name] = fallback_index(self.deployed, self.declared, shape, index)
         return pending
+
+    def _on_totals(self, patterns: Iterable[str]) -> tuple[str, ...]:
+        """Return the totals that access patterns read."""
+        names = set(patterns)
+        shapes = [shape for shape in self.declared.patterns if shape["name"] in names]
+        return tuple(dict.fromkeys(shape["total"] for shape in shapes if "total" in shape))
 
     def _api_is_declared(self) -> bool:
         api = self.deployed.api
@@ -202,15 +223,17 @@ class _Planner:
             reason = "it does not exist"
         else:
             reason = "no backfill is needed for it"
+        on = tuple(
+            name
+            for name in declared
+            if (name not in live or name in before.pending) and name not in pending
+        )
         yield DeployApi(
             reason=reason,
             phase=phase,
             dropped=tuple(name for name in old if name not in declared),
-            on=tuple(
-                name
-                for name in declared
-                if (name not in live or name in before.pending) and name not in pending
-            ),
+            on=on,
+            totals=self._on_totals({*on, *self._pending()} - pending.keys()),
         )
 
     def _code(self, unbuilt: list[str], phase: Phase) -> Iterator[Step]:
@@ -311,6 +334,8 @@ def _may_show_stale_rows(
         older |= _index_attributes(deployed.sync)
     unknown = bool(_with_older_rows(deployed, declared, unbuilt))
     for shape in declared.patterns:
+        if "total" in shape and shape["name"] in pending:
+            return True  # a stale row contributes to its totals until it is deleted
         if pending.get(shape["name"], "ready") is None:
             index = declared.indexes.get(shape["index"] or "")
             if unknown or index is None or index.attributes.keys() <= older:

@@ -211,13 +211,19 @@ class DeployApi(Step):
 
     dropped: tuple[str, ...] = ()  # access patterns that are removed
     on: tuple[str, ...] = ()  # access patterns that become ready
+    totals: tuple[str, ...] = ()  # that must include all rows before
 
     @property
     def title(self) -> str:
-        refused = [name for name, index in self.phase.pending.items() if index is None]
-        moving = [f"{name} on {index}" for name, index in self.phase.pending.items() if index]
+        refused = [name for name, older in self.phase.pending.items() if older is None]
+        moving = [
+            f"{name} on {f'epoch {older}' if older.isdecimal() else older}"
+            for name, older in self.phase.pending.items()
+            if older
+        ]
+        caught_up = f", when {_short(self.totals)} includes all rows" if self.totals else ""
         changes = [
-            f"switch on {_short(self.on)}" if self.on else "",
+            f"switch on {_short(self.on)}{caught_up}" if self.on else "",
             f"refuse {_short(refused)} until backfilled" if refused else "",
             f"keep {_short(moving)} until then" if moving else "",
             f"remove {_short(self.dropped)}" if self.dropped else "",
