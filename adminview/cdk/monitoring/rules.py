@@ -69,7 +69,7 @@ SILENCE: Final = Rule(
 TOTALS_SILENCE: Final = replace(
     SILENCE,
     name="totals-silence",
-    meaning="{subject} has changes, and none of them reaches the totals function.",
+    meaning="Rows of {subject} change, and none of these changes reaches the totals function.",
 )
 # The totals have no dead letters: a record that the stream drops leaves its totals wrong. An hour
 # leaves almost all of the retention for the repair. In milliseconds, as Lambda reports it.
