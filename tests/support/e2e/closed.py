@@ -21,9 +21,9 @@ import boto3
 from adminview.aws.settings import MAPPINGS_OUTPUT, stack_name
 from adminview.local.event_source import EventSource, RetryDelay
 from adminview.model.delivery import Delivery
-from tests.e2e.certificate import write_certificate
-from tests.e2e.cloud import REGION, Checkout, local_cloud
-from tests.e2e.grants import Role
+from tests.support.e2e.certificate import write_certificate
+from tests.support.e2e.cloud import REGION, Checkout, local_cloud
+from tests.support.e2e.grants import Role
 
 APP = 'PATH=".venv/bin:$PATH" python3 app.py closed'
 ACCOUNT = "000000000000"
@@ -150,7 +150,7 @@ class Closed:
         return result
 
     def renew(self, function: str, environment: Mapping[str, str] | None = None) -> None:
-        """Have a function begin anew: nothing that it remembers is left."""
+        """Restart a function, so that it keeps nothing in memory."""
         name, client = self.functions[function].name, self.client("lambda")
         found = client.get_function_configuration(FunctionName=name)["Environment"]
         variables = found["Variables"] if environment is None else dict(environment)
@@ -187,7 +187,7 @@ class Closed:
 
     @cached_property
     def as_sync(self) -> boto3.Session:
-        """Open a session in the role of the sync: Lambda reads streams with it, and sends letters.
+        """Open a session in the sync's role: Lambda reads streams and sends dead letters with it.
 
         The role trusts only Lambda, so its policy is changed to trust this account as well.
         """
