@@ -68,7 +68,7 @@ def read_settings() -> Settings:
     """
     settings = Settings.from_env(os.environ)
     if settings.tracing:
-        _trace()
+        start_tracing()
     return replace(settings, model=registry().fingerprint)
 
 
@@ -89,7 +89,7 @@ def make_runtime(
     )
 
 
-def _trace() -> None:
+def start_tracing() -> None:
     """Trace the calls to AWS with X-Ray. The import adds half a second to a cold start."""
     from aws_lambda_powertools import Tracer  # noqa: PLC0415 - see above
 

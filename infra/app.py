@@ -8,6 +8,7 @@ from infra.api_stack import ApiStack
 from infra.recovery_stack import RecoveryStack
 from infra.sources_stack import SourcesStack
 from infra.sync_stack import SyncStack
+from infra.totals_stack import TotalsStack
 from infra.view_stack import ViewStack
 from infra.watch_stack import WatchStack
 
@@ -22,6 +23,11 @@ def build(scope: Construct, options: DeploymentOptions) -> None:
     )
     streams = source_streams(options, sources.sources.streams if sources else {})
     view = ViewStack(scope, options.stack("View"), options=options)
+    totals = (
+        TotalsStack(scope, options.stack("Totals"), options=options, view=view.view)
+        if options.has_totals
+        else None
+    )
     sync = SyncStack(scope, options.stack("Sync"), options=options, view=view.view, streams=streams)
     recovery = RecoveryStack(
         scope,
@@ -31,6 +37,8 @@ def build(scope: Construct, options: DeploymentOptions) -> None:
         streams=streams,
         sync=sync.sync,
     )
+    if totals:
+        totals.totals.precede(sync, recovery)
     api = ApiStack(
         scope,
         options.stack("Api"),
@@ -47,8 +55,9 @@ def build(scope: Construct, options: DeploymentOptions) -> None:
         sync=sync.sync,
         recovery=recovery.recovery,
         api=api.api,
+        totals=totals.totals if totals else None,
     )
-    stacks = [stack for stack in (sources, view, sync, recovery, api, watch) if stack]
+    stacks = [stack for stack in (sources, view, totals, sync, recovery, api, watch) if stack]
     for stack in stacks:
         if stack is not watch:
             watch.add_stack_dependency(stack)

@@ -13,6 +13,7 @@ from adminview.cdk import (
     Recovery,
     SourceStream,
     SyncPipeline,
+    Totals,
 )
 
 
@@ -29,6 +30,7 @@ class WatchStack(Stack):
         sync: SyncPipeline,
         recovery: Recovery,
         api: QueryApi,
+        totals: Totals | None,
         **kwargs: Any,
     ) -> None:
         super().__init__(scope, id_, **kwargs)
@@ -42,4 +44,5 @@ class WatchStack(Stack):
             sync=sync,
             recovery=recovery,
             api=api,
+            totals=totals,
         )

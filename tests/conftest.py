@@ -59,6 +59,8 @@ class Groups(LoadScopeScheduling):  # type: ignore[misc] # likewise
         if folder == "integration":
             return "dynamodb-local" if "[dynamodb-local" in nodeid else "moto"
         if folder == "e2e":
+            if rest[-1].startswith("test_totals"):
+                return "totals"
             return "closed" if rest[-1].startswith(CLOSED) else "open"
         return nodeid
 

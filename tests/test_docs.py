@@ -152,7 +152,8 @@ def test_every_metric_in_the_runbook_is_emitted_and_every_one_emitted_is_in_it()
     replay = {f"Letters{outcome.title().replace('_', '')}" for outcome in LetterOutcome}
     verify = {"Checked", "Drift", "VerifyUnfinished"}
     told = {*BatchCounts().counts(), "LagOfNewestRecord", "AgeOfOldestLetter"}
-    assert named == told | replay | verify
+    totals = {"TotalsLag", "TotalsSkipped", "TotalsUpdated"}
+    assert named == told | replay | verify | totals
 
 
 def test_the_readme_names_a_command_for_each_failure_that_one_repairs() -> None:

@@ -19,6 +19,7 @@ LAG = "LagOfNewestRecord"
 IN_DOUBT = "InDoubt"  # calls without a response
 OLDEST_LETTER = "AgeOfOldestLetter"
 CHECKED, DRIFT, UNFINISHED = "Checked", "Drift", "VerifyUnfinished"
+ALL_TOTALS = "totals"  # in the place of a source, where a verification reports the totals
 # Of the totals function: calls that changed a total, contributions that were skipped, and the lag.
 TOTALS_UPDATED, TOTALS_SKIPPED, TOTALS_LAG = "TotalsUpdated", "TotalsSkipped", "TotalsLag"
 
@@ -97,7 +98,7 @@ class DriftObserver(_PowertoolsObserver):
         An incomplete check that found no drift is not reported as a drift of 0.
         """
         fields: dict[str, Any] = {"source": source, "drift": drift, **counts}
-        checked = counts.get("items", 0) + counts.get("rows", 0)
+        checked = sum(counts.get(name, 0) for name in ("items", "rows", "totals"))
         if trouble:
             self._logger.error("verification not finished", **fields, trouble=trouble)
         else:

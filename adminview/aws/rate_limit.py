@@ -29,6 +29,7 @@ class RateLimiter:
         self.per_second = per_second
         self._clock = clock
         self._sleep = sleep
+        self.spent = 0.0  # in total
         self._units = 0.0  # if it started full, each short task would get a second's units for free
         self._filled_at = clock()
         self._closed_until = self._filled_at
@@ -52,6 +53,7 @@ class RateLimiter:
         """Deduct the cost of a call."""
         with self._lock:
             self._fill()
+            self.spent += units
             if self.per_second is not None:
                 self._units -= units
 

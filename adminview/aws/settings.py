@@ -17,6 +17,7 @@ NAMESPACE = "AdminView"  # of the metrics
 SERVICE_NAME = "POWERTOOLS_SERVICE_NAME"
 
 VIEW_TABLE = "ADMINVIEW_TABLE"
+TOTALS_TABLE = "ADMINVIEW_TOTALS_TABLE"
 QUEUE_URL = "ADMINVIEW_DEAD_LETTER_QUEUE_URL"
 SOURCES = "ADMINVIEW_SOURCES"
 MODEL = "ADMINVIEW_MODEL"
@@ -33,6 +34,7 @@ MIGRATIONS_PACKAGE, DEFAULT_MIGRATIONS = "ADMINVIEW_MIGRATIONS", "lambdas.migrat
 SETTINGS_OUTPUT = "Settings"  # of the sync stack: the environment, as JSON
 MAPPINGS_OUTPUT = "Mappings"  # of the sync stack: source name -> UUID of its mapping, as JSON
 SYNC_FUNCTION_OUTPUT = "SyncFunctionName"
+TOTALS_FUNCTION_OUTPUT = "TotalsFunctionName"  # of the totals stack
 REPLAY_FUNCTION_OUTPUT = "ReplayFunctionName"  # of the recovery stack, as are the next
 VERIFY_FUNCTION_OUTPUT = "VerifyFunctionName"
 BACKFILL_MACHINE_OUTPUT = "BackfillMachineArn"
@@ -106,6 +108,35 @@ class Settings:
             dead_letter_queue_url=environ[QUEUE_URL],
             sources=known | sources,
             model=environ[MODEL],
+            tracing=environ.get(TRACING) == "true",
+            service=environ.get(SERVICE_NAME) or SERVICE,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TotalsSettings:
+    """The settings of the totals function, which knows neither the model nor the sources."""
+
+    table: str  # the totals table
+    tracing: bool = False
+    service: str = SERVICE
+
+    def to_env(self) -> dict[str, str]:
+        """Return the settings as environment variables."""
+        return {
+            TOTALS_TABLE: self.table,
+            TRACING: "true" if self.tracing else "false",
+            SERVICE_NAME: self.service,
+        }
+
+    @classmethod
+    def from_env(cls, environ: Mapping[str, str]) -> "TotalsSettings":
+        """Read the settings; raises a SettingsError if the table is missing."""
+        if not environ.get(TOTALS_TABLE):
+            msg = f"environment variables not set: {TOTALS_TABLE}"
+            raise SettingsError(msg)
+        return cls(
+            table=environ[TOTALS_TABLE],
             tracing=environ.get(TRACING) == "true",
             service=environ.get(SERVICE_NAME) or SERVICE,
         )

@@ -13,7 +13,7 @@ from adminview.aws.call_errors import CallErrors
 from adminview.aws.concurrency import map_concurrently, thread_pool
 from adminview.aws.deadline import Deadline
 from adminview.aws.responses import CAPACITY, CONDITION_ITEM, TOTAL, NotFromAwsError
-from adminview.aws.retry import Backoff, error_code, is_transient
+from adminview.aws.retry import Backoff, call_with_retry, error_code, is_transient
 from adminview.model.errors import RowError, ServiceError
 from adminview.model.json_codec import dump_json
 from adminview.model.row import Attributes
@@ -83,6 +83,18 @@ class HttpUpdater:
     def send(self, requests: Sequence[Request], deadline: Deadline) -> Sequence[Result]:
         bodies = (dump_json({**request, CAPACITY: TOTAL}) for request in requests)
         return [*self._direct.calls(OPERATION, bodies, deadline)]
+
+
+def expire_totals(client: "DynamoDBClient", request: Request, deadline: Deadline) -> bool:
+    """Send a call that lets a total expire; return False if its condition does not hold."""
+    call = partial(client.update_item, **request)
+    try:
+        call_with_retry(call, f"update {request['TableName']}", Backoff(), deadline)
+    except ServiceError as error:
+        if error.code != CONDITION_FAILED:
+            raise
+        return False
+    return True
 
 
 @dataclass(slots=True)

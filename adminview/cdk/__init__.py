@@ -6,6 +6,7 @@ from adminview.cdk.constructs.recovery import Recovery
 from adminview.cdk.constructs.source_tables import SourceStream, SourceTables, source_streams
 from adminview.cdk.constructs.sync_pipeline import SyncPipeline
 from adminview.cdk.constructs.table import AdminViewTable
+from adminview.cdk.constructs.totals import Totals
 from adminview.cdk.monitoring.monitoring import Monitoring
 from adminview.cdk.options.alarm_contact import AlarmContact
 from adminview.cdk.options.api_access import ApiAccess
@@ -29,5 +30,6 @@ __all__ = [
     "SourceTables",
     "Stage",
     "SyncPipeline",
+    "Totals",
     "source_streams",
 ]

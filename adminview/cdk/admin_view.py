@@ -12,6 +12,7 @@ from adminview.cdk.constructs.recovery import Recovery
 from adminview.cdk.constructs.source_tables import SourceTables, source_streams
 from adminview.cdk.constructs.sync_pipeline import SyncPipeline
 from adminview.cdk.constructs.table import AdminViewTable
+from adminview.cdk.constructs.totals import Totals
 from adminview.cdk.monitoring.monitoring import Monitoring
 from adminview.cdk.options.alarm_contact import AlarmContact
 from adminview.cdk.options.api_access import ApiAccess
@@ -30,7 +31,7 @@ PHASE: Final = "rolloutPhase"
 
 
 class AdminView(Construct):
-    """The view table, the sync, recovery, the read API and monitoring, in one stack.
+    """The view table, totals, the sync, recovery, the read API and monitoring, in one stack.
 
     *tables* names the tables of existing sources; those of other sources are created. Resources
     outside the construct do not change: none gets a tag, a policy or deletion protection.
@@ -79,10 +80,13 @@ class AdminView(Construct):
         created = SourceTables(self, "Sources", options=options) if options.owned_sources else None
         streams = source_streams(options, created.streams if created else {})
         view = AdminViewTable(self, "View", options=options)
+        totals = Totals(self, "Totals", options=options, view=view) if options.has_totals else None
         sync = SyncPipeline(self, "Sync", options=options, view=view, streams=streams)
         recovery = Recovery(
             self, "Recovery", options=options, view=view, streams=streams, sync=sync
         )
+        if totals:
+            totals.precede(sync, recovery)
         query_api = QueryApi(self, "Api", options=options, view=view, streams=streams, sync=sync)
         Monitoring(
             self,
@@ -92,6 +96,7 @@ class AdminView(Construct):
             sync=sync,
             recovery=recovery,
             api=query_api,
+            totals=totals,
         )
         for name, value in (tags or {}).items():
             Tags.of(self).add(name, value)

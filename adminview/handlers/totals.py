@@ -15,12 +15,11 @@ from adminview.aws.call_errors import CallErrors
 from adminview.aws.clients import Clients, find_endpoint, http_client
 from adminview.aws.deadline import LONGEST_CALL, Deadline
 from adminview.aws.observability import TotalsObserver
-from adminview.aws.settings import Settings
+from adminview.aws.settings import TotalsSettings
 from adminview.aws.totals_table import Boto3Updater, HttpUpdater, TotalsTable
 from adminview.handlers.sync import BatchItemFailure
 from adminview.model.errors import UnreadableRecordError
-from adminview.model.total import totals_table
-from adminview.runtime import InvocationContext
+from adminview.runtime import InvocationContext, start_tracing
 from adminview.totals.changes import read_changes
 from adminview.totals.position import position_name
 from adminview.totals.update import GroupUpdate
@@ -108,10 +107,12 @@ def add_up(
 @cache
 def totals_runtime() -> TotalsRuntime:
     """Build the runtime of this container from its environment, once."""
-    settings = Settings.from_env(os.environ)
+    settings = TotalsSettings.from_env(os.environ)
+    if settings.tracing:
+        start_tracing()
     endpoint = find_endpoint()
     updater = HttpUpdater(http_client(endpoint)) if endpoint else Boto3Updater(Clients().dynamodb)
-    table = TotalsTable(updater, totals_table(settings.view_table), time)
+    table = TotalsTable(updater, settings.table, time)
     return TotalsRuntime(table, TotalsObserver(service=settings.service))
 
 

@@ -1,20 +1,22 @@
-"""The verify function: a sample of all tables in, the drift out. Writes nothing."""
+"""The verify function: a sample of all tables in, the drift out. Writes only its own progress."""
 
 import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any, Protocol
 
 from adminview.aws.clients import Clients
 from adminview.aws.deadline import LONGEST_CALL, Deadline
-from adminview.aws.observability import DriftObserver
+from adminview.aws.observability import ALL_TOTALS, DriftObserver
 from adminview.aws.rate_limit import RateLimiter
 from adminview.aws.settings import Settings
 from adminview.bulk.verify.differences import Kind
 from adminview.bulk.verify.run import VerifyRun
 from adminview.bulk.verify.scope import Scope
+from adminview.bulk.verify.totals import TotalsVerifier, make_totals_verifier
+from adminview.bulk.verify.totals_rounds import TotalsRounds
 from adminview.bulk.verify.verifier import Verifier, make_verifier
 from adminview.model.errors import ServiceError, SettingsError
 from adminview.model.source import UNKNOWN
@@ -22,7 +24,7 @@ from adminview.runtime import InvocationContext
 from adminview.views import registry
 
 SAMPLE = 0.01
-FIELDS = ("grace", "max_rcu", "sample", "segments", "source")  # of an event
+FIELDS = ("grace", "max_rcu", "sample", "segments", "source", "totals_units")  # of an event
 PATIENCE_SECONDS = 10.0
 # The last call may take this long; then the report must still fit.
 CALLS_RESERVE = LONGEST_CALL + 2
@@ -45,6 +47,7 @@ class VerifyDependencies:
     make: Callable[[RateLimiter], Verifier]
     model: str
     observer: VerifyObserver
+    make_totals: Callable[[RateLimiter], TotalsVerifier] | None = None  # None: there are no totals
 
 
 def handle(event: Mapping[str, Any], context: InvocationContext) -> dict[str, Any]:
@@ -60,6 +63,11 @@ def dependencies() -> VerifyDependencies:
         make=lambda budget: make_verifier(registry(), settings, dynamodb, budget),
         model=settings.model,
         observer=DriftObserver(service=settings.service),
+        make_totals=(
+            partial(make_totals_verifier, registry(), settings.view_table, dynamodb)
+            if registry().totals
+            else None
+        ),
     )
 
 
@@ -77,27 +85,46 @@ def verify(
     def sleep(seconds: float) -> None:
         time.sleep(max(0.0, min(seconds, end.remaining)))
 
-    verifier = dependencies.make(RateLimiter(_positive(event, "max_rcu"), sleep=sleep))
-    grace = _positive(event, "grace")
-    verifier = replace(
-        verifier,
-        grace=verifier.grace if grace is None else grace,
-        patience=PATIENCE_SECONDS,
-        end=over.earlier(CALLS_RESERVE),
-        sleep=sleep,
-        stopped=lambda: end.passed,
+    budget = RateLimiter(_positive(event, "max_rcu"), sleep=sleep)
+    verifier = dependencies.make(budget)
+    units, grace = _positive(event, "totals_units"), _positive(event, "grace")
+    how: dict[str, Any] = {
+        "grace": verifier.grace if grace is None else grace,
+        "patience": PATIENCE_SECONDS,
+        "end": over.earlier(CALLS_RESERVE),
+        "sleep": sleep,
+        "stopped": lambda: end.passed,
+    }
+    verifier = replace(verifier, **how)
+    scope = Scope(
+        view_table=verifier.view_table,
+        model=dependencies.model,
+        source=event.get("source"),
+        segments=event.get("segments", 4),
+        sample=event.get("sample", SAMPLE),
     )
-    run = verifier.begin(
-        Scope(
-            view_table=verifier.view_table,
-            model=dependencies.model,
-            source=event.get("source"),
-            segments=event.get("segments", 4),
-            sample=event.get("sample", SAMPLE),
-        )
-    )
+    run = verifier.begin(scope)
     trouble = _verify(verifier, run)
-    return _report(run, list(verifier.routes), trouble, dependencies.observer)
+    report = _report(run, list(verifier.routes), trouble, dependencies.observer)
+    if dependencies.make_totals and scope.source is None:
+        totals = replace(dependencies.make_totals(budget), **how)
+        rounds = TotalsRounds.of(totals, units)
+        report["totals"] = _verify_totals(rounds, scope, dependencies.observer)
+    return report
+
+
+def _verify_totals(rounds: TotalsRounds, scope: Scope, observer: VerifyObserver) -> dict[str, Any]:
+    """Verify totals within the rest of the time; report a round when it is complete."""
+    try:
+        run = rounds.verify(scope)
+    except ServiceError as error:
+        observer.verified(ALL_TOTALS, {}, 0, str(error))
+        return {"finished": False, "trouble": str(error)}
+    counts = dict(run.counts)
+    trouble = "" if run.finished or run.scanned else OUT_OF_TIME
+    if run.finished or trouble:
+        observer.verified(ALL_TOTALS, counts, run.counts["differing"], trouble)
+    return {"finished": run.finished, "trouble": trouble, "scanned": run.scanned, **counts}
 
 
 def _verify(verifier: Verifier, run: VerifyRun) -> str:

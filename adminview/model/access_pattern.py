@@ -20,7 +20,7 @@ from adminview.model.key_condition import (
     promise_problems,
 )
 from adminview.model.limits import PARTITION_LIMIT, SORT_LIMIT, size_of
-from adminview.model.row import DATA
+from adminview.model.row import DATA, TOTALS
 from adminview.model.template import Template, fill, parameters, several
 from adminview.model.total import RANKING, Total
 
@@ -179,9 +179,9 @@ class AccessPattern:
         return replace(self, total=self.total.at(epoch))
 
     def may_show(self, row: Mapping[str, AttributeValue]) -> bool:
-        """Return whether the pattern can return *row* for some parameters."""
+        """Return whether the pattern can return *row*, or count it, for some parameters."""
         if self.total:
-            return False
+            return any(map(self.total.has, row.get(TOTALS, {}).get("M", {})))
         keys = self.index.stored_key if self.index else ()
         in_index = all(key.name in row for key in keys)
         return in_index and all(comparison.may_fit(row) for comparison in self._comparisons)

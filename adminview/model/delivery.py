@@ -38,4 +38,4 @@ class Delivery:
 # tumbling window name the shard; a short window would only cut batches. Two concurrent batches of a
 # shard would break the positions, so the parallelization stays 1. There are no dead letters: Lambda
 # retries until the stream drops the records.
-TOTALS_DELIVERY: Final = Delivery(max_age_seconds=FOREVER, tumbling_seconds=900)
+TOTALS_DELIVERY: Final = Delivery(parallelization=1, max_age_seconds=FOREVER, tumbling_seconds=900)

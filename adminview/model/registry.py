@@ -287,7 +287,11 @@ def _listed(names: set[str]) -> str:
 
 
 def monitored_parts(description: Mapping[str, Any]) -> str:
-    """Name the sources and global indexes of a described model: all that its alarms depend on."""
+    """Name the parts of a described model that its alarms depend on.
+
+    They are the sources, the global indexes, and whether there are totals.
+    """
     sources = [source["name"] for source in description["sources"]]
     indexes = [index["name"] for index in description["indexes"] if not index.get("local")]
-    return f"sources {', '.join(sorted(sources))}; indexes {', '.join(sorted(indexes))}"
+    totals = "; totals" if description.get("totals") else ""
+    return f"sources {', '.join(sorted(sources))}; indexes {', '.join(sorted(indexes))}{totals}"

@@ -217,6 +217,11 @@ class Total:
         name = f"{self.name}.{epoch or self.epoch}"
         return key(name, *values) if values else name
 
+    def has(self, partition: str) -> bool:
+        """Return whether a partition key is of this total, at an epoch that is kept."""
+        name = partition.partition(SEPARATOR)[0]
+        return name in {f"{self.name}.{epoch}" for epoch in (self.epoch, self.epoch_was) if epoch}
+
     def row_of(self, item: Mapping[str, AttributeValue]) -> Attributes | None:
         """Return an item of the totals table as a row with `data`; None if no row counts for it.
 

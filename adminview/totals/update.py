@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, Final
 
 from adminview.model.attribute import PK, SK
 from adminview.model.item import AttributeValue, normalize_number, number_text
 from adminview.model.total import COUNT, EXPIRES, RANK
 from adminview.totals.changes import Amounts, Group, GroupChange, add
+from adminview.totals.comparison import amounts_of
 from adminview.totals.position import (
     HOUR,
     LIVE_HOURS,
@@ -115,6 +117,33 @@ def upkeep(
     if item[COUNT] == {"N": "0"}:
         calls.append(_expire(table, item, own, now))
     return calls
+
+
+def expire_leftover(table: str, item: Mapping[str, Any], now: float) -> dict[str, Any] | None:
+    """Return the call that lets a forgotten empty total expire; None if *item* is none.
+
+    A total is forgotten if it is empty, has no time to expire, and all its positions are old: then
+    the call that should have set the time has failed, and no record comes to repeat it.
+    """
+    positions = positions_of(item)
+    if EXPIRES in item or amounts_of(item) or len(expired(positions, now)) < len(positions):
+        return None
+    return expire_unused(table, (item[PK.name]["S"], item[SK.name]["S"]), Decimal(), now)
+
+
+def expire_unused(table: str, group: Group, count: Decimal, now: float) -> dict[str, Any]:
+    """Return the call that lets a total with this count expire, unless it changes before."""
+    return {
+        "TableName": table,
+        "Key": key_of_group(group),
+        "UpdateExpression": "SET #x = :at",
+        "ConditionExpression": "#c = :count AND attribute_not_exists(#x)",
+        "ExpressionAttributeNames": {"#x": EXPIRES, "#c": COUNT},
+        "ExpressionAttributeValues": {
+            ":at": {"N": str((int(now // HOUR) + LIVE_HOURS + 2) * HOUR)},
+            ":count": {"N": number_text(count)},
+        },
+    }
 
 
 def _remove(

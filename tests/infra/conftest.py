@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from adminview.model import Registry
+from tests.support import totals_views
 from tests.support.all_options import EVERYTHING
 from tests.support.shop import registry
 from tests.support.synthesis import MIGRATIONS, Assembly, imported, synthesize
@@ -38,6 +40,18 @@ def traced(tmp_path_factory: pytest.TempPathFactory) -> Assembly:
 def everything(tmp_path_factory: pytest.TempPathFactory) -> Assembly:
     """Synthesize prod with every option that can be asked for."""
     return synthesize(registry(), _directory(tmp_path_factory), MIGRATIONS, **EVERYTHING)
+
+
+@pytest.fixture(scope="session")
+def totals(tmp_path_factory: pytest.TempPathFactory) -> Assembly:
+    """Synthesize a model with totals."""
+    return synthesize(Registry.of([totals_views]), _directory(tmp_path_factory))
+
+
+@pytest.fixture(scope="session")
+def prod_totals(tmp_path_factory: pytest.TempPathFactory) -> Assembly:
+    """Synthesize a model with totals that customers depend on."""
+    return synthesize(Registry.of([totals_views]), _directory(tmp_path_factory), stage="prod")
 
 
 def _directory(factory: pytest.TempPathFactory) -> Path:

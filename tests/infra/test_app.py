@@ -88,12 +88,13 @@ def test_an_imported_source_gets_no_table_but_is_followed_by_its_stream(mixed: A
     assert mixed.tables().keys() == {
         "team-a-AdminViewTable",
         "team-a-AdminViewTableProgress",
+        "team-a-AdminViewTotals",
         "team-a-Payments",
         "team-a-Products",
         "team-a-Users",
     }
     followed = {stream("legacy-orders"), *(f"team-a-{x}.StreamArn" for x in OTHERS)}
-    assert mixed.mappings().keys() == followed
+    assert mixed.mappings().keys() == followed | {"team-a-AdminViewTable.StreamArn"}
     (read,) = [on for actions, on in mixed.statements("Sync") if "dynamodb:GetRecords" in actions]
     assert set(read) == followed
     names = {"Orders": "legacy-orders"} | {name: f"team-a-{name}" for name in OTHERS}
@@ -111,10 +112,12 @@ def test_without_a_source_of_our_own_there_is_no_empty_stack(tmp_path: Path) -> 
         "AdminView-dev-Api",
         "AdminView-dev-Recovery",
         "AdminView-dev-Sync",
+        "AdminView-dev-Totals",
         "AdminView-dev-View",
         "AdminView-dev-Watch",
     }
-    assert assembly.mappings().keys() == {stream(source.name) for source in registry().sources}
+    followed = {stream(source.name) for source in registry().sources}
+    assert assembly.mappings().keys() == followed | {"AdminViewTable.StreamArn"}
 
 
 def test_the_stacks_tell_where_things_are(dev: Assembly) -> None:
@@ -132,6 +135,8 @@ def test_the_stacks_tell_where_things_are(dev: Assembly) -> None:
         "ViewTableName": "AdminViewTable",
         "DeadLetterQueueUrl": "DeadLetters",
         "SyncFunctionName": "SyncFunction",
+        "TotalsTableName": "AdminViewTotals",
+        "TotalsFunctionName": "TotalsFunction",
         "ReplayFunctionName": "ReplayFunction",
         "VerifyFunctionName": "VerifyFunction",
         "BackfillFunctionName": "BackfillFunction",
@@ -188,6 +193,7 @@ def test_the_app_synthesizes_without_credentials_region_or_network(tmp_path: Pat
         "AdminView-dev-Recovery",
         "AdminView-dev-Sources",
         "AdminView-dev-Sync",
+        "AdminView-dev-Totals",
         "AdminView-dev-View",
         "AdminView-dev-Watch",
     }

@@ -67,7 +67,7 @@ def _outputs(
             continue
 
 
-@pytest.fixture(params=["dev", "mixed", "traced"])
+@pytest.fixture(params=["dev", "mixed", "traced", "totals"])
 def site(request: pytest.FixtureRequest) -> Deployment:
     """Deploy in different ways."""
     prefix = "team-a-" if request.param == "mixed" else ""
@@ -109,7 +109,7 @@ def test_mappings_are_deployed_without_a_filter(site: Deployment) -> None:
 
 def test_mappings_are_expected_to_be_set_by_the_rules_of_delivery(dev: Assembly) -> None:
     site, rules = deployed(dev), Delivery()
-    mappings = [one.name for _, one in site.of(MAPPING)]
+    mappings = [one.name for one in site.part("Sync").of(MAPPING)]
     assert len(mappings) == len(registry().sources)
     (function,) = [one.name for _, one in site.of(FUNCTION) if one.label == "SyncFunction"]
     for uuid in mappings:
@@ -123,6 +123,7 @@ def test_mappings_are_expected_to_be_set_by_the_rules_of_delivery(dev: Assembly)
             "BisectBatchOnFunctionError": rules.bisect,
             "MaximumRetryAttempts": rules.retries,
             "MaximumRecordAgeInSeconds": rules.max_age_seconds,
+            "TumblingWindowInSeconds": 0,
             "FunctionResponseTypes": "ReportBatchItemFailures",
             "function": function,
         }
@@ -132,7 +133,7 @@ def test_what_the_stacks_tell_of_themselves_is_what_the_doctor_reads(dev: Assemb
     site, model = deployed(dev), registry()
     assert site.settings.sources == {source.name: source.name for source in model.sources}
     assert {*site.mappings} == {source.name for source in model.sources}
-    assert {*site.mappings.values()} == {one.name for _, one in site.of(MAPPING)}
+    assert {*site.mappings.values()} == {one.name for one in site.part("Sync").of(MAPPING)}
     assert site.pending == {}
     description = site.part("Sync").description()
     assert description == json.loads(json.dumps(model.description()))

@@ -87,14 +87,20 @@ def test_a_table_of_the_app_is_followed_and_not_created_again() -> None:
     names = {one["Properties"].get("TableName") for one in tables}
     assert names == {
         None,  # CDK's name of the adopter's own
-        *("AdminViewTable", "AdminViewTableProgress", "Payments", "Products", "Users"),
+        *("AdminViewTable", "AdminViewTableProgress", "AdminViewTotals"),
+        *("Payments", "Products", "Users"),
     }
 
 
 def test_a_name_that_only_the_deployment_knows_is_in_the_environment() -> None:
     """The bundle holds the other sources' tables."""
     resources = template_of(embedded=True)["Resources"]
-    functions = [one for one in resources.values() if one["Type"] == "AWS::Lambda::Function"]
+    functions = [
+        one
+        for name, one in resources.items()
+        if one["Type"] == "AWS::Lambda::Function" and "TotalsFunction" not in name
+    ]
+    assert len(functions) == 5
     (orders,) = [name for name in resources if name.startswith("Orders")]
     for function in functions:
         sources = function["Properties"]["Environment"]["Variables"]["ADMINVIEW_SOURCES"]
@@ -110,7 +116,7 @@ def test_the_librarys_own_handlers_run_unless_a_package_is_named() -> None:
             if one["Type"] == "AWS::Lambda::Function"
         }
 
-    names = ("api", "bulk", "replay", "sync", "verify")
+    names = ("api", "bulk", "replay", "sync", "totals", "verify")
     assert handlers() == {f"adminview.handlers.{name}.handle" for name in names}
     assert handlers(handlers="lambdas") == {f"lambdas.{name}.handler" for name in names}
 

@@ -13,7 +13,7 @@ from tests.support.synthesis import Assembly
 SOURCES = ("Orders", "Payments", "Products", "Users")
 TABLES = [f"{name}.Arn" for name in SOURCES]
 MAPPINGS = [f"Follow{name}Mapping" for name in SOURCES]
-FUNCTIONS = ("Api", "Backfill", "Migrate", "Replay", "Sync", "Verify")
+FUNCTIONS = ("Api", "Backfill", "Migrate", "Replay", "Sync", "Totals", "Verify")
 MACHINES = ("BackfillSegmentsMachine", "MigrateSegmentsMachine")
 METRICS = ("cloudwatch:GetMetricData", "*")  # CloudWatch knows no resources
 # What a function is told besides.
@@ -89,7 +89,7 @@ def test_logs_are_kept_as_long_as_the_stage_says_and_outlive_the_stack_in_prod(
     assert (prod_log["Properties"]["RetentionInDays"], prod_log["DeletionPolicy"]) == (90, "Retain")
 
 
-@each_function
+@pytest.mark.parametrize("function", [one for one in FUNCTIONS if one != "Totals"])
 def test_the_environment_is_the_settings_and_powertools_own(dev: Assembly, function: str) -> None:
     variables = dev.function(function)["Environment"]["Variables"]
     settings = Settings(

@@ -14,7 +14,7 @@ from tests.infra.test_doctor import deployed
 from tests.support.synthesis import Assembly, imported, synthesize
 from tests.support.view_files import load_view_file
 
-SOURCES, PATTERNS = 100, 300
+SOURCES, PATTERNS, TOTALS = 100, 300, 50
 ENVIRONMENT_BYTES = 4096
 TEMPLATE_BYTES = 1024 * 1024  # in S3
 RESOURCES, OUTPUTS = 500, 200
@@ -25,7 +25,7 @@ PREFIX = "customer-facing-team-"
 REGION, ACCOUNT = "ap-southeast-1", "123456789012"
 
 LARGE = """
-from adminview import AccessPattern, Index, Item, Row, Source, view
+from adminview import AccessPattern, Index, Item, Row, Source, Total, view
 
 by_status = Index("GSI1", partition="GSI1_PK", sort="GSI1_SK", include=["data"])
 """
@@ -42,10 +42,18 @@ pattern_{n} = AccessPattern("customer-orders-by-status-{n:03d}", index=by_status
 """
 
 
+TOTAL = """
+total_{n} = Total("customer-orders-by-status-{n:03d}", partition=["a", "b"], sort="day",
+                  sums=["revenue"], ranked_by="revenue")
+totals_{n} = AccessPattern("totals-{n:03d}", total=total_{n}, partition=["{{a}}", "{{b}}"])
+"""
+
+
 @pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory) -> Registry:
     text = LARGE + "".join(ONE.format(n=n) for n in range(SOURCES))
     text += "".join(PATTERN.format(n=n) for n in range(PATTERNS))
+    text += "".join(TOTAL.format(n=n) for n in range(TOTALS))
     return Registry.of([load_view_file(tmp_path_factory.mktemp("views") / "large.py", text)])
 
 
@@ -108,7 +116,7 @@ def characters(document: Any) -> int:
 
 def test_environments_fit_into_what_lambda_takes(assembly: Assembly) -> None:
     functions = dict(of_type(assembly, "AWS::Lambda::Function"))
-    assert len(functions) >= 5
+    assert len(functions) >= 6
     for name, function in functions.items():
         size = characters(function["Environment"]["Variables"])
         assert size <= ENVIRONMENT_BYTES, (name, size)

@@ -205,7 +205,8 @@ def test_imported_sources_are_replayed_verified_and_read_for_a_backfill_like_our
     assert resources_of(mixed, "Replay", "dynamodb:GetRecords") == [streams]
     assert resources_of(mixed, "Replay", "dynamodb:GetItem") == [tables]
     assert resources_of(mixed, "Replay", "dynamodb:PutItem") == [{view}]
-    assert resources_of(mixed, "Verify", "dynamodb:Scan") == [tables, {view}]
+    totals = "team-a-AdminViewTotals.Arn"
+    assert resources_of(mixed, "Verify", "dynamodb:Scan") == [tables, {view, totals}]
     assert resources_of(mixed, "Verify", "dynamodb:Query") == [{f"{view}/index/Owner"}]
     assert resources_of(mixed, "Backfill", "dynamodb:Scan") == [tables, {view}]
     assert resources_of(mixed, "Backfill", "dynamodb:Query") == [

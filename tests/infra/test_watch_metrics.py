@@ -7,14 +7,17 @@ ask for: nobody would notice an alarm on a metric that nobody emits.
 import json
 import re
 from dataclasses import replace
+from time import time
 from typing import Any
 
 import pytest
 
-from adminview.aws.observability import DriftObserver, Observability
+from adminview.aws.observability import ALL_TOTALS, DriftObserver, Observability, TotalsObserver
 from adminview.aws.settings import NAMESPACE
+from adminview.aws.totals_table import TotalsTable
 from adminview.handlers.replay import replay
 from adminview.handlers.sync import sync
+from adminview.handlers.totals import TotalsRuntime, add_up
 from adminview.handlers.verify import VerifyDependencies, verify
 from tests.infra.alarms import Counted, Watched, dashboard, watched
 from tests.support.dead_letter_queue import Lab as ReplayLab
@@ -27,6 +30,21 @@ from tests.support.verify_tables import Lab as VerifyLab
 
 SERVICE = "AdminView-dev"
 SOURCES = {source.name for source in registry().sources}
+
+
+MALFORMED = {
+    "shardId": "shardId-1",
+    "Records": [
+        {
+            "eventName": "INSERT",
+            "dynamodb": {
+                "SequenceNumber": "100000000000000000001",
+                "ApproximateCreationDateTime": 1_700_000_000,
+                "NewImage": {"PK": {"S": "a"}, "SK": {"S": "b"}, "_totals": {"S": "no map"}},
+            },
+        }
+    ],
+}
 
 
 def counted(printed: str) -> set[Counted]:
@@ -53,6 +71,11 @@ def emitted(capsys: pytest.CaptureFixture[str]) -> set[Counted]:
     sync({"Records": [record(registry().source("Users"), None, USER)]}, Context(), made)
     replay({}, Context(), ReplayLab().replayer, observer)
     verify({"sample": 1, "grace": 0.001}, Context(), verification(VerifyLab(), SERVICE))
+    observer_of_totals = TotalsObserver(service=SERVICE)
+    unused: Any = None  # by a batch whose only contribution is malformed
+    table = TotalsTable(unused, "AdminViewTotals", time)
+    add_up(MALFORMED, Context(), TotalsRuntime(table, observer_of_totals))
+    DriftObserver(service=SERVICE).verified(ALL_TOTALS, {}, 0, "")
     found = counted(capsys.readouterr().out)
     return {
         (namespace, name, frozenset({(on, _alike(on, value)) for on, value in where}))
@@ -77,21 +100,23 @@ def shown(assembly: Assembly) -> set[Counted]:
     return {one for one in asked if one[0] == NAMESPACE}
 
 
+@pytest.mark.parametrize("deployed", ["dev", "totals"])
 def test_alarms_and_dashboard_ask_for_nothing_that_the_code_does_not_count(
-    dev: Assembly, emitted: set[Counted]
+    deployed: str, emitted: set[Counted], request: pytest.FixtureRequest
 ) -> None:
     asked = {
         (namespace, name, frozenset({(on, _alike(on, value)) for on, value in where}))
-        for namespace, name, where in shown(dev)
+        for namespace, name, where in shown(request.getfixturevalue(deployed))
     }
     assert len(asked) > 10
     assert asked <= emitted, asked - emitted
 
 
 def test_functions_count_in_the_name_of_their_deployment_and_alarms_ask_for_it(
-    dev: Assembly, mixed: Assembly
+    dev: Assembly, mixed: Assembly, totals: Assembly
 ) -> None:
-    for assembly, service in ((dev, SERVICE), (mixed, "team-a-AdminView-dev")):
+    named = ((dev, SERVICE), (mixed, "team-a-AdminView-dev"), (totals, SERVICE))
+    for assembly, service in named:
         told = {
             one["Properties"]["Environment"]["Variables"]["POWERTOOLS_SERVICE_NAME"]
             for one in assembly.resources("AWS::Lambda::Function")
@@ -151,6 +176,17 @@ def test_silence_is_a_change_that_the_sync_did_not_see(
     assert evaluate(watched(dev)["silence-Orders"], **QUIET | points) == silent
 
 
+@pytest.mark.parametrize(("points", "silent"), SILENT.values(), ids=SILENT)
+def test_totals_are_silent_if_rows_change_and_their_function_is_not_invoked(
+    totals: Assembly, points: dict[str, Any], silent: float
+) -> None:
+    known = {
+        "invocations" if name == "records" else name: value
+        for name, value in (QUIET | points).items()
+    }
+    assert evaluate(watched(totals)["totals-silence-AdminViewTable"], **known) == silent
+
+
 def test_an_expression_over_counts_adds_them_up(dev: Assembly) -> None:
     alarms = watched(dev)
     assert evaluate(alarms["letters"], visible=0, notvisible=2, delayed=1) == 3
@@ -178,6 +214,10 @@ RINGS: dict[str, tuple[list[float | None], list[float | None]]] = {
     "lag-Users": ([900] * 3, [899] * 3),
     "iterator-age": ([6 * HOUR * 1000] * 3, [6 * HOUR * 1000 - 1] * 3),
     "silence-Orders": ([1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1], [1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]),
+    "totals-lag": ([HOUR * 1000] * 3, [HOUR * 1000 - 1] * 3),
+    "totals-silence-AdminViewTable": ([1, 1, 1], [1, 1, 0]),
+    "totals-skipped": ([1], [None]),
+    "totals-drift": ([1], [0]),
     "letters": ([1] * 6, [1, 1, 1, 1, 0, 1]),  # in-doubt letters come and go
     "oldest-letter": ([DAY], [DAY - 1]),
     "untouched-letter": ([HOUR] * 3, [HOUR - 1] * 3),
@@ -194,14 +234,15 @@ RINGS: dict[str, tuple[list[float | None], list[float | None]]] = {
 
 
 @pytest.mark.parametrize("name", RINGS)
-def test_an_alarm_rings_at_this_and_not_at_that(dev: Assembly, name: str) -> None:
-    alarm, (bad, good) = watched(dev)[name], RINGS[name]
+def test_an_alarm_rings_at_this_and_not_at_that(dev: Assembly, totals: Assembly, name: str) -> None:
+    alarm, (bad, good) = (watched(totals) | watched(dev))[name], RINGS[name]
     assert alarm.rings(*bad) is True
     assert alarm.rings(*good) is False
 
 
-def test_every_kind_of_alarm_has_been_made_to_ring(dev: Assembly) -> None:
-    kinds = {one.properties["AlarmDescription"].partition("#")[2] for one in watched(dev).values()}
+def test_every_kind_of_alarm_has_been_made_to_ring(dev: Assembly, totals: Assembly) -> None:
+    alarms = [*watched(dev).values(), *watched(totals).values()]
+    kinds = {one.properties["AlarmDescription"].partition("#")[2] for one in alarms}
     assert {kind for kind in kinds if not any(name.startswith(kind) for name in RINGS)} == set()
 
 
@@ -212,5 +253,6 @@ def test_what_is_told_now_and_then_holds_until_it_is_told_otherwise(dev: Assembl
         for name, alarm in alarms.items()
         if alarm.properties["TreatMissingData"] == "ignore" and alarm.rings(None) is None
     }
-    assert lasting == {"oldest-letter", "drift-unknown", *(f"drift-{one}" for one in SOURCES)}
+    drift = {"drift-unknown", "totals-drift", *(f"drift-{one}" for one in SOURCES)}
+    assert lasting == drift | {"oldest-letter"}
     assert [name for name, alarm in alarms.items() if alarm.rings(None, None)] == []

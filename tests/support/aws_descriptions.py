@@ -7,6 +7,7 @@ from typing import Any
 from adminview.model.delivery import Delivery
 
 ARN = "arn:aws:{}:eu-west-1:111122223333:{}"
+DELIVERY = Delivery()
 GATEWAY = "apigateway.amazonaws.com"
 
 Response = dict[str, Any]
@@ -46,9 +47,8 @@ def caller(source: str, service: str = GATEWAY) -> Response:
     return {"Effect": "Allow", "Principal": {"Service": service}, "Condition": condition}
 
 
-def mapping_properties() -> Response:
+def mapping_properties(rules: Delivery = DELIVERY) -> Response:
     """Return the properties of an event source mapping in the template."""
-    rules = Delivery()
     return {
         "BatchSize": rules.batch_size,
         "MaximumBatchingWindowInSeconds": rules.window_seconds,
@@ -57,4 +57,5 @@ def mapping_properties() -> Response:
         "MaximumRetryAttempts": rules.retries,
         "MaximumRecordAgeInSeconds": rules.max_age_seconds,
         "FunctionResponseTypes": ["ReportBatchItemFailures"],
+        **({"TumblingWindowInSeconds": rules.tumbling_seconds} if rules.tumbling_seconds else {}),
     }

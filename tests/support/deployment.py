@@ -11,8 +11,9 @@ from adminview.cli.commands.doctor import examine
 from adminview.cli.deployment.aws_calls import Aws
 from adminview.cli.deployment.deployment import Deployment as RealDeployment
 from adminview.cli.doctor.finding import Finding
-from adminview.local.tables import source_table, view_table
+from adminview.local.tables import source_table, totals_table, view_table
 from adminview.model import Registry
+from adminview.model.delivery import TOTALS_DELIVERY
 from tests.support.aws_descriptions import (
     ARN,
     GATEWAY,
@@ -34,8 +35,8 @@ REPLAYED = {"Id": "Target0", "Arn": ARN.format("lambda", "function:replay")}
 ROLE = "arn:aws:iam::111122223333:role/sync-role"
 QUEUE_SETTINGS = {"DelaySeconds": 30, "VisibilityTimeout": 360, "MessageRetentionPeriod": 1209600}
 NOW = 1_800_000_000.0
-SYNC, RECOVERY, API, WATCH = (
-    f"AdminView-dev-{part}" for part in ("Sync", "Recovery", "Api", "Watch")
+TOTALS, SYNC, RECOVERY, API, WATCH = (
+    f"AdminView-dev-{part}" for part in ("Totals", "Sync", "Recovery", "Api", "Watch")
 )
 
 
@@ -56,6 +57,7 @@ class Deployment:
     topics: dict[str, Response] = field(default_factory=dict)
     alarms: dict[str, Response] = field(default_factory=dict)
     roles: dict[str, Response] = field(default_factory=dict)
+    expiry: dict[str, Response] = field(default_factory=dict)  # by table: its TTL
     attached: list[str] = field(default_factory=list)
     managed: dict[str, Response] = field(default_factory=dict)  # policies, by ARN
     denied: dict[str, Response] = field(default_factory=dict)  # by action
@@ -139,6 +141,9 @@ class Client:
     def describe_table(self, TableName: str) -> Any:  # noqa: N803
         return {"Table": _known(self.here.tables, TableName)}
 
+    def describe_time_to_live(self, TableName: str) -> Any:  # noqa: N803
+        return {"TimeToLiveDescription": self.here.expiry[TableName]}
+
     def query(self, ExpressionAttributeValues: Any, **_: Any) -> Any:  # noqa: N803
         run = ExpressionAttributeValues[":pk"]["S"]
         return {"Items": [item for item in self.here.progress if item["PK"]["S"] == run]}
@@ -186,7 +191,7 @@ class Client:
 
     def get_role(self, RoleName: str) -> Any:  # noqa: N803
         _known(self.here.roles, RoleName, "NoSuchEntity")
-        return {"Role": {"Arn": ROLE}}
+        return {"Role": {"Arn": ROLE.replace("sync-role", RoleName)}}
 
     def list_role_policies(self, RoleName: str) -> Any:  # noqa: N803
         return {"PolicyNames": [*self.here.roles[RoleName]]}
@@ -208,7 +213,7 @@ class Client:
         ActionNames: list[str],  # noqa: N803
         ResourceArns: list[str],  # noqa: N803
     ) -> Any:
-        assert PolicySourceArn == ROLE
+        assert PolicySourceArn.rpartition("/")[2] in self.here.roles
         assert len(ResourceArns) == 1
         allowed = {"EvalDecision": "allowed"}
         return {
@@ -275,6 +280,58 @@ def sound(queue_url: str = QUEUE_URL) -> Deployment:
     here.roles["sync-role"] = {"LeastPrivilege": {"Statement": statements(VIEW, queue)}}
     here.mappings = {f"id-{name}": _mapping(name, queue) for name in names}
     _add_the_rest(here, {**variables, "Role": ROLE})
+    return here
+
+
+def with_totals() -> Deployment:
+    """Deploy the shop with totals, with nothing wrong."""
+    here = sound()
+    specification = {"StreamViewType": "NEW_AND_OLD_IMAGES"}
+    view = here.stacks["AdminView-dev-View"]["template"]["Resources"]["View"]["Properties"]
+    view["StreamSpecification"] = specification
+    here.tables["AdminViewTable"] |= {
+        "StreamSpecification": {**specification, "StreamEnabled": True},
+        "LatestStreamArn": stream("AdminViewTable"),
+    }
+    here.output("AdminView-dev-View", "Stream", stream("AdminViewTable"))
+    asked = totals_table("AdminViewTotals")
+    here.tables["AdminViewTotals"] = described(asked)
+    here.expiry["AdminViewTotals"] = {"TimeToLiveStatus": "ENABLED", "AttributeName": "expires"}
+    follow = {
+        **mapping_properties(TOTALS_DELIVERY),
+        "FunctionName": {"Ref": "TotalsFunction01234567"},
+        "EventSourceArn": {"Fn::ImportValue": "AdminView-dev-View:Stream"},
+    }
+    update = {"Effect": "Allow", "Action": "dynamodb:UpdateItem"}
+    policy = {"Statement": [{**update, "Resource": {"Fn::GetAtt": ["Totals01234567", "Arn"]}}]}
+    role = {"Policies": [{"PolicyName": "LeastPrivilege", "PolicyDocument": policy}]}
+    here.stack(
+        TOTALS,
+        Totals01234567=("AWS::DynamoDB::GlobalTable", "AdminViewTotals", asked),
+        TotalsRole01234567=("AWS::IAM::Role", "totals-role", role),
+        TotalsFunction01234567=(
+            "AWS::Lambda::Function",
+            "totals",
+            {"Role": {"Fn::GetAtt": ["TotalsRole01234567", "Arn"]}},
+        ),
+        FollowView=("AWS::Lambda::EventSourceMapping", "id-totals", follow),
+    )
+    here.functions["totals"] = {
+        "State": "Active",
+        "LastUpdateStatus": "Successful",
+        "Role": ROLE.replace("sync", "totals"),
+        "FunctionArn": ARN.format("lambda", "function:totals"),
+    }
+    table = ARN.format("dynamodb", "table/AdminViewTotals")
+    here.roles["totals-role"] = {"LeastPrivilege": {"Statement": [{**update, "Resource": table}]}}
+    here.mappings["id-totals"] = {
+        **mapping_properties(TOTALS_DELIVERY),
+        "UUID": "id-totals",
+        "State": "Enabled",
+        "LastProcessingResult": "OK",
+        "EventSourceArn": stream("AdminViewTable"),
+        "FunctionArn": ARN.format("lambda", "function:totals"),
+    }
     return here
 
 

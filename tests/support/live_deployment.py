@@ -141,6 +141,8 @@ class Lab:
             pending=deployer.pending,
             watch=deployer.watch,
             indexes=tuple(tables.indexes() or ()),
+            stream=deployer.stream is not None,
+            totals=self.cloud.totals is not None,
             tables=frozenset(known & set(names)),
             code_at=self.replaced.get(SYNC),
             api_at=self.replaced.get(API),

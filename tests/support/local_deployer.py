@@ -6,16 +6,18 @@ from typing import Any
 
 from adminview.cli.deployment.facts import Declared
 from adminview.cli.deployment.read import Tables
-from adminview.cli.deployment.stacks import API, SOURCES, SYNC, VIEW, WATCH
+from adminview.cli.deployment.stacks import API, SOURCES, SYNC, TOTALS, VIEW, WATCH
 from adminview.cli.planning.steps import Phase
 from adminview.local.event_source import EventSource
 from adminview.local.local_cloud import LocalCloud
 from adminview.local.settings import declared
-from adminview.local.tables import create, source_table
+from adminview.local.tables import create, source_table, totals_table
 from adminview.model import Index, Registry
 from adminview.model.delivery import Delivery
 from adminview.model.registry import monitored_parts
 from adminview.model.row import VIEW_TABLE
+from adminview.model.stream import VIEW_TYPE
+from adminview.model.total import totals_table as totals_name
 
 
 @dataclass
@@ -37,6 +39,9 @@ class LocalDeployer:
                 self._sources()
             elif stack == VIEW:
                 self._view(phase)
+            elif stack == TOTALS:
+                create(self.cloud.clients.dynamodb, totals_table(totals_name(VIEW_TABLE)))
+                self.cloud.totals = self.cloud.follow_view(self.stream or "")
             elif stack == SYNC:
                 settings = declared(self.model, self.cloud.queue_url)
                 self.cloud.settings = settings
@@ -54,10 +59,22 @@ class LocalDeployer:
             if (name not in indexes) if gone else indexes[name].ready:
                 return
 
+    def await_totals(self, *, stopped: Callable[[], bool]) -> None:
+        """Wait until the totals include all rows."""
+        assert not stopped()
+        assert self.cloud.totals
+        self.cloud.totals.drain()
+
     @property
     def tables(self) -> Tables:
         """Return a reader of the tables."""
         return Tables(self.cloud.clients.dynamodb, VIEW_TABLE, lambda: 0.0)
+
+    @property
+    def stream(self) -> str | None:
+        """The stream of the view table, if it is on."""
+        table = self.cloud.clients.dynamodb.describe_table(TableName=VIEW_TABLE)["Table"]
+        return table.get("LatestStreamArn")
 
     def _sources(self) -> None:
         dynamodb = self.cloud.clients.dynamodb
@@ -77,8 +94,13 @@ class LocalDeployer:
         """Create or delete one index: CloudFormation refuses more in one update."""
         declared = phase.indexes(Declared(self.model.description()).indexes)
         existing = {index.name: index for index in self.tables.indexes() or ()}
-        (changed,) = declared.keys() ^ existing.keys()  # CloudFormation would refuse more than one
         dynamodb = self.cloud.clients.dynamodb
+        if self.model.totals and not self.stream:
+            assert declared.keys() == existing.keys(), "one change of a table at a time"
+            stream: Any = {"StreamEnabled": True, "StreamViewType": VIEW_TYPE}
+            dynamodb.update_table(TableName=VIEW_TABLE, StreamSpecification=stream)
+            return
+        (changed,) = declared.keys() ^ existing.keys()  # CloudFormation would refuse more than one
         if changed in existing:
             update: Any = {"Delete": {"IndexName": changed}}
             dynamodb.update_table(TableName=VIEW_TABLE, GlobalSecondaryIndexUpdates=[update])

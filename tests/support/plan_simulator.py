@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from adminview.aws.table_description import CREATING, DELETING, TableIndex
 from adminview.cli.deployment.facts import Declared, Deployed, Marker
-from adminview.cli.deployment.stacks import API, RECOVERY, SOURCES, SYNC, VIEW, WATCH
+from adminview.cli.deployment.stacks import API, RECOVERY, SOURCES, SYNC, TOTALS, VIEW, WATCH
 from adminview.cli.model_lock.model_diff import Description
 from adminview.cli.planning.planner import LONGEST_WRITE, make_plan
 from adminview.cli.planning.steps import (
@@ -35,7 +35,11 @@ def index(name: str, *key: str, include: tuple[str, ...] = ("data",), **more: An
 
 
 def question(name: str, on: Any = None, *, condition: str = "{it}") -> Any:
-    """Describe an access pattern on an index or on the table."""
+    """Describe an access pattern on an index, on a total, or on the table."""
+    if on and "epoch" in on:
+        asked = question(name)
+        total = {"total": on["name"], "ranked": False, "conditions": [[f"day = {condition}"]]}
+        return {**asked, **total}
     key = on["partition"][0][0] if on else "PK"
     return {
         "name": name,
@@ -50,7 +54,10 @@ def question(name: str, on: Any = None, *, condition: str = "{it}") -> Any:
 
 
 def model(
-    code: dict[str, str], indexes: tuple[Any, ...] = (), questions: tuple[Any, ...] = ()
+    code: dict[str, str],
+    indexes: tuple[Any, ...] = (),
+    questions: tuple[Any, ...] = (),
+    totals: tuple[Any, ...] = (),
 ) -> Description:
     """Describe a model; *code* has the digest of each source's views."""
     shape = {
@@ -59,6 +66,7 @@ def model(
         "patterns": list(questions),
         "views": [[name, "view"] for name in code],
         "code": dict(code),
+        **({"totals": list(totals)} if totals else {}),  # as of a release without them
     }
     return {"fingerprint": sha256(dumps(shape).encode()).hexdigest()[:12], **shape}
 
@@ -102,10 +110,7 @@ class World:
 
     def carry_out(self, step: Step, target: Description, *, half: bool = False) -> None:
         """Apply one step; with *half*, only its first half, as after a crash."""
-        if SOURCES in step.stacks:
-            self._sources(target)
-        if VIEW in step.stacks:
-            self._view(step, target)
+        self._tables(step, target)
         if isinstance(step, DeployApi):
             assert step.stacks == (API,)
             self._api(step, target)
@@ -124,6 +129,16 @@ class World:
         if isinstance(step, AwaitIndex | CreateIndex | DropIndex) and not half:
             self._indexes_settle()
 
+    def _tables(self, step: Step, target: Description) -> None:
+        if SOURCES in step.stacks:
+            self._sources(target)
+        if VIEW in step.stacks:
+            self._view(step, target)
+        if TOTALS in step.stacks:
+            if not self.deployed.stream:
+                fail("totals follow a stream that is not on")
+            self._change(totals=True)
+
     def _change(self, **facts: Any) -> None:
         self.deployed = replace(self.deployed, **facts)
 
@@ -140,12 +155,16 @@ class World:
     def _view(self, step: Step, target: Description) -> None:
         declared = step.phase.indexes(Declared(target).indexes)
         existing = {index.name: index for index in self.deployed.indexes or ()}
+        stream = Declared(target).has_totals or step.phase.keep_totals
         if self.deployed.indexes is None:
-            self._change(indexes=tuple(declared.values()))
+            self._change(indexes=tuple(declared.values()), stream=stream)
             return
         if any(index.status in (CREATING, DELETING) for index in existing.values()):
             fail("an index is in progress, and another one is changed")
         changed = declared.keys() ^ existing.keys()
+        if stream != self.deployed.stream:
+            self._turn_stream(changed, on=stream)
+            return
         if len(changed) != 1:
             fail(f"one index per update, not {sorted(changed)}")
         patterns_by_index = {name: pattern for pattern, _, name in self.deployed.live() if name}
@@ -159,23 +178,34 @@ class World:
             fail("an index cannot change")
         self._change(indexes=tuple(existing.values()))
 
+    def _turn_stream(self, changed: set[str], *, on: bool) -> None:
+        if changed:
+            fail(f"the stream is turned together with {sorted(changed)}")
+        if not on and self.deployed.totals:
+            fail("the stream is turned off while the totals function follows it")
+        self._change(stream=on)
+
     def _indexes_settle(self) -> None:
         left = [index for index in self.deployed.indexes or () if index.status != DELETING]
         self._change(indexes=tuple(replace(index, status="ACTIVE") for index in left))
 
     def _api(self, step: DeployApi, target: Description) -> None:
         before = {name: (shape, on) for name, shape, on in self.deployed.live()}
+        totals = {name: self.deployed.total_in_use(shape) for name, (shape, _) in before.items()}
         pending = dict(step.phase.pending)
         self._change(api=target, pending=pending, api_at=self.now)
         for shape in target["patterns"]:
             name = shape["name"]
             if pending.get(name, "answered") is None:
                 continue
+            if "total" in shape:
+                self._check_total(step, shape, totals.get(name), target)
+                continue
             on = pending.get(name) or shape["index"]
             held = self.deployed.index(on)
             if on and (held is None or not held.ready):
                 fail(f"{name} queries {on}, which does not exist")
-            if name not in before:
+            if name not in before or "total" in before[name][0]:
                 self._check_built(name, held, target)
                 continue
             old, where = before[name]
@@ -184,8 +214,25 @@ class World:
             if old["conditions"] != shape["conditions"] or not same_rows:
                 fail(f"{name} returned other rows before")
         gone = before.keys() - {shape["name"] for shape in target["patterns"]}
-        if dark := before.keys() - gone - {name for name, _, _ in self.deployed.live()}:
+        # Of what is answered from a total, the plan says that it will be refused for a while.
+        on_totals = {one["name"] for one in target["patterns"] if "total" in one}
+        on_totals |= {name for name, total in totals.items() if total}
+        dark = before.keys() - gone - on_totals - {name for name, _, _ in self.deployed.live()}
+        if dark:
             fail(f"{dark} were served before, and are refused now")
+
+    def _check_total(self, step: DeployApi, shape: Any, was: Any, target: Description) -> None:
+        """Hold that a total answers only if nothing is missing from it and nothing too much."""
+        name, now = shape["name"], self.deployed.total_in_use(shape)
+        assert now
+        (epoch, *_), kept = now["epoch"], Declared(target).totals[shape["total"]]["epoch"]
+        if epoch not in kept:
+            fail(f"{name} is answered from epoch {epoch}, to which no row contributes any more")
+        if was and was["epoch"][0] == epoch and was | {"epoch": 0} == now | {"epoch": 0}:
+            return
+        if shape["total"] not in step.totals:
+            fail(f"{name} is switched on while changes may be in flight")
+        self._check_built(name, None, target)
 
     def _check_built(self, name: str, held: TableIndex | None, target: Description) -> None:
         """Check that an access pattern becomes ready only when all its rows are complete."""
@@ -203,6 +250,7 @@ class World:
 
     def _code(self, step: DeployCode, target: Description, *, half: bool) -> None:
         old = self.deployed.sync
+        self._check_contributions(Declared(target))
         markers = dict(self.deployed.markers)
         markers |= {source: Marker("", "") for source in step.unbuilt if old}
         sweeps = dict(self.deployed.sweeps)
@@ -227,6 +275,16 @@ class World:
             self._change(recovery=target["fingerprint"])
         for source, code in target["code"].items():
             self.rows.setdefault(source, set() if half else {"never"}).add(code)
+
+    def _check_contributions(self, declared: Declared) -> None:
+        """Hold that new rows contribute to what is followed, and to what is answered."""
+        if declared.has_totals and not (self.deployed.stream and self.deployed.totals):
+            fail("contributions are written that no function follows")
+        for _, shape, _ in self.deployed.live():
+            total = self.deployed.total_in_use(shape)
+            kept = declared.totals.get(total["name"]) if total else None
+            if total and not (kept and total["epoch"][0] in kept["epoch"]):
+                fail(f"{shape['name']} is answered from a total that is not kept any more")
 
     def _watch(self, target: Description) -> None:
         deployed = self.deployed
@@ -272,5 +330,7 @@ class World:
                 yield f"rows of {source} by {self._made(source)}"
         if self.leftovers:
             yield f"stale rows {self.leftovers}"
+        if declared.has_totals and not (deployed.stream and deployed.totals):
+            yield "totals that no function updates"
         if deployed.tables != set(declared.sources):
             yield f"tables {deployed.tables}"

@@ -80,6 +80,9 @@ class Site:
         assert stopped() in (True, False)
         self.world._indexes_settle()
 
+    def await_totals(self, *, stopped: Callable[[], bool]) -> None:
+        assert not stopped()
+
     def invalidate(self, step: DeployCode) -> None:
         self.code = step
 

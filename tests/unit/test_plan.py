@@ -15,7 +15,7 @@ from adminview.cli.model_lock.model_diff import Description
 from adminview.cli.planning.planner import make_plan
 from adminview.cli.planning.refusals import in_use
 from adminview.cli.planning.steps import Phase, phase_of
-from adminview.model import LocalIndex
+from adminview.model import LocalIndex, Total
 from tests.support.model import registry
 from tests.support.plan_simulator import World, index, model, question
 
@@ -104,6 +104,84 @@ def test_on_the_first_day_all_questions_are_refused_until_all_is_filled() -> Non
         "backfill Products",
         "deploy the API: switch on by-status, of-day, one",
     ]
+
+
+SUMMED = model(
+    {"Orders": "o2", "Users": "u1", "Products": "p1"},
+    (STATUS, DAY),
+    (question("by-status", STATUS), question("of-day", DAY), question("one")),
+    (Total("DailySales", sort="day").shape(),),
+)
+
+
+def test_totals_are_followed_before_anything_contributes_to_them() -> None:
+    plan = deployed().plan(SUMMED)
+    assert [step.title for step in plan.steps][:5] == [
+        "turn on the stream of the view table",
+        "create the totals table and the totals function",
+        "create index ByDay, and wait until it is active",
+        "deploy the API: refuse of-day until backfilled; remove of-city",
+        "deploy the views: the sync function and the repair functions",
+    ]
+    on, totals, *_ = plan.steps
+    assert (on.stacks, totals.stacks) == (("View",), ("Totals",))
+    assert (on.phase.without, [one.name for one in on.phase.keep]) == (("ByDay",), ["ByCity"])
+    assert not any(step.phase.keep_totals for step in plan.steps), "they are declared"
+
+
+def test_on_the_first_day_totals_are_followed_too() -> None:
+    assert titles(World(), SUMMED)[:4] == [
+        "create the tables of Orders, Users, Products",
+        "create the view table with all its indexes",
+        "create the totals table and the totals function",
+        "deploy the views: the sync function and the repair functions",
+    ]
+
+
+def test_an_index_that_is_under_way_comes_before_the_stream() -> None:
+    """DynamoDB takes one change of a table at a time."""
+    world = deployed()
+    indexes = [replace(one, status="CREATING") for one in world.deployed.indexes or ()]
+    world.deployed = replace(world.deployed, indexes=tuple(indexes[:1]))
+    assert titles(world, SUMMED)[:2] == [
+        "wait until index ByStatus is active",
+        "turn on the stream of the view table",
+    ]
+
+
+def test_without_its_last_total_a_model_keeps_the_stream_and_the_stack() -> None:
+    """Rows that contributed are backfilled, and what they take back must be added up."""
+    world = deployed(SUMMED)
+    plan = world.plan(OLD)
+    deploying = [step for step in plan.steps if {"View", "Sync", "Api"} & {*step.stacks}]
+    assert len(deploying) >= 3
+    assert all(step.phase.keep_totals for step in deploying)
+    assert all(step.phase.data()["keepTotals"] for step in deploying)
+    assert any("delete that stack and its table" in note for note in plan.notes)
+    world.reach(OLD)
+    assert (world.deployed.stream, world.deployed.totals) == (True, True)
+    assert world.plan(OLD).steps == ()
+    assert titles(world, SUMMED)[0] == "create index ByDay, and wait until it is active"
+
+
+def test_when_the_stack_is_deleted_the_stream_is_turned_off() -> None:
+    world = deployed(SUMMED)
+    world.reach(OLD)
+    world.deployed = replace(world.deployed, totals=False)
+    plan = world.plan(OLD)
+    assert [step.title for step in plan.steps] == ["turn off the stream of the view table"]
+    assert plan.destroyed == {"turn off the stream of the view table"}
+    assert plan.notes == ()
+    world.reach(OLD)
+    assert not world.deployed.stream
+
+
+def test_a_stream_is_turned_off_after_all_else_and_alone() -> None:
+    world = deployed(SUMMED)
+    world.deployed = replace(world.deployed, totals=False)
+    done = world.reach(OLD)
+    assert done[-1].title == "turn off the stream of the view table"
+    assert [step.title for step in done].count(done[-1].title) == 1
 
 
 def test_where_nothing_differs_there_is_nothing_to_do() -> None:

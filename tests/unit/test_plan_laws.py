@@ -8,6 +8,7 @@ from hypothesis import assume, given, note
 from hypothesis import strategies as st
 
 from adminview.cli.model_lock.model_diff import Description
+from adminview.model import Total
 from tests.support.plan_simulator import World, index, model, question
 
 KEYS = (("k1",), ("k1", "s1"), ("k2",), ("k2", "s1"), ("k3", "s2"))
@@ -17,6 +18,18 @@ INDEXES = [
     index(f"{'-'.join(key)}-{number}", *key, include=include)
     for key in KEYS
     for number, include in enumerate(INCLUDED)
+]
+# One total, as it may be declared one after the other: rebuilt, changed, and back again.
+TOTALS = [
+    Total("DailySales", sort="day", **more).shape()
+    for more in (
+        {},
+        {"epoch": 2, "epoch_was": 1},
+        {"epoch": 2},
+        {"epoch": 3, "epoch_was": 2},
+        {"sums": ["units"]},
+        {"sums": ["units"], "epoch": 2, "epoch_was": 1},
+    )
 ]
 SOURCES = ("Orders", "Users", "Products")
 
@@ -34,7 +47,13 @@ def models(draw: st.DrawFn) -> Description:
             if draw(st.booleans()):
                 key = "-".join(name for name, _ in one["partition"] + one["sort"]) if one else "t"
                 asked[f"by-{key}-{number}"] = question(f"by-{key}-{number}", one)
-    return model(code, tuple(chosen), tuple(asked.values()))
+    total = draw(st.sampled_from([None, *TOTALS]))
+    for name in ("sales", "by-t-0", "by-k1-1") if total else ():  # new ones, and some that move
+        if draw(st.booleans()):
+            asked[name] = question(name, total)
+    if total:  # views refer to the totals that they contribute to
+        code = {name: f"{digest}{TOTALS.index(total)}" for name, digest in code.items()}
+    return model(code, tuple(chosen), tuple(asked.values()), (total,) if total else ())
 
 
 def follow(world: World, targets: list[tuple[Description, int, bool]]) -> Description:

@@ -69,6 +69,18 @@ def test_a_deployment_is_read_from_its_stacks_and_tables(cloud: Cloud) -> None:
     assert (facts.code_at, facts.api_at) == (THEN.timestamp(), None)  # the API has no older code
 
 
+def test_a_stream_and_totals_are_read_from_their_stacks(cloud: Cloud) -> None:
+    assert (read(cloud).stream, read(cloud).totals) == (False, False)
+    table = described() | {"StreamSpecification": {"StreamViewType": "NEW_AND_OLD_IMAGES"}}
+    properties = {"Type": "AWS::DynamoDB::GlobalTable", "Properties": table}
+    cloud.add("View", {"Resources": {"T": properties}})
+    assert (read(cloud).stream, read(cloud).totals) == (True, False)
+    cloud.add("Totals", {"Resources": {}})
+    assert (read(cloud).stream, read(cloud).totals) == (True, True)
+    cloud.stacks["team-AdminView-dev-Totals"]["stack"]["StackStatus"] = "ROLLBACK_COMPLETE"
+    assert not read(cloud).totals
+
+
 def test_where_nothing_is_deployed_nothing_is_found() -> None:
     assert read(Cloud()) == Deployed()
 

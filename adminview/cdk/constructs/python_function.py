@@ -13,7 +13,7 @@ from aws_cdk import aws_logs as logs
 from constructs import Construct, IConstruct
 
 from adminview.aws.manifest import Manifest
-from adminview.aws.settings import NAMESPACE, SOURCES, Settings
+from adminview.aws.settings import NAMESPACE, SOURCES, Settings, TotalsSettings
 from adminview.cdk.constructs.policies import managed_policies, split_statements
 from adminview.cdk.constructs.suppress_nag import suppress_nag
 from adminview.cdk.options.deployment import DeploymentOptions
@@ -64,7 +64,7 @@ class PythonFunction(Construct):
         description: str,
         memory_mb: int,
         timeout: Duration,
-        settings: Settings,
+        settings: Settings | TotalsSettings,
         statements: Sequence[iam.PolicyStatement],
         options: DeploymentOptions,
         environment: Mapping[str, str] | None = None,  # besides the settings
@@ -100,7 +100,7 @@ class PythonFunction(Construct):
         self.function = _Function(
             self,
             "Function",
-            code=lambda_.Code.from_asset(str(_bundle(options, settings, pending or {}))),
+            code=lambda_.Code.from_asset(str(_bundle(options, pending or {}))),
             handler=options.handler(handler),
             description=description,
             runtime=lambda_.Runtime.PYTHON_3_13,
@@ -149,8 +149,10 @@ def add_metadata(construct: IConstruct, name: str, content: str) -> None:
     resource.add_metadata(name, content)
 
 
-def _variables(settings: Settings) -> dict[str, str]:
+def _variables(settings: Settings | TotalsSettings) -> dict[str, str]:
     """Return the settings, with only those sources whose table names the bundle cannot contain."""
+    if isinstance(settings, TotalsSettings):
+        return settings.to_env()
     unknown = {
         source: table for source, table in settings.sources.items() if Token.is_unresolved(table)
     }
@@ -159,18 +161,15 @@ def _variables(settings: Settings) -> dict[str, str]:
     return variables | ({SOURCES: dumps(unknown)} if unknown else {})
 
 
-def _bundle(
-    options: DeploymentOptions, settings: Settings, pending: Mapping[str, str | None]
-) -> Path:
+def _bundle(options: DeploymentOptions, pending: Mapping[str, str | None]) -> Path:
     views = options.views
+    tables = {source.name: options.table_of(source) for source in views.sources}
     manifest = Manifest(
         model=views.fingerprint,
         views=tuple(module.__name__ for module in views.modules),
         migrations=tuple(sorted({migration.module for migration in options.migrations})),
         sources={
-            source: table
-            for source, table in settings.sources.items()
-            if not Token.is_unresolved(table)
+            source: table for source, table in tables.items() if not Token.is_unresolved(table)
         },
         pending=dict(pending),
     )

@@ -25,6 +25,7 @@ from adminview.cdk.constructs.python_function import LogGroup, PythonFunction, a
 from adminview.cdk.constructs.source_tables import SourceStream
 from adminview.cdk.constructs.sync_pipeline import SyncPipeline
 from adminview.cdk.constructs.table import AdminViewTable
+from adminview.cdk.constructs.totals import may_query_totals
 from adminview.cdk.options.api_access import ApiAccess
 from adminview.cdk.options.deployment import DeploymentOptions
 from adminview.cdk.options.rollout_phase import RolloutPhase
@@ -80,7 +81,10 @@ class QueryApi(Construct):
             settings=sync.settings,
             environment=PulseSettings(sync.function.function_name, labels).to_env(),
             pending=pending,
-            statements=_may_read(view.table, views, options.phase),
+            statements=[
+                *_may_read(view.table, views, options.phase),
+                *may_query_totals(self, options),
+            ],
             unscoped=METRICS_ARE_UNSCOPED,
             options=options,
         ).function
@@ -170,9 +174,12 @@ def _may_read(
     index one phase before it is used (a policy may name an index that does not exist yet), and
     until the index is dropped.
     """
-    indexes = {pattern.index.name for pattern in registry.patterns if pattern.index}
+    indexes = {
+        pattern.index.name for pattern in registry.patterns if pattern.index and not pattern.total
+    }
     indexes |= {index.name for index in phase.keep}
-    indexes |= {older for older in phase.pending.values() if older}
+    rows = {pattern.name for pattern in registry.patterns if not pattern.total}
+    indexes |= {older for name, older in phase.pending.items() if older and name in rows}
     return [
         iam.PolicyStatement(
             actions=["dynamodb:Query"],

@@ -29,6 +29,7 @@ from adminview.cdk.constructs.segment_machine import SegmentMachine
 from adminview.cdk.constructs.source_tables import SourceStream
 from adminview.cdk.constructs.sync_pipeline import SyncPipeline
 from adminview.cdk.constructs.table import AdminViewTable, Table
+from adminview.cdk.constructs.totals import may_verify_totals
 from adminview.cdk.options.deployment import DeploymentOptions
 from adminview.model.attribute import PK, SK
 from adminview.model.delivery import REPLAY_SECONDS
@@ -94,7 +95,6 @@ class Recovery(Construct):
         # Only the replay function reads streams.
         endpoint = options.network.environment() if options.network else {}
         self._add_replay(may_replay(view.table, sync.dead_letters, streams), endpoint)
-        self._add_verify(may_verify(view.table, streams))
         # Protected like the view: an intent record is the only trace of rows that may have been
         # written for items that were deleted since. It is deleted when its work is done.
         self.progress = Table(
@@ -104,6 +104,8 @@ class Recovery(Construct):
             key=(PK, SK),
             options=options,
         )
+        totals = may_verify_totals(self, options, self.progress)
+        self._add_verify([*may_verify(view.table, streams), *totals])
         self._add_backfill(
             may_backfill(view.table, sync.dead_letters, streams, sync.mappings, self.progress),
             {source: mapping.ref for source, mapping in sync.mappings.items()},
@@ -132,7 +134,7 @@ class Recovery(Construct):
         verify = self._function(
             "Verify",
             handler="verify",
-            description="Compares AdminViewTable with its source tables, and writes nothing",
+            description="Compares AdminViewTable with its source tables, and changes no row",
             memory_mb=MEMORY_MB,
             timeout=Duration.seconds(MAX_SECONDS),
             statements=statements,

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from json import dumps
 from typing import Final
 
-from aws_cdk import CfnOutput, CrossStackReferences, Duration, ReferenceStrength, Stack
+from aws_cdk import CfnOutput, Duration, Stack
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_iam as iam
-from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
@@ -20,6 +19,7 @@ from adminview.aws.settings import (
 )
 from adminview.cdk.constructs.python_function import PythonFunction, add_metadata
 from adminview.cdk.constructs.source_tables import SourceStream
+from adminview.cdk.constructs.stream_subscription import StreamSubscription, may_follow
 from adminview.cdk.constructs.suppress_nag import suppress_nag
 from adminview.cdk.constructs.table import AdminViewTable
 from adminview.cdk.options.deployment import DeploymentOptions
@@ -34,49 +34,6 @@ LAST_QUEUE: Final = (
     "It is a dead-letter queue: the on-failure destination of every event source mapping, which "
     "the rule does not check. A dead letter that fails again is sent again, to the same queue."
 )
-
-
-class StreamSubscription(Construct):
-    """An event source mapping with the settings of *delivery*.
-
-    It has no filter: a filtered record leaves no trace, and the view decides which items it is for.
-    A new mapping begins with the oldest record of the stream.
-    """
-
-    def __init__(
-        self,
-        scope: Construct,
-        id_: str,
-        *,
-        stream_arn: str,
-        function: lambda_.IFunction,
-        queue: sqs.IQueue,
-        delivery: Delivery,
-    ) -> None:
-        super().__init__(scope, id_)
-        # Not EventSourceMapping: with a queue it grants the function more than sending to it.
-        self.mapping = lambda_.CfnEventSourceMapping(
-            self,
-            "Mapping",
-            event_source_arn=stream_arn,
-            function_name=function.function_name,
-            starting_position="TRIM_HORIZON",
-            batch_size=delivery.batch_size,
-            maximum_batching_window_in_seconds=delivery.window_seconds,
-            parallelization_factor=delivery.parallelization,
-            function_response_types=["ReportBatchItemFailures"],
-            bisect_batch_on_function_error=delivery.bisect,
-            maximum_retry_attempts=delivery.retries,
-            maximum_record_age_in_seconds=delivery.max_age_seconds,
-            destination_config=lambda_.CfnEventSourceMapping.DestinationConfigProperty(
-                on_failure=lambda_.CfnEventSourceMapping.OnFailureProperty(
-                    destination=queue.queue_arn
-                )
-            ),
-        )
-        # A mapping is removed with its source, and replaced with its stream. An export would forbid
-        # both while another stack imports the old id.
-        CrossStackReferences.of(self.mapping).produce(ReferenceStrength.WEAK)
 
 
 class SyncPipeline(Construct):
@@ -159,16 +116,5 @@ def _statements(
     return [
         iam.PolicyStatement(actions=["dynamodb:BatchWriteItem"], resources=[view_table.table_arn]),
         iam.PolicyStatement(actions=["sqs:SendMessage"], resources=[queue.queue_arn]),
-        # Lambda requires all four before it subscribes a stream. ListStreams supports no resources:
-        # "*" would list all streams of the account. On the streams, as in the policy for Lambda in
-        # the DynamoDB guide, it satisfies the mapping and lists nothing.
-        iam.PolicyStatement(
-            actions=[
-                "dynamodb:DescribeStream",
-                "dynamodb:GetRecords",
-                "dynamodb:GetShardIterator",
-                "dynamodb:ListStreams",
-            ],
-            resources=[stream.stream_arn for stream in streams],
-        ),
+        may_follow(*(stream.stream_arn for stream in streams)),
     ]

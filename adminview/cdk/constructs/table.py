@@ -31,6 +31,7 @@ class Table(dynamodb.TableV2):
         options: DeploymentOptions,
         stream: dynamodb.StreamViewType | None = None,
         indexes: Sequence[Index] = (),
+        expires: str | None = None,  # the attribute by which DynamoDB deletes items
     ) -> None:
         stage = options.stage
         partition, *sort = [_attribute(attribute) for attribute in key]
@@ -43,6 +44,7 @@ class Table(dynamodb.TableV2):
             billing=dynamodb.Billing.on_demand(),
             encryption=dynamodb.TableEncryptionV2.aws_managed_key(),
             dynamo_stream=stream,
+            time_to_live_attribute=expires,
             global_secondary_indexes=[_index(index) for index in indexes if not index.local],
             local_secondary_indexes=[_local_index(index) for index in indexes if index.local]
             or None,
@@ -70,6 +72,8 @@ class AdminViewTable(Construct):
             name=options.view_table,
             key=(PK, SK),
             options=options,
+            # The totals function follows it.
+            stream=dynamodb.StreamViewType.NEW_AND_OLD_IMAGES if options.has_totals else None,
             indexes=options.phase.indexes(options.views),
         )
         CfnOutput(self, "ViewTableName", value=self.table.table_name)

@@ -8,12 +8,13 @@ from typing import Final
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 
-from adminview.aws.observability import DRIFT, LAG, OLDEST_LETTER
+from adminview.aws.observability import ALL_TOTALS, DRIFT, LAG, OLDEST_LETTER, TOTALS_SKIPPED
 from adminview.aws.stream_metrics import age_metric
 from adminview.cdk.monitoring import metrics, rules
 from adminview.cdk.monitoring.rules import Rule
 from adminview.cdk.options.stage import Stage
 from adminview.model.source import UNKNOWN
+from adminview.model.total import RANKING
 
 MAX_WINDOW: Final = Duration.days(7)  # of an alarm, set by CloudWatch
 MAX_NAME: Final = 255  # of an alarm; the name of a source or an index may be as long
@@ -38,6 +39,15 @@ class MonitoredStream:
     label: str  # of the stream, in metrics
 
 
+@dataclass(frozen=True, slots=True)
+class MonitoredTotals:
+    """The totals function, its table, and the stream of the view table that it follows."""
+
+    function: str
+    table: str
+    label: str  # of the stream, in metrics
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MonitoredResources:
     """The monitored resources. Values are names in AWS, keys are our own names."""
@@ -52,6 +62,7 @@ class MonitoredResources:
     sync: str
     functions: Mapping[str, MonitoredFunction]
     machines: Mapping[str, str]  # to their ARNs
+    totals: MonitoredTotals | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +93,8 @@ def alarms(resources: MonitoredResources) -> Iterator[Alarm]:
     yield from _of_letters(resources)
     yield from _of_functions(resources)
     yield from _of_verification(resources)
+    if resources.totals:
+        yield from _of_totals(resources, resources.totals)
     view = resources.view_table
     yield Alarm(rules.TABLE_THROTTLING, metrics.throttled(view), view)
     # One per index: the alarm must name it, and an alarm has at most ten metrics.
@@ -101,6 +114,18 @@ def _of_sources(resources: MonitoredResources) -> Iterator[Alarm]:
         silence = metrics.silence(resources.service, stream.source, stream.table, stream.label)
         yield Alarm(rules.LAG, lag, stream.source)
         yield Alarm(rules.SILENCE, silence, stream.source)
+
+
+def _of_totals(resources: MonitoredResources, totals: MonitoredTotals) -> Iterator[Alarm]:
+    view, table = resources.view_table, totals.table
+    yield Alarm(rules.TOTALS_LAG, metrics.from_query(age_metric(totals.function)))
+    silence = metrics.totals_silence(totals.function, view, totals.label)
+    yield Alarm(rules.TOTALS_SILENCE, silence, view)
+    yield Alarm(rules.TOTALS_SKIPPED, metrics.own_metric(resources.service, TOTALS_SKIPPED))
+    yield Alarm(rules.TABLE_THROTTLING, metrics.throttled(table), table)
+    # With the table's name: an index of the view may have the same name.
+    index = metrics.throttled(table, RANKING.name)
+    yield Alarm(rules.TOTALS_INDEX_THROTTLING, index, f"{table}-{RANKING.name}")
 
 
 def _of_letters(resources: MonitoredResources) -> Iterator[Alarm]:
@@ -127,6 +152,9 @@ def _of_verification(resources: MonitoredResources) -> Iterator[Alarm]:
     for source in (*(stream.source for stream in resources.streams), UNKNOWN):
         drift = metrics.own_metric(resources.service, DRIFT, source, "Maximum")
         yield Alarm(rules.DRIFT, drift, source)
+    if resources.totals:
+        drift = metrics.own_metric(resources.service, DRIFT, ALL_TOTALS, "Maximum")
+        yield Alarm(rules.TOTALS_DRIFT, drift)
     # Only a run over all sources reports rows of unknown sources. With a schedule of more than half
     # a week, two runs exceed the window of an alarm.
     if rules.UNVERIFIED.of * every.to_seconds() <= MAX_WINDOW.to_seconds():

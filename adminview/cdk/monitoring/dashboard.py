@@ -6,10 +6,11 @@ from typing import Final
 from aws_cdk import aws_cloudwatch as cloudwatch
 
 from adminview.aws.concurrency import batched
-from adminview.aws.observability import LAG
+from adminview.aws.observability import LAG, TOTALS_LAG, TOTALS_SKIPPED, TOTALS_UPDATED
 from adminview.aws.stream_metrics import age_metric
 from adminview.cdk.monitoring import metrics
-from adminview.cdk.monitoring.alarms import MonitoredResources
+from adminview.cdk.monitoring.alarms import MonitoredResources, MonitoredTotals
+from adminview.model.total import RANKING
 
 Row = list[cloudwatch.IWidget]
 
@@ -37,7 +38,29 @@ def rows(resources: MonitoredResources, alarms: Sequence[cloudwatch.IAlarm]) -> 
             )
             for title, names, statistic in SOURCE_GRAPHS
         ]
+    if resources.totals:
+        yield _of_totals(resources.service, resources.totals)
     yield from _shared(resources)
+
+
+def _of_totals(service: str, totals: MonitoredTotals) -> Row:
+    throttled = [
+        metric
+        for index in (None, RANKING.name)
+        for metric in metrics.throttle_events(totals.table, index).values()
+    ]
+    return [
+        _graph("Totals: lag", [metrics.own_metric(service, TOTALS_LAG, statistic="Maximum")]),
+        _graph(
+            "Age of records delivered to the totals function",
+            [metrics.from_query(age_metric(totals.function))],
+        ),
+        _graph(
+            "Totals: updates and skipped contributions",
+            [metrics.own_metric(service, name) for name in (TOTALS_UPDATED, TOTALS_SKIPPED)],
+        ),
+        _graph("Totals table: throttled reads and writes", throttled),
+    ]
 
 
 def _shared(resources: MonitoredResources) -> Iterator[Row]:

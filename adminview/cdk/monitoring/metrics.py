@@ -16,6 +16,9 @@ SILENT = (
     "IF(FILL(records, 0) == 0 AND (FILL(returned, 0) > 0 OR "
     "(FILL(written, 0) > 0 AND FILL(polled, 0) == 0)), 1, 0)"
 )
+# The totals function has no metric that counts records; it is invoked only with some, or at the end
+# of a window that had some.
+TOTALS_SILENT = SILENT.replace("records", "invocations")
 # A replay hides the dead letters it works on, and new ones are delayed.
 WAITING = ("Visible", "NotVisible", "Delayed")
 
@@ -53,6 +56,20 @@ def silence(service: str, source: str, table: str, label: str) -> cloudwatch.Mat
         label="silent",
         using_metrics={
             "records": own_metric(service, "Records", source),
+            "returned": from_query(returned_metric(table, label)),
+            "written": from_query(written_metric(table)),
+            "polled": from_query(polled_metric(table, label)),
+        },
+    )
+
+
+def totals_silence(function: str, table: str, label: str) -> cloudwatch.MathExpression:
+    """Return 1 for each period in which rows changed and the totals function was not invoked."""
+    return cloudwatch.MathExpression(
+        expression=TOTALS_SILENT,
+        label="silent",
+        using_metrics={
+            "invocations": of_function(function, "Invocations"),
             "returned": from_query(returned_metric(table, label)),
             "written": from_query(written_metric(table)),
             "polled": from_query(polled_metric(table, label)),

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from aws_cdk import CfnOutput, Stack
+from aws_cdk import CfnOutput, Fn, Stack
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_cloudwatch_actions as actions
 from aws_cdk import aws_iam as iam
@@ -16,14 +16,16 @@ from adminview.cdk.constructs.python_function import PythonFunction, add_metadat
 from adminview.cdk.constructs.query_api import QueryApi
 from adminview.cdk.constructs.recovery import Recovery, ScheduledInvocation
 from adminview.cdk.constructs.segment_machine import SegmentMachine
-from adminview.cdk.constructs.source_tables import SourceStream
+from adminview.cdk.constructs.source_tables import SourceStream, label_of
 from adminview.cdk.constructs.sync_pipeline import SyncPipeline
+from adminview.cdk.constructs.totals import Totals
 from adminview.cdk.monitoring import rules
 from adminview.cdk.monitoring.alarms import (
     Alarm,
     MonitoredFunction,
     MonitoredResources,
     MonitoredStream,
+    MonitoredTotals,
     alarms,
 )
 from adminview.cdk.monitoring.dashboard import rows
@@ -46,10 +48,12 @@ class Monitoring(Construct):
         sync: SyncPipeline,
         recovery: Recovery,
         api: QueryApi,
+        totals: Totals | None = None,
     ) -> None:
         super().__init__(scope, id_)
         views = options.views
-        monitored = [child for part in (sync, recovery, api) for child in part.node.find_all()]
+        parts = [part for part in (sync, recovery, api, totals) if part]
+        monitored = [child for part in parts for child in part.node.find_all()]
         machines = [child for child in monitored if isinstance(child, SegmentMachine)]
         resources = MonitoredResources(
             service=options.name,
@@ -66,6 +70,7 @@ class Monitoring(Construct):
             sync=sync.function.function_name,
             functions=_functions(monitored),
             machines={machine.node.id: machine.machine.state_machine_arn for machine in machines},
+            totals=_totals(totals, options) if totals else None,
         )
         self.topic = self._topic(options)
         # Read by `adminview plan`.
@@ -136,6 +141,12 @@ class Monitoring(Construct):
         if rule.missing is rules.REPORTED:
             created.add_insufficient_data_action(action)
         return created
+
+
+def _totals(totals: Totals, options: DeploymentOptions) -> MonitoredTotals:
+    # Joined first: Fn::Split accepts Fn::Join, and is not known to accept Fn::GetStackOutput.
+    label = label_of(Fn.join("", [totals.stream_arn, ""]))
+    return MonitoredTotals(totals.function.function_name, options.totals_table, label)
 
 
 def _functions(monitored: Sequence[IConstruct]) -> dict[str, MonitoredFunction]:

@@ -65,6 +65,26 @@ SILENCE: Final = Rule(
     times=3,
     of=12,
 )
+# The same for totals, on AdminViewTable's own stream.
+TOTALS_SILENCE: Final = replace(
+    SILENCE,
+    name="totals-silence",
+    meaning="Rows of {subject} change, and none of these changes reaches the totals function.",
+)
+# The totals have no dead letters: a record that the stream drops leaves its totals wrong. An hour
+# leaves almost all of the retention for the repair. In milliseconds, as Lambda reports it.
+TOTALS_LAG: Final = Rule(
+    name="totals-lag",
+    meaning="Totals are more than an hour behind the rows; the stream drops records after 24.",
+    at=HOUR * 1000,
+    times=3,
+    of=3,
+)
+TOTALS_SKIPPED: Final = Rule(
+    name="totals-skipped",
+    meaning="The totals function skipped contributions that it cannot add: totals are wrong.",
+    at=1,
+)
 # An in-doubt dead letter is delayed for six minutes, and the next replay consumes it within ten
 # more. A dead letter that is left after half an hour has failed.
 LETTERS: Final = Rule(
@@ -124,11 +144,20 @@ INDEX_THROTTLING: Final = Rule(
     times=3,
     of=3,
 )
+TOTALS_INDEX_THROTTLING: Final = replace(
+    INDEX_THROTTLING,
+    meaning="DynamoDB throttles the index {subject}; throttled writes delay the totals.",
+)
 DRIFT: Final = Rule(
     name="drift",
     meaning="The verification found rows of {subject} that differ from their source items.",
     at=1,
     missing=AS_BEFORE,
+)
+TOTALS_DRIFT: Final = replace(
+    DRIFT,
+    name="totals-drift",
+    meaning="The verification found totals that differ from what the rows contribute.",
 )
 # Its period is that of the schedule. One run may be cut short; two in a row mean that nothing is
 # verified. A new alarm starts without data and reports only changes, so it waits for the first run.

@@ -26,6 +26,7 @@ from adminview.model import Migration, Registry, Source
 from adminview.model.errors import SettingsError
 from adminview.model.row import VIEW_TABLE
 from adminview.model.source import TABLE_NAME
+from adminview.model.total import totals_table
 
 INNER: Final = {
     "alarms": alarm_contact.KEYS,
@@ -94,6 +95,15 @@ class DeploymentOptions:
         return f"{self.prefix}{VIEW_TABLE}"
 
     @property
+    def totals_table(self) -> str:
+        return totals_table(self.view_table)
+
+    @property
+    def has_totals(self) -> bool:
+        """Return whether the view table has a stream, and a totals function follows it."""
+        return bool(self.views.totals) or self.phase.keep_totals
+
+    @property
     def name(self) -> str:
         """Return a name that is unique in the account and region."""
         return deployment_name(self.prefix, self.stage.name)
@@ -160,6 +170,7 @@ class DeploymentOptions:
         taken = {
             self.view_table: "the view table",
             progress_table(self.view_table): "the progress table of bulk work",
+            **({self.totals_table: "the totals table"} if self.has_totals else {}),
         }
         for source in self.views.sources:
             table = self.table_of(source)

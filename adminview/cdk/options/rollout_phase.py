@@ -16,21 +16,25 @@ from adminview.model import Index, Registry
 from adminview.model.errors import DeclarationError, SettingsError
 from adminview.model.registry import INDEX_LIMIT
 
-KEEP, WITHOUT, PENDING = "keep", "without", "pending"
-KEYS: Final = (KEEP, WITHOUT, PENDING)
+KEEP, WITHOUT, PENDING, TOTALS = "keep", "without", "pending", "keepTotals"
+KEYS: Final = (KEEP, WITHOUT, PENDING, TOTALS)
 EXAMPLE: Final = (
     'an object such as {"keep": [indexes, each as model.lock.json has it], "without": ["GSI9"], '
-    '"pending": {"orders-by-day": null}}'
+    '"pending": {"orders-by-day": null}, "keepTotals": false}'
 )
 
 
 @dataclass(frozen=True, slots=True)
 class RolloutPhase:
-    """Undeclared indexes to keep, declared ones not yet created, and pending access patterns."""
+    """Undeclared indexes to keep, declared ones not yet created, and pending access patterns.
+
+    With *keep_totals*, the view's stream and the totals stay, although no total is declared.
+    """
 
     keep: tuple[Index, ...] = ()
     without: frozenset[str] = frozenset()
     pending: Mapping[str, str | None] = field(default_factory=dict)
+    keep_totals: bool = False
 
     def indexes(self, registry: Registry) -> tuple[Index, ...]:
         """Return the indexes that the table has in this phase."""
@@ -46,7 +50,7 @@ class RolloutPhase:
         absent = [
             pattern.name
             for pattern in registry.patterns
-            if pattern.index and pattern.index.name in self.without
+            if pattern.index and not pattern.total and pattern.index.name in self.without
         ]
         return dict.fromkeys(absent) | dict(self.pending)
 
@@ -68,7 +72,8 @@ class RolloutPhase:
             raise SettingsError(where + problem)
         pending = PendingPatterns.read(entries.get(PENDING, {}), f"{where}{PENDING}").patterns
         keep = tuple(_index(where, shape) for shape in entries.get(KEEP, []))
-        phase = cls(keep, frozenset(entries.get(WITHOUT, [])), pending)
+        without = frozenset(entries.get(WITHOUT, []))
+        phase = cls(keep, without, pending, keep_totals=entries.get(TOTALS, False))
         for problem in (*phase._index_problems(registry), *phase._pattern_problems(registry)):
             raise SettingsError(where + problem)
         return phase
@@ -103,13 +108,16 @@ class RolloutPhase:
                     )
 
     def _pattern_problems(self, registry: Registry) -> Iterator[str]:
-        """Find undeclared access patterns, and older indexes that cannot serve theirs."""
+        """Find undeclared access patterns, and older indexes or epochs that cannot serve theirs."""
         patterns = {pattern.name: pattern for pattern in registry.patterns}
         indexes = {index.name: index for index in self.indexes(registry)}
         for name, older in self.pending.items():
             if name not in patterns:
                 known = _names(patterns)
                 yield f"{PENDING} names {name!r}, which is no access pattern; declared are {known}"
+            elif older is not None and (total := patterns[name].total):
+                if older != str(total.epoch_was or None):
+                    yield f"access pattern {name!r} cannot query epoch {older!r} of {total.name!r}"
             elif older is not None and older not in indexes:
                 yield f"access pattern {name!r} cannot query {older!r}: there are {_names(indexes)}"
             elif older is not None:
@@ -129,6 +137,8 @@ def _shape_problems(entries: object) -> Iterator[str]:
         yield f"{WITHOUT} is not a list of names; expected {EXAMPLE}"
     if not isinstance(keep, list):
         yield f"{KEEP} is not a list; expected {EXAMPLE}"
+    if not isinstance(entries.get(TOTALS, False), bool):
+        yield f"{TOTALS} is neither true nor false; expected {EXAMPLE}"
 
 
 def _index(where: str, shape: Any) -> Index:

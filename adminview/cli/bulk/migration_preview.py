@@ -17,6 +17,7 @@ from adminview.reconcile.equality import canonical, equivalent_rows
 from adminview.reconcile.expected_rows import expected_rows
 from adminview.sync.decode import Route
 from adminview.sync.derive import complete
+from adminview.totals.units import contribution_units
 
 SHOWN = 5
 READ_UNIT = 8192  # bytes that an eventually consistent scan reads for one unit
@@ -92,7 +93,7 @@ class Previewer:
         preview.view += self._view_units(item, after)
 
     def _view_units(self, before: Attributes, after: Attributes) -> Units:
-        """Return the write units of the view when the update arrives through the stream."""
+        """Return the write units of the view and its totals when the update arrives."""
         total = Units()
         try:
             old_rows, new_rows = (self._rows(item) for item in (before, after))
@@ -101,7 +102,7 @@ class Previewer:
         for key in {*old_rows, *new_rows}:
             old, new = old_rows.get(key), new_rows.get(key)
             if old is None or new is None or not equivalent_rows(old, new):
-                total += write_units(old, new, self.model.indexes)
+                total += write_units(old, new, self.model.indexes) + contribution_units(old, new)
         return total
 
     def _rows(self, item: Attributes) -> dict[Any, Attributes]:

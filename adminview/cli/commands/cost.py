@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final
 import boto3
 import typer
 
-from adminview.aws.settings import SYNC_FUNCTION_OUTPUT
+from adminview.aws.settings import SYNC_FUNCTION_OUTPUT, TOTALS_FUNCTION_OUTPUT
 from adminview.cli.costing.comparison import CostComparison, compare_load, compare_observed
 from adminview.cli.costing.load import EXAMPLE, read_loads
 from adminview.cli.costing.observed import observe
@@ -19,7 +19,7 @@ from adminview.cli.costing.prices import Prices
 from adminview.cli.costing.sampled import describe, parse_items
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import find_settings, known_source
-from adminview.cli.deployment.stacks import SYNC
+from adminview.cli.deployment.stacks import SYNC, TOTALS
 from adminview.cli.errors import usage_errors
 from adminview.cli.options import Json, Prefix, Stage
 from adminview.cli.output.cost import as_data, show
@@ -168,8 +168,16 @@ def _measured(stage: str | None, prefix: str, hours: int) -> CostComparison:
     deployment = Deployment.from_options(stage, prefix, os.environ)
     settings = find_settings(registry(), deployment)
     function = deployment.output(SYNC, SYNC_FUNCTION_OUTPUT)
+    totals = TOTALS_FUNCTION_OUTPUT if deployment.stack(TOTALS) else None
     return compare_observed(
-        observe(deployment.aws, settings, function, hours, datetime.now(tz=UTC))
+        observe(
+            deployment.aws,
+            settings,
+            function,
+            hours,
+            datetime.now(tz=UTC),
+            totals_function=deployment.output(TOTALS, totals) if totals else None,
+        )
     )
 
 

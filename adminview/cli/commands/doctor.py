@@ -22,6 +22,7 @@ from adminview.cli.doctor import (
     schedules,
     sources,
     stacks,
+    totals,
     view,
 )
 from adminview.cli.doctor import bulk_work as work
@@ -41,8 +42,8 @@ NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9-]*")  # valid in the name of a sta
 def doctor(*, as_json: Json = False, stage: Stage = None, prefix: Prefix = "") -> None:
     """Check a deployment and print what to do.
 
-    Checks stacks, tables and streams, event source mappings, indexes, dead
-    letters, functions, roles, schedules, alarms and bulk work. It changes
+    Checks stacks, tables and streams, event source mappings, indexes, totals,
+    dead letters, functions, roles, schedules, alarms and bulk work. It changes
     nothing, and reads no source item and no row.
 
     Each check is ok; a warning (it works, but needs attention: dead letters
@@ -87,7 +88,7 @@ def examine(
         checks += _list("sources", lambda: sources.checks(aws, deployment))
         checks += _list("mappings", lambda: mappings.checks(aws, deployment))
         checks += work.checks(aws, deployment, migrated, now)
-    for module in (view, letters, functions, callers, schedules):
+    for module in (view, totals, letters, functions, callers, schedules):
         checks += module.checks(aws, deployment)
     checks += (*alarms.checks(aws, deployment, now), *roles.checks(aws, deployment))
     return map_concurrently(run_check, checks)

@@ -28,6 +28,7 @@ from adminview.reconcile.explain import explain as explain_row
 from adminview.reconcile.item_ref import target_by_key
 from adminview.reconcile.reconciler import make_reconciler
 from adminview.sync.decode import routes
+from adminview.totals.comparison import describe_contributions
 from adminview.views import registry
 
 SECONDS = 60.0
@@ -138,6 +139,7 @@ def describe(explanation: Explanation, now: float, model: str) -> dict[str, Any]
         "view": f"{view.name} in {view.module}" if view else _no_view(explanation),
         "this row is": str(explanation.verdict),
         "other rows": [" ".join(key) for key in explanation.others] or "none",
+        "contributes to": describe_contributions(explanation.row) or "no totals",
         "data": plain(decode(explanation.row[DATA])) if DATA in explanation.row else "none",
     }
 

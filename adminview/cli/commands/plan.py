@@ -24,6 +24,7 @@ from adminview.cli.deployment.find import (
     find_settings,
 )
 from adminview.cli.deployment.read import Tables, reader_of, tables_of
+from adminview.cli.deployment.totals_lag import totals_lag
 from adminview.cli.model_lock.lock import LOCK
 from adminview.cli.options import Json, MaxRcu, MaxWcu, Prefix, Stage, Yes
 from adminview.cli.output.printing import Console, TextTable, confirm, echo, joined, styled
@@ -128,6 +129,7 @@ def apply(  # noqa: PLR0913 - a command's options
             tables,
             sleep=stop.sleep,
             show=partial(echo, err=True) if verbose else lambda _: None,
+            totals_lag=lambda: totals_lag(deployment.fresh()),
         ),
         builder=_builder(deployment, tables, stop, options, Limits(max_rcu, max_wcu)),
         now=time.time,

@@ -3,46 +3,42 @@
 import json
 import os
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf, isfinite
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TimeRemainingColumn,
-)
 
 from adminview.aws.clients import Clients
 from adminview.aws.rate_limit import RateLimiter
 from adminview.aws.settings import Settings
 from adminview.bulk.verify.run import VerifyRun
 from adminview.bulk.verify.scope import MOST_SEGMENTS, Scope
+from adminview.bulk.verify.totals import make_totals_verifier
 from adminview.bulk.verify.verifier import GRACE_SECONDS, Verifier, make_verifier
 from adminview.cli.bulk.verify_state import StateFile
+from adminview.cli.bulk.verify_totals import DIFFERENT, EQUAL, UNFINISHED, compare_totals
 from adminview.cli.dead_letters.files import dead_letter_sink
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import Throttled, check_deployed, check_model, find_settings
+from adminview.cli.deployment.totals_lag import totals_lag
 from adminview.cli.errors import EXPECTED_ERRORS, report_error
 from adminview.cli.options import Json, MaxRcu, Prefix, Stage
-from adminview.cli.output.printing import Console, print_traceback, progress_text
+from adminview.cli.output.printing import Console, print_traceback
+from adminview.cli.output.progress import progress_bar
 from adminview.cli.output.verify import STOPPED, as_data, show
 from adminview.cli.shutdown import graceful_shutdown
 from adminview.model import Registry
-from adminview.model.errors import ServiceError
+from adminview.model.errors import ServiceError, SettingsError
 from adminview.views import registry
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-EQUAL, DIFFERENT, UNFINISHED = 0, 1, 2  # exit statuses
 STATE = Path(".adminview-verify.json")
 
 
@@ -57,6 +53,7 @@ class VerifyOptions:
     grace: float = GRACE_SECONDS
     state: Path = STATE
     restart: bool = False
+    totals: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,18 +69,29 @@ class VerifyEnvironment:
 
 def verify(  # noqa: PLR0913 - a command's options
     *,
+    totals: Annotated[
+        bool,
+        typer.Option(
+            "--totals", help="Compare the totals with the rows instead. It reads the whole view."
+        ),
+    ] = False,
     source: Annotated[str | None, typer.Option(help="Only this source and its rows.")] = None,
     segments: Annotated[
         int, typer.Option(min=1, max=MOST_SEGMENTS, help="Segments of a parallel scan, per table.")
     ] = 4,
     sample: Annotated[
         float,
-        typer.Option(metavar="SHARE", help="Share of items and rows to compare, such as 0.01."),
+        typer.Option(
+            metavar="SHARE",
+            help="Share of items and rows, or of totals, to compare, such as 0.01.",
+        ),
     ] = 1.0,
     repair: Annotated[
         bool,
         typer.Option(
-            "--repair", help="Reconcile differing items, and delete rows that no item owns."
+            "--repair",
+            help="Reconcile differing items, and delete rows that no item owns. With --totals, "
+            "only let totals expire that nothing uses.",
         ),
     ] = False,
     max_rcu: MaxRcu = None,
@@ -100,17 +108,20 @@ def verify(  # noqa: PLR0913 - a command's options
 ) -> None:
     """Compare the view with its sources, in both directions.
 
-    It can be interrupted; the same command resumes it.
+    It can be interrupted; the same command resumes it. With --totals, it starts again, and a total
+    that changes whenever it is compared stays undecided.
 
     Exit status: 0 equal, 1 differences are left, 2 not finished.
     """
     options = VerifyOptions(
-        source, segments, sample, repair, as_json, max_rcu, grace, state, restart
+        source, segments, sample, repair, as_json, max_rcu, grace, state, restart, totals
     )
     try:
         deployment = Deployment.from_options(stage, prefix, os.environ)
         settings = find_settings(registry(), deployment)
         check_model(registry(), settings)
+        if totals and not deployment.local:
+            _check_lag(totals_lag(deployment), grace)
         clients = Clients()
         with graceful_shutdown() as stop:
             recheck = partial(check_deployed, registry(), deployment)
@@ -151,15 +162,22 @@ def compare(  # noqa: PLR0913 - all that a test replaces
         msg = "give a finite number of read units per second"
         raise typer.BadParameter(msg, param_hint="--max-rcu")
     budget = RateLimiter(options.max_rcu, dependencies.clock, dependencies.sleep)
+    how: dict[str, Any] = {
+        "grace": options.grace,
+        "clock": dependencies.clock,
+        "sleep": dependencies.sleep,
+        "stopped": dependencies.stopped,
+        "check": dependencies.check,
+    }
+    if options.totals:
+        scope = _totals_scope(settings, options)
+        made = make_totals_verifier(model, settings.view_table, dynamodb, budget)
+        return compare_totals(replace(made, **how), scope, model, console, as_json=options.as_json)
     verifier = replace(
         make_verifier(
             model, settings, dynamodb, budget, post=dead_letter_sink(settings, Clients())
         ),
-        grace=options.grace,
-        clock=dependencies.clock,
-        sleep=dependencies.sleep,
-        stopped=dependencies.stopped,
-        check=dependencies.check,
+        **how,
     )
     scope = Scope(
         settings.view_table,
@@ -186,11 +204,34 @@ def compare(  # noqa: PLR0913 - all that a test replaces
     return status
 
 
+def _check_lag(lag: float | None, grace: float) -> None:
+    """Raise a SettingsError if changes need longer than the grace period to reach their totals."""
+    if lag is not None and lag > grace:
+        msg = (
+            f"the totals are {lag:.0f} seconds behind the rows, more than the grace period: verify "
+            "when they have caught up, or set --grace"
+        )
+        raise SettingsError(msg)
+
+
+def _totals_scope(settings: Settings, options: VerifyOptions) -> Scope:
+    if options.source is not None:
+        msg = "rows of all sources contribute to a total: leave --source out"
+        raise typer.BadParameter(msg, param_hint="--source")
+    return Scope(
+        settings.view_table,
+        settings.model,
+        segments=options.segments,
+        sample=options.sample,
+        repair=options.repair,
+    )
+
+
 def _run(verifier: Verifier, run: VerifyRun, file: StateFile) -> str:
     """Run to the end and return "", or return why it stopped and keep the state file."""
     try:
-        with _bar(verifier, run) as watch:
-            file.watch = watch
+        with progress_bar("items and rows", lambda: _expected(verifier, run), run.scanned) as move:
+            file.watch = lambda now: move(now.scanned)
             replace(verifier, journal=file).verify(run)
     except ServiceError as error:
         file.note(run, since=inf)
@@ -203,28 +244,6 @@ def _run(verifier: Verifier, run: VerifyRun, file: StateFile) -> str:
         return STOPPED
     file.remove()
     return ""
-
-
-@contextmanager
-def _bar(verifier: Verifier, run: VerifyRun) -> Iterator[Callable[[VerifyRun], None]]:
-    """Display a progress bar on standard error if it is a terminal."""
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield lambda _: None
-        return
-    columns = (
-        progress_text("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        progress_text("left"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console, transient=True) as progress:
-        expected = _expected(verifier, run)
-        task = progress.add_task("items and rows", total=expected, completed=run.scanned)
-        yield lambda now: progress.update(
-            task, completed=now.scanned, total=expected and max(expected, now.scanned)
-        )
 
 
 def _expected(verifier: Verifier, run: VerifyRun) -> int | None:

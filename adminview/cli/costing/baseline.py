@@ -34,6 +34,7 @@ class SyncMethod:
     calls_at_once: int
     owner_index: bool  # finds the rows of an item, for repairs
     metrics: int  # custom ones, per source
+    totals: bool = False  # whether it keeps totals
 
 
 ADMINVIEW: Final = SyncMethod(
@@ -43,6 +44,16 @@ ADMINVIEW: Final = SyncMethod(
     calls_at_once=MAX_CONCURRENCY,
     owner_index=True,
     metrics=METRICS,
+    totals=True,
+)
+# The totals function: a record takes no more than in the sync, and an update is a call of its own.
+TOTALS_METHOD: Final = SyncMethod(
+    FIGURES,
+    skips=True,
+    rows_per_call=1,
+    calls_at_once=MAX_CONCURRENCY,
+    owner_index=False,
+    metrics=0,
 )
 # Powertools batch + put_item: one record at a time, one row at a time.
 BASELINE: Final = SyncMethod(

@@ -1,7 +1,7 @@
 """Compare what AdminView and the baseline use for the same workload."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from adminview.cli.costing.baseline import ADMINVIEW, BASELINE
@@ -12,6 +12,7 @@ from adminview.cli.costing.work import LOG_BYTES, Work, busy_functions
 from adminview.model import Registry
 from adminview.model.errors import SettingsError
 from adminview.model.row import OWNER_INDEX
+from adminview.totals.units import TOTALS_TABLE
 
 ALL: Final = "all sources"
 AT_LEAST: Final = (
@@ -54,18 +55,19 @@ def compare_observed(observed: Observed) -> CostComparison:
     rows = sum(source.rows for source in counts) / observed.seconds
     unskipped = sum(map(_unskipped, counts)) / observed.seconds
     ours = _measured(observed, records, rows)
+    without_totals = _measured(replace(observed, totals=None), records, rows)
     busy = busy_functions(records, unskipped, BASELINE, observed.memory_mb)
     baseline = Usage(
         {
             name: units * unskipped / rows if name == TABLE and rows else units
-            for name, units in ours.units.items()
+            for name, units in without_totals.units.items()
             if name != OWNER_INDEX.name
         },
         busy * observed.memory_mb / 1024,
-        ours.invocations,
-        ours.log_bytes,
-        ours.stored_bytes - observed.index_bytes.get(OWNER_INDEX.name, 0.0),
-        ours.recoverable_bytes,
+        without_totals.invocations,
+        without_totals.log_bytes,
+        without_totals.stored_bytes - observed.index_bytes.get(OWNER_INDEX.name, 0.0),
+        without_totals.recoverable_bytes,
         BASELINE.metrics,
     )
     load = {
@@ -96,12 +98,22 @@ def _measured(observed: Observed, records: float, rows: float) -> Usage:
     units = {name: (total or 0.0) / observed.seconds for name, total in observed.units.items()}
     if observed.units[TABLE] is None:
         units[TABLE] = rows
+    memory_seconds = busy * observed.memory_mb / 1024
+    if logs is None:
+        logs = invocations * LOG_BYTES
+    stored = observed.table_bytes + sum(observed.index_bytes.values())
+    if totals := observed.totals:
+        units[TOTALS_TABLE] = totals.units / observed.seconds
+        memory_seconds += totals.function_seconds / observed.seconds * totals.memory_mb / 1024
+        invocations += totals.invocations / observed.seconds
+        logs += totals.invocations / observed.seconds * LOG_BYTES
+        stored += totals.table_bytes
     return Usage(
         units,
-        busy * observed.memory_mb / 1024,
+        memory_seconds,
         invocations,
-        invocations * LOG_BYTES if logs is None else logs,
-        observed.table_bytes + sum(observed.index_bytes.values()),
+        logs,
+        stored,
         observed.table_bytes if observed.recoverable else 0.0,
         ADMINVIEW.metrics * len(observed.sources),
     )

@@ -10,6 +10,7 @@ from adminview.aws.table_description import TableDescription, TableIndex
 from adminview.cli.costing.usage import TABLE
 from adminview.cli.costing.work import ROW_OVERHEAD
 from adminview.cli.deployment.aws_calls import Aws
+from adminview.model.total import totals_table
 
 PERIOD: Final = 3600  # seconds
 COUNTS: Final = ("Records", "Written", "Unchanged", "RowsPut", "RowsDeleted")
@@ -48,10 +49,30 @@ class Observed:
     table_bytes: float
     index_bytes: Mapping[str, float] = field(default_factory=dict)
     recoverable: bool = True
+    totals: "ObservedTotals | None" = None
 
 
-def observe(aws: Aws, settings: Settings, function: str, hours: int, now: datetime) -> Observed:
-    """Read the totals of the last full hours."""
+@dataclass(frozen=True, slots=True)
+class ObservedTotals:
+    """What the totals table and the totals function used in the period."""
+
+    units: float  # of the table and its index
+    function_seconds: float
+    invocations: float
+    memory_mb: int
+    table_bytes: float  # with its index
+
+
+def observe(  # noqa: PLR0913 - what is read, and of when
+    aws: Aws,
+    settings: Settings,
+    function: str,
+    hours: int,
+    now: datetime,
+    *,
+    totals_function: str | None = None,
+) -> Observed:
+    """Read the sums of the last full hours."""
     described = aws.call("dynamodb", "DescribeTable", TableName=settings.view_table)
     table = TableDescription.of(described["Table"])
     backups = aws.call("dynamodb", "DescribeContinuousBackups", TableName=settings.view_table)
@@ -62,9 +83,7 @@ def observe(aws: Aws, settings: Settings, function: str, hours: int, now: dateti
     log_group = logging.get("LogGroup", f"/aws/lambda/{function}")
     counted = {name: _count_metrics(settings.service, name) for name in settings.sources}
     units = {name: _units(settings.view_table, name) for name in (TABLE, *indexes)}
-    duration, invocations = (
-        ("AWS/Lambda", name, (("FunctionName", function),)) for name in ("Duration", "Invocations")
-    )
+    duration, invocations = _calls(function)
     logs = ("AWS/Logs", "IncomingBytes", (("LogGroupName", log_group),))
     metrics = [
         *(metric for counts in counted.values() for metric in counts),
@@ -85,7 +104,32 @@ def observe(aws: Aws, settings: Settings, function: str, hours: int, now: dateti
         _bytes(table),
         indexes,
         recovery.get("PointInTimeRecoveryStatus") == "ENABLED",
+        _totals(aws, totals_table(settings.view_table), totals_function, (hours, end))
+        if totals_function
+        else None,
     )
+
+
+def _totals(aws: Aws, table: str, function: str, period: tuple[int, datetime]) -> ObservedTotals:
+    described = TableDescription.of(aws.call("dynamodb", "DescribeTable", TableName=table)["Table"])
+    configuration = aws.call("lambda", "GetFunctionConfiguration", FunctionName=function)
+    units = [_units(table, name) for name in (TABLE, *(one.name for one in described.indexes))]
+    duration, invocations = _calls(function)
+    hours, end = period
+    sums = _sums(aws, [*units, duration, invocations], end - timedelta(hours=hours), end)
+    return ObservedTotals(
+        sum(sums.get(metric, 0.0) for metric in units),
+        sums.get(duration, 0.0) / 1000,
+        sums.get(invocations, 0.0),
+        int(configuration["MemorySize"]),
+        _bytes(described) + sum(map(_bytes, described.indexes)),
+    )
+
+
+def _calls(function: str) -> tuple[Metric, Metric]:
+    """Return the metrics of a function's duration and of its invocations."""
+    where = (("FunctionName", function),)
+    return ("AWS/Lambda", "Duration", where), ("AWS/Lambda", "Invocations", where)
 
 
 def _bytes(stored: TableDescription | TableIndex) -> float:

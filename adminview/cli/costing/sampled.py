@@ -5,7 +5,7 @@ from statistics import fmean
 from time import time
 from typing import Any, Final
 
-from adminview.model import Registry, Source
+from adminview.model import Registry, Source, Total
 from adminview.model.errors import SettingsError
 from adminview.model.item import Image, encode
 from adminview.model.limits import row_size
@@ -13,6 +13,7 @@ from adminview.model.row import OWNER_INDEX, Attributes
 from adminview.model.write_units import entry
 from adminview.reconcile.expected_rows import expected_rows
 from adminview.sync.decode import Route
+from adminview.totals.changes import Group, contributions
 
 # Keys that `aws dynamodb scan` and `get-item` print around items; items may have them too.
 WRAPPINGS: Final = ("Items", "Item")
@@ -45,12 +46,23 @@ def describe(source: Source, items: Sequence[Attributes], registry: Registry) ->
         for index in registry.indexes
         if index != OWNER_INDEX and (members := sum(bool(entry(index, row)) for row in rows))
     }
+    totals = {
+        total.name: {"updates": members / count}
+        for total in registry.totals
+        if (members := sum(len(_groups_of(total, row)) for row in rows))
+    }
     return {
         "itemBytes": fmean(map(row_size, items)),
         "rows": len(rows) / count,
         "rowBytes": fmean(map(row_size, rows)) if rows else 0.0,
         "indexes": indexes,
+        **({"totals": totals} if totals else {}),
     }
+
+
+def _groups_of(total: Total, row: Attributes) -> list[Group]:
+    """Return the groups of a total that a row contributes to, of all epochs that are kept."""
+    return [group for group in contributions(row)[0] if total.has(group[0])]
 
 
 def _rows(route: Route, item: Image, registry: Registry) -> list[Attributes]:

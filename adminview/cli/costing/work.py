@@ -5,14 +5,16 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Final
 
-from adminview.cli.costing.baseline import ADMINVIEW, SyncMethod
+from adminview.cli.costing.baseline import ADMINVIEW, TOTALS_METHOD, SyncMethod
 from adminview.cli.costing.load import IndexLoad, SourceLoad
 from adminview.cli.costing.prices import Prices
 from adminview.cli.costing.usage import TABLE, Bill, Usage
-from adminview.model import Index, Registry
-from adminview.model.delivery import Delivery
+from adminview.model import Index, Registry, Total
+from adminview.model.delivery import TOTALS_DELIVERY, Delivery
 from adminview.model.row import DATA, OWNER_INDEX
+from adminview.model.total import RANK
 from adminview.model.write_units import UNIT
+from adminview.totals.units import TOTALS_TABLE, positions_kept, update_units
 
 MEMORY_MB: Final = 512  # of the sync function; a test compares it with infra
 CORE_MB: Final = 1769  # of memory come with one full core, set by Lambda
@@ -36,9 +38,15 @@ class Work:
         rows = (load.written if method.skips else load.changes) * load.rows
         busy = busy_functions(load.changes, rows, method)
         invocations = _invocations(load)
+        units = _units(load, registry, method)
+        if method.totals and load.totals:
+            counted = TotalsWork.of(load, registry, rows, units[TABLE])
+            units[TOTALS_TABLE] = counted.units
+            busy += counted.busy
+            invocations += counted.invocations
         table = load.items * load.rows * (load.row_bytes + ROW_OVERHEAD)
         usage = Usage(
-            _units(load, registry, method),
+            units,
             busy * MEMORY_MB / 1024,
             invocations,
             invocations * LOG_BYTES,
@@ -65,6 +73,40 @@ class Work:
 
     def bill(self, prices: Prices) -> Bill:
         return self.usage.bill(prices)
+
+
+@dataclass(frozen=True, slots=True)
+class TotalsWork:
+    """What the totals of one source's rows use per second."""
+
+    units: float
+    busy: float  # concurrent functions, as large as the sync function
+    invocations: float
+
+    @classmethod
+    def of(
+        cls, load: SourceLoad, registry: Registry, rows: float, row_units: float
+    ) -> "TotalsWork":
+        """Size the totals function, which gets every row that is written."""
+        shards = max(1, ceil(row_units / PARTITION_UNITS))
+        delivery = TOTALS_DELIVERY
+        by_window = min(rows, shards / delivery.window_seconds)
+        batches = max(rows / delivery.batch_size, by_window)
+        updates = units = 0.0
+        for total in registry.totals:
+            if member := load.totals.get(total.name):
+                # A batch updates each of its groups once.
+                made = min(load.written * member.updates, batches * member.groups)
+                updates += made
+                units += made * _update_units(total, positions_kept(shards))
+        return cls(units, busy_functions(rows, updates, TOTALS_METHOD), batches)
+
+
+def _update_units(total: Total, positions: int) -> int:
+    """Return the units of one update of a total with so many positions."""
+    ranked = {RANK: None} if total.ranked_by else {}
+    names = {**{sum_.name: None for sum_ in total.sums}, **ranked}
+    return update_units((total.name * 2, total.name), names, positions).total
 
 
 def busy_functions(

@@ -8,7 +8,8 @@ from typing import Any, TypeAlias
 from adminview.aws.table_description import TableIndex
 from adminview.cli.model_lock.model_diff import Description, Shape
 
-PendingPatterns: TypeAlias = Mapping[str, str | None]  # fallback index, if any, by access pattern
+# By access pattern: the index, or the epoch of its total, that serves it meanwhile; None if none.
+PendingPatterns: TypeAlias = Mapping[str, str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,8 @@ class Deployed:
     pending: PendingPatterns = field(default_factory=dict)
     watch: str | None = None  # what the alarms cover
     indexes: tuple[TableIndex, ...] | None = None  # of the view table
+    stream: bool = False  # whether the View stack gives the view table a stream
+    totals: bool = False  # whether the Totals stack exists
     tables: frozenset[str] = frozenset()  # sources whose tables are in the Sources stack
     imported: frozenset[str] = frozenset()  # sources whose tables other stacks own
     markers: Mapping[str, Marker] = field(default_factory=dict)
@@ -61,14 +64,25 @@ class Deployed:
         return next((index for index in self.indexes or () if index.name == name), None)
 
     def live(self) -> Iterator[tuple[str, Shape, str | None]]:
-        """Yield the access patterns that the API serves now: name, shape, and index in use."""
+        """Yield the access patterns that the API serves now: name, shape, and index in use.
+
+        One on a total uses no index of the view.
+        """
         for shape in self.api["patterns"] if self.api else ():
             name = shape["name"]
-            fallback = self.pending.get(name)
-            used = fallback or shape["index"]
-            lost = used and self.indexes is not None and not self.index(used)
-            if (name not in self.pending or fallback) and not lost:
+            if name in self.pending and self.pending[name] is None:
+                continue
+            used = None if "total" in shape else self.pending.get(name) or shape["index"]
+            if not used or self.indexes is None or self.index(used):
                 yield name, shape, used
+
+    def total_in_use(self, pattern: Shape) -> Shape | None:
+        """Return the total that an access pattern of the API reads, at the epoch in use."""
+        if self.api is None or "total" not in pattern:
+            return None
+        total = Declared(self.api).totals[pattern["total"]]
+        older = self.pending.get(pattern["name"])
+        return {**total, "epoch": [int(older), 0]} if older else total
 
 
 @dataclass(frozen=True)
@@ -98,6 +112,15 @@ class Declared:
     @property
     def patterns(self) -> list[Shape]:
         return list(self.model["patterns"])
+
+    @property
+    def totals(self) -> dict[str, Shape]:
+        # Descriptions of releases before totals have none.
+        return {shape["name"]: shape for shape in self.model.get("totals", ())}
+
+    @property
+    def has_totals(self) -> bool:
+        return bool(self.totals)
 
     def unbuilt(self, deployed: Deployed) -> list[str]:
         """Return the sources whose rows may differ from what this model derives."""

@@ -24,6 +24,7 @@ from adminview.cli.deployment.stacks import (
     RECOVERY,
     SOURCES,
     SYNC,
+    TOTALS,
     VIEW,
     WATCH,
     Stack,
@@ -35,6 +36,7 @@ from adminview.cli.model_lock.model_diff import Description
 from adminview.model.errors import ServiceError, SettingsError
 from adminview.model.registry import monitored_parts
 from adminview.model.row import MODEL, OWNER, VIEW_TABLE
+from adminview.model.total import totals_table
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -111,7 +113,9 @@ class StackReader:
             api=self._description(api),
             pending=_pending(api),
             watch=watch.watched() if watch else None,
-            indexes=self._indexes(stacks[VIEW]),
+            indexes=self._indexes(view := stacks[VIEW]),
+            stream=bool(view and view.has_stream()),
+            totals=stacks[TOTALS] is not None,
             tables=frozenset(self._sources(stacks[SOURCES])),
             imported=self.imported,
             code_at=_latest(sync, recovery),
@@ -186,6 +190,8 @@ class EngineReader:
             api=old,
             watch=monitored_parts(old),
             indexes=tuple(indexes),
+            stream=totals_table(self.tables.view) in names,
+            totals=totals_table(self.tables.view) in names,
             tables=frozenset(known & names),
             **facts,
         )

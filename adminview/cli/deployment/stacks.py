@@ -9,9 +9,10 @@ from adminview.aws.settings import MODEL, MODEL_METADATA, WATCHED_METADATA
 from adminview.aws.table_description import TableDescription, TableIndex
 from adminview.model.errors import SettingsError
 
-PARTS = SOURCES, VIEW, SYNC, RECOVERY, API, WATCH = (
+PARTS = SOURCES, VIEW, TOTALS, SYNC, RECOVERY, API, WATCH = (
     "Sources",
     "View",
+    "Totals",
     "Sync",
     "Recovery",
     "Api",
@@ -83,6 +84,11 @@ class Stack:
         """Return the indexes of its only table, as the template declares them."""
         (table,) = (resource["Properties"] for resource in self._resources(TABLE))
         return [*TableDescription.of(table).indexes]
+
+    def has_stream(self) -> bool:
+        """Return whether the template gives its only table a stream."""
+        (table,) = (resource["Properties"] for resource in self._resources(TABLE))
+        return "StreamSpecification" in table
 
     def _resources(self, kind: str) -> Iterator[Any]:
         resources = self.template.get("Resources", {}).values()

@@ -8,7 +8,7 @@ from typing import Any, Final
 from adminview.aws.event_source_mappings import ENABLED
 from adminview.aws.table_description import TableDescription
 from adminview.cli.deployment.aws_calls import Aws
-from adminview.cli.deployment.deployment import Deployment
+from adminview.cli.deployment.deployment import DeployedStack, Deployment
 from adminview.cli.deployment.stacks import API, RECOVERY, SOURCES, SYNC, TABLE
 from adminview.cli.doctor.finding import Check, Fault, State, Verdict
 from adminview.cli.doctor.references import resolve
@@ -18,6 +18,8 @@ MAPPING: Final = "AWS::Lambda::EventSourceMapping"
 PASSING: Final = ("Creating", "Enabling", "Updating")
 FAILED: Final = "PROBLEM"  # prefix of LastProcessingResult for a failed batch
 ON_FAILURE: Final = "OnFailure destination"
+WINDOW: Final = "TumblingWindowInSeconds"
+UNREAD: Final = "no change reaches the view"
 # Lambda's names for the settings in adminview/model/delivery.py.
 RULES: Final = (
     "BatchSize",
@@ -53,41 +55,49 @@ def evaluate_mapping(
     restore = deployment.restore(deployment.part(SYNC))
     if mapping is None:
         again = f"{restore}; {_catch_up(deployment, source)}"
-        yield Fault("it is deleted: no change reaches the view", again)
+        yield Fault(f"it is deleted: {UNREAD}", again)
         return
-    yield from _state_faults(mapping)
+    yield from evaluate_state(mapping, UNREAD)
     if stream and mapping.get("EventSourceArn") != stream:
         yield _another_stream(deployment, source, str(mapping.get("EventSourceArn")), stream)
-    yield from _filter_faults(deployment, source, mapping)
+    yield from evaluate_filters(mapping, _catch_up(deployment, source))
+    part, uuid = deployment.part(SYNC), deployment.mappings[source]
+    yield from evaluate_settings(deployment, part, uuid, mapping)
+
+
+def evaluate_settings(
+    deployment: Deployment, part: DeployedStack, uuid: str, mapping: Mapping[str, Any]
+) -> Iterator[Fault]:
+    """Compare a mapping with the template of its stack."""
     actual = settings_of(mapping)
-    for name, expected in expected_settings(deployment, deployment.mappings[source]).items():
+    for name, expected in expected_settings(deployment, uuid, part).items():
         if actual[name] != expected:
-            yield Fault(f"{name} is {actual[name]}, but {expected} was deployed", restore)
+            problem = f"{name} is {actual[name]}, but {expected} was deployed"
+            yield Fault(problem, deployment.restore(part))
 
 
-def _state_faults(mapping: Mapping[str, Any]) -> Iterator[Fault]:
+def evaluate_state(mapping: Mapping[str, Any], unread: str) -> Iterator[Fault]:
+    """Report a mapping that is disabled, or whose last batch failed."""
     state, result = str(mapping.get("State")), str(mapping.get("LastProcessingResult", ""))
     if state in PASSING:
         yield Fault(f"it is {state}", "wait a minute, and run this again", State.WARNING)
     elif state != ENABLED:
         enable = f"aws lambda update-event-source-mapping --enabled --uuid {mapping['UUID']}"
-        yield Fault(f"it is {state}: no change reaches the view", enable)
+        yield Fault(f"it is {state}: {unread}", enable)
     if result.startswith(FAILED):
         function = str(mapping.get("FunctionArn")).rpartition(":")[2]
         why = f"look for the error in the log of {function}: {_log(function)}"
         yield Fault(f"the last batch failed: {result}", why)
 
 
-def _filter_faults(
-    deployment: Deployment, source: str, mapping: Mapping[str, Any]
-) -> Iterator[Fault]:
+def evaluate_filters(mapping: Mapping[str, Any], catch_up: str) -> Iterator[Fault]:
     """Report a filter. The template has none, so CloudFormation would not detect it as drift."""
     filters = (mapping.get("FilterCriteria") or {}).get("Filters") or []
     if filters or mapping.get("FilterCriteriaError"):
         remove = "aws lambda update-event-source-mapping --filter-criteria '{}'"
         yield Fault(
             "it has a filter, but none was deployed: the filter drops changes silently",
-            f"{remove} --uuid {mapping['UUID']}; {_catch_up(deployment, source)}",
+            f"{remove} --uuid {mapping['UUID']}; {catch_up}",
         )
 
 
@@ -122,6 +132,7 @@ def settings_of(mapping: Mapping[str, Any]) -> dict[str, Any]:
     destination = mapping.get("DestinationConfig") or {}
     return {
         **{name: mapping.get(name) for name in RULES},
+        WINDOW: mapping.get(WINDOW) or 0,  # a template without a window leaves it out
         "FunctionResponseTypes": ", ".join(mapping.get("FunctionResponseTypes") or ()) or "none",
         ON_FAILURE: (destination.get("OnFailure") or {}).get("Destination"),
         "function": mapping.get("FunctionName")
@@ -129,9 +140,11 @@ def settings_of(mapping: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def expected_settings(deployment: Deployment, uuid: str) -> dict[str, Any]:
-    """Return the settings of a mapping in its template."""
-    part = deployment.part(SYNC)
+def expected_settings(
+    deployment: Deployment, uuid: str, part: DeployedStack | None = None
+) -> dict[str, Any]:
+    """Return the settings of a mapping in its template; without *part*, that of the sync."""
+    part = part or deployment.part(SYNC)
     (declared,) = (mapping.properties for mapping in part.of(MAPPING) if mapping.name == uuid)
     return {
         name: resolve(value, part, deployment) if isinstance(value, dict) else value

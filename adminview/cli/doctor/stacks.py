@@ -5,9 +5,10 @@ from functools import partial
 from typing import Final
 
 from adminview.cli.deployment.deployment import DeployedStack, Deployment
-from adminview.cli.deployment.stacks import API, NOTHING, RECOVERY, SOURCES, SYNC, WATCH
+from adminview.cli.deployment.stacks import API, NOTHING, RECOVERY, SOURCES, SYNC, TOTALS, WATCH
 from adminview.cli.doctor.finding import Check, Fault, State, Verdict
 from adminview.model import Registry
+from adminview.model.errors import AdminViewError
 
 SETTLED: Final = ("CREATE_COMPLETE", "UPDATE_COMPLETE", "IMPORT_COMPLETE")
 # The update was rolled back completely.
@@ -17,7 +18,10 @@ STREAM: Final = "AWS::Lambda::EventSourceMapping"
 
 def checks(deployment: Deployment, registry: Registry) -> Iterator[Check]:
     for name, part in deployment.parts.items():
-        if name == SOURCES and not part.id and not part.trouble and not _needed(deployment):
+        absent = not part.id and not part.trouble
+        if absent and name == SOURCES and not _needed(deployment):
+            continue
+        if absent and name == TOTALS and not _has_totals(deployment, registry):
             continue
         yield Check(f"stack {part.name}", partial(evaluate_stack, part, deployment))
     if deployment.part(SYNC).stack:
@@ -95,8 +99,18 @@ def evaluate_patterns(deployment: Deployment) -> Verdict:
 
 def _needed(deployment: Deployment) -> bool:
     """Return whether there must be a Sources stack: not if all tables are imported."""
-    streams = [mapping.properties.get("EventSourceArn") for _, mapping in deployment.of(STREAM)]
+    mappings = deployment.part(SYNC).of(STREAM)
+    streams = [mapping.properties.get("EventSourceArn") for mapping in mappings]
     return not streams or not all(isinstance(arn, str) for arn in streams)
+
+
+def _has_totals(deployment: Deployment, registry: Registry) -> bool:
+    """Return whether the deployed model has totals; if there is none, the local one."""
+    try:
+        model = deployment.part(SYNC).description() or registry.description()
+    except (AdminViewError, ValueError):
+        return False  # reported by the check of the model
+    return bool(model.get("totals"))
 
 
 def _apply(deployment: Deployment) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from adminview.cli.model_lock.model_diff import Description, ModelDiff
 from adminview.cli.model_lock.wording import describe_diff
-from adminview.model import Index
+from adminview.model import Index, Total
 from adminview.model.errors import DeclarationError, SettingsError
 
 LOCK, CHANGES = "model.lock.json", "MODEL_CHANGES.md"
@@ -126,6 +126,8 @@ def validate_description(model: object, where: str) -> Description:
         describe_diff(ModelDiff.between(None, model))
         for shape in model["indexes"]:
             Index.from_shape(shape)
+        for shape in model.get("totals", []):  # absent in descriptions of older releases
+            Total.from_shape(shape)
     except (AssertionError, LookupError, TypeError, ValueError, DeclarationError) as error:
         msg = f"{where} does not describe a model as {LOCK} does"
         raise SettingsError(msg) from error

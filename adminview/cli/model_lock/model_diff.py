@@ -6,7 +6,7 @@ from json import dumps, loads
 from typing import Any, TypeAlias
 
 Description: TypeAlias = dict[str, Any]  # of a model: `Registry.description()`
-Shape: TypeAlias = dict[str, Any]  # of a source, an index or an access pattern
+Shape: TypeAlias = dict[str, Any]  # of a source, an index, an access pattern or a total
 Names: TypeAlias = tuple[str, ...]
 
 
@@ -16,6 +16,8 @@ class ModelDiff:
 
     An index is *changed* if its key or projection differs under the same name, which DynamoDB
     cannot change. It is *resharded* if only its number of shards differs: its rows move.
+
+    A total is *changed* if its declaration differs in any way, its epochs included.
     """
 
     old: Description | None  # None: nothing is deployed yet
@@ -30,6 +32,9 @@ class ModelDiff:
     new_sources: Names
     dropped_sources: Names
     changed_sources: Names
+    new_totals: Names
+    dropped_totals: Names
+    changed_totals: Names
     rebuilt: Names  # sources whose rows must be derived again
 
     @classmethod
@@ -38,6 +43,7 @@ class ModelDiff:
         patterns = _Pairs.of(old, new, "patterns")
         indexes = _Pairs.of(old, new, "indexes")
         sources = _Pairs.of(old, new, "sources")
+        totals = _Pairs.of(old, new, "totals")
         return cls(
             old,
             new,
@@ -46,6 +52,7 @@ class ModelDiff:
             tuple(name for name in indexes.changed if _is_another(*indexes.both(name))),
             tuple(name for name in indexes.both_sides if _moves_rows(*indexes.both(name))),
             *(sources.new, sources.dropped, sources.changed),
+            *(totals.new, totals.dropped, totals.changed),
             _rebuilt(old, new, sources.changed),
         )
 
@@ -64,6 +71,10 @@ class ModelDiff:
     def source(self, name: str) -> tuple[Shape | None, Shape | None]:
         """Return a source before and after; None where it does not exist."""
         return self._sides("sources", name)
+
+    def total(self, name: str) -> tuple[Shape | None, Shape | None]:
+        """Return a total before and after; None where it does not exist."""
+        return self._sides("totals", name)
 
     def _sides(self, part: str, name: str) -> tuple[Shape | None, Shape | None]:
         return _by_name(self.old, part).get(name), _by_name(self.new, part).get(name)
@@ -133,7 +144,8 @@ def _rebuilt(old: Description | None, new: Description, changed: Iterable[str]) 
 
 
 def _by_name(model: Description | None, part: str) -> dict[str, Shape]:
-    return {shape["name"]: shape for shape in model[part]} if model else {}
+    # Descriptions of releases before totals have none.
+    return {shape["name"]: shape for shape in model.get(part, ())} if model else {}
 
 
 def _plain(model: Any) -> Any:

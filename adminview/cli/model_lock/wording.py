@@ -10,9 +10,12 @@ CANNOT_CHANGE = (
     "DynamoDB cannot change an index's key or projection: give the new one another name; the old "
     "one is dropped when no access pattern uses it"
 )
+REBUILT_FIRST = "its access patterns are refused until all rows are rebuilt"
 CODE_CHANGED = "its view files, or what they import, have changed"
 FACETS = {
     "index": "queries",
+    "total": "queries",
+    "ranked": "ranked",
     "conditions": "where",
     "optional": "optional",
     "shows": "shows",
@@ -27,6 +30,7 @@ def describe_diff(change: ModelDiff) -> dict[str, list[str]]:
     sections = {
         "Access patterns": [*_patterns(change)],
         "Indexes": [*_indexes(change)],
+        "Totals": [*_totals(change)],
         "Sources": [*_sources(change)],
         "Rows": [*_rows(change)],
     }
@@ -53,6 +57,11 @@ def as_data(change: ModelDiff) -> dict[str, Any]:
             "dropped": change.dropped_sources,
             "changed": change.changed_sources,
         },
+        "totals": {
+            "new": change.new_totals,
+            "dropped": change.dropped_totals,
+            "changed": change.changed_totals,
+        },
         "rebuilt": change.rebuilt,
     }
 
@@ -60,7 +69,8 @@ def as_data(change: ModelDiff) -> dict[str, Any]:
 def _patterns(change: ModelDiff) -> Iterator[str]:
     for name in change.new_patterns:
         _, new = change.pattern(name)
-        yield f"new: {name}, queries {_place(new)} where {_conditions(new)}"
+        where = f" where {_conditions(new)}" if new and new["conditions"] else ""
+        yield f"new: {name}, queries {_place(new)}{where}"
     for name in change.dropped_patterns:
         old, _ = change.pattern(name)
         yield f"removed: {name}, which queried {_place(old)}"
@@ -73,7 +83,7 @@ def _patterns(change: ModelDiff) -> Iterator[str]:
             for facet in {**old, **new}
             if old.get(facet) != new.get(facet)
         ]
-        yield f"changed: {name}: {'; '.join(facets)}"
+        yield f"changed: {name}: {'; '.join(dict.fromkeys(facets))}"
 
 
 def _indexes(change: ModelDiff) -> Iterator[str]:
@@ -97,6 +107,55 @@ def _indexes(change: ModelDiff) -> Iterator[str]:
         yield f"resharded: {name}, {shards}: its rows move when they are rebuilt"
 
 
+def _totals(change: ModelDiff) -> Iterator[str]:
+    for name in change.new_totals:
+        _, new = change.total(name)
+        yield f"new: {name}, {_sums(new)}"
+    for name in change.dropped_totals:
+        yield f"dropped: {name}; it becomes empty when its rows are rebuilt, and expires"
+    for name in change.changed_totals:
+        old, new = change.total(name)
+        assert old
+        assert new
+        if _sums(old) != _sums(new):
+            yield f"changed: {name}, {_sums(old)}, now {_sums(new)}; {REBUILT_FIRST}"
+        elif _sizes(old) != _sizes(new):
+            yield f"changed: {name}, the digits of {', '.join(_sizes_changed(old, new))}"
+        yield from _epochs(name, old["epoch"], new["epoch"])
+
+
+def _epochs(name: str, old: list[int], new: list[int]) -> Iterator[str]:
+    (before, before_was), (epoch, epoch_was) = old, new
+    if epoch != before and epoch_was == before:
+        yield f"rebuilt: {name} under epoch {epoch}; epoch {before} answers until it is complete"
+    elif epoch != before:
+        yield f"rebuilt: {name} under epoch {epoch} instead of {before}; {REBUILT_FIRST}"
+    elif before_was and not epoch_was:
+        yield f"ended: epoch {before_was} of {name}; it becomes empty, and expires"
+
+
+def _sums(total: Shape | None) -> str:
+    """Describe what a total counts, adds up and ranks."""
+    assert total
+    group = [*total["partition"], *total["sort"]]
+    sums = [sum_ for sum_, *_ in total["sums"]]
+    parts = [
+        f"counts rows per {' and '.join(group)}" if group else "counts all rows",
+        f"adds up {' and '.join(sums)}" if sums else "",
+        f"ranked by {total['ranked_by']}" if total["ranked_by"] else "",
+    ]
+    return ", ".join(filter(None, parts))
+
+
+def _sizes(total: Shape) -> dict[str, list[int]]:
+    return {name: size for name, *size in total["sums"]}
+
+
+def _sizes_changed(old: Shape, new: Shape) -> list[str]:
+    before = _sizes(old)
+    return [name for name, size in _sizes(new).items() if before.get(name) != size]
+
+
 def _sources(change: ModelDiff) -> Iterator[str]:
     for name in change.new_sources:
         _, new = change.source(name)
@@ -116,16 +175,18 @@ def _rows(change: ModelDiff) -> Iterator[str]:
 
 def _place(pattern: Shape | None) -> str:
     assert pattern
+    if "total" in pattern:
+        return f"total {pattern['total']}"
     return f"index {pattern['index']}" if pattern["index"] else "the table"
 
 
 def _conditions(pattern: Shape | None) -> str:
     assert pattern
-    return " and ".join(condition for (condition,) in pattern["conditions"])
+    return " and ".join(condition for (condition,) in pattern["conditions"]) or "anything"
 
 
 def _facet(pattern: Shape, name: str) -> str:
-    if name == "index":
+    if name in {"index", "total"}:
         return _place(pattern)
     if name == "conditions":
         return _conditions(pattern)

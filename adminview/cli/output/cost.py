@@ -14,8 +14,8 @@ FREE: Final = {"reads of the stream": "reads of the stream (free for Lambda)"}
 WHOLE_FROM: Final = 100  # changes per second that are printed without decimals
 BASELINE: Final = (
     "The baseline: a Powertools batch processor that calls put_item for each row of each change, "
-    "at measured speed, with the same batches, rows and memory. It has no owner index and no "
-    "metrics, and does not detect lost rows."
+    "at measured speed, with the same batches, rows and memory. It has no owner index, no totals "
+    "and no metrics, and does not detect lost rows."
 )
 NOT_COUNTED: Final = (
     "Not counted: free tiers and discounts; the source tables; queries, backfills, replay and "

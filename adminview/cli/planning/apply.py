@@ -20,6 +20,7 @@ from adminview.cli.planning.steps import (
     AwaitIndex,
     BackfillStep,
     CreateIndex,
+    DeployApi,
     DeployCode,
     DropIndex,
     Phase,
@@ -45,6 +46,9 @@ class Deployer(Protocol):
 
     def await_index(self, name: str, *, gone: bool, stopped: Callable[[], bool]) -> None:
         """Wait until an index is active (deleted, if *gone*), or until *stopped* returns true."""
+
+    def await_totals(self, *, stopped: Callable[[], bool]) -> None:
+        """Wait until the totals include all rows, or until *stopped* returns true."""
 
 
 class Builder(Protocol):
@@ -148,8 +152,8 @@ class PlanRunner:
         trouble = ""
         if isinstance(step, DeployCode):
             self.builder.invalidate(step)
-        if step.stacks:
-            self.deployer.deploy(step.stacks, step.phase)
+        if not self._deploy(step):
+            return False
         if isinstance(step, CreateIndex | DropIndex):
             gone = isinstance(step, DropIndex)
             self.deployer.await_index(step.index, gone=gone, stopped=self.stopped)
@@ -166,6 +170,16 @@ class PlanRunner:
             msg = f"{step.title!r} did not complete: {trouble}"
             raise PlanError(msg)
         return not trouble
+
+    def _deploy(self, step: Step) -> bool:
+        """Deploy the stacks of a step; return False if it was stopped before."""
+        if isinstance(step, DeployApi) and step.totals:
+            self.deployer.await_totals(stopped=self.stopped)
+            if self.stopped():
+                return False
+        if step.stacks:
+            self.deployer.deploy(step.stacks, step.phase)
+        return True
 
     def _wait(self, deadline: float) -> None:
         while not self.stopped() and (left := deadline - self.now()) > 0:

@@ -17,7 +17,9 @@ from adminview.cli.planning.steps import Phase
 
 LOG: Final = Path("cdk.out", "apply.log")
 TAIL: Final = 30  # lines of the log that an error quotes
-POLL_SECONDS: Final = 5.0  # between two reads of an index's status
+POLL_SECONDS: Final = 5.0  # between two reads of an index's status, or of the totals' lag
+METRICS_SECONDS: Final = 180.0  # until CloudWatch shows a metric
+CAUGHT_UP_SECONDS: Final = 60.0  # the usual age of records in a batch is below
 
 
 def find_cdk(folder: Path) -> str:
@@ -41,6 +43,8 @@ class CdkDeployer:
     command: Sequence[str] = ()
     sleep: Callable[[float], object] = time.sleep
     show: Callable[[str], None] = field(default=lambda _: None)  # called with each line of output
+    # Seconds by which the totals were behind the rows lately; None if no row has changed.
+    totals_lag: Callable[[], float | None] = lambda: None
 
     def deploy(self, stacks: Sequence[str], phase: Phase) -> None:
         """Deploy only these stacks; raise PlanError if that fails."""
@@ -72,6 +76,14 @@ class CdkDeployer:
                 msg = f"index {name} does not exist: another deployment has removed it"
                 raise PlanError(msg)
             self.sleep(POLL_SECONDS)
+
+    def await_totals(self, *, stopped: Callable[[], bool]) -> None:
+        """Wait until the totals include all rows, or until *stopped* returns true."""
+        # Metrics arrive late: until then, they do not show the records of the backfill.
+        left = METRICS_SECONDS
+        while not stopped() and (left > 0 or (self.totals_lag() or 0) > CAUGHT_UP_SECONDS):
+            self.sleep(POLL_SECONDS)
+            left -= POLL_SECONDS
 
     def _run(self, command: list[str], names: list[str]) -> None:
         """Run a command to its end, even during a shutdown, and append its output to the log."""

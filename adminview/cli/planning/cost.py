@@ -10,6 +10,7 @@ from adminview.model import Index
 from adminview.model.row import CHANGED_AT, DATA, SEQUENCE, Attributes, RowKey
 from adminview.model.write_units import Units, entry_units, write_units
 from adminview.reconcile.equality import equivalent_rows
+from adminview.totals.units import contribution_units
 
 MILLION = 1_000_000
 Rows = Mapping[RowKey, Attributes]
@@ -104,8 +105,8 @@ def item_costs(current: Rows, rows: Rows, indexes: Indexes, *, rebuilt: bool) ->
     swept = [key for key in current if key not in rows]
     if not rebuilt:
         put, swept = [], []
-    puts = [write_units(current.get(key), rows[key], indexes.meanwhile) for key in put]
-    deletes = [write_units(current[key], None, indexes.after) for key in swept]
+    puts = [_units(current.get(key), rows[key], indexes.meanwhile) for key in put]
+    deletes = [_units(current[key], None, indexes.after) for key in swept]
     return Costs(
         rebuilding=_sum([*puts, *deletes]),
         filling=_sum(
@@ -116,16 +117,21 @@ def item_costs(current: Rows, rows: Rows, indexes: Indexes, *, rebuilt: bool) ->
         ),
         change_before=_sum(_of_change(row, indexes.before) for row in current.values()),
         change_after=_sum(_of_change(row, indexes.after) for row in rows.values()),
-        insert_before=_sum(write_units(None, row, indexes.before) for row in current.values()),
-        insert_after=_sum(write_units(None, row, indexes.after) for row in rows.values()),
+        insert_before=_sum(_units(None, row, indexes.before) for row in current.values()),
+        insert_after=_sum(_units(None, row, indexes.after) for row in rows.values()),
         rows=len(rows),
         put=len(put),
         deleted=len(swept),
     )
 
 
+def _units(before: Attributes | None, after: Attributes | None, indexes: Iterable[Index]) -> Units:
+    """Count a write of a row, and the updates of totals that follow from it."""
+    return write_units(before, after, indexes) + contribution_units(before, after)
+
+
 def _of_change(row: Attributes, indexes: Iterable[Index]) -> Units:
-    """Count a write that changes the data of a row and leaves its keys."""
+    """Count a write that changes the data of a row and leaves its keys and contributions."""
     other = {**row, DATA: {"NULL": True}, SEQUENCE: {"S": "0"}, CHANGED_AT: {"N": "0"}}
     return write_units(other, row, indexes)
 

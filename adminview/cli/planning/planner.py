@@ -4,6 +4,7 @@ A plan depends only on the deployed state. After any step, a new plan contains t
 so no progress is stored. The order keeps every access pattern correct at every moment:
 
   tables of new sources         before functions read their streams
+  the stream and the totals     before the first row with a contribution is written
   each new index                one per update, a limit of CloudFormation
   the API                       an access pattern that is not ready is refused, or uses the older
                                 index; from here on no query uses a pattern that was removed
@@ -15,17 +16,26 @@ so no progress is stored. The order keeps every access pattern correct at every 
   each unused index is dropped  one per update
   a sweep                       of rows that no view derives any more
   tables of dropped sources     when no function reads their streams
+  the stream                    is turned off when the Totals stack has been deleted by hand
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from adminview.aws.table_description import CREATING, DELETING, TableIndex
 from adminview.cli.deployment.facts import Declared, Deployed, PendingPatterns
 from adminview.cli.model_lock.model_diff import Description
-from adminview.cli.planning.refusals import fallback_index, notes, refusals
+from adminview.cli.planning.refusals import (
+    dark_patterns,
+    fallback_epoch,
+    fallback_index,
+    notes,
+    refusals,
+)
 from adminview.cli.planning.steps import (
     AddSources,
+    AddStream,
+    AddTotals,
     AwaitIndex,
     BackfillStep,
     CreateIndex,
@@ -35,6 +45,7 @@ from adminview.cli.planning.steps import (
     DeployWatch,
     DropIndex,
     DropSources,
+    DropStream,
     Phase,
     Plan,
     Step,
@@ -76,9 +87,11 @@ class _Planner:
         if not unbuilt and not sweep_first:
             pending = {}
         yield from self._tables()
+        yield from self._view()
+        yield from self._totals()
         yield from self._indexes()
         table = self._table_after_creation()
-        phase = phase_of(table, self.declared.indexes, pending)
+        phase = self._phase(table, pending)
         # In a first deployment the API stack imports from the stacks of the functions.
         if self.deployed.sync is None:
             yield from self._code(unbuilt, phase)
@@ -95,12 +108,24 @@ class _Planner:
             yield from self._sweep(swept)
         if pending:
             reason = "all sources are backfilled: results are complete"
-            all_ready = phase_of(table, self.declared.indexes, {})
-            yield DeployApi(reason=reason, phase=all_ready, on=tuple(pending))
+            all_ready = self._phase(table)
+            yield DeployApi(
+                reason=reason, phase=all_ready, on=tuple(pending), totals=self._on_totals(pending)
+            )
         yield from self._drops(table, api_replaced=bool(pending or (api_steps and not unbuilt)))
         if not sweep_first:
             yield from self._sweep(swept)
         yield from self._dropped_tables()
+        yield from self._dropped_stream()
+
+    def _phase(self, table: Iterable[TableIndex], pending: PendingPatterns | None = None) -> Phase:
+        """Return a phase in which the view's stream stays on, once it is.
+
+        A model without totals may have rows that contribute to totals of the model before.
+        """
+        on = self.deployed.stream or self.deployed.totals
+        keep = on and not self.declared.has_totals
+        return phase_of(table, self.declared.indexes, pending or {}, keep_totals=keep)
 
     def _tables(self) -> Iterator[Step]:
         own = [name for name in self.declared.sources if name not in self.deployed.imported]
@@ -108,7 +133,7 @@ class _Planner:
             reason = "functions can read only streams that exist"
             yield AddSources(reason=reason, names=missing)
 
-    def _indexes(self) -> Iterator[Step]:
+    def _view(self) -> Iterator[Step]:
         if self.deployed.indexes is None:
             yield CreateView(reason="it does not exist; a new table takes all indexes at once")
             return
@@ -116,6 +141,21 @@ class _Planner:
             if index.status in (CREATING, DELETING):
                 reason = "DynamoDB creates or deletes one index of a table at a time"
                 yield AwaitIndex(reason=reason, index=index.name, status=index.status)
+
+    def _totals(self) -> Iterator[Step]:
+        """Turn the stream on, and follow it: a contribution that is not followed is not counted."""
+        if not self.declared.has_totals:
+            return
+        if self.deployed.indexes is not None and not self.deployed.stream:
+            reason = "the totals function follows it"
+            yield AddStream(reason=reason, phase=self._phase(self._staying()))
+        if not self.deployed.totals:
+            reason = "every row that contributes to a total must be counted"
+            yield AddTotals(reason=reason)
+
+    def _indexes(self) -> Iterator[Step]:
+        if self.deployed.indexes is None:
+            return
         table = list(self._staying())
         for name, index in self.declared.indexes.items():
             if not any(existing.name == name for existing in table):
@@ -127,7 +167,7 @@ class _Planner:
                 yield CreateIndex(
                     reason=f"{use}; CloudFormation creates one per update",
                     index=name,
-                    phase=phase_of(table, self.declared.indexes, {}),
+                    phase=self._phase(table),
                 )
 
     def _staying(self) -> Iterator[TableIndex]:
@@ -140,18 +180,31 @@ class _Planner:
         return existing + created
 
     def _pending(self) -> PendingPatterns:
-        """Return the access patterns that are not ready, each with its fallback index if any."""
+        """Return the access patterns that are not ready, each with what serves it meanwhile."""
         if self._api_is_declared():
             return dict(self.deployed.pending)
-        live = {name: index for name, _, index in self.deployed.live()}
+        live = {name: (old, index) for name, old, index in self.deployed.live()}
+        dark = set(dark_patterns(self.deployed, self.declared))
         pending: dict[str, str | None] = {}
         for shape in self.declared.patterns:
             name = shape["name"]
-            if name not in live:
+            if name not in live or name in dark:
                 pending[name] = None
-            elif live[name] != shape["index"]:
-                pending[name] = fallback_index(self.deployed, self.declared, shape, live[name])
+                continue
+            old, index = live[name]
+            if "total" in shape:
+                epoch = fallback_epoch(self.deployed, self.declared, shape, old)
+                if epoch != str(self.declared.totals[shape["total"]]["epoch"][0]):
+                    pending[name] = epoch
+            elif index != shape["index"]:
+                pending[name] = fallback_index(self.deployed, self.declared, shape, index)
         return pending
+
+    def _on_totals(self, patterns: Iterable[str]) -> tuple[str, ...]:
+        """Return the totals that access patterns read."""
+        names = set(patterns)
+        shapes = [shape for shape in self.declared.patterns if shape["name"] in names]
+        return tuple(dict.fromkeys(shape["total"] for shape in shapes if "total" in shape))
 
     def _api_is_declared(self) -> bool:
         api = self.deployed.api
@@ -170,15 +223,17 @@ class _Planner:
             reason = "it does not exist"
         else:
             reason = "no backfill is needed for it"
+        on = tuple(
+            name
+            for name in declared
+            if (name not in live or name in before.pending) and name not in pending
+        )
         yield DeployApi(
             reason=reason,
             phase=phase,
             dropped=tuple(name for name in old if name not in declared),
-            on=tuple(
-                name
-                for name in declared
-                if (name not in live or name in before.pending) and name not in pending
-            ),
+            on=on,
+            totals=self._on_totals({*on, *self._pending()} - pending.keys()),
         )
 
     def _code(self, unbuilt: list[str], phase: Phase) -> Iterator[Step]:
@@ -232,7 +287,7 @@ class _Planner:
             yield DropIndex(
                 reason="no access pattern uses it; CloudFormation deletes one per update",
                 index=index.name,
-                phase=phase_of(left, self.declared.indexes, {}),
+                phase=self._phase(left),
             )
 
     def _sweep(self, sources: list[str]) -> Iterator[Step]:
@@ -246,6 +301,11 @@ class _Planner:
         if own and (gone := tuple(sorted(self.deployed.tables - own))):
             reason = "no function reads their streams; prod retains the tables, dev deletes them"
             yield DropSources(reason=reason, names=gone)
+
+    def _dropped_stream(self) -> Iterator[Step]:
+        # The plan never deletes the Totals stack, which holds data; a note says when to do so.
+        if self.deployed.stream and not self.deployed.totals and not self.declared.has_totals:
+            yield DropStream(reason="no total is declared, and the Totals stack is deleted")
 
 
 def _sources_to_sweep(deployed: Deployed, declared: Declared, unbuilt: list[str]) -> list[str]:
@@ -274,6 +334,8 @@ def _may_show_stale_rows(
         older |= _index_attributes(deployed.sync)
     unknown = bool(_with_older_rows(deployed, declared, unbuilt))
     for shape in declared.patterns:
+        if "total" in shape and shape["name"] in pending:
+            return True  # a stale row contributes to its totals until it is deleted
         if pending.get(shape["name"], "ready") is None:
             index = declared.indexes.get(shape["index"] or "")
             if unknown or index is None or index.attributes.keys() <= older:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from itertools import chain
+from typing import Any
 
 from adminview.aws.table_description import DELETING, TableIndex
 from adminview.cli.deployment.facts import Declared, Deployed, shards_of
@@ -19,6 +20,7 @@ def refusals(deployed: Deployed, declared: Declared) -> Iterator[str]:
         yield from _limits(deployed, declared)
     yield from _patterns(deployed, declared)
     yield from _shards(deployed, declared)
+    yield from _epochs(deployed, declared)
 
 
 def notes(deployed: Deployed, declared: Declared) -> Iterator[str]:
@@ -26,6 +28,18 @@ def notes(deployed: Deployed, declared: Declared) -> Iterator[str]:
     for index in deployed.indexes or ():
         if not index.ours and index.name not in declared.indexes:
             yield f"index {index.name} was not created by the View stack: it is not changed"
+    if deployed.totals and not declared.has_totals:
+        yield (
+            "no view file declares a total any more, but the Totals stack and the stream of the "
+            "view table stay: they empty the totals while the rows are backfilled. When this plan "
+            "is complete, delete that stack and its table, and apply again"
+        )
+    for name in dark_patterns(deployed, declared):
+        yield (
+            f"access pattern {name!r} is refused until all rows are backfilled: its total is new "
+            "or changed. To let the older total answer meanwhile, change nothing of it but its "
+            "epoch, and declare the older one as epoch_was"
+        )
     own = set(declared.sources) - deployed.imported
     if not own and deployed.tables:
         yield (
@@ -45,6 +59,38 @@ def fallback_index(
     if old is None or new is None or old.local != new.local or old.key != new.key:
         return None
     return old.name
+
+
+def fallback_epoch(
+    deployed: Deployed, declared: Declared, pattern: Shape, old: Shape
+) -> str | None:
+    """Return the epoch that serves an access pattern on a total during the backfill.
+
+    It is the declared epoch, if nothing that the pattern reads changes: then it stays ready. Else
+    it is `epoch_was`, if only the epoch changes: views keep both up to date. Otherwise None.
+    """
+    now, new = deployed.total_in_use(old), declared.totals[pattern["total"]]
+    if now is None or _content(now) != _content(new):
+        return None
+    epoch, epoch_was = new["epoch"]
+    return str(now["epoch"][0]) if now["epoch"][0] in {epoch, epoch_was} else None
+
+
+def dark_patterns(deployed: Deployed, declared: Declared) -> Iterator[str]:
+    """Yield the access patterns that are served now, and are not while the rows are backfilled."""
+    patterns = {shape["name"]: shape for shape in declared.patterns}
+    for name, old, _ in deployed.live():
+        new = patterns.get(name)
+        if new is None or not ("total" in old or "total" in new):
+            continue
+        if "total" not in new or fallback_epoch(deployed, declared, new, old) is None:
+            yield name
+
+
+def _content(total: Shape) -> Any:
+    """Return what the items of a total consist of, besides its epoch."""
+    sums = sorted(name for name, *_ in total["sums"])
+    return total["name"], total["partition"], total["sort"], sums, total["ranked_by"]
 
 
 def in_use(deployed: Deployed, index: str) -> list[str]:
@@ -136,15 +182,18 @@ def _types(indexes: Mapping[str, TableIndex]) -> Iterator[str]:
 def _patterns(deployed: Deployed, declared: Declared) -> Iterator[str]:
     """Yield the access patterns whose results would be wrong or missing until backfilled."""
     declared_patterns = {shape["name"]: shape for shape in declared.patterns}
+    dark = set(dark_patterns(deployed, declared))
     for name, old, index in deployed.live():
         new = declared_patterns.get(name)
-        if new is None:
+        if new is None or name in dark:
             continue
         if new["joins"] != old["joins"]:
             yield (
                 f"access pattern {name!r} has other joins than before: their rows would be missing "
                 f"until all are backfilled. Declare it under a new name, {LATER}"
             )
+        elif "total" in new:
+            continue  # another condition selects other groups, which are as complete
         elif new["conditions"] != old["conditions"]:
             yield (
                 f"access pattern {name!r} has another condition than before: its results would be "
@@ -179,4 +228,27 @@ def _shards(deployed: Deployed, declared: Declared) -> Iterator[str]:
                 f"index {name!r} has rows in {count} shards, but queries would read "
                 f"{shards_of(new[name])[1]}: declare shards_were={count} until all rows are "
                 "backfilled"
+            )
+
+
+def _epochs(deployed: Deployed, declared: Declared) -> Iterator[str]:
+    """Yield the totals that cannot be built under the declared epoch."""
+    old = Declared(deployed.sync).totals if deployed.sync else {}
+    served: dict[str, int] = {}
+    for _, shape, _ in deployed.live():
+        if total := deployed.total_in_use(shape):
+            served[total["name"]] = total["epoch"][0]
+    for name, total in declared.totals.items():
+        epoch, epoch_was = total["epoch"]
+        before, before_was = old[name]["epoch"] if name in old else (epoch, 0)
+        # The views still keep `epoch_was`, so a change can be taken back.
+        if epoch < before and epoch != before_was:
+            yield (
+                f"total {name!r} is declared with epoch {epoch}, but epoch {before} is deployed: "
+                "an epoch that was left is not up to date; declare a higher one"
+            )
+        elif served.get(name) == before_was and before_was and before_was not in (epoch, epoch_was):
+            yield (
+                f"total {name!r} still answers from epoch {before_was}: declare "
+                f"epoch_was={before_was} until epoch {before} is complete"
             )

@@ -87,6 +87,11 @@ def _remarks(change: ModelDiff, estimate: Estimate | None, trouble: str) -> list
             "A change here rewrites every row of an item and leaves the keys; reads are not "
             "included."
         )
+    if _has_totals(change):
+        remarks.append(
+            "An update of a total is counted for each row; a batch of changes updates each total "
+            "once, which costs less."
+        )
     remarks += [
         f"{source.costs.failed} of {source.sampled} items of {source.source} fail with these views."
         for source in estimate.sources
@@ -96,6 +101,10 @@ def _remarks(change: ModelDiff, estimate: Estimate | None, trouble: str) -> list
     if change.changed_indexes:
         remarks.append("An index that cannot change is counted as a new one.")
     return remarks
+
+
+def _has_totals(change: ModelDiff) -> bool:
+    return any(model.get("totals") for model in (change.old, change.new) if model)
 
 
 def _figures(source: SourceCosts) -> dict[str, Any]:

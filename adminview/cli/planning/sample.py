@@ -21,7 +21,7 @@ from adminview.aws.table_scanner import Sample, TableScanner
 from adminview.cli.deployment.facts import Deployed
 from adminview.cli.model_lock.model_diff import ModelDiff, Shape
 from adminview.cli.planning.cost import Costs, Estimate, Indexes, Rows, SourceCosts, item_costs
-from adminview.cli.planning.steps import DeployCode, Plan
+from adminview.cli.planning.steps import DeployApi, DeployCode, Plan
 from adminview.model import AccessPattern, Attribute, Registry, Source
 from adminview.model.errors import RecordError, ServiceError
 from adminview.model.row import Attributes
@@ -140,21 +140,29 @@ def find_moved_rows(
     estimator = make_estimator(change, model, settings, Clients().dynamodb, SAMPLE)
     known = [source for source in code[0].unbuilt if source in settings.sources]
     stale = {source: estimator.stale_rows(source) for source in known}
-    return tuple(
-        stale_row_refusals(stale, model.patterns, {name for name, _, _ in deployed.live()})
-    )
+    apis = [step for step in plan.steps if isinstance(step, DeployApi)]
+    pending = apis[0].phase.pending if apis else {}
+    served = {name for name, _, _ in deployed.live() if pending.get(name, name) is not None}
+    return tuple(stale_row_refusals(stale, model.patterns, served))
 
 
 def stale_row_refusals(
     stale: Mapping[str, Collection[Attributes]],  # rows by source
     patterns: Iterable[AccessPattern],
-    live: Collection[str],  # access patterns that the API serves now
+    live: Collection[str],  # access patterns that the API serves all the time
 ) -> Iterator[str]:
     """Yield a message for each live access pattern that would show stale rows of a source."""
     for pattern in patterns:
         for source, rows in stale.items():
             count = sum(map(pattern.may_show, rows))
-            if pattern.name in live and count:
+            if pattern.name in live and count and pattern.total:
+                yield (
+                    f"access pattern {pattern.name!r} counts rows of {source} that the new views "
+                    f"give another key or none ({count} in a sample): until the sweep it would "
+                    "count them twice. Declare a new total for the new rows, and remove the old "
+                    "one in a later change; or accept it with --stale-until-swept"
+                )
+            elif pattern.name in live and count:
                 yield (
                     f"access pattern {pattern.name!r} shows rows of {source} that the new views "
                     f"give another key or none ({count} in a sample): until the sweep it would "

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from adminview.aws.table_description import DELETING, TableIndex
 from adminview.cli.deployment.facts import PendingPatterns
-from adminview.cli.deployment.stacks import API, RECOVERY, SOURCES, SYNC, VIEW, WATCH
+from adminview.cli.deployment.stacks import API, RECOVERY, SOURCES, SYNC, TOTALS, VIEW, WATCH
 
 MANY = 5  # names in a title, at most
 
@@ -23,6 +23,7 @@ class Phase:
     keep: tuple[TableIndex, ...] = ()  # indexes that still exist and are no longer declared
     without: tuple[str, ...] = ()  # declared indexes that are not created yet
     pending: PendingPatterns = field(default_factory=dict)
+    keep_totals: bool = False  # the view's stream and the Totals stack, with no total declared
 
     def data(self) -> dict[str, Any]:
         """Return the JSON object that the CDK app reads."""
@@ -30,6 +31,7 @@ class Phase:
             "keep": [index.shape() for index in self.keep],
             "without": list(self.without),
             "pending": dict(self.pending),
+            **({"keepTotals": True} if self.keep_totals else {}),
         }
 
     def indexes(self, declared: Mapping[str, TableIndex]) -> dict[str, TableIndex]:
@@ -47,7 +49,11 @@ class Phase:
 
 
 def phase_of(
-    table: Iterable[TableIndex], declared: Mapping[str, TableIndex], pending: PendingPatterns
+    table: Iterable[TableIndex],
+    declared: Mapping[str, TableIndex],
+    pending: PendingPatterns,
+    *,
+    keep_totals: bool = False,
 ) -> Phase:
     """Return how the indexes of *table* differ from the declared ones."""
     existing = {index.name: index for index in table if index.ours}
@@ -55,6 +61,7 @@ def phase_of(
         tuple(index for name, index in existing.items() if name not in declared),
         tuple(name for name, index in declared.items() if name not in existing and not index.local),
         pending,
+        keep_totals,
     )
 
 
@@ -130,6 +137,43 @@ class CreateView(Step):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AddStream(Step):
+    """Turn on the stream of the view table, which the totals function follows."""
+
+    kind: ClassVar[str] = "add-stream"
+    stacks: ClassVar[tuple[str, ...]] = (VIEW,)
+
+    @property
+    def title(self) -> str:
+        return "turn on the stream of the view table"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddTotals(Step):
+    """Create the totals table, and the function that follows the view's stream."""
+
+    kind: ClassVar[str] = "add-totals"
+    stacks: ClassVar[tuple[str, ...]] = (TOTALS,)
+
+    @property
+    def title(self) -> str:
+        return "create the totals table and the totals function"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropStream(Step):
+    """Turn off the stream of the view table, which no totals function follows any more."""
+
+    kind: ClassVar[str] = "drop-stream"
+    stacks: ClassVar[tuple[str, ...]] = (VIEW,)
+    destroys: ClassVar[bool] = True
+
+    @property
+    def title(self) -> str:
+        return "turn off the stream of the view table"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CreateIndex(Step):
     """Create one index, and wait until it is active."""
 
@@ -167,13 +211,19 @@ class DeployApi(Step):
 
     dropped: tuple[str, ...] = ()  # access patterns that are removed
     on: tuple[str, ...] = ()  # access patterns that become ready
+    totals: tuple[str, ...] = ()  # that must include all rows before
 
     @property
     def title(self) -> str:
-        refused = [name for name, index in self.phase.pending.items() if index is None]
-        moving = [f"{name} on {index}" for name, index in self.phase.pending.items() if index]
+        refused = [name for name, older in self.phase.pending.items() if older is None]
+        moving = [
+            f"{name} on {f'epoch {older}' if older.isdecimal() else older}"
+            for name, older in self.phase.pending.items()
+            if older
+        ]
+        caught_up = f", when {_short(self.totals)} includes all rows" if self.totals else ""
         changes = [
-            f"switch on {_short(self.on)}" if self.on else "",
+            f"switch on {_short(self.on)}{caught_up}" if self.on else "",
             f"refuse {_short(refused)} until backfilled" if refused else "",
             f"keep {_short(moving)} until then" if moving else "",
             f"remove {_short(self.dropped)}" if self.dropped else "",

@@ -1,0 +1,123 @@
+"""The totals table, and the function that adds the changes of rows to it."""
+
+from typing import Final
+
+from aws_cdk import CfnOutput, Duration, Stack
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from constructs import Construct
+
+from adminview.aws.settings import TOTALS_FUNCTION_OUTPUT, TotalsSettings
+from adminview.cdk.constructs.python_function import PythonFunction
+from adminview.cdk.constructs.source_tables import stream_of
+from adminview.cdk.constructs.stream_subscription import StreamSubscription, may_follow
+from adminview.cdk.constructs.table import AdminViewTable, Table
+from adminview.cdk.options.deployment import DeploymentOptions
+from adminview.model.attribute import PK, SK
+from adminview.model.delivery import TOTALS_DELIVERY
+from adminview.model.total import EXPIRES, RANKING
+
+# A batch has at most 6 MB, about ten times that as Python objects; its groups are small.
+MEMORY_MB: Final = 256
+TIMEOUT_SECONDS: Final = 120  # throttled updates are retried for most of it
+
+
+class Totals(Construct):
+    """Changes of rows in, exact counts and sums out.
+
+    The function knows nothing of the model: contributions are data on the rows.
+    """
+
+    def __init__(
+        self, scope: Construct, id_: str, *, options: DeploymentOptions, view: AdminViewTable
+    ) -> None:
+        super().__init__(scope, id_)
+        self.stream_arn = stream_of(view.table)
+        self.table = Table(
+            self,
+            "TotalsTable",
+            name=options.totals_table,
+            key=(PK, SK),
+            options=options,
+            indexes=(RANKING,),
+            expires=EXPIRES,
+        )
+        self.function = PythonFunction(
+            self,
+            "Totals",
+            handler="totals",
+            description="Adds the changes of AdminViewTable to its totals",
+            memory_mb=MEMORY_MB,
+            timeout=Duration.seconds(TIMEOUT_SECONDS),
+            settings=TotalsSettings(
+                options.totals_table, options.stage.tracing, service=options.name
+            ),
+            statements=[
+                iam.PolicyStatement(
+                    actions=["dynamodb:UpdateItem"], resources=[self.table.table_arn]
+                ),
+                may_follow(self.stream_arn),
+            ],
+            options=options,
+        ).function
+        # No queue: a record that is skipped would leave its totals wrong, so Lambda retries it
+        # until the stream drops it.
+        self.mapping = StreamSubscription(
+            self,
+            "FollowView",
+            stream_arn=self.stream_arn,
+            function=self.function,
+            delivery=TOTALS_DELIVERY,
+        ).mapping
+        CfnOutput(self, "TotalsTableName", value=self.table.table_name)
+        CfnOutput(self, TOTALS_FUNCTION_OUTPUT, value=self.function.function_name)
+
+    def precede(self, *writers: Construct) -> None:
+        """Deploy the mapping before the functions and subscriptions of *writers*, which write rows.
+
+        A contribution that is written before the stream is on would be missing from its total.
+        """
+        for writer in writers:
+            for child in writer.node.find_all():
+                if isinstance(child, lambda_.CfnFunction | lambda_.CfnEventSourceMapping):
+                    child.add_resource_dependency(self.mapping)
+
+
+def may_query_totals(scope: Construct, options: DeploymentOptions) -> list[iam.PolicyStatement]:
+    """Return the permissions to query totals and to get them by key; none without totals."""
+    if not options.has_totals:
+        return []
+    table = _table_arn(scope, options)
+    return [
+        iam.PolicyStatement(
+            actions=["dynamodb:Query"], resources=[table, f"{table}/index/{RANKING.name}"]
+        ),
+        iam.PolicyStatement(actions=["dynamodb:BatchGetItem"], resources=[table]),
+    ]
+
+
+def may_verify_totals(
+    scope: Construct, options: DeploymentOptions, progress: Table
+) -> list[iam.PolicyStatement]:
+    """Return the permissions to read all totals, and to continue a verification in a later run."""
+    if not options.has_totals:
+        return []
+    return [
+        iam.PolicyStatement(
+            actions=["dynamodb:BatchGetItem", "dynamodb:Scan"],
+            resources=[_table_arn(scope, options)],
+        ),
+        iam.PolicyStatement(
+            actions=["dynamodb:GetItem", "dynamodb:PutItem"], resources=[progress.table_arn]
+        ),
+    ]
+
+
+def _table_arn(scope: Construct, options: DeploymentOptions) -> str:
+    """Return the ARN of the totals table from its name.
+
+    An export would block the removal of the table's stack.
+    """
+    return Stack.of(scope).format_arn(
+        service="dynamodb", resource="table", resource_name=options.totals_table
+    )

@@ -1,0 +1,31 @@
+"""How far the totals are behind the rows."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from adminview.aws.settings import TOTALS_FUNCTION_OUTPUT
+from adminview.aws.stream_metrics import PERIOD, age_metric
+from adminview.cli.deployment.deployment import Deployment
+from adminview.cli.deployment.stacks import TOTALS
+
+RECENT: Final = timedelta(minutes=5)
+
+
+def totals_lag(deployment: Deployment, now: datetime | None = None) -> float | None:
+    """Return the age of the records that the totals function got last, in seconds.
+
+    None if it got none in the last five minutes.
+    """
+    function = deployment.output(TOTALS, TOTALS_FUNCTION_OUTPUT)
+    end = now or datetime.now(tz=UTC)
+    query = {"Id": "age", "MetricStat": {**age_metric(function), "Period": PERIOD}}
+    response = deployment.aws.call(
+        "cloudwatch",
+        "GetMetricData",
+        MetricDataQueries=[query],
+        StartTime=end - RECENT,
+        EndTime=end,
+    )
+    (result,) = response["MetricDataResults"]
+    points = dict(zip(result["Timestamps"], result["Values"], strict=True))
+    return points[max(points)] / 1000 if points else None

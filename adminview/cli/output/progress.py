@@ -1,0 +1,35 @@
+"""A progress bar on standard error."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+from adminview.cli.output.printing import Console, progress_text
+
+
+@contextmanager
+def progress_bar(
+    what: str, expect: Callable[[], int | None], done: int = 0
+) -> Iterator[Callable[[int], None]]:
+    """Display a progress bar if standard error is a terminal; yield a function that moves it.
+
+    *expect* returns about how many there are, None if that is unknown; it is called only for a bar.
+    """
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda _: None
+        return
+    columns = (
+        progress_text("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        progress_text("left"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as progress:
+        expected = expect()
+        task = progress.add_task(what, total=expected, completed=done)
+        yield lambda now: progress.update(
+            task, completed=now, total=expected and max(expected, now)
+        )

@@ -1,0 +1,133 @@
+"""Totals as they are stored, and as the rows add up to them. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from hashlib import blake2b
+from typing import Any, Final
+from zlib import crc32
+
+from adminview.model.attribute import PK, SK
+from adminview.model.errors import RowError
+from adminview.model.item import normalize_number
+from adminview.model.key import SEPARATOR, unescape
+from adminview.model.total import EXPIRES, NO_SORT, RANK
+from adminview.totals.changes import Amounts, Group, contributions
+from adminview.totals.position import positions_of
+
+VERSION_BYTES: Final = 8  # of the hash of a total's positions
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTotal:
+    """The amounts of a stored total that are not zero, and which changes it includes."""
+
+    amounts: Amounts
+    version: str  # a hash of its positions: every update moves one
+
+    @classmethod
+    def of(cls, item: Mapping[str, Any]) -> "StoredTotal":
+        positions = sorted((name, value["B"]) for name, value in positions_of(item).items())
+        digest = blake2b(repr(positions).encode(), digest_size=VERSION_BYTES)
+        return cls(amounts_of(item), digest.hexdigest())
+
+
+ABSENT: Final = StoredTotal({}, "")
+
+
+@dataclass(frozen=True, slots=True)
+class GroupName:
+    """The names in the key of a total."""
+
+    total: str
+    epoch: str
+    values: tuple[str, ...]
+
+    @classmethod
+    def of(cls, group: Group) -> "GroupName":
+        partition, sort = group
+        name, *values = partition.split(SEPARATOR)
+        total, _, epoch = name.rpartition(".")
+        return cls(total, epoch, (*map(unescape, values), *(() if sort == NO_SORT else (sort,))))
+
+
+@dataclass(frozen=True, slots=True)
+class TotalDifference:
+    """A total that is not the sum of its rows. It names keys: do not log it."""
+
+    group: Group
+    expected: Mapping[str, str]  # amounts that are not zero
+    stored: Mapping[str, str]
+
+    @classmethod
+    def between(cls, group: Group, expected: Amounts, stored: Amounts) -> "TotalDifference":
+        return cls(group, _texts(expected), _texts(stored))
+
+    @property
+    def total(self) -> str:
+        """The name of the total."""
+        return GroupName.of(self.group).total
+
+    @property
+    def epoch(self) -> str:
+        return GroupName.of(self.group).epoch
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The values of the group."""
+        return GroupName.of(self.group).values
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "total": self.total,
+            "epoch": self.epoch,
+            "group": list(self.values),
+            "expected": dict(self.expected),
+            "stored": dict(self.stored),
+        }
+
+
+def amounts_of(item: Mapping[str, Any]) -> Amounts:
+    """Return the amounts of an item of the totals table that are not zero."""
+    amounts: Amounts = {}
+    for name, value in item.items():
+        if "N" in value and name != EXPIRES:
+            amount = Decimal(value["N"])
+            if amount:
+                amounts[name] = amount
+    return amounts
+
+
+def describe_contributions(row: Mapping[str, Any]) -> list[str]:
+    """Return a line for each total that a row contributes to."""
+    amounts, malformed = contributions(row)
+    lines = []
+    for group, added in amounts.items():
+        name = GroupName.of(group)
+        shown = ", ".join(f"{key} {text}" for key, text in _texts(added).items() if key != RANK)
+        lines.append(f"{name.total} (epoch {name.epoch}) {' | '.join(name.values)}: {shown}")
+    return [*lines, *(["malformed, and in no total"] * malformed)]
+
+
+def group_of(item: Mapping[str, Any]) -> Group:
+    return item[PK.name]["S"], item[SK.name]["S"]
+
+
+def without_zeros(amounts: Amounts) -> Amounts:
+    return {name: amount for name, amount in amounts.items() if amount}
+
+
+def part_of(group: Group, parts: int) -> int:
+    """Return the part that a group is in, if all groups are divided into so many parts."""
+    return crc32("\n".join(group).encode("utf-8", "surrogatepass")) % parts
+
+
+def _texts(amounts: Amounts) -> dict[str, str]:
+    return {name: _text(amount) for name, amount in sorted(amounts.items())}
+
+
+def _text(amount: Decimal) -> str:
+    try:
+        return normalize_number(amount)
+    except RowError:  # a sum with more digits than DynamoDB keeps
+        return str(amount)
