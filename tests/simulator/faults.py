@@ -46,7 +46,6 @@ class Fault(StrEnum):
     PRUNED = "old positions removed"
     DELETED = "empty total deleted when its time was over"
     MALFORMED = "malformed contribution skipped"
-    WINDOW_ENDED = "end of a tumbling window"
 
 
 COMMON = (
@@ -70,7 +69,6 @@ OF_TOTALS = (
     Fault.PRUNED,
     Fault.DELETED,
     Fault.MALFORMED,
-    Fault.WINDOW_ENDED,
 )
 
 
