@@ -78,10 +78,14 @@ class Redelivery:
         cloud.totals.handler = self.handle
 
     def handle(self, event: dict[str, Any], context: Any) -> Any:
-        """Handle an event; now and then answer after that as a function that died."""
+        """Handle an event, now and then with old records before its own, or as one that dies."""
         records = self._shards.setdefault(event["shardId"], [])
-        known = {record["eventID"] for record in records}
-        records += [record for record in event["Records"] if record["eventID"] not in known]
+        known = [record["eventID"] for record in records]
+        new = [record for record in event["Records"] if record["eventID"] not in known]
+        before = records[-self._rng.randint(1, 5) :] if self._rng.random() < 0.5 else []
+        if new == event["Records"]:
+            event = event | {"Records": before + new}
+        records += new
         answer = self._handler(event, context)
         if event["Records"] and self._rng.random() < 0.2:
             msg = "killed after its last call"

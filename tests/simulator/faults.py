@@ -46,7 +46,6 @@ class Fault(StrEnum):
     PRUNED = "expired positions removed"
     DELETED = "empty total deleted after its expiry"
     MALFORMED = "malformed contribution skipped"
-    WINDOW_ENDED = "end of a tumbling window"
 
 
 COMMON = (
@@ -70,7 +69,6 @@ OF_TOTALS = (
     Fault.PRUNED,
     Fault.DELETED,
     Fault.MALFORMED,
-    Fault.WINDOW_ENDED,
 )
 
 

@@ -78,6 +78,7 @@ def _play(world: TotalsWorld) -> None:
     world.fibers.run()
     check_totals(world)
     world.faults.stop()
+    world.is_over = True
     world.fibers.spawn("judge", lambda: restart(world))
     world.fibers.run()
     check_totals(world)

@@ -214,7 +214,6 @@ class Lane:
         world = self._world
         sequences = [int(record["dynamodb"]["SequenceNumber"]) for record in content["Records"]]
         world.calls.log_event(f"totals of {sequences or 'the end of a window'}")
-        world.faults.came[Fault.WINDOW_ENDED] += not sequences
         if world.faults.draw("totals", (Fault.DETACHED,)):
             world.calls.log_event("Lambda gives it up, but it goes on")
             self._detach(content)

@@ -73,6 +73,7 @@ class TotalsWorld:
         self.mapping = 0  # counts the event source mappings: a new one begins at the oldest record
         self.busy = 0  # invocations that nobody waits for
         self.backfills = 0  # under way
+        self.is_over = False  # only the judge goes on
         self.lanes: list[Lane] = []  # of the mapping
         self.states: dict[str, RowState | None] = {}  # of the rows
         client = cast("Any", TotalsClient(self))
@@ -93,5 +94,7 @@ class TotalsWorld:
     def counted(self, counts: Mapping[str, Any], errors: CallErrors, /) -> None:
         """Record the counts of a batch."""
         del errors
+        if self.is_over:
+            return  # all that is delivered now was delivered before
         self.faults.came[Fault.COVERED] += counts["covered"]
         self.faults.came[Fault.MALFORMED] += counts["malformed"]
