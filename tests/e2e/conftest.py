@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.e2e.closed import Closed, closed_cloud
-from tests.support.e2e.cloud import Checkout, local_cloud, surroundings
+from tests.support.e2e.cloud import Checkout, complete_totals, local_cloud, surroundings
 
 MINISTACK = "ADMINVIEW_MINISTACK"
 
@@ -32,6 +32,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Checkout]:
         # The documented command, without its confirmation prompt.
         done = started.run("npx", "cdk", "deploy", "--all", "--require-approval", "never")
         assert done.returncode == 0, done.stdout + done.stderr
+        complete_totals(started)
         yield started
 
 

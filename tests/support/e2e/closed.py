@@ -11,7 +11,7 @@ import time
 from base64 import b64decode
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,9 @@ import boto3
 
 from adminview.aws.settings import MAPPINGS_OUTPUT, stack_name
 from adminview.local.event_source import EventSource, RetryDelay
-from adminview.model.delivery import Delivery
+from adminview.local.event_source.on_failure import no_destination
+from adminview.model.delivery import TOTALS_DELIVERY, Delivery
+from adminview.model.row import VIEW_TABLE
 from tests.support.e2e.certificate import write_certificate
 from tests.support.e2e.cloud import REGION, Checkout, local_cloud
 from tests.support.e2e.grants import Role
@@ -187,11 +189,14 @@ class Closed:
 
     @cached_property
     def as_sync(self) -> boto3.Session:
-        """Open a session in the sync's role: Lambda reads streams and sends dead letters with it.
+        return self._session("Sync")
+
+    def _session(self, function: str) -> boto3.Session:
+        """Open a session in a function's role: Lambda reads streams and sends dead letters with it.
 
         The role trusts only Lambda, so its policy is changed to trust this account as well.
         """
-        role = self.functions["Sync"].role
+        role = self.functions[function].role
         iam = self.client("iam")
         found = iam.get_role(RoleName=role.name)["Role"]
         trust = found["AssumeRolePolicyDocument"]
@@ -230,6 +235,24 @@ class Closed:
             **(wiring | more),
         )
 
+    def totals_source(self) -> EventSource:
+        """Follow the view's stream in windows, in the role of the totals function, and call it.
+
+        The cloud itself has no windows.
+        """
+        clock = Clock()
+        table = self.client("dynamodb").describe_table(TableName=VIEW_TABLE)["Table"]
+        return EventSource(
+            streams=self._connect(self._session("Totals"), "dynamodbstreams"),
+            stream_arn=table["LatestStreamArn"],
+            handler=lambda event, _: self.invoke("Totals", event),
+            on_failure=no_destination,
+            delivery=replace(TOTALS_DELIVERY, window_seconds=0),
+            backoff=RetryDelay(first=1.0),
+            clock=clock.now,
+            sleep=clock.sleep,
+        )
+
 
 @contextmanager
 def closed_cloud(folder: Path) -> Iterator[Closed]:
@@ -263,7 +286,8 @@ def _over_tls(environment: Mapping[str, str], certificate: str) -> dict[str, str
 
 def prepared(closed: Closed) -> Closed:
     """Let no role do anything, and the cloud deliver nothing by itself."""
-    closed._follow(enabled=False)
+    for mapping in closed.client("lambda").list_event_source_mappings()["EventSourceMappings"]:
+        closed.client("lambda").update_event_source_mapping(UUID=mapping["UUID"], Enabled=False)
     for function in closed.functions.values():
         function.role.let({})
     return closed

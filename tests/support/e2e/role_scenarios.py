@@ -26,14 +26,17 @@ from adminview.model.dead_letter import ItemOrigin
 from adminview.model.errors import RecordError
 from adminview.model.item import encode
 from adminview.model.row import VIEW_TABLE, Attributes, RowKey, key_image, key_of
+from adminview.model.total import totals_table
 from adminview.reconcile.expected_rows import expected_rows
 from adminview.sync.dead_letter import dead_letter
 from adminview.sync.decode import Route, routes
+from adminview.totals.changes import add, contributions
 from tests.support.e2e.closed import Closed
 from tests.support.model import PAYMENT, PRODUCT, USER, order
 from tests.support.shop import registry
 
 PROGRESS = progress_table(VIEW_TABLE)
+TOTALS = totals_table(VIEW_TABLE)
 ITEMS: Mapping[str, dict[str, Any]] = {
     "Orders": order(TransactionId="txn-abc-456"),
     "Payments": PAYMENT,
@@ -67,22 +70,51 @@ class Lab:
     def follow(self) -> None:
         """Deliver what the streams have, as if the iterators from last time had expired."""
         for one in self.event_sources.values():
-            one._discover_at = 0.0
-            for lane in one._open.values():
-                lane._cursor._iterator = None
-            try:
-                one.drain(attempts=2)
-            except UnsettledRecordsError as error:
-                msg = f"the sync has records delivered again: {self.closed.logged or error}"
-                raise AssertionError(msg) from error
+            self._drain(one)
+
+    @cached_property
+    def totals_source(self) -> EventSource:
+        return self.closed.totals_source()
+
+    def follow_view(self) -> None:
+        """Deliver what the view's stream has to the totals function."""
+        self._drain(self.totals_source)
+
+    def _drain(self, source: EventSource) -> None:
+        source._discover_at = 0.0
+        for lane in source._open.values():
+            lane._cursor._iterator = None
+        try:
+            source.drain(attempts=2)
+        except UnsettledRecordsError as error:
+            msg = f"a function has records delivered again: {self.closed.logged or error}"
+            raise AssertionError(msg) from error
+
+    @property
+    def counts(self) -> dict[RowKey, str]:
+        """Return the count of each total that is stored."""
+        return {key_of(item): item["count"]["N"] for item in self.scan(TOTALS)}
+
+    def show_totals(self) -> None:
+        """Write the totals of all items, without anybody's help."""
+        totals: dict[RowKey, Any] = {}
+        for source, item in ITEMS.items():
+            for row in self.rows_of(source, item).values():
+                for group, amounts in contributions(row)[0].items():
+                    add(totals.setdefault(group, {}), amounts)
+        stored = (
+            key_image(group) | {name: {"N": str(amount)} for name, amount in amounts.items()}
+            for group, amounts in totals.items()
+        )
+        self._write(TOTALS, [{"PutRequest": {"Item": item}} for item in stored])
 
     @cached_property
     def routes(self) -> Mapping[str, Route]:
         return routes(registry(), {})
 
     def empty(self) -> None:
-        """Delete every item, row, progress record and dead letter."""
-        for table in (*ITEMS, VIEW_TABLE, PROGRESS):
+        """Delete every item, row, progress record, total and dead letter."""
+        for table in (*ITEMS, VIEW_TABLE, PROGRESS, TOTALS):
             self.clear(table)
         self.sqs.purge_queue(QueueUrl=self.closed.queue)
 
@@ -231,6 +263,9 @@ def verify(lab: Lab) -> None:
     missing = {name: counts.get("missing", 0) for name, counts in summary["sources"].items()}
     assert all(missing[source] for source in ITEMS), summary
     assert summary["sources"]["Orders"]["orphaned"] == 1, summary
+    totals = summary["totals"]
+    assert totals["finished"], totals["trouble"]
+    assert totals["differing"] > 0, "no total is stored"
 
 
 def backfill(lab: Lab) -> None:
@@ -270,19 +305,36 @@ def migrate(lab: Lab) -> None:
     assert left == [], "notes of work that has ended are left"
 
 
+def totals(lab: Lab) -> None:
+    """Count rows that appear, and take back those that vanish."""
+    lab.follow_view()  # what other tests wrote
+    lab.clear(TOTALS)
+    lab.show(row for source, item in ITEMS.items() for row in lab.rows_of(source, item).values())
+    lab.follow_view()
+    assert lab.counts, "no total was added up"
+    assert {*lab.counts.values()} == {"1"}, lab.counts
+    lab.clear(VIEW_TABLE)
+    lab.follow_view()
+    assert {*lab.counts.values()} == {"0"}, lab.counts
+
+
 def api(lab: Lab) -> None:
-    """Query the table and every index, once with a join, and read the health."""
+    """Query the tables and every index, once with a join, and read the health."""
+    lab.show_totals()
     lab.show(row for source, item in ITEMS.items() for row in lab.rows_of(source, item).values())
     lab.closed.renew("Api")  # what it knows of its health it remembers for a minute
     status, body = _get(lab, "/health")
     assert UNREADABLE not in body, f"/health: {status} {body}"
     known = {"user_id": "user-123", "product_id": "product-def-789"}
-    for pattern in {one.index: one for one in registry().patterns}.values():
+    places = {(one.total is None, one.index): one for one in registry().patterns}
+    for pattern in places.values():
         parameters = {name: known.get(name, "2025-03-01") for name in pattern.parameters}
         status, body = _get(lab, f"/patterns/{pattern.name}?{urlencode(parameters)}")
         assert status == 200, f"{pattern.name}: {status} {body}"
     status, body = _get(lab, "/patterns/buyers-of-product?product_id=product-def-789")
     assert "ada@shop.example" in body, f"the profile is not joined: {body}"
+    status, body = _get(lab, "/patterns/best-sellers")
+    assert "product-def-789" in body, f"the ranked totals are not read: {body}"
 
 
 # The sync first, before the others have filled the streams.
@@ -293,6 +345,7 @@ SCENARIOS: Mapping[str, Callable[[Lab], None]] = {
     "Backfill": backfill,
     "Migrate": migrate,
     "Api": api,
+    "Totals": totals,
 }
 
 
