@@ -85,7 +85,6 @@ def test_commands_check_an_endpoint_before_they_make_a_client() -> None:
         "adminview/cli/bulk/segment_pool.py",
         "adminview/cli/commands/local.py",
         "adminview/cli/bulk/state_machine.py",
-        "adminview/cli/deployment/aws_calls.py",
     }
     makers = {
         str(path.relative_to(ROOT))

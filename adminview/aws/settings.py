@@ -29,6 +29,8 @@ PENDING = "ADMINVIEW_PENDING_PATTERNS"  # only locally: a bundle has them in its
 VIEWS_PACKAGE, DEFAULT_VIEWS = "ADMINVIEW_VIEWS", "lambdas.views"
 MIGRATIONS_PACKAGE, DEFAULT_MIGRATIONS = "ADMINVIEW_MIGRATIONS", "lambdas.migrations"
 
+SYNC_STACK, API_STACK = "Sync", "Api"  # the parts of their names
+
 # Outputs of the stacks: the commands find a deployment by them.
 SETTINGS_OUTPUT = "Settings"  # of the sync stack: the environment, as JSON
 MAPPINGS_OUTPUT = "Mappings"  # of the sync stack: source name -> UUID of its mapping, as JSON

@@ -9,10 +9,11 @@ from typing import Annotated, Any
 import typer
 
 from adminview.aws.clients import Clients
+from adminview.aws.stack_outputs import find_pending
 from adminview.aws.view_reader import Meter, ViewReader
 from adminview.aws.view_readers import Boto3Reader
 from adminview.cli.deployment.deployment import Deployment
-from adminview.cli.deployment.find import find_pending, find_settings
+from adminview.cli.deployment.find import find_settings
 from adminview.cli.options import Prefix, Stage
 from adminview.cli.output import rows
 from adminview.cli.output.printing import TextTable, echo, print_csv, print_json

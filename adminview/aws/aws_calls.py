@@ -15,9 +15,9 @@ from botocore.parsers import ResponseParserError
 
 from adminview.aws.boto3_clients import CLIENT
 from adminview.aws.deadline import Deadline
+from adminview.aws.endpoints import ENDPOINT
+from adminview.aws.error_hints import describe_error
 from adminview.aws.retry import Backoff, call_with_retry
-from adminview.cli.errors import describe_error
-from adminview.local.settings import ENDPOINT
 from adminview.model.errors import AdminViewError, ServiceError
 
 Result = TypeVar("Result")
