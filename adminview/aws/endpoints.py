@@ -66,6 +66,13 @@ def local_defaults(environ: Mapping[str, str]) -> dict[str, str]:
     return defaults
 
 
+def replace_endpoints(environ: Mapping[str, str], url: str) -> dict[str, str]:
+    """Return *environ* with one endpoint for all services."""
+    kept = {name: value for name, value in environ.items() if not name.startswith(ENDPOINT)}
+    kept.pop(IGNORED, None)
+    return kept | {ENDPOINT: url}
+
+
 def is_loopback(url: str) -> bool:
     """Return whether a URL is one of this machine's own addresses."""
     try:
