@@ -214,10 +214,11 @@ def test_totals_are_rows(start: Start) -> None:
 
 def test_local_view_returns_the_same_rows(shop: LocalCloud) -> None:
     view = client_of(shop)
-    for pattern, parameters in (
-        ("orders-of-user", {"user_id": "user-123"}),
-        ("buyers-of-product", {"product_id": "product-def-789"}),
-    ):
+    queries: dict[str, dict[str, Any]] = {
+        "orders-of-user": {"user_id": "user-123"},
+        "buyers-of-product": {"product_id": "product-def-789"},
+    }
+    for pattern, parameters in queries.items():
         rows = LocalView(shop).query(pattern, **parameters)
         assert rows
         assert [*view.query(pattern, **parameters)] == rows

@@ -268,7 +268,7 @@ def lab() -> Lab:
     ("query", "text"),
     [
         (("of-color", {}), r"no access pattern is named 'of-color'; declared are heavy, of-colour"),
-        (("heavy", {"color": "red"}), r"takes \(colour, least\); colour is missing, least is mis"),
+        (("heavy", {"color": "red"}), r"takes \(colour, least\); colour is missing, least is"),
         (("of-colour", {"colour": 1}), "'of-colour': colour must be text, not int"),
         (("heavy", {"colour": "red", "least": 2.5}), "least must be a number, not float"),
         (("of-colour", {"colour": "red", "order": "up"}), "order must be asc or desc"),
@@ -339,5 +339,5 @@ def test_a_view_file_does_not_load_the_client(statement: str) -> None:
 
 
 def test_a_name_that_does_not_exist_is_an_attribute_error() -> None:
-    with pytest.raises(ImportError, match="cannot import name 'conect' from 'adminview'"):
-        exec("from adminview import conect")  # noqa: S102 - the mistake
+    with pytest.raises(ImportError, match="cannot import name 'connected' from 'adminview'"):
+        exec("from adminview import connected")  # noqa: S102 - the mistake
