@@ -23,14 +23,14 @@ from adminview.aws.endpoints import (
     replace_endpoints,
 )
 from adminview.aws.error_hints import add_hint, settings_errors
-from adminview.aws.settings import PREFIX, VIEW_TABLE
+from adminview.aws.settings import DEFAULT_VIEWS, PREFIX, VIEW_TABLE, VIEWS_PACKAGE
 from adminview.aws.settings import STAGE as STAGE_VARIABLE
 from adminview.aws.stack_outputs import STAGE, StackOutputs, deployed_settings, find_pending
 from adminview.aws.view_reader import ViewReader
 from adminview.aws.view_readers import Boto3Reader
 from adminview.model import AccessPattern, Registry
 from adminview.model import row as view_row
-from adminview.model.errors import QueryError, ServiceError
+from adminview.model.errors import DeclarationError, QueryError, ServiceError
 from adminview.query.engine import MOST, PAGE, SECONDS, QueryEngine, QueryResult
 from adminview.query.plain_rows import PlainRow, RowDecoder
 from adminview.views import registry
@@ -42,6 +42,7 @@ Parameter: TypeAlias = str | int | Decimal | bytes
 Order: TypeAlias = Literal["asc", "desc"]
 
 PAGE_OPTIONS: Final = ("limit", "cursor")
+NO_VIEWS: Final = "a script in another folder needs PYTHONPATH=. as well, or connect(views=…)"
 NO_STACKS: Final = (
     "a local engine such as the one at {} has no stacks: leave out stage and prefix to query it, "
     f"or leave out endpoint and unset {ENDPOINT} to query a deployment"
@@ -67,7 +68,7 @@ def connect(
     SettingsError that says what to do if there is no such deployment, if its model is another one,
     or if nothing responds at the endpoint.
     """
-    model = views or registry()
+    model = views or _app_views()
     environ = {name: value for name, value in os.environ.items() if value}
     if endpoint:
         check_endpoint(endpoint, "endpoint")
@@ -210,6 +211,18 @@ class Rows:
         options: Any = {"limit": limit, "cursor": cursor, "order": self.order}
         with self.view.hints():
             return self.view.engine.page(self.pattern.name, **options, **self.parameters)
+
+
+def _app_views() -> Registry:
+    """Return the app's declarations; the error says how a script elsewhere can find them."""
+    try:
+        return registry()
+    except DeclarationError as error:
+        missing = getattr(error.__cause__, "name", None)  # of a package that cannot be imported
+        package = os.environ.get(VIEWS_PACKAGE) or DEFAULT_VIEWS
+        if missing and f"{package}.".startswith(f"{missing}."):
+            error.args = (f"{error}; {NO_VIEWS}",)
+        raise
 
 
 def _client_options(environ: Mapping[str, str], endpoint: str | None) -> dict[str, Any]:

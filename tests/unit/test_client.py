@@ -17,7 +17,7 @@ from adminview.aws.aws_calls import AwsCallError
 from adminview.aws.endpoints import EndpointUrlError
 from adminview.aws.error_hints import describe_error
 from adminview.aws.settings import Settings
-from adminview.model.errors import ServiceError, SettingsError
+from adminview.model.errors import DeclarationError, ServiceError, SettingsError
 from tests.support.fakes import refusal
 from tests.support.model import registry
 from tests.support.query_table import FakeTable, Lab, make_registry
@@ -205,6 +205,20 @@ def test_a_stage_on_a_local_engine_is_explained(aws: FakeAws, engine: str) -> No
     with pytest.raises(AwsCallError, match=f"at {engine} has no stacks: leave out stage") as raised:
         connect(stage="prod", endpoint=engine)
     assert "unset AWS_ENDPOINT_URL to query a deployment" in str(raised.value)
+
+
+def test_view_files_that_are_not_found_are_reported_with_how_to_find_them(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("ADMINVIEW_VIEWS", "nowhere.views")
+    with pytest.raises(DeclarationError, match=r"no package nowhere\.views .*; .* PYTHONPATH=\."):
+        connect()
+    (tmp_path / "broken_views").mkdir()
+    (tmp_path / "broken_views/orders.py").write_text("import nothing_like_it")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("ADMINVIEW_VIEWS", "broken_views")
+    with pytest.raises(DeclarationError, match=r"named 'nothing_like_it'$"):
+        connect()
 
 
 def test_without_a_region_the_settings_are_named() -> None:
