@@ -32,7 +32,7 @@ setup(
     ],
     package_dir={f"{EXAMPLE}.{name}": name for name in ("infra", "lambdas")},
     package_data={
-        "adminview": ["py.typed"],
+        "adminview": ["py.typed", "__init__.pyi"],
         "adminview.cdk": ["bundled/*.txt"],
         "adminview.examples.starter": [
             *("README.md", "gitignore", "pytest.ini", "*/*.py", "*/*/*.py"),

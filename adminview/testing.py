@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 from adminview.aws.attribute_codec import for_boto3, from_boto3
 from adminview.local.engines import moto_engine
@@ -18,14 +17,11 @@ from adminview.model.errors import (
     ViewError,
     kind_of,
 )
-from adminview.model.item import AttributeValue, encode, to_python
+from adminview.model.item import AttributeValue, encode
 from adminview.model.limits import ROW_LIMIT
-from adminview.model.row import Attributes
-from adminview.query.engine import ResultRow
+from adminview.query.plain_rows import PlainRow, RowDecoder
 from adminview.sync.derive import derive
 from adminview.views import registry
-
-JOINED = "joined"
 
 
 class DeadLetteredError(AdminViewError):
@@ -34,7 +30,7 @@ class DeadLetteredError(AdminViewError):
 
 def rows_of(
     source: Source, item: Mapping[str, object], views: Registry | None = None
-) -> list[dict[str, Any]]:
+) -> list[PlainRow]:
     """Return the rows of one item as plain Python: `PK`, `SK`, index keys and `data`.
 
     *views* defaults to the app's. Raises a RecordError that names the view, its line and the error
@@ -50,7 +46,8 @@ def rows_of(
         error.args = (_explain(error),)
         error.place = ""  # the text has it
         raise
-    return [_plain(row) for row in derived.values()]
+    decoder = RowDecoder(model)
+    return [decoder.row(row) for row in derived.values()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +70,7 @@ class LocalView:
         source.key_of(_image(key))
         self.cloud.delete(source.name, dict(key))
 
-    def query(self, pattern: str, /, **parameters: object) -> list[dict[str, Any]]:
+    def query(self, pattern: str, /, **parameters: object) -> list[PlainRow]:
         """Sync every change made so far, and return the rows of an access pattern.
 
         If the access pattern has joins, each row has its joined rows by name under `joined`: None
@@ -85,7 +82,10 @@ class LocalView:
             lines = [f"  {one['item']}: {one['reason']}" for one in self._dead_letters]
             msg = "\n".join(["dead-lettered, so rows are missing:", *lines, EXPECTED])
             raise DeadLetteredError(msg)
-        return [_result(row) for row in self.cloud.query_engine.rows(pattern, **parameters)]
+        results = list(self.cloud.query_engine.rows(pattern, **parameters))
+        shows = self.cloud.registry.pattern(pattern).shows
+        decoder = RowDecoder(self.cloud.registry)
+        return [decoder.result(result, shows) for result in results]
 
     def dead_letters(self) -> list[dict[str, str]]:
         """Sync every change made so far, and return the dead letters since the last call.
@@ -176,12 +176,3 @@ def _explain(error: RecordError) -> str:
     elif isinstance(cause, RecordError):
         text = str(cause)
     return f"{text}; {error.place}" if error.place else text
-
-
-def _result(result: ResultRow) -> dict[str, Any]:
-    joined = {name: row and _plain(row) for name, row in result.joined.items()}
-    return _plain(result.row) | ({JOINED: joined} if joined else {})
-
-
-def _plain(row: Attributes) -> dict[str, Any]:
-    return {name: to_python(value) for name, value in row.items() if not name.startswith("_")}

@@ -1,7 +1,8 @@
 """boto3 clients. A module of its own, because loading boto3 slows down a cold start."""
 
 from functools import cache
-from typing import TYPE_CHECKING
+from threading import Lock
+from typing import TYPE_CHECKING, Any
 
 import boto3
 from botocore.config import Config
@@ -26,10 +27,20 @@ CLIENT = Config(
 )
 
 
-def dynamodb_client(config: Config = CLIENT) -> "DynamoDBClient":
-    client: DynamoDBClient = boto3.client("dynamodb", config=config)
+CREATING = Lock()  # creating clients is not thread-safe in boto3; using them is
+
+
+def dynamodb_client(config: Config = CLIENT, **options: Any) -> "DynamoDBClient":
+    """Return a client; *options* are those of `boto3.client`, such as `endpoint_url`."""
+    client: DynamoDBClient = service_client("dynamodb", config, **options)
     check_responses(client)
     return client
+
+
+def service_client(service: str, config: Config = CLIENT, **options: Any) -> Any:
+    """Return a client of any service; *options* are those of `boto3.client`."""
+    with CREATING:
+        return boto3.client(service, config=config, **options)
 
 
 def sqs_client() -> "SQSClient":

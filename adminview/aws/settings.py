@@ -28,7 +28,10 @@ STREAMS = "ADMINVIEW_STREAMS"  # the labels of the streams, in the order of the 
 SEPARATOR = ","
 PENDING = "ADMINVIEW_PENDING_PATTERNS"  # only locally: a bundle has them in its manifest
 VIEWS_PACKAGE, DEFAULT_VIEWS = "ADMINVIEW_VIEWS", "lambdas.views"
+STAGE, PREFIX = "ADMINVIEW_STAGE", "ADMINVIEW_PREFIX"  # of the deployment that commands use
 MIGRATIONS_PACKAGE, DEFAULT_MIGRATIONS = "ADMINVIEW_MIGRATIONS", "lambdas.migrations"
+
+SYNC_STACK, API_STACK = "Sync", "Api"  # the parts of their names
 
 # Outputs of the stacks: the commands find a deployment by them.
 SETTINGS_OUTPUT = "Settings"  # of the sync stack: the environment, as JSON

@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from adminview.aws.endpoints import use_local_defaults, use_region
 from adminview.aws.settings import QUEUE_URL
 from adminview.cli.commands import dlq, item, model, query
 from adminview.cli.commands.backfill import backfill, sweep
@@ -22,7 +23,6 @@ from adminview.cli.commands.plan import apply, plan
 from adminview.cli.commands.serve import serve
 from adminview.cli.commands.sql import sql
 from adminview.cli.commands.verify import verify
-from adminview.cli.endpoints import use_local_defaults, use_region
 from adminview.cli.errors import EXPECTED_ERRORS, EscapingGroup, is_usage_error, report_error
 from adminview.cli.output.printing import Console, echo, print_traceback
 from adminview.cli.output.tables import patterns_markdown, patterns_table

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from adminview.aws.settings import PREFIX, STAGE
+
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
@@ -19,10 +21,10 @@ def seconds(text: str) -> float:
 
 Stage = Annotated[
     str | None,
-    typer.Option(help="Stage of the deployment, as in cdk.json.", envvar="ADMINVIEW_STAGE"),
+    typer.Option(help="Stage of the deployment, as in cdk.json.", envvar=STAGE),
 ]
 Prefix = Annotated[
-    str, typer.Option(help="Prefix of the deployment, as in cdk.json.", envvar="ADMINVIEW_PREFIX")
+    str, typer.Option(help="Prefix of the deployment, as in cdk.json.", envvar=PREFIX)
 ]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Skip the confirmation.")]
 MaxRcu = Annotated[float | None, typer.Option(min=1, help="Maximum read units per second.")]

@@ -74,12 +74,17 @@ class SettingsError(AdminViewError):
 class ServiceError(AdminViewError):
     """AWS kept refusing a call. Carries the error code, not the text: that may quote data."""
 
+    hint = ""  # what to do; commands and the Python API add it
+
     def __init__(self, code: str, action: str, *, answered: bool = True) -> None:
         super().__init__(
             f"{action}: {'AWS answered' if answered else 'no answer from AWS:'} {code}"
         )
         self.code = code
         self.answered = answered
+
+    def __str__(self) -> str:
+        return "; ".join(filter(None, [super().__str__(), self.hint]))
 
 
 class UnansweredCallError(AdminViewError):

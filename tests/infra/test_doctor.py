@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from adminview.cli.deployment.aws_calls import Aws
+from adminview.aws.aws_calls import Aws
 from adminview.cli.deployment.deployment import DeployedStack, Deployment, Resource
 from adminview.cli.deployment.stacks import FUNCTION, PARTS, Stack
 from adminview.cli.doctor import callers

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
+from adminview.aws.aws_calls import Aws
 from adminview.aws.clients import Clients
 from adminview.aws.deadline import Deadline
 from adminview.bulk.lease_table import LeaseTable
 from adminview.bulk.segment import Segment, SegmentState
-from adminview.cli.deployment.aws_calls import Aws
 from adminview.cli.doctor.finding import State
 from adminview.local.local_cloud import LocalCloud
 from adminview.local.tables import source_table

@@ -74,12 +74,24 @@ def test_the_response_in_the_guide_is_the_real_one() -> None:
 
 
 @pytest.mark.usefixtures("demo")
-def test_the_python_in_the_guide_runs() -> None:
-    (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+def test_the_python_in_the_guide_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    names: dict[str, Any] = {}
+    for code in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL):
+        exec(code, names)  # noqa: S102 - our own
+    (printed,) = re.findall(r"It prints `(.*?)`\.", PAGE)
+    assert capsys.readouterr().out == f"{printed}\n"
+    assert names["latest"]["SK"] == "ORDER#2025-03-02#2121207"
+    assert names["number"] == len(names["page"].rows) == 1
+    assert names["following"] is None
+    assert names["profile"]["data"]["name"] == "Grace"
+
+
+@pytest.mark.usefixtures("demo")
+def test_the_python_in_the_readme_returns_the_open_order() -> None:
+    (code,) = re.findall(r"<!-- python -->\n```python\n(.*?)```", README, re.DOTALL)
     names: dict[str, Any] = {}
     exec(code, names)  # noqa: S102 - our own
-    assert names["names"] == ["Milk"]
-    assert names["following"] is None
+    assert [order["OrderId"] for order in names["orders"]] == ["2121207"]
 
 
 @pytest.fixture

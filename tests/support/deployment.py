@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from json import dumps
 from typing import Any
 
+from adminview.aws.aws_calls import Aws
 from adminview.aws.settings import Settings
 from adminview.cli.commands.doctor import examine
-from adminview.cli.deployment.aws_calls import Aws
 from adminview.cli.deployment.deployment import Deployment as RealDeployment
 from adminview.cli.doctor.finding import Finding
 from adminview.local.tables import source_table, totals_table, view_table

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import boto3
 import pytest
 
+from adminview.aws.aws_calls import AwsCallError
 from adminview.aws.settings import Settings
-from adminview.cli.deployment.aws_calls import AwsCallError
+from adminview.aws.stack_outputs import find_pending
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import (
     check_model,
     check_queue,
-    find_pending,
     find_settings,
     invoke,
     known_source,

@@ -9,7 +9,7 @@ from botocore.exceptions import NoCredentialsError
 from botocore.parsers import ResponseParserError
 from typer.testing import CliRunner
 
-from adminview.cli.deployment.aws_calls import SIGN_IN
+from adminview.aws.error_hints import SIGN_IN
 from adminview.cli.main import app
 from tests.support.deployment import SYNC, Client, Deployment, sound
 from tests.support.fakes import refusal

@@ -12,9 +12,10 @@ from time import perf_counter, sleep
 import boto3
 import pytest
 
-from adminview.cli import endpoints, main
-from adminview.cli.endpoints import check_endpoints, use_local_defaults, use_region
-from adminview.cli.errors import describe_error
+from adminview.aws import endpoints
+from adminview.aws.endpoints import check_endpoints, use_local_defaults, use_region
+from adminview.aws.error_hints import describe_error
+from adminview.cli import main
 from adminview.model.errors import ServiceError, SettingsError
 
 SURROUNDINGS = ("ADMINVIEW_TABLE", "ADMINVIEW_STAGE", "ADMINVIEW_PREFIX", "AWS_PROFILE")

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from adminview.aws.aws_calls import Aws
 from adminview.bulk.lease_table import LeaseTable
-from adminview.cli.deployment.aws_calls import Aws
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.facts import Deployed, Marker
 from adminview.cli.deployment.read import EngineReader, StackReader, Tables, imported_sources

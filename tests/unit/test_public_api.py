@@ -15,9 +15,16 @@ PAGE = ROOT / "docs/api.md"
 IMPORT = re.compile(r"^from (adminview[\w.]*) import ([\w, ]+)$", re.MULTILINE)
 
 
-def test_the_public_names_are_those_of_the_model_and_can_be_imported() -> None:
-    assert adminview.__all__ is model.__all__
+def test_the_public_names_include_those_of_the_model_and_can_be_imported() -> None:
+    assert {*model.__all__} < {*adminview.__all__}
+    assert len(adminview.__all__) == len({*adminview.__all__})
     assert [name for name in adminview.__all__ if not hasattr(adminview, name)] == []
+
+
+def test_type_checkers_see_the_same_names() -> None:
+    stub = ast.parse((ROOT / "adminview/__init__.pyi").read_text())
+    (listed,) = (node.value for node in stub.body if isinstance(node, ast.Assign))
+    assert sorted([*ast.literal_eval(listed), *model.__all__]) == sorted(adminview.__all__)
 
 
 def test_the_page_on_the_api_names_every_public_name_once_and_no_other() -> None:

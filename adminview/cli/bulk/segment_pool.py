@@ -15,6 +15,7 @@ from adminview.aws.boto3_clients import CLIENT, dynamodb_client
 from adminview.aws.clients import Clients
 from adminview.aws.concurrency import MAX_CONCURRENCY
 from adminview.aws.deadline import Deadline
+from adminview.aws.error_hints import describe_error
 from adminview.aws.metered_client import Metered
 from adminview.aws.rate_limit import RateLimiter
 from adminview.aws.settings import Settings
@@ -22,7 +23,6 @@ from adminview.bulk.runs import Bulk, make_bulk
 from adminview.bulk.segment import Segment, SegmentState
 from adminview.bulk.worker import SegmentWorker
 from adminview.cli.dead_letters.files import LETTERS, LetterFile
-from adminview.cli.errors import describe_error
 from adminview.cli.shutdown import Shutdown
 from adminview.local.settings import ENDPOINT
 from adminview.local.tables import create, progress_table

@@ -11,7 +11,8 @@ from typing import Final
 import typer
 
 from adminview.aws.concurrency import map_concurrently
-from adminview.cli.deployment.deployment import STAGE, Deployment
+from adminview.aws.stack_outputs import STAGE
+from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.stacks import SYNC
 from adminview.cli.doctor import (
     alarms,

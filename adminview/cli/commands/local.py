@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 from adminview.aws.boto3_clients import streams_client
 from adminview.aws.call_errors import CallErrors
 from adminview.aws.clients import Clients
+from adminview.aws.endpoints import IGNORED
 from adminview.aws.settings import Settings
 from adminview.aws.table_description import Key, TableDescription, TableIndex
 from adminview.aws.totals_table import Boto3Updater, TotalsTable
 from adminview.bulk.lease_table import progress_table as progress_name
 from adminview.cli.dead_letters.files import LetterFile
-from adminview.cli.endpoints import IGNORED, check_endpoints
+from adminview.cli.endpoints import check_endpoints
 from adminview.handlers.sync import sync
 from adminview.handlers.totals import TotalsRuntime, add_up
 from adminview.local.engines import ENGINES, EngineName, free_port, moto_engine

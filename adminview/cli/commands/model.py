@@ -9,10 +9,11 @@ from typing import Annotated
 import typer
 
 from adminview.aws.clients import Clients
+from adminview.aws.error_hints import describe_error
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import deployed_description, find_settings
 from adminview.cli.deployment.stacks import SYNC
-from adminview.cli.errors import EXPECTED_ERRORS, describe_error, report_error, usage_errors
+from adminview.cli.errors import EXPECTED_ERRORS, report_error, usage_errors
 from adminview.cli.model_lock.lock import LOCK, Lock, read_description, validate_reason
 from adminview.cli.model_lock.model_diff import Description, ModelDiff
 from adminview.cli.options import Json, Prefix, Stage

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from adminview.aws.aws_calls import Aws
 from adminview.aws.settings import NAMESPACE, Settings
 from adminview.aws.table_description import TableDescription, TableIndex
 from adminview.cli.costing.usage import TABLE
 from adminview.cli.costing.work import ROW_OVERHEAD
-from adminview.cli.deployment.aws_calls import Aws
 from adminview.model.total import totals_table
 
 PERIOD: Final = 3600  # seconds

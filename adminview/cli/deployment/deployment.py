@@ -7,27 +7,25 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from json import loads
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from botocore.exceptions import BotoCoreError
 
+from adminview.aws.aws_calls import Aws, unexpected_response
 from adminview.aws.settings import (
     MAPPINGS_OUTPUT,
     PATTERNS_OUTPUT,
     SETTINGS_OUTPUT,
-    VIEW_TABLE,
     Settings,
-    stack_name,
 )
-from adminview.cli.deployment.aws_calls import Aws, unexpected_response
-from adminview.cli.deployment.stacks import API, NOTHING, PARTS, SYNC, Stack, outputs_of
+from adminview.aws.stack_outputs import STAGE, StackOutputs
+from adminview.cli.deployment.stacks import API, NOTHING, PARTS, SYNC, Stack
 from adminview.cli.endpoints import check_endpoints
 from adminview.cli.model_lock.lock import validate_description
 from adminview.cli.model_lock.model_diff import Description
 from adminview.local.settings import ENDPOINT
 from adminview.model.errors import AdminViewError, SettingsError
 
-STAGE: Final = "dev"  # the default in cdk.json
 HASH: Final = re.compile(r"[0-9A-F]{8}$")  # the suffix that CDK appends to construct names
 
 
@@ -106,14 +104,14 @@ class DeployedStack:
 
 
 @dataclass(frozen=True, slots=True)
-class Deployment:
+class Deployment(StackOutputs):
     """The stacks of a stage and prefix, or the tables that the environment names instead."""
 
-    aws: Aws
-    stage: str = STAGE
-    prefix: str = ""
-    environ: Mapping[str, str] = field(default_factory=dict)
-    named: bool = True  # by --stage or --prefix
+    naming: ClassVar[str] = (
+        f"name the deployment with --stage and --prefix, or set only {ENDPOINT} to use a local "
+        "engine"
+    )
+
     _parts: dict[str, DeployedStack] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
@@ -127,45 +125,17 @@ class Deployment:
         """Return the same deployment with an empty cache."""
         return replace(self, aws=self.aws.fresh(), _parts={})
 
-    @property
-    def local(self) -> bool:
-        """Whether the environment names tables or a local engine, so that there are no stacks."""
-        engine = self.environ.get(ENDPOINT) and not self.named
-        return bool(self.environ.get(VIEW_TABLE) or engine)
-
-    def name_of(self, part: str) -> str:
-        return stack_name(self.prefix, self.stage, part)
-
-    def output(self, part: str, name: str) -> str:
-        """Return an output of a stack; raise SettingsError if there is none."""
-        stack = self.name_of(part)
-        described = self._described(part)
-        if described is None:
-            msg = (
-                f"there is no stack {stack!r} in this account and region: name the deployment with "
-                f"--stage and --prefix, or set only {ENDPOINT} to use a local engine"
-            )
-            raise SettingsError(msg)
-        outputs = outputs_of(described)
-        if name not in outputs:
-            msg = f"stack {stack!r} has no output {name!r}: deploy this version of AdminView first"
-            raise SettingsError(msg)
-        return outputs[name]
-
     def stack(self, part: str) -> Stack | None:
         """Read a stack with its template; None if it was never created."""
-        described, name = self._described(part), self.name_of(part)
+        described, name = self.described(part), self.name_of(part)
         if described is None or described["StackStatus"] in NOTHING:
             return None
         template = self.aws.call("cloudformation", "GetTemplate", StackName=name)["TemplateBody"]
         return Stack.of(name, described, template)
 
-    def _described(self, part: str) -> Mapping[str, Any] | None:
+    def check_endpoint(self) -> None:
+        """Raise an error if a custom endpoint is not a URL, or does not respond."""
         check_endpoints(self.environ, "CLOUDFORMATION")
-        name = self.name_of(part)
-        response = self.aws.find("cloudformation", "DescribeStacks", StackName=name)
-        described: Mapping[str, Any] | None = response["Stacks"][0] if response else None
-        return described
 
     @property
     def parts(self) -> Mapping[str, DeployedStack]:

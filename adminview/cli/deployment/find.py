@@ -1,7 +1,7 @@
 """Find the settings of a deployment, and check that they fit the local view files."""
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
 from json import dumps, loads
 from time import monotonic
@@ -14,16 +14,14 @@ from adminview.aws.deadline import Deadline
 from adminview.aws.event_source_mappings import check_followed
 from adminview.aws.settings import (
     MAPPINGS_OUTPUT,
-    PATTERNS_OUTPUT,
     QUEUE_URL,
     REPLAY_FUNCTION_OUTPUT,
-    SETTINGS_OUTPUT,
     VIEW_TABLE,
-    PendingPatterns,
     Settings,
 )
+from adminview.aws.stack_outputs import deployed_settings
 from adminview.cli.deployment.deployment import Deployment
-from adminview.cli.deployment.stacks import API, RECOVERY, SYNC
+from adminview.cli.deployment.stacks import RECOVERY, SYNC
 from adminview.cli.endpoints import check_endpoints
 from adminview.cli.model_lock.lock import validate_description
 from adminview.cli.model_lock.model_diff import Description
@@ -54,38 +52,7 @@ def find_settings(registry: Registry, deployment: Deployment, *, connects: bool 
         return Settings.from_env(environ)
     if deployment.local:
         return declared(registry, environ.get(QUEUE_URL, ""))
-    try:
-        return Settings.from_env(loads(deployment.output(SYNC, SETTINGS_OUTPUT)))
-    except (ValueError, AttributeError) as error:
-        stack = deployment.name_of(SYNC)
-        msg = f"the output {SETTINGS_OUTPUT!r} of stack {stack!r} does not contain settings"
-        raise SettingsError(msg) from error
-
-
-def find_pending(registry: Registry, deployment: Deployment) -> Mapping[str, str | None]:
-    """Return the access patterns that are not ready; raise SettingsError for another model."""
-    if deployment.local:
-        return PendingPatterns.from_env(deployment.environ).patterns
-    model, pending = deployed_patterns(deployment)
-    if registry.fingerprint != model:
-        msg = (
-            f"the local access patterns are of model {registry.fingerprint}, but model {model} is "
-            "deployed: check out the deployed model, or deploy the local one"
-        )
-        raise SettingsError(msg)
-    return pending
-
-
-def deployed_patterns(deployment: Deployment) -> tuple[str, Mapping[str, str | None]]:
-    """Return the model of the deployed API, and its access patterns that are not ready."""
-    where = f"the output {PATTERNS_OUTPUT!r} of stack {deployment.name_of(API)!r}"
-    try:
-        output = loads(deployment.output(API, PATTERNS_OUTPUT))
-        model, pending = str(output["model"]), output["pending"]
-    except (ValueError, LookupError, TypeError) as error:
-        msg = f"{where} does not list access patterns: deploy this version of AdminView"
-        raise SettingsError(msg) from error
-    return model, PendingPatterns.read(pending, where).patterns
+    return deployed_settings(deployment)
 
 
 def check_streams(deployment: Deployment, sources: Iterable[str]) -> None:

@@ -5,7 +5,14 @@ from dataclasses import dataclass
 from json import loads
 from typing import Any, Final
 
-from adminview.aws.settings import MODEL, MODEL_METADATA, WATCHED_METADATA
+from adminview.aws.settings import (
+    API_STACK,
+    MODEL,
+    MODEL_METADATA,
+    SYNC_STACK,
+    WATCHED_METADATA,
+)
+from adminview.aws.stack_outputs import outputs_of
 from adminview.aws.table_description import TableDescription, TableIndex
 from adminview.model.errors import SettingsError
 
@@ -13,9 +20,9 @@ PARTS = SOURCES, VIEW, TOTALS, SYNC, RECOVERY, API, WATCH = (
     "Sources",
     "View",
     "Totals",
-    "Sync",
+    SYNC_STACK,
     "Recovery",
-    "Api",
+    API_STACK,
     "Watch",
 )
 # A stack in one of these states was never created; CDK creates it again.
@@ -93,10 +100,3 @@ class Stack:
     def _resources(self, kind: str) -> Iterator[Any]:
         resources = self.template.get("Resources", {}).values()
         return (resource for resource in resources if resource["Type"] == kind)
-
-
-def outputs_of(described: Mapping[str, Any]) -> dict[str, str]:
-    """Return the outputs in a response of DescribeStacks."""
-    return {
-        output["OutputKey"]: str(output["OutputValue"]) for output in described.get("Outputs", [])
-    }

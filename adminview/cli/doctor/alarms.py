@@ -5,8 +5,8 @@ from datetime import datetime
 from functools import partial
 from typing import Any, Final
 
+from adminview.aws.aws_calls import Aws
 from adminview.aws.concurrency import batched
-from adminview.cli.deployment.aws_calls import Aws
 from adminview.cli.deployment.deployment import DeployedStack, Deployment, Resource
 from adminview.cli.doctor.finding import Check, Fault, State, Verdict
 

@@ -4,11 +4,11 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
+from adminview.aws.aws_calls import Aws
 from adminview.aws.deadline import Deadline
 from adminview.bulk.lease_table import LeaseTable
 from adminview.bulk.runs import BACKFILL, EVERYTHING, MIGRATE, SWEEP
 from adminview.bulk.segment import SegmentState
-from adminview.cli.deployment.aws_calls import Aws
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.stacks import RECOVERY, TABLE
 from adminview.cli.doctor.finding import Check, Fault, State, Verdict

@@ -5,7 +5,7 @@ from functools import partial
 from json import loads
 from typing import Any, Final
 
-from adminview.cli.deployment.aws_calls import Aws
+from adminview.aws.aws_calls import Aws
 from adminview.cli.deployment.deployment import DeployedStack, Deployment, Resource
 from adminview.cli.deployment.stacks import FUNCTION
 from adminview.cli.doctor.finding import Check, Fault, Verdict

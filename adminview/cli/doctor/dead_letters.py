@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Final
 
-from adminview.cli.deployment.aws_calls import Aws
+from adminview.aws.aws_calls import Aws
 from adminview.cli.deployment.deployment import DeployedStack, Deployment, Resource
 from adminview.cli.deployment.stacks import SYNC
 from adminview.cli.doctor.finding import Check, Fault, State, Verdict

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, TypeAlias
 
-from adminview.cli.deployment.aws_calls import AwsCallError, unexpected_response
-from adminview.cli.errors import EXPECTED_ERRORS, describe_error
+from adminview.aws.aws_calls import AwsCallError, unexpected_response
+from adminview.aws.error_hints import describe_error
+from adminview.cli.errors import EXPECTED_ERRORS
 
 
 class State(StrEnum):

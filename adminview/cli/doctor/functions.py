@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
+from adminview.aws.aws_calls import Aws
 from adminview.aws.transport.eligibility import Fallback, deployed_fallback
-from adminview.cli.deployment.aws_calls import Aws
 from adminview.cli.deployment.deployment import DeployedStack, Deployment, Resource
 from adminview.cli.deployment.stacks import FUNCTION
 from adminview.cli.doctor.finding import Check, Fault, State, Verdict

@@ -5,9 +5,9 @@ from functools import partial
 from json import dumps
 from typing import Any, Final
 
+from adminview.aws.aws_calls import Aws
 from adminview.aws.event_source_mappings import ENABLED
 from adminview.aws.table_description import TableDescription
-from adminview.cli.deployment.aws_calls import Aws
 from adminview.cli.deployment.deployment import DeployedStack, Deployment
 from adminview.cli.deployment.stacks import API, RECOVERY, SOURCES, SYNC, TABLE
 from adminview.cli.doctor.finding import Check, Fault, State, Verdict

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
-from adminview.cli.deployment.aws_calls import Aws, AwsCallError
+from adminview.aws.aws_calls import Aws, AwsCallError
 from adminview.cli.deployment.deployment import DeployedStack, Deployment, Resource
 from adminview.cli.doctor.finding import Check, Fault, State, Verdict
 from adminview.cli.doctor.grants import (

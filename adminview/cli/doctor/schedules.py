@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
-from adminview.cli.deployment.aws_calls import Aws, AwsCallError
+from adminview.aws.aws_calls import Aws, AwsCallError
 from adminview.cli.deployment.deployment import DeployedStack, Deployment, Resource
 from adminview.cli.doctor.finding import Check, Fault, Verdict, unchecked_fault
 from adminview.cli.doctor.references import resolve

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
+from adminview.aws.aws_calls import Aws
 from adminview.aws.table_description import TableDescription
-from adminview.cli.deployment.aws_calls import Aws
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.stacks import SYNC
 from adminview.cli.doctor.finding import Check, Fault, Verdict

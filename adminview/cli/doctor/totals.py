@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
+from adminview.aws.aws_calls import Aws
 from adminview.aws.table_description import TableDescription, TableIndex
-from adminview.cli.deployment.aws_calls import Aws
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.stacks import TABLE, TOTALS, VIEW
 from adminview.cli.doctor.finding import Check, Fault, State, Verdict

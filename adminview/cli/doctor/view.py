@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
+from adminview.aws.aws_calls import Aws
 from adminview.aws.table_description import TableDescription, TableIndex
-from adminview.cli.deployment.aws_calls import Aws
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.facts import Declared
 from adminview.cli.deployment.stacks import API, TABLE, VIEW

@@ -4,23 +4,26 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
 from adminview.aws.clients import Clients
-from adminview.aws.view_reader import Boto3Reader, Meter, ViewReader
+from adminview.aws.endpoints import ENDPOINT
+from adminview.aws.stack_outputs import find_pending
+from adminview.aws.view_reader import Meter
 from adminview.cli.deployment.deployment import Deployment
-from adminview.cli.deployment.find import find_pending, find_settings
+from adminview.cli.deployment.find import find_settings
 from adminview.cli.options import Prefix, Stage
 from adminview.cli.output import rows
 from adminview.cli.output.printing import TextTable, echo, print_csv, print_json
 from adminview.cli.output.tables import facts, rows_table, totals_table
+from adminview.client import Order, Rows, ViewClient
 from adminview.http_api.render import Renderer, text
 from adminview.model import AccessPattern, Registry
 from adminview.model.row import DATA
 from adminview.model.total import totals_table as totals_name
-from adminview.query.engine import MOST, PAGE, QueryEngine, ResultRow
+from adminview.query.engine import MOST, PAGE, ResultRow
 from adminview.query.parameters import typed
 from adminview.query.query import Query
 
@@ -96,16 +99,19 @@ def run(
     client, meter = Clients().dynamodb, Meter()
     # At the client, so that counts and joined rows are metered too.
     client.meta.events.register("after-call.dynamodb", lambda parsed, **_: meter.add(parsed))
-    engine = QueryEngine(model, ViewReader(Boto3Reader(client), settings.view_table), pending)
-    query = engine.prepare(pattern.name, values, options.order)
+    engine = ENDPOINT if os.environ.get(ENDPOINT) else ""
+    view = ViewClient.of(model, settings.view_table, client, pending, engine)
+    order = cast("Order | None", options.order)
+    results = view.query(pattern.name, order=order, **values)
     if options.explain:
         table = totals_name(settings.view_table) if pattern.total else settings.view_table
+        query = view.engine.prepare(pattern.name, values, order)
         _explain({"access pattern": pattern.name} | explanation(query, table))
     if options.count:
-        number = engine.count(pattern.name, **values)
+        number = results.count()
         echo(text({"pattern": pattern.name, "count": number}) if options.json else number)
     else:
-        _print_rows(engine, query, values, options)
+        _print_rows(results, options)
     if options.explain:
         _explain({"calls made": meter.calls, "read units consumed": meter.units})
 
@@ -125,41 +131,37 @@ def explanation(query: Query, table: str) -> dict[str, Any]:
     }
 
 
-def _print_rows(
-    engine: QueryEngine, query: Query, values: dict[str, Any], options: QueryOptions
-) -> None:
+def _print_rows(results: Rows, options: QueryOptions) -> None:
     """Read one page or all, and print the rows."""
-    pattern, renderer = query.pattern, Renderer(engine.registry)
-    pages = _pages(engine, pattern.name, values, options)
+    pattern, renderer = results.pattern, Renderer(results.view.engine.registry)
+    pages = _pages(results, options)
     if options.json and options.follow:
         for page, _ in pages:
             for row in page:
                 print_json(text(renderer.answered(row, pattern.shows)))
         return
-    results: list[ResultRow] = []
+    found: list[ResultRow] = []
     cursor = None
     for page, following in pages:
-        results += page
+        found += page
         cursor = following
-    rendered = [renderer.answered(row, pattern.shows) for row in results]
+    rendered = [renderer.answered(row, pattern.shows) for row in found]
     if options.json:
         print_json(text({"pattern": pattern.name, "rows": rendered, "cursor": cursor}))
     elif options.csv:
         print_csv(rows.to_csv([*map(_flat, rendered)]))
     else:
-        arguments = " ".join(f"{name}={value}" for name, value in values.items())
+        arguments = " ".join(f"{name}={value}" for name, value in results.parameters.items())
         title = f"{pattern.name} {arguments}".strip()
-        rows.print_table(_table(title, pattern, results, rendered))
+        rows.print_table(_table(title, pattern, found, rendered))
     if cursor and not options.json:
         rows.note(f"there are more rows: add --all, or --cursor {cursor}")
 
 
-def _pages(
-    engine: QueryEngine, name: str, values: dict[str, Any], options: QueryOptions
-) -> Iterator[tuple[list[ResultRow], str | None]]:
+def _pages(results: Rows, options: QueryOptions) -> Iterator[tuple[list[ResultRow], str | None]]:
     cursor = options.cursor
     while True:
-        page = engine.page(name, limit=options.limit, cursor=cursor, order=options.order, **values)
+        page = results.read(cursor, options.limit)
         cursor = page.cursor
         yield page.rows, cursor
         if not cursor or not options.follow:

@@ -9,15 +9,14 @@ from os import environ
 from threading import Lock
 from typing import Any, Final, TypeVar
 
-import boto3
 from botocore import xform_name
 from botocore.parsers import ResponseParserError
 
-from adminview.aws.boto3_clients import CLIENT
+from adminview.aws.boto3_clients import service_client
 from adminview.aws.deadline import Deadline
+from adminview.aws.endpoints import ENDPOINT
+from adminview.aws.error_hints import SIGN_IN, describe_error, is_signed_out
 from adminview.aws.retry import Backoff, call_with_retry
-from adminview.cli.errors import describe_error
-from adminview.local.settings import ENDPOINT
 from adminview.model.errors import AdminViewError, ServiceError
 
 Result = TypeVar("Result")
@@ -37,21 +36,6 @@ ABSENT: Final = frozenset(
 )
 UNREADABLE: Final = ResponseParserError.__name__  # such as an HTML page of a proxy
 DENIED: Final = ("AccessDenied", "Unauthorized", "AuthorizationError")
-# Parts of the error codes for missing, invalid or expired credentials.
-SIGNED_OUT: Final = (
-    "Credential",
-    "ExpiredToken",
-    "InvalidClientToken",
-    "AuthenticationToken",
-    "TokenRetrieval",
-    "SSO",
-    "InvalidAccessKeyId",
-    "UnrecognizedClient",
-    "SignatureDoesNotMatch",
-    "InvalidSignature",
-    "AuthFailure",
-)
-SIGN_IN: Final = "sign in again, or set AWS_PROFILE"
 POLICY_PREFIX: Final = {"stepfunctions": "states"}  # of IAM actions, if not the service
 
 
@@ -60,10 +44,11 @@ class AwsCallError(AdminViewError):
 
     def __init__(self, error: ServiceError, permission: str) -> None:
         self.code, self.advice = error.code, ""
-        words = describe_error(error)
-        if ENDPOINT not in environ and any(word in error.code for word in SIGNED_OUT):
+        if ENDPOINT not in environ and is_signed_out(error):
             words, self.advice = str(error), SIGN_IN
-        elif any(word in error.code for word in DENIED):
+        else:
+            words = describe_error(error)
+        if any(word in error.code for word in DENIED):
             self.advice = f"allow {permission} for the credentials of this command"
         super().__init__(words)
 
@@ -76,7 +61,7 @@ class Aws:
     that make the same call share one request.
     """
 
-    make_client: Callable[[str], Any] = lambda service: boto3.client(service, config=CLIENT)
+    make_client: Callable[[str], Any] = service_client
     timeout: float = TIMEOUT_SECONDS
     backoff: Backoff = field(default_factory=Backoff)
     _clients: dict[str, Any] = field(default_factory=dict)
