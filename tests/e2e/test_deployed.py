@@ -68,12 +68,17 @@ def test_rows_move_when_an_item_changes_and_vanish_with_it(checkout: Checkout) -
 def test_the_table_and_every_index_are_queried_over_http(checkout: Checkout) -> None:
     api = Api(checkout)
     queried = {registry().pattern(query.partition("?")[0]).index for query in QUERIES}
-    not_queried = {pattern.index for pattern in registry().patterns} - queried
+    rows = [pattern for pattern in registry().patterns if not pattern.total]
+    not_queried = {pattern.index for pattern in rows} - queried
     # No order has a date before it is migrated.
     assert [index.name for index in not_queried if index] == ["DeliveryDate-Index"]
     for query, shown in QUERIES.items():
         answer = api.get(f"/patterns/{query}")
         assert (answer.status, shown in str(answer.body)) == (OK, True), answer
+    for query in ("orders-per-status", "best-sellers"):
+        # Empty, because no window delivers the view's stream here: see test_totals.py.
+        answer = api.get(f"/patterns/{query}")
+        assert (answer.status, answer.body["rows"]) == (OK, []), answer
     assert len(api.get("/patterns").body["patterns"]) == len(registry().patterns)
     assert api.get("/openapi.json").body["openapi"]
     # The cloud keeps no metrics of streams: this shows only that the function may read them.
