@@ -4,8 +4,8 @@ import sys
 
 import aws_cdk as cdk
 
+from adminview import AdminViewError
 from adminview.cdk import DeploymentOptions
-from adminview.model.errors import AdminViewError
 from adminview.views import migrations, registry
 from infra.app import build
 from infra.stages import STAGES
