@@ -212,7 +212,7 @@ def test_a_changed_total_is_refused_until_the_sweep_and_then_exact(
     plan = application.plan()
     assert any("is refused until all rows are backfilled" in note for note in plan.notes)
     kinds = [step.kind for step in plan.steps]
-    assert kinds.index("sweep") < len(kinds) - 1 - kinds[::-1].index("deploy-questions")
+    assert kinds.index("sweep") < len(kinds) - 1 - kinds[::-1].index("deploy-api")
     assert application.apply(plan.destroyed)
     lab.live()
     lab.live()
@@ -240,7 +240,7 @@ def test_a_dropped_total_becomes_empty_and_expires(
 def test_a_rebuild_can_be_taken_back(lab: Lab, models: dict[str, Registry], story: Story) -> None:
     said: list[str] = []
     application = lab.application(
-        models["rebuilt"], say=said.append, stopped=lambda: "backfill" in "".join(said)
+        models["rebuilt"], notify=said.append, stopped=lambda: "backfill" in "".join(said)
     )
     assert not application.apply(application.plan().destroyed)
     back = lab.application(models["first"])
