@@ -34,7 +34,7 @@ class Observer(Protocol):
     def invoked(self, request_id: str) -> None: ...
 
     def synced(
-        self, tally: BatchCounts, letters: Sequence[OutgoingLetter], errors: CallErrors, /
+        self, counts: BatchCounts, letters: Sequence[OutgoingLetter], errors: CallErrors, /
     ) -> None: ...
 
 

@@ -47,25 +47,20 @@ class Metered:
         keep_in_doubt(self._client, calls)
 
     @property
-    def limited(self) -> bool:
-        """Whether reads or writes have a limit."""
-        return self._pace is not None
-
-    @property
-    def rest(self) -> float:
+    def wait_seconds(self) -> float:
         """Seconds until both budgets allow the next call."""
-        return max(self.reads.rest, self.writes.rest)
+        return max(self.reads.wait_seconds, self.writes.wait_seconds)
 
     def begin_page(self, most: int) -> int:
         """Return how many items the next page may have; 0 if the caller must wait."""
         if self._pace is None:
             return most
-        return 0 if self.rest else self._pace.begin(most)
+        return 0 if self.wait_seconds else self._pace.begin(most)
 
     def end_page(self, most: int, items: int) -> None:
         """Report the end of a page with *items* items."""
         if self._pace is not None:
-            self._pace.end(most, items, self.rest)
+            self._pace.end(most, items, self.wait_seconds)
 
     def add_debt(self, seconds: float) -> None:
         """Continue a wait of *seconds* that an earlier client did not finish."""

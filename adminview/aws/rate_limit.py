@@ -38,11 +38,11 @@ class RateLimiter:
 
     def wait(self) -> None:
         """Wait until the budget allows the next call."""
-        if (rest := self.rest) > 0:
-            self._sleep(rest)  # only once: a shutdown may end the sleep early
+        if (seconds := self.wait_seconds) > 0:
+            self._sleep(seconds)  # only once: a shutdown may end the sleep early
 
     @property
-    def rest(self) -> float:
+    def wait_seconds(self) -> float:
         """Seconds until the budget allows the next call, and a pause for throttling has ended."""
         with self._lock:
             now = self._fill()

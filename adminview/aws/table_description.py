@@ -80,7 +80,7 @@ class TableIndex:
         """Whether the index holds all its rows."""
         return self.status in READY
 
-    def same(self, other: "TableIndex") -> bool:
+    def is_equivalent(self, other: "TableIndex") -> bool:
         """Return whether both are the same index to DynamoDB."""
         return (self.key, self.projection, set(self.include), self.local) == (
             other.key,

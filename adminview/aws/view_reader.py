@@ -1,18 +1,81 @@
-"""Reads AdminViewTable: queries, counts and rows by key."""
+"""Reads AdminViewTable: queries, counts and rows by key, with boto3 or the direct HTTP client.
+
+Both clients take and return DynamoDB JSON as Lambda delivers it. A boto3 client converts every
+value, which takes most of the time of a query; the direct client passes values through.
+`transport.eligibility` decides which one is used.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
+from adminview.aws.attribute_codec import all_from_boto3, for_boto3, from_boto3
 from adminview.aws.deadline import Deadline
+from adminview.aws.responses import check_members
 from adminview.aws.retry import Backoff, call_with_retry
 from adminview.aws.table_scanner import GetResult, get_all
-from adminview.aws.view_readers import Reader
+from adminview.aws.transport.matching import check_match
 from adminview.model import KeyCondition
+from adminview.model.json_codec import dump_json
 from adminview.model.row import Attributes, RowKey, key_image, key_of
 from adminview.model.total import totals_table
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+    from adminview.aws.transport.http_client import HttpClient
+
+VALUES, START = "ExpressionAttributeValues", "ExclusiveStartKey"
+
+
+class Reader(Protocol):
+    """Reads a table; arguments and responses are those of the API."""
+
+    def query(self, **request: Any) -> dict[str, Any]: ...
+
+    def batch_get_item(self, **request: Any) -> dict[str, Any]: ...
+
+
+class Boto3Reader:
+    """Reads through a boto3 client, which has binary values as bytes."""
+
+    def __init__(self, client: "DynamoDBClient") -> None:
+        self._client: Any = client
+
+    def query(self, **request: Any) -> dict[str, Any]:
+        converted = {name: for_boto3(request[name]) for name in (VALUES, START) if name in request}
+        page: dict[str, Any] = self._client.query(**{**request, **converted})
+        check_members("Query", page)
+        rows = {"Items": all_from_boto3(page["Items"])} if "Items" in page else {}
+        last = page.get("LastEvaluatedKey")
+        return {**page, **rows, **({"LastEvaluatedKey": from_boto3(last)} if last else {})}
+
+    def batch_get_item(self, **request: Any) -> dict[str, Any]:
+        """Read rows by key; the keys must be text."""
+        response: dict[str, Any] = self._client.batch_get_item(**request)
+        check_members("BatchGetItem", response)
+        items = {table: all_from_boto3(rows) for table, rows in response["Responses"].items()}
+        return {**response, "Responses": items}
+
+
+class HttpReader:
+    """Reads with the direct HTTP client."""
+
+    def __init__(self, direct: "HttpClient") -> None:
+        self._direct = direct
+
+    def query(self, **request: Any) -> dict[str, Any]:
+        return self._call("Query", request)
+
+    def batch_get_item(self, **request: Any) -> dict[str, Any]:
+        return self._call("BatchGetItem", request)
+
+    def _call(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        response = self._direct.call(operation, dump_json(request))
+        check_match(operation, request, response)
+        return response
 
 
 @dataclass(slots=True)

@@ -24,7 +24,7 @@ WORK_SECONDS = 60.0
 LEASE_SECONDS = WORK_SECONDS + 120.0
 BUILT = "built"  # the partition of the completions
 OVERTAKEN = "another worker finished or restarted {run} meanwhile: begin again"
-GENERATION = "turn"  # in a completion: runs up to this generation are over
+GENERATION = "generation"  # in a completion: runs up to this generation are over
 ABSENT: Any = {
     "ConditionExpression": "attribute_not_exists(#pk)",
     "ExpressionAttributeNames": {"#pk": PK.name},
@@ -239,7 +239,7 @@ def _item(record: SegmentState) -> Any:
     return {
         **_key(record.segment.run, _place(record.segment.number)),
         "of": {"N": str(record.segment.of)},
-        "turn": {"N": str(record.segment.generation)},
+        "generation": {"N": str(record.segment.generation)},
         "state": {"S": record.to_json()},
         "holder": {"S": record.holder},
         "until": {"N": repr(record.deadline)},
@@ -249,7 +249,11 @@ def _item(record: SegmentState) -> Any:
 
 
 def _record(item: Any) -> SegmentState:
-    number, of, generation = int(item[SK.name]["S"]), int(item["of"]["N"]), int(item["turn"]["N"])
+    number, of, generation = (
+        int(item[SK.name]["S"]),
+        int(item["of"]["N"]),
+        int(item["generation"]["N"]),
+    )
     return SegmentState.read(
         Segment(item[PK.name]["S"], number, of, generation),
         item["state"]["S"],

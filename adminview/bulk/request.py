@@ -29,7 +29,14 @@ STEPS: Mapping[str, Mapping[str, str]] = {
         "restart": FLAG,
         **BUDGETS,
     },
-    "work": {"run": TEXT, "segment": AMOUNT, "of": COUNT, "turn": COUNT, "model": TEXT, **BUDGETS},
+    "work": {
+        "run": TEXT,
+        "segment": AMOUNT,
+        "of": COUNT,
+        "generation": COUNT,
+        "model": TEXT,
+        **BUDGETS,
+    },
 }
 NEEDED: Mapping[str, tuple[str, ...]] = {"begin": (), "work": ("run", "segment", "of")}
 

@@ -58,7 +58,7 @@ class SegmentWorker:
 
     def _work(self, session: "SegmentSession") -> SegmentState:
         try:
-            while session.record.intent and not self._over(session.end) and session.rest():
+            while session.record.intent and not self._over(session.end) and session.wait():
                 pass
             session.recover()
             self._turn_pages(session)
@@ -80,12 +80,12 @@ class SegmentWorker:
 
     def _rest(self, end: Deadline) -> None:
         """Wait until the budget covers what was used: the next worker may not know of the debt."""
-        while not self._over(end) and (owed := self.meter.rest) > 0:
+        while not self._over(end) and (owed := self.meter.wait_seconds) > 0:
             self.sleep(min(owed, NAP_SECONDS))
 
     def _turn_pages(self, session: "SegmentSession") -> None:
         while not session.record.done and not self._over(session.end):
-            if session.rest():
+            if session.wait():
                 continue
             if not self._turn_page(session):
                 self.sleep(RETRY_SECONDS)
@@ -146,9 +146,9 @@ class SegmentSession:
         self.record = self._counted(counts, intent=[], start=page.last, done=page.last is None)
         return self.stay_alive()
 
-    def rest(self) -> bool:
+    def wait(self) -> bool:
         """Wait briefly if the budget is overdrawn; return whether it was."""
-        owed = self.worker.meter.rest
+        owed = self.worker.meter.wait_seconds
         if owed > 0:
             self.worker.sleep(min(owed, NAP_SECONDS))
             self.stay_alive()
@@ -170,7 +170,11 @@ class SegmentSession:
 
     def save(self, *, keep: bool = True) -> None:
         """Save the state and renew the lease, or release it unless *keep*."""
-        now, progress, owed = self.worker.clock(), self.worker.progress, self.worker.meter.rest
+        now, progress, owed = (
+            self.worker.clock(),
+            self.worker.progress,
+            self.worker.meter.wait_seconds,
+        )
         record = replace(self.record, paid_at=progress.now() + owed if owed else 0.0)
         self.record = progress.save(record, deadline=self.end.within(WORK_SECONDS), keep=keep)
         self.saved_at = now

@@ -5,6 +5,7 @@ bundle starts faster, and the runtime gets security updates.
 """
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -46,7 +47,7 @@ PIP_TRACES: Final = ("*.dist-info/RECORD", "*.dist-info/INSTALLER", "*.dist-info
 # /var/task is read-only: without bytecode in the bundle, each cold start compiles.
 COMPILE: Final = ("-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash")
 NOT_COMPILED: Final = (
-    "note: the Lambda bundle has no bytecode, because there is no python{0}.{1} on the PATH. "
+    "note: the Lambda bundle has no bytecode, because no python{0}.{1} on the PATH runs. "
     "Cold starts take about twice the processor time."
 )
 # Runs without the app's folder and installed packages on its path, so it imports only from the
@@ -119,12 +120,15 @@ def runtime_python() -> str | None:
     """Return an interpreter of the version that Lambda runs, or None."""
     if sys.version_info[:2] == RUNTIME:
         return sys.executable
-    python = shutil.which("python{}.{}".format(*RUNTIME))
-    if python is None:
-        return None
-    # The shim of a version manager exists even if the version is not installed, and then fails.
-    done = subprocess.run([python, "-c", ""], check=False, capture_output=True)  # noqa: S603 - ours
-    return None if done.returncode else python
+    name = "python{}.{}".format(*RUNTIME)
+    # The first on the PATH may be the shim of a version manager, which fails: try all of them.
+    candidates = (shutil.which(name, path=folder) for folder in os.get_exec_path())
+    return next((python for python in candidates if python and _runs(python)), None)
+
+
+def _runs(python: str) -> bool:
+    command = [python, "-c", ""]
+    return subprocess.run(command, check=False, capture_output=True).returncode == 0  # noqa: S603 - ours
 
 
 def _once(directory: Path, make: Callable[[Path], None]) -> Path:
@@ -220,13 +224,13 @@ def _check(views: Registry, bundle: Path) -> None:
 
 def _differences(stacks: dict[str, Any], code: dict[str, Any]) -> Iterator[str]:
     """Yield each declaration that differs, or that only one of the two descriptions has."""
-    ours, theirs = _declarations(stacks), _declarations(code)
-    for name in (*ours, *(name for name in theirs if name not in ours)):
-        if name not in theirs:
+    declared, bundled = _declarations(stacks), _declarations(code)
+    for name in (*declared, *(name for name in bundled if name not in declared)):
+        if name not in bundled:
             yield f"{name}: only in the stacks"
-        elif name not in ours:
+        elif name not in declared:
             yield f"{name}: only in the bundle"
-        elif ours[name] != theirs[name]:
+        elif declared[name] != bundled[name]:
             yield f"{name}: declared differently"
 
 

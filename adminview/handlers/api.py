@@ -10,8 +10,7 @@ from aws_lambda_powertools import Logger
 from adminview.aws.clients import Clients, find_endpoint, http_client
 from adminview.aws.settings import PendingPatterns, PulseSettings
 from adminview.aws.stream_metrics import StreamMetrics
-from adminview.aws.view_reader import ViewReader
-from adminview.aws.view_readers import Boto3Reader, HttpReader, Reader
+from adminview.aws.view_reader import Boto3Reader, HttpReader, Reader, ViewReader
 from adminview.http_api.handlers import Api
 from adminview.http_api.health import ActivityMetrics, NoMetrics
 from adminview.query.engine import QueryEngine

@@ -117,7 +117,7 @@ def _make_bulk(event: Mapping[str, Any], dependencies: BulkDependencies) -> Bulk
 
 
 def _as_event(segment: Segment) -> dict[str, Any]:
-    position = {"segment": segment.number, "of": segment.of, "turn": segment.generation}
+    position = {"segment": segment.number, "of": segment.of, "generation": segment.generation}
     return {"run": segment.run, **position}
 
 
@@ -145,11 +145,11 @@ def _work(
         # New code must not continue the old code's run before `apply` begins its own.
         msg = f"{run} was begun by model {event['model']}, but {model} is deployed: begin again"
         raise SettingsError(msg)
-    segment = Segment(run, event["segment"], event["of"], event.get("turn", 1))
+    segment = Segment(run, event["segment"], event["of"], event.get("generation", 1))
     tolerated = event.get("tolerated_failures", TOLERATED)
     worker = replace(bulk.worker(run), tolerated=tolerated)
     record = worker.work(segment, end=end)
-    done = record.done and not bulk.client.rest  # the next segment would not know the debt
+    done = record.done and not bulk.client.wait_seconds  # the next segment would not know the debt
     if done:
         bulk.finish(segment.run, deadline=end, tolerated=tolerated)
     report = {"done": done, "run": segment.run, "segment": segment.number}

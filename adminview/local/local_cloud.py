@@ -15,8 +15,7 @@ from adminview.aws.settings import QUEUE_URL, PendingPatterns, Settings
 from adminview.aws.totals_table import HttpUpdater, TotalsTable
 from adminview.aws.transport.eligibility import DirectEndpoint, StaticCredentials
 from adminview.aws.transport.http_client import HttpClient
-from adminview.aws.view_reader import ViewReader
-from adminview.aws.view_readers import HttpReader
+from adminview.aws.view_reader import HttpReader, ViewReader
 from adminview.bulk.lease_table import progress_table as progress_name
 from adminview.dead_letters.replay import Patience, Replayer, Summary, make_replayer
 from adminview.handlers.sync import PartialBatchResponse, sync

@@ -273,7 +273,9 @@ class Total:
 
     def _problems(self) -> Iterator[str]:
         if not TOTAL_NAME.fullmatch(self.name):
-            yield "its name must have 1 to 64 characters of A-Z a-z 0-9 _ - and begin with a letter"
+            yield (
+                "its name must have 1 to 64 characters of A-Z a-z 0-9 _ - and begin with A-Z or a-z"
+            )
         if len(self.partition) > PARTITION_PARTS:
             yield f"{len(self.partition)} partition attributes; at most {PARTITION_PARTS}"
         if len(self.sort) > 1:

@@ -79,10 +79,6 @@ class ReconcilePlan:
             if self.has_another_owner(key)
         }
 
-    @property
-    def changes_nothing(self) -> bool:
-        return not self.puts and not self.deletes
-
     def has_another_owner(self, key: RowKey) -> bool:
         """Return whether an existing row belongs to another item."""
         return self.found[key].get(OWNER, {"S": self.owner}) != {"S": self.owner}

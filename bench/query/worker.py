@@ -11,8 +11,7 @@ from time import perf_counter, process_time
 from typing import Any
 
 from adminview.aws.boto3_clients import dynamodb_client
-from adminview.aws.view_reader import ViewReader
-from adminview.aws.view_readers import Boto3Reader
+from adminview.aws.view_reader import Boto3Reader, ViewReader
 from adminview.handlers.api import reader
 from adminview.query.engine import QueryEngine, ResultRow
 from bench.contenders import TABLE

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.e2e.closed import Closed, closed_cloud
-from tests.e2e.cloud import Checkout, complete_totals, local_cloud, surroundings
+from tests.support.e2e.closed import Closed, closed_cloud
+from tests.support.e2e.cloud import Checkout, complete_totals, local_cloud, surroundings
 
 MINISTACK = "ADMINVIEW_MINISTACK"
 

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from tests.e2e.api_client import BAD_REQUEST, FORBIDDEN, OK, UNKNOWN, Api
-from tests.e2e.cloud import Checkout
-from tests.e2e.inventory import inventory
+from tests.support.e2e.api_client import BAD_REQUEST, FORBIDDEN, OK, UNKNOWN, Api
+from tests.support.e2e.cloud import Checkout
+from tests.support.e2e.inventory import inventory
 from tests.support.model import PAYMENT, PRODUCT, USER, order
 from tests.support.shop import registry
 

@@ -19,9 +19,9 @@ from adminview.aws.settings import VIEW_TABLE
 from adminview.local.event_source import RetryDelay, UnsettledRecordsError
 from adminview.model.delivery import FIRST_TRY_SECONDS, Delivery
 from adminview.model.row import key_of
-from tests.e2e.closed import Closed
-from tests.e2e.grants import losses
-from tests.e2e.role_scenarios import POISON, Lab
+from tests.support.e2e.closed import Closed
+from tests.support.e2e.grants import losses
+from tests.support.e2e.role_scenarios import POISON, Lab
 from tests.support.model import order
 
 HOUR = 3600.0

@@ -2,8 +2,8 @@
 
 import json
 
-from tests.e2e.api_client import Api
-from tests.e2e.cloud import Checkout, at_once
+from tests.support.e2e.api_client import Api
+from tests.support.e2e.cloud import Checkout, at_once
 from tests.support.model import PAYMENT
 from tests.support.shop import registry
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from tests.e2e.api_client import BEING_BUILT, OK, UNKNOWN, Api, Panel
-from tests.e2e.cloud import ROOT, Checkout, at_once
+from tests.support.e2e.api_client import BEING_BUILT, OK, UNKNOWN, Api, Panel
+from tests.support.e2e.cloud import ROOT, Checkout, at_once
 
 ORDERS, PRODUCTS = "lambdas/views/orders.py", "lambdas/views/products.py"
 SHIPMENT = {"shipmentId": "shipment-1", "orderId": "2121195", "carrier": "DHL", "weight": 50}

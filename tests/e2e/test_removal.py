@@ -1,7 +1,7 @@
 """What is removed is gone, but for what is kept on purpose."""
 
-from tests.e2e.cloud import Checkout
-from tests.e2e.inventory import inventory
+from tests.support.e2e.cloud import Checkout
+from tests.support.e2e.inventory import inventory
 
 PROD = ("--output", "prod.out", "-c", "adminview:stage=prod", "-c", "adminview:prefix=kept-")
 

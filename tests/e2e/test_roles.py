@@ -14,9 +14,9 @@ import pytest
 from botocore.exceptions import ClientError
 
 from adminview.aws.settings import BACKFILL_MACHINE_OUTPUT, MIGRATE_MACHINE_OUTPUT
-from tests.e2e.closed import Closed
-from tests.e2e.grants import UNSHOWN, losses, without_unshown
-from tests.e2e.role_scenarios import ITEMS, POISON, SCENARIOS, Lab
+from tests.support.e2e.closed import Closed
+from tests.support.e2e.grants import UNSHOWN, losses, without_unshown
+from tests.support.e2e.role_scenarios import ITEMS, POISON, SCENARIOS, Lab
 
 TRIES = 3  # without a right that nobody misses: some are needed only when two write at once
 MACHINE_SECONDS = 60.0
@@ -114,7 +114,7 @@ def test_the_state_machines_do_their_work_with_the_functions_roles(lab: Lab) -> 
         migration = {"migration": "orders-delivery-date", "segments": 1}
         _execute(lab, MIGRATE_MACHINE_OUTPUT, migration)
     assert lab.rows == lab.all_rows
-    assert lab.waiting()["resting"] == 1  # the letter about the poison
+    assert lab.waiting()["delayed"] == 1  # the dead letter about the poison
     key = {name: {"S": ITEMS["Orders"][name]} for name in ("CustomerId", "SK")}
     assert "DeliveryDate" in lab.dynamodb.get_item(TableName="Orders", Key=key)["Item"]
 

@@ -16,8 +16,8 @@ import pytest
 from adminview.local.event_source import EventSource
 from adminview.local.event_source.on_failure import no_destination
 from adminview.model.delivery import TOTALS_DELIVERY
-from tests.e2e.api_client import OK, UNKNOWN, Api
-from tests.e2e.cloud import Checkout, local_cloud
+from tests.support.e2e.api_client import OK, UNKNOWN, Api
+from tests.support.e2e.cloud import Checkout, local_cloud
 
 PLAIN = '''"""Parcels, as the warehouse looks them up."""
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.infra.roles import table, write
-from tests.infra.synthesis import Assembly
+from tests.support.synthesis import Assembly
 
 Counted = tuple[str, str, frozenset[tuple[str, str]]]  # namespace, name, dimensions
 ALARM = "AWS::CloudWatch::Alarm"

@@ -15,8 +15,8 @@ from cdk_nag import AwsSolutionsChecks
 from adminview.model import Registry
 from adminview.views import migrations, registry
 from infra.app import build
-from tests.infra.options import EVERYTHING
-from tests.infra.synthesis import context_with, imported, read_options
+from tests.support.all_options import EVERYTHING
+from tests.support.synthesis import context_with, imported, read_options
 
 # Let the report be written, instead of printed and raised.
 KEEP_QUIET: Final = {"@aws-cdk/core:failSynthOnValidationErrors": False}

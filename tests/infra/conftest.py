@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from adminview.model import Registry
-from tests.infra.options import EVERYTHING
-from tests.infra.synthesis import MIGRATIONS, Assembly, imported, synthesize
 from tests.support import totals_views
+from tests.support.all_options import EVERYTHING
 from tests.support.shop import registry
+from tests.support.synthesis import MIGRATIONS, Assembly, imported, synthesize
 
 
 @pytest.fixture(scope="session")

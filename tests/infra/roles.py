@@ -8,8 +8,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from tests.infra.synthesis import MIGRATIONS, Assembly, synthesize
 from tests.support.shop import registry
+from tests.support.synthesis import MIGRATIONS, Assembly, synthesize
 
 PAGE = Path(__file__).with_name("roles.md")
 COMMAND = "python -m tests.infra.roles"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.infra.alarms import ALARM, COMMAND, PAGE, page
-from tests.infra.synthesis import Assembly
+from tests.support.synthesis import Assembly
 
 Change = Callable[[dict[str, Any]], object]
 

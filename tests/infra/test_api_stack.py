@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from adminview.http_api.paths import PATHS
-from tests.infra.synthesis import Assembly, synthesize
 from tests.support.shop import registry
+from tests.support.synthesis import Assembly, synthesize
 
 JWT = {"jwtIssuer": "https://login.example/pool", "jwtAudience": ["panel", "reports"]}
 PANEL = "https://panel.example"

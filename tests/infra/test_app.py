@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from adminview.aws.settings import Settings
-from tests.infra.synthesis import ROOT, Assembly, imported, stream, synthesize
 from tests.support.shop import registry
+from tests.support.synthesis import ROOT, Assembly, imported, stream, synthesize
 from tests.support.view_files import with_view_file
 
 NEW_FILE = '''

@@ -1,7 +1,6 @@
 """The bundle holds what the functions need, and is the same wherever it is built."""
 
 import json
-import marshal
 import os
 import subprocess
 import sys
@@ -61,7 +60,9 @@ def manifest_of(views: Registry) -> Manifest:
 
 
 def code_in(directory: Path) -> set[str]:
-    return {one.name for one in directory.iterdir() if not one.name.endswith(".dist-info")}
+    """Return the top-level names; bytecode is there only if the runtime's Python is."""
+    names = {path.name for path in directory.iterdir()} - {"__pycache__"}
+    return {name for name in names if not name.endswith(".dist-info")}
 
 
 def contents(directory: Path) -> dict[str, tuple[str, int]]:
@@ -240,6 +241,13 @@ parcels = Source("Parcels", partition_key="id")
 def parcel(item: Item):
     yield Row(f"PARCEL#{item['id']}", "DETAILS", data={"cents": cents(item["price"])})
 """
+LOAD_VIEW = """
+import marshal, sys
+sys.path.insert(0, sys.argv[1])
+from app_a.rows import parcels
+with open(parcels.__cached__, "rb") as file:
+    print(marshal.loads(file.read()[16:]).co_filename)
+"""
 OTHER = """
 from adminview import Row, Source, view
 
@@ -357,24 +365,35 @@ def light(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bundling, "_install", lambda *_: None)
 
 
-def test_bytecode_is_for_the_runtime_and_names_files_as_lambda_has_them(
-    app: Path, monkeypatch: pytest.MonkeyPatch
+def interpreters() -> dict[str, str]:
+    """Return this interpreter, and that of the runtime's version, if it is installed."""
+    runtime = bundling.runtime_python()
+    return {"this": sys.executable} | ({"runtime": runtime} if runtime else {})
+
+
+@pytest.mark.parametrize("python", interpreters().values(), ids=interpreters())
+@pytest.mark.usefixtures("light")
+def test_bytecode_is_loaded_without_its_source_and_names_files_as_lambda_has_them(
+    app: Path, python: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With this interpreter's version as the runtime's, for the runtime's may not be installed."""
-    monkeypatch.setattr(bundling, "_install", lambda *_: None)
-    monkeypatch.setattr(bundling, "runtime_python", lambda: sys.executable)
+    monkeypatch.setattr(bundling, "runtime_python", lambda: python)
     bundle = build_app(load("app_a.rows.parcels"), app)
     compiled = [*bundle.rglob("*.pyc")]
     assert len(compiled) == len([*bundle.rglob("*.py")])
-    (view,) = (one for one in compiled if one.name.startswith("parcels."))
-    content = view.read_bytes()
-    flags = int.from_bytes(content[4:8], "little")
-    assert flags == 0b01, "by hash, and not compared with the source when it is loaded"
-    assert marshal.loads(content[16:]).co_filename == "/var/task/app_a/rows/parcels.py"  # noqa: S302 - just built
-    (bundle / "app_a" / "rounding.py").write_text("raise AssertionError('compiled again')")
-    run = [sys.executable, "-I", "-S", "-B", "-c", "import sys; sys.path.insert(0, sys.argv[1]);"]
-    run[-1] += "import app_a.rounding"
-    assert subprocess.run([*run, str(bundle)], check=False).returncode == 0
+    flags = {int.from_bytes(file.read_bytes()[4:8], "little") for file in compiled}
+    assert flags == {0b01}, "by hash, and not compared with the source when it is loaded"
+    for file in bundle.rglob("*.py"):
+        file.write_text("raise AssertionError('compiled again')")
+    done = subprocess.run(
+        [python, "-I", "-S", "-B", "-c", LOAD_VIEW, str(bundle)],
+        check=False,
+        capture_output=True,
+        text=True,
+        cwd="/",
+        env={"PATH": os.environ["PATH"]},
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["/var/task/app_a/rows/parcels.py"]
 
 
 def test_without_the_runtimes_python_a_notice_is_printed(
@@ -384,7 +403,7 @@ def test_without_the_runtimes_python_a_notice_is_printed(
     monkeypatch.setattr(bundling, "runtime_python", lambda: None)
     bundle = build_app(load("app_a.rows.parcels"), app)
     assert not [*bundle.rglob("*.pyc")]
-    assert "has no bytecode, because there is no python3.13 on the PATH" in capsys.readouterr().err
+    assert "has no bytecode, because no python3.13 on the PATH runs" in capsys.readouterr().err
 
 
 def test_a_shim_of_a_version_that_is_not_installed_is_no_interpreter(
@@ -396,8 +415,12 @@ def test_a_shim_of_a_version_that_is_not_installed_is_no_interpreter(
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(sys, "version_info", (3, 11))
     assert bundling.runtime_python.__wrapped__() is None
-    shim.write_text("#!/bin/sh\nexit 0\n")
-    assert bundling.runtime_python.__wrapped__() == str(shim)
+    later = tmp_path / "later" / "python3.13"
+    later.parent.mkdir()
+    later.write_text("#!/bin/sh\nexit 0\n")
+    later.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{later.parent}")
+    assert bundling.runtime_python.__wrapped__() == str(later), "the shim hides none behind it"
 
 
 def test_packages_that_views_import_are_installed_from_the_list_next_to_the_handlers(

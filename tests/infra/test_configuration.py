@@ -13,9 +13,9 @@ from adminview.cdk.options.network import KEYS as NETWORK_KEYS
 from adminview.cdk.options.network import LISTS
 from adminview.model.errors import SettingsError
 from infra.stages import PROD, STAGES
-from tests.infra.synthesis import ROOT
 from tests.infra.test_options_deployed import SENDERS
 from tests.support.shop import registry
+from tests.support.synthesis import ROOT
 
 TEXT = (ROOT / "docs" / "configuration.md").read_text()
 SECTIONS = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", TEXT, re.DOTALL | re.MULTILINE))

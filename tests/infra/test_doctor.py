@@ -18,8 +18,8 @@ from adminview.cli.doctor.roles import ROLE
 from adminview.cli.doctor.schedules import RULE
 from adminview.model.delivery import Delivery
 from adminview.model.errors import SettingsError
-from tests.infra.synthesis import Assembly
 from tests.support.shop import registry
+from tests.support.synthesis import Assembly
 
 ID = "arn:aws:cloudformation:eu-west-1:111122223333:stack/{}/1"
 STREAM = "arn:aws:dynamodb:eu-west-1:111122223333:table/Orders/stream/1"
@@ -31,6 +31,8 @@ def made(id_: str, resource: dict[str, Any]) -> Resource:
     name = properties.get("TableName", id_)
     if kind == "AWS::StepFunctions::StateMachine":
         name = f"arn:aws:states:eu-west-1:111122223333:stateMachine:{id_}"
+    elif kind == "AWS::IAM::ManagedPolicy":
+        name = f"arn:aws:iam::111122223333:policy/{id_}"
     return Resource(id_, kind, name, properties)
 
 

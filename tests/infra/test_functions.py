@@ -7,8 +7,8 @@ import pytest
 from adminview.aws.manifest import Manifest
 from adminview.aws.settings import Settings
 from tests.infra.roles import held
-from tests.infra.synthesis import Assembly
 from tests.support.shop import registry
+from tests.support.synthesis import Assembly
 
 SOURCES = ("Orders", "Payments", "Products", "Users")
 TABLES = [f"{name}.Arn" for name in SOURCES]

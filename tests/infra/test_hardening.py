@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.infra.options import TAGS
-from tests.infra.synthesis import Assembly, Resource
+from tests.support.all_options import TAGS
+from tests.support.synthesis import Assembly, Resource
 
 UNTAGGED = {  # AWS has no tags for them
     "AWS::ApiGatewayV2::Integration",

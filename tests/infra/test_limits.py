@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 
+from adminview.cli.doctor.grants import managed_policies
+from adminview.cli.doctor.roles import ROLE
 from adminview.model import Registry
-from tests.infra.synthesis import Assembly, imported, synthesize
+from tests.infra.test_doctor import deployed
+from tests.support.synthesis import Assembly, imported, synthesize
 from tests.support.view_files import load_view_file
 
 SOURCES, PATTERNS, TOTALS = 100, 300, 50
@@ -18,6 +21,7 @@ RESOURCES, OUTPUTS = 500, 200
 INLINE_CHARACTERS, MANAGED_CHARACTERS, MANAGED_POLICIES = 10_240, 6_144, 10
 ALARM_METRICS, WIDGETS, DASHBOARD_METRICS = 10, 500, 2_500
 DEFINITION_BYTES = 1024 * 1024
+PREFIX = "customer-facing-team-"
 REGION, ACCOUNT = "ap-southeast-1", "123456789012"
 
 LARGE = """
@@ -65,7 +69,7 @@ def assembly(
     return synthesize(
         large,
         folder / "cdk",
-        prefix="customer-facing-team-",
+        prefix=PREFIX,
         rolloutPhase=str(phase),
         sources={name: imported(f"prod-{name}") for name in names},
     )
@@ -157,6 +161,16 @@ def test_every_source_may_be_read_though_its_statement_is_split(assembly: Assemb
         for action in ["dynamodb:GetRecords"]
     )
     assert allowed["dynamodb:GetRecords"] == 2 * SOURCES, "the sync and the replay"
+
+
+def test_the_doctor_reads_every_managed_policy_of_a_role(assembly: Assembly) -> None:
+    found = {
+        role.label: (role.properties.get("ManagedPolicyArns", []), managed_policies(role, part))
+        for part, role in deployed(assembly, prefix=PREFIX).of(ROLE)
+    }
+    assert any(arns for arns, _ in found.values())
+    for arns, policies in found.values():
+        assert [{"Ref": policy.id} for policy in policies] == arns
 
 
 def test_alarms_and_the_dashboard_fit_into_what_cloudwatch_takes(assembly: Assembly) -> None:

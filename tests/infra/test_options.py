@@ -12,9 +12,9 @@ from adminview.cdk.options.deployment import KEYS
 from adminview.cdk.options.network import Network
 from adminview.model.errors import SettingsError
 from infra.stages import PROD, STAGES
-from tests.infra.options import EVERYTHING, KEY_ARN, STREAMS_ENDPOINT, VPC
-from tests.infra.synthesis import CONTEXT, imported
+from tests.support.all_options import EVERYTHING, KEY_ARN, STREAMS_ENDPOINT, VPC
 from tests.support.shop import registry
+from tests.support.synthesis import CONTEXT, imported
 
 
 def read(**context: Any) -> DeploymentOptions:

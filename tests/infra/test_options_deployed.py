@@ -7,10 +7,10 @@ import pytest
 
 from adminview.bulk.request import validate_request
 from adminview.handlers.verify import FIELDS
-from tests.infra.options import BUDGETS, KEY_ARN, STREAMS_ENDPOINT, VPC
 from tests.infra.roles import held
-from tests.infra.synthesis import Assembly
 from tests.infra.test_functions import FUNCTIONS, each_function
+from tests.support.all_options import BUDGETS, KEY_ARN, STREAMS_ENDPOINT, VPC
+from tests.support.synthesis import Assembly
 
 Statements = dict[tuple[str, ...], list[str]]
 

@@ -16,8 +16,8 @@ from adminview.handlers.replay import _read_filter
 from adminview.model.delivery import HIDDEN_SECONDS, IN_DOUBT_SECONDS
 from infra.stages import DEV, STAGES
 from lambdas.migrations.orders_delivery_date import delivery_date
-from tests.infra.synthesis import Assembly, imported, stream, synthesize
 from tests.support.shop import registry
+from tests.support.synthesis import Assembly, imported, stream, synthesize
 
 TABLE_ARN = stream("legacy-orders").partition("/stream/")[0]
 RULES = {"Replay": ("rate(10 minutes)", {}), "Verify": ("rate(1 day)", {"sample": 0.01})}

@@ -11,8 +11,8 @@ from adminview.cdk.options.rollout_phase import RolloutPhase
 from adminview.model import Index, LocalIndex, number
 from adminview.model.errors import SettingsError
 from infra.stages import STAGES
-from tests.infra.synthesis import Assembly, synthesize
 from tests.support.shop import registry
+from tests.support.synthesis import Assembly, synthesize
 from tests.support.view_files import with_view_file
 
 # As orders-by-status was asked before: the same keys, and less in it. And a question that is gone.

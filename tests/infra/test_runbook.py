@@ -14,8 +14,8 @@ from adminview.cdk.monitoring.rules import RUNBOOK
 from adminview.cli.main import app
 from infra.stages import STAGES
 from tests.infra.alarms import watched
-from tests.infra.synthesis import ROOT, Assembly
 from tests.support.shop import registry
+from tests.support.synthesis import ROOT, Assembly
 
 TEXT = (ROOT / RUNBOOK).read_text()
 PREFACE, *PARTS = re.split(r"^## ", TEXT, flags=re.MULTILINE)

@@ -18,9 +18,9 @@ from adminview.model.errors import (
     TooManyFailuresError,
 )
 from tests.infra.roles import held
-from tests.infra.synthesis import Assembly
 from tests.support.fakes import Context
 from tests.support.shop import registry
+from tests.support.synthesis import Assembly
 
 if TYPE_CHECKING:
     from adminview.bulk.runs import Bulk
@@ -77,7 +77,7 @@ def test_work_on_a_segment_is_repeated_until_it_is_done(dev: Assembly, machine: 
         "Done": ("Succeed", []),
     }
     assert states["Done?"]["Choices"] == [
-        {"Variable": "$.answer.Payload.done", "BooleanEquals": True, "Next": "Done"}
+        {"Variable": "$.result.Payload.done", "BooleanEquals": True, "Next": "Done"}
     ]
 
 
@@ -89,13 +89,13 @@ def test_work_is_always_asked_for_with_the_item_that_begin_made(
     assert each_segment(dev, machine)["ItemSelector"] == {"item.$": "$$.Map.Item.Value"}
     work = in_a_segment(dev, machine)["Work"]
     assert work["Parameters"]["Payload.$"] == "$.item"
-    assert work["ResultPath"] == "$.answer", "the answer does not replace the item"
+    assert work["ResultPath"] == "$.result", "the result does not replace the item"
     assert not work.keys() & {"InputPath", "OutputPath", "ResultSelector"}
 
 
 @each_machine
 def test_the_output_is_what_was_last_said_of_each_segment(dev: Assembly, machine: str) -> None:
-    assert in_a_segment(dev, machine)["Done"]["OutputPath"] == "$.answer.Payload"
+    assert in_a_segment(dev, machine)["Done"]["OutputPath"] == "$.result.Payload"
     changed = {"ResultPath", "ResultSelector", "OutputPath", "ResultWriter"}
     assert not each_segment(dev, machine).keys() & changed
 
@@ -135,10 +135,10 @@ def test_begin_is_told_the_input_with_what_may_and_may_not_be_said_otherwise(
     dev: Assembly, machine: str, default: dict[str, str], fixed: dict[str, str]
 ) -> None:
     states = definition(dev, machine)["States"]
-    assert states["Merge"]["Parameters"] == {"default": default, "given.$": "$", "fixed": fixed}
+    assert states["Merge"]["Parameters"] == {"default": default, "input.$": "$", "fixed": fixed}
     # The later of two wins.
     assert states["Begin"]["Parameters"]["Payload.$"] == (
-        "States.JsonMerge(States.JsonMerge($.default, $.given, false), $.fixed, false)"
+        "States.JsonMerge(States.JsonMerge($.default, $.input, false), $.fixed, false)"
     )
     assert states["Begin"]["OutputPath"] == "$.Payload"
 

@@ -5,7 +5,7 @@ from dataclasses import asdict
 
 from adminview.aws.settings import SETTINGS_OUTPUT
 from adminview.model.delivery import Delivery
-from tests.infra.synthesis import Assembly, Resource
+from tests.support.synthesis import Assembly, Resource
 
 STREAMS = ["Orders.StreamArn", "Payments.StreamArn", "Products.StreamArn", "Users.StreamArn"]
 

@@ -9,8 +9,8 @@ import pytest
 
 from adminview.model.row import OWNER_INDEX
 from tests.infra.roles import held
-from tests.infra.synthesis import Assembly, Resource
 from tests.support.shop import registry
+from tests.support.synthesis import Assembly, Resource
 
 SOURCES = {"Orders", "Payments", "Products", "Users"}
 ALL = SOURCES | {"AdminViewTable", "AdminViewTableProgress", "AdminViewTotals"}

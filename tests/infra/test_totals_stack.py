@@ -17,9 +17,9 @@ from adminview.model.delivery import TOTALS_DELIVERY
 from adminview.model.errors import SettingsError
 from tests.infra.alarms import dashboard, watched
 from tests.infra.roles import held
-from tests.infra.synthesis import Assembly, imported, synthesize
 from tests.infra.test_tables import key_schema, protection, terminable, types
 from tests.support import totals_views
+from tests.support.synthesis import Assembly, imported, synthesize
 from tests.support.view_files import load_view_file
 
 MODEL = Registry.of([totals_views])

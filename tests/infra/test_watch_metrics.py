@@ -20,12 +20,12 @@ from adminview.handlers.sync import sync
 from adminview.handlers.totals import TotalsRuntime, add_up
 from adminview.handlers.verify import VerifyDependencies, verify
 from tests.infra.alarms import Counted, Watched, dashboard, watched
-from tests.infra.synthesis import Assembly
 from tests.support.dead_letter_queue import Lab as ReplayLab
 from tests.support.fakes import Context, make_runtime
 from tests.support.model import USER
 from tests.support.shop import registry
 from tests.support.stream_records import record
+from tests.support.synthesis import Assembly
 from tests.support.verify_tables import Lab as VerifyLab
 
 SERVICE = "AdminView-dev"

@@ -11,8 +11,8 @@ from aws_cdk import Duration
 from adminview.cdk import Stage
 from infra.stages import DEV, STAGES
 from tests.infra.alarms import ALARM, dashboard, deployment, watched
-from tests.infra.synthesis import Assembly, stream, synthesize
 from tests.support.shop import registry
+from tests.support.synthesis import Assembly, stream, synthesize
 from tests.support.view_files import with_view_file
 
 SOURCES = [source.name for source in registry().sources]

@@ -5,8 +5,7 @@ from typing import Any
 
 from adminview.aws.batch_writers import Boto3BatchWriter, HttpBatchWriter, Writer
 from adminview.aws.deadline import Deadline
-from adminview.aws.view_reader import Meter, ViewReader
-from adminview.aws.view_readers import Boto3Reader, HttpReader, Reader
+from adminview.aws.view_reader import Boto3Reader, HttpReader, Meter, Reader, ViewReader
 from adminview.aws.view_table import ViewTable, WriteOutcome
 from adminview.local.engines import Engine
 from adminview.local.local_cloud import LocalCloud, direct_client_to, writer_to

@@ -260,7 +260,7 @@ def test_a_plan_stopped_after_every_step_is_finished_by_others(lab: Lab) -> None
 def stop_soon(lab: Lab, agreed: Collection[str]) -> tuple[list[str], bool]:
     """Carry a plan out as somebody new, with a stop requested as soon as a step starts."""
     begun: list[str] = []
-    application = lab.application(lab.new, say=begun.append, stopped=lambda: bool(begun))
+    application = lab.application(lab.new, notify=begun.append, stopped=lambda: bool(begun))
     return begun, application.apply(agreed)
 
 
@@ -270,7 +270,7 @@ def test_somebody_may_go_back_in_the_middle_of_a_plan(lab: Lab) -> None:
     agreed = lab.application(lab.new).plan().destroyed
     said: list[str] = []
     application = lab.application(
-        lab.new, say=said.append, stopped=lambda: "backfill Users" in "".join(said)
+        lab.new, notify=said.append, stopped=lambda: "backfill Users" in "".join(said)
     )
     assert not application.apply(agreed)
     back = lab.application(lab.old)

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from adminview.aws.view_reader import ViewReader
-from adminview.aws.view_readers import Boto3Reader
+from adminview.aws.view_reader import Boto3Reader, ViewReader
 from adminview.bulk.verify.scope import Scope
-from adminview.bulk.verify.totals import TotalsRun, make_totals_verifier
+from adminview.bulk.verify.totals import make_totals_verifier
+from adminview.bulk.verify.totals_run import TotalsRun
 from adminview.local.engines import Engine
 from adminview.model import Registry
 from adminview.model.errors import PatternNotReadyError

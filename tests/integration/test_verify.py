@@ -272,7 +272,7 @@ def test_the_scheduled_function_counts_the_drift(shop_cloud: LocalCloud) -> None
     )
     summary = verify({"sample": 1, "grace": 0.1}, Context(), with_)
     assert summary["finished"]
-    drift = {source: report[1] for source, report in heard.told.items()}
+    drift = {source: report[1] for source, report in heard.reported.items()}
     assert drift == {"Orders": 1, "Users": 0, "Products": 0, "Payments": 0, "unknown": 0}
 
 

@@ -263,8 +263,8 @@ def test_the_scheduled_verification_finds_drift_in_as_many_runs_as_its_units_tak
         event = {"grace": 0.01, "totals_units": 0.1, "segments": 1, "max_rcu": 6}
         report = verify(event, Context(), dependencies)
         finished, runs = report["totals"]["finished"], runs + 1
-        assert ("totals" in heard.told) == finished
-    counts, drift, trouble = heard.told["totals"]
+        assert ("totals" in heard.reported) == finished
+    counts, drift, trouble = heard.reported["totals"]
     assert (drift, trouble) == (1, "")
     assert counts["totals"] == counts["equal"] + 1
     if cloud.engine.name is EngineName.DYNAMODB_LOCAL:  # moto counts no capacity

@@ -40,7 +40,7 @@ class Run:
             if self._world.choices.happens(self._world.profile.twin_percent):
                 working.append(self._spawn(segment, self._world.choices.pick(TWIN_LATER)))
         self._world.fibers.wait(
-            lambda: MAX_CONCURRENCY if all(one.over for one in working) else NEVER
+            lambda: MAX_CONCURRENCY if all(worker.over for worker in working) else NEVER
         )
 
     @property

@@ -12,7 +12,7 @@ from tests.simulator.faults import COMMON, LATE, Fault, Faults
 from tests.simulator.fibers import START, Fibers
 from tests.support.fakes import refusal
 
-Answer = TypeVar("Answer")
+Response = TypeVar("Response")
 
 CALL_SECONDS = 0.02
 STALLS = (4.0, 35.0, 100.0)  # seconds, of one call or of many that failed
@@ -36,28 +36,28 @@ class Calls:
         self.fibers = fibers
         self.choices = choices
         self.faults = faults
-        self.made = 0
+        self.count = 0
         self.trace: list[str] | None = None
 
     def make(
         self,
         name: str,
-        effect: Callable[[Fault | None], Answer],
+        effect: Callable[[Fault | None], Response],
         *more: Fault,
-    ) -> Answer:
+    ) -> Response:
         """Make a call to AWS; *effect* is called with the faults that only it can simulate."""
         return self._make(name, effect, (*COMMON, *more * OWN_SHARE))
 
-    def step(self, name: str, effect: Callable[[Fault | None], Answer]) -> Answer:
+    def step(self, name: str, effect: Callable[[Fault | None], Response]) -> Response:
         """Run a step that cannot fail by itself; its process can still be stalled or killed."""
         return self._make(name, effect, (Fault.SLOW, Fault.KILLED, Fault.KILLED_AFTER))
 
     def _make(
-        self, name: str, effect: Callable[[Fault | None], Answer], possible: tuple[Fault, ...]
-    ) -> Answer:
+        self, name: str, effect: Callable[[Fault | None], Response], possible: tuple[Fault, ...]
+    ) -> Response:
         begun = self.fibers.now
         self.fibers.pause()
-        self.made += 1
+        self.count += 1
         self.fibers.now += CALL_SECONDS
         fault = self.faults.draw(self.fibers.current.name, possible)
         if fault is not None:

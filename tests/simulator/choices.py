@@ -10,10 +10,10 @@ Option = TypeVar("Option")
 class Choices:
     """Numbers from a seed or from a list. 0 is the most harmless choice, and the default."""
 
-    def __init__(self, seed: int | None = None, given: Sequence[int] = ()) -> None:
+    def __init__(self, seed: int | None = None, recorded: Sequence[int] = ()) -> None:
         self._random = None if seed is None else Random(seed)  # noqa: S311 - no secret
-        self._given = given
-        self.made: list[int] = []
+        self._recorded = recorded
+        self.drawn: list[int] = []
 
     def below(self, end: int) -> int:
         """Choose a number from 0 up to, and not including, *end*."""
@@ -22,9 +22,9 @@ class Choices:
         if self._random:
             number = int(self._random.random() * end)
         else:
-            place = len(self.made)
-            number = min(self._given[place], end - 1) if place < len(self._given) else 0
-        self.made.append(number)
+            place = len(self.drawn)
+            number = min(self._recorded[place], end - 1) if place < len(self._recorded) else 0
+        self.drawn.append(number)
         return number
 
     def happens(self, percent: int) -> bool:

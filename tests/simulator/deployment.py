@@ -54,15 +54,15 @@ class SmallBulk(Bulk):
 
     def worker(self, run: str) -> SegmentWorker:
         """Make a worker for the segments of a run."""
-        made = Bulk.worker(self, run)
-        task: Any = made.task
+        worker = Bulk.worker(self, run)
+        task: Any = worker.task
         return replace(
-            made, task=replace(task, max_items=PAGE), clock=self.now, sleep=self.backoff.sleep
+            worker, task=replace(task, max_items=PAGE), clock=self.now, sleep=self.backoff.sleep
         )
 
-    def _facts(self, run: str, turn: int, counts: Mapping[str, int]) -> dict[str, Any]:
+    def _facts(self, run: str, generation: int, counts: Mapping[str, int]) -> dict[str, Any]:
         """Leave out the fingerprint of the code, which has no file here."""
-        return {"model": self.model_of(run), GENERATION: turn, "counts": dict(counts)}
+        return {"model": self.model_of(run), GENERATION: generation, "counts": dict(counts)}
 
 
 def deploy(world: "World", model: Model) -> Deployment:

@@ -166,14 +166,14 @@ class Fibers:
                 raise
         finally:
             fiber.over = True
-            self._fibers = [one for one in self._fibers if one is not fiber]
+            self._fibers = [other for other in self._fibers if other is not fiber]
 
     def _discard(self, fiber: Fiber) -> None:
         """Unwind a fiber that will never continue."""
         if fiber.over:
             return
         fiber.over = fiber.root.dead = True
-        self._fibers = [one for one in self._fibers if one is not fiber]
+        self._fibers = [other for other in self._fibers if other is not fiber]
         current, self._current = self._current, fiber
         fiber.greenlet.parent = getcurrent()
         fiber.greenlet.throw()

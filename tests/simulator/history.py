@@ -46,7 +46,7 @@ def play(seed: int) -> Result:
 
 def repeat(choices: Sequence[int]) -> Result:
     """Run the history of a list of choices, with a trace."""
-    return run(Choices(given=choices), trace=True)
+    return run(Choices(recorded=choices), trace=True)
 
 
 def run(choices: Choices, *, trace: bool = False) -> Result:
@@ -66,7 +66,7 @@ def run(choices: Choices, *, trace: bool = False) -> Result:
             failure = f"the code raised {error.__cause__!r}"
     faults = +world.faults.came
     faults[Fault.TIMED_OUT] += world.fibers.timeouts
-    return Result(choices.made, failure, +faults, world.calls.made, world.calls.trace or [])
+    return Result(choices.drawn, failure, +faults, world.calls.count, world.calls.trace or [])
 
 
 def check(seed: int) -> Result:
@@ -81,7 +81,7 @@ def shrunk(result: Result) -> Result:
     """Find a shorter history that also breaks a law."""
 
     def failing(choices: list[int]) -> list[int] | None:
-        again = run(Choices(given=choices))
+        again = run(Choices(recorded=choices))
         return again.choices if again.failure else None
 
     return repeat(shrink(result.choices, failing))

@@ -20,7 +20,7 @@ def check_the_quiet(world: World) -> None:
             not world.busy[name.owner]
             and name.owner not in intent
             and not stream.waiting(name.id)
-            and not any(name.owner in owners(world, one.body) for one in world.queue.letters)
+            and not any(name.owner in owners(world, letter.body) for letter in world.queue.letters)
         ):
             _check_rows(world, name, "5: nothing is lost silently")
 
@@ -36,7 +36,7 @@ def check_the_end(world: World) -> None:
         plan = world.live.reconciler.plan(
             world.live.target(name), deadline=Deadline(world.fibers.now + 60, world.fibers.clock)
         )
-        if not plan.changes_nothing:
+        if plan.puts or plan.deletes:
             _break(f"7: the source is the truth: {name.owner} still needs a reconcile")
     _check_letters(world)
 
@@ -81,14 +81,14 @@ def owners(world: World, body: str) -> set[str]:
 
 
 def _check_rows(world: World, name: Name, law: str) -> None:
-    wanted = world.live.model.rows(name, world.state_of(name))
-    found: dict[RowKey, str] = {
+    expected = world.live.model.rows(name, world.state_of(name))
+    actual: dict[RowKey, str] = {
         key: " ".join(filter(None, [row["data"]["M"]["value"]["N"], row.get("shelf", {}).get("S")]))
         for key, row in world.view.rows.items()
         if _owner(row) == name.owner
     }
-    if found != wanted:
-        _break(f"{law}: {name.owner} is {_shown(wanted)}, and the view has {_shown(found)}")
+    if actual != expected:
+        _break(f"{law}: {name.owner} is {_shown(expected)}, and the view has {_shown(actual)}")
 
 
 def _owner(row: dict[str, Any]) -> str:

@@ -100,9 +100,9 @@ def letters_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """Send the dead letters of a batch before its writes."""
     runtime: list[Runtime] = []
 
-    def remember(event: Any, context: Any, with_: Runtime) -> Any:
-        runtime[:] = [with_]
-        return sync(event, context, with_)
+    def remember(event: Any, context: Any, called_with: Runtime) -> Any:
+        runtime[:] = [called_with]
+        return sync(event, context, called_with)
 
     def send(batch: Batch, routes: Mapping[str, Route]) -> Iterator[Fold]:
         for writes in plan_batch(batch, routes):
@@ -147,8 +147,8 @@ def no_redo(monkeypatch: pytest.MonkeyPatch) -> None:
 def no_lease(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take over a segment at once, even if another worker is active."""
 
-    def take(self: LeaseTable, found: SegmentState, *, deadline: Deadline) -> SegmentState:
-        return self.save(found, deadline=deadline)
+    def take(self: LeaseTable, state: SegmentState, *, deadline: Deadline) -> SegmentState:
+        return self.save(state, deadline=deadline)
 
     monkeypatch.setattr(LeaseTable, "take_over", take)
 
@@ -189,7 +189,7 @@ def sweep_by_age(monkeypatch: pytest.MonkeyPatch) -> None:
     """Delete the rows that an older model wrote."""
 
     def candidate(_: Sweep, targets: Sequence[ItemRef], *__: Any) -> list[Any]:
-        return [(one.owner, sorted(one.rows)) for one in targets]
+        return [(target.owner, sorted(target.rows)) for target in targets]
 
     monkeypatch.setattr(Sweep, "_underived", candidate)
     monkeypatch.setattr(PageOfRows, "execute", _delete)
@@ -199,7 +199,7 @@ def sweep_other_models(monkeypatch: pytest.MonkeyPatch) -> None:
     """Check only the rows that do not carry the fingerprint of the deployed model."""
     read = Sweep.read
 
-    def read_older(self: Sweep, *asked: Any) -> ScanPage:
+    def read_older(self: Sweep, *arguments: Any) -> ScanPage:
         def older(source: str | None) -> dict[str, Any]:
             return {
                 **owners_only(source),
@@ -208,7 +208,7 @@ def sweep_other_models(monkeypatch: pytest.MonkeyPatch) -> None:
             }
 
         monkeypatch.setattr("adminview.bulk.sweep.owners_only", older)
-        return read(self, *asked)
+        return read(self, *arguments)
 
     monkeypatch.setattr(Sweep, "read", read_older)
 

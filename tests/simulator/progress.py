@@ -10,7 +10,7 @@ from tests.simulator.faults import Fault
 from tests.support.fakes import TABLE, refusal
 
 PROGRESS = progress_table(TABLE)
-Wire = dict[str, Any]
+Attributes = dict[str, Any]
 
 
 class ProgressRows:
@@ -18,7 +18,7 @@ class ProgressRows:
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
-        self._items: dict[tuple[str, str], Wire] = {}
+        self._items: dict[tuple[str, str], Attributes] = {}
 
     @property
     def intent(self) -> set[str]:
@@ -32,63 +32,63 @@ class ProgressRows:
 
     def held_until(self, holder: str) -> float:
         """Return until when no other worker can take over a worker's segment."""
-        held = [one for one in self._items.values() if one.get("holder") == {"S": holder}]
-        return max((float(one["until"]["N"]) for one in held), default=0.0)
+        held = [item for item in self._items.values() if item.get("holder") == {"S": holder}]
+        return max((float(item["until"]["N"]) for item in held), default=0.0)
 
-    def get(self, key: Wire) -> Wire:
-        def effect(_: Fault | None) -> Wire:
+    def get(self, key: Attributes) -> Attributes:
+        def effect(_: Fault | None) -> Attributes:
             item = self._items.get(_place(key))
-            return {"Item": item, "shown": _noted(item)} if item else {"shown": "nothing"}
+            return {"Item": item, "shown": _intent(item)} if item else {"shown": "nothing"}
 
         return self._calls.make(f"GetItem {_name(key)}", effect)
 
-    def query(self, asked: Wire) -> Wire:
-        assert asked["ConsistentRead"]
-        partition = asked["ExpressionAttributeValues"][":pk"]["S"]
+    def query(self, request: Attributes) -> Attributes:
+        assert request["ConsistentRead"]
+        partition = request["ExpressionAttributeValues"][":pk"]["S"]
 
-        def effect(_: Fault | None) -> Wire:
-            found = [self._items[place] for place in sorted(self._items) if place[0] == partition]
-            return {"Items": found, "shown": str(len(found))}
+        def effect(_: Fault | None) -> Attributes:
+            items = [self._items[place] for place in sorted(self._items) if place[0] == partition]
+            return {"Items": items, "shown": str(len(items))}
 
         return self._calls.make(f"Query {partition}", effect)
 
-    def put(self, item: Wire, asked: Wire) -> Wire:
-        def effect(_: Fault | None) -> Wire:
-            self._check(item, asked)
+    def put(self, item: Attributes, request: Attributes) -> Attributes:
+        def effect(_: Fault | None) -> Attributes:
+            self._check(item, request)
             self._items[_place(item)] = item
             return {}
 
-        return self._calls.make(f"PutItem {_name(item)}, {_noted(item)}", effect)
+        return self._calls.make(f"PutItem {_name(item)}, {_intent(item)}", effect)
 
-    def delete(self, key: Wire, asked: Wire) -> Wire:
-        def effect(_: Fault | None) -> Wire:
-            self._check(key, asked)
+    def delete(self, key: Attributes, request: Attributes) -> Attributes:
+        def effect(_: Fault | None) -> Attributes:
+            self._check(key, request)
             self._items.pop(_place(key), None)
             return {}
 
         return self._calls.make(f"DeleteItem {_name(key)}", effect)
 
-    def _check(self, key: Wire, asked: Wire) -> None:
+    def _check(self, key: Attributes, request: Attributes) -> None:
         """Refuse a write whose condition does not hold."""
         item = self._items.get(_place(key), {})
-        for condition in filter(None, asked.get("ConditionExpression", "").split(" AND ")):
+        for condition in filter(None, request.get("ConditionExpression", "").split(" AND ")):
             if condition == "attribute_not_exists(#pk)":
                 holds = not item
             else:
                 name, value = condition.split(" = ")
-                attribute = asked["ExpressionAttributeNames"][name]
-                holds = item.get(attribute) == asked["ExpressionAttributeValues"][value]
+                attribute = request["ExpressionAttributeNames"][name]
+                holds = item.get(attribute) == request["ExpressionAttributeValues"][value]
             if not holds:
                 raise refusal("ConditionalCheckFailedException")
 
 
-def _place(key: Wire) -> tuple[str, str]:
+def _place(key: Attributes) -> tuple[str, str]:
     return key["PK"]["S"], key["SK"]["S"]
 
 
-def _name(key: Wire) -> str:
+def _name(key: Attributes) -> str:
     return f"{key['PK']['S']} {key['SK']['S'].lstrip('0') or '0'}"
 
 
-def _noted(item: Wire) -> str:
+def _intent(item: Attributes) -> str:
     return f"{item['state']['S']} by {item['holder']['S']}" if "state" in item else ""

@@ -65,8 +65,8 @@ class Queue:
                     self.add(entry["MessageBody"], entry.get("DelaySeconds"))
             failure = {"SenderFault": self._calls.choices.below(2) == 1} if refused else {}
             return {
-                "Successful": [{"Id": one["Id"]} for one in Entries if one not in refused],
-                "Failed": [{"Id": one["Id"], "Code": "Internal", **failure} for one in refused],
+                "Successful": [{"Id": entry["Id"]} for entry in Entries if entry not in refused],
+                "Failed": [{"Id": entry["Id"], "Code": "Internal", **failure} for entry in refused],
             }
 
         owners = [

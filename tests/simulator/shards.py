@@ -136,16 +136,16 @@ class StreamsClient:
         self._calls = calls
         self._shards = {source.arn: source for source in sources.values()}
 
-    def get_shard_iterator(self, **asked: Any) -> dict[str, Any]:
-        assert asked["ShardIteratorType"] == "AT_SEQUENCE_NUMBER"
+    def get_shard_iterator(self, **request: Any) -> dict[str, Any]:
+        assert request["ShardIteratorType"] == "AT_SEQUENCE_NUMBER"
 
         def effect(_: object) -> dict[str, Any]:
-            shard = self._find(asked["StreamArn"], asked["ShardId"])
-            sequences = [one["dynamodb"]["SequenceNumber"] for one in shard.records]
-            position = sequences.index(asked["SequenceNumber"])
-            return {"ShardIterator": f"{asked['StreamArn']}|{shard.id}|{position}"}
+            shard = self._find(request["StreamArn"], request["ShardId"])
+            sequences = [record["dynamodb"]["SequenceNumber"] for record in shard.records]
+            position = sequences.index(request["SequenceNumber"])
+            return {"ShardIterator": f"{request['StreamArn']}|{shard.id}|{position}"}
 
-        return self._calls.make(f"GetShardIterator {asked['SequenceNumber']}", effect)
+        return self._calls.make(f"GetShardIterator {request['SequenceNumber']}", effect)
 
     def get_records(self, ShardIterator: str) -> dict[str, Any]:  # noqa: N803
         arn, shard_id, start = ShardIterator.split("|")
@@ -161,9 +161,9 @@ class StreamsClient:
 
     def find(self, table: str, sequence: str) -> dict[str, Any] | None:
         """Return a record that was once in a stream."""
-        shards = next(one.shards for one in self._shards.values() if one.table == table)
+        shards = next(stream.shards for stream in self._shards.values() if stream.table == table)
         records = [record for shard in shards for record in shard.records]
-        return next((one for one in records if one["eventID"] == sequence), None)
+        return next((record for record in records if record["eventID"] == sequence), None)
 
     def _find(self, arn: str, shard_id: str) -> Shard:
         for shard in self._shards[arn].shards:

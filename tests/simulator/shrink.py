@@ -52,9 +52,9 @@ class _Search:
         if self._runs <= 0 or _size(candidate) >= _size(self.best):
             return
         self._runs -= 1
-        made = self._failing(candidate)
-        if made is not None:
-            self.best = min(trimmed(candidate), trimmed(made), key=_size)
+        choices = self._failing(candidate)
+        if choices is not None:
+            self.best = min(trimmed(candidate), trimmed(choices), key=_size)
 
 
 def _size(choices: list[int]) -> tuple[int, int, int]:

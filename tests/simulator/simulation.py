@@ -83,11 +83,11 @@ class World:
         """Record an invocation."""
 
     def synced(
-        self, tally: BatchCounts, letters: Sequence[OutgoingLetter], errors: CallErrors
+        self, counts: BatchCounts, letters: Sequence[OutgoingLetter], errors: CallErrors
     ) -> None:
         """Record the result of a batch."""
-        del tally, errors
-        self.faults.came[Fault.POISONED] += sum(one.sequence is not None for one in letters)
+        del counts, errors
+        self.faults.came[Fault.POISONED] += sum(letter.sequence is not None for letter in letters)
 
     def replayed(self, summary: Mapping[str, Any]) -> None:
         """Record the result of a replay."""

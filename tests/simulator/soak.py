@@ -58,7 +58,7 @@ def play_block(first: int) -> Sum:
 def soak(seconds: float, seed: int, total: Sum) -> None:
     """Run until the time is over or a law is broken; add to *total*."""
     start = monotonic()
-    told = start
+    reported_at = start
     with ProcessPoolExecutor(initializer=_leave_interrupts_to_the_parent) as pool:
         running: set[Future[Sum]] = set()
         while running or monotonic() < start + seconds:
@@ -74,9 +74,9 @@ def soak(seconds: float, seed: int, total: Sum) -> None:
             done, running = wait(running, return_when=FIRST_COMPLETED)
             for block in done:
                 total.add(block.result())
-            if monotonic() > told + PROGRESS_SECONDS:
-                told = monotonic()
-                _send(f"{told - start:6.0f} s  {total}")
+            if monotonic() > reported_at + PROGRESS_SECONDS:
+                reported_at = monotonic()
+                _send(f"{reported_at - start:6.0f} s  {total}")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -84,12 +84,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser = ArgumentParser(prog="soak", description="Run random histories and check the laws.")
     parser.add_argument("--minutes", type=float, default=5, help="duration (default: 5)")
     parser.add_argument("--seed", type=int, help="first seed (default: random)")
-    asked = parser.parse_args(arguments)
-    seed = secrets.randbelow(10**9) if asked.seed is None else asked.seed
-    _send(f"from seed {seed} on, for {asked.minutes:g} minutes")
+    options = parser.parse_args(arguments)
+    seed = secrets.randbelow(10**9) if options.seed is None else options.seed
+    _send(f"from seed {seed} on, for {options.minutes:g} minutes")
     total = Sum()
     try:
-        soak(asked.minutes * 60, seed, total)
+        soak(options.minutes * 60, seed, total)
     except KeyboardInterrupt:
         _send("interrupted")
     for kind, count in total.faults.most_common():

@@ -51,7 +51,7 @@ class Fixed:
 class Client:
     """Calls an API as a front end would."""
 
-    asker: QueryEngine
+    query_engine: QueryEngine
     pulse: ActivityMetrics = field(default_factory=NoMetrics)
     log: StringIO = field(default_factory=StringIO)
 
@@ -59,7 +59,7 @@ class Client:
         # A new name each: Powertools keeps the stream of a logger by name, and an object's id may
         # occur again.
         logger = Logger(service=f"api-{next(NUMBERS)}", stream=self.log)
-        self.gateway = LocalGateway(Api(self.asker, self.pulse, "model-1", logger))
+        self.gateway = LocalGateway(Api(self.query_engine, self.pulse, "model-1", logger))
 
     def send(self, target: str, method: str = "GET", **headers: str) -> Answered:
         """Make one request; *target* is percent-encoded."""

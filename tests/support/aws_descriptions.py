@@ -18,9 +18,9 @@ def stream(table: str, when: str = "2026-01-01T00:00:00.000") -> str:
     return ARN.format("dynamodb", f"table/{table}/stream/{when}")
 
 
-def described(asked: Mapping[str, Any]) -> Response:
+def described(table_input: Mapping[str, Any]) -> Response:
     """Describe an existing table as DynamoDB does."""
-    table: Response = {**deepcopy(dict(asked)), "TableStatus": "ACTIVE"}
+    table: Response = {**deepcopy(dict(table_input)), "TableStatus": "ACTIVE"}
     for index in table.get("GlobalSecondaryIndexes", []):
         index["IndexStatus"] = "ACTIVE"
     if "StreamSpecification" in table:

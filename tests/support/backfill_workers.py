@@ -53,10 +53,10 @@ class Mortal:
     def __getattr__(self, name: str) -> Any:
         call = getattr(self._client, name)
 
-        def mortal(**asked: Any) -> Any:
+        def mortal(**arguments: Any) -> Any:
             if self._dead.is_set():
                 raise KilledError
-            return call(**asked)
+            return call(**arguments)
 
         return mortal
 
@@ -77,7 +77,9 @@ def fill(cloud: LocalCloud, source: str, items: Sequence[dict[str, Any]]) -> Non
     map_concurrently(put, list(batched(items, 25)))
     dynamodb.update_table(TableName=source, StreamSpecification=stream)
     arn = dynamodb.describe_table(TableName=source)["Table"]["LatestStreamArn"]
-    cloud.sources = [one for one in cloud.sources if f":table/{source}/" not in one.stream_arn]
+    cloud.sources = [
+        stream for stream in cloud.sources if f":table/{source}/" not in stream.stream_arn
+    ]
     cloud.sources.append(cloud.follow(arn, NO_WINDOW))
 
 
@@ -98,14 +100,14 @@ class Traffic:
         threads = [
             Thread(target=self._until, args=(work, stop)) for work in (self._write, self._follow)
         ]
-        for one in threads:
-            one.start()
+        for thread in threads:
+            thread.start()
         try:
             yield self
         finally:
             stop.set()
-            for one in threads:
-                one.join()
+            for thread in threads:
+                thread.join()
             self.cloud.settle()
 
     def _until(self, work: Any, stop: Event) -> None:
@@ -162,7 +164,7 @@ def work_and_die(cloud: LocalCloud, run: str, *, after: int, later: float) -> No
 def done_by(bulk: Bulk, run: str) -> int:
     """Return how many items are done according to the progress table."""
     records = bulk.progress.records(run, deadline=Deadline.after(10))
-    return sum(one.counts["items"] for one in records)
+    return sum(record.counts["items"] for record in records)
 
 
 def begin_and_kill(cloud: LocalCloud, source: str, of: int, *, after: int) -> None:
@@ -181,11 +183,11 @@ def begin_and_kill(cloud: LocalCloud, source: str, of: int, *, after: int) -> No
 
 def difference(cloud: LocalCloud, state: Path) -> str:
     """Verify the whole view and return the differences; empty if there are none."""
-    told = StringIO()
+    output = StringIO()
     options = VerifyOptions(segments=4, grace=0.5, state=state)
-    console = Console(file=told, width=200)
+    console = Console(file=output, width=200)
     status = compare(cloud.clients.dynamodb, cloud.registry, cloud.settings, options, console)
-    return told.getvalue() if status else ""
+    return output.getvalue() if status else ""
 
 
 LATER = LEASE_SECONDS + 1

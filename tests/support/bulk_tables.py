@@ -57,12 +57,14 @@ class Tables:
 
     def scan(self, TableName: str, Segment: int, TotalSegments: int, **more: Any) -> Any:  # noqa: N803
         def effect() -> Any:
-            there = self.tables[TableName]
-            keys = sorted(key for key in there if crc32(key[0].encode()) % TotalSegments == Segment)
+            items_by_key = self.tables[TableName]
+            keys = sorted(
+                key for key in items_by_key if crc32(key[0].encode()) % TotalSegments == Segment
+            )
             if start := more.get("ExclusiveStartKey"):
                 keys = [key for key in keys if key > _key(TableName, start)]
-            page = [there[key] for key in keys[: more["Limit"]]]
-            items = [one for one in page if _passes(one, more)]
+            page = [items_by_key[key] for key in keys[: more["Limit"]]]
+            items = [item for item in page if _passes(item, more)]
             last = _key_image(TableName, page[-1]) if len(keys) > len(page) else {}
             left = {"LastEvaluatedKey": last} if last else {}
             return {"Items": items, "ScannedCount": len(page), **left, **_units(len(page) / 2)}
@@ -70,14 +72,14 @@ class Tables:
         return self._call("scan", TableName, effect)
 
     def batch_get_item(self, RequestItems: Any, **_: Any) -> Any:  # noqa: N803
-        ((table, asked),) = RequestItems.items()
+        ((table, request),) = RequestItems.items()
 
         def effect() -> Any:
-            keys = [_key(table, key) for key in asked["Keys"]]
+            keys = [_key(table, key) for key in request["Keys"]]
             assert len(set(keys)) == len(keys) <= 100
-            found = [self.tables[table][key] for key in keys if key in self.tables[table]]
+            items = [self.tables[table][key] for key in keys if key in self.tables[table]]
             spent = [{"CapacityUnits": len(keys)}]
-            left: Any = {"Responses": {table: found}, "UnprocessedKeys": {}}
+            left: Any = {"Responses": {table: items}, "UnprocessedKeys": {}}
             return {**left, "ConsumedCapacity": spent}
 
         return self._call("batch_get_item", table, effect)
@@ -98,9 +100,9 @@ class Tables:
 
         return self._call("query", TableName, effect)
 
-    def put_item(self, TableName: str, Item: Image, **asked: Any) -> Any:  # noqa: N803
+    def put_item(self, TableName: str, Item: Image, **arguments: Any) -> Any:  # noqa: N803
         def effect() -> Any:
-            self._check(self.tables[TableName].get(_key(TableName, Item)), asked)
+            self._check(self.tables[TableName].get(_key(TableName, Item)), arguments)
             if TableName == TABLE and Item["SK"]["S"] in self.bad:
                 raise refusal("ValidationException")
             self.tables[TableName][_key(TableName, Item)] = Item
@@ -108,9 +110,9 @@ class Tables:
 
         return self._call("put_item", TableName, effect)
 
-    def delete_item(self, TableName: str, Key: Image, **asked: Any) -> Any:  # noqa: N803
+    def delete_item(self, TableName: str, Key: Image, **arguments: Any) -> Any:  # noqa: N803
         def effect() -> Any:
-            self._check(self.tables[TableName].get(_key(TableName, Key)), asked)
+            self._check(self.tables[TableName].get(_key(TableName, Key)), arguments)
             self.tables[TableName].pop(_key(TableName, Key), None)
             return _units(1)
 
@@ -120,13 +122,13 @@ class Tables:
         ((table, requests),) = RequestItems.items()
 
         def effect() -> Any:
-            items = [one["PutRequest"]["Item"] for one in requests]
+            items = [request["PutRequest"]["Item"] for request in requests]
             assert len({_key(table, item) for item in items}) == len(items) <= 25
             if any(item["SK"]["S"] in self.bad for item in items):
                 raise refusal("ValidationException")
             left = self.unprocessed(requests)
             for item in items:
-                if item not in [one["PutRequest"]["Item"] for one in left]:
+                if item not in [request["PutRequest"]["Item"] for request in left]:
                     self.tables[table][_key(table, item)] = item
             return {"UnprocessedItems": {table: left} if left else {}, **_units(len(items))}
 
@@ -152,9 +154,9 @@ class Tables:
             self.after(name, table)
             return answer
 
-    def _check(self, old: Image | None, asked: dict[str, Any]) -> None:
+    def _check(self, old: Image | None, arguments: dict[str, Any]) -> None:
         """Check the conditions that the product uses."""
-        values = asked.get("ExpressionAttributeValues", {})
+        values = arguments.get("ExpressionAttributeValues", {})
         old = old or {}
         fits = {
             None: True,
@@ -168,12 +170,12 @@ class Tables:
             )
             == values.get(":owner"),
         }
-        if not fits[asked.get("ConditionExpression")]:
+        if not fits[arguments.get("ConditionExpression")]:
             raise refusal("ConditionalCheckFailedException")
 
 
-def _passes(item: Image, asked: dict[str, Any]) -> bool:
-    values = asked.get("ExpressionAttributeValues", {})
+def _passes(item: Image, arguments: dict[str, Any]) -> bool:
+    values = arguments.get("ExpressionAttributeValues", {})
     owner, model = item.get("_owner", {}).get("S", ""), item.get("_model")
     return owner.startswith(values.get(":source", {}).get("S", "")) and (
         ":model" not in values or model != values[":model"]
@@ -268,15 +270,15 @@ class World:
     def shown(self) -> dict[tuple[str, ...], Image]:
         """Return the rows without the attributes that depend on the time of writing."""
         return {
-            key: {name: one for name, one in row.items() if not name.startswith("_")}
+            key: {name: value for name, value in row.items() if not name.startswith("_")}
             for key, row in self.view.items()
         }
 
     def worker(self, run: str = RUN, **changes: Any) -> SegmentWorker:
-        made = self.bulk.worker(run)
-        task: Any = made.task
-        made = replace(made, task=replace(task, max_items=self.most))
-        return replace(made, clock=lambda: self.now, sleep=self.sleep, **changes)
+        worker = self.bulk.worker(run)
+        task: Any = worker.task
+        worker = replace(worker, task=replace(task, max_items=self.most))
+        return replace(worker, clock=lambda: self.now, sleep=self.sleep, **changes)
 
     def sleep(self, seconds: float) -> None:
         self.now += max(seconds, 0.001)  # a smaller step would be lost in a float of this size
@@ -318,8 +320,8 @@ def each(*hooks: Hook) -> Hook:
     """Return a hook that calls several hooks in turn."""
 
     def hook(name: str, table: str) -> None:
-        for one in hooks:
-            one(name, table)
+        for hook in hooks:
+            hook(name, table)
 
     return hook
 

@@ -55,7 +55,7 @@ def facts(id_: str = "a", *rows: str, **changes: Any) -> dict[str, Any]:
     } | changes
 
 
-def ours(id_: str = "a", *rows: str, **changes: Any) -> str:
+def letter_body(id_: str = "a", *rows: str, **changes: Any) -> str:
     """Write a dead letter as the sync does."""
     return json.dumps(facts(id_, *rows, **changes))
 
@@ -110,7 +110,7 @@ class FakeSqs:
         self.visible_at: dict[str, float] = {}
         self.delays: list[int | None] = []
         self.faults: dict[str, list[Exception]] = defaultdict(list)
-        self.asked: list[dict[str, Any]] = []
+        self.requests: list[dict[str, Any]] = []
         self._ids = count(1)
         self._receipts = count(1)
 
@@ -123,42 +123,42 @@ class FakeSqs:
     def hidden(self) -> set[str]:
         return {id_ for id_, at in self.visible_at.items() if at > self.now}
 
-    def receive_message(self, **asked: Any) -> dict[str, Any]:
-        self._begin("receive", asked)
+    def receive_message(self, **request: Any) -> dict[str, Any]:
+        self._begin("receive", request)
         ready = [id_ for id_ in self.bodies if id_ not in self.hidden()]
-        ready = ready[: asked["MaxNumberOfMessages"]]
+        ready = ready[: request["MaxNumberOfMessages"]]
         for id_ in ready:
-            self.visible_at[id_] = self.now + asked.get("VisibilityTimeout", HIDDEN_SECONDS)
+            self.visible_at[id_] = self.now + request.get("VisibilityTimeout", HIDDEN_SECONDS)
         return {"Messages": [self._message(id_) for id_ in ready]} if ready else {}
 
-    def delete_message_batch(self, **asked: Any) -> dict[str, Any]:
-        self._begin("delete", asked)
-        for id_ in self._named(asked):
+    def delete_message_batch(self, **request: Any) -> dict[str, Any]:
+        self._begin("delete", request)
+        for id_ in self._named(request):
             self.log.append(f"delete {id_}")
             self.bodies.pop(id_, None)
             self.visible_at.pop(id_, None)
         return {}
 
-    def change_message_visibility_batch(self, **asked: Any) -> dict[str, Any]:
-        self._begin("change", asked)
-        for id_, entry in zip(self._named(asked), asked["Entries"], strict=True):
+    def change_message_visibility_batch(self, **request: Any) -> dict[str, Any]:
+        self._begin("change", request)
+        for id_, entry in zip(self._named(request), request["Entries"], strict=True):
             self.log.append(f"put back {id_}")
             if id_ in self.bodies:
                 self.visible_at[id_] = self.now + entry["VisibilityTimeout"]
         return {}
 
-    def send_message_batch(self, **asked: Any) -> dict[str, Any]:
-        self._begin("send", asked)
-        for entry in asked["Entries"]:
+    def send_message_batch(self, **request: Any) -> dict[str, Any]:
+        self._begin("send", request)
+        for entry in request["Entries"]:
             self.log.append("send")
             self.delays.append(entry.get("DelaySeconds"))
             self.add(entry["MessageBody"], delay=entry.get("DelaySeconds", 0))
-        return {"Successful": [{"Id": one["Id"]} for one in asked["Entries"]]}
+        return {"Successful": [{"Id": entry["Id"]} for entry in request["Entries"]]}
 
-    def _begin(self, operation: str, asked: dict[str, Any]) -> None:
-        assert asked["QueueUrl"] == "queue"
-        assert len(asked.get("Entries", [])) <= 10
-        self.asked.append(asked)
+    def _begin(self, operation: str, request: dict[str, Any]) -> None:
+        assert request["QueueUrl"] == "queue"
+        assert len(request.get("Entries", [])) <= 10
+        self.requests.append(request)
         if self.faults[operation]:
             raise self.faults[operation].pop(0)
 
@@ -170,8 +170,8 @@ class FakeSqs:
             "Attributes": {"SentTimestamp": f"{AT}500", "ApproximateReceiveCount": "2"},
         }
 
-    def _named(self, asked: dict[str, Any]) -> list[str]:
-        entries = asked["Entries"]
+    def _named(self, request: dict[str, Any]) -> list[str]:
+        entries = request["Entries"]
         assert len({entry["Id"] for entry in entries}) == len(entries), "SQS wants them distinct"
         return [entry["ReceiptHandle"].split("/")[0] for entry in entries]
 
@@ -203,7 +203,7 @@ class FakeStreams:
     records: list[Any] = field(default_factory=list)
     error: AdminViewError | None = None
 
-    def read(self, stretch: Any, *, deadline: Deadline) -> Iterator[Any]:  # noqa: ARG002 - the real one's
+    def read(self, range_: Any, *, deadline: Deadline) -> Iterator[Any]:  # noqa: ARG002 - the real one's
         yield from self.records
         if self.error:
             raise self.error

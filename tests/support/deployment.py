@@ -59,10 +59,11 @@ class Deployment:
     roles: dict[str, Response] = field(default_factory=dict)
     expiry: dict[str, Response] = field(default_factory=dict)  # by table: its TTL
     attached: list[str] = field(default_factory=list)
+    managed: dict[str, Response] = field(default_factory=dict)  # policies, by ARN
     denied: dict[str, Response] = field(default_factory=dict)  # by action
     progress: list[Response] = field(default_factory=list)
     refused: dict[str, Exception] = field(default_factory=dict)  # by the name of the call
-    asked: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
 
     def client(self, _: str) -> "Client":
         """Return the client of any service."""
@@ -77,24 +78,24 @@ class Deployment:
             }
         }
         listed = [
-            {"LogicalResourceId": id_, "ResourceType": kind, "PhysicalResourceId": made}
-            for id_, (kind, made, _) in resources.items()
+            {"LogicalResourceId": id_, "ResourceType": kind, "PhysicalResourceId": physical_id}
+            for id_, (kind, physical_id, _) in resources.items()
         ]
         id_ = f"arn:aws:cloudformation:eu-west-1:111122223333:stack/{name}/1"
-        told = {"StackId": id_, "StackStatus": "UPDATE_COMPLETE", "Outputs": []}
-        self.stacks[name] = {"told": told, "template": template, "resources": listed}
+        description = {"StackId": id_, "StackStatus": "UPDATE_COMPLETE", "Outputs": []}
+        self.stacks[name] = {"description": description, "template": template, "resources": listed}
         return self.stacks[name]
 
     def output(self, stack: str, name: str, value: str) -> None:
         """Set an output of a stack."""
-        outputs = self.stacks[stack]["told"]["Outputs"]
-        outputs[:] = [one for one in outputs if one["OutputKey"] != name]
+        outputs = self.stacks[stack]["description"]["Outputs"]
+        outputs[:] = [output for output in outputs if output["OutputKey"] != name]
         outputs.append({"OutputKey": name, "OutputValue": value})
 
     def policy(self) -> list[Response]:
         """Return the statements of the sync's role, to be changed."""
-        found: list[Response] = self.roles["sync-role"]["LeastPrivilege"]["Statement"]
-        return found
+        statements: list[Response] = self.roles["sync-role"]["LeastPrivilege"]["Statement"]
+        return statements
 
     def deployment(self) -> RealDeployment:
         """Return the deployment as a command finds it."""
@@ -106,9 +107,9 @@ class Deployment:
 
     def examine(self) -> dict[str, Finding]:
         """Run the doctor and return its findings by name."""
-        found = examine(self.deployment(), registry(), ["orders-delivery-date"], lambda: NOW)
-        assert len({one.name for one in found}) == len(found)
-        return {one.name: one for one in found}
+        findings = examine(self.deployment(), registry(), ["orders-delivery-date"], lambda: NOW)
+        assert len({finding.name for finding in findings}) == len(findings)
+        return {finding.name: finding for finding in findings}
 
 
 @dataclass
@@ -121,21 +122,21 @@ class Client:
         call = object.__getattribute__(self, name)
         if name == "here" or not callable(call):
             return call
-        self.here.asked.append(name)
+        self.here.requests.append(name)
         if name in self.here.refused:
             return _raiser(self.here.refused[name])
         return call
 
     def describe_stacks(self, StackName: str) -> Any:  # noqa: N803 - boto3's, as below
-        return {"Stacks": [_known(self.here.stacks, StackName, "ValidationError")["told"]]}
+        return {"Stacks": [_known(self.here.stacks, StackName, "ValidationError")["description"]]}
 
     def get_template(self, StackName: str) -> Any:  # noqa: N803
         return {"TemplateBody": self.here.stacks[StackName]["template"]}
 
     def list_stack_resources(self, StackName: str, NextToken: str = "0") -> Any:  # noqa: N803
-        at, found = int(NextToken), self.here.stacks[StackName]["resources"]
-        more = {"NextToken": str(at + 2)} if at + 2 < len(found) else {}
-        return {"StackResourceSummaries": found[at : at + 2], **more}
+        at, resources = int(NextToken), self.here.stacks[StackName]["resources"]
+        more = {"NextToken": str(at + 2)} if at + 2 < len(resources) else {}
+        return {"StackResourceSummaries": resources[at : at + 2], **more}
 
     def describe_table(self, TableName: str) -> Any:  # noqa: N803
         return {"Table": _known(self.here.tables, TableName)}
@@ -145,7 +146,7 @@ class Client:
 
     def query(self, ExpressionAttributeValues: Any, **_: Any) -> Any:  # noqa: N803
         run = ExpressionAttributeValues[":pk"]["S"]
-        return {"Items": [one for one in self.here.progress if one["PK"]["S"] == run]}
+        return {"Items": [item for item in self.here.progress if item["PK"]["S"] == run]}
 
     def get_event_source_mapping(self, UUID: str) -> Any:  # noqa: N803
         return _known(self.here.mappings, UUID)
@@ -158,8 +159,10 @@ class Client:
         return {} if limit is None else {"ReservedConcurrentExecutions": limit}
 
     def get_queue_attributes(self, QueueUrl: str, AttributeNames: list[str]) -> Any:  # noqa: N803
-        found = _known(self.here.queues, QueueUrl, "AWS.SimpleQueueService.NonExistentQueue")
-        return {"Attributes": {name: found[name] for name in AttributeNames if name in found}}
+        attributes = _known(self.here.queues, QueueUrl, "AWS.SimpleQueueService.NonExistentQueue")
+        return {
+            "Attributes": {name: attributes[name] for name in AttributeNames if name in attributes}
+        }
 
     def describe_rule(self, Name: str) -> Any:  # noqa: N803
         return _known(self.here.rules, Name)
@@ -167,7 +170,9 @@ class Client:
     def list_targets_by_rule(self, Rule: str) -> Any:  # noqa: N803
         return {"Targets": self.here.targets[Rule]}
 
-    def get_policy(self, FunctionName: str) -> Any:  # noqa: N803
+    def get_policy(self, FunctionName: str = "", PolicyArn: str = "") -> Any:  # noqa: N803
+        if PolicyArn:  # IAM's call of this name
+            return {"Policy": {"DefaultVersionId": f"v7 of {PolicyArn}"}}
         statements = self.here.callers.get(FunctionName)
         if not statements:
             raise refusal("ResourceNotFoundException")
@@ -181,8 +186,8 @@ class Client:
 
     def describe_alarms(self, AlarmNames: list[str], AlarmTypes: list[str]) -> Any:  # noqa: N803
         assert AlarmTypes == ["MetricAlarm", "CompositeAlarm"]
-        found = [self.here.alarms[name] for name in AlarmNames if name in self.here.alarms]
-        return {"MetricAlarms": found}
+        alarms = [self.here.alarms[name] for name in AlarmNames if name in self.here.alarms]
+        return {"MetricAlarms": alarms}
 
     def get_role(self, RoleName: str) -> Any:  # noqa: N803
         _known(self.here.roles, RoleName, "NoSuchEntity")
@@ -196,7 +201,11 @@ class Client:
 
     def list_attached_role_policies(self, RoleName: str) -> Any:  # noqa: N803
         assert RoleName in self.here.roles
-        return {"AttachedPolicies": [{"PolicyArn": one} for one in self.here.attached]}
+        return {"AttachedPolicies": [{"PolicyArn": arn} for arn in self.here.attached]}
+
+    def get_policy_version(self, PolicyArn: str, VersionId: str) -> Any:  # noqa: N803
+        assert VersionId == f"v7 of {PolicyArn}", "the default version counts"
+        return {"PolicyVersion": {"Document": _known(self.here.managed, PolicyArn)}}
 
     def simulate_principal_policy(
         self,
@@ -209,7 +218,8 @@ class Client:
         allowed = {"EvalDecision": "allowed"}
         return {
             "EvaluationResults": [
-                {"EvalActionName": one, **self.here.denied.get(one, allowed)} for one in ActionNames
+                {"EvalActionName": action, **self.here.denied.get(action, allowed)}
+                for action in ActionNames
             ]
         }
 
@@ -226,16 +236,16 @@ def sound(queue_url: str = QUEUE_URL) -> Deployment:
     }
     variables = {"Environment": {"Variables": told_all}}
     sync = {**variables, "Role": {"Fn::GetAtt": ["Role01234567", "Arn"]}}
-    asked = {name: source_table(model.source(name), name) for name in names}
-    wanted = view_table(model, "AdminViewTable")
+    sources = {name: source_table(model.source(name), name) for name in names}
+    view = view_table(model, "AdminViewTable")
     here.tables = {
-        name: described(one) for name, one in {**asked, "AdminViewTable": wanted}.items()
+        name: described(table) for name, table in {**sources, "AdminViewTable": view}.items()
     }
     here.stack(
         "AdminView-dev-Sources",
-        **{name: ("AWS::DynamoDB::GlobalTable", name, one) for name, one in asked.items()},
+        **{name: ("AWS::DynamoDB::GlobalTable", name, table) for name, table in sources.items()},
     )
-    here.stack("AdminView-dev-View", View=("AWS::DynamoDB::GlobalTable", "AdminViewTable", wanted))
+    here.stack("AdminView-dev-View", View=("AWS::DynamoDB::GlobalTable", "AdminViewTable", view))
     here.output("AdminView-dev-View", "ViewArn", VIEW)
     destination = {"OnFailure": {"Destination": {"Fn::GetAtt": ["Letters01234567", "Arn"]}}}
     follow = {
@@ -256,8 +266,8 @@ def sound(queue_url: str = QUEUE_URL) -> Deployment:
         },
     )
     describe(stack, "SyncFunction01234567", model)
-    told = Settings("AdminViewTable", queue_url, names, model.fingerprint)
-    here.output(SYNC, "Settings", dumps(told.to_env()))
+    settings = Settings("AdminViewTable", queue_url, names, model.fingerprint)
+    here.output(SYNC, "Settings", dumps(settings.to_env()))
     here.output(SYNC, "Mappings", dumps({name: f"id-{name}" for name in names}))
     here.queues[queue_url] = {name: str(value) for name, value in QUEUE_SETTINGS.items()}
     settled = {**told_all, "ADMINVIEW_DEAD_LETTER_QUEUE_URL": queue_url, "ADMINVIEW_WHERE": "here"}
@@ -351,8 +361,8 @@ def _add_the_rest(here: Deployment, function: Response) -> None:
     )
     here.callers["api"] = [caller("arn:aws:execute-api:eu-west-1:id/*")]
     describe(api, "ApiFunction", registry())
-    told = {"model": registry().fingerprint, "pending": {}}
-    here.output(API, "AccessPatterns", dumps(told))
+    patterns = {"model": registry().fingerprint, "pending": {}}
+    here.output(API, "AccessPatterns", dumps(patterns))
     here.stack(
         WATCH,
         Age=("AWS::CloudWatch::Alarm", "age", {}),

@@ -17,7 +17,7 @@ from adminview.aws.deadline import Deadline
 from adminview.aws.transport.eligibility import StaticCredentials
 from adminview.aws.transport.http_client import HttpClient
 from adminview.sync.fold import Write
-from tests.e2e.certificate import write_certificate
+from tests.support.e2e.certificate import write_certificate
 from tests.support.fakes import TABLE, a_put
 from tests.support.faulty_server import Faulty
 
@@ -27,7 +27,7 @@ PATIENT = (20.0, 20.0)
 HASTY = (0.3, 0.3)  # for faults that only a timeout ends
 
 
-def straight(url: str, timeouts: tuple[float, float] = PATIENT) -> HttpClient:
+def make_http_client(url: str, timeouts: tuple[float, float] = PATIENT) -> HttpClient:
     return HttpClient(url, REGION, KEYS, timeouts)
 
 
@@ -51,13 +51,16 @@ def client(url: str, timeouts: tuple[float, float] = PATIENT) -> Any:
 
 
 def both(url: str, timeouts: tuple[float, float] = PATIENT) -> list[Writer]:
-    return [Boto3BatchWriter(client(url, timeouts)), HttpBatchWriter(straight(url, timeouts))]
+    return [
+        Boto3BatchWriter(client(url, timeouts)),
+        HttpBatchWriter(make_http_client(url, timeouts)),
+    ]
 
 
 def writes(count: int = 4) -> list[Write]:
-    made = [a_put(n) for n in range(count)]
-    made[-1].row = None
-    return made
+    writes = [a_put(n) for n in range(count)]
+    writes[-1].row = None
+    return writes
 
 
 def error_of(writer: Writer) -> Any:

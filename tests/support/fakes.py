@@ -70,7 +70,9 @@ class FakeDynamoDB:
             keys = [key_of(request) for request in requests]
             if len(requests) > 25 or len(set(keys)) < len(keys):
                 raise refusal("ValidationException")
-            if any("PutRequest" in one and key_of(one)[1] in self.bad for one in requests):
+            if any(
+                "PutRequest" in request and key_of(request)[1] in self.bad for request in requests
+            ):
                 raise refusal("ValidationException")
             for request in requests:
                 if request not in unprocessed:
@@ -121,7 +123,7 @@ class FakeQueue:
         self.bodies += [entry["MessageBody"] for entry in taken]
         self.delays += [entry.get("DelaySeconds") for entry in taken]
         return {
-            "Successful": [{"Id": one["Id"]} for one in Entries if one["Id"] not in failure],
+            "Successful": [{"Id": entry["Id"]} for entry in Entries if entry["Id"] not in failure],
             "Failed": [
                 {"Id": id_, "SenderFault": False, "Code": "InternalError"}
                 for id_ in sorted(failure)
@@ -130,10 +132,10 @@ class FakeQueue:
 
 
 @dataclass
-class Heard:
+class RecordingObserver:
     """An observer that records what it is called with."""
 
-    tallies: list[BatchCounts] = field(default_factory=list)
+    batches: list[BatchCounts] = field(default_factory=list)
     letters: list[OutgoingLetter] = field(default_factory=list)
     errors: set[str] = field(default_factory=set)
 
@@ -141,10 +143,10 @@ class Heard:
         """Record an invocation."""
 
     def synced(
-        self, tally: BatchCounts, letters: Sequence[OutgoingLetter], errors: CallErrors
+        self, counts: BatchCounts, letters: Sequence[OutgoingLetter], errors: CallErrors
     ) -> None:
         """Record a batch."""
-        self.tallies.append(tally)
+        self.batches.append(counts)
         self.letters += letters
         self.errors |= set(errors)
 
@@ -181,6 +183,6 @@ def make_runtime(
         model="model-1",
         view=ViewTable(Boto3BatchWriter(cast("Any", dynamodb or FakeDynamoDB())), TABLE, backoff),
         dead_letters=DeadLetterProducer(cast("Any", queue or FakeQueue()), "queue", backoff),
-        observer=observer or Heard(),
+        observer=observer or RecordingObserver(),
         now=lambda: 1_790_000_010.0,
     )

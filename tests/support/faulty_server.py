@@ -36,11 +36,11 @@ Fault = Callable[[Request], object]  # returns True if the connection may be use
 def answer(status: int, content: bytes | str, **headers: str) -> Fault:
     """Send a complete response, without the headers that are empty."""
     body = content.encode() if isinstance(content, str) else content
-    told = {"content-length": str(len(body)), "x-amz-crc32": str(crc32(body))}
-    told |= {name.replace("_", "-"): value for name, value in headers.items()}
+    fields = {"content-length": str(len(body)), "x-amz-crc32": str(crc32(body))}
+    fields |= {name.replace("_", "-"): value for name, value in headers.items()}
 
     def act(request: Request) -> bool:
-        sent = {"x-amzn-requestid": str(uuid4())} | told
+        sent = {"x-amzn-requestid": str(uuid4())} | fields
         lines = "".join(f"{name}: {value}\r\n" for name, value in sent.items() if value)
         request.connection.sendall(f"HTTP/1.1 {status} Status\r\n{lines}\r\n".encode() + body)
         return True
@@ -111,8 +111,8 @@ class Faulty:
         self._threads: list[Thread] = []
         self._start(self._serve)
 
-    def _start(self, work: Callable[..., None], *given: object) -> None:
-        self._threads.append(Thread(target=work, args=given, daemon=True))
+    def _start(self, work: Callable[..., None], *arguments: object) -> None:
+        self._threads.append(Thread(target=work, args=arguments, daemon=True))
         self._threads[-1].start()
 
     @property
@@ -149,8 +149,8 @@ class Faulty:
             if not line:
                 return None
             head += line
-        told = dict(line.split(": ", 1) for line in head.decode().lower().splitlines()[1:])
-        length = int(told["content-length"])
+        fields = dict(line.split(": ", 1) for line in head.decode().lower().splitlines()[1:])
+        length = int(fields["content-length"])
         body = incoming.read(length)
         return Request(connection, head.decode(), body, self) if len(body) == length else None
 
@@ -159,9 +159,9 @@ class Faulty:
 
     def __exit__(self, *_: object) -> None:
         self.over.set()
-        for one in (self._socket, *self.sockets):
+        for open_socket in (self._socket, *self.sockets):
             with suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR)
+                open_socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
         for thread in self._threads:
             thread.join(20)
@@ -174,12 +174,12 @@ def deaf() -> Iterator[str]:
         listener.bind(("127.0.0.1", 0))
         listener.listen(0)
         waiting: Sequence[socket.socket] = [socket.socket() for _ in range(4)]
-        for one in waiting:
-            one.setblocking(False)
-            one.connect_ex(listener.getsockname())
+        for client in waiting:
+            client.setblocking(False)
+            client.connect_ex(listener.getsockname())
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-        for one in waiting:
-            one.close()
+        for client in waiting:
+            client.close()
 
 
 def refusing() -> str:

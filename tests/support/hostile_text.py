@@ -9,7 +9,9 @@ HOSTILE = f"{CONTROLS}[/]{MARKUP}"
 def check_inert(printed: str, *, csv: bool = False) -> None:
     """Fail if a control character other than a newline was printed, or markup was interpreted."""
     text = printed.replace("\r\n", "\n") if csv else printed
-    raw = sorted({repr(one) for one in text if one != "\n" and not one.isprintable()})
+    raw = sorted(
+        {repr(character) for character in text if character != "\n" and not character.isprintable()}
+    )
     assert raw == [], printed
     # Every hostile text that was printed is complete.
     assert "owned" in text, printed

@@ -17,8 +17,7 @@ from typing import Any
 from adminview.aws.clients import Clients
 from adminview.aws.metered_client import Metered
 from adminview.aws.rate_limit import RateLimiter
-from adminview.aws.view_reader import ViewReader
-from adminview.aws.view_readers import Boto3Reader
+from adminview.aws.view_reader import Boto3Reader, ViewReader
 from adminview.bulk.runs import Bulk, make_bulk
 from adminview.cli.bulk.segment_pool import SegmentPool
 from adminview.cli.deployment.facts import Declared, Deployed
@@ -70,8 +69,8 @@ class Interrupting:
     def __getattr__(self, name: str) -> Any:
         call = getattr(self.client, name)
 
-        def and_then(**asked: Any) -> Any:
-            answer = call(**asked)
+        def and_then(**arguments: Any) -> Any:
+            answer = call(**arguments)
             with self._lock:  # several items may be in progress at once
                 if next(self._calls) % self.every == 0:
                     self.happens()
@@ -87,7 +86,7 @@ class Lab:
     cloud: LocalCloud
     old: Registry
     new: Registry
-    asked: Mapping[str, Mapping[str, Any]]  # access pattern -> parameters
+    parameters: Mapping[str, Mapping[str, Any]]  # access pattern -> parameters
     deployer: LocalDeployer
     write: Callable[["Lab"], None]
     # By source and id: the current item.
@@ -103,13 +102,13 @@ class Lab:
         cls,
         engine: Engine,
         models: tuple[Registry, Registry],
-        asked: Mapping[str, Mapping[str, Any]],
+        parameters: Mapping[str, Mapping[str, Any]],
         write: Callable[["Lab"], None],
     ) -> "Lab":
         """Deploy the older of two models."""
         old, new = models
         cloud = LocalCloud.start(engine, old)
-        lab = cls(cloud, old, new, asked, LocalDeployer(cloud, old, old), write)
+        lab = cls(cloud, old, new, parameters, LocalDeployer(cloud, old, old), write)
         lab.deployer.after = lab.deployed
         return lab
 
@@ -123,26 +122,26 @@ class Lab:
     def deployed(self, stack: str) -> None:
         """Record the deployment of a stack."""
         self.replaced[stack] = self.clock
-        there = {*self.deployer.created, *(source.name for source in self.old.sources)}
-        self.items = {name: one for name, one in self.items.items() if name[0] in there}
+        tables = {*self.deployer.created, *(source.name for source in self.old.sources)}
+        self.items = {name: item for name, item in self.items.items() if name[0] in tables}
         self.live()
 
     # The inputs of a plan.
 
     def read(self, model: Description) -> Deployed:
         """Read what is deployed."""
-        there, tables = self.deployer, self.deployer.tables
+        deployer, tables = self.deployer, self.deployer.tables
         sync = self.cloud.registry.description()
         names = self.cloud.clients.dynamodb.list_tables()["TableNames"]
-        known = {source.name for one in (self.old, self.new) for source in one.sources}
+        known = {source.name for model in (self.old, self.new) for source in model.sources}
         return Deployed(
             sync=sync,
             recovery=self.cloud.registry.fingerprint,
-            api=there.api.description(),
-            pending=there.pending,
-            watch=there.watch,
+            api=deployer.api.description(),
+            pending=deployer.pending,
+            watch=deployer.watch,
             indexes=tuple(tables.indexes() or ()),
-            stream=there.stream is not None,
+            stream=deployer.stream is not None,
             totals=self.cloud.totals is not None,
             tables=frozenset(known & set(names)),
             code_at=self.replaced.get(SYNC),
@@ -160,7 +159,7 @@ class Lab:
             return SegmentPool(bulk, run, stop, 0, lambda _: self.page_done()).work(1)
 
         builder = BulkBuilder(self.bulk, progress, model.fingerprint, go)
-        given: dict[str, Any] = {
+        arguments: dict[str, Any] = {
             "model": model.description(),
             "read": self.read,
             "deployer": self.deployer,
@@ -169,20 +168,20 @@ class Lab:
             "sleep": self.sleep,
             "longest": 20.0,
         }
-        return PlanRunner(**given | more)
+        return PlanRunner(**arguments | more)
 
     def bulk(self) -> Bulk:
         """Connect to the tables; writes and queries go on during each page."""
         real = self.cloud.clients.dynamodb
         between: Any = Interrupting(real, 1, self.mid_page)
-        made = make_bulk(
+        bulk = make_bulk(
             self.cloud.registry,
             self.cloud.settings,
             Clients(real, self.cloud.clients.sqs),
             Metered(between, RateLimiter(), RateLimiter()),
         )
         # Only between two calls: with a real clock, a page would outlast its lease.
-        return replace(made, now=self.now, clock=self.now)
+        return replace(bulk, now=self.now, clock=self.now)
 
     def now(self) -> float:
         """Return a time that advances with each call."""
@@ -244,10 +243,14 @@ class Lab:
     def expected(self, name: str) -> Answer:
         """Return the rows that the API's model must return for an access pattern."""
         pattern = self.deployer.api.pattern(name)
-        condition = pattern.condition(**self.asked[name])
+        condition = pattern.condition(**self.parameters[name])
         tests = [
-            (one.operator, one.attribute.name, condition.values[f":v{position}a"]["S"])
-            for position, one in enumerate(pattern._comparisons)
+            (
+                comparison.operator,
+                comparison.attribute.name,
+                condition.values[f":v{position}a"]["S"],
+            )
+            for position, comparison in enumerate(pattern._comparisons)
         ]
         return {
             key: row["data"]
@@ -257,7 +260,7 @@ class Lab:
 
     def ask_all(self, but: Iterable[RowKey] = ()) -> None:
         """Query every access pattern of both models; compare the results with the source items."""
-        for name in self.asked:
+        for name in self.parameters:
             state = self.query(name, set(but))
             self.answers[state] += 1
             known = self.states.setdefault(name, [])
@@ -266,27 +269,27 @@ class Lab:
 
     def query(self, name: str, but: set[RowKey]) -> str:
         """Query one access pattern, check its rows, and return whether it was ready."""
-        there = self.deployer
+        deployer = self.deployer
         reader = ViewReader(Boto3Reader(self.cloud.clients.dynamodb), VIEW_TABLE)
-        asker = QueryEngine(there.api, reader, there.pending)
+        query_engine = QueryEngine(deployer.api, reader, deployer.pending)
         try:
-            found = {
-                (one.row["PK"]["S"], one.row["SK"]["S"]): one.row["data"]
-                for one in asker.rows(name, **self.asked[name])
+            rows = {
+                (result.row["PK"]["S"], result.row["SK"]["S"]): result.row["data"]
+                for result in query_engine.rows(name, **self.parameters[name])
             }
         except PatternNotReadyError:
             return BUILDING
         except QueryError:
-            assert name not in {one.name for one in there.api.patterns}
+            assert name not in {pattern.name for pattern in deployer.api.patterns}
             return GONE
-        wanted = self.expected(name)
-        assert {key: found[key] for key in found.keys() - but} == {
-            key: wanted[key] for key in wanted.keys() - but
+        expected = self.expected(name)
+        assert {key: rows[key] for key in rows.keys() - but} == {
+            key: expected[key] for key in expected.keys() - but
         }, f"{name} returned wrong rows"
         return ANSWERED
 
 
 def _passes(test: tuple[str, str, str], row: Attributes) -> bool:
     operator, name, value = test
-    found = str(row.get(name, {}).get("S", ""))
-    return found.startswith(value) if operator.startswith("begins_with") else found == value
+    actual = str(row.get(name, {}).get("S", ""))
+    return actual.startswith(value) if operator.startswith("begins_with") else actual == value

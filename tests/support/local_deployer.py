@@ -55,8 +55,8 @@ class LocalDeployer:
     def await_index(self, name: str, *, gone: bool, stopped: Callable[[], bool]) -> None:
         """Wait until an index is active, or deleted."""
         while not stopped():
-            there = {one.name: one for one in self.tables.indexes() or ()}
-            if (name not in there) if gone else there[name].ready:
+            indexes = {index.name: index for index in self.tables.indexes() or ()}
+            if (name not in indexes) if gone else indexes[name].ready:
                 return
 
     def await_totals(self, *, stopped: Callable[[], bool]) -> None:
@@ -78,9 +78,9 @@ class LocalDeployer:
 
     def _sources(self) -> None:
         dynamodb = self.cloud.clients.dynamodb
-        there = set(dynamodb.list_tables()["TableNames"])
+        existing = set(dynamodb.list_tables()["TableNames"])
         for source in self.model.sources:
-            if source.name not in there:
+            if source.name not in existing:
                 stream = create(dynamodb, source_table(source, source.name))
                 assert stream
                 rules = replace(Delivery(), window_seconds=0)
@@ -92,22 +92,24 @@ class LocalDeployer:
 
     def _view(self, phase: Phase) -> None:
         """Create or delete one index: CloudFormation refuses more in one update."""
-        wanted = phase.indexes(Declared(self.model.description()).indexes)
-        there = {one.name: one for one in self.tables.indexes() or ()}
+        declared = phase.indexes(Declared(self.model.description()).indexes)
+        existing = {index.name: index for index in self.tables.indexes() or ()}
         dynamodb = self.cloud.clients.dynamodb
         if self.model.totals and not self.stream:
-            assert wanted.keys() == there.keys(), "one change of a table at a time"
+            assert declared.keys() == existing.keys(), "one change of a table at a time"
             stream: Any = {"StreamEnabled": True, "StreamViewType": VIEW_TYPE}
             dynamodb.update_table(TableName=VIEW_TABLE, StreamSpecification=stream)
             return
-        (changed,) = wanted.keys() ^ there.keys()  # CloudFormation would refuse more than one
-        if changed in there:
+        (changed,) = declared.keys() ^ existing.keys()  # CloudFormation would refuse more than one
+        if changed in existing:
             update: Any = {"Delete": {"IndexName": changed}}
             dynamodb.update_table(TableName=VIEW_TABLE, GlobalSecondaryIndexUpdates=[update])
             return
-        index = Index.from_shape(wanted[changed].shape())
+        index = Index.from_shape(declared[changed].shape())
         attributes = {
-            name: kind for one in wanted.values() for name, kind in one.attributes.items()
+            name: kind
+            for declared_index in declared.values()
+            for name, kind in declared_index.attributes.items()
         }
         projection: Any = {"ProjectionType": index.projection}
         if index.include:
@@ -116,8 +118,14 @@ class LocalDeployer:
             "Create": {
                 "IndexName": changed,
                 "KeySchema": [
-                    *({"AttributeName": one.name, "KeyType": "HASH"} for one in index.partition),
-                    *({"AttributeName": one.name, "KeyType": "RANGE"} for one in index.sort),
+                    *(
+                        {"AttributeName": attribute.name, "KeyType": "HASH"}
+                        for attribute in index.partition
+                    ),
+                    *(
+                        {"AttributeName": attribute.name, "KeyType": "RANGE"}
+                        for attribute in index.sort
+                    ),
                 ],
                 "Projection": projection,
             }

@@ -26,12 +26,12 @@ class Interrupted:
     def __getattr__(self, name: str) -> Any:
         call = getattr(self.client, name)
 
-        def counted(**asked: Any) -> Any:
+        def counted(**arguments: Any) -> Any:
             self.calls[name] += 1
             if name == "update_item":
-                self.before_update(asked)
-                asked["ReturnConsumedCapacity"] = "TOTAL"
-            answer = call(**asked)
+                self.before_update(arguments)
+                arguments["ReturnConsumedCapacity"] = "TOTAL"
+            answer = call(**arguments)
             if name == "update_item":
                 self.units += answer["ConsumedCapacity"]["CapacityUnits"]
             return answer

@@ -99,7 +99,7 @@ class World:
             done.append(steps[0])
             self.carry_out(steps[0], target)
             if len(done) > most:
-                fail(f"no end: {[one.title for one in done]}")
+                fail(f"no end: {[step.title for step in done]}")
         return done
 
     def _next(self, target: Description) -> tuple[Step, ...]:
@@ -153,30 +153,30 @@ class World:
         self._change(tables=names)
 
     def _view(self, step: Step, target: Description) -> None:
-        wanted = step.phase.indexes(Declared(target).indexes)
-        there = {one.name: one for one in self.deployed.indexes or ()}
+        declared = step.phase.indexes(Declared(target).indexes)
+        existing = {index.name: index for index in self.deployed.indexes or ()}
         stream = Declared(target).has_totals or step.phase.keep_totals
         if self.deployed.indexes is None:
-            self._change(indexes=tuple(wanted.values()), stream=stream)
+            self._change(indexes=tuple(declared.values()), stream=stream)
             return
-        if any(one.status in (CREATING, DELETING) for one in there.values()):
+        if any(index.status in (CREATING, DELETING) for index in existing.values()):
             fail("an index is in progress, and another one is changed")
-        changed = wanted.keys() ^ there.keys()
+        changed = declared.keys() ^ existing.keys()
         if stream != self.deployed.stream:
             self._turn_stream(changed, on=stream)
             return
         if len(changed) != 1:
             fail(f"one index per update, not {sorted(changed)}")
-        asked = {name: one for one, _, name in self.deployed.live() if name}
-        for name in changed & there.keys():
-            if name in asked:
-                fail(f"{name} is dropped while {asked[name]} queries it")
-            there[name] = replace(there[name], status=DELETING)
-        for name in changed - there.keys():
-            there[name] = replace(wanted[name], status=CREATING)
-        if any(not there[name].same(wanted[name]) for name in wanted):
+        patterns_by_index = {name: pattern for pattern, _, name in self.deployed.live() if name}
+        for name in changed & existing.keys():
+            if name in patterns_by_index:
+                fail(f"{name} is dropped while {patterns_by_index[name]} queries it")
+            existing[name] = replace(existing[name], status=DELETING)
+        for name in changed - existing.keys():
+            existing[name] = replace(declared[name], status=CREATING)
+        if any(not existing[name].is_equivalent(declared[name]) for name in declared):
             fail("an index cannot change")
-        self._change(indexes=tuple(there.values()))
+        self._change(indexes=tuple(existing.values()))
 
     def _turn_stream(self, changed: set[str], *, on: bool) -> None:
         if changed:
@@ -186,8 +186,8 @@ class World:
         self._change(stream=on)
 
     def _indexes_settle(self) -> None:
-        left = [one for one in self.deployed.indexes or () if one.status != DELETING]
-        self._change(indexes=tuple(replace(one, status="ACTIVE") for one in left))
+        left = [index for index in self.deployed.indexes or () if index.status != DELETING]
+        self._change(indexes=tuple(replace(index, status="ACTIVE") for index in left))
 
     def _api(self, step: DeployApi, target: Description) -> None:
         before = {name: (shape, on) for name, shape, on in self.deployed.live()}
@@ -237,8 +237,8 @@ class World:
     def _check_built(self, name: str, held: TableIndex | None, target: Description) -> None:
         """Check that an access pattern becomes ready only when all its rows are complete."""
         for source, code in target["code"].items():
-            if made := self._made(source) - {code}:
-                fail(f"{name} becomes ready with rows of {source} by {made}")
+            if other_code := self._made(source) - {code}:
+                fail(f"{name} becomes ready with rows of {source} by {other_code}")
         for source, attributes in self.leftovers.items():
             if held is None or held.attributes.keys() <= attributes:
                 fail(f"{name} becomes ready and shows stale rows of {source}")
@@ -265,7 +265,9 @@ class World:
             assert old
             self.late.setdefault(source, set()).add(old["code"][source])
             if old["code"][source] != target["code"].get(source):
-                keys = {name for one in Declared(old).indexes.values() for name in one.attributes}
+                keys = {
+                    name for index in Declared(old).indexes.values() for name in index.attributes
+                }
                 self.leftovers.setdefault(source, set()).update(keys)
         self.late_until = self.now + LONGEST_WRITE if old else 0.0
         self._change(sync=target, code_at=self.now if old else None)
@@ -285,9 +287,11 @@ class World:
                 fail(f"{shape['name']} is answered from a total that is not kept any more")
 
     def _watch(self, target: Description) -> None:
-        there = self.deployed
-        functions = there.sync == there.api == target and there.recovery == target["fingerprint"]
-        names = {one.name for one in there.indexes or () if one.ready}
+        deployed = self.deployed
+        functions = (
+            deployed.sync == deployed.api == target and deployed.recovery == target["fingerprint"]
+        )
+        names = {index.name for index in deployed.indexes or () if index.ready}
         if not functions or not Declared(target).indexes.keys() <= names:
             fail("there are alarms on resources that do not exist")
         self._change(watch=monitored_parts(target))
@@ -312,19 +316,21 @@ class World:
 
     def unmet(self, target: Description) -> Iterator[str]:
         """Yield how the state still differs from the declared model."""
-        declared, there = Declared(target), self.deployed
-        if {one.name for one in there.indexes or ()} != declared.indexes.keys():
-            yield f"indexes {[one.name for one in there.indexes or ()]}"
-        if not (there.sync == there.api == target and there.recovery == target["fingerprint"]):
+        declared, deployed = Declared(target), self.deployed
+        if {index.name for index in deployed.indexes or ()} != declared.indexes.keys():
+            yield f"indexes {[index.name for index in deployed.indexes or ()]}"
+        if not (
+            deployed.sync == deployed.api == target and deployed.recovery == target["fingerprint"]
+        ):
             yield "the model of the functions"
-        if there.pending:
-            yield f"not ready: {there.pending}"
+        if deployed.pending:
+            yield f"not ready: {deployed.pending}"
         for source, code in target["code"].items():
             if self._made(source) != {code}:
                 yield f"rows of {source} by {self._made(source)}"
         if self.leftovers:
             yield f"stale rows {self.leftovers}"
-        if declared.has_totals and not (there.stream and there.totals):
+        if declared.has_totals and not (deployed.stream and deployed.totals):
             yield "totals that no function updates"
-        if there.tables != set(declared.sources):
-            yield f"tables {there.tables}"
+        if deployed.tables != set(declared.sources):
+            yield f"tables {deployed.tables}"

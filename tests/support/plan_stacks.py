@@ -34,14 +34,14 @@ def described() -> dict[str, Any]:
         ],
         "GlobalSecondaryIndexes": [
             {
-                "IndexName": one.name,
-                "KeySchema": [{"AttributeName": one.partition[0][0], "KeyType": "HASH"}],
+                "IndexName": index.name,
+                "KeySchema": [{"AttributeName": index.partition[0][0], "KeyType": "HASH"}],
                 "Projection": {
-                    "ProjectionType": one.projection,
-                    **({"NonKeyAttributes": list(one.include)} if one.include else {}),
+                    "ProjectionType": index.projection,
+                    **({"NonKeyAttributes": list(index.include)} if index.include else {}),
                 },
             }
-            for one in map(TableIndex.of, OLD["indexes"])
+            for index in map(TableIndex.of, OLD["indexes"])
         ],
     }
     return table
@@ -76,8 +76,8 @@ class Cloud:
     def query(self, *, ExpressionAttributeValues: Any, **_: Any) -> Any:  # noqa: N803
         if self.progress is None:
             raise refusal("ResourceNotFoundException")
-        found = self.progress.get(ExpressionAttributeValues[":pk"]["S"], {})
-        return {"Items": list(found.values())}
+        items = self.progress.get(ExpressionAttributeValues[":pk"]["S"], {})
+        return {"Items": list(items.values())}
 
     def put_item(self, *, Item: Any, **_: Any) -> Any:  # noqa: N803
         if self.progress is None:
@@ -86,8 +86,8 @@ class Cloud:
         return {}
 
     def get_item(self, *, Key: Any, **_: Any) -> Any:  # noqa: N803
-        found = (self.progress or {}).get(Key["PK"]["S"], {}).get(Key["SK"]["S"])
-        return {"Item": found} if found else {}
+        item = (self.progress or {}).get(Key["PK"]["S"], {}).get(Key["SK"]["S"])
+        return {"Item": item} if item else {}
 
     def get_paginator(self, _: str) -> Any:
         return self

@@ -9,8 +9,7 @@ from operator import eq, ge
 from types import ModuleType
 from typing import Any, cast
 
-from adminview.aws.view_reader import ViewReader
-from adminview.aws.view_readers import Boto3Reader
+from adminview.aws.view_reader import Boto3Reader, ViewReader
 from adminview.model import AccessPattern, Index, Item, Registry, Row, Source, number, view
 from adminview.query.engine import QueryEngine
 from adminview.sync.derive import derive
@@ -36,28 +35,28 @@ class FakeTable:
     page: int = 1000
     calls: Iterator[int] = field(default_factory=count)
 
-    def query(self, **asked: Any) -> dict[str, Any]:
+    def query(self, **request: Any) -> dict[str, Any]:
         """Return one page of a key condition: equalities, and at most one range."""
         next(self.calls)
-        index = next((i for i in self.registry.indexes if i.name == asked.get("IndexName")), None)
+        index = next((i for i in self.registry.indexes if i.name == request.get("IndexName")), None)
         order = [*(index.sort if index else [])]
-        names, values = asked["ExpressionAttributeNames"], asked["ExpressionAttributeValues"]
-        found = [row for row in self.rows.values() if matches(row, asked, names, values)]
+        names, values = request["ExpressionAttributeNames"], request["ExpressionAttributeValues"]
+        rows = [row for row in self.rows.values() if matches(row, request, names, values)]
 
         def place(row: dict[str, Any]) -> Any:
             return [value_of(row[a.name]) for a in order], row["PK"]["S"], row["SK"]["S"]
 
-        found.sort(key=place, reverse=not asked.get("ScanIndexForward", True))
-        if start := asked.get("ExclusiveStartKey"):
-            ahead = asked.get("ScanIndexForward", True)
-            found = [
-                r for r in found if (place(r) > place(start) if ahead else place(r) < place(start))
+        rows.sort(key=place, reverse=not request.get("ScanIndexForward", True))
+        if start := request.get("ExclusiveStartKey"):
+            ahead = request.get("ScanIndexForward", True)
+            rows = [
+                r for r in rows if (place(r) > place(start) if ahead else place(r) < place(start))
             ]
-        page = found[: min(asked.get("Limit", self.page), self.page)]
+        page = rows[: min(request.get("Limit", self.page), self.page)]
         keys = [a.name for a in (index.stored_key if index else ())] + ["PK", "SK"]
         more = (
             {"LastEvaluatedKey": {n: page[-1][n] for n in keys}}
-            if page[len(page) - 1 :] and found[len(page) :]
+            if page[len(page) - 1 :] and rows[len(page) :]
             else {}
         )
         return {
@@ -70,12 +69,12 @@ class FakeTable:
     def batch_get_item(self, RequestItems: Any, **_: Any) -> dict[str, Any]:  # noqa: N803 - boto3's
         """Read up to a hundred rows."""
         next(self.calls)
-        ((table, asked),) = RequestItems.items()
-        assert len(asked["Keys"]) <= 100
-        keys = [(key["PK"]["S"], key["SK"]["S"]) for key in asked["Keys"]]
+        ((table, request),) = RequestItems.items()
+        assert len(request["Keys"]) <= 100
+        keys = [(key["PK"]["S"], key["SK"]["S"]) for key in request["Keys"]]
         assert len(set(keys)) == len(keys)
-        found = [self.rows[key] for key in keys if key in self.rows]
-        return {"Responses": {table: found}, "UnprocessedKeys": {}}
+        rows = [self.rows[key] for key in keys if key in self.rows]
+        return {"Responses": {table: rows}, "UnprocessedKeys": {}}
 
 
 COMPARE: dict[str, Callable[[Any, Any], bool]] = {
@@ -85,9 +84,9 @@ COMPARE: dict[str, Callable[[Any, Any], bool]] = {
 }
 
 
-def matches(row: Any, asked: Any, names: Any, values: Any) -> bool:
+def matches(row: Any, request: Any, names: Any, values: Any) -> bool:
     """Return whether a row matches a key condition."""
-    for part in asked["KeyConditionExpression"].split(" AND "):
+    for part in request["KeyConditionExpression"].split(" AND "):
         if part.startswith("begins_with"):
             name, mark = part.removeprefix("begins_with(").removesuffix(")").split(", ")
             operator = "begins_with"
@@ -96,8 +95,8 @@ def matches(row: Any, asked: Any, names: Any, values: Any) -> bool:
         mine = row.get(names[name])
         if mine is None:
             return False
-        one, other = value_of(mine), value_of(values[mark])
-        if not COMPARE[operator](one, other):
+        left, right = value_of(mine), value_of(values[mark])
+        if not COMPARE[operator](left, right):
             return False
     return True
 
@@ -145,7 +144,7 @@ class Lab:
         self.table = FakeTable(self.registry)
 
     @property
-    def asker(self) -> QueryEngine:
+    def query_engine(self) -> QueryEngine:
         return QueryEngine(
             self.registry, ViewReader(Boto3Reader(cast("Any", self.table)), "Table", NO_WAIT)
         )
@@ -159,13 +158,13 @@ class Lab:
         self.table.rows.pop((f"THING#{id_}", "DETAILS"), None)
 
     def ids(self, answered: Any) -> list[str]:
-        return [one.row["data"]["M"]["id"]["S"] for one in answered]
+        return [result.row["data"]["M"]["id"]["S"] for result in answered]
 
-    def pages(self, name: str, limit: int, **asked: Any) -> list[list[str]]:
+    def pages(self, name: str, limit: int, **parameters: Any) -> list[list[str]]:
         """Return all pages of an access pattern, followed by cursor."""
         pages, cursor = [], None
         while True:
-            answer = self.asker.page(name, limit=limit, cursor=cursor, **asked)
+            answer = self.query_engine.page(name, limit=limit, cursor=cursor, **parameters)
             pages.append(self.ids(answer.rows))
             if (cursor := answer.cursor) is None:
                 return pages

@@ -8,12 +8,12 @@ from typing import Any
 
 from typer.testing import CliRunner
 
-from adminview.cli.costing.growth import figures, growth, limits
 from adminview.cli.costing.prices import Prices
 from adminview.cli.main import app
 from bench.figures import timed
 from bench.plan import LATENCY, OURS
 from bench.report import describe_machine, number
+from tests.support.scale_tables import figures, growth, limits
 from tests.support.shop import registry
 
 ROOT = Path(__file__).parents[2]

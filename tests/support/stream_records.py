@@ -27,11 +27,11 @@ def record(
     table: str | None = None,
 ) -> dict[str, Any]:
     """Return the record of one change, as Lambda delivers it."""
-    one = before if after is None else after
-    assert one is not None
+    item = before if after is None else after
+    assert item is not None
     images = {"OldImage": before, "NewImage": after}
     event = "INSERT" if before is None else "REMOVE" if after is None else "MODIFY"
-    made: dict[str, Any] = {
+    record: dict[str, Any] = {
         "eventID": str(sequence),
         "eventName": event,
         "eventVersion": "1.1",
@@ -40,13 +40,13 @@ def record(
         "eventSourceARN": STREAM.format(table or source.name),
         "dynamodb": {
             "ApproximateCreationDateTime": at,
-            "Keys": image({key.name: one[key.name] for key in source.key}),
+            "Keys": image({key.name: item[key.name] for key in source.key}),
             **{name: image(item) for name, item in images.items() if item is not None},
             "SequenceNumber": f"{sequence:021d}",
             "StreamViewType": "NEW_AND_OLD_IMAGES",
         },
     }
-    delivered: dict[str, Any] = json.loads(json.dumps(made))
+    delivered: dict[str, Any] = json.loads(json.dumps(record))
     return delivered  # as the function receives it
 
 

@@ -69,17 +69,17 @@ class FakeStreams:
         parent = self.shards[name].parent
         return {"ShardId": name, **({"ParentShardId": parent} if parent else {})}
 
-    def get_shard_iterator(self, **asked: str) -> dict[str, str]:
+    def get_shard_iterator(self, **request: str) -> dict[str, str]:
         """Return an iterator at the oldest record, or after a given one."""
-        shard = self.shards[asked["ShardId"]]
+        shard = self.shards[request["ShardId"]]
         position = shard.trimmed
-        if asked["ShardIteratorType"] == "AFTER_SEQUENCE_NUMBER":
-            position = 1 + [one["dynamodb"]["SequenceNumber"] for one in shard.records].index(
-                asked["SequenceNumber"]
+        if request["ShardIteratorType"] == "AFTER_SEQUENCE_NUMBER":
+            position = 1 + [record["dynamodb"]["SequenceNumber"] for record in shard.records].index(
+                request["SequenceNumber"]
             )
         if position < shard.trimmed:
             raise refusal(TRIMMED)
-        return {"ShardIterator": f"{asked['ShardId']}/{position}/{self.generation}"}
+        return {"ShardIterator": f"{request['ShardId']}/{position}/{self.generation}"}
 
     def get_records(self, ShardIterator: str, Limit: int) -> dict[str, Any]:  # noqa: N803 - boto3's
         """Return a page, and the iterator of the next one."""
@@ -125,7 +125,7 @@ class Lab:
 
     def handle(self, event: dict[str, Any], context: Any) -> Any:
         """Record the batch, and return the next response."""
-        self.batches.append([one["dynamodb"]["SequenceNumber"] for one in event["Records"]])
+        self.batches.append([record["dynamodb"]["SequenceNumber"] for record in event["Records"]])
         answer = self.answers.pop(0) if self.answers else None
         if isinstance(answer, BaseException):
             raise answer
@@ -141,11 +141,11 @@ class Lab:
         """The condition, first and last sequence number of each on-failure message."""
         return [
             (
-                one["requestContext"]["condition"],
-                one["DDBStreamBatchInfo"]["startSequenceNumber"],
-                one["DDBStreamBatchInfo"]["endSequenceNumber"],
+                letter["requestContext"]["condition"],
+                letter["DDBStreamBatchInfo"]["startSequenceNumber"],
+                letter["DDBStreamBatchInfo"]["endSequenceNumber"],
             )
-            for one in self.letters
+            for letter in self.letters
         ]
 
 
@@ -154,14 +154,14 @@ def rules(**changes: Any) -> Delivery:
 
 
 def failed(*identifiers: str) -> dict[str, Any]:
-    return {"batchItemFailures": [{"itemIdentifier": one} for one in identifiers]}
+    return {"batchItemFailures": [{"itemIdentifier": identifier} for identifier in identifiers]}
 
 
 def fails_with(*poison: str) -> Callable[[dict[str, Any], Any], None]:
     """Return a handler that raises while a poison record is in the batch."""
 
     def handler(event: dict[str, Any], _: Any) -> None:
-        if {one["dynamodb"]["SequenceNumber"] for one in event["Records"]} & set(poison):
+        if {record["dynamodb"]["SequenceNumber"] for record in event["Records"]} & set(poison):
             raise ValueError(poison)
 
     return handler

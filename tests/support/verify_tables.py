@@ -81,8 +81,10 @@ class MemoryDynamoDB:
                 keys = [key for key in keys if key > _key(TableName, start)]
             limit = min(more["Limit"], self.page_size)
             page = [self.tables[TableName][key] for key in keys[:limit]]
-            wanted = more.get("ExpressionAttributeValues", {}).get(":source", {}).get("S", "")
-            items = [one for one in page if one.get("_owner", {}).get("S", "").startswith(wanted)]
+            prefix = more.get("ExpressionAttributeValues", {}).get(":source", {}).get("S", "")
+            items = [
+                item for item in page if item.get("_owner", {}).get("S", "").startswith(prefix)
+            ]
             answer: Any = {"Items": items, "ScannedCount": len(page)}
             if len(keys) > limit:
                 answer["LastEvaluatedKey"] = _key_image(TableName, page[-1])
@@ -91,12 +93,12 @@ class MemoryDynamoDB:
     def batch_get_item(self, RequestItems: Any, **_: Any) -> Any:  # noqa: N803 - boto3's
         with self.lock:
             self._called("batch_get_item")
-            ((table, asked),) = RequestItems.items()
-            keys = [_key(table, key) for key in asked["Keys"]]
+            ((table, request),) = RequestItems.items()
+            keys = [_key(table, key) for key in request["Keys"]]
             assert len(set(keys)) == len(keys) <= 100
-            found = [self.tables[table][key] for key in keys if key in self.tables[table]]
-            spent = self._spend(len(keys) * (1 if asked.get("ConsistentRead") else 0.5))
-            answer: Any = {"Responses": {table: found}, "UnprocessedKeys": {}}
+            items = [self.tables[table][key] for key in keys if key in self.tables[table]]
+            spent = self._spend(len(keys) * (1 if request.get("ConsistentRead") else 0.5))
+            answer: Any = {"Responses": {table: items}, "UnprocessedKeys": {}}
             return {**answer, "ConsumedCapacity": [spent]}
 
     def get_item(self, TableName: str, Key: Image, **_: Any) -> Any:  # noqa: N803 - boto3's
@@ -209,25 +211,25 @@ class Lab:
 
     def verifier(self, max_rcu: float | None = None, **changes: Any) -> Verifier:
         budget = RateLimiter(max_rcu, lambda: self.now, self.sleep)
-        made = make_verifier(self.model, self.settings, self.dynamodb, budget, NO_WAIT)  # type: ignore[arg-type]  # a stand-in
-        timed = replace(made, clock=lambda: self.now, sleep=self.sleep, stopped=self.stops)
+        verifier = make_verifier(self.model, self.settings, self.dynamodb, budget, NO_WAIT)  # type: ignore[arg-type]  # a stand-in
+        timed = replace(verifier, clock=lambda: self.now, sleep=self.sleep, stopped=self.stops)
         return replace(timed, **changes)
 
-    def scope(self, **asked: Any) -> Scope:
+    def scope(self, **options: Any) -> Scope:
         place = self.verifier().reader.place(TABLE, deadline=Deadline.after(60))
-        given: dict[str, Any] = {"segments": 1, "place": place} | asked
-        return Scope(TABLE, self.model.fingerprint, **given)
+        options = {"segments": 1, "place": place, **options}
+        return Scope(TABLE, self.model.fingerprint, **options)
 
-    def verify(self, **asked: Any) -> VerifyRun:
+    def verify(self, **options: Any) -> VerifyRun:
         """Run a complete verification."""
         verifier = self.verifier()
-        run = verifier.begin(self.scope(**asked))
+        run = verifier.begin(self.scope(**options))
         verifier.verify(run)
         return run
 
-    def command(self, state: Path, **asked: Any) -> tuple[int, str]:
+    def command(self, state: Path, **more: Any) -> tuple[int, str]:
         """Run the command, and return its exit status and its output."""
-        options = VerifyOptions(state=state, **({"segments": 1} | asked))
+        options = VerifyOptions(state=state, **({"segments": 1} | more))
         dependencies = VerifyEnvironment(lambda: self.now, self.sleep, self.stops)
         console = Console(file=StringIO(), width=200)
         status = compare(
@@ -245,18 +247,20 @@ class Lab:
 class HeardDrift:
     """An observer that records what is reported of each source."""
 
-    told: dict[str, Any] = field(default_factory=dict)
+    reported: dict[str, Any] = field(default_factory=dict)
 
     def invoked(self, request_id: str) -> None:
         """Record an invocation."""
 
     def verified(self, source: str, counts: Any, drift: int, trouble: str) -> None:
-        self.told[source] = (counts, drift, trouble)
+        self.reported[source] = (counts, drift, trouble)
 
 
 def found(run: VerifyRun) -> set[tuple[str, str, RowKey | None]]:
     """Return the differences by kind, item and row."""
-    return {(one.kind.value, one.owner, one.row) for one in run.differences}
+    return {
+        (difference.kind.value, difference.owner, difference.row) for difference in run.differences
+    }
 
 
 def adds_up(run: VerifyRun) -> bool:

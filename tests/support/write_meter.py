@@ -28,11 +28,11 @@ class Meter:
         params["ReturnConsumedCapacity"] = "INDEXES"
 
     def _receive(self, parsed: Any, **_: Any) -> None:
-        told = parsed.get("ConsumedCapacity", [])
-        for one in told if isinstance(told, list) else [told]:
-            if one["TableName"] == self._table:
-                self._taken[self._table] += int(one["Table"]["CapacityUnits"])
-                indexes = one.get("GlobalSecondaryIndexes", {})
+        consumed = parsed.get("ConsumedCapacity", [])
+        for entry in consumed if isinstance(consumed, list) else [consumed]:
+            if entry["TableName"] == self._table:
+                self._taken[self._table] += int(entry["Table"]["CapacityUnits"])
+                indexes = entry.get("GlobalSecondaryIndexes", {})
                 self._taken.update({i: int(use["CapacityUnits"]) for i, use in indexes.items()})
 
 

@@ -21,7 +21,7 @@ def stocked() -> Lab:
 
 
 def client() -> Client:
-    return Client(stocked().asker)
+    return Client(stocked().query_engine)
 
 
 def keyed(*keys: tuple[str, str]) -> Client:
@@ -30,7 +30,7 @@ def keyed(*keys: tuple[str, str]) -> Client:
     row = lab.table.rows["THING#t0", "DETAILS"]
     for pk, sk in keys:
         lab.table.rows[pk, sk] = row | {"PK": {"S": pk}, "SK": {"S": sk}}
-    return Client(lab.asker)
+    return Client(lab.query_engine)
 
 
 def test_the_catalogue_says_what_each_question_takes() -> None:
@@ -135,7 +135,7 @@ def test_a_cursor_of_another_question_is_refused_as_the_library_does() -> None:
     asked = client()
     cursor = asked.get("/patterns/of-colour?colour=red&limit=1")["cursor"]
     with pytest.raises(QueryError) as caught:
-        asked.asker.page("of-colour", colour="blue", cursor=cursor)
+        asked.query_engine.page("of-colour", colour="blue", cursor=cursor)
     refused = asked.send(f"/patterns/of-colour?colour=blue&cursor={cursor}")
     assert (refused.status, refused.detail) == (400, str(caught.value))
 
@@ -198,7 +198,7 @@ def test_a_row_is_found_by_its_percent_encoded_key_with_its_provenance(
     key: tuple[str, str],
 ) -> None:
     asked = keyed(key)
-    asked.asker.reader._reader._client.rows[key] |= {  # type: ignore[attr-defined]  # a fake
+    asked.query_engine.reader._reader._client.rows[key] |= {  # type: ignore[attr-defined]  # a fake
         "_owner": {"S": "Things/t0"},
         "_seq": {"S": "123456789012345678901"},
         "_at": {"N": "1740819600"},
@@ -259,7 +259,7 @@ class Refusing:
 )
 def test_what_aws_refuses_is_told_without_what_it_said(code: str, status: int) -> None:
     asked = client()
-    asked.asker.reader._reader = Refusing(code)
+    asked.query_engine.reader._reader = Refusing(code)
     refused = asked.send("/patterns/of-colour?colour=red")
     assert refused.status == status
     assert "ada" not in refused.text
@@ -272,7 +272,7 @@ def test_what_aws_refuses_is_told_without_what_it_said(code: str, status: int) -
 def test_throttling_is_answered_with_when_to_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("adminview.query.engine.SECONDS", 0.01)
     asked = client()
-    asked.asker.reader._reader = Refusing("ThrottlingException")
+    asked.query_engine.reader._reader = Refusing("ThrottlingException")
     refused = asked.send("/patterns/of-colour?colour=red")
     assert (refused.status, refused.headers["Retry-After"]) == (503, "5")
     assert refused.detail == "the view cannot be read at the moment; try again later"
@@ -280,7 +280,7 @@ def test_throttling_is_answered_with_when_to_come_back(monkeypatch: pytest.Monke
 
 def test_a_fault_of_our_own_is_logged_by_place_and_told_without_internals() -> None:
     asked = client()
-    asked.asker.reader._reader = None  # type: ignore[assignment]
+    asked.query_engine.reader._reader = None  # type: ignore[assignment]
     refused = asked.send("/patterns/of-colour?colour=red")
     assert (refused.status, refused.detail) == (
         500,

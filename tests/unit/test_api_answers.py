@@ -81,7 +81,9 @@ def large(sizes: list[int], shards: int = 1) -> Lab:
 
 def maker(lab: Lab, room: int) -> PageBuilder:
     pattern = lab.registry.pattern("of-colour")
-    return PageBuilder(lab.asker, Renderer(lab.registry), pattern, {"colour": "red"}, None, room)
+    return PageBuilder(
+        lab.query_engine, Renderer(lab.registry), pattern, {"colour": "red"}, None, room
+    )
 
 
 def fill(lab: Lab, room: int, limit: int | None = None, cursor: str | None = None) -> Page:

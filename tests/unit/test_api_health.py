@@ -21,7 +21,7 @@ def ago(minutes: int) -> datetime:
 
 
 def health(reading: Reading | None) -> Answered:
-    return Client(Lab(make_registry()).asker, Fixed(reading)).send("/health")
+    return Client(Lab(make_registry()).query_engine, Fixed(reading)).send("/health")
 
 
 def test_without_metrics_nothing_is_known_and_nothing_is_wrong() -> None:
@@ -85,7 +85,7 @@ def test_metrics_that_cannot_be_read_are_no_health() -> None:
         def read(self) -> Reading:
             raise ServiceError("AccessDenied", "read metrics")
 
-    client = Client(Lab(make_registry()).asker, Refusing())
+    client = Client(Lab(make_registry()).query_engine, Refusing())
     answered = client.send("/health")
     assert (answered.status, answered.detail) == (
         503,
@@ -99,10 +99,10 @@ class Metrics:
 
     def __init__(self, **points: dict[int, float]) -> None:
         self.points = points
-        self.asked: list[dict[str, Any]] = []
+        self.requests: list[dict[str, Any]] = []
 
     def get_metric_data(self, **asked: Any) -> dict[str, Any]:
-        self.asked.append(asked)
+        self.requests.append(asked)
         queries = asked["MetricDataQueries"]
         place = int(asked.get("NextToken", 0))
         metric = queries[place]["MetricStat"]["Metric"]
@@ -150,7 +150,7 @@ def test_what_has_no_points_did_not_happen() -> None:
 def test_metrics_are_named_as_aws_documents_them() -> None:
     metrics = Metrics()
     pulse(metrics).read()
-    first = metrics.asked[0]
+    first = metrics.requests[0]
     assert first["EndTime"] - first["StartTime"] == timedelta(hours=24)
     named = {
         one["MetricStat"]["Metric"]["MetricName"]: {
@@ -177,7 +177,7 @@ def test_the_pulse_is_taken_once_a_minute_at_most() -> None:
     counts = []
     for _ in range(3):
         taken.read()
-        counts.append(len(metrics.asked))
+        counts.append(len(metrics.requests))
     assert counts == [4, 4, 8]
 
 

@@ -25,7 +25,7 @@ PANEL = "http://localhost:5173"
 
 
 def client() -> Client:
-    return Client(Lab(make_registry()).asker)
+    return Client(Lab(make_registry()).query_engine)
 
 
 @pytest.fixture

@@ -50,7 +50,7 @@ class Site:
             now=lambda: self.world.now,
             sleep=self.sleep,
             stopped=lambda: any(map(self.stops, self.said)),
-            say=self.said.append,
+            notify=self.said.append,
         )
 
     def read(self, _: Description) -> Deployed:

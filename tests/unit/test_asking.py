@@ -36,7 +36,7 @@ def test_a_sharded_index_gives_the_same_pages_as_one_that_is_not(
         asked: dict[str, Any] = {"colour": "red", "order": order, **more}
         assert plain.pages(name, limit, **asked) == sharded.pages(name, limit, **asked)
         whole = [id_ for one in sharded.pages(name, limit, **asked) for id_ in one]
-        assert sharded.asker.count(name, colour="red", **more) == len(whole)
+        assert sharded.query_engine.count(name, colour="red", **more) == len(whole)
 
 
 @given(st.lists(st.integers(0, 3), max_size=30), shards, limits, orders)
@@ -63,7 +63,7 @@ def test_rows_that_were_there_all_the_time_are_neither_missed_nor_repeated(
     weighed = {f"t{place}": weight for place, weight in enumerate(weights)}
     cursor = None
     for step in range(200):
-        answer = lab.asker.page("of-colour", colour="red", limit=limit, cursor=cursor)
+        answer = lab.query_engine.page("of-colour", colour="red", limit=limit, cursor=cursor)
         found += lab.ids(answer.rows)
         if (cursor := answer.cursor) is None:
             break
@@ -103,7 +103,7 @@ def test_rows_that_move_to_other_shards_between_pages_are_shown_once(
     found: list[str] = []
     cursor = None
     while True:
-        answer = new.asker.page("of-colour", colour="red", limit=limit, cursor=cursor)
+        answer = new.query_engine.page("of-colour", colour="red", limit=limit, cursor=cursor)
         found += new.ids(answer.rows)
         filled(new, weights)  # written anew, where the new model wants them
         if (cursor := answer.cursor) is None:
@@ -129,7 +129,7 @@ def lab() -> Lab:
 
 def cursor_of(lab: Lab, **asked: Any) -> str:
     given_: dict[str, Any] = {"colour": "red", "limit": 5} | asked
-    cursor = lab.asker.page("of-colour", **given_).cursor
+    cursor = lab.query_engine.page("of-colour", **given_).cursor
     assert cursor
     return cursor
 
@@ -151,12 +151,12 @@ def cursor_of(lab: Lab, **asked: Any) -> str:
 def test_a_foreign_or_forged_cursor_is_refused(lab: Lab, asked: dict[str, Any], why: str) -> None:
     given_ = {"colour": "red", "cursor": cursor_of(lab)} | asked
     with pytest.raises(QueryError, match=f"'of-colour': the cursor {why}"):
-        lab.asker.page("of-colour", **given_)
+        lab.query_engine.page("of-colour", **given_)
 
 
 def test_a_cursor_belongs_to_its_pattern(lab: Lab) -> None:
     with pytest.raises(QueryError, match="belongs to another access pattern"):
-        lab.asker.page("heavy", colour="red", least=0, cursor=cursor_of(lab))
+        lab.query_engine.page("heavy", colour="red", least=0, cursor=cursor_of(lab))
 
 
 @given(st.data())
@@ -168,35 +168,35 @@ def test_a_cursor_that_was_changed_anywhere_is_refused(data: st.DataObject) -> N
     changed = cursor[:place] + other + cursor[place + 1 :]
     if changed != cursor:
         with pytest.raises(QueryError):
-            lab.asker.page("of-colour", colour="red", limit=5, cursor=changed)
+            lab.query_engine.page("of-colour", colour="red", limit=5, cursor=changed)
 
 
 @pytest.mark.parametrize("forged", [5, b"x", None.__class__])
 def test_a_cursor_that_is_no_text_is_refused(lab: Lab, forged: Any) -> None:
     with pytest.raises(QueryError, match="is not text"):
-        lab.asker.page("of-colour", colour="red", cursor=forged)
+        lab.query_engine.page("of-colour", colour="red", cursor=forged)
 
 
 @pytest.mark.parametrize("value", ["abc", "", "NaN", "Infinity", 5, None, "9" * 2000])
 def test_a_cursor_forged_with_care_still_has_to_fit(lab: Lab, value: Any) -> None:
-    binding = lab.asker.prepare("of-colour", {"colour": "red"}).binding
+    binding = lab.query_engine.prepare("of-colour", {"colour": "red"}).binding
     key = {"weight": {"N": value}, "PK": {"S": "p"}, "SK": {"S": "s"}}
     forged = write(binding, Place([key, None, None]))
     with pytest.raises(QueryError, match="does not fit the query"):
-        lab.asker.page("of-colour", colour="red", cursor=forged)
+        lab.query_engine.page("of-colour", colour="red", cursor=forged)
 
 
 def test_a_number_may_be_spelled_in_any_way(lab: Lab) -> None:
-    pages = [lab.asker.page("heavy", colour="red", least=Decimal("5.0"), limit=3)]
+    pages = [lab.query_engine.page("heavy", colour="red", least=Decimal("5.0"), limit=3)]
     follow: dict[str, Any] = {"colour": "red", "least": Decimal("0.5E+1"), "limit": 3}
-    pages.append(lab.asker.page("heavy", cursor=pages[0].cursor, **follow))
+    pages.append(lab.query_engine.page("heavy", cursor=pages[0].cursor, **follow))
     assert [lab.ids(page.rows) for page in pages] == [["t5", "t6", "t7"], ["t8", "t9", "t10"]]
 
 
 def test_a_page_size_may_change_from_page_to_page(lab: Lab) -> None:
     cursor, found = None, []
     for limit in (1, 7, 2, MOST):
-        answer = lab.asker.page("of-colour", colour="red", limit=limit, cursor=cursor)
+        answer = lab.query_engine.page("of-colour", colour="red", limit=limit, cursor=cursor)
         found += lab.ids(answer.rows)
         cursor = answer.cursor
     assert found == [f"t{place}" for place in range(20)]
@@ -206,7 +206,7 @@ def test_a_page_size_may_change_from_page_to_page(lab: Lab) -> None:
 @pytest.mark.parametrize("limit", [0, -1, MOST + 1, True, 2.5, "7"])
 def test_a_page_of_an_odd_size_is_refused(lab: Lab, limit: Any) -> None:
     with pytest.raises(QueryError, match="limit must be a whole number from 1 to 1000"):
-        lab.asker.page("of-colour", colour="red", limit=limit)
+        lab.query_engine.page("of-colour", colour="red", limit=limit)
 
 
 @pytest.mark.parametrize(
@@ -224,11 +224,11 @@ def test_a_wrong_question_is_answered_with_how_to_ask(
     lab: Lab, name: str, asked: dict[str, Any], why: str
 ) -> None:
     with pytest.raises(QueryError, match=why):
-        lab.asker.page(name, **asked)
+        lab.query_engine.page(name, **asked)
 
 
 def test_all_rows_are_given_one_after_the_other_and_no_more_is_read_than_is_taken(lab: Lab) -> None:
-    rows = lab.asker.rows("of-colour", colour="red", limit=3)
+    rows = lab.query_engine.rows("of-colour", colour="red", limit=3)
     first = lab.ids([next(rows), next(rows)])
     assert first == ["t0", "t1"]
     assert next(lab.table.calls) <= 3

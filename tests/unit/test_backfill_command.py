@@ -97,7 +97,7 @@ def test_trouble_with_one_segment_stops_all_and_is_told(made: World) -> None:
 
 def test_a_run_that_other_code_overtook_does_not_count_as_done(made: World) -> None:
     """Its last pages are written, for the lease is its own; but a plan begins it again."""
-    spoiled = {"model": "", "turn": 1}
+    spoiled = {"model": "", "generation": 1}
 
     def invalidate(counts: Counter[str]) -> None:
         if counts["items"]:
@@ -121,7 +121,7 @@ def test_a_command_that_waited_while_other_code_was_deployed_does_not_begin(made
         deployed[0] = "another-model"
         others.save(record, deadline=never(), keep=False)
 
-    working = shift(made, say=deploy)
+    working = shift(made, notify=deploy)
     working.bulk = replace(working.bulk, check=check)
     with pytest.raises(SettingsError, match="deployed is another"):
         working.work(1)
@@ -196,7 +196,7 @@ def test_a_segment_in_other_hands_is_waited_for_while_the_others_are_done(made: 
     def watch(_: Counter[str]) -> None:
         done[:] = [one.segment.number for one in made.records() if one.done]
 
-    assert shift(made, say=said.append, watch=watch).work().finished
+    assert shift(made, notify=said.append, watch=watch).work().finished
     assert len(said) == 1
     assert said[0].startswith("waiting: another worker holds segment 0 of backfill/Things")
     assert made.shown() == made.expected()
@@ -205,7 +205,7 @@ def test_a_segment_in_other_hands_is_waited_for_while_the_others_are_done(made: 
 def test_what_an_older_model_left_is_waited_for_and_put_right(made: World) -> None:
     made.progress.take(Segment(RUN, 0, 3), "older", deadline=never())
     said: list[str] = []
-    assert shift(made, say=said.append).work(2).finished
+    assert shift(made, notify=said.append).work(2).finished
     assert len(said) == 1
 
 

@@ -194,13 +194,13 @@ def test_a_run_is_begun_anew_if_that_is_asked(function: Function) -> None:
     function(**function(**asked)["segments"][0])
     assert len(function(**asked)["segments"]) == 1
     told = function(**asked, restart=True)["segments"]
-    assert [one["turn"] for one in told] == [2, 2]
+    assert [one["generation"] for one in told] == [2, 2]
     function(**told[0])
     assert [one.segment.generation for one in function.world.records()] == [2]
     with pytest.raises(SettingsError, match="was begun with 2 segments"):
         function(**{**asked, "segments": 3})
     function(**told[1])
-    assert function.world.bulk.built(deadline=never())[RUN]["turn"] == 2
+    assert function.world.bulk.built(deadline=never())[RUN]["generation"] == 2
 
 
 def test_a_run_in_which_too_many_failed_is_begun_anew_unless_more_are_tolerated(
@@ -217,7 +217,7 @@ def test_a_run_in_which_too_many_failed_is_begun_anew_unless_more_are_tolerated(
         function(**one)
     function.world.put("bad", x="1")
     (again,) = function(**asked)["segments"]
-    assert again["turn"] == 2
+    assert again["generation"] == 2
     assert function(**again)["done"]
 
 

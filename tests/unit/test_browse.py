@@ -8,7 +8,7 @@ from adminview.aws.deadline import Deadline
 from adminview.dead_letters.letter_filter import LetterFilter
 from adminview.dead_letters.peek import HIDE_SECONDS, browse
 from adminview.model.errors import ServiceError
-from tests.support.dead_letter_queue import Lab, lambdas_own, ours
+from tests.support.dead_letter_queue import Lab, lambdas_own, letter_body
 from tests.support.fakes import refusal
 
 ALL = LetterFilter()
@@ -18,7 +18,7 @@ ALL = LetterFilter()
 def lab() -> Lab:
     """Begin with letters of each kind."""
     lab = Lab()
-    lab.sqs.add(ours("a"), lambdas_own(), "no letter", ours("b"))
+    lab.sqs.add(letter_body("a"), lambdas_own(), "no letter", letter_body("b"))
     return lab
 
 
@@ -67,7 +67,7 @@ def test_letters_are_put_back_even_if_their_reader_fails(lab: Lab) -> None:
 
 
 def test_letters_are_put_back_even_if_the_queue_fails_half_way(lab: Lab) -> None:
-    lab.sqs.add(*(ours(f"i{number}") for number in range(10)))
+    lab.sqs.add(*(letter_body(f"i{number}") for number in range(10)))
     receive = lab.sqs.receive_message
 
     def once(**asked: Any) -> Any:
@@ -82,7 +82,7 @@ def test_letters_are_put_back_even_if_the_queue_fails_half_way(lab: Lab) -> None
 
 
 def test_looking_ends_soon_after_the_limit_and_says_that_there_may_be_more(lab: Lab) -> None:
-    lab.sqs.add(*(ours(f"i{number}") for number in range(30)))
+    lab.sqs.add(*(letter_body(f"i{number}") for number in range(30)))
     with look(lab, limit=5) as peeked:
         assert len(peeked) == 10
         assert not peeked.complete
@@ -90,7 +90,7 @@ def test_looking_ends_soon_after_the_limit_and_says_that_there_may_be_more(lab: 
 
 
 def test_letters_that_are_not_meant_do_not_count_for_the_limit(lab: Lab) -> None:
-    lab.sqs.add(*(ours(f"i{number}") for number in range(30)), ours("last"))
+    lab.sqs.add(*(letter_body(f"i{number}") for number in range(30)), letter_body("last"))
     with look(lab, LetterFilter(key="last"), limit=1) as peeked:
         assert len(peeked) == 1
 

@@ -66,11 +66,11 @@ def test_a_table_that_throttles_closes_the_budget_for_all_threads() -> None:
     budget = RateLimiter(None, lambda: time.now, time.sleep)
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda _: budget.throttled(), range(100)))
-        assert set(pool.map(lambda _: budget.rest, range(100))) == {1.0}
+        assert set(pool.map(lambda _: budget.wait_seconds, range(100))) == {1.0}
     budget.wait()
-    assert (time.now, budget.rest) == (1.0, 0.0)
+    assert (time.now, budget.wait_seconds) == (1.0, 0.0)
     budget.throttled()
-    assert budget.rest == 2.0
+    assert budget.wait_seconds == 2.0
 
 
 def test_a_pause_and_a_debt_pass_side_by_side() -> None:
@@ -78,9 +78,9 @@ def test_a_pause_and_a_debt_pass_side_by_side() -> None:
     budget = RateLimiter(10, lambda: time.now, time.sleep)
     budget.spend(30)
     budget.throttled()
-    assert budget.rest == 3.0
+    assert budget.wait_seconds == 3.0
     budget.spend(-30)
-    assert budget.rest == 1.0
+    assert budget.wait_seconds == 1.0
 
 
 def test_a_debt_that_another_bucket_left_is_made_good_first_and_counts_once() -> None:
@@ -88,13 +88,13 @@ def test_a_debt_that_another_bucket_left_is_made_good_first_and_counts_once() ->
     budget = RateLimiter(10, lambda: time.now, time.sleep)
     budget.add_debt(4)
     budget.add_debt(3)
-    assert budget.rest == 4
+    assert budget.wait_seconds == 4
     budget.wait()
     budget.spend(10)
-    assert budget.rest == 1
+    assert budget.wait_seconds == 1
     unlimited = RateLimiter(None, lambda: time.now, time.sleep)
     unlimited.add_debt(4)
-    assert unlimited.rest == 0
+    assert unlimited.wait_seconds == 0
 
 
 def test_threads_share_one_budget() -> None:

@@ -8,8 +8,7 @@ from urllib.parse import quote
 import pytest
 
 from adminview.aws.settings import PendingPatterns
-from adminview.aws.view_reader import ViewReader
-from adminview.aws.view_readers import Boto3Reader
+from adminview.aws.view_reader import Boto3Reader, ViewReader
 from adminview.model.errors import PatternNotReadyError, QueryError, SettingsError
 from adminview.query.engine import QueryEngine
 from tests.support.api_client import Client
@@ -25,10 +24,10 @@ RED: dict[str, Any] = {"colour": "red", "limit": 3}
 class NotingTable(FakeTable):
     """A table that notes which indexes it is asked for."""
 
-    asked: list[str | None] = field(default_factory=list)
+    requests: list[str | None] = field(default_factory=list)
 
     def query(self, **asked: Any) -> dict[str, Any]:
-        self.asked.append(asked.get("IndexName"))
+        self.requests.append(asked.get("IndexName"))
         return super().query(**asked)
 
 
@@ -61,11 +60,11 @@ def ids(answered: Any) -> list[str]:
 def test_a_question_that_is_being_built_is_refused_however_it_is_asked(
     new: QueryEngine, table: NotingTable
 ) -> None:
-    asker = replace(new, pending={"of-colour": None})
+    query_engine = replace(new, pending={"of-colour": None})
     ways: list[Callable[[], Any]] = [
-        lambda: asker.page("of-colour", **RED),
-        lambda: list(asker.rows("of-colour", **RED)),
-        lambda: asker.count("of-colour", colour="red"),
+        lambda: query_engine.page("of-colour", **RED),
+        lambda: list(query_engine.rows("of-colour", **RED)),
+        lambda: query_engine.count("of-colour", colour="red"),
     ]
     for way in ways:
         with pytest.raises(PatternNotReadyError) as caught:
@@ -74,26 +73,26 @@ def test_a_question_that_is_being_built_is_refused_however_it_is_asked(
             "access pattern 'of-colour' is not ready: its rows are still being backfilled; "
             "query it again when `adminview apply` has finished"
         )
-    assert table.asked == []
-    assert asker.count("heavy", colour="red", least=2) == 5, "the others are answered"
+    assert table.requests == []
+    assert query_engine.count("heavy", colour="red", least=2) == 5, "the others are answered"
 
 
 def test_a_wrong_question_is_told_so_even_while_it_is_being_built(new: QueryEngine) -> None:
-    asker = replace(new, pending={"of-colour": None})
+    query_engine = replace(new, pending={"of-colour": None})
     with pytest.raises(QueryError, match="colour is missing"):
-        asker.count("of-colour")
+        query_engine.count("of-colour")
 
 
 def test_a_question_whose_older_index_is_there_is_asked_of_that(
     new: QueryEngine, table: NotingTable
 ) -> None:
-    asker = replace(new, pending={"of-colour": "ByColour"})
-    assert ids(asker.rows("of-colour", **RED)) == IDS
-    assert asker.count("of-colour", colour="red") == len(IDS)
-    assert set(table.asked) == {"ByColour"}
-    table.asked.clear()
-    assert asker.count("heavy", colour="red", least=2) == 5
-    assert table.asked == ["ByColourAndMore"], "the others are asked as they are declared"
+    query_engine = replace(new, pending={"of-colour": "ByColour"})
+    assert ids(query_engine.rows("of-colour", **RED)) == IDS
+    assert query_engine.count("of-colour", colour="red") == len(IDS)
+    assert set(table.requests) == {"ByColour"}
+    table.requests.clear()
+    assert query_engine.count("heavy", colour="red", least=2) == 5
+    assert table.requests == ["ByColourAndMore"], "the others are asked as they are declared"
 
 
 def test_a_cursor_lives_as_long_as_its_index_is_asked(old: QueryEngine, new: QueryEngine) -> None:
@@ -109,8 +108,8 @@ def test_a_cursor_lives_as_long_as_its_index_is_asked(old: QueryEngine, new: Que
 
 
 def test_a_name_that_no_question_has_is_overlooked(new: QueryEngine) -> None:
-    asker = replace(new, pending={"of-another-model": None})
-    assert ids(asker.rows("of-colour", **RED)) == IDS
+    query_engine = replace(new, pending={"of-another-model": None})
+    assert ids(query_engine.rows("of-colour", **RED)) == IDS
 
 
 @pytest.fixture

@@ -103,7 +103,7 @@ def test_a_run_that_has_ended_is_marked_with_model_code_time_and_counts(made: Wo
         "code": made.model.description()["code"]["Things"],
         "at": made.now,
         "counts": {"items": 12, "rows": 12},
-        "turn": 1,
+        "generation": 1,
     }
 
 

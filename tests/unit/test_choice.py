@@ -3,11 +3,11 @@
 import pytest
 
 from adminview.dead_letters.letter_filter import LetterFilter
-from tests.support.dead_letter_queue import lambdas_own, message, ours, resolved
+from tests.support.dead_letter_queue import lambdas_own, letter_body, message, resolved
 from tests.support.stream_records import AT
 
 NOW = AT + 100.0
-OURS = resolved(ours("a"), "4f2a-1")
+OURS = resolved(letter_body("a"), "4f2a-1")
 LAMBDAS = resolved(lambdas_own(), "4f2a-2")
 
 
@@ -59,20 +59,20 @@ def test_lambdas_letter_has_a_source_an_error_and_an_age_but_no_key(
 
 
 def test_a_letter_without_a_time_is_as_old_as_its_message() -> None:
-    timeless = resolved(ours(at=None), sent=NOW - 10)
+    timeless = resolved(letter_body(at=None), sent=NOW - 10)
     assert LetterFilter(older_than=9).matches(timeless, NOW)
     assert not LetterFilter(older_than=11).matches(timeless, NOW)
 
 
 def test_a_letter_that_was_tried_is_chosen_by_its_newest_error() -> None:
     attempts = {"count": 1, "at": "", "error": {"kind": "MovingItemError", "reason": ""}}
-    tried = resolved(ours(attempts=attempts))
+    tried = resolved(letter_body(attempts=attempts))
     assert LetterFilter(error="MovingItemError").matches(tried, NOW)
     assert not LetterFilter(error="ViewError").matches(tried, NOW)
 
 
 def test_a_letter_without_an_owner_is_chosen_by_a_value_of_its_key() -> None:
-    assert LetterFilter(key="a").matches(resolved(ours(owner=None)), NOW)
+    assert LetterFilter(key="a").matches(resolved(letter_body(owner=None)), NOW)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from adminview.aws.observability import CHECKED, DRIFT, IN_DOUBT, LAG, UNFINISHED
 from adminview.cli.costing.baseline import ADMINVIEW, BASELINE, METRICS, SyncMethod
-from adminview.cli.costing.growth import RESERVED, limits
 from adminview.cli.costing.load import ASSUMED, IndexLoad, SourceLoad, read_loads
 from adminview.cli.costing.prices import Prices
 from adminview.cli.costing.usage import TABLE, Bill, per_million, sum_bills
@@ -18,6 +17,7 @@ from adminview.model.row import OWNER_INDEX
 from adminview.sync.counts import BatchCounts
 from infra.stages import PROD
 from tests.support.model import registry
+from tests.support.scale_tables import RESERVED, limits
 
 NAMES = [one.name for one in registry().indexes if one != OWNER_INDEX]
 SHARE = st.floats(0, 1)

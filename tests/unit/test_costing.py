@@ -7,16 +7,16 @@ import pytest
 
 from adminview.cdk.constructs import sync_pipeline
 from adminview.cli.costing.baseline import ADMINVIEW, Figures
-from adminview.cli.costing.growth import REFERENCE, growth
 from adminview.cli.costing.load import EXAMPLE, IndexLoad, SourceLoad, read_loads
 from adminview.cli.costing.prices import Prices
 from adminview.cli.costing.usage import MONTH
-from adminview.cli.costing.work import MEMORY_MB, Work, index_shards
+from adminview.cli.costing.work import MEMORY_MB, Work
 from adminview.model import Index
 from adminview.model.row import OWNER_INDEX
 from adminview.model.write_units import write_units
 from tests.support.model import registry
 from tests.support.scale_page import PAGE, with_computed_parts
+from tests.support.scale_tables import REFERENCE, growth, index_shards
 
 FREE = Figures(per_record=0.0, per_row=0.0, per_call=0.0)
 

@@ -26,7 +26,7 @@ MODEL = "0" * 16
 
 
 class Counted(HttpClient):
-    """A straight way that sends nothing."""
+    """A direct client that sends nothing."""
 
     def __init__(self) -> None:
         self.bodies: list[bytes] = []

@@ -1,4 +1,4 @@
-"""The straight way to DynamoDB fails as a boto3 client does, and understands no less."""
+"""The direct client fails as a boto3 client does, and parses no less."""
 
 import json
 import socket
@@ -21,8 +21,8 @@ from tests.support.dynamodb_writers import (
     PATIENT,
     both,
     error_of,
+    make_http_client,
     over_tls,
-    straight,
     writes,
 )
 from tests.support.fakes import NO_WAIT, TABLE
@@ -202,7 +202,7 @@ def test_an_answer_that_trickles_has_an_end_all_the_same(monkeypatch: pytest.Mon
 )
 def test_a_refusal_is_heard_though_its_length_is_not_said(head: str) -> None:
     with Faulty([say(f"HTTP/1.1 {head}\r\n\r\n".encode())]) as server:
-        direct = straight(server.url)
+        direct = make_http_client(server.url)
         with pytest.raises(ClientError) as caught:
             direct.call("BatchWriteItem", b"{}")
         assert not direct._idle
@@ -245,7 +245,7 @@ def test_an_answer_that_is_not_sound_is_none(fault: str) -> None:
     """A boto3 client takes some of these for a call that went well."""
     cause, code = UNSOUND[fault]
     with Faulty([cause]) as server:
-        outcome = outcome_of(HttpBatchWriter(straight(server.url)))
+        outcome = outcome_of(HttpBatchWriter(make_http_client(server.url)))
     assert (outcome.written, {*outcome.errors}) == (4, {code})
     assert len(server.requests) == 2
 
@@ -260,6 +260,6 @@ QUOTING = [
 @pytest.mark.parametrize("fault", QUOTING)
 def test_no_error_quotes_what_was_said_or_sent(fault: Any) -> None:
     with Faulty([fault]) as server, pytest.raises((ClientError, BotoCoreError)) as caught:
-        straight(server.url).call("BatchWriteItem", b'{"x": "Ms Secret"}')
+        make_http_client(server.url).call("BatchWriteItem", b'{"x": "Ms Secret"}')
     error = caught.value
     assert "Secret" not in f"{error!r} {error} {vars(error)}"

@@ -16,7 +16,7 @@ from adminview.aws.deadline import Deadline
 from adminview.aws.transport.connection import SHORTEST_TIMEOUT, HttpConnection, HttpResponse
 from adminview.aws.transport.http_client import MAX_CONCURRENCY, HttpClient
 from adminview.aws.view_table import ViewTable
-from tests.support.dynamodb_writers import HASTY, straight, tls
+from tests.support.dynamodb_writers import HASTY, make_http_client, tls
 from tests.support.fakes import NO_WAIT, TABLE, a_put
 from tests.support.faulty_server import (
     Faulty,
@@ -51,7 +51,7 @@ def number_of(response: Any) -> int:
 
 def test_each_call_gets_its_own_answer() -> None:
     with Faulty([echo] * 100) as server:
-        told = [*straight(server.url).calls(OPERATION, numbered(100), SOON)]
+        told = [*make_http_client(server.url).calls(OPERATION, numbered(100), SOON)]
     assert [*map(number_of, told)] == [*range(100)]
 
 
@@ -68,7 +68,7 @@ def test_as_many_calls_as_allowed_are_under_way_at_once_and_no_more() -> None:
             yield body
 
     with Faulty([meet for _ in range(2 * MAX_CONCURRENCY)]) as server:
-        direct = straight(server.url)
+        direct = make_http_client(server.url)
         told = direct.calls(OPERATION, bodies(), SOON)
         next(told)
         assert asked[0] <= MAX_CONCURRENCY + 1, "a body is made when there is a place for it"
@@ -85,13 +85,13 @@ def test_an_answer_that_has_come_is_read_before_another_connection_is_made(
 
     monkeypatch.setattr(HttpConnection, "has_news", property(wait_for_news))
     with Faulty() as server:
-        assert len([*straight(server.url).calls(OPERATION, numbered(5), SOON)]) == 5
+        assert len([*make_http_client(server.url).calls(OPERATION, numbered(5), SOON)]) == 5
         assert server.connections == 1
 
 
 def test_one_that_fails_fails_alone() -> None:
     with Faulty([healthy, refuse("ValidationException"), reset, healthy, say(b"what?")]) as server:
-        direct = straight(server.url)
+        direct = make_http_client(server.url)
         told: list[object] = []
         for body in numbered(5):  # one after the other, for the faults come in turn
             told += direct.calls(OPERATION, [body], SOON)
@@ -120,7 +120,7 @@ def test_calls_that_are_silent_together_are_waited_for_once(
 
     monkeypatch.setattr(HttpConnection, "_read", note)
     with Faulty([wait] * 8) as server:
-        told = [*straight(server.url, HASTY).calls(OPERATION, numbered(8), SOON)]
+        told = [*make_http_client(server.url, HASTY).calls(OPERATION, numbered(8), SOON)]
     assert [type(one) for one in told] == [ReadTimeoutError] * 8
     assert sum(waited) <= HASTY[1] + 8 * SHORTEST_TIMEOUT
 
@@ -134,7 +134,7 @@ def test_who_cannot_be_reached_is_asked_once(monkeypatch: pytest.MonkeyPatch) ->
         return connect(*given)
 
     monkeypatch.setattr(HttpConnection, "to", note)
-    told = [*straight(refusing()).calls(OPERATION, numbered(50), SOON)]
+    told = [*make_http_client(refusing()).calls(OPERATION, numbered(50), SOON)]
     assert len(told) == 50
     assert all(isinstance(one, BotoCoreError) for one in told)
     assert len(tried) == 1
@@ -150,7 +150,7 @@ def test_what_is_not_begun_in_time_is_not_begun() -> None:
             yield body
 
     with Faulty() as server:
-        told = [*straight(server.url).calls(OPERATION, bodies(), deadline)]
+        told = [*make_http_client(server.url).calls(OPERATION, bodies(), deadline)]
         assert len(server.requests) == 2
     assert [one is None for one in told] == [False, False, True, True, True]
 
@@ -166,7 +166,7 @@ def test_none_is_under_way_when_whoever_asked_goes_away(taken: int) -> None:
         return going_on
 
     with Faulty([slowly] * 6) as server:
-        direct = straight(server.url)
+        direct = make_http_client(server.url)
         told = direct.calls(OPERATION, numbered(5), SOON)
         assert [*map(number_of, islice(told, taken))] == [*range(taken)]
         began = len(server.requests)
@@ -200,7 +200,7 @@ def test_a_call_that_is_too_large_is_halved_and_its_neighbours_are_written(
     small = [a_put(n) for n in range(25, 75)]
     wrap = tls(tmp_path) if scheme == "https" else lambda plain: plain
     with Hasty(wrap=wrap, scheme=scheme) as server:
-        view = ViewTable(HttpBatchWriter(straight(server.url)), TABLE, NO_WAIT)
+        view = ViewTable(HttpBatchWriter(make_http_client(server.url)), TABLE, NO_WAIT)
         outcome = view.write(large + small, deadline=Deadline.after(60))
     assert outcome.written == 75
     assert server.refused >= 3
@@ -218,7 +218,7 @@ def test_a_send_that_fails_is_one_calls_trouble_and_not_that_of_the_round(
 
     monkeypatch.setattr(HttpConnection, "send", fail_once)
     with Faulty() as server:
-        told = [*straight(server.url).calls(OPERATION, numbered(10), SOON)]
+        told = [*make_http_client(server.url).calls(OPERATION, numbered(10), SOON)]
     assert [isinstance(one, BotoCoreError) for one in told] == [False, True] + [False] * 8
 
 
@@ -236,7 +236,7 @@ def test_what_is_under_way_is_heard_though_memory_fails_again_and_again(
     monkeypatch.setattr(HttpConnection, "receive", fail)
     monkeypatch.setattr(HttpConnection, "has_news", False)  # so that all are under way at once
     with Faulty() as server:
-        direct = straight(server.url)
+        direct = make_http_client(server.url)
         with pytest.raises(MemoryError):
             [*direct.calls(OPERATION, numbered(6), SOON)]
         assert (heard[0], len(direct._idle)) == (6, 3)
@@ -248,7 +248,7 @@ def test_when_a_body_cannot_be_made_what_was_begun_is_waited_for() -> None:
         raise MemoryError
 
     with Faulty([echo]) as server:
-        direct: HttpClient = straight(server.url)
+        direct: HttpClient = make_http_client(server.url)
         with pytest.raises(MemoryError):
             [*direct.calls(OPERATION, bodies(), SOON)]
         assert len(direct._idle) == len(server.requests) == 1

@@ -1,4 +1,4 @@
-"""Who works with a boto3 client can be given the straight way instead, and finds the same."""
+"""The direct client can replace a boto3 client: its results are the same."""
 
 import json
 from typing import Any, cast
@@ -12,7 +12,7 @@ from adminview.aws.attribute_codec import for_boto3, from_boto3
 from adminview.aws.responses import SINGLE_ITEM
 from adminview.aws.retry import error_code
 from adminview.aws.transport.dynamodb_client import DIRECT_CALLS, DynamoDbHttpClient
-from tests.support.dynamodb_writers import session, straight
+from tests.support.dynamodb_writers import make_http_client, session
 from tests.support.fakes import TABLE
 from tests.support.faulty_server import Faulty, answer, refuse
 from tests.unit.test_writers import blobs, values
@@ -23,13 +23,13 @@ def no_client() -> Any:
 
 
 class Sent:
-    """A straight way that sends nothing."""
+    """A direct client that sends nothing."""
 
     def __init__(self) -> None:
-        self.asked: list[tuple[str, Any]] = []
+        self.requests: list[tuple[str, Any]] = []
 
     def call(self, operation: str, body: bytes) -> Any:
-        self.asked.append((operation, json.loads(body)))
+        self.requests.append((operation, json.loads(body)))
         return {"Responses": {}, "UnprocessedKeys": {}}
 
 
@@ -65,7 +65,7 @@ def test_every_call_is_spelled_as_botocore_spells_it(value: Any, blob: str) -> N
         getattr(client, name)(**asked)
         if DIRECT_CALLS[name] in SINGLE_ITEM:  # or a response of `{}` could be anybody's
             asked = {**asked, "ReturnConsumedCapacity": "TOTAL"}  # noqa: PLW2901
-        assert sent.asked.pop() == (
+        assert sent.requests.pop() == (
             DIRECT_CALLS[name],
             spelled_by_botocore(DIRECT_CALLS[name], asked),
         )
@@ -82,7 +82,7 @@ def test_answers_and_errors_are_those_of_a_client() -> None:
     item = {"PK": {"S": "P"}, "blob": {"B": "AP8="}}
     found = json.dumps({"Item": item, "ConsumedCapacity": {}})
     with Faulty([answer(200, found), refuse("ThrottlingException")]) as server:
-        client: Any = DynamoDbHttpClient(straight(server.url), no_client)
+        client: Any = DynamoDbHttpClient(make_http_client(server.url), no_client)
         assert client.get_item(TableName=TABLE, Key={})["Item"] == item
         with pytest.raises(ClientError) as caught:
             client.get_item(TableName=TABLE, Key={})
@@ -112,4 +112,4 @@ def test_what_is_no_json_is_refused_before_anything_is_sent() -> None:
     client: Any = DynamoDbHttpClient(cast("Any", sent), no_client)
     with pytest.raises(TypeError):
         client.put_item(TableName=TABLE, Item={"v": {"S": object()}})
-    assert sent.asked == []
+    assert sent.requests == []

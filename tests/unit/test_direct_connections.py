@@ -31,8 +31,8 @@ from tests.support.dynamodb_writers import (
     PATIENT,
     REGION,
     error_of,
+    make_http_client,
     over_tls,
-    straight,
     writes,
 )
 from tests.support.fakes import NO_WAIT, TABLE
@@ -54,7 +54,7 @@ def test_tls_is_spoken_with_whom_botocore_trusts(
 ) -> None:
     with over_tls(tmp_path) as server:
         monkeypatch.setattr("certifi.where", lambda: str(tmp_path / "certificate.pem"))
-        direct = straight(server.url)
+        direct = make_http_client(server.url)
         assert [direct.call("BatchWriteItem", b"{}") for _ in range(3)]
         assert server.connections == 1
     tls = direct._tls
@@ -64,14 +64,14 @@ def test_tls_is_spoken_with_whom_botocore_trusts(
 
 def test_without_certifi_the_certificates_are_botocores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "certifi", None)
-    tls = straight("https://dynamodb.eu-west-1.amazonaws.com")._tls
+    tls = make_http_client("https://dynamodb.eu-west-1.amazonaws.com")._tls
     assert tls
     assert tls.get_ca_certs()
 
 
 def test_connections_are_kept_and_a_closed_one_is_not_used_again() -> None:
     with Faulty([healthy, close_when_idle, healthy]) as server:
-        direct = straight(server.url)
+        direct = make_http_client(server.url)
         direct.call("BatchWriteItem", b"{}")
         direct.call("BatchWriteItem", b"{}")
         assert server.connections == 1
@@ -83,7 +83,7 @@ def test_connections_are_kept_and_a_closed_one_is_not_used_again() -> None:
 
 def test_a_connection_that_failed_is_not_used_again() -> None:
     with Faulty([say(HALF, wait), healthy]) as server:
-        direct = straight(server.url, HASTY)
+        direct = make_http_client(server.url, HASTY)
         error_of(HttpBatchWriter(direct))
         assert len(direct._idle) == 0
         direct._timeouts = PATIENT
@@ -99,7 +99,7 @@ def test_when_one_kept_connection_is_silent_none_of_them_is_used_again() -> None
         return healthy(request)
 
     with Faulty([meet, meet, wait, healthy]) as server:
-        direct = straight(server.url)
+        direct = make_http_client(server.url)
         view = ViewTable(HttpBatchWriter(direct), TABLE, NO_WAIT)
         assert view.write(writes(50), deadline=Deadline.after(60)).written == 50
         assert len(direct._idle) == 2
@@ -119,7 +119,7 @@ def test_calls_at_once_have_connections_of_their_own() -> None:
         return healthy(request)
 
     with Faulty([meet] * 16) as server:
-        direct = straight(server.url)
+        direct = make_http_client(server.url)
         view = ViewTable(HttpBatchWriter(direct), TABLE, NO_WAIT)
         for _ in range(2):
             assert view.write(writes(200), deadline=Deadline.after(60)).written == 200
@@ -133,7 +133,7 @@ def test_an_answer_that_comes_before_the_request_is_read_is_heard() -> None:
         server.__dict__["_read"] = deaf_ears
         server.faults = [say(b"HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n")]
         with pytest.raises(ClientError) as caught:
-            straight(server.url).call("BatchWriteItem", b"x" * 2**24)
+            make_http_client(server.url).call("BatchWriteItem", b"x" * 2**24)
     assert error_code(caught.value) == "413"
 
 
@@ -183,7 +183,7 @@ def test_the_connect_timeout_covers_all_addresses(monkeypatch: pytest.MonkeyPatc
         resolving(monkeypatch, *[url] * 8)
         began = monotonic()
         with pytest.raises(ConnectTimeoutError):
-            straight("http://dynamodb.test", (0.4, 20)).call("BatchWriteItem", b"{}")
+            make_http_client("http://dynamodb.test", (0.4, 20)).call("BatchWriteItem", b"{}")
         assert 0.3 < monotonic() - began < 1.2
 
 
@@ -192,7 +192,7 @@ def test_an_address_that_answers_is_found_behind_those_that_do_not(
 ) -> None:
     with deaf() as url, Faulty() as server:
         resolving(monkeypatch, url, url, refusing(), server.url)
-        direct = straight("http://dynamodb.test", (0.8, 20))
+        direct = make_http_client("http://dynamodb.test", (0.8, 20))
         assert direct.call("BatchWriteItem", b"{}")["UnprocessedItems"] == {}
 
 
@@ -201,7 +201,7 @@ def test_the_connect_timeout_covers_the_tls_handshake(monkeypatch: pytest.Monkey
         resolving(monkeypatch, url, f"https://127.0.0.1:{silent.getsockname()[1]}")
         began = monotonic()
         with pytest.raises(ConnectTimeoutError):
-            straight("https://dynamodb.test", (1, 20)).call("BatchWriteItem", b"{}")
+            make_http_client("https://dynamodb.test", (1, 20)).call("BatchWriteItem", b"{}")
         assert 0.9 < monotonic() - began < 1.4, "half of it to connect, the rest to shake hands"
 
 

@@ -26,13 +26,13 @@ from adminview.handlers.sync import StreamEvent, sync
 from adminview.model.dead_letter import IN_DOUBT
 from adminview.model.delivery import IN_DOUBT_SECONDS
 from adminview.runtime import Runtime
-from tests.support.dynamodb_writers import straight
+from tests.support.dynamodb_writers import make_http_client
 from tests.support.fakes import (
     NO_WAIT,
     TABLE,
     Context,
     FakeQueue,
-    Heard,
+    RecordingObserver,
     a_put,
     key_of,
     make_runtime,
@@ -55,7 +55,9 @@ def inserts(numbers: range) -> StreamEvent:
     return {"Records": rows}
 
 
-def runtime_to(direct: HttpClient, queue: FakeQueue, heard: Heard | None = None) -> Runtime:
+def runtime_to(
+    direct: HttpClient, queue: FakeQueue, heard: RecordingObserver | None = None
+) -> Runtime:
     view = ViewTable(HttpBatchWriter(direct), TABLE, NO_WAIT)
     return replace(make_runtime(registry(), None, queue, heard), view=view)
 
@@ -129,7 +131,7 @@ def test_no_row_is_lost_silently_when_a_server_adds_responses_with_ids_of_their_
 ) -> None:
     queue, fault = FakeQueue(), Doubling(milliseconds / 1000)
     with Faulty([fault] * 5000) as server:
-        runtime = runtime_to(straight(server.url), queue)
+        runtime = runtime_to(make_http_client(server.url), queue)
         assert sync(inserts(range(ROWS)), Context(), runtime) == DONE
         fault.end()
         sleep(0.02)  # loopback
@@ -165,9 +167,9 @@ def arrived(direct: HttpClient) -> bool:
 def test_a_call_that_is_found_in_doubt_by_the_next_invocation_is_reported_then(
     *, nothing_to_write: bool
 ) -> None:
-    queue, heard, go = FakeQueue(), Heard(), Event()
+    queue, heard, go = FakeQueue(), RecordingObserver(), Event()
     with Faulty([unasked_then(go, refuse_all)]) as server:
-        direct = straight(server.url)
+        direct = make_http_client(server.url)
         runtime = runtime_to(direct, queue, heard)
         assert sync(inserts(range(3)), Context(), runtime) == DONE
         assert queue.bodies == []
@@ -179,7 +181,7 @@ def test_a_call_that_is_found_in_doubt_by_the_next_invocation_is_reported_then(
         (letter,) = (json.loads(body) for body in queue.bodies)
         assert (letter["source"], letter["items"][0]["rows"]) == ("Users", [])
         assert sorted(item["key"]["userId"]["S"] for item in letter["items"]) == ["u0", "u1", "u2"]
-        assert [tally.in_doubt for tally in heard.tallies] == [0, 1]
+        assert [tally.in_doubt for tally in heard.batches] == [0, 1]
         assert sync(later, Context(), runtime) == DONE
         assert len(queue.bodies) == 1, "once"
 
@@ -187,7 +189,7 @@ def test_a_call_that_is_found_in_doubt_by_the_next_invocation_is_reported_then(
 def test_a_letter_about_an_earlier_call_is_kept_until_the_queue_takes_it() -> None:
     queue, go = FakeQueue([refused("AccessDenied", "SendMessageBatch")]), Event()
     with Faulty([unasked_then(go, refuse_all)]) as server:
-        direct = straight(server.url)
+        direct = make_http_client(server.url)
         runtime = runtime_to(direct, queue)
         sync(inserts(range(3)), Context(), runtime)
         go.set()
@@ -207,7 +209,7 @@ def test_a_call_that_is_found_in_doubt_in_its_own_write_is_reported_with_its_row
         return healthy(request)
 
     with Faulty([unasked_then(go, refuse_all), slowly]) as server:
-        direct = straight(server.url)
+        direct = make_http_client(server.url)
         direct.calls = one_by_one(direct)  # type: ignore[method-assign]
         assert sync(inserts(range(26)), Context(), runtime_to(direct, queue)) == DONE
         assert server.connections == 2
@@ -248,7 +250,7 @@ def then_more(go: Event) -> Fault:
 def test_all_calls_on_a_connection_are_in_doubt_when_bytes_arrive_on_it() -> None:
     go = Event()
     with Faulty([healthy, healthy, then_more(go)]) as server:
-        direct = straight(server.url)
+        direct = make_http_client(server.url)
         doubted(direct, "a", "b", "c")
         go.set()
         assert arrived(direct)
@@ -261,7 +263,7 @@ def test_all_calls_on_a_connection_are_in_doubt_when_bytes_arrive_on_it() -> Non
 @pytest.mark.parametrize("text", ["<html>", "{}"])
 def test_calls_before_a_response_that_is_not_dynamodbs_are_in_doubt(text: str) -> None:
     with Faulty([healthy, answer(200, text)]) as server:
-        direct = straight(server.url)
+        direct = make_http_client(server.url)
         doubted(direct, "a")
         with pytest.raises(Exception, match=r"response|answer"):
             doubted(direct, "b")
@@ -275,7 +277,7 @@ def test_a_connection_that_was_closed_leaves_no_doubt() -> None:
 
     go = Event()
     with Faulty([close]) as server:
-        direct = straight(server.url)
+        direct = make_http_client(server.url)
         doubted(direct, "a")
         go.set()
         assert arrived(direct)
@@ -288,7 +290,7 @@ def test_a_call_is_forgotten_when_its_connection_has_been_quiet_as_long_as_a_res
 ):
     go = Event()
     with Faulty([healthy, then_more(go)]) as server:
-        direct = straight(server.url, (20.0, 0.2))
+        direct = make_http_client(server.url, (20.0, 0.2))
         doubted(direct, "a")
         sleep(0.25)
         doubted(direct, "b")
@@ -303,7 +305,7 @@ def test_what_is_remembered_is_bounded_and_connections_are_used_again_after_a_re
 ) -> None:
     monkeypatch.setattr(http_client, "MOST_UNPROVEN", 3)
     with Faulty() as server:
-        direct = straight(server.url, (20.0, 0.3))
+        direct = make_http_client(server.url, (20.0, 0.3))
         doubted(direct, *"abcdefgh")
         assert server.connections == 3
         assert [len(one.unproven) for one in (*direct._resting, *direct._idle)] == [3, 3, 2]
@@ -316,7 +318,7 @@ def test_what_is_remembered_is_bounded_and_connections_are_used_again_after_a_re
 def test_after_unsolicited_bytes_the_other_connections_are_heard_but_not_used() -> None:
     first, second = Event(), Event()
     with Faulty([then_more(first), then_more(second)]) as server:
-        direct = straight(server.url)
+        direct = make_http_client(server.url)
         both = [direct._connect(), direct._connect()]
         for connection, name in zip(both, "ab", strict=True):
             direct._send(connection, direct._request(OPERATION, b"{}"), (name,))
@@ -333,7 +335,7 @@ def test_after_unsolicited_bytes_the_other_connections_are_heard_but_not_used() 
 def test_after_unsolicited_bytes_what_is_late_on_other_connections_is_waited_for() -> None:
     first, second = Event(), Event()
     with Faulty([then_more(first), then_more(second)]) as server:
-        direct = straight(server.url)
+        direct = make_http_client(server.url)
         both = [direct._connect(), direct._connect()]
         for connection, name in zip(both, "ab", strict=True):
             direct._send(connection, direct._request(OPERATION, b"{}"), (name,))
@@ -353,7 +355,7 @@ def test_after_unsolicited_bytes_what_is_late_on_other_connections_is_waited_for
 def test_calls_in_doubt_are_found_through_every_client_and_can_be_kept() -> None:
     go = Event()
     with Faulty([then_more(go)]) as server:
-        direct = straight(server.url)
+        direct = make_http_client(server.url)
         client: Any = DynamoDbHttpClient(direct, lambda: pytest.fail("boto3 is not needed"))
         metered = Metered(client, RateLimiter(), RateLimiter())
         doubted(direct, "a")
@@ -368,7 +370,7 @@ def test_unprocessed_rows_of_another_call_put_a_call_in_doubt() -> None:
     other = {"PutRequest": {"Item": {"PK": {"S": "P"}, "SK": {"S": "another"}}}}
     for unprocessed in ({TABLE: [other]}, {"AnotherTable": [other]}):
         with Faulty([answer(200, json.dumps({"UnprocessedItems": unprocessed}))]) as server:
-            view = ViewTable(HttpBatchWriter(straight(server.url)), TABLE, NO_WAIT)
+            view = ViewTable(HttpBatchWriter(make_http_client(server.url)), TABLE, NO_WAIT)
             outcome = view.write([a_put(0)], deadline=Deadline.after(60))
         assert (outcome.written, outcome.in_doubt) == (1, {("P", "0"): "o"})
         assert len(server.requests) == 2

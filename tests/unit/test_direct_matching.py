@@ -8,8 +8,8 @@ import pytest
 from adminview.aws.responses import NotFromAwsError, is_in_doubt
 from adminview.aws.retry import is_transient
 from adminview.aws.transport.dynamodb_client import DynamoDbHttpClient
-from adminview.aws.view_readers import HttpReader
-from tests.support.dynamodb_writers import straight
+from adminview.aws.view_reader import HttpReader
+from tests.support.dynamodb_writers import make_http_client
 from tests.support.fakes import TABLE
 from tests.support.faulty_server import Faulty, answer
 
@@ -40,7 +40,7 @@ def batch(*some: Any, table: str = TABLE, left: Any = ()) -> dict[str, Any]:
 
 def called(name: str, asked: dict[str, Any], response: dict[str, Any], *, reader: bool) -> Any:
     with Faulty([answer(200, json.dumps(response))]) as server:
-        direct = straight(server.url)
+        direct = make_http_client(server.url)
         client: Any = HttpReader(direct) if reader else DynamoDbHttpClient(direct, pytest.fail)
         return getattr(client, name)(**asked)
 

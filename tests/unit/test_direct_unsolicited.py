@@ -18,7 +18,7 @@ from adminview.aws.deadline import Deadline
 from adminview.aws.retry import is_transient
 from adminview.aws.transport.connection import HttpConnection, UnsolicitedResponseError
 from adminview.aws.view_table import ViewTable
-from tests.support.dynamodb_writers import straight, tls
+from tests.support.dynamodb_writers import make_http_client, tls
 from tests.support.fakes import NO_WAIT, TABLE, a_put
 from tests.support.faulty_server import Fault, Faulty, Request, answer, healthy
 
@@ -68,7 +68,7 @@ def test_no_row_is_lost_when_a_server_responds_twice(
     wrap = tls(tmp_path) if scheme == "https" else lambda plain: plain
     fault = Repeating(milliseconds / 1000, with_id=with_id)
     with Faulty([fault] * 2000, wrap=wrap, scheme=scheme) as server:
-        view = ViewTable(HttpBatchWriter(straight(server.url)), TABLE, NO_WAIT)
+        view = ViewTable(HttpBatchWriter(make_http_client(server.url)), TABLE, NO_WAIT)
         outcome = view.write([a_put(n) for n in range(ROWS)], deadline=Deadline.after(60))
     assert outcome.written == ROWS
     assert len({json.dumps(row) for row in fault.rows}) == ROWS
@@ -89,7 +89,7 @@ def then(text: bytes, go: Event) -> Fault:
 def test_a_kept_connection_with_unread_bytes_is_not_used_again() -> None:
     go = Event()
     with Faulty([then(response("another"), go)]) as server:
-        direct = straight(server.url)
+        direct = make_http_client(server.url)
         direct.call("BatchWriteItem", b"{}")
         (kept,) = direct._idle
         go.set()
@@ -105,7 +105,7 @@ def test_bytes_that_tls_has_decrypted_already_count_as_arrived(
     monkeypatch.setattr("certifi.where", lambda: str(tmp_path / "certificate.pem"))
     go = Event()
     with Faulty([then(b"xy", go)], wrap=tls(tmp_path), scheme="https") as server:
-        direct = straight(server.url)
+        direct = make_http_client(server.url)
         direct.call("BatchWriteItem", b"{}")
         (kept,) = direct._idle
         go.set()
@@ -200,7 +200,7 @@ def test_a_connection_without_request_ids_is_not_kept() -> None:
 def test_an_unsolicited_response_is_retried_on_a_connection_of_its_own() -> None:
     same = answer(200, BODY, x_amzn_requestid="same")
     with Faulty([same, same, healthy]) as server:
-        direct = straight(server.url)
+        direct = make_http_client(server.url)
         direct.call("BatchWriteItem", b"{}")
         with pytest.raises(ConnectionClosedError) as caught:
             direct.call("BatchWriteItem", b"{}")

@@ -60,7 +60,7 @@ def test_a_deployment_in_order_is_ok_in_everything() -> None:
 
 
 def status(stack: str, value: str) -> Break:
-    return lambda here: here.stacks[stack]["told"].update(StackStatus=value)
+    return lambda here: here.stacks[stack]["description"].update(StackStatus=value)
 
 
 def table(name: str, **changes: Any) -> Break:
@@ -113,7 +113,7 @@ def record(run: str, *, done: bool, deadline: float = 0.0) -> Break:
         "PK": {"S": run},
         "SK": {"S": "000003"},
         "of": {"N": "16"},
-        "turn": {"N": "1"},
+        "generation": {"N": "1"},
         "state": {"S": json.dumps(state)},
         "holder": {"S": "somebody"},
         "until": {"N": repr(deadline)},

@@ -106,4 +106,4 @@ def test_a_name_that_no_stack_can_have_is_refused(here: Deployment, words: tuple
     result = CliRunner().invoke(app, ["doctor", *words])
     assert result.exit_code == 2
     assert "is not valid in a stack name" in " ".join(result.output.split())
-    assert here.asked == []
+    assert here.requests == []

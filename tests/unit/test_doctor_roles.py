@@ -133,6 +133,39 @@ def test_a_policy_beside_the_role_and_an_attached_one_are_part_of_it(here: Deplo
     assert role_of(here).summary.startswith("not fully checked")
 
 
+def test_the_content_of_a_managed_policy_of_the_stack_is_compared(here: Deployment) -> None:
+    arn = "arn:aws:iam::111122223333:policy/Policy1"
+    delete = {"Effect": "Allow", "Action": "sqs:DeleteMessage", "Resource": QUEUE}
+    stack = here.stacks[SYNC]
+    stack["template"]["Resources"]["Policy1"] = {
+        "Type": "AWS::IAM::ManagedPolicy",
+        "Properties": {"PolicyDocument": {"Statement": delete}},
+    }
+    role = stack["template"]["Resources"]["Role01234567"]["Properties"]
+    role["ManagedPolicyArns"] = [{"Ref": "Policy1"}]
+    stack["resources"].append(
+        {
+            "LogicalResourceId": "Policy1",
+            "ResourceType": "AWS::IAM::ManagedPolicy",
+            "PhysicalResourceId": arn,
+        }
+    )
+    here.attached.append(arn)
+    here.managed[arn] = {"Statement": [delete]}
+    assert role_of(here).state is State.OK
+    here.managed[arn] = {"Statement": [delete | {"Action": "sqs:*"}]}
+    finding = role_of(here)
+    assert finding.state is State.WARNING
+    assert f"permissions were added by hand: sqs:* on {QUEUE}" in finding.summary
+    assert f"allowed by other statements: sqs:DeleteMessage on {QUEUE}" in finding.summary
+    assert "--policy-name" not in " ".join(finding.advice), "it is not an inline policy"
+    here.managed[arn] = {"Statement": []}
+    here.denied["sqs:DeleteMessage"] = {"EvalDecision": "implicitDeny"}
+    finding = role_of(here)
+    assert finding.state is State.PROBLEM
+    assert f"it may not sqs:DeleteMessage on {QUEUE}" in finding.summary
+
+
 def test_an_action_that_takes_no_resource_is_not_simulated(here: Deployment) -> None:
     here.denied["dynamodb:ListStreams"] = {"EvalDecision": "implicitDeny"}
     assert role_of(here).state is State.OK

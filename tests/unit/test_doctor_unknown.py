@@ -63,10 +63,10 @@ def test_a_service_that_does_not_answer_is_not_waited_for_again(here: Deployment
     aws = here.aws()
     with pytest.raises(Exception, match="no answer from AWS: EndpointConnectionError"):
         aws.call("events", "DescribeRule", Name="replay-rule")
-    tries = here.asked.count("describe_rule")
+    tries = here.requests.count("describe_rule")
     with pytest.raises(Exception, match="no answer from AWS: EndpointConnectionError"):
         aws.call("events", "DescribeRule", Name="second")
-    assert here.asked.count("describe_rule") == tries
+    assert here.requests.count("describe_rule") == tries
     assert states(here, State.UNKNOWN) == ["schedule ReplayRule", "schedule Second"]
 
 
@@ -76,7 +76,7 @@ def test_a_refusal_is_asked_again_for_the_next_thing(here: Deployment) -> None:
     for name in ("Orders", "Users"):
         with pytest.raises(Exception, match="AccessDenied"):
             aws.call("dynamodb", "DescribeTable", TableName=name)
-    assert here.asked.count("describe_table") == 2
+    assert here.requests.count("describe_table") == 2
 
 
 def test_a_stack_that_cannot_be_read_is_unknown_and_what_is_in_it_is_left_out(

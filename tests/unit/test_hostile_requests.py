@@ -40,12 +40,12 @@ HUGE = [
 LAB = Lab(make_registry(3))
 for weight in range(9):
     LAB.put(f"t{weight}", "red", weight)
-CLIENT = Client(LAB.asker)
+CLIENT = Client(LAB.query_engine)
 
 
 def forge(body: bytes) -> str:
     """Write a cursor as the API does, around any body: its marks are no secret."""
-    binding = LAB.asker.prepare("of-colour", {"colour": "red"}).binding
+    binding = LAB.query_engine.prepare("of-colour", {"colour": "red"}).binding
     whole = bytes([VERSION]) + binding.digest + body
     return urlsafe_b64encode(_checksum(whole) + whole).decode().rstrip("=")
 

@@ -38,14 +38,14 @@ from adminview.model.delivery import IN_DOUBT_SECONDS
 from adminview.model.errors import RowError
 from adminview.sync.dead_letter import in_doubt_letters
 from tests.support.dead_letter_queue import Lab
-from tests.support.dynamodb_writers import HASTY, client, straight
+from tests.support.dynamodb_writers import HASTY, client, make_http_client
 from tests.support.fakes import (
     NO_WAIT,
     TABLE,
     Context,
     FakeDynamoDB,
     FakeQueue,
-    Heard,
+    RecordingObserver,
     a_put,
     key_of,
     make_runtime,
@@ -105,14 +105,14 @@ def test_a_call_is_in_doubt_if_it_may_have_been_sent_and_dynamodb_did_not_answer
 
 
 def test_one_letter_per_call_names_its_owners_and_waits_until_it_cannot_arrive() -> None:
-    dynamodb, queue, heard = FakeDynamoDB([TIMEOUT]), FakeQueue(), Heard()
+    dynamodb, queue, heard = FakeDynamoDB([TIMEOUT]), FakeQueue(), RecordingObserver()
     runtime = make_runtime(registry(), dynamodb, queue, heard)
     assert sync({"Records": inserts(3)}, Context(), runtime) == DONE
     assert len(dynamodb.rows) == 3, "the call was repeated"
     assert in_doubt(queue) == [["Users/u0", "Users/u1", "Users/u2"]]
     assert queue.delays == [IN_DOUBT_SECONDS]
     assert IN_DOUBT_SECONDS >= 6 * 60
-    (tally,) = heard.tallies
+    (tally,) = heard.batches
     assert (tally.written, tally.dead_lettered, tally.in_doubt) == (3, 0, 1)
     (letter,) = (json.loads(body) for body in queue.bodies)
     assert [item["key"] for item in letter["items"]] == [
@@ -162,7 +162,7 @@ def test_a_letter_that_the_queue_refuses_keeps_the_batch_and_is_sent_later() -> 
 
 def test_a_kept_letter_is_sent_before_the_next_invocation_writes() -> None:
     """An invocation that is killed while it writes can then lose no doubt but its own."""
-    queue, heard = FakeQueue([refusal("AccessDenied", "SendMessageBatch")]), Heard()
+    queue, heard = FakeQueue([refusal("AccessDenied", "SendMessageBatch")]), RecordingObserver()
     sent_before_writing: list[int] = []
 
     class Watched(FakeDynamoDB):
@@ -175,7 +175,7 @@ def test_a_kept_letter_is_sent_before_the_next_invocation_writes() -> None:
     assert queue.bodies == []
     assert sync({"Records": inserts(2)}, Context(), runtime) == DONE
     assert sent_before_writing == [0, 0, 1]
-    assert heard.tallies[-1].letters == 1, "it is counted, and logged, by whoever sent it"
+    assert heard.batches[-1].letters == 1, "it is counted, and logged, by whoever sent it"
 
 
 def test_an_unsent_in_doubt_letter_never_moves_the_checkpoint_past_an_unwritten_record() -> None:
@@ -251,7 +251,7 @@ def test_a_call_that_hangs_at_the_last_moment_leaves_time_to_make_the_queues_cli
 def test_both_clients_report_a_call_without_a_response(fault: Any, way: str) -> None:
     with Faulty([fault]) as server:
         writer: Any = (
-            HttpBatchWriter(straight(server.url, HASTY))
+            HttpBatchWriter(make_http_client(server.url, HASTY))
             if way == "direct"
             else Boto3BatchWriter(client(server.url, HASTY))
         )
@@ -266,7 +266,7 @@ def test_both_clients_report_a_call_without_a_response(fault: Any, way: str) -> 
 @pytest.mark.parametrize("fault", [healthy, refuse("ThrottlingException"), refuse("X", 500)])
 def test_a_response_of_dynamodb_leaves_no_doubt(fault: Any) -> None:
     with Faulty([fault]) as server:
-        view = ViewTable(HttpBatchWriter(straight(server.url)), TABLE, NO_WAIT)
+        view = ViewTable(HttpBatchWriter(make_http_client(server.url)), TABLE, NO_WAIT)
         outcome = view.write([a_put(0)], deadline=Deadline.after(60))
     assert (outcome.written, outcome.in_doubt) == (1, {})
 

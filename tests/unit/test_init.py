@@ -22,14 +22,14 @@ def files(directory: Path) -> set[str]:
     return {str(path.relative_to(directory)) for path in directory.rglob("*") if path.is_file()}
 
 
+ENTRY_POINTS = ("api", "bulk", "replay", "sync", "totals", "verify")
 APP = {
     *(".gitignore", "MODEL_CHANGES.md", "README.md", "app.py", "cdk.json", "model.lock.json"),
     *("pytest.ini", "requirements.txt"),
     *(f"infra/{name}.py" for name in ("__init__", "app", "stages")),
     *(f"infra/{name}_stack.py" for name in ("api", "recovery", "sources", "sync", "totals")),
     *("infra/view_stack.py", "infra/watch_stack.py"),
-    *(f"lambdas/{name}.py" for name in ("__init__", "api", "bulk", "replay", "sync")),
-    *("lambdas/totals.py", "lambdas/verify.py"),
+    *(f"lambdas/{name}.py" for name in ("__init__", *ENTRY_POINTS)),
     *("lambdas/views/__init__.py", "lambdas/migrations/__init__.py"),
 }
 

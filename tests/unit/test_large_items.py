@@ -17,7 +17,14 @@ from adminview.sync import plan as prepare
 from adminview.sync.decode import routes
 from adminview.sync.derive import derive
 from adminview.sync.plan import Batch, plan_batch
-from tests.support.fakes import Context, FakeDynamoDB, FakeQueue, Heard, make_runtime, refusal
+from tests.support.fakes import (
+    Context,
+    FakeDynamoDB,
+    FakeQueue,
+    RecordingObserver,
+    make_runtime,
+    refusal,
+)
 from tests.support.stream_records import image, record
 
 baskets = Source("Baskets", partition_key="id")
@@ -130,12 +137,12 @@ def test_what_was_written_of_a_batch_stays_written_when_the_rest_comes_again(
     (first, second, *_) = planned_parts(a_model(), records, 5_000)
     faults: list[Any] = [lambda _: [] for _ in range(-(-len(first) * 10 // 25))]
     dynamodb = FakeDynamoDB([*faults, refusal("AccessDeniedException")])
-    heard = Heard()
+    heard = RecordingObserver()
     response = run(a_model(), records, dynamodb=dynamodb, observer=heard)
     (failure,) = response["batchItemFailures"]
     assert int(failure["itemIdentifier"]) == second[0] + 1, "not from the beginning"
     assert {pk for pk, _ in dynamodb.rows} >= {f"BASKET#i{n}" for n in first}
-    (tally,) = heard.tallies
+    (tally,) = heard.batches
     assert (tally.records, tally.written, tally.redelivered) == (12, len(first), 12 - len(first))
 
 
@@ -170,14 +177,14 @@ class Swallowing(FakeDynamoDB):
 def test_memory_is_bounded_by_a_part_and_not_by_the_rows_of_the_batch() -> None:
     """Each of 60 items makes rows of 3 MB from 4 KB: 180 MB of JSON in all."""
     records = [put(f"i{n}", 900, n + 1, note="x" * 3500) for n in range(60)]
-    model, dynamodb, heard = a_model(), Swallowing(), Heard()
+    model, dynamodb, heard = a_model(), Swallowing(), RecordingObserver()
     tracemalloc.start()
     try:
         assert run(model, records, dynamodb=dynamodb, observer=heard) == DONE
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    (tally,) = heard.tallies
+    (tally,) = heard.batches
     assert (tally.written, tally.rows_put) == (60, 54_000)
     assert peak < 80 * 2**20, f"{peak / 2**20:.0f} MB"
 

@@ -23,7 +23,7 @@ from tests.support.fakes import (
     Context,
     FakeDynamoDB,
     FakeQueue,
-    Heard,
+    RecordingObserver,
     make_runtime,
     refusal,
 )
@@ -126,9 +126,9 @@ class Luck:
         return self.data.draw(st.lists(some, max_size=2), label="queue failures")
 
 
-def deliver(table: SourceTable, luck: Luck) -> tuple[FakeDynamoDB, FakeQueue, Heard]:
+def deliver(table: SourceTable, luck: Luck) -> tuple[FakeDynamoDB, FakeQueue, RecordingObserver]:
     """Deliver a whole stream as Lambda would, with bad luck for a while."""
-    dynamodb, queue, heard = FakeDynamoDB(), FakeQueue(), Heard()
+    dynamodb, queue, heard = FakeDynamoDB(), FakeQueue(), RecordingObserver()
     runtime = make_runtime(REGISTRY, dynamodb, queue, heard)
     position, trials = 0, 0
     while position < len(table.stream):
@@ -199,7 +199,7 @@ def test_what_poison_leaves_wrong_is_exactly_what_letters_name(
 @given(poisoned, st.data())
 def test_counts_add_up_and_no_data_is_told(steps: list[Step], data: st.DataObject) -> None:
     _, queue, heard = deliver(make_table(steps), Luck(data))
-    for tally in heard.tallies:
+    for tally in heard.batches:
         outcomes = (
             tally.written,
             tally.unchanged,

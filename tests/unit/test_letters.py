@@ -26,7 +26,14 @@ from adminview.model.source import TABLE_NAME
 from adminview.model.stream import FAR_FUTURE, SequenceRange
 from adminview.sync.dead_letter import dead_letter, identify
 from adminview.sync.decode import sequence_of
-from tests.support.dead_letter_queue import batch_facts, facts, lambdas_own, ours, resolved, things
+from tests.support.dead_letter_queue import (
+    batch_facts,
+    facts,
+    lambdas_own,
+    letter_body,
+    resolved,
+    things,
+)
 from tests.support.stream_records import AT, STREAM, record
 
 MOVED = MovingItemError("the item changed 10 times")
@@ -46,7 +53,7 @@ def opened_batch(body: str) -> BatchLetter:
 
 
 def test_our_letter_names_its_item_the_rows_and_the_error() -> None:
-    letter = opened(ours("a", "X", "Y"))
+    letter = opened(letter_body("a", "X", "Y"))
     assert (letter.source, letter.table) == ("Things", "Things")
     assert letter.key == {"id": {"S": "a"}}
     assert letter.rows == {("THING#a", "X"), ("THING#a", "Y")}
@@ -77,7 +84,7 @@ def test_a_letter_about_a_record_that_names_no_item_is_not_understood() -> None:
 
 
 def test_a_letter_that_was_tried_tells_the_newest_error_and_keeps_the_first() -> None:
-    once = opened(retried(opened(ours()), MOVED, WITHIN_A_MINUTE).to_json())
+    once = opened(retried(opened(letter_body()), MOVED, WITHIN_A_MINUTE).to_json())
     assert once.latest_error == ErrorSummary(kind="MovingItemError", reason=str(MOVED))
     assert once.error.kind == "ViewError"
     assert once.attempts
@@ -136,12 +143,12 @@ def test_lambdas_letter_that_was_tried_is_still_lambdas() -> None:
             lambdas_own(approximateArrivalOfFirstRecord="yesterday"),
             "a field is missing or malformed",
         ),
-        (ours(key=["a"]), "a field is missing or malformed"),
-        (ours(table=5), "a field is missing or malformed"),
-        (ours(rows=[["PK"]]), "a field is missing or malformed"),
-        (ours(rows=None), "a field is missing or malformed"),
-        (ours(error="ViewError"), "a field is missing or malformed"),
-        (ours(attempts=None), "a field is missing or malformed"),
+        (letter_body(key=["a"]), "a field is missing or malformed"),
+        (letter_body(table=5), "a field is missing or malformed"),
+        (letter_body(rows=[["PK"]]), "a field is missing or malformed"),
+        (letter_body(rows=None), "a field is missing or malformed"),
+        (letter_body(error="ViewError"), "a field is missing or malformed"),
+        (letter_body(attempts=None), "a field is missing or malformed"),
     ],
 )
 def test_anything_else_is_not_understood_and_it_says_why(body: str, why: str) -> None:
@@ -153,7 +160,7 @@ def test_why_it_is_not_understood_quotes_nothing_of_it() -> None:
     for body in (
         "secret",
         '{"kind": "secret"}',
-        ours(key="secret"),
+        letter_body(key="secret"),
         lambdas_own(batchSize="secret"),
     ):
         with pytest.raises(UnknownLetterError) as caught:

@@ -76,7 +76,7 @@ def follower(world: World, states: States, **changes: Any) -> ExecutionFollower:
 
 def test_an_execution_is_started_with_what_was_said_and_nothing_else(world: World) -> None:
     states, said = States(), list[str]()
-    assert follower(world, states, say=said.append).start() == EXECUTION
+    assert follower(world, states, notify=said.append).start() == EXECUTION
     (started,) = states.started
     assert started["stateMachineArn"] == MACHINE
     assert json.loads(started["input"]) == {"task": "backfill", "segments": 2}
@@ -111,7 +111,7 @@ def test_progress_is_what_the_progress_table_says_and_the_end_what_the_marks_say
 
 def test_the_same_command_follows_the_execution_that_is_running(world: World) -> None:
     states, said = States(running={EXECUTION: ORDER.input}), list[str]()
-    assert follower(world, states, say=said.append).start() == EXECUTION
+    assert follower(world, states, notify=said.append).start() == EXECUTION
     assert states.started == []
     assert said == [f"already running: {EXECUTION}"]
     states.turns = [{"status": "SUCCEEDED"}]

@@ -36,7 +36,7 @@ def test_letters_are_taken_up_with_what_sqs_knows_of_them(sqs: FakeSqs) -> None:
     one, two = consumer(sqs).take(deadline=soon())
     assert one == Message("m-1", "m-1/1", "one", AT + 0.5, 2)
     assert two.body == "two"
-    assert sqs.asked[0]["WaitTimeSeconds"] == 1, "or not all servers are asked"
+    assert sqs.requests[0]["WaitTimeSeconds"] == 1, "or not all servers are asked"
 
 
 def test_at_most_ten_letters_come_at_once_and_nobody_else_sees_them(sqs: FakeSqs) -> None:
@@ -48,9 +48,9 @@ def test_at_most_ten_letters_come_at_once_and_nobody_else_sees_them(sqs: FakeSqs
 
 def test_letters_are_hidden_as_long_as_the_queue_says_or_as_long_as_asked(sqs: FakeSqs) -> None:
     consumer(sqs).take(deadline=soon())
-    assert "VisibilityTimeout" not in sqs.asked[0]
+    assert "VisibilityTimeout" not in sqs.requests[0]
     consumer(sqs).take(deadline=soon(), hide_seconds=0)
-    assert sqs.asked[1]["VisibilityTimeout"] == 0
+    assert sqs.requests[1]["VisibilityTimeout"] == 0
 
 
 @pytest.mark.parametrize("content", ["{}", '{"Attributes": null}', "<html>", ""])
@@ -84,7 +84,7 @@ def test_a_message_without_attributes_can_be_taken_up() -> None:
 def test_throttling_and_the_network_are_waited_out(sqs: FakeSqs) -> None:
     sqs.faults["receive"] = [THROTTLED, NETWORK_DOWN]
     assert len(consumer(sqs).take(deadline=soon())) == 2
-    assert len(sqs.asked) == 3
+    assert len(sqs.requests) == 3
 
 
 def test_a_refusal_is_told_at_once(sqs: FakeSqs) -> None:
@@ -93,27 +93,27 @@ def test_a_refusal_is_told_at_once(sqs: FakeSqs) -> None:
         ServiceError, match="receive dead letters from queue: AWS answered AccessDenied"
     ):
         consumer(sqs).take(deadline=soon())
-    assert len(sqs.asked) == 1
+    assert len(sqs.requests) == 1
 
 
 def test_throttling_is_not_waited_out_past_the_deadline(sqs: FakeSqs) -> None:
     sqs.faults["delete"] = [THROTTLED] * 5
-    deadline = Deadline(3, lambda: len(sqs.asked))
+    deadline = Deadline(3, lambda: len(sqs.requests))
     with pytest.raises(ServiceError, match="of queue: AWS answered RequestThrottled"):
         consumer(sqs).delete([message("one")], deadline=deadline)
-    assert len(sqs.asked) == 3
+    assert len(sqs.requests) == 3
     assert len(sqs.bodies) == 2
 
 
 def test_nothing_is_asked_after_the_deadline(sqs: FakeSqs) -> None:
     with pytest.raises(ServiceError, match="OutOfTime"):
         consumer(sqs).take(deadline=Deadline.after(-1))
-    assert sqs.asked == []
+    assert sqs.requests == []
 
 
 def test_letters_are_deleted_in_tens(sqs: FakeSqs) -> None:
     consumer(sqs).delete([message("", f"m-{number}") for number in range(21)], deadline=soon())
-    assert [len(call["Entries"]) for call in sqs.asked] == [10, 10, 1]
+    assert [len(call["Entries"]) for call in sqs.requests] == [10, 10, 1]
     assert sqs.bodies == {}
 
 
@@ -123,14 +123,14 @@ def test_letters_are_put_back_in_tens_for_all_to_see(sqs: FakeSqs) -> None:
     taken = box.take(deadline=soon()) + box.take(deadline=soon())
     assert len(sqs.hidden()) == 11
     box.put_back(taken, deadline=soon())
-    assert [len(call["Entries"]) for call in sqs.asked[2:]] == [10, 1]
+    assert [len(call["Entries"]) for call in sqs.requests[2:]] == [10, 1]
     assert sqs.hidden() == set()
 
 
 def test_no_letters_make_no_call(sqs: FakeSqs) -> None:
     consumer(sqs).delete([], deadline=Deadline.after(-1))
     consumer(sqs).put_back([], deadline=Deadline.after(-1))
-    assert sqs.asked == []
+    assert sqs.requests == []
 
 
 def test_letters_are_counted_by_where_they_are() -> None:

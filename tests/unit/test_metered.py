@@ -26,11 +26,11 @@ class Client:
 
     def __init__(self, answer: Any = None) -> None:
         self.answer = answer if answer is not None else {}
-        self.asked: list[tuple[str, dict[str, Any]]] = []
+        self.requests: list[tuple[str, dict[str, Any]]] = []
 
     def __getattr__(self, name: str) -> Any:
         def call(**asked: Any) -> Any:
-            self.asked.append((name, asked))
+            self.requests.append((name, asked))
             if isinstance(self.answer, Exception):
                 raise self.answer
             return self.answer
@@ -61,7 +61,11 @@ ONE, MANY = {"CapacityUnits": 20.0}, [{"CapacityUnits": 5.0}, {"CapacityUnits": 
 def test_what_a_read_took_is_spent_from_the_budget_of_reads(call: str, consumed: Any) -> None:
     client = metered(Client({"ConsumedCapacity": consumed}))
     getattr(client, call)(TableName="T")
-    assert (client.reads.rest, client.writes.rest, client.rest) == (2.0, 0.0, 2.0)
+    assert (client.reads.wait_seconds, client.writes.wait_seconds, client.wait_seconds) == (
+        2.0,
+        0.0,
+        2.0,
+    )
 
 
 @pytest.mark.parametrize("consumed", [ONE, MANY])
@@ -69,7 +73,11 @@ def test_what_a_read_took_is_spent_from_the_budget_of_reads(call: str, consumed:
 def test_what_a_write_took_is_spent_from_the_budget_of_writes(call: str, consumed: Any) -> None:
     client = metered(Client({"ConsumedCapacity": consumed}))
     getattr(client, call)(TableName="T")
-    assert (client.reads.rest, client.writes.rest, client.rest) == (0.0, 2.0, 2.0)
+    assert (client.reads.wait_seconds, client.writes.wait_seconds, client.wait_seconds) == (
+        0.0,
+        2.0,
+        2.0,
+    )
 
 
 def test_every_call_asks_what_it_took_and_one_that_costs_nothing_is_handed_on() -> None:
@@ -77,7 +85,7 @@ def test_every_call_asks_what_it_took_and_one_that_costs_nothing_is_handed_on() 
     metered(client).put_item(TableName="T")
     metered(client).scan(TableName="T", ReturnConsumedCapacity="INDEXES")
     metered(client).describe_table(TableName="T")
-    assert client.asked == [
+    assert client.requests == [
         ("put_item", {"TableName": "T", "ReturnConsumedCapacity": "TOTAL"}),
         ("scan", {"TableName": "T", "ReturnConsumedCapacity": "INDEXES"}),
         ("describe_table", {"TableName": "T"}),
@@ -90,12 +98,11 @@ def test_without_a_rate_nobody_waits_but_for_a_table_that_throttles() -> None:
     client = Client({"ConsumedCapacity": {"CapacityUnits": 1e9}})
     made = metered(client, rate=None)
     made.scan()
-    assert (made.rest, made.limited) == (0.0, False)
+    assert made.wait_seconds == 0.0
     client.answer = refusal("ThrottlingException")
     with pytest.raises(ClientError):
         made.scan()
-    assert made.rest == 1.0
-    assert metered(client).limited
+    assert made.wait_seconds == 1.0
 
 
 @pytest.mark.parametrize(
@@ -115,13 +122,13 @@ def test_a_table_that_throttles_is_left_alone_for_longer_each_time(call: str, an
     def throttle() -> float:
         with suppress(ClientError):
             getattr(made, call)()
-        return made.rest
+        return made.wait_seconds
 
     for seconds in (1, 2, 4, 8, 16, LONGEST_PAUSE, LONGEST_PAUSE):
         assert throttle() == seconds
         assert throttle() == seconds, "a call that was under way says nothing new"
         clock.now += seconds
-        assert made.rest == 0.0
+        assert made.wait_seconds == 0.0
     clock.now += LONGEST_PAUSE
     assert throttle() == 1.0, "after a good while it begins again"
 
@@ -131,14 +138,14 @@ def test_an_answer_that_leaves_nothing_closes_nothing(answer: Any) -> None:
     made = metered(Client(answer))
     made.batch_write_item()
     made.batch_get_item()
-    assert made.rest == 0.0
+    assert made.wait_seconds == 0.0
 
 
 def test_an_error_that_is_no_throttling_closes_nothing() -> None:
     made = metered(Client(refusal("ValidationException")))
     with pytest.raises(ClientError):
         made.put_item()
-    assert made.rest == 0.0
+    assert made.wait_seconds == 0.0
 
 
 @given(
@@ -153,7 +160,7 @@ def test_in_no_stretch_of_time_is_more_spent_than_the_rate_a_second_of_it_and_on
     spent: list[tuple[float, float]] = []
     for units, idle in costs:
         clock.now += idle
-        while (rest := budget.rest) > 0:
+        while (rest := budget.wait_seconds) > 0:
             clock.now += max(rest, 1e-6)
         budget.spend(units)
         spent.append((clock.now, units))
@@ -237,4 +244,4 @@ def test_a_condition_that_fails_is_billed_too() -> None:
     for _ in range(3):
         with pytest.raises(ClientError):
             metered.put_item(TableName="x")
-    assert writes.rest == 3
+    assert writes.wait_seconds == 3

@@ -21,7 +21,7 @@ from adminview.handlers.sync import sync
 from adminview.model.errors import SettingsError
 from adminview.runtime import runtime
 from adminview.sync.counts import BatchCounts
-from tests.support.dynamodb_writers import client, straight
+from tests.support.dynamodb_writers import client, make_http_client
 from tests.support.fakes import (
     NO_WAIT,
     TABLE,
@@ -185,7 +185,7 @@ def test_the_log_keeps_request_ids_and_throttling_reasons(way: str, code: str, m
     ]
     with Faulty(faults) as server:
         writer: Any = (
-            HttpBatchWriter(straight(server.url))
+            HttpBatchWriter(make_http_client(server.url))
             if way == "direct"
             else Boto3BatchWriter(client(server.url))
         )

@@ -24,23 +24,23 @@ def progress(cloud: Cloud, now: Callable[[], float]) -> CompletionMarkers:
 def test_marks_are_spoiled_before_other_code_comes_and_hold_again_when_it_is_built() -> None:
     cloud, times = Cloud(), iter(range(1, 100))
     table = progress(cloud, lambda: float(next(times)))
-    ended = {"model": "m", "code": "a", "turn": 3}
+    ended = {"model": "m", "code": "a", "generation": 3}
     table.table.complete("backfill/Orders", ended, deadline=ever())
-    assert markers(table.marks()) == {"Orders": Marker("m", "a")}
+    assert markers(table.read()) == {"Orders": Marker("m", "a")}
     table.invalidate(["Orders"], ["Orders", "Gone"], ["k1"], model="m")
-    assert markers(table.marks()) == {"Orders": Marker("", "")}
-    assert sweeps(table.marks(), ["Orders"], "m") == {"Orders": K1, "Gone": K1}
+    assert markers(table.read()) == {"Orders": Marker("", "")}
+    assert sweeps(table.read(), ["Orders"], "m") == {"Orders": K1, "Gone": K1}
     table.invalidate(["Orders"], ["Orders"], ["k2"], model="m")  # again, before it was swept
-    assert sweeps(table.marks(), [], "m")["Orders"] == K1 | {"k2"}
+    assert sweeps(table.read(), [], "m")["Orders"] == K1 | {"k2"}
 
-    assert table.marks()["backfill/Orders"]["turn"] == 5  # which says when a run is another
+    assert table.read()["backfill/Orders"]["generation"] == 5  # which says when a run is another
 
     table.table.complete("sweep/Orders", {"model": "m", "at": table.now()}, deadline=ever())
-    assert sweeps(table.marks(), ["Orders", "Users"], "m") == {"Orders": None, "Gone": K1}
+    assert sweeps(table.read(), ["Orders", "Users"], "m") == {"Orders": None, "Gone": K1}
     table.table.complete("sweep/*", {"model": "m", "at": table.now()}, deadline=ever())
-    assert sweeps(table.marks(), ["Users"], "m") == dict.fromkeys(["Orders", "Gone", "Users"])
+    assert sweeps(table.read(), ["Users"], "m") == dict.fromkeys(["Orders", "Gone", "Users"])
     table.invalidate([], ["Orders"], ["k3"], model="m")
-    assert sweeps(table.marks(), [], "m")["Orders"] == frozenset({"k3"})
+    assert sweeps(table.read(), [], "m")["Orders"] == frozenset({"k3"})
 
 
 @pytest.mark.parametrize("run", ["sweep/Orders", "sweep/*"])
@@ -51,11 +51,11 @@ def test_a_sweep_by_the_old_model_while_the_new_one_is_deployed_leaves_the_new_o
     table = progress(Cloud(), lambda: float(next(times)))
     table.invalidate(["Orders"], ["Orders"], ["k1"], model="new")
     table.table.complete(run, {"model": "old", "at": table.now()}, deadline=ever())
-    assert sweeps(table.marks(), ["Orders"], "new") == {"Orders": K1}
-    given_up = sweeps(table.marks(), ["Orders"], "old")
+    assert sweeps(table.read(), ["Orders"], "new") == {"Orders": K1}
+    given_up = sweeps(table.read(), ["Orders"], "old")
     assert given_up == {"Orders": None}, "where the plan was given up, the old one's will do"
     table.table.complete(run, {"model": "new", "at": table.now()}, deadline=ever())
-    assert sweeps(table.marks(), ["Orders"], "new") == {"Orders": None}
+    assert sweeps(table.read(), ["Orders"], "new") == {"Orders": None}
 
 
 def test_what_was_swept_stays_so_when_a_later_model_changes_other_sources() -> None:
@@ -65,7 +65,7 @@ def test_what_was_swept_stays_so_when_a_later_model_changes_other_sources() -> N
     table.table.complete("sweep/*", {"model": "new", "at": table.now()}, deadline=ever())
     for _ in range(2):  # the second time, the mark has been taken back
         table.invalidate([], ["Orders"], ["k2"], model="newer")
-        found = sweeps(table.marks(), [], "newer")
+        found = sweeps(table.read(), [], "newer")
         assert found == {"Orders": frozenset({"k2"}), "Users": None}
 
 
@@ -77,11 +77,11 @@ def test_a_run_that_is_under_way_when_other_code_comes_neither_goes_on_nor_count
     table = progress(cloud, lambda: 1.0)
     segment = Segment(run, 0, 1, generation=4)
     table.table.complete(
-        run, {"model": "m", "turn": 3, "at": 0.5}, deadline=ever()
+        run, {"model": "m", "generation": 3, "at": 0.5}, deadline=ever()
     )  # the one before
     table.table.save(SegmentState(segment, "m", done=True), deadline=ever(), keep=False)
     table.invalidate(["Orders"], ["Orders"], [], model="m")
-    assert table.marks()[run]["turn"] == 5
+    assert table.read()[run]["generation"] == 5
     with pytest.raises(BulkError, match="finished or restarted"):
         table.table.take(segment, "m", deadline=ever())
 
@@ -89,7 +89,7 @@ def test_a_run_that_is_under_way_when_other_code_comes_neither_goes_on_nor_count
 def test_a_run_that_ends_while_its_mark_is_taken_back_does_not_count_either() -> None:
     client: Any = Cloud()
     own = LeaseTable(client, "Progress")
-    run, ended = "backfill/Orders", {"model": "m", "turn": 1}
+    run, ended = "backfill/Orders", {"model": "m", "generation": 1}
 
     class Racing(LeaseTable):
         """Another ends the run just before the first mark."""
@@ -107,7 +107,7 @@ def test_a_run_that_ends_while_its_mark_is_taken_back_does_not_count_either() ->
         "by": "m",
         "code": "",
         "at": 1.0,
-        "turn": 2,
+        "generation": 2,
     }
 
 
@@ -140,5 +140,5 @@ def test_a_progress_table_that_is_not_there_yet_says_nothing() -> None:
     cloud = Cloud(progress=None)
     table = progress(cloud, lambda: 0.0)
     table.invalidate(["Orders"], ["Orders"], [], model="m")
-    assert table.marks() == {}
+    assert table.read() == {}
     assert table.busy_until(["Orders"], "m") == 0.0

@@ -12,7 +12,7 @@ from adminview.cli.bulk.verify_state import StateFile
 from adminview.cli.dead_letters.files import Audit, LetterFile
 from adminview.cli.private_file import open_private
 from adminview.model.dead_letter import OutgoingLetter
-from tests.support.dead_letter_queue import message, ours
+from tests.support.dead_letter_queue import letter_body, message
 
 LETTER = OutgoingLetter(0, None, None, "ViewError", "a reason", '{"key": "user-123"}')
 
@@ -34,7 +34,7 @@ def write_letters(path: Path) -> None:
 
 
 def write_audit(path: Path) -> None:
-    Audit(path).write("discard", "a test", [message(ours("a"), "m-1")])
+    Audit(path).write("discard", "a test", [message(letter_body("a"), "m-1")])
 
 
 def write_state(path: Path) -> None:

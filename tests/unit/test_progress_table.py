@@ -145,7 +145,7 @@ def marked(made: World) -> Any:
 
 
 @pytest.mark.parametrize("first", [None, {"since": 0}])
-@pytest.mark.parametrize("newer", [{"since": 2}, {"model": "", "turn": 9}])
+@pytest.mark.parametrize("newer", [{"since": 2}, {"model": "", "generation": 9}])
 def test_a_mark_that_arrives_late_does_not_replace_a_newer_one(
     made: World, first: dict[str, Any] | None, newer: dict[str, Any]
 ) -> None:
@@ -162,7 +162,7 @@ def test_a_mark_that_arrives_late_does_not_replace_a_newer_one(
         return put(**asked)
 
     db.put_item = hold_first
-    mine = {"since": 1} if "since" in newer else {"model": "m", "turn": 1}
+    mine = {"since": 1} if "since" in newer else {"model": "m", "generation": 1}
     assert made.progress.complete(RUN, mine, deadline=never())
     assert marked(made) == mine
     assert made.progress.complete(RUN, newer, deadline=never())
@@ -185,20 +185,20 @@ def test_a_mark_whose_answer_is_lost_is_found_out(made: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("turn", "model", "is_marked"), [(4, "m", False), (5, "", False), (5, "m", True)]
+    ("generation", "model", "is_marked"), [(4, "m", False), (5, "", False), (5, "m", True)]
 )
 def test_a_mark_of_an_earlier_turn_or_of_this_one_by_another_model_is_not_made(
-    made: World, turn: int, model: str, *, is_marked: bool
+    made: World, generation: int, model: str, *, is_marked: bool
 ) -> None:
-    there = {"model": "m", "turn": 5, "at": 1}
+    there = {"model": "m", "generation": 5, "at": 1}
     made.progress.complete(RUN, there, deadline=never())
-    mine = {"model": model, "turn": turn, "at": 2}
+    mine = {"model": model, "generation": generation, "at": 2}
     assert made.progress.complete(RUN, mine, deadline=never()) is is_marked
     assert marked(made) == there
 
 
 def test_of_two_that_mark_at_once_the_later_turn_stays(made: World) -> None:
-    others, newer = made.progress, {"model": "", "turn": 2}
+    others, newer = made.progress, {"model": "", "generation": 2}
 
     def mark_first(name: str, _: str) -> None:
         if name == "put_item":
@@ -206,7 +206,7 @@ def test_of_two_that_mark_at_once_the_later_turn_stays(made: World) -> None:
             others.complete(RUN, newer, deadline=never())
 
     made.db.on(before=mark_first)
-    assert not made.progress.complete(RUN, {"model": "m", "turn": 1}, deadline=never())
+    assert not made.progress.complete(RUN, {"model": "m", "generation": 1}, deadline=never())
     assert marked(made) == newer
 
 
@@ -214,7 +214,7 @@ def test_a_run_that_is_overtaken_just_before_its_mark_does_not_count(made: World
     segment = Segment(RUN, 0, 1, 1)
     record = take(made.progress, segment, made.fingerprint)
     made.progress.save(replace(record, done=True), deadline=never(), keep=False)
-    spoiled, others = {"model": "", "turn": 2}, made.progress
+    spoiled, others = {"model": "", "generation": 2}, made.progress
 
     def invalidate(name: str, _: str) -> None:
         if name == "put_item":
@@ -247,7 +247,9 @@ def test_a_run_that_others_end_while_it_is_taken_does_not_begin_again(
     def end(name: str, in_table: str) -> None:
         if not marked and (name, in_table) == ("put_item", PROGRESS):
             marked.append(name)
-            others.complete(RUN, {"turn": SEGMENT.generation, "model": model}, deadline=never())
+            others.complete(
+                RUN, {"generation": SEGMENT.generation, "model": model}, deadline=never()
+            )
 
     made.db.on(before=end)
     if model == "m":

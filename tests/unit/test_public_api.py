@@ -1,12 +1,18 @@
 """The public API is one list, and docs/api.md describes it."""
 
+import ast
 import re
+from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import adminview
-from adminview import model
+from adminview import cdk, model
+from adminview.cli.commands.init import StartingPoint, _files
 
 ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs/api.md"
+IMPORT = re.compile(r"^from (adminview[\w.]*) import ([\w, ]+)$", re.MULTILINE)
 
 
 def test_the_public_names_are_those_of_the_model_and_can_be_imported() -> None:
@@ -15,7 +21,47 @@ def test_the_public_names_are_those_of_the_model_and_can_be_imported() -> None:
 
 
 def test_the_page_on_the_api_names_every_public_name_once_and_no_other() -> None:
-    page = (ROOT / "docs/api.md").read_text()
-    rows = re.findall(r"^\| (`.*?) \|", page, re.MULTILINE)
+    rows = re.findall(r"^\| (`.*?) \|", PAGE.read_text(), re.MULTILINE)
     named = [name for row in rows for name in re.findall(r"`(\w+)`", row)]
     assert sorted(named) == sorted(adminview.__all__)
+
+
+def of_an_app() -> dict[str, set[str]]:
+    """Return the names of the table of modules in docs/api.md, by module."""
+    rows = re.findall(r"^\| `(adminview[\w.]+)` \| (.*) \|$", PAGE.read_text(), re.MULTILINE)
+    return {module: set(re.findall(r"`(\w+)`", names)) for module, names in rows}
+
+
+def imported_by_the_app() -> Iterator[tuple[str, str]]:
+    """Yield what the generated files import from the library: module and name."""
+    files = {file for example in StartingPoint for file, _ in _files(example)}
+    for file in sorted(file for file in files if file.suffix == ".py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("adminview"):
+                yield from ((str(node.module), alias.name) for alias in node.names)
+
+
+def imported_by_documents() -> Iterator[tuple[str, str]]:
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
+        for module, names in IMPORT.findall(page.read_text()):
+            yield from ((module, name.strip()) for name in names.split(","))
+
+
+def test_generated_apps_and_documents_import_only_names_that_the_page_lists() -> None:
+    documented = of_an_app() | {"adminview": {*adminview.__all__}}
+    imported = {*imported_by_the_app(), *imported_by_documents()}
+    assert ("adminview.handlers", "sync") in imported
+    assert ("adminview.query.engine", "QueryEngine") in imported
+    unknown = {name for name in imported if name[1] not in documented.get(name[0], set())}
+    assert unknown == set()
+
+
+def test_names_of_modules_in_the_page_can_be_imported_and_those_of_the_cdk_are_all_there() -> None:
+    documented = of_an_app()
+    assert documented["adminview.cdk"] == {*cdk.__all__}
+    for module, names in documented.items():
+        for name in names - {"handle"}:
+            found = getattr(import_module(module), name, None)
+            assert found or import_module(f"{module}.{name}"), (module, name)
+    for name in documented["adminview.handlers"] - {"handle"}:
+        assert callable(import_module(f"adminview.handlers.{name}").handle)

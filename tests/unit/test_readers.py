@@ -6,8 +6,7 @@ from typing import Any, cast
 
 from adminview.aws.deadline import Deadline
 from adminview.aws.transport.http_client import HttpClient
-from adminview.aws.view_reader import ViewReader
-from adminview.aws.view_readers import Boto3Reader, HttpReader
+from adminview.aws.view_reader import Boto3Reader, HttpReader, ViewReader
 from tests.support.fakes import NO_WAIT, TABLE
 
 BLOB = b"\x00\xff"
@@ -18,10 +17,10 @@ class Client:
     """A boto3 client, which has binary as bytes."""
 
     def __init__(self) -> None:
-        self.asked: dict[str, Any] = {}
+        self.requests: dict[str, Any] = {}
 
     def query(self, **asked: Any) -> Any:
-        self.asked = asked
+        self.requests = asked
         last = {"LastEvaluatedKey": {"k": {"B": BLOB}}}
         return {"Items": [{"data": {"B": BLOB}}], "Count": 1, **last}
 
@@ -33,7 +32,7 @@ def test_a_boto3_client_is_given_bytes_and_what_it_gives_is_text_again() -> None
         "ExclusiveStartKey": {"k": {"B": TEXT}},
     }
     page = Boto3Reader(cast("Any", client)).query(TableName=TABLE, **asked)
-    assert client.asked == {
+    assert client.requests == {
         "TableName": TABLE,
         "ExpressionAttributeValues": {":k": {"B": BLOB}},
         "ExclusiveStartKey": {"k": {"B": BLOB}},
@@ -43,7 +42,7 @@ def test_a_boto3_client_is_given_bytes_and_what_it_gives_is_text_again() -> None
 
 
 class Halving(HttpClient):
-    """A straight way to a table that leaves half of the keys unprocessed."""
+    """A direct client of a table that leaves half of the keys unprocessed."""
 
     def __init__(self) -> None:
         self.made = 0

@@ -112,12 +112,12 @@ def run(words: tuple[str, ...], answers: str = "", *, stopped: bool = False) -> 
 @pytest.mark.parametrize(
     ("words", "first_step", "needed"),
     [
-        (("doctor",), "", {"describe_stacks": 6, "get_template": 6, "describe_table": 5}),
-        (("plan",), "", {"describe_stacks": 6, "get_template": 6}),
+        (("doctor",), "", {"describe_stacks": 7, "get_template": 6, "describe_table": 5}),
+        (("plan",), "", {"describe_stacks": 7, "get_template": 6}),
         (
             ("apply", "--yes"),
             "adminview.cli.planning.apply.PlanRunner._carry_out",
-            {"describe_stacks": 6, "get_template": 6},
+            {"describe_stacks": 7, "get_template": 6},
         ),
         (("backfill",), f"{COMMANDS}.backfill.execute_runs", {"describe_stacks": 1}),
         (("backfill", "--deployed"), f"{COMMANDS}.backfill.run_on_aws", {"describe_stacks": 2}),
@@ -137,7 +137,7 @@ def run(words: tuple[str, ...], answers: str = "", *, stopped: bool = False) -> 
         (("dlq", "list"), "adminview.cli.dead_letters.commands.browse", {}),
         (("reconcile", "Orders", "x"), f"{COMMANDS}.item.make_reconciler", {}),
         (("sql", "SELECT * FROM AdminViewTable WHERE PK = 'x'"), f"{COMMANDS}.sql.Clients", {}),
-        (("cost", "--measured"), f"{COMMANDS}.cost.compare_observed", {"describe_stacks": 1}),
+        (("cost", "--measured"), f"{COMMANDS}.cost.compare_observed", {"describe_stacks": 2}),
         (("model", "diff"), "", {"describe_stacks": 1, "get_template": 1}),
     ],
     ids=lambda value: " ".join(value[:2]) if isinstance(value, tuple) else "",

@@ -62,7 +62,7 @@ def test_to_compare_without_a_repair_nobody_need_ask_what_is_deployed() -> None:
 
 def test_a_replay_takes_up_no_more_letters_once_other_code_is_deployed() -> None:
     lab = dead_letter_queue.Lab()
-    lab.sqs.add(*(dead_letter_queue.ours(f"i{number}") for number in range(ROUND + 1)))
+    lab.sqs.add(*(dead_letter_queue.letter_body(f"i{number}") for number in range(ROUND + 1)))
     replayer = replace(lab.replayer, check=ChangingModel(looks=1).check)
     soon = Deadline.after(60)
     with pytest.raises(SettingsError, match="model another is deployed"):

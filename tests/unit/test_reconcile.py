@@ -270,7 +270,6 @@ def test_a_plan_says_what_would_be_done_and_does_nothing(lab: Lab) -> None:
     assert plan.puts.keys() == {("THING#a", "A"), ("THING#a", "C")}
     assert plan.deletes == {("THING#a", "B")}
     assert plan.claimed_twice == {("THING#a", "C"): "Things/b"}
-    assert not plan.changes_nothing
     assert lab.rows.calls == []
 
 

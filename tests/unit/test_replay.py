@@ -14,7 +14,7 @@ from adminview.model.errors import (
     ViewError,
 )
 from adminview.reconcile.reconciler import Reconciled
-from tests.support.dead_letter_queue import HIDDEN_SECONDS, Lab, lambdas_own, ours, things
+from tests.support.dead_letter_queue import HIDDEN_SECONDS, Lab, lambdas_own, letter_body, things
 from tests.support.fakes import refusal
 from tests.support.stream_records import record
 
@@ -38,7 +38,7 @@ def test_an_empty_queue_is_no_work(lab: Lab) -> None:
 
 
 def test_a_letter_is_deleted_after_its_reconcile_and_not_before(lab: Lab) -> None:
-    lab.sqs.add(ours("a"))
+    lab.sqs.add(letter_body("a"))
     summary = lab.replay()
     assert lab.log == ["reconcile Things/a", "delete m-1"]
     assert outcomes(summary) == {LetterOutcome.RECONCILED: 1}
@@ -46,14 +46,14 @@ def test_a_letter_is_deleted_after_its_reconcile_and_not_before(lab: Lab) -> Non
 
 
 def test_a_letter_whose_rows_were_right_is_deleted_and_counted_apart(lab: Lab) -> None:
-    lab.sqs.add(ours("a"))
+    lab.sqs.add(letter_body("a"))
     lab.reconciler.results["Things/a"] = Reconciled()
     assert outcomes(lab.replay()) == {LetterOutcome.UNCHANGED: 1}
     assert lab.letters() == []
 
 
 def test_many_letters_for_one_item_are_one_reconcile_that_knows_all_their_rows(lab: Lab) -> None:
-    lab.sqs.add(*(ours("a", f"ROW#{number}") for number in range(12)), ours("b", "X"))
+    lab.sqs.add(*(letter_body("a", f"ROW#{number}") for number in range(12)), letter_body("b", "X"))
     summary = lab.replay()
     assert sorted(lab.log[:2]) == ["reconcile Things/a", "reconcile Things/b"]
     assert lab.log.count("reconcile Things/a") == 1
@@ -64,7 +64,7 @@ def test_many_letters_for_one_item_are_one_reconcile_that_knows_all_their_rows(l
 
 
 def test_a_failing_letter_is_sent_anew_before_the_old_one_is_deleted(lab: Lab) -> None:
-    lab.sqs.add(ours("a", "X"))
+    lab.sqs.add(letter_body("a", "X"))
     lab.fail("a", POISON)
     summary = lab.replay()
     assert lab.log == ["reconcile Things/a", "send", "delete m-1"]
@@ -77,7 +77,7 @@ def test_a_failing_letter_is_sent_anew_before_the_old_one_is_deleted(lab: Lab) -
 
 
 def test_a_letter_that_fails_again_counts_on_and_keeps_its_first_error(lab: Lab) -> None:
-    lab.sqs.add(ours("a"))
+    lab.sqs.add(letter_body("a"))
     lab.fail("a", POISON)
     lab.replay()
     lab.sqs.now += HIDDEN_SECONDS
@@ -90,7 +90,7 @@ def test_a_letter_that_fails_again_counts_on_and_keeps_its_first_error(lab: Lab)
 
 
 def test_the_old_letter_stays_when_the_queue_refuses_the_new_one(lab: Lab) -> None:
-    lab.sqs.add(ours("a"))
+    lab.sqs.add(letter_body("a"))
     lab.fail("a", POISON)
     lab.sqs.faults["send"] = [refusal("AccessDenied", "SendMessageBatch")]
     assert outcomes(lab.replay()) == {LetterOutcome.FAILING: 1}
@@ -99,7 +99,7 @@ def test_the_old_letter_stays_when_the_queue_refuses_the_new_one(lab: Lab) -> No
 
 
 def test_a_letter_that_fails_harms_no_other(lab: Lab) -> None:
-    lab.sqs.add(ours("a"), ours("b"), ours("c"))
+    lab.sqs.add(letter_body("a"), letter_body("b"), letter_body("c"))
     lab.fail("b", POISON)
     assert outcomes(lab.replay()) == {LetterOutcome.RECONCILED: 2, LetterOutcome.FAILING: 1}
     (letter,) = lab.letters()
@@ -107,7 +107,7 @@ def test_a_letter_that_fails_harms_no_other(lab: Lab) -> None:
 
 
 def test_a_letter_that_aws_had_no_answer_for_is_left_as_it_is_and_out_of_sight(lab: Lab) -> None:
-    lab.sqs.add(ours("a"))
+    lab.sqs.add(letter_body("a"))
     lab.fail("a", REFUSED)
     summary = lab.replay()
     assert lab.log == ["reconcile Things/a"]
@@ -117,10 +117,10 @@ def test_a_letter_that_aws_had_no_answer_for_is_left_as_it_is_and_out_of_sight(l
 
 
 @pytest.mark.parametrize(
-    "body", ["", "null", "hello", '{"kind": "another"}', ours(table=None, source=None)]
+    "body", ["", "null", "hello", '{"kind": "another"}', letter_body(table=None, source=None)]
 )
 def test_a_message_that_is_not_understood_is_reported_and_stays(lab: Lab, body: str) -> None:
-    lab.sqs.add(body, ours("a"))
+    lab.sqs.add(body, letter_body("a"))
     summary = lab.replay()
     assert lab.log == ["reconcile Things/a", "delete m-2", "put back m-1"]
     assert outcomes(summary) == {LetterOutcome.UNKNOWN: 1, LetterOutcome.RECONCILED: 1}
@@ -129,19 +129,19 @@ def test_a_message_that_is_not_understood_is_reported_and_stays(lab: Lab, body: 
 
 
 def test_a_letter_of_a_source_that_is_no_longer_declared_stays(lab: Lab) -> None:
-    lab.sqs.add(ours(source="Gone", table="gone-table"))
+    lab.sqs.add(letter_body(source="Gone", table="gone-table"))
     summary = lab.replay()
     assert outcomes(summary) == {LetterOutcome.UNKNOWN: 1}
     assert "no view file declares a source for table 'gone-table'" in next(iter(summary.reasons))
 
 
 def test_a_letter_of_a_source_that_has_moved_to_another_table_is_understood(lab: Lab) -> None:
-    lab.sqs.add(ours(table="things-of-old"))
+    lab.sqs.add(letter_body(table="things-of-old"))
     assert outcomes(lab.replay()) == {LetterOutcome.RECONCILED: 1}
 
 
 def test_letters_that_are_not_meant_are_put_back_and_not_counted(lab: Lab) -> None:
-    lab.sqs.add(ours("a"), ours("b"), "no letter")
+    lab.sqs.add(letter_body("a"), letter_body("b"), "no letter")
     summary = lab.replay(LetterFilter(key="b"))
     assert lab.log == ["reconcile Things/b", "delete m-2", "put back m-1", "put back m-3"]
     assert outcomes(summary) == {LetterOutcome.RECONCILED: 1}
@@ -149,7 +149,7 @@ def test_letters_that_are_not_meant_are_put_back_and_not_counted(lab: Lab) -> No
 
 
 def test_letters_are_put_back_even_if_the_run_breaks(lab: Lab) -> None:
-    lab.sqs.add("no letter", ours("a"))
+    lab.sqs.add("no letter", letter_body("a"))
     lab.sqs.faults["delete"] = [refusal("AccessDenied", "DeleteMessageBatch")]
     with pytest.raises(ServiceError, match="delete dead letters"):
         lab.replay()
@@ -229,7 +229,7 @@ def test_a_letter_whose_records_are_forgotten_says_so_and_names_the_command(lab:
     assert [*summary.reasons] == [f"ExpiredRecordsError: {reason}"]
 
 
-@pytest.mark.parametrize("body", [ours("a"), lambdas_own()])
+@pytest.mark.parametrize("body", [letter_body("a"), lambdas_own()])
 def test_what_failed_is_not_tried_twice_in_one_run(lab: Lab, body: str) -> None:
     lab.retry_seconds = 0
     lab.sqs.add(body)
@@ -242,19 +242,19 @@ def test_what_failed_is_not_tried_twice_in_one_run(lab: Lab, body: str) -> None:
 
 
 def test_more_letters_than_a_round_holds_are_all_replayed(lab: Lab) -> None:
-    lab.sqs.add(*(ours(f"i{number}") for number in range(ROUND + 15)))
+    lab.sqs.add(*(letter_body(f"i{number}") for number in range(ROUND + 15)))
     assert lab.replay().outcomes == {LetterOutcome.RECONCILED: ROUND + 15}
     assert lab.letters() == []
 
 
 def test_nothing_is_begun_after_the_deadline(lab: Lab) -> None:
-    lab.sqs.add(ours("a"))
+    lab.sqs.add(letter_body("a"))
     assert lab.replay(deadline=Deadline.after(-1)) == Summary(complete=False)
-    assert lab.sqs.asked == []
+    assert lab.sqs.requests == []
 
 
 def test_a_run_stops_at_the_deadline_with_its_letters_seen_to(lab: Lab) -> None:
-    lab.sqs.add(*(ours(f"i{number}") for number in range(ROUND + 50)))
+    lab.sqs.add(*(letter_body(f"i{number}") for number in range(ROUND + 50)))
     clock = iter([0.0] * 1000)
     deadline = Deadline(1.0, lambda: 2.0 if "delete m-1" in lab.log else next(clock))
     assert lab.replay(deadline=deadline).outcomes == {LetterOutcome.RECONCILED: ROUND}
@@ -263,7 +263,7 @@ def test_a_run_stops_at_the_deadline_with_its_letters_seen_to(lab: Lab) -> None:
 
 
 def test_two_replays_of_the_same_letter_are_harmless(lab: Lab) -> None:
-    lab.sqs.add(ours("a"))
+    lab.sqs.add(letter_body("a"))
     first = lab.replayer
     taken = first.take_round(Deadline.after(60))
     lab.sqs.now += HIDDEN_SECONDS  # so slow that the letter is shown to another
@@ -277,7 +277,7 @@ def test_two_replays_of_the_same_letter_are_harmless(lab: Lab) -> None:
 
 
 def test_two_replays_share_the_letters_between_them(lab: Lab) -> None:
-    lab.sqs.add(ours("a"), *(ours(f"i{number}") for number in range(10)))
+    lab.sqs.add(letter_body("a"), *(letter_body(f"i{number}") for number in range(10)))
     other = lab.replayer.consumer.take(deadline=Deadline.after(60))
     assert len(other) == 10
     assert outcomes(lab.replay()) == {LetterOutcome.RECONCILED: 1}
@@ -285,7 +285,7 @@ def test_two_replays_share_the_letters_between_them(lab: Lab) -> None:
 
 
 def test_a_letter_that_is_delivered_twice_is_counted_once(lab: Lab) -> None:
-    lab.sqs.add(ours("a"), "no letter")
+    lab.sqs.add(letter_body("a"), "no letter")
     receive = lab.sqs.receive_message
     answers = [receive(QueueUrl="queue", MaxNumberOfMessages=10, VisibilityTimeout=0)] * 2
     lab.sqs.receive_message = lambda **asked: answers.pop() if answers else receive(**asked)  # type: ignore[method-assign]
@@ -311,7 +311,13 @@ def test_a_queue_that_is_gone_is_an_error(lab: Lab) -> None:
 
 
 def test_a_summary_adds_up_and_holds_no_data(lab: Lab) -> None:
-    lab.sqs.add(ours("secret-a"), ours("secret-b"), ours("secret-c"), ours("d"), "secret {")
+    lab.sqs.add(
+        letter_body("secret-a"),
+        letter_body("secret-b"),
+        letter_body("secret-c"),
+        letter_body("d"),
+        "secret {",
+    )
     lab.fail("secret-a", POISON)
     lab.fail("secret-b", REFUSED)
     lab.reconciler.results["Things/secret-c"] = Reconciled(put=2, deleted=3)
@@ -332,7 +338,7 @@ def test_a_summary_adds_up_and_holds_no_data(lab: Lab) -> None:
 
 
 def test_a_letter_is_judged_old_or_new_by_the_clock_it_is_given(lab: Lab) -> None:
-    lab.sqs.add(ours("a"))
+    lab.sqs.add(letter_body("a"))
     assert outcomes(lab.replay(LetterFilter(older_than=1001))) == {}
     by = replace(lab.replayer, now=lambda: lab.sqs.now + 2)
     soon = Deadline.after(60)

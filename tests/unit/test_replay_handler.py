@@ -12,7 +12,7 @@ from adminview.aws.observability import Observability
 from adminview.aws.settings import NAMESPACE, SERVICE, Settings
 from adminview.handlers.replay import ROUND_RESERVE, replay, replayer
 from adminview.model.errors import ServiceError, SettingsError, ViewError
-from tests.support.dead_letter_queue import NOW, Lab, ours
+from tests.support.dead_letter_queue import NOW, Lab, letter_body
 from tests.support.fakes import Context
 from tests.support.model import registry
 from tests.support.stream_records import AT
@@ -22,7 +22,7 @@ from tests.support.stream_records import AT
 def lab() -> Lab:
     """Begin with two letters and a message that is none."""
     lab = Lab()
-    lab.sqs.add(ours("secret-a"), ours("b"), "secret {")
+    lab.sqs.add(letter_body("secret-a"), letter_body("b"), "secret {")
     return lab
 
 
@@ -79,7 +79,7 @@ def test_an_event_with_a_field_that_means_nothing_is_refused_before_any_letter(l
         SettingsError, match="unknown fields: Key, sorce; dead letters are filtered by id"
     ):
         run(lab, {"sorce": "Things", "Key": "b", "source": "Things"})
-    assert lab.sqs.asked == []
+    assert lab.sqs.requests == []
 
 
 def test_a_run_is_one_log_line_and_a_metric_for_each_fate(lab: Lab, capsys: Any) -> None:
@@ -115,7 +115,7 @@ def test_metrics_of_two_runs_do_not_mix(lab: Lab, capsys: Any) -> None:
 def test_a_run_with_too_little_time_to_see_letters_through_takes_up_none(lab: Lab) -> None:
     summary = run(lab, {}, Context(remaining_ms=int(ROUND_RESERVE * 1000)))
     assert sum(summary["outcomes"].values()) == 0
-    assert lab.sqs.asked == []
+    assert lab.sqs.requests == []
 
 
 def test_the_replayer_is_made_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,7 +144,7 @@ def test_the_oldest_letter_is_as_old_as_its_change_however_often_it_is_written_a
 ) -> None:
     lab = Lab()
     assert age(lab, {}, capsys) == 0
-    lab.sqs.add(ours("a"), ours("b", at=NOW - 5))
+    lab.sqs.add(letter_body("a"), letter_body("b", at=NOW - 5))
     lab.fail("a", ViewError(LookupError()))
     assert age(lab, {}, capsys) == 1000
     lab.sqs.now += 3600
@@ -163,6 +163,6 @@ def test_letters_that_a_run_leaves_alone_grow_old_too(
 
 
 def test_a_letter_that_aws_refused_to_see_to_grows_old_too(lab: Lab, capsys: Any) -> None:
-    lab.sqs.add(ours("c", at=AT - 500))
+    lab.sqs.add(letter_body("c", at=AT - 500))
     lab.fail("c", ServiceError("throttled", "read an item"))
     assert age(lab, {}, capsys) == 1500

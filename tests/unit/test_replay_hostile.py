@@ -28,8 +28,8 @@ from tests.support.dead_letter_queue import (
     batch_facts,
     facts,
     lambdas_own,
+    letter_body,
     message,
-    ours,
 )
 from tests.support.fakes import NO_WAIT, refusal
 
@@ -39,18 +39,18 @@ POISON = ViewError(LookupError())
 HOSTILE = {
     "a long number": "1" * 5000,
     "a deep list": "[" * 100_000,
-    "a time of text": ours(at="x"),
-    "no time at all": ours(at=float("nan")),
-    "a source that is a list": ours(source=["x"]),
-    "a count of text": ours(attempts={"count": "x", "error": ERROR}),
-    "a count without end": ours(attempts={"count": float("inf"), "error": ERROR}),
-    "a key without types": ours(key={"id": "a"}),
-    "a key of a wrong type": ours(key={"id": {"S": 5}}),
-    "a key that cannot be sent": ours(key={"id": {"S": "\ud800"}}),
-    "an empty key": ours(key={"id": {"S": ""}}),
-    "a key of another source": ours(key={"other": {"S": "a"}}),
-    "a row that no table can hold": ours(rows=[["", "x"]]),
-    "a row with too long a key": ours(rows=[["x", "x" * 1025]]),
+    "a time of text": letter_body(at="x"),
+    "no time at all": letter_body(at=float("nan")),
+    "a source that is a list": letter_body(source=["x"]),
+    "a count of text": letter_body(attempts={"count": "x", "error": ERROR}),
+    "a count without end": letter_body(attempts={"count": float("inf"), "error": ERROR}),
+    "a key without types": letter_body(key={"id": "a"}),
+    "a key of a wrong type": letter_body(key={"id": {"S": 5}}),
+    "a key that cannot be sent": letter_body(key={"id": {"S": "\ud800"}}),
+    "an empty key": letter_body(key={"id": {"S": ""}}),
+    "a key of another source": letter_body(key={"other": {"S": "a"}}),
+    "a row that no table can hold": letter_body(rows=[["", "x"]]),
+    "a row with too long a key": letter_body(rows=[["x", "x" * 1025]]),
     "a batch without end": lambdas_own(batchSize=float("inf")),
     "a batch that ends before it begins": lambdas_own(5, 1),
     "a sequence number without end": lambdas_own(endSequenceNumber="9" * 5000),
@@ -66,7 +66,7 @@ def lab() -> Lab:
 
 @pytest.mark.parametrize("body", HOSTILE.values(), ids=HOSTILE)
 def test_a_hostile_message_is_left_and_harms_no_other(lab: Lab, body: str) -> None:
-    lab.sqs.add(ours("b"), body, ours("c"))
+    lab.sqs.add(letter_body("b"), body, letter_body("c"))
     summary = lab.replay()
     assert summary.outcomes == {LetterOutcome.RECONCILED: 2, LetterOutcome.UNKNOWN: 1}
     assert list(lab.sqs.bodies.values()) == [body]
@@ -81,7 +81,7 @@ def test_a_letter_of_any_depth_is_answered_or_left() -> None:
     for depth in range(900, 1000, 3):
         lab = Lab()
         lab.fail("a", POISON)
-        lab.sqs.add(ours()[:-1] + ', "x": ' + "[" * depth + "]" * depth + "}")
+        lab.sqs.add(letter_body()[:-1] + ', "x": ' + "[" * depth + "]" * depth + "}")
         assert lab.replay().outcomes.total() == 1
 
 
@@ -134,7 +134,7 @@ def test_a_letter_with_a_wrong_part_is_sound_or_not_understood(mutation: Any) ->
 
 
 def test_a_key_with_more_in_it_is_chosen_by_its_own_parts(lab: Lab) -> None:
-    lab.sqs.add(ours("a", key={"id": {"S": "a"}, "more": {"S": "c"}}), ours("c"))
+    lab.sqs.add(letter_body("a", key={"id": {"S": "a"}, "more": {"S": "c"}}), letter_body("c"))
     assert lab.replay(LetterFilter(key="c")).outcomes == {LetterOutcome.RECONCILED: 1}
 
 
@@ -166,7 +166,7 @@ def test_a_shard_that_says_nothing_is_not_read_for_ever(lab: Lab) -> None:
 
 
 def test_letters_that_cannot_be_deleted_do_not_multiply(lab: Lab) -> None:
-    lab.sqs.add(*(ours(id_) for id_ in "abcdefgh"))
+    lab.sqs.add(*(letter_body(id_) for id_ in "abcdefgh"))
     for id_ in "abcdefgh":
         lab.fail(id_, POISON)
     lab.sqs.faults["delete"] = [refusal("AccessDenied", "DeleteMessageBatch")]
@@ -176,12 +176,12 @@ def test_letters_that_cannot_be_deleted_do_not_multiply(lab: Lab) -> None:
 
 
 def test_what_was_taken_is_seen_to_though_the_queue_gives_no_more(lab: Lab) -> None:
-    lab.sqs.add(*(ours(f"i{number}") for number in range(5)))
+    lab.sqs.add(*(letter_body(f"i{number}") for number in range(5)))
     clock = [0.0]
     receive = lab.sqs.receive_message
 
     def throttled(**asked: Any) -> Any:
-        if lab.sqs.asked:
+        if lab.sqs.requests:
             clock[0] = 2.0
             raise refusal("RequestThrottled", "ReceiveMessage")
         return receive(**asked)
@@ -192,20 +192,22 @@ def test_what_was_taken_is_seen_to_though_the_queue_gives_no_more(lab: Lab) -> N
 
 
 def test_a_courtesy_that_fails_costs_no_summary(lab: Lab) -> None:
-    lab.sqs.add("x", ours("a"))
+    lab.sqs.add("x", letter_body("a"))
     lab.sqs.faults["change"] = [refusal("AccessDenied", "ChangeMessageVisibilityBatch")]
     assert lab.replay().outcomes == {LetterOutcome.UNKNOWN: 1, LetterOutcome.RECONCILED: 1}
 
 
 def test_every_letter_is_counted_though_its_item_failed_before(lab: Lab) -> None:
-    lab.sqs.add(ours("a"), *(ours(f"i{number}") for number in range(99)), ours("a"))
+    lab.sqs.add(
+        letter_body("a"), *(letter_body(f"i{number}") for number in range(99)), letter_body("a")
+    )
     lab.fail("a", POISON)
     assert lab.replay().outcomes.total() == 101
 
 
 def test_a_run_that_had_to_end_early_says_so(lab: Lab) -> None:
-    lab.sqs.add(*(ours(f"i{number}") for number in range(300)))
-    deadline = Deadline(15, lambda: float(len(lab.sqs.asked)))
+    lab.sqs.add(*(letter_body(f"i{number}") for number in range(300)))
+    deadline = Deadline(15, lambda: float(len(lab.sqs.requests)))
     assert not lab.replay(deadline=deadline).complete
     lab.sqs.now += 361
     assert lab.replay().complete
@@ -221,7 +223,7 @@ def test_an_expired_batch_names_the_commands_and_the_time_range(lab: Lab) -> Non
 
 
 def test_one_letter_that_gets_no_answer_does_not_hold_up_the_others_for_ever(lab: Lab) -> None:
-    lab.sqs.add(ours("a"))
+    lab.sqs.add(letter_body("a"))
     lab.replay(deadline=Deadline.after(10_000), end=Deadline.after(10_000))
     (deadline,) = lab.reconciler.deadlines
     assert deadline.remaining <= 60

@@ -26,7 +26,7 @@ from adminview.aws.transport.dynamodb_client import DIRECT_CALLS, DynamoDbHttpCl
 from adminview.aws.view_table import ViewTable
 from adminview.model.errors import ServiceError
 from tests.support.dynamodb_writers import client as plain
-from tests.support.dynamodb_writers import straight
+from tests.support.dynamodb_writers import make_http_client
 from tests.support.fakes import NO_WAIT, TABLE, a_put
 from tests.support.faulty_server import Fault, Faulty, answer
 
@@ -63,7 +63,7 @@ def checked(url: str) -> Any:
 
 
 def direct(url: str) -> Any:
-    return DynamoDbHttpClient(straight(url), lambda: pytest.fail("boto3 is not needed"))
+    return DynamoDbHttpClient(make_http_client(url), lambda: pytest.fail("boto3 is not needed"))
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -140,7 +140,7 @@ def test_a_gateways_error_is_one_whatever_it_says(
 def test_unprocessed_items_that_are_none_put_a_call_in_doubt(writer: Any, left: Any) -> None:
     content = json.dumps({"UnprocessedItems": {TABLE: left}})
     with Faulty([answer(200, content)]) as server:
-        way = straight(server.url) if writer is HttpBatchWriter else checked(server.url)
+        way = make_http_client(server.url) if writer is HttpBatchWriter else checked(server.url)
         outcome = ViewTable(writer(way), TABLE, NO_WAIT).write(
             [a_put(0)], deadline=Deadline.after(60)
         )

@@ -17,11 +17,11 @@ class FakeTable:
 
     def __init__(self, each: int, believed: int = 0) -> None:
         self.each, self.believed = each, believed
-        self.asked: list[tuple[int, int]] = []  # place and limit
+        self.requests: list[tuple[int, int]] = []  # place and limit
 
     def scan(self, **asked: Any) -> Any:
         place, limit = asked["Segment"], asked["Limit"]
-        self.asked.append((place, limit))
+        self.requests.append((place, limit))
         begin = int(asked.get("ExclusiveStartKey", {"id": {"N": "0"}})["id"]["N"])
         end = min(begin + limit, self.each)
         items = [{"id": {"N": f"{place}.{number}"}} for number in range(begin, end)]
@@ -40,7 +40,7 @@ def test_a_sample_has_as_many_items_of_each_place() -> None:
     table = FakeTable(each=100, believed=790)
     sample = table.sample(24)
     assert len({item["id"]["N"].partition(".")[0] for item in sample}) == SPREAD
-    assert table.asked == [(place, 3) for place in range(SPREAD)]
+    assert table.requests == [(place, 3) for place in range(SPREAD)]
     assert (sample.taken, sample.whole, sample.count()) == (24, False, 790)
 
 
@@ -73,7 +73,7 @@ def test_a_table_is_described_as_it_is_created() -> None:
 def test_an_index_that_is_read_can_be_declared_again(index: Any) -> None:
     read = TableIndex.of(index.shape())
     if not index.local and not index.shard:
-        assert TableIndex.of(read.declaration().shape()).same(read)
+        assert TableIndex.of(read.declaration().shape()).is_equivalent(read)
 
 
 def test_an_index_that_is_being_filled_is_not_ready() -> None:

@@ -11,8 +11,7 @@ from typing import Any, cast
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adminview.aws.view_reader import ViewReader
-from adminview.aws.view_readers import Boto3Reader
+from adminview.aws.view_reader import Boto3Reader, ViewReader
 from adminview.model import key
 from adminview.model.row import RowKey
 from adminview.query.engine import QueryEngine
@@ -131,14 +130,16 @@ def test_a_query_for_a_hostile_id_finds_the_rows_of_that_id_and_no_others(
     items = each_once(shop)
     rows = derived(items)
     table = FakeTable(registry(), {found: row for found, (_, row) in rows.items()})
-    asker = QueryEngine(registry(), ViewReader(Boto3Reader(cast("Any", table)), "Table", NO_WAIT))
+    query_engine = QueryEngine(
+        registry(), ViewReader(Boto3Reader(cast("Any", table)), "Table", NO_WAIT)
+    )
 
     def expect(pattern: str, parameter: str, source: str, values: Any) -> None:
         """Query each id; find the owners whose item says that it is one of theirs."""
         named = {registry().source(name).owner(image(one)): (name, one) for name, one in items}
         wanted = {owner: values(one) for owner, (name, one) in named.items() if name == source}
         for id_ in {other, *(value for found in wanted.values() for value in found)}:
-            answer = asker.page(pattern, **{parameter: id_})
+            answer = query_engine.page(pattern, **{parameter: id_})
             assert owners((one.row for one in answer.rows), rows) == {
                 owner for owner, found in wanted.items() if id_ in found
             }
@@ -196,8 +197,10 @@ def test_the_buyer_of_a_product_is_joined_with_the_buyers_own_profile(
     }
     rows = derived(each_once(shop))
     table = FakeTable(registry(), {found: row for found, (_, row) in rows.items()})
-    asker = QueryEngine(registry(), ViewReader(Boto3Reader(cast("Any", table)), "Table", NO_WAIT))
-    (one,) = asker.page("buyers-of-product", product_id=product_id).rows
+    query_engine = QueryEngine(
+        registry(), ViewReader(Boto3Reader(cast("Any", table)), "Table", NO_WAIT)
+    )
+    (one,) = query_engine.page("buyers-of-product", product_id=product_id).rows
     profile = one.joined["profile"]
     assert profile
     assert profile["PK"] == {"S": key("USER", buyer)}

@@ -79,9 +79,9 @@ def test_without_choices_nothing_goes_wrong() -> None:
 
 
 def test_choices_that_are_too_high_or_missing_are_still_choices() -> None:
-    choices = Choices(given=[9, 1])
+    choices = Choices(recorded=[9, 1])
     assert [choices.below(3), choices.below(2), choices.below(5)] == [2, 1, 0]
-    assert choices.made == [2, 1, 0]
+    assert choices.drawn == [2, 1, 0]
 
 
 def test_shrinking_leaves_only_what_fails() -> None:

@@ -41,14 +41,14 @@ class FakeStream:
     def __init__(self, *pages: Sequence[int], faults: Sequence[Exception] = ()) -> None:
         self.pages = pages
         self.faults = list(faults)
-        self.asked: list[dict[str, Any]] = []
+        self.requests: list[dict[str, Any]] = []
 
     def get_shard_iterator(self, **asked: Any) -> dict[str, str]:
-        self.asked.append(asked)
+        self.requests.append(asked)
         return {"ShardIterator": "0"}
 
     def get_records(self, ShardIterator: str) -> dict[str, Any]:  # noqa: N803 - boto3's
-        self.asked.append({"page": ShardIterator})
+        self.requests.append({"page": ShardIterator})
         if self.faults:
             raise self.faults.pop(0)
         page = int(ShardIterator)
@@ -67,7 +67,7 @@ def read(stream: FakeStream, seconds: float = 60) -> list[int]:
 def test_reading_begins_at_the_first_record() -> None:
     stream = FakeStream([3, 11])
     read(stream)
-    assert stream.asked[0] == {
+    assert stream.requests[0] == {
         "StreamArn": ARN,
         "ShardId": "shard-1",
         "ShardIteratorType": "AT_SEQUENCE_NUMBER",
@@ -90,7 +90,7 @@ def test_reading_ends_with_the_last_record_and_asks_no_further(
 ) -> None:
     stream = FakeStream(*pages)
     assert read(stream) == [3, 4, 11]
-    assert len(stream.asked) == 1 + calls
+    assert len(stream.requests) == 1 + calls
 
 
 def test_no_record_after_the_last_is_given_even_if_the_last_is_gone() -> None:
@@ -130,7 +130,7 @@ def test_nothing_is_read_after_the_deadline() -> None:
     stream = FakeStream([3, 11])
     with pytest.raises(ServiceError, match="OutOfTime"):
         read(stream, seconds=-1)
-    assert stream.asked == []
+    assert stream.requests == []
 
 
 def test_a_record_reads_as_lambda_delivers_it() -> None:

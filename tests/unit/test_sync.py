@@ -15,7 +15,7 @@ from tests.support.fakes import (
     Context,
     FakeDynamoDB,
     FakeQueue,
-    Heard,
+    RecordingObserver,
     make_runtime,
     refusal,
 )
@@ -54,10 +54,10 @@ def unprocessed(*names: str) -> Any:
 
 
 def test_a_batch_that_is_wholly_written_reports_nothing() -> None:
-    dynamodb, heard = FakeDynamoDB(), Heard()
+    dynamodb, heard = FakeDynamoDB(), RecordingObserver()
     assert run(inserts(60), dynamodb=dynamodb, observer=heard) == DONE
     assert len(dynamodb.rows) == 60
-    (tally,) = heard.tallies
+    (tally,) = heard.batches
     assert (tally.records, tally.written, tally.rows_put, tally.lag_seconds) == (60, 60, 60, 10.0)
 
 
@@ -68,10 +68,10 @@ def test_an_empty_batch_is_done() -> None:
 def test_what_stays_unprocessed_is_reported_at_the_earliest_record() -> None:
     forever = [unprocessed("u2", "u5")] * 100_000
     brief = Context(int(WRITES_RESERVE * 1000) + 100)
-    dynamodb, heard = FakeDynamoDB(forever), Heard()
+    dynamodb, heard = FakeDynamoDB(forever), RecordingObserver()
     assert run(inserts(8), dynamodb=dynamodb, context=brief, observer=heard) == at(2)
     assert sorted(pk for pk, _ in dynamodb.rows) == [f"USER#u{n}" for n in (0, 1, 3, 4, 6, 7)]
-    (tally,) = heard.tallies
+    (tally,) = heard.batches
     assert (tally.written, tally.redelivered) == (2, 6)
 
 
@@ -92,7 +92,7 @@ def test_throttling_that_passes_is_waited_out() -> None:
 
 
 def test_a_table_that_cannot_be_written_to_keeps_the_whole_batch_in_the_stream() -> None:
-    heard = Heard()
+    heard = RecordingObserver()
     dynamodb = FakeDynamoDB([refusal("AccessDeniedException")])
     assert run(inserts(3), dynamodb=dynamodb, observer=heard) == at(0)
     assert heard.errors == {"AccessDeniedException"}
@@ -106,7 +106,7 @@ def test_a_handler_out_of_time_writes_nothing_and_reports_the_first_record() -> 
 
 def test_a_refused_row_sets_its_record_aside_and_the_others_are_written() -> None:
     records = [*inserts(3), record(users, None, USER, 4)]
-    dynamodb, queue, heard = FakeDynamoDB(bad={"ADDRESS#work"}), FakeQueue(), Heard()
+    dynamodb, queue, heard = FakeDynamoDB(bad={"ADDRESS#work"}), FakeQueue(), RecordingObserver()
     assert run(records, dynamodb=dynamodb, queue=queue, observer=heard) == DONE
     (letter,) = map(json.loads, queue.bodies)
     assert letter["error"]["kind"] == "RefusedRowError"
@@ -114,7 +114,7 @@ def test_a_refused_row_sets_its_record_aside_and_the_others_are_written() -> Non
     assert ["USER#user-123", "ADDRESS#work"] in letter["rows"]
     assert len(letter["rows"]) == 3
     assert len(dynamodb.rows) == 5
-    (tally,) = heard.tallies
+    (tally,) = heard.batches
     assert (tally.written, tally.dead_lettered) == (3, 1)
 
 
@@ -140,10 +140,10 @@ def test_letters_behind_the_checkpoint_wait_for_their_record_to_come_again() -> 
 
 
 def test_a_record_whose_letter_the_queue_refuses_is_reported() -> None:
-    queue, heard = FakeQueue([refusal("AccessDenied")]), Heard()
+    queue, heard = FakeQueue([refusal("AccessDenied")]), RecordingObserver()
     assert run(inserts(5, poison=(2, 4)), queue=queue, observer=heard) == at(2)
     assert heard.errors == {"dead-letter queue: AccessDenied"}
-    (tally,) = heard.tallies
+    (tally,) = heard.batches
     assert (tally.dead_lettered, tally.redelivered, tally.letters) == (0, 3, 0)
 
 
@@ -175,9 +175,9 @@ def test_many_refused_rows_of_one_record_make_one_letter() -> None:
 
 def test_a_record_whose_row_a_refused_one_replaced_is_not_counted_as_written() -> None:
     records = [record(users, None, USER, 1), record(users, USER, USER | {"name": "x"}, 2)]
-    heard = Heard()
+    heard = RecordingObserver()
     run(records, dynamodb=FakeDynamoDB(bad={"PROFILE"}), observer=heard)
-    assert (heard.tallies[0].written, heard.tallies[0].dead_lettered) == (0, 2)
+    assert (heard.batches[0].written, heard.batches[0].dead_lettered) == (0, 2)
 
 
 def test_a_batch_too_large_for_one_call_is_halved() -> None:

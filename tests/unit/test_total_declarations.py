@@ -38,7 +38,7 @@ keyish = st.text(st.sampled_from("ab#%2350."), min_size=1, max_size=12)
     ("wrong", "why"),
     [
         ({"name": ""}, "total '': its name must have 1 to 64 characters"),
-        ({"name": "1st"}, "begin with a letter"),
+        ({"name": "1st"}, "begin with A-Z or a-z"),
         ({"name": "a.b"}, "total 'a.b': its name must have"),
         ({"name": "a#b"}, "total 'a#b': its name must have"),
         ({"name": "x" * 65}, "1 to 64 characters"),

@@ -18,10 +18,10 @@ class FakeTable:
 
     def __init__(self, *answers: Any) -> None:
         self.answers = list(answers)
-        self.asked: list[Any] = []
+        self.requests: list[Any] = []
 
     def update_item(self, **asked: Any) -> Any:
-        self.asked.append(asked)
+        self.requests.append(asked)
         answer = self.answers.pop(0)
         if isinstance(answer, Exception):
             raise answer
@@ -35,7 +35,7 @@ def write(table: Any) -> bool:
 def test_an_update_is_sent_as_boto3_wants_it() -> None:
     table = FakeTable({})
     assert write(table)
-    (asked,) = table.asked
+    (asked,) = table.requests
     assert asked["TableName"] == "Things"
     assert asked["Key"] == {"id": {"B": b"\x00\xff"}}
     assert asked["ExpressionAttributeValues"] == {":s0": {"B": b"\x01"}}

@@ -280,7 +280,7 @@ def test_a_run_written_down_and_read_back_is_the_same(lab: Lab) -> None:
     written = json.loads(json.dumps(run.to_json()))
     again.restore(written)
     assert json.loads(json.dumps(again.to_json())) == written
-    assert written["suspects"]
+    assert written["candidates"]
     assert written["open"]
     verifier.verify(again)
     assert adds_up(again)

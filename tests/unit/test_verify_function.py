@@ -39,9 +39,9 @@ def test_it_counts_by_source_and_names_no_key(lab: Lab) -> None:
     summary = verify({**ALL, "max_rcu": 50}, Context(), verification(lab, heard))
     assert summary["finished"] is True
     assert summary["sources"]["Things"]["missing"] == 1
-    assert heard.told["Things"][1:] == (1, "")
-    assert heard.told["Notes"][1:] == (0, "")
-    assert heard.told.keys() == {"Things", "Notes", "unknown"}
+    assert heard.reported["Things"][1:] == (1, "")
+    assert heard.reported["Notes"][1:] == (0, "")
+    assert heard.reported.keys() == {"Things", "Notes", "unknown"}
     assert "secret" not in json.dumps(summary)
 
 
@@ -77,7 +77,7 @@ def test_out_of_time_it_says_so_and_not_that_all_is_well(lab: Lab) -> None:
     context = Context(remaining_ms=PAGES_RESERVE * 1000)
     summary = verify(ALL, context, verification(lab, heard))
     assert (summary["finished"], summary["trouble"]) == (False, "out of time")
-    assert heard.told["Things"][1:] == (0, "out of time")
+    assert heard.reported["Things"][1:] == (0, "out of time")
 
 
 def test_when_aws_refuses_it_says_so(lab: Lab) -> None:

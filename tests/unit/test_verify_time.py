@@ -104,7 +104,7 @@ def test_suspects_are_few_however_much_differs(lab: Lab) -> None:
 
     def measure(_: str) -> None:
         nonlocal most
-        most = max(most, len(run.to_json()["suspects"]))
+        most = max(most, len(run.to_json()["candidates"]))
 
     lab.dynamodb.before = measure
     verifier.verify(run)

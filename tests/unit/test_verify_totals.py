@@ -13,8 +13,9 @@ from adminview.aws.rate_limit import RateLimiter
 from adminview.aws.table_scanner import ScanPage
 from adminview.bulk.verify import totals
 from adminview.bulk.verify.scope import Scope
-from adminview.bulk.verify.totals import TotalsPass, TotalsRun, TotalsVerifier
+from adminview.bulk.verify.totals import TotalsVerifier
 from adminview.bulk.verify.totals_rounds import GROUPS_OF_A_PART, TotalsRounds
+from adminview.bulk.verify.totals_run import TotalsPass, TotalsRun
 from adminview.totals.changes import Group
 from adminview.totals.comparison import (
     StoredTotal,

@@ -26,12 +26,12 @@ from adminview.aws.transport.eligibility import (
     direct_endpoint,
     fallback,
 )
-from adminview.aws.view_readers import Boto3Reader, HttpReader
+from adminview.aws.view_reader import Boto3Reader, HttpReader
 from adminview.aws.view_table import RetryQueue, ViewTable, WriteOutcome
 from adminview.handlers.api import api
 from adminview.sync.fold import Write
+from tests.support.dynamodb_writers import make_http_client as way_to
 from tests.support.dynamodb_writers import session
-from tests.support.dynamodb_writers import straight as way_to
 from tests.support.fakes import TABLE, a_put, a_write
 from tests.support.faulty_server import Faulty
 
@@ -91,7 +91,7 @@ class Recorded:
 
 
 class Answering:
-    """A straight way that sends nothing."""
+    """A direct client that sends nothing."""
 
     def __init__(self, left: Any = None) -> None:
         self.left = left

@@ -70,7 +70,7 @@ class Candidates:
         return len(self) >= self._room
 
     @property
-    def rest(self) -> float | None:
+    def wait_seconds(self) -> float | None:
         """Return the seconds until the first is due; None if none waits."""
         return max(0.0, self._waiting[0][0] - self._clock()) if self._waiting else None
 
@@ -81,7 +81,7 @@ class Candidates:
 
     def take(self) -> Candidate | None:
         """Take the first candidate that is due; None if none is."""
-        if self.rest != 0:
+        if self.wait_seconds != 0:
             return None
         self._taken.append(self._waiting.popleft()[1])
         return self._taken[-1]
@@ -225,11 +225,11 @@ class VerifyRun:
                     self._kept[difference] = outcome
             self._repairing = [group for group in self._repairing if group[0] not in outcomes]
 
-    def rest(self, stage: VerifyPhase) -> float | None:
+    def wait_seconds(self, stage: VerifyPhase) -> float | None:
         """Return the seconds until there may be work; None if the phase is over."""
         with self._lock:
-            if (rest := self._candidates.rest) is not None:
-                return rest
+            if (seconds := self._candidates.wait_seconds) is not None:
+                return seconds
             under_way = len(self._candidates) or any(
                 segment.stage is stage for segment in self._open
             )
@@ -281,7 +281,7 @@ class VerifyRun:
                 "kept": [
                     [difference.to_json(), outcome] for difference, outcome in self._kept.items()
                 ],
-                "suspects": self._candidates.to_json(),
+                "candidates": self._candidates.to_json(),
                 "repairing": [
                     [difference.to_json() for difference in group] for group in self._repairing
                 ],
@@ -301,7 +301,7 @@ class VerifyRun:
                 Difference.from_json(difference): outcome for difference, outcome in data["kept"]
             }
             self._rows = {difference.row for difference in self._kept if difference.row}
-            self._candidates.add(map(Candidate.from_json, data["suspects"]))
+            self._candidates.add(map(Candidate.from_json, data["candidates"]))
             self._repairing = [[*map(Difference.from_json, group)] for group in data["repairing"]]
 
     def _known(self, difference: Difference) -> bool:

@@ -21,8 +21,7 @@ groups into parts by a hash of their keys, and reads the view once for each part
 
 import random
 import time
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -36,6 +35,7 @@ from adminview.aws.retry import Backoff
 from adminview.aws.table_scanner import TableScanner
 from adminview.aws.totals_table import expire_totals
 from adminview.bulk.verify.scope import Choose, Scope
+from adminview.bulk.verify.totals_run import Judgement, TotalsPass, TotalsRun, groups_of
 from adminview.bulk.verify.verifier import (
     GRACE_SECONDS,
     MOST_THREADS,
@@ -45,15 +45,8 @@ from adminview.bulk.verify.verifier import (
 from adminview.model import Registry
 from adminview.model.row import TOTALS, Attributes
 from adminview.model.total import COUNT, EXPIRES, totals_table
-from adminview.totals.changes import Amounts, Group, add, contributions
-from adminview.totals.comparison import (
-    ABSENT,
-    StoredTotal,
-    TotalDifference,
-    group_of,
-    part_of,
-    without_zeros,
-)
+from adminview.totals.changes import Group
+from adminview.totals.comparison import StoredTotal, group_of
 from adminview.totals.update import expire_leftover, expire_unused, key_of_group
 
 if TYPE_CHECKING:
@@ -61,134 +54,12 @@ if TYPE_CHECKING:
 
 GROUPS_AT_ONCE: Final = 500_000
 MOST_PASSES: Final = 3  # over a total that changes while it is compared
-KEPT: Final = 1000  # differences that are listed; further ones are only counted
 
 WITH_CONTRIBUTIONS: Final[Mapping[str, Any]] = {
     "ProjectionExpression": "#totals",
     "FilterExpression": "attribute_exists(#totals)",
     "ExpressionAttributeNames": {"#totals": TOTALS},
 }
-
-
-@dataclass(slots=True)
-class TotalsPass:
-    """One pass over the view: the totals before it, and the sums of the rows read so far."""
-
-    groups: Callable[[Group], bool]  # whether the pass is about a group
-    before: dict[Group, StoredTotal]
-    open: dict[int, Attributes | None]  # segments, each with the start of its next page
-    sums: dict[Group, Amounts] = field(default_factory=dict)
-
-    def add(self, rows: Iterable[Attributes]) -> None:
-        """Add the contributions of rows; malformed ones are in no total."""
-        for row in rows:
-            for group, amounts in contributions(row)[0].items():
-                if self.groups(group):
-                    add(self.sums.setdefault(group, {}), amounts)
-
-    def expected(self, group: Group) -> Amounts:
-        return without_zeros(self.sums.get(group, {}))
-
-    @property
-    def compared(self) -> Collection[Group]:
-        """The groups that have a total or a row; an empty total is no group."""
-        stored = [group for group, total in self.before.items() if total.amounts]
-        return dict.fromkeys([*stored, *(group for group in self.sums if self.expected(group))])
-
-    @property
-    def candidates(self) -> list[Group]:
-        """The groups whose total was not the sum of the rows."""
-        return [
-            group
-            for group in self.compared
-            if self.before.get(group, ABSENT).amounts != self.expected(group)
-        ]
-
-    def judge(
-        self, after: Mapping[Group, StoredTotal], declared: Callable[[str], bool]
-    ) -> "Judgement":
-        """Compare the candidates with their totals *after* the scan and a grace period.
-
-        *declared* returns whether a partition key is of a declared total and epoch.
-        """
-        judgement = Judgement()
-        for group in self.candidates:
-            stored, expected = after.get(group, ABSENT), self.expected(group)
-            if stored.amounts == expected:
-                continue  # it was a change in flight
-            if stored != self.before.get(group, ABSENT):
-                judgement.changing.append(group)
-            elif not expected and not declared(group[0]):
-                judgement.abandoned[group] = stored
-            else:
-                difference = TotalDifference.between(group, expected, stored.amounts)
-                judgement.differing.append(difference)
-        return judgement
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "before": [
-                [*group, _to_json(total.amounts), total.version]
-                for group, total in self.before.items()
-            ],
-            "sums": [[*group, _to_json(amounts)] for group, amounts in self.sums.items()],
-            "open": [[number, start] for number, start in self.open.items()],
-        }
-
-    @classmethod
-    def from_json(cls, parts: int, part: int, data: Mapping[str, Any]) -> "TotalsPass":
-        """Restore a pass over one part of the groups."""
-        return cls(
-            groups_of(parts, part),
-            {
-                (partition, sort): StoredTotal(_from_json(amounts), version)
-                for partition, sort, amounts, version in data["before"]
-            },
-            dict(data["open"]),
-            {(partition, sort): _from_json(amounts) for partition, sort, amounts in data["sums"]},
-        )
-
-
-@dataclass(slots=True)
-class Judgement:
-    """What a pass found out about the totals that differed and are not equal now."""
-
-    changing: list[Group] = field(default_factory=list)  # not decided
-    # Totals of another epoch or model, to which no row contributes, and which are not empty.
-    abandoned: dict[Group, StoredTotal] = field(default_factory=dict)
-    differing: list[TotalDifference] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class TotalsRun:
-    """The state of one verification of totals. Its counts add up.
-
-    totals = equal + in_flight + changing + abandoned + differing
-    """
-
-    scope: Scope
-    parts: int = 1  # that the groups are divided into
-    left: list[int] = field(default_factory=list)  # parts that are not verified yet
-    counts: Counter[str] = field(default_factory=Counter)
-    differences: list[TotalDifference] = field(default_factory=list)
-    scanned: int = 0  # rows, in all passes
-
-    @property
-    def finished(self) -> bool:
-        return not self.left
-
-    def count(self, going: TotalsPass, judgement: Judgement) -> None:
-        """Count the first pass over a part."""
-        compared, candidates = len(going.compared), len(going.candidates)
-        self.counts.update(totals=compared, equal=compared - candidates)
-        self.decide(candidates, judgement)
-
-    def decide(self, candidates: int, judgement: Judgement) -> None:
-        """Count what a pass decided of so many candidates; list differences while there is room."""
-        differing, abandoned = judgement.differing, len(judgement.abandoned)
-        in_flight = candidates - len(differing) - len(judgement.changing) - abandoned
-        self.counts.update(in_flight=in_flight, differing=len(differing), abandoned=abandoned)
-        self.differences += differing[: max(0, KEPT - len(self.differences))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -386,18 +257,5 @@ def make_totals_verifier(
     )
 
 
-def groups_of(parts: int, part: int) -> Callable[[Group], bool]:
-    """Return a function that tells whether a group is in *part* of so many *parts*."""
-    return lambda group: part_of(group, parts) == part
-
-
 def _choose(parts: int, sample: float, choose: Choose) -> list[int]:
     return sorted(choose(range(parts), max(1, round(parts * sample))))
-
-
-def _to_json(amounts: Amounts) -> dict[str, str]:
-    return {name: str(amount) for name, amount in amounts.items()}
-
-
-def _from_json(amounts: Mapping[str, str]) -> Amounts:
-    return {name: Decimal(amount) for name, amount in amounts.items()}

@@ -21,7 +21,8 @@ from adminview.aws.deadline import Deadline
 from adminview.aws.retry import Backoff, call_with_retry
 from adminview.bulk.lease_table import progress_table
 from adminview.bulk.verify.scope import Scope
-from adminview.bulk.verify.totals import TotalsPass, TotalsRun, TotalsVerifier
+from adminview.bulk.verify.totals import TotalsVerifier
+from adminview.bulk.verify.totals_run import TotalsPass, TotalsRun
 from adminview.model.attribute import PK, SK
 
 if TYPE_CHECKING:

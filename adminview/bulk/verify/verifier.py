@@ -126,8 +126,8 @@ class Verifier:
                     self._settle(run, candidate)
                 elif taken := run.take_segment(stage):
                     self._turn_page(run, *taken)
-                elif (rest := run.rest(stage)) is not None:
-                    self.sleep(min(rest, NAP_SECONDS))
+                elif (seconds := run.wait_seconds(stage)) is not None:
+                    self.sleep(min(seconds, NAP_SECONDS))
                 else:
                     return
         except BaseException:

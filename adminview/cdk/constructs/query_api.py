@@ -110,7 +110,7 @@ class QueryApi(Construct):
             cors_preflight=_cors(access),
         )
         integration = integrations.HttpLambdaIntegration(
-            "Questions", self.function, scope_permission_to_route=False
+            "Queries", self.function, scope_permission_to_route=False
         )
         for path in PATHS:
             api.add_routes(path=path, methods=[gateway.HttpMethod.GET], integration=integration)

@@ -34,7 +34,7 @@ FIRST_PAUSE, MAX_PAUSE, TRANSIENT_RETRIES = Duration.seconds(5), Duration.minute
 # Together longer than the lease of a killed worker, and than a worker of a stopped run continues:
 # at most Lambda's timeout.
 TAKEN_PAUSE, TAKEN_RETRIES = Duration.minutes(1), 20
-MERGED: Final = "States.JsonMerge(States.JsonMerge($.default, $.given, false), $.fixed, false)"
+MERGED: Final = "States.JsonMerge(States.JsonMerge($.default, $.input, false), $.fixed, false)"
 
 UNSCOPED: Final = (
     "Step Functions writes its log through CloudWatch's log deliveries, and sends traces to X-Ray "
@@ -78,7 +78,7 @@ class SegmentMachine(Construct):
             state_name="Merge",
             parameters={
                 "default": dict(default),
-                "given": sfn.JsonPath.object_at("$"),
+                "input": sfn.JsonPath.object_at("$"),
                 "fixed": dict(fixed),
             },
         )
@@ -112,9 +112,9 @@ class SegmentMachine(Construct):
 
     def _each_segment(self) -> sfn.DistributedMap:
         """Process each segment in an execution of its own, with the concurrency of Begin."""
-        work = self._call("Work", "$.item", result_path="$.answer")
-        done = sfn.Succeed(self, "Done", state_name="Done", output_path="$.answer.Payload")
-        is_done = sfn.Condition.boolean_equals("$.answer.Payload.done", value=True)
+        work = self._call("Work", "$.item", result_path="$.result")
+        done = sfn.Succeed(self, "Done", state_name="Done", output_path="$.result.Payload")
+        is_done = sfn.Condition.boolean_equals("$.result.Payload.done", value=True)
         choice = sfn.Choice(self, "IsDone", state_name="Done?")
         each = sfn.DistributedMap(
             self,

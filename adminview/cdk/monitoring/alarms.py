@@ -110,7 +110,7 @@ def _of_sources(resources: MonitoredResources) -> Iterator[Alarm]:
     # Lambda reports one age for all sources; our own metric shows which source is behind.
     yield Alarm(rules.ITERATOR_AGE, metrics.from_query(age_metric(resources.sync)))
     for stream in resources.streams:
-        lag = metrics.ours(resources.service, LAG, stream.source, "Maximum")
+        lag = metrics.own_metric(resources.service, LAG, stream.source, "Maximum")
         silence = metrics.silence(resources.service, stream.source, stream.table, stream.label)
         yield Alarm(rules.LAG, lag, stream.source)
         yield Alarm(rules.SILENCE, silence, stream.source)
@@ -121,7 +121,7 @@ def _of_totals(resources: MonitoredResources, totals: MonitoredTotals) -> Iterat
     yield Alarm(rules.TOTALS_LAG, metrics.from_query(age_metric(totals.function)))
     silence = metrics.totals_silence(totals.function, view, totals.label)
     yield Alarm(rules.TOTALS_SILENCE, silence, view)
-    yield Alarm(rules.TOTALS_SKIPPED, metrics.ours(resources.service, TOTALS_SKIPPED))
+    yield Alarm(rules.TOTALS_SKIPPED, metrics.own_metric(resources.service, TOTALS_SKIPPED))
     yield Alarm(rules.TABLE_THROTTLING, metrics.throttled(table), table)
     # With the table's name: an index of the view may have the same name.
     index = metrics.throttled(table, RANKING.name)
@@ -132,7 +132,7 @@ def _of_letters(resources: MonitoredResources) -> Iterator[Alarm]:
     yield Alarm(rules.LETTERS, metrics.dead_letters(resources.queue))
     # Without scheduled replays, no function reports an age.
     if (every := resources.stage.replay_every) is not None:
-        oldest = metrics.ours(resources.service, OLDEST_LETTER, statistic="Maximum")
+        oldest = metrics.own_metric(resources.service, OLDEST_LETTER, statistic="Maximum")
         yield Alarm(rules.OLDEST_LETTER, oldest)
         untouched = replace(rules.UNTOUCHED_LETTER, at=ROUNDS * every.to_seconds())
         age = metrics.of_queue(resources.queue, "ApproximateAgeOfOldestMessage")
@@ -150,10 +150,10 @@ def _of_verification(resources: MonitoredResources) -> Iterator[Alarm]:
     if every is None:
         return
     for source in (*(stream.source for stream in resources.streams), UNKNOWN):
-        drift = metrics.ours(resources.service, DRIFT, source, "Maximum")
+        drift = metrics.own_metric(resources.service, DRIFT, source, "Maximum")
         yield Alarm(rules.DRIFT, drift, source)
     if resources.totals:
-        drift = metrics.ours(resources.service, DRIFT, ALL_TOTALS, "Maximum")
+        drift = metrics.own_metric(resources.service, DRIFT, ALL_TOTALS, "Maximum")
         yield Alarm(rules.TOTALS_DRIFT, drift)
     # Only a run over all sources reports rows of unknown sources. With a schedule of more than half
     # a week, two runs exceed the window of an alarm.

@@ -34,7 +34,7 @@ def rows(resources: MonitoredResources, alarms: Sequence[cloudwatch.IAlarm]) -> 
         yield [
             _graph(
                 f"{source}: {title}",
-                [metrics.ours(resources.service, name, source, statistic) for name in names],
+                [metrics.own_metric(resources.service, name, source, statistic) for name in names],
             )
             for title, names, statistic in SOURCE_GRAPHS
         ]
@@ -50,14 +50,14 @@ def _of_totals(service: str, totals: MonitoredTotals) -> Row:
         for metric in metrics.throttle_events(totals.table, index).values()
     ]
     return [
-        _graph("Totals: lag", [metrics.ours(service, TOTALS_LAG, statistic="Maximum")]),
+        _graph("Totals: lag", [metrics.own_metric(service, TOTALS_LAG, statistic="Maximum")]),
         _graph(
             "Age of records delivered to the totals function",
             [metrics.from_query(age_metric(totals.function))],
         ),
         _graph(
             "Totals: updates and skipped contributions",
-            [metrics.ours(service, name) for name in (TOTALS_UPDATED, TOTALS_SKIPPED)],
+            [metrics.own_metric(service, name) for name in (TOTALS_UPDATED, TOTALS_SKIPPED)],
         ),
         _graph("Totals table: throttled reads and writes", throttled),
     ]

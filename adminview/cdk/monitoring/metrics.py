@@ -41,7 +41,7 @@ def from_query(query: Mapping[str, Any]) -> cloudwatch.Metric:
     return metric(queried["Namespace"], queried["MetricName"], dimensions, query["Stat"])
 
 
-def ours(
+def own_metric(
     service: str, name: str, source: str | None = None, statistic: str = "Sum"
 ) -> cloudwatch.Metric:
     """Return a metric that our functions emit, for one source or for all together."""
@@ -55,7 +55,7 @@ def silence(service: str, source: str, table: str, label: str) -> cloudwatch.Mat
         expression=SILENT,
         label="silent",
         using_metrics={
-            "records": ours(service, "Records", source),
+            "records": own_metric(service, "Records", source),
             "returned": from_query(returned_metric(table, label)),
             "written": from_query(written_metric(table)),
             "polled": from_query(polled_metric(table, label)),
@@ -125,4 +125,4 @@ def of_machine(machine: str, name: str) -> cloudwatch.Metric:
 
 def unverified(service: str, run: str) -> cloudwatch.Metric:
     """Return 1 for each period with a verification that did not finish, 0 for one that did."""
-    return ours(service, "VerifyUnfinished", run, "Maximum")
+    return own_metric(service, "VerifyUnfinished", run, "Maximum")

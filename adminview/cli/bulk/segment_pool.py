@@ -78,7 +78,7 @@ class SegmentPool:
     stop: Shutdown
     tolerated: int
     watch: Watch = lambda _: None
-    say: Callable[[str], None] = lambda _: None
+    notify: Callable[[str], None] = lambda _: None
     worker: SegmentWorker | None = None
     _counts: dict[int, Counter[str]] = field(default_factory=dict)
     _wait_reported: bool = False
@@ -165,7 +165,7 @@ class SegmentPool:
         with self._lock:
             reported, self._wait_reported = self._wait_reported, True
         if not reported:
-            self.say(f"waiting: {error}")
+            self.notify(f"waiting: {error}")
         self.stop.sleep(min(error.seconds, longest))
 
     def _add_counts(self, *records: SegmentState) -> None:

@@ -77,7 +77,7 @@ class ExecutionFollower:
     request: ExecutionRequest
     progress: LeaseTable
     stop: Shutdown
-    say: Callable[[str], None] = lambda _: None
+    notify: Callable[[str], None] = lambda _: None
     backoff: Backoff = field(default_factory=Backoff)
     _before: Mapping[str, Any] = field(default_factory=dict)  # completions of earlier runs
 
@@ -96,12 +96,12 @@ class ExecutionFollower:
                     f"stop it and run this command again ({_stopping(arn)})"
                 )
                 raise SettingsError(msg)
-            self.say(f"already running: {arn}")
+            self.notify(f"already running: {arn}")
             return arn
         started = self._call(
             "start_execution", stateMachineArn=self.machine, input=self.request.input
         )
-        self.say(f"started {started['executionArn']}")
+        self.notify(f"started {started['executionArn']}")
         return str(started["executionArn"])
 
     def follow(self, execution: str, watch: Watch) -> list[SegmentOutcome]:

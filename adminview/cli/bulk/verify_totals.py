@@ -4,7 +4,8 @@ import json
 from dataclasses import replace
 
 from adminview.bulk.verify.scope import Scope
-from adminview.bulk.verify.totals import TotalsRun, TotalsVerifier
+from adminview.bulk.verify.totals import TotalsVerifier
+from adminview.bulk.verify.totals_run import TotalsRun
 from adminview.cli.output.printing import Console
 from adminview.cli.output.progress import progress_bar
 from adminview.cli.output.verify import STOPPED

@@ -123,8 +123,8 @@ def execute_run(
 ) -> SegmentOutcome:
     """Execute one run and display its progress."""
     with progress(run, _expected(bulk, run)) as watch:
-        say = partial(echo, err=True)
-        pool = SegmentPool(bulk, run, stop, options.tolerate, watch, say, worker)
+        notify = partial(echo, err=True)
+        pool = SegmentPool(bulk, run, stop, options.tolerate, watch, notify, worker)
         return pool.work(options.segments, restart=options.restart)
 
 

@@ -57,7 +57,7 @@ READ_ONCE = "view files are read once: restart this command after you change one
 class BatchPrinter:
     """An observer of both functions that prints a line per batch."""
 
-    say: Callable[[str], None]
+    notify: Callable[[str], None]
 
     def invoked(self, request_id: str) -> None: ...
 
@@ -66,24 +66,24 @@ class BatchPrinter:
     ) -> None:
         skipped = counts.unchanged + counts.no_view
         source = counts.source or "unknown source"
-        self.say(
+        self.notify(
             f"{source}: {counts.records} read = {counts.written} written + {skipped} skipped + "
             f"{counts.dead_lettered} dead-lettered + {counts.redelivered} redelivered; "
             f"{counts.rows_put} rows put, {counts.rows_deleted} deleted"
         )
         for letter in letters:
-            self.say(f"  dead letter: {_item_of(letter)}: {letter.error}: {letter.reason}")
+            self.notify(f"  dead letter: {_item_of(letter)}: {letter.error}: {letter.reason}")
         if errors:
-            self.say(f"  failed calls: {', '.join(errors)}")
+            self.notify(f"  failed calls: {', '.join(errors)}")
 
     def counted(self, counts: Mapping[str, Any], errors: CallErrors) -> None:
         skipped = counts["malformed"] + counts["refused"]
-        self.say(
+        self.notify(
             f"totals: {counts['records']} rows changed; {counts['updates']} totals updated, "
             f"{skipped} contributions skipped, {counts['redelivered']} records redelivered"
         )
         if errors:
-            self.say(f"  failed calls: {', '.join(errors)}")
+            self.notify(f"  failed calls: {', '.join(errors)}")
 
 
 def _item_of(outgoing: OutgoingLetter) -> str:
@@ -212,11 +212,15 @@ def _stream_of(table: TableDescription) -> str:
 
 
 def follow(
-    registry: Registry, settings: Settings, letters: Path, say: Callable[[str], None], stop: Event
+    registry: Registry,
+    settings: Settings,
+    letters: Path,
+    notify: Callable[[str], None],
+    stop: Event,
 ) -> None:
     """Sync every source until *stop* is set. Dead letters go to the queue, or to a file."""
     clients = Clients()
-    printer = BatchPrinter(say)
+    printer = BatchPrinter(notify)
     runtime = make_runtime(registry, settings, clients, printer)
     if not settings.dead_letter_queue_url:
         file = LetterFile(letters)
@@ -229,8 +233,8 @@ def follow(
         table = TotalsTable(Boto3Updater(clients.dynamodb), totals_name(settings.view_table), time)
         sources.append(_totals_source(view_stream, TotalsRuntime(table, printer)))
         followed.append(settings.view_table)
-    say(f"following {', '.join(followed)}; Ctrl-C to stop")
-    say(READ_ONCE)
+    notify(f"following {', '.join(followed)}; Ctrl-C to stop")
+    notify(READ_ONCE)
     with ThreadPoolExecutor(len(sources)) as pool:
         running = [pool.submit(source.run, stop) for source in sources]
         done, _ = wait(running, return_when=FIRST_EXCEPTION)

@@ -136,7 +136,7 @@ def apply(  # noqa: PLR0913 - a command's options
         sleep=stop.sleep,
         longest=wait,
         stopped=stop.event.is_set,
-        say=echo,
+        notify=echo,
     )
     deployed = reader_of(deployment, against).read(model)
     refusals = () if stale else _stale_rows(deployment, deployed, application.plan(deployed))

@@ -24,8 +24,7 @@ from aws_lambda_powertools import Logger
 from adminview.aws.boto3_clients import dynamodb_client
 from adminview.aws.deadline import Deadline
 from adminview.aws.settings import SERVICE
-from adminview.aws.view_reader import ViewReader
-from adminview.aws.view_readers import Boto3Reader
+from adminview.aws.view_reader import Boto3Reader, ViewReader
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import find_pending, find_settings
 from adminview.cli.options import Prefix, Stage

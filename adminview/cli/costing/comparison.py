@@ -54,8 +54,8 @@ def compare_observed(observed: Observed) -> CostComparison:
         raise SettingsError(msg)
     rows = sum(source.rows for source in counts) / observed.seconds
     unskipped = sum(map(_unskipped, counts)) / observed.seconds
-    ours = _ours(observed, records, rows)
-    without_totals = _ours(replace(observed, totals=None), records, rows)
+    ours = _measured(observed, records, rows)
+    without_totals = _measured(replace(observed, totals=None), records, rows)
     busy = busy_functions(records, unskipped, BASELINE, observed.memory_mb)
     baseline = Usage(
         {
@@ -85,7 +85,7 @@ def _unskipped(source: SourceCounts) -> float:
     return source.rows * (1 + source.unchanged / source.written)
 
 
-def _ours(observed: Observed, records: float, rows: float) -> Usage:
+def _measured(observed: Observed, records: float, rows: float) -> Usage:
     """Return the measured usage per second; what has no metric is estimated (see `_notes`)."""
     invocations, busy, logs = (
         None if total is None else total / observed.seconds

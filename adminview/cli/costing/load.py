@@ -84,7 +84,7 @@ class SourceLoad:
 
     def data(self) -> dict[str, Any]:
         """Return the JSON object that `read_loads` reads."""
-        values: dict[str, Any] = {name: getattr(self, ours) for name, ours in NAMES.items()}
+        values: dict[str, Any] = {name: getattr(self, field) for name, field in NAMES.items()}
         indexes = {name: asdict(index) for name, index in self.indexes.items()}
         totals = {
             name: {key: value for key, value in asdict(total).items() if value != inf}

@@ -81,12 +81,12 @@ def observe(  # noqa: PLR0913 - what is read, and of when
     end = now.replace(minute=0, second=0, microsecond=0)
     logging = configuration.get("LoggingConfig", {})
     log_group = logging.get("LogGroup", f"/aws/lambda/{function}")
-    ours = {name: _ours(settings.service, name) for name in settings.sources}
+    counted = {name: _count_metrics(settings.service, name) for name in settings.sources}
     units = {name: _units(settings.view_table, name) for name in (TABLE, *indexes)}
     duration, invocations = _calls(function)
     logs = ("AWS/Logs", "IncomingBytes", (("LogGroupName", log_group),))
     metrics = [
-        *(metric for counts in ours.values() for metric in counts),
+        *(metric for counts in counted.values() for metric in counts),
         *units.values(),
         *(duration, invocations, logs),
     ]
@@ -95,7 +95,7 @@ def observe(  # noqa: PLR0913 - what is read, and of when
     recovery = backups["ContinuousBackupsDescription"].get("PointInTimeRecoveryDescription", {})
     return Observed(
         hours * PERIOD,
-        {name: _counts(metrics, sums) for name, metrics in ours.items()},
+        {name: _counts(metrics, sums) for name, metrics in counted.items()},
         {name: sums.get(metric) for name, metric in units.items()},
         None if milliseconds is None else milliseconds / 1000,
         sums.get(invocations),
@@ -137,7 +137,7 @@ def _bytes(stored: TableDescription | TableIndex) -> float:
     return float(stored.bytes + stored.items * ROW_OVERHEAD)
 
 
-def _ours(service: str, source: str) -> list[Metric]:
+def _count_metrics(service: str, source: str) -> list[Metric]:
     dimensions = (("service", service), ("source", source))
     return [(NAMESPACE, name, dimensions) for name in COUNTS]
 
@@ -176,10 +176,10 @@ def _values(
         "EndTime": end,
     }
     while True:
-        answer = aws.call("cloudwatch", "GetMetricData", **request)
-        for result in answer["MetricDataResults"]:
+        response = aws.call("cloudwatch", "GetMetricData", **request)
+        for result in response["MetricDataResults"]:
             yield int(result["Id"][1:]), result["Values"]
-        if not (token := answer.get("NextToken")):
+        if not (token := response.get("NextToken")):
             return
         request["NextToken"] = token
 

@@ -119,15 +119,6 @@ def busy_functions(
     return processor * CORE_MB / memory_mb + waiting
 
 
-def index_shards(units: float) -> int:
-    """Return the write shards that an index needs if one partition key gets all writes.
-
-    A row that moves writes to two partitions, so each gets about half. This margin is kept, because
-    the busiest partition gets more than the average.
-    """
-    return max(1, ceil(units / PARTITION_UNITS))
-
-
 def _units(load: SourceLoad, registry: Registry, method: SyncMethod) -> dict[str, float]:
     """Return the write units per second of the table and each index.
 

@@ -20,7 +20,7 @@ TIMEOUT_SECONDS: Final = 60.0
 LEFTOVERS: Final = "leftovers"
 BY: Final = "by"  # in an invalidated marker: its model
 
-Marks = Mapping[str, Mapping[str, Any]]
+Completions = Mapping[str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class CompletionMarkers:
     table: LeaseTable
     now: Callable[[], float]
 
-    def marks(self) -> Marks:
+    def read(self) -> Completions:
         """Return all markers; none if the progress table does not exist."""
         try:
             return self.table.completions(deadline=_soon())
@@ -65,7 +65,7 @@ class CompletionMarkers:
 
         *names* are the index attributes that stale rows of *leftovers* may have.
         """
-        before, at, names = self.marks(), self.now(), set(names)
+        before, at, names = self.read(), self.now(), set(names)
         try:
             for source in leftovers:
                 due = stale_attributes(before, source, model) or frozenset()
@@ -79,55 +79,61 @@ class CompletionMarkers:
             if error.code != NO_TABLE:  # then there are no markers
                 raise
 
-    def _end(self, run: str, before: Marks, **facts: Any) -> None:
+    def _end(self, run: str, before: Completions, **facts: Any) -> None:
         """Stop a run that was started earlier, and let its completion not count."""
-        turns = [record.segment.generation for record in self.table.records(run, deadline=_soon())]
+        generations = [
+            record.segment.generation for record in self.table.records(run, deadline=_soon())
+        ]
         known = before.get(run, {})
         # A run may have started without a record yet, so skip one more.
-        turn = max([int(known.get(GENERATION, 0)), *turns]) + 1
-        # Without a model: else a run of this turn would take the marker for its own.
-        marker = {**known, BY: _by(known), **facts, "model": "", GENERATION: turn}
+        generation = max([int(known.get(GENERATION, 0)), *generations]) + 1
+        # Without a model: else a run of this generation would take the marker for its own.
+        marker = {**known, BY: _by(known), **facts, "model": "", GENERATION: generation}
         if not self.table.complete(run, marker, deadline=_soon()):
-            self._end(run, self.marks(), **facts)  # a run has completed meanwhile
+            self._end(run, self.read(), **facts)  # a run has completed meanwhile
 
 
-def markers(marks: Marks) -> dict[str, Marker]:
+def markers(completions: Completions) -> dict[str, Marker]:
     """Return the completed backfills by source."""
     return {
         run.partition("/")[2]: Marker(str(facts.get("model", "")), str(facts.get("code") or ""))
-        for run, facts in marks.items()
+        for run, facts in completions.items()
         if run.startswith(f"{BACKFILL}/")
     }
 
 
-def sweeps(marks: Marks, sources: Iterable[str], model: str) -> dict[str, frozenset[str] | None]:
+def sweeps(
+    completions: Completions, sources: Iterable[str], model: str
+) -> dict[str, frozenset[str] | None]:
     """Return the sources that may have stale rows, with their attributes; None if swept since.
 
     *model* is the declared one.
     """
-    marked = [run.partition("/")[2] for run in marks if run.startswith(f"{LEFTOVERS}/")]
-    stale = {source: stale_attributes(marks, source, model) for source in marked}
+    marked = [run.partition("/")[2] for run in completions if run.startswith(f"{LEFTOVERS}/")]
+    stale = {source: stale_attributes(completions, source, model) for source in marked}
     for source in sources:
-        if source not in stale and _swept_at(marks, source):
+        if source not in stale and _swept_at(completions, source):
             stale[source] = None
     return stale
 
 
-def stale_attributes(marks: Marks, source: str, model: str) -> frozenset[str] | None:
+def stale_attributes(completions: Completions, source: str, model: str) -> frozenset[str] | None:
     """Return the attributes that stale rows may have; None if there are no such rows."""
-    facts = marks.get(f"{LEFTOVERS}/{source}")
+    facts = completions.get(f"{LEFTOVERS}/{source}")
     if facts is None:
         return None
     # A sweep of older code keeps rows that are stale under the new model.
     models = {model, facts.get("model")}
-    if _swept_at(marks, source, models) > facts["since"]:
+    if _swept_at(completions, source, models) > facts["since"]:
         return None
     return frozenset(facts["attributes"])
 
 
-def _swept_at(marks: Marks, source: str, models: Container[str | None] | None = None) -> float:
+def _swept_at(
+    completions: Completions, source: str, models: Container[str | None] | None = None
+) -> float:
     """Return when a source was last swept by one of *models* (None: any); 0 if never."""
-    sweeps = (marks.get(f"{SWEEP}/{subject}", {}) for subject in (source, EVERYTHING))
+    sweeps = (completions.get(f"{SWEEP}/{subject}", {}) for subject in (source, EVERYTHING))
     return max(
         float(facts.get("at", 0.0)) if models is None or _by(facts) in models else 0.0
         for facts in sweeps

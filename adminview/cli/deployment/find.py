@@ -177,9 +177,9 @@ def invoke(function: str, letter_filter: LetterFilter) -> dict[str, Any]:
     """Replay dead letters with the deployed function, and return its result."""
     payload = {name: value for name, value in asdict(letter_filter).items() if value is not None}
     client = boto3.client("lambda", config=Config(read_timeout=LONGEST_RUN))
-    answer = client.invoke(FunctionName=function, Payload=dumps(payload).encode())
-    result: dict[str, Any] = loads(answer["Payload"].read())
-    if "FunctionError" in answer:
+    response = client.invoke(FunctionName=function, Payload=dumps(payload).encode())
+    result: dict[str, Any] = loads(response["Payload"].read())
+    if "FunctionError" in response:
         msg = f"the function failed: {result.get('errorType')}: {result.get('errorMessage')}"
         raise SettingsError(msg)
     return result

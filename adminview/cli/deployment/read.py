@@ -83,10 +83,10 @@ class Tables:
     def facts(self, declared: Declared, older: Iterable[str]) -> dict[str, Any]:
         """Return the fields of `Deployed` that the tables contain."""
         sources = [*declared.sources, *(name for name in older if name not in declared.sources)]
-        marks = self.progress.marks()
+        completions = self.progress.read()
         return {
-            "markers": markers(marks),
-            "sweeps": sweeps(marks, sources, declared.fingerprint),
+            "markers": markers(completions),
+            "sweeps": sweeps(completions, sources, declared.fingerprint),
             "busy_until": self.progress.busy_until(sources, declared.fingerprint),
             "rows": self.rows(),
         }

@@ -48,13 +48,13 @@ def evaluate_queue(
     if attributes is None:
         yield Fault("it is deleted: failed records stay in the stream", restore)
         return
-    for ours, theirs in SETTINGS.items():
-        expected = queue.properties.get(ours)
-        actual = attributes.get(theirs)
+    for setting, attribute in SETTINGS.items():
+        expected = queue.properties.get(setting)
+        actual = attributes.get(attribute)
         if expected is not None and actual != str(expected):
-            yield Fault(f"{theirs} is {actual}, but {expected} was deployed", restore)
+            yield Fault(f"{attribute} is {actual}, but {expected} was deployed", restore)
     counts = {word: int(attributes.get(name, 0)) for word, name in COUNTS.items()}
     if any(counts.values()):
-        each = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
+        counted = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
         advice = f"adminview dlq list {deployment.options} shows why each was dead-lettered"
-        yield Fault(f"dead letters: {each}", advice, State.WARNING)
+        yield Fault(f"dead letters: {counted}", advice, State.WARNING)

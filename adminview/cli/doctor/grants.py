@@ -9,6 +9,7 @@ from adminview.cli.deployment.deployment import DeployedStack, Deployment, Resou
 from adminview.cli.doctor.references import resolve
 
 POLICY: Final = "AWS::IAM::Policy"
+MANAGED_POLICY: Final = "AWS::IAM::ManagedPolicy"
 # ListStreams takes no resource, so a simulation with one is meaningless.
 UNSCOPED: Final = ("dynamodb:ListStreams",)
 
@@ -54,11 +55,18 @@ def declared_policies(role: Resource, part: DeployedStack) -> frozenset[str]:
     return frozenset(str(policy.get("PolicyName")) for policy in _policies(role, part))
 
 
+def managed_policies(role: Resource, part: DeployedStack) -> list[Resource]:
+    """Return the managed policies of a role that its own stack creates; their names are ARNs."""
+    arns = as_list(role.properties.get("ManagedPolicyArns"))
+    return [policy for policy in part.of(MANAGED_POLICY) if {"Ref": policy.id} in arns]
+
+
 def _policies(role: Resource, part: DeployedStack) -> list[Mapping[str, Any]]:
-    """Return a role's inline policies, and the policy resources that refer to it."""
+    """Return a role's inline policies, and the policy resources of its stack."""
     resources = (policy.properties for policy in part.of(POLICY))
     attached = (policy for policy in resources if {"Ref": role.id} in policy.get("Roles", []))
-    return [*role.properties.get("Policies", []), *attached]
+    managed = (policy.properties for policy in managed_policies(role, part))
+    return [*role.properties.get("Policies", []), *attached, *managed]
 
 
 def grants(

@@ -13,7 +13,14 @@ from typing import Any, Final
 from adminview.cli.deployment.aws_calls import Aws, AwsCallError
 from adminview.cli.deployment.deployment import DeployedStack, Deployment, Resource
 from adminview.cli.doctor.finding import Check, Fault, State, Verdict
-from adminview.cli.doctor.grants import Grant, as_list, declared_grants, declared_policies, grants
+from adminview.cli.doctor.grants import (
+    Grant,
+    as_list,
+    declared_grants,
+    declared_policies,
+    grants,
+    managed_policies,
+)
 from adminview.cli.doctor.references import resolve
 
 ROLE: Final = "AWS::IAM::Role"
@@ -25,7 +32,8 @@ ALLOWED: Final = "allowed"
 class RoleObservation:
     """What IAM returned for a role."""
 
-    policies: dict[str, frozenset[Grant]] | None = None  # by name; None if they cannot be read
+    # By name or ARN; None if they cannot be read. Of attached policies, those of the stack.
+    policies: dict[str, frozenset[Grant]] | None = None
     attached: frozenset[str] = frozenset()
     allowed: set[Grant] = field(default_factory=set)
     denied: dict[Grant, str] = field(default_factory=dict)  # and why
@@ -51,14 +59,16 @@ def fetch_role(aws: Aws, deployment: Deployment, part: DeployedStack, role: Reso
     response, observed = aws.find("iam", "GetRole", RoleName=role.name), RoleObservation()
     if response is None:
         return [Fault("it is deleted", restore)], ""
-    _read(aws, role.name, observed)
+    owned = frozenset(policy.name for policy in managed_policies(role, part))
+    _read(aws, role.name, owned, observed)
     _simulate(aws, response["Role"]["Arn"], declared, observed)
     if observed.policies is None and not observed.allowed and not observed.denied:
         raise observed.errors[0]
     faults = [*evaluate_role(declared, frozenset(managed), observed, restore)]
     for name, granted in (observed.policies or {}).items():
         if extra := _listed(map(str, sorted(granted - declared))):
-            faults.append(_added(role, name, extra, part, restore))
+            is_ours = name in owned | declared_policies(role, part)
+            faults.append(_added(role, name, extra, restore if is_ours else None))
     faults += [_attached(role, arn) for arn in sorted(observed.attached - managed)]
     return faults, f"has its {len(declared)} permissions, and no others"
 
@@ -83,9 +93,9 @@ def evaluate_role(
         yield Fault(f"not fully checked: {error}", error.advice, State.WARNING)
 
 
-def _added(role: Resource, policy: str, extra: str, part: DeployedStack, restore: str) -> Fault:
-    """Report added grants; CloudFormation does not revert policies that it does not know."""
-    if policy in declared_policies(role, part):
+def _added(role: Resource, policy: str, extra: str, restore: str | None) -> Fault:
+    """Report added grants; *restore* is None for a policy that CloudFormation does not know."""
+    if restore:
         return Fault(f"permissions were added by hand: {extra}", restore, State.WARNING)
     remove = f"aws iam delete-role-policy --role-name {role.name} --policy-name {policy}"
     return Fault(f"policy {policy} was added by hand: {extra}", remove, State.WARNING)
@@ -96,7 +106,8 @@ def _attached(role: Resource, arn: str) -> Fault:
     return Fault(f"a policy was attached by hand: {arn}", detach, State.WARNING)
 
 
-def _read(aws: Aws, role: str, observed: RoleObservation) -> None:
+def _read(aws: Aws, role: str, owned: frozenset[str], observed: RoleObservation) -> None:
+    """Read a role's inline policies, and its managed policies that are *owned* by its stack."""
     try:
         names = aws.call("iam", "ListRolePolicies", RoleName=role)["PolicyNames"]
         documents = {
@@ -104,13 +115,21 @@ def _read(aws: Aws, role: str, observed: RoleObservation) -> None:
             for name in names
         }
         attached = aws.call("iam", "ListAttachedRolePolicies", RoleName=role)["AttachedPolicies"]
+        arns = frozenset(policy["PolicyArn"] for policy in attached)
+        documents |= {arn: _managed_document(aws, arn) for arn in sorted(arns & owned)}
     except AwsCallError as error:
         observed.errors.append(error)
         return
     observed.policies = {
         name: frozenset(grants([document])) for name, document in documents.items()
     }
-    observed.attached = frozenset(policy["PolicyArn"] for policy in attached)
+    observed.attached = arns
+
+
+def _managed_document(aws: Aws, arn: str) -> Any:
+    version = aws.call("iam", "GetPolicy", PolicyArn=arn)["Policy"]["DefaultVersionId"]
+    response = aws.call("iam", "GetPolicyVersion", PolicyArn=arn, VersionId=version)
+    return response["PolicyVersion"]["Document"]
 
 
 def _simulate(aws: Aws, arn: str, declared: Iterable[Grant], observed: RoleObservation) -> None:
@@ -122,11 +141,11 @@ def _simulate(aws: Aws, arn: str, declared: Iterable[Grant], observed: RoleObser
     for resource, actions in by_resource.items():
         arguments = {"PolicySourceArn": arn, "ActionNames": actions, "ResourceArns": [resource]}
         try:
-            answer = aws.call("iam", "SimulatePrincipalPolicy", **arguments)
+            response = aws.call("iam", "SimulatePrincipalPolicy", **arguments)
         except AwsCallError as error:
             observed.errors.append(error)
             return
-        for result in answer["EvaluationResults"]:
+        for result in response["EvaluationResults"]:
             grant = Grant(result["EvalActionName"], resource)
             if result["EvalDecision"] == ALLOWED:
                 observed.allowed.add(grant)

@@ -68,12 +68,12 @@ def evaluate_model(deployment: Deployment) -> Verdict:
         for part in (SYNC, RECOVERY, API)
         if (stack := deployment.part(part).stack) and (model := stack.fingerprint())
     }
-    each = ", ".join(f"{part} {model}" for part, model in models.items())
+    listed = ", ".join(f"{part} {model}" for part, model in models.items())
     faults = []
     if len(set(models.values())) > 1:
         changing = bool(deployment.part(API).stack and deployment.pending)
         state = State.WARNING if changing else State.PROBLEM
-        faults = [Fault(f"the stacks run several models: {each}", _apply(deployment), state)]
+        faults = [Fault(f"the stacks run several models: {listed}", _apply(deployment), state)]
     elif SYNC not in models:
         faults = [Fault(f"the functions of {SYNC} have no or several models", deployment.deploy())]
     return faults, f"all run {models.get(SYNC)}"

@@ -65,7 +65,7 @@ def evaluate_table(
     elif not index.ready:
         again = "wait until it is active, and run this again"
         yield Fault(f"index {RANKING.name} is {index.status}", again, State.WARNING)
-    elif not index.same(TableIndex.of(RANKING.shape())):
+    elif not index.is_equivalent(TableIndex.of(RANKING.shape())):
         yield Fault(
             f"index {RANKING.name} has another key or projection than was deployed", restore
         )

@@ -64,7 +64,7 @@ def _index_faults(
     if not index.ready:
         problem = f"index {name} is {index.status}"
         yield Fault(problem, "wait until it is active, and run this again", State.WARNING)
-    if not index.same(expected):
+    if not index.is_equivalent(expected):
         problem = f"index {name} has another key or projection than was deployed"
         yield Fault(
             problem, f"delete it ({_delete(deployment, name)}), then {_restore(deployment)}"
@@ -88,8 +88,12 @@ def _pattern_faults(
     for name, user in needed.items():
         if name not in existing and name not in deployed:
             yield Fault(f"index {name}, which {user} needs, does not exist", apply)
-        elif (index := existing.get(name)) and name in declared and not index.same(declared[name]):
-            if name in deployed and not index.same(deployed[name]):
+        elif (
+            (index := existing.get(name))
+            and name in declared
+            and not index.is_equivalent(declared[name])
+        ):
+            if name in deployed and not index.is_equivalent(deployed[name]):
                 continue  # reported by _index_faults
             yield Fault(f"index {name} differs from what {user} needs", apply)
 

@@ -41,7 +41,7 @@ def as_data(change: ModelDiff) -> dict[str, Any]:
     return {
         "from": change.old["fingerprint"] if change.old else None,
         "to": change.new["fingerprint"],
-        "questions": {
+        "patterns": {
             "new": change.new_patterns,
             "dropped": change.dropped_patterns,
             "changed": change.changed_patterns,

@@ -127,7 +127,7 @@ class ProgressRate:
         return ", ".join(parts)
 
 
-def lines(title: str, rate: ProgressRate, say: Callable[[str], None]) -> Watch:
+def lines(title: str, rate: ProgressRate, notify: Callable[[str], None]) -> Watch:
     """Return a watch that prints a line at most every ten seconds."""
     printed_at = rate.clock()
 
@@ -136,6 +136,6 @@ def lines(title: str, rate: ProgressRate, say: Callable[[str], None]) -> Watch:
         text, now = rate.text(counts), rate.clock()
         if now - printed_at >= EVERY_SECONDS:
             printed_at = now
-            say(f"{title}: {text}")
+            notify(f"{title}: {text}")
 
     return watch

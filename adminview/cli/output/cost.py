@@ -27,15 +27,22 @@ def as_data(
     compared: Sequence[CostComparison], prices: Prices, notes: Sequence[str]
 ) -> dict[str, Any]:
     bills = [
-        {"name": each.name, "load": each.load, **_bill(*_bills(each, prices), each.changes)}
-        for each in compared
+        {
+            "name": comparison.name,
+            "load": comparison.load,
+            **_bill(*_bills(comparison, prices), comparison.changes),
+        }
+        for comparison in compared
     ]
-    changes = sum(each.changes for each in compared)
+    changes = sum(comparison.changes for comparison in compared)
     return {
         "prices": asdict(prices),
         "bills": bills,
         "total": _bill(*_added(compared, prices), changes),
-        "assumed": [*notes, *(f"{each.name}: {note}" for each in compared for note in each.notes)],
+        "assumed": [
+            *notes,
+            *(f"{comparison.name}: {note}" for comparison in compared for note in comparison.notes),
+        ],
         "notCounted": NOT_COUNTED,
     }
 
@@ -44,14 +51,14 @@ def show(
     compared: Sequence[CostComparison], prices: Prices, notes: Sequence[str], console: Console
 ) -> None:
     """Print a table per source, a total if there are several, and the assumptions."""
-    for each in compared:
-        _show_bill(each.name, _bills(each, prices), each.changes, console)
+    for comparison in compared:
+        _show_bill(comparison.name, _bills(comparison, prices), comparison.changes, console)
     if len(compared) > 1:
-        changes = sum(each.changes for each in compared)
+        changes = sum(comparison.changes for comparison in compared)
         _show_bill("all sources", _added(compared, prices), changes, console)
-    for each in compared:
-        if each.notes:
-            console.print(f"Assumed for {each.name}: {'; '.join(each.notes)}.")
+    for comparison in compared:
+        if comparison.notes:
+            console.print(f"Assumed for {comparison.name}: {'; '.join(comparison.notes)}.")
     for note in notes:
         console.print(f"{note}.")
     console.print(f"Prices: {prices.region}, {prices.as_of}, on demand; --prices replaces them.")
@@ -82,30 +89,30 @@ def _bills(compared: CostComparison, prices: Prices) -> tuple[Bill, Bill]:
 
 
 def _added(compared: Sequence[CostComparison], prices: Prices) -> tuple[Bill, Bill]:
-    ours, baseline = zip(*(_bills(each, prices) for each in compared), strict=True)
-    return sum_bills(ours), sum_bills(baseline)
+    adminview, baseline = zip(*(_bills(comparison, prices) for comparison in compared), strict=True)
+    return sum_bills(adminview), sum_bills(baseline)
 
 
-def _bill(ours: Bill, baseline: Bill, changes: float) -> dict[str, Any]:
+def _bill(adminview: Bill, baseline: Bill, changes: float) -> dict[str, Any]:
     return {
         "changesPerSecond": changes,
         "lines": {
-            line: {"adminview": ours.get(line), "baseline": baseline.get(line)}
-            for line in {**ours, **baseline}
+            line: {"adminview": adminview.get(line), "baseline": baseline.get(line)}
+            for line in {**adminview, **baseline}
         },
-        "month": _both(sum(ours.values()), sum(baseline.values())),
-        "perMillionChanges": _both(per_million(ours, changes), per_million(baseline, changes)),
-        "ratio": _ratio(ours, baseline),
+        "month": _both(sum(adminview.values()), sum(baseline.values())),
+        "perMillionChanges": _both(per_million(adminview, changes), per_million(baseline, changes)),
+        "ratio": _ratio(adminview, baseline),
     }
 
 
-def _both(ours: float | None, baseline: float | None) -> Mapping[str, float | None]:
-    return {"adminview": ours, "baseline": baseline}
+def _both(adminview: float | None, baseline: float | None) -> Mapping[str, float | None]:
+    return {"adminview": adminview, "baseline": baseline}
 
 
-def _ratio(ours: Bill, baseline: Bill) -> float | None:
-    """Return the baseline's cost divided by ours; None if ours is zero."""
-    paid = sum(ours.values())
+def _ratio(adminview: Bill, baseline: Bill) -> float | None:
+    """Return the baseline's cost divided by AdminView's; None if that is zero."""
+    paid = sum(adminview.values())
     return sum(baseline.values()) / paid if paid else None
 
 

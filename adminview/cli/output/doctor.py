@@ -48,9 +48,9 @@ def show(title: str, findings: Sequence[Finding], console: Console) -> None:
 
 def verdict(findings: Sequence[Finding]) -> str:
     counts = _counts(findings)
-    each = ", ".join(f"{count} {state}" for state, count in counts.items() if count)
+    listed = ", ".join(f"{count} {state}" for state, count in counts.items() if count)
     healthy = not any(finding.fails for finding in findings)
-    return f"{'healthy' if healthy else 'not healthy'}: {each}"
+    return f"{'healthy' if healthy else 'not healthy'}: {listed}"
 
 
 def _counts(findings: Sequence[Finding]) -> dict[State, int]:

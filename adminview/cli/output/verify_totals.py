@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from adminview.bulk.verify.totals import TotalsRun
+from adminview.bulk.verify.totals_run import TotalsRun
 from adminview.cli.output.printing import Console, TextTable
 from adminview.cli.output.tables import facts
 from adminview.cli.output.verify import LINES

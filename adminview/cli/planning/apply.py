@@ -102,7 +102,7 @@ class PlanRunner:
     sleep: Callable[[float], object]
     longest: float = LONGEST_WRITE
     stopped: Callable[[], bool] = lambda: False
-    say: Callable[[str], None] = field(default=lambda _: None)
+    notify: Callable[[str], None] = field(default=lambda _: None)
 
     def plan(self, deployed: Deployed | None = None) -> Plan:
         """Plan from *deployed*, or from the deployment as it is now."""
@@ -127,7 +127,7 @@ class PlanRunner:
             if self.stopped():
                 return False
             step = plan.steps[0]
-            self.say(f"step {len(done) + 1} of {len(done) + len(plan.steps)}: {step.title}")
+            self.notify(f"step {len(done) + 1} of {len(done) + len(plan.steps)}: {step.title}")
             if step in done[-1:]:
                 msg = f"{step.title!r} was completed and is needed again: something undoes it"
                 raise PlanError(msg)

@@ -121,7 +121,7 @@ def _indexes(deployed: Deployed, declared: Declared) -> Iterator[str]:
     existing = _staying(deployed)
     for name, index in declared.indexes.items():
         old = existing.get(name)
-        if old is not None and not old.same(index):
+        if old is not None and not old.is_equivalent(index):
             yield (
                 f"index {name!r} is declared with another key or projection, which DynamoDB cannot "
                 "change: give it a new name; the plan then creates it and drops the old one"

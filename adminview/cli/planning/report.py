@@ -56,8 +56,13 @@ def _costs(estimate: Estimate) -> TextTable:
     for source in estimate.sources:
         about = "" if source.sampled == source.items else "~"
         costs = source.costs
-        each = (costs.change_before, costs.change_after, costs.insert_before, costs.insert_after)
-        figures = [source.rebuilding, source.filling, *map(source.per_million, each)]
+        per_write = (
+            costs.change_before,
+            costs.change_after,
+            costs.insert_before,
+            costs.insert_after,
+        )
+        figures = [source.rebuilding, source.filling, *map(source.per_million, per_write)]
         output.add_row(source.source, *(f"{about}{short(n)}" for n in (source.items, *figures)))
     return output
 

@@ -206,7 +206,7 @@ class AwaitIndex(Step):
 class DeployApi(Step):
     """Deploy the API with the declared access patterns; `phase.pending` are not ready."""
 
-    kind: ClassVar[str] = "deploy-questions"
+    kind: ClassVar[str] = "deploy-api"
     stacks: ClassVar[tuple[str, ...]] = (API,)
 
     dropped: tuple[str, ...] = ()  # access patterns that are removed

@@ -9,8 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from adminview.aws.clients import Clients
-from adminview.aws.view_reader import Meter, ViewReader
-from adminview.aws.view_readers import Boto3Reader
+from adminview.aws.view_reader import Boto3Reader, Meter, ViewReader
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import find_pending, find_settings
 from adminview.cli.options import Prefix, Stage

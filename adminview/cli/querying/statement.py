@@ -36,7 +36,7 @@ class Token:
     written: str
     spaced: bool  # whether whitespace or a comment precedes it
 
-    def says(self, *words: str) -> bool:
+    def matches(self, *words: str) -> bool:
         """Return whether it is one of these keywords or marks."""
         return self.kind in {"word", "mark"} and self.written.upper() in words
 
@@ -100,10 +100,10 @@ class Select:
 def read(statement: str) -> Select:
     """Parse a statement. Raises a QueryError if it is not exactly one SELECT."""
     tokens = list(tokens_of(statement))
-    if tokens and tokens[-1].says(";"):
+    if tokens and tokens[-1].matches(";"):
         tokens.pop()
     _check(tokens)
-    begin = next((at for at, token in enumerate(tokens) if token.says("FROM")), None)
+    begin = next((at for at, token in enumerate(tokens) if token.matches("FROM")), None)
     if begin is None or begin == 1:
         refuse("it is not SELECT … FROM …")
     table, index, after = _place(tokens[begin + 1 :])
@@ -115,22 +115,22 @@ def read(statement: str) -> Select:
 
 
 def _check(tokens: Sequence[Token]) -> None:
-    if not tokens or not tokens[0].says("SELECT"):
+    if not tokens or not tokens[0].matches("SELECT"):
         begins = f", and this begins with {tokens[0].written}" if tokens else ""
         refuse(f"only SELECT is allowed{begins}")
     for token in tokens[1:]:
-        if token.says(";"):
+        if token.matches(";"):
             refuse("it is more than one statement")
-        if token.says("LIMIT"):
+        if token.matches("LIMIT"):
             refuse("DynamoDB does not support LIMIT: use --limit")
-        if token.says("SELECT", *REFUSED):
+        if token.matches("SELECT", *REFUSED):
             word = token.written.upper()
             refuse(f'{word} is not allowed in it; quote an attribute of that name: "{word}"')
     depth: list[str] = []
     for token in tokens:
-        if token.says(*OPENING):
+        if token.matches(*OPENING):
             depth.append(CLOSING[OPENING.index(token.written)])
-        elif token.says(*CLOSING) and (not depth or depth.pop() != token.written):
+        elif token.matches(*CLOSING) and (not depth or depth.pop() != token.written):
             refuse(f"{token.written} has no opening bracket")
     if depth:
         refuse(f"{depth[-1]} is missing")
@@ -139,23 +139,23 @@ def _check(tokens: Sequence[Token]) -> None:
 def _place(tokens: Sequence[Token]) -> tuple[str, str | None, list[Token]]:
     """Split the tokens after FROM into table, index and the rest."""
     match [*tokens]:
-        case [table, dot, index, *rest] if dot.says(".") and table.name and index.name:
+        case [table, dot, index, *rest] if dot.matches(".") and table.name and index.name:
             return table.name, index.name, rest
-        case [table, *rest] if table.name and not (rest and rest[0].says(".")):
+        case [table, *rest] if table.name and not (rest and rest[0].matches(".")):
             return table.name, None, rest
     return refuse('FROM must be followed by "table" or "table"."index"')
 
 
 def _condition(after: Sequence[Token]) -> list[Token]:
     """Return the tokens between WHERE and ORDER BY. Refuses any other clause."""
-    end = next((at for at, token in enumerate(after) if token.says("ORDER")), len(after))
+    end = next((at for at, token in enumerate(after) if token.matches("ORDER")), len(after))
     condition, order = after[:end], after[end:]
-    if condition and not condition[0].says("WHERE"):
+    if condition and not condition[0].matches("WHERE"):
         refuse(f"the table must be followed by WHERE or ORDER BY, not {condition[0].written}")
-    valid = all(token.name or token.says(",", ".") for token in order) and not any(
-        token.says("AND", "OR", "WHERE") for token in order
+    valid = all(token.name or token.matches(",", ".") for token in order) and not any(
+        token.matches("AND", "OR", "WHERE") for token in order
     )
-    if order and not (valid and order[1:] and order[1].says("BY")):
+    if order and not (valid and order[1:] and order[1].matches("BY")):
         refuse("ORDER must be followed by BY and names")
     return list(condition[1:])
 
@@ -165,14 +165,14 @@ def _fixed(condition: list[Token]) -> Iterator[str]:
     terms: list[list[Token]] = [[]]
     depth, between = 0, False
     for token in condition:
-        depth += token.says(*OPENING) - token.says(*CLOSING)
-        if not depth and token.says("OR", "CASE"):
+        depth += token.matches(*OPENING) - token.matches(*CLOSING)
+        if not depth and token.matches("OR", "CASE"):
             return
-        if not depth and token.says("AND") and not between:
+        if not depth and token.matches("AND") and not between:
             terms.append([])
             continue
-        if not depth and token.says("AND", "BETWEEN"):
-            between = token.says("BETWEEN")
+        if not depth and token.matches("AND", "BETWEEN"):
+            between = token.matches("BETWEEN")
         terms[-1].append(token)
     for term in terms:
         if _wrapped(term):
@@ -185,24 +185,24 @@ def _wrapped(term: Sequence[Token]) -> bool:
     """Return whether one pair of parentheses encloses the whole term."""
     depth = 0
     for at, token in enumerate(term):
-        depth += token.says("(") - token.says(")")
+        depth += token.matches("(") - token.matches(")")
         if not depth:
-            return at == len(term) - 1 and token.says(")")
+            return at == len(term) - 1 and token.matches(")")
     return False
 
 
 def _equality(term: Sequence[Token]) -> str | None:
     """Return the attribute that a term fixes: a = value, value = a, or a IN [value, …]."""
     match _unsigned(term):
-        case [name, sign, value] if sign.says("=") and value.is_value:
+        case [name, sign, value] if sign.matches("=") and value.is_value:
             return name.name
-        case [value, sign, name] if sign.says("=") and value.is_value:
+        case [value, sign, name] if sign.matches("=") and value.is_value:
             return name.name
         case [name, sign, opening, *values, closing] if (
-            sign.says("IN") and opening.says("[", "(") and closing.says("]", ")")
+            sign.matches("IN") and opening.matches("[", "(") and closing.matches("]", ")")
         ):
             literals = values[0::2] and all(value.is_value for value in values[0::2])
-            commas = all(comma.says(",") for comma in values[1::2]) and len(values) % 2
+            commas = all(comma.matches(",") for comma in values[1::2]) and len(values) % 2
             return name.name if literals and commas else None
     return None
 
@@ -213,8 +213,8 @@ def _unsigned(term: Sequence[Token]) -> list[Token]:
         token
         for at, token in enumerate(term)
         if not (
-            token.says("-", "+")
+            token.matches("-", "+")
             and [after.kind for after in term[at + 1 : at + 2]] == ["number"]
-            and all(before.says("=", ",", "[", "(") for before in term[max(0, at - 1) : at])
+            and all(before.matches("=", ",", "[", "(") for before in term[max(0, at - 1) : at])
         )
     ]

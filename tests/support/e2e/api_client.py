@@ -14,7 +14,7 @@ from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
-from tests.e2e.cloud import REGION, Checkout
+from tests.support.e2e.cloud import REGION, Checkout
 
 KILLED = "Worker process died"  # the cloud says so, with status 502
 OK, BAD_REQUEST, FORBIDDEN, UNKNOWN, BEING_BUILT = 200, 400, 403, 404, 503

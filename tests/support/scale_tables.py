@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from math import floor, log10
+from math import ceil, floor, log10
 from typing import Final
 
 from adminview.cli.costing.baseline import BASELINE_FIGURES, FIGURES
 from adminview.cli.costing.load import IndexLoad, SourceLoad
 from adminview.cli.costing.prices import Prices
 from adminview.cli.costing.usage import TABLE, per_million
-from adminview.cli.costing.work import PARTITION_UNITS, Work, index_shards
+from adminview.cli.costing.work import PARTITION_UNITS, Work
 from adminview.model import Registry
 from adminview.model.index import MOST_SHARDS
 
@@ -115,6 +115,15 @@ def _cells(work: Work, prices: Prices) -> Iterator[str]:
     shards = index_shards(work.units["GSI1"])
     yield f"{shards}" if shards <= MOST_SHARDS else f"{shards}, over {MOST_SHARDS}"
     yield f"{per_million(work.bill(prices), changes):.2f}"
+
+
+def index_shards(units: float) -> int:
+    """Return the write shards that an index needs if one partition key gets all writes.
+
+    A row that moves writes to two partitions, so each gets about half. This margin is kept, because
+    the busiest partition gets more than the average.
+    """
+    return max(1, ceil(units / PARTITION_UNITS))
 
 
 def _table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:

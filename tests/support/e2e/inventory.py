@@ -1,6 +1,6 @@
 """What is in a cloud, of every kind that we deploy or that AWS would make for us."""
 
-from tests.e2e.cloud import Checkout
+from tests.support.e2e.cloud import Checkout
 
 # A kind of thing, and where to find the names of all there are.
 KINDS = {

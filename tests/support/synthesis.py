@@ -129,7 +129,7 @@ class Assembly:
                 yield sorted(_several(statement["Action"])), sorted(resources)
 
     def outputs(self) -> dict[str, str]:
-        """Give what the stacks tell whoever asks, without what they tell one another."""
+        """Return the outputs for users, without the exports that other stacks import."""
         return {
             name: self.name(output["Value"])
             for template in self.templates.values()

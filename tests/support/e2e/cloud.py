@@ -1,7 +1,7 @@
-"""A checkout that is deployed with the real CDK command, to a cloud that runs here.
+"""A checkout that the real CDK command deploys to a local cloud.
 
-The cloud is ministack: functions really run in it, in processes that see nothing of this one's
-virtual environment. It is no AWS; what it does otherwise is said where it matters.
+The cloud is ministack. It runs the functions in processes that do not see the virtual environment
+of this one. Comments name where it differs from AWS.
 """
 
 import os
@@ -23,7 +23,7 @@ import boto3
 import pytest
 from boto3.dynamodb.types import TypeSerializer
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 COPIED = ("adminview", "app.py", "cdk.json", "infra", "lambdas", "model.lock.json")
 REGION = "us-east-1"
 PLACE = f"aws://000000000000/{REGION}"
@@ -244,7 +244,7 @@ def _environment(folder: Path, port: str) -> dict[str, str]:
 
 
 def _serves(folder: Path, cloud: subprocess.Popen[str]) -> bool:
-    """Wait until the cloud has its port; tell if it has ended instead, for want of it."""
+    """Wait until the cloud serves its port; return False if it ended, as without a free port."""
     deadline = time.monotonic() + START_SECONDS
     while cloud.poll() is None and time.monotonic() < deadline:
         if SERVES in (folder / "cloud.log").read_text():  # its own word: others answer on ports too

@@ -23,9 +23,9 @@ from adminview.local.event_source import EventSource, RetryDelay
 from adminview.local.event_source.on_failure import no_destination
 from adminview.model.delivery import TOTALS_DELIVERY, Delivery
 from adminview.model.row import VIEW_TABLE
-from tests.e2e.certificate import write_certificate
-from tests.e2e.cloud import REGION, Checkout, local_cloud
-from tests.e2e.grants import Role
+from tests.support.e2e.certificate import write_certificate
+from tests.support.e2e.cloud import REGION, Checkout, local_cloud
+from tests.support.e2e.grants import Role
 
 APP = 'PATH=".venv/bin:$PATH" python3 app.py closed'
 ACCOUNT = "000000000000"
@@ -152,7 +152,7 @@ class Closed:
         return result
 
     def renew(self, function: str, environment: Mapping[str, str] | None = None) -> None:
-        """Have a function begin anew: nothing that it remembers is left."""
+        """Restart a function, so that it keeps nothing in memory."""
         name, client = self.functions[function].name, self.client("lambda")
         found = client.get_function_configuration(FunctionName=name)["Environment"]
         variables = found["Variables"] if environment is None else dict(environment)

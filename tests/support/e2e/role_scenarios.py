@@ -31,7 +31,7 @@ from adminview.reconcile.expected_rows import expected_rows
 from adminview.sync.dead_letter import dead_letter
 from adminview.sync.decode import Route, routes
 from adminview.totals.changes import add, contributions
-from tests.e2e.closed import Closed
+from tests.support.e2e.closed import Closed
 from tests.support.model import PAYMENT, PRODUCT, USER, order
 from tests.support.shop import registry
 
@@ -113,7 +113,7 @@ class Lab:
         return routes(registry(), {})
 
     def empty(self) -> None:
-        """Leave no item, no row, no note and no letter."""
+        """Delete every item, row, total, progress record and dead letter."""
         for table in (*ITEMS, VIEW_TABLE, PROGRESS, TOTALS):
             self.clear(table)
         self.sqs.purge_queue(QueueUrl=self.closed.queue)
@@ -160,7 +160,7 @@ class Lab:
         return {key_of(row) for row in self.scan(VIEW_TABLE)}
 
     def letter(self, source: str, item: dict[str, Any]) -> str:
-        """Write a letter about an item, as the sync does."""
+        """Return a dead letter about an item, as the sync writes it."""
         route, image = self.routes[source], _image(item)
         origin = ItemOrigin(
             source=source,
@@ -176,7 +176,7 @@ class Lab:
         return dead_letter(0, origin, RecordError("planted"), ()).body
 
     def letter_of_lambda(self, source: str) -> str:
-        """Write Lambda's letter about the newest record of a stream."""
+        """Return Lambda's dead letter about the newest record of a stream."""
         arn = self.closed.stream_of(source)
         stream = Stream(self.closed.client("dynamodbstreams"), arn)
         (shard,) = stream.shards()
@@ -197,13 +197,13 @@ class Lab:
         return json.dumps({"requestContext": context, "DDBStreamBatchInfo": info})
 
     def send(self, *bodies: str) -> None:
-        """Put letters into the queue that may be taken at once."""
+        """Send dead letters that can be received at once."""
         for body in bodies:
             self.sqs.send_message(QueueUrl=self.closed.queue, MessageBody=body, DelaySeconds=0)
 
     def waiting(self) -> dict[str, int]:
-        """Count the letters: those to be seen, those in hand, and those that rest."""
-        names = {"": "seen", "NotVisible": "in hand", "Delayed": "resting"}
+        """Count the dead letters by state: visible, in flight and delayed."""
+        names = {"": "visible", "NotVisible": "in flight", "Delayed": "delayed"}
         response = self.sqs.get_queue_attributes(QueueUrl=self.closed.queue, AttributeNames=["All"])
         return {
             words: int(response["Attributes"][f"ApproximateNumberOfMessages{name}"])
@@ -221,13 +221,13 @@ class Lab:
 
 
 def sync(lab: Lab) -> None:
-    """Write the rows of all sources, delete some, and leave a letter."""
+    """Write the rows of all sources, delete some, and leave a dead letter."""
     for source, item in ITEMS.items():
         lab.put(source, item)
     lab.put("Orders", POISON)
     lab.follow()
     _same(lab.rows, lab.all_rows)
-    assert any(lab.waiting().values()), "no letter came"
+    assert any(lab.waiting().values()), "no dead letter was sent"
     for source in ITEMS:
         lab.clear(source)
     lab.follow()
@@ -235,7 +235,7 @@ def sync(lab: Lab) -> None:
 
 
 def replay(lab: Lab) -> None:
-    """Answer letters of all sources, keep what still fails, and put back what is not understood."""
+    """Replay dead letters of all sources; those that fail or cannot be parsed stay in the queue."""
     for source, item in ITEMS.items():
         lab.put(source, item)
     lab.put("Orders", POISON)
@@ -248,7 +248,8 @@ def replay(lab: Lab) -> None:
     )
     summary = lab.closed.invoke("Replay", {})
     _same(lab.rows, lab.all_rows)
-    assert lab.waiting() == {"seen": 1, "in hand": 0, "resting": 1}, f"{lab.waiting()}, {summary}"
+    waiting = lab.waiting()
+    assert waiting == {"visible": 1, "in flight": 0, "delayed": 1}, f"{waiting}, {summary}"
 
 
 def verify(lab: Lab) -> None:
@@ -281,7 +282,7 @@ def backfill(lab: Lab) -> None:
     lab.show([lab.stale_row()])
     _work("Backfill", lab, _begin("Backfill", lab, task="sweep", segments=1))
     _same(lab.rows, lab.all_rows)
-    assert any(lab.waiting().values()), "no letter came"
+    assert any(lab.waiting().values()), "no dead letter was sent"
     left = [item for item in lab.scan(PROGRESS) if item["PK"]["S"] != "built"]
     assert left == [], "notes of work that has ended are left"
 
