@@ -27,6 +27,7 @@ from bench.query import measure as query
 from bench.report import report, with_headline
 from bench.streams import Load
 from bench.stub_client import StubClient, running_stub
+from bench.totals import measure as totals
 from bench.worker_processes import start_workers
 
 ONE_ROUND_AFTER: Final = 150  # seconds; later parts get one round, to end within five minutes
@@ -58,6 +59,12 @@ EXTRAS: Final = (
         "the cold start of the bundle",
         lambda stub, quick: bundle.measure(stub, 1 if quick else 9),
         bundle.lines,
+    ),
+    Extra(
+        "totals",
+        "totals",
+        lambda stub, quick: totals.measure(stub, *((40, 1) if quick else ())),
+        totals.lines,
     ),
     Extra(
         "bulk",

@@ -12,10 +12,12 @@ from itertools import count
 from typing import Final
 
 from bench.query.model import query_response
+from bench.totals import items
 
 RESPONSES: Final[dict[bytes, Callable[[bytes], bytes]]] = {
     b"BatchWriteItem": lambda _: b'{"UnprocessedItems":{}}',
     b"Query": query_response,
+    b"UpdateItem": items.response,
 }
 HEADERS_END: Final = b"\r\n\r\n"
 LENGTH, TARGET = b"content-length:", b"x-amz-target:"

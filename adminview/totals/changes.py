@@ -117,13 +117,13 @@ def _read(changes: BatchChanges, position: int, record: Mapping[str, Any]) -> No
 
 def _groups(stored: Any) -> Iterator[tuple[Group, Any]]:
     """Yield each group with its content; a content of None is malformed."""
-    partitions = stored.get("M") if isinstance(stored, Mapping) else None
-    if not isinstance(partitions, Mapping):
+    partitions = stored.get("M") if isinstance(stored, dict) else None
+    if not isinstance(partitions, dict):  # as JSON is decoded; a Mapping would take much longer
         yield ("", ""), None
         return
     for partition, sorts in partitions.items():
-        inner = sorts.get("M") if isinstance(sorts, Mapping) else None
-        if not isinstance(inner, Mapping):
+        inner = sorts.get("M") if isinstance(sorts, dict) else None
+        if not isinstance(inner, dict):
             yield (partition, ""), None
             continue
         for sort, content in inner.items():

@@ -6,6 +6,7 @@ and the hour of the record, which tells when the position can be removed.
 """
 
 from base64 import b64decode, b64encode, urlsafe_b64encode
+from binascii import a2b_base64
 from collections.abc import Mapping
 from functools import lru_cache
 from hashlib import sha256
@@ -66,7 +67,16 @@ def expired(positions: Mapping[str, AttributeValue], at: float) -> dict[str, Att
     removes a position too early, whatever the clock of this machine says.
     """
     oldest = int(at // HOUR) - LIVE_HOURS - 1  # an hour more: hours are rounded down
-    return {name: position for name, position in positions.items() if hour_of(position) < oldest}
+    if oldest <= 0:
+        return {}
+    # An item may have hundreds of positions, and every update of it comes here: most are compared
+    # as bytes, and only those that look expired are parsed.
+    bound = oldest.to_bytes(HOUR_BYTES, "big")
+    return {
+        name: position
+        for name, position in positions.items()
+        if a2b_base64(position["B"])[-HOUR_BYTES:] < bound and hour_of(position) < oldest
+    }
 
 
 def _bytes(sequence: int) -> bytes:

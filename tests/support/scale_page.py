@@ -13,6 +13,7 @@ from adminview.cli.main import app
 from bench.figures import timed
 from bench.plan import LATENCY, OURS
 from bench.report import describe_machine, number
+from bench.totals import measure as totals
 from tests.support.scale_tables import figures, growth, limits
 from tests.support.shop import registry
 
@@ -63,6 +64,7 @@ PARTS: Mapping[str, Callable[[str], str]] = {
     "growth": lambda _: growth(registry(), Prices()),
     "limits": lambda _: limits(registry()),
     "cost": session,
+    "totals": lambda _: totals.markdown(json.loads(KEPT.read_text())["totals"]),
 }
 
 

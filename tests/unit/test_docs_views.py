@@ -64,5 +64,5 @@ def test_the_view_files_on_the_page_are_one_model_whose_patterns_are_all_describ
     printed = run(app, "adminview", "patterns")
     views = "".join(text for path, text in files().items() if path.startswith("lambdas"))
     names = re.findall(r'AccessPattern\(\s*"([a-z-]+)"', views)
-    assert len(names) == 10
+    assert len(names) == 12
     assert [name for name in names if name not in printed] == []

@@ -27,7 +27,8 @@ APP = {
     *(".gitignore", "MODEL_CHANGES.md", "README.md", "app.py", "cdk.json", "model.lock.json"),
     *("pytest.ini", "requirements.txt"),
     *(f"infra/{name}.py" for name in ("__init__", "app", "stages")),
-    *(f"infra/{name}_stack.py" for name in ("api", "recovery", "sources", "sync", "view", "watch")),
+    *(f"infra/{name}_stack.py" for name in ("api", "recovery", "sources", "sync", "totals")),
+    *(f"infra/{name}_stack.py" for name in ("view", "watch")),
     *(f"lambdas/{name}.py" for name in ("__init__", *ENTRY_POINTS)),
     *("lambdas/views/__init__.py", "lambdas/migrations/__init__.py"),
 }
