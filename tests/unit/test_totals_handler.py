@@ -8,7 +8,7 @@ import pytest
 
 from adminview.aws.call_errors import CallErrors
 from adminview.aws.observability import TotalsObserver
-from adminview.aws.settings import Settings
+from adminview.aws.settings import TotalsSettings
 from adminview.aws.totals_table import Boto3Updater, TotalsTable
 from adminview.handlers import totals
 from adminview.handlers.totals import RESERVE, TotalsRuntime, add_up
@@ -216,10 +216,10 @@ def test_the_log_and_the_metrics_hold_counts_and_no_data(
     assert (logged["level"], logged["malformed"], logged["records"]) == ("ERROR", 1, 2)
 
 
-def test_the_runtime_writes_to_the_totals_table_of_its_view(
+def test_the_runtime_writes_to_the_totals_table_of_its_settings(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    settings = Settings("dev-AdminViewTable", "queue", {"Orders": "Orders"}, "model-1")
+    settings = TotalsSettings("dev-AdminViewTotals")
     for name, value in settings.to_env().items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")

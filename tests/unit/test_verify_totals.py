@@ -8,14 +8,18 @@ from random import Random
 from typing import Any
 
 import pytest
+from typer import BadParameter
 
 from adminview.aws.rate_limit import RateLimiter
+from adminview.aws.settings import Settings
 from adminview.aws.table_scanner import ScanPage
 from adminview.bulk.verify import totals
 from adminview.bulk.verify.scope import Scope
 from adminview.bulk.verify.totals import TotalsVerifier
 from adminview.bulk.verify.totals_rounds import GROUPS_OF_A_PART, TotalsRounds
 from adminview.bulk.verify.totals_run import TotalsPass, TotalsRun
+from adminview.cli.commands.verify import VerifyOptions, _check_lag, _totals_scope
+from adminview.model.errors import SettingsError
 from adminview.totals.changes import Group
 from adminview.totals.comparison import (
     StoredTotal,
@@ -350,3 +354,19 @@ def test_the_contributions_of_a_row_are_readable() -> None:
         "malformed, and in no total",
     ]
     assert describe_contributions({}) == []
+
+
+@pytest.mark.parametrize("lag", [None, 0.0, 15.0])
+def test_totals_that_have_caught_up_are_verified(lag: float | None) -> None:
+    _check_lag(lag, 15.0)
+
+
+def test_totals_that_are_behind_are_not_verified() -> None:
+    with pytest.raises(SettingsError, match="61 seconds behind the rows, more than the grace"):
+        _check_lag(61.4, 15.0)
+
+
+def test_totals_of_one_source_cannot_be_verified() -> None:
+    settings = Settings("AdminViewTable", "queue", {}, "model")
+    with pytest.raises(BadParameter, match="leave --source out"):
+        _totals_scope(settings, VerifyOptions(source="Orders", totals=True))
