@@ -20,6 +20,7 @@ from adminview.aws.settings import (
 )
 from adminview.model import Migration, Registry, Source
 from adminview.model.errors import DeclarationError
+from adminview.model.places import place_of_declaration, place_of_error
 
 
 def registry() -> Registry:
@@ -50,6 +51,11 @@ def _migrations(package: str, views: Registry) -> Mapping[str, Migration]:
 
 def load_modules(package: str, kind: str, setting: str) -> list[ModuleType]:
     """Load the modules of a package; raise a DeclarationError that names the one that fails."""
+    return [load_module(name, kind) for name in module_names(package, kind, setting)]
+
+
+def module_names(package: str, kind: str, setting: str) -> list[str]:
+    """Return the names of the modules of a package; raise a DeclarationError if there is none."""
     try:
         folder = import_module(package).__path__
     except ModuleNotFoundError as error:
@@ -58,8 +64,7 @@ def load_modules(package: str, kind: str, setting: str) -> list[ModuleType]:
             f"or name the package in {setting}"
         )
         raise DeclarationError(msg) from error
-    names = sorted(module.name for module in iter_modules(folder))
-    return [load_module(f"{package}.{name}", kind) for name in names]
+    return [f"{package}.{name}" for name in sorted(module.name for module in iter_modules(folder))]
 
 
 def collect(modules: Iterable[ModuleType], sources: Iterable[Source]) -> dict[str, Migration]:
@@ -76,21 +81,22 @@ def collect(modules: Iterable[ModuleType], sources: Iterable[Source]) -> dict[st
                     f"two migrations are named {migration.name!r}: "
                     f"declared in {first.module} and in {migration.module}"
                 )
-                raise DeclarationError(msg)
+                raise DeclarationError(msg, place=place_of_declaration(migration, [module]))
             if migration.source not in known:
                 msg = (
                     f"migration {migration.name!r} in {migration.module} is of source "
                     f"{migration.source.name!r}, which no view file declares; declared: "
                     f"{', '.join(sorted(source.name for source in known)) or 'none'}"
                 )
-                raise DeclarationError(msg)
+                raise DeclarationError(msg, place=place_of_declaration(migration, [module]))
     return dict(sorted(migrations_by_name.items()))
 
 
 def load_module(name: str, kind: str) -> ModuleType:
-    """Load one module, or raise a DeclarationError that names it and the reason."""
+    """Load one module, or raise a DeclarationError that names it, the reason and the line."""
     try:
         return import_module(name)
     except Exception as error:
-        msg = f"{kind} file {name} cannot be loaded: {type(error).__name__}: {error}"
-        raise DeclarationError(msg) from error
+        reason = error.msg if isinstance(error, SyntaxError) else error  # its text has the line
+        msg = f"{kind} file {name} cannot be loaded: {type(error).__name__}: {reason}"
+        raise DeclarationError(msg, place=place_of_error(error)) from error

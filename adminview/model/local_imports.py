@@ -7,9 +7,9 @@ from importlib.util import find_spec, resolve_name
 from pathlib import Path
 
 from adminview.model.fingerprint import parse
+from adminview.model.places import INSTALLED
 
 LIBRARY = "adminview"
-INSTALLED = {"site-packages", "dist-packages"}  # folders of installed packages
 
 
 def local_modules(code: Mapping[str, str]) -> dict[str, Path]:
