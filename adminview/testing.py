@@ -14,15 +14,13 @@ from adminview.model.errors import (
     AdminViewError,
     DeclarationError,
     RecordError,
-    RowError,
-    ViewError,
     kind_of,
+    reason_of,
 )
-from adminview.model.item import AttributeValue, encode, to_python
-from adminview.model.limits import ROW_LIMIT
+from adminview.model.item import to_python
 from adminview.model.row import Attributes
+from adminview.preview import derive_with_text, encode_item
 from adminview.query.engine import ResultRow
-from adminview.sync.derive import derive
 from adminview.views import registry
 
 JOINED = "joined"
@@ -42,12 +40,12 @@ def rows_of(
     """
     model = views or registry()
     _check_source(source, model)
-    image = _image(item)
+    image = encode_item(item)
     source.key_of(image)
     try:
-        derived = derive(model.views_of(source), image, room=ROW_LIMIT).rows
+        derived = derive_with_text(model.views_of(source), image).rows
     except RecordError as error:
-        error.args = (_explain(error),)
+        error.args = (reason_of(error),)
         error.place = ""  # the text has it
         raise
     return [_plain(row) for row in derived.values()]
@@ -63,14 +61,13 @@ class LocalView:
     def put(self, source: Source, item: Mapping[str, object]) -> None:
         """Write an item to its source table."""
         _check_source(source, self.cloud.registry)
-        image = _image(item)
-        source.key_of(image)
+        source.key_of(encode_item(item))
         self.cloud.put(source.name, dict(item))
 
     def delete(self, source: Source, key: Mapping[str, object]) -> None:
         """Delete an item from its source table."""
         _check_source(source, self.cloud.registry)
-        source.key_of(_image(key))
+        source.key_of(encode_item(key))
         self.cloud.delete(source.name, dict(key))
 
     def query(self, pattern: str, /, **parameters: object) -> list[dict[str, Any]]:
@@ -122,9 +119,10 @@ class LocalView:
         )
         views = self.cloud.registry.views_of(self.cloud.registry.source(letter.source))
         try:
-            derive(views, from_boto3(answer["Item"]) if "Item" in answer else None, room=ROW_LIMIT)
+            if "Item" in answer:
+                derive_with_text(views, from_boto3(answer["Item"]))
         except RecordError as error:
-            return _explain(error) if kind_of(error) == letter.error.kind else ""
+            return reason_of(error) if kind_of(error) == letter.error.kind else ""
         return ""
 
 
@@ -151,31 +149,6 @@ def _check_source(source: object, views: Registry) -> None:
         names = ", ".join(sorted(declared.name for declared in views.sources))
         msg = f"no view file declares source {source.name!r}; declared are {names}"
         raise DeclarationError(msg)
-
-
-def _image(item: Mapping[str, object]) -> dict[str, AttributeValue]:
-    image = {}
-    for name, value in item.items():
-        try:
-            image[name] = encode(value)
-        except RowError as error:
-            msg = f"attribute {name!r}: {error}"
-            raise RowError(msg) from error
-    return image
-
-
-def _explain(error: RecordError) -> str:
-    """Return the text of an error, of what caused it, and its place.
-
-    Here the text may quote data: it goes to the developer, not to a log or a queue.
-    """
-    cause = error.__cause__
-    text = str(error)
-    if isinstance(error, ViewError) and str(cause):
-        text = f"{error}: {cause}"
-    elif isinstance(cause, RecordError):
-        text = str(cause)
-    return f"{text}; {error.place}" if error.place else text
 
 
 def _result(result: ResultRow) -> dict[str, Any]:

@@ -26,7 +26,10 @@ from adminview.model.local_imports import local_modules
 
 LIBRARY: Final = Path(__file__).parents[1]
 # Parts of the library that no function imports.
-NOT_DEPLOYED: Final = ("__main__.py", "cdk", "cli", "examples", "local", "testing.py")
+NOT_DEPLOYED: Final = (
+    *("__main__.py", "cdk", "checks", "cli", "examples", "local"),
+    *("preview.py", "testing.py"),
+)
 BUILD: Final = Path("build", "lambda")  # in the app's folder
 REQUIREMENTS: Final = LIBRARY / "cdk" / "bundled" / "requirements.txt"
 TRACING_REQUIREMENTS: Final = REQUIREMENTS.with_name("requirements-tracing.txt")

@@ -19,6 +19,7 @@ from adminview.cli.commands.doctor import doctor
 from adminview.cli.commands.init import init
 from adminview.cli.commands.migrate import migrate
 from adminview.cli.commands.plan import apply, plan
+from adminview.cli.commands.preview import preview
 from adminview.cli.commands.serve import serve
 from adminview.cli.commands.sql import sql
 from adminview.cli.commands.verify import verify
@@ -137,6 +138,7 @@ def local(
 
 
 app.command()(init)
+app.command()(preview)
 app.add_typer(query.app, name="query")
 app.command()(sql)
 app.command()(serve)

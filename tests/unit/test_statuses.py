@@ -130,6 +130,8 @@ USAGE_ERRORS: list[list[str]] = [
     ["model", "lock", "--reason", "short"],
     ["patterns", "--nope"],
     ["plan", "--against", "absent.json", "--stage", "dev"],
+    ["preview", "Orders", "absent.json"],
+    ["preview", "Nope", "-"],
     ["query", "nope"],
     ["query", "user-profile"],
     ["reconcile", "Orders"],
