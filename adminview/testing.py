@@ -1,11 +1,15 @@
 """For the tests of an app: the rows of one item, and a view on the embedded engine."""
 
+import json
+import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from adminview.aws.attribute_codec import for_boto3, from_boto3
+from adminview.aws.settings import SAMPLE_FILE
 from adminview.local.engines import moto_engine
 from adminview.local.local_cloud import LocalCloud
 from adminview.model import Registry, Source
@@ -17,7 +21,7 @@ from adminview.model.errors import (
     kind_of,
     reason_of,
 )
-from adminview.model.item import to_python
+from adminview.model.item import Image, to_python
 from adminview.model.row import Attributes
 from adminview.preview import derive_with_text, encode_item
 from adminview.query.engine import ResultRow
@@ -48,6 +52,8 @@ def rows_of(
         error.args = (reason_of(error),)
         error.place = ""  # the text has it
         raise
+    if views is None:
+        _record(source, image)
     return [_plain(row) for row in derived.values()]
 
 
@@ -61,7 +67,12 @@ class LocalView:
     def put(self, source: Source, item: Mapping[str, object]) -> None:
         """Write an item to its source table."""
         _check_source(source, self.cloud.registry)
-        source.key_of(encode_item(item))
+        image = encode_item(item)
+        source.key_of(image)
+        if os.environ.get(SAMPLE_FILE) and self.cloud.registry is registry():
+            with suppress(RecordError):  # an item that fails is no sample
+                derive_with_text(self.cloud.registry.views_of(source), image)
+                _record(source, image)
         self.cloud.put(source.name, dict(item))
 
     def delete(self, source: Source, key: Mapping[str, object]) -> None:
@@ -138,6 +149,13 @@ def local_view(views: Registry | None = None) -> Iterator[LocalView]:
             yield LocalView(cloud)
         finally:
             cloud.stop()
+
+
+def _record(source: Source, image: Image) -> None:
+    """Append an item to the file that ADMINVIEW_SAMPLE names, for `adminview check --sample`."""
+    if file := os.environ.get(SAMPLE_FILE):
+        with Path(file).open("a", encoding="utf-8") as lines:
+            lines.write(json.dumps({"source": source.name, "item": image}) + "\n")
 
 
 def _check_source(source: object, views: Registry) -> None:

@@ -25,12 +25,54 @@ from adminview.model.places import place_of_declaration, place_of_error
 
 def registry() -> Registry:
     """Return the declarations of the app's view files, loaded and checked once."""
-    return _registry(os.environ.get(VIEWS_PACKAGE) or DEFAULT_VIEWS)
+    return _registry(views_package())
+
+
+def views_package() -> str:
+    """Return the name of the package of the app's view files."""
+    return os.environ.get(VIEWS_PACKAGE) or DEFAULT_VIEWS
 
 
 def migrations() -> Mapping[str, Migration]:
     """Return the app's migrations by name, loaded and checked once."""
-    return _migrations(os.environ.get(MIGRATIONS_PACKAGE) or DEFAULT_MIGRATIONS, registry())
+    return _migrations(_migrations_package(), registry())
+
+
+def load_errors() -> list[DeclarationError]:
+    """Load every view file and migration, and return what is wrong, one error for each place.
+
+    Contradictions between declarations are found when all files can be loaded. An app may have no
+    migrations.
+    """
+    errors: dict[str, DeclarationError] = {}
+    packages = [(views_package(), "view", VIEWS_PACKAGE)]
+    has_migrations = _exists(_migrations_package())
+    if has_migrations:
+        packages.append((_migrations_package(), "migration", MIGRATIONS_PACKAGE))
+    try:
+        for package, kind, setting in packages:
+            for name in module_names(package, kind, setting):
+                try:
+                    load_module(name, kind)
+                except DeclarationError as error:
+                    errors.setdefault(error.place or name, error)
+        if not errors:
+            migrations() if has_migrations else registry()
+    except DeclarationError as error:
+        return [error]
+    return list(errors.values())
+
+
+def _exists(package: str) -> bool:
+    try:
+        import_module(package)
+    except ModuleNotFoundError:
+        return False
+    return True
+
+
+def _migrations_package() -> str:
+    return os.environ.get(MIGRATIONS_PACKAGE) or DEFAULT_MIGRATIONS
 
 
 @cache

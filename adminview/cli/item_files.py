@@ -8,12 +8,12 @@ import json
 import sys
 from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any, Final
 
-from adminview.model import Registry, Source
+from adminview.checks.sampled import SampleItem
+from adminview.model import Registry
 from adminview.model.errors import RecordError, SettingsError
 from adminview.model.row import Attributes
 from adminview.preview import encode_item
@@ -23,14 +23,6 @@ STDIN: Final = "-"
 WRAPPINGS: Final = ("Items", "Item")
 BESIDE: Final = frozenset({"Count", "ScannedCount", "ConsumedCapacity", "NextToken"})
 LINE: Final = '{"source": "Orders", "item": {…}}'
-
-
-@dataclass(frozen=True, slots=True)
-class SampleItem:
-    """An item of a sample file."""
-
-    source: Source
-    image: Attributes
 
 
 def read_text(file: str) -> str:

@@ -14,6 +14,7 @@ import typer
 from adminview.aws.settings import QUEUE_URL
 from adminview.cli.commands import dlq, item, model, query
 from adminview.cli.commands.backfill import backfill, sweep
+from adminview.cli.commands.check import check
 from adminview.cli.commands.cost import cost
 from adminview.cli.commands.doctor import doctor
 from adminview.cli.commands.init import init
@@ -139,6 +140,7 @@ def local(
 
 app.command()(init)
 app.command()(preview)
+app.command()(check)
 app.add_typer(query.app, name="query")
 app.command()(sql)
 app.command()(serve)

@@ -17,10 +17,13 @@ PYTHON_FOLDER = Path(os.__file__).parent
 
 
 def place(file: str | Path, line: int) -> str:
-    """Write a file and a line; a file below the current folder relative to it."""
-    path = Path(file)
-    here = Path.cwd()
-    return f"{path.relative_to(here) if path.is_relative_to(here) else path}:{line}"
+    return f"{shown(file)}:{line}"
+
+
+def shown(file: str | Path) -> str:
+    """Return the path of a file; below the current folder, relative to it."""
+    path, here = Path(file), Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
 def place_of_error(error: BaseException) -> str:
