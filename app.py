@@ -6,6 +6,7 @@ import aws_cdk as cdk
 
 from adminview import AdminViewError
 from adminview.cdk import DeploymentOptions
+from adminview.model.errors import reason_of
 from adminview.views import migrations, registry
 from infra.app import build
 from infra.stages import STAGES
@@ -22,5 +23,5 @@ try:
     )
     build(app, options)
 except AdminViewError as error:
-    sys.exit(f"error: {error}")
+    sys.exit(f"error: {reason_of(error)}")
 app.synth()

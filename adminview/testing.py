@@ -1,10 +1,14 @@
 """For the tests of an app: the rows of one item, and a view on the embedded engine."""
 
+import json
+import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from adminview.aws.attribute_codec import for_boto3, from_boto3
+from adminview.aws.settings import SAMPLE_FILE
 from adminview.local.engines import moto_engine
 from adminview.local.local_cloud import LocalCloud
 from adminview.model import Registry, Source
@@ -13,14 +17,12 @@ from adminview.model.errors import (
     AdminViewError,
     DeclarationError,
     RecordError,
-    RowError,
-    ViewError,
     kind_of,
+    reason_of,
 )
-from adminview.model.item import AttributeValue, encode
-from adminview.model.limits import ROW_LIMIT
+from adminview.model.item import Image
+from adminview.preview import derive_with_text, encode_item
 from adminview.query.plain_rows import PlainRow, RowDecoder
-from adminview.sync.derive import derive
 from adminview.views import registry
 
 
@@ -38,14 +40,16 @@ def rows_of(
     """
     model = views or registry()
     _check_source(source, model)
-    image = _image(item)
+    image = encode_item(item)
     source.key_of(image)
     try:
-        derived = derive(model.views_of(source), image, room=ROW_LIMIT).rows
+        derived = derive_with_text(model.views_of(source), image).rows
     except RecordError as error:
-        error.args = (_explain(error),)
+        error.args = (reason_of(error),)
         error.place = ""  # the text has it
         raise
+    if views is None:
+        _record(source, image)
     decoder = RowDecoder(model)
     return [decoder.row(row) for row in derived.values()]
 
@@ -60,14 +64,18 @@ class LocalView:
     def put(self, source: Source, item: Mapping[str, object]) -> None:
         """Write an item to its source table."""
         _check_source(source, self.cloud.registry)
-        image = _image(item)
+        image = encode_item(item)
         source.key_of(image)
+        if os.environ.get(SAMPLE_FILE) and self.cloud.registry is registry():
+            with suppress(RecordError):  # an item that fails is no sample
+                derive_with_text(self.cloud.registry.views_of(source), image)
+                _record(source, image)
         self.cloud.put(source.name, dict(item))
 
     def delete(self, source: Source, key: Mapping[str, object]) -> None:
         """Delete an item from its source table."""
         _check_source(source, self.cloud.registry)
-        source.key_of(_image(key))
+        source.key_of(encode_item(key))
         self.cloud.delete(source.name, dict(key))
 
     def query(self, pattern: str, /, **parameters: object) -> list[PlainRow]:
@@ -122,9 +130,10 @@ class LocalView:
         )
         views = self.cloud.registry.views_of(self.cloud.registry.source(letter.source))
         try:
-            derive(views, from_boto3(answer["Item"]) if "Item" in answer else None, room=ROW_LIMIT)
+            if "Item" in answer:
+                derive_with_text(views, from_boto3(answer["Item"]))
         except RecordError as error:
-            return _explain(error) if kind_of(error) == letter.error.kind else ""
+            return reason_of(error) if kind_of(error) == letter.error.kind else ""
         return ""
 
 
@@ -142,6 +151,13 @@ def local_view(views: Registry | None = None) -> Iterator[LocalView]:
             cloud.stop()
 
 
+def _record(source: Source, image: Image) -> None:
+    """Append an item to the file that ADMINVIEW_SAMPLE names, for `adminview check --sample`."""
+    if file := os.environ.get(SAMPLE_FILE):
+        with Path(file).open("a", encoding="utf-8") as lines:
+            lines.write(json.dumps({"source": source.name, "item": image}) + "\n")
+
+
 def _check_source(source: object, views: Registry) -> None:
     """Raise an error unless *source* is a Source that a view file declares."""
     if not isinstance(source, Source):
@@ -151,28 +167,3 @@ def _check_source(source: object, views: Registry) -> None:
         names = ", ".join(sorted(declared.name for declared in views.sources))
         msg = f"no view file declares source {source.name!r}; declared are {names}"
         raise DeclarationError(msg)
-
-
-def _image(item: Mapping[str, object]) -> dict[str, AttributeValue]:
-    image = {}
-    for name, value in item.items():
-        try:
-            image[name] = encode(value)
-        except RowError as error:
-            msg = f"attribute {name!r}: {error}"
-            raise RowError(msg) from error
-    return image
-
-
-def _explain(error: RecordError) -> str:
-    """Return the text of an error, of what caused it, and its place.
-
-    Here the text may quote data: it goes to the developer, not to a log or a queue.
-    """
-    cause = error.__cause__
-    text = str(error)
-    if isinstance(error, ViewError) and str(cause):
-        text = f"{error}: {cause}"
-    elif isinstance(cause, RecordError):
-        text = str(cause)
-    return f"{text}; {error.place}" if error.place else text

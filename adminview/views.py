@@ -20,16 +20,59 @@ from adminview.aws.settings import (
 )
 from adminview.model import Migration, Registry, Source
 from adminview.model.errors import DeclarationError
+from adminview.model.places import place_of_declaration, place_of_error
 
 
 def registry() -> Registry:
     """Return the declarations of the app's view files, loaded and checked once."""
-    return _registry(os.environ.get(VIEWS_PACKAGE) or DEFAULT_VIEWS)
+    return _registry(views_package())
+
+
+def views_package() -> str:
+    """Return the name of the package of the app's view files."""
+    return os.environ.get(VIEWS_PACKAGE) or DEFAULT_VIEWS
 
 
 def migrations() -> Mapping[str, Migration]:
     """Return the app's migrations by name, loaded and checked once."""
-    return _migrations(os.environ.get(MIGRATIONS_PACKAGE) or DEFAULT_MIGRATIONS, registry())
+    return _migrations(_migrations_package(), registry())
+
+
+def load_errors() -> list[DeclarationError]:
+    """Load every view file and migration, and return what is wrong, one error for each place.
+
+    Contradictions between declarations are found when all files can be loaded. An app may have no
+    migrations.
+    """
+    errors: dict[str, DeclarationError] = {}
+    packages = [(views_package(), "view", VIEWS_PACKAGE)]
+    has_migrations = _exists(_migrations_package())
+    if has_migrations:
+        packages.append((_migrations_package(), "migration", MIGRATIONS_PACKAGE))
+    try:
+        for package, kind, setting in packages:
+            for name in module_names(package, kind, setting):
+                try:
+                    load_module(name, kind)
+                except DeclarationError as error:
+                    errors.setdefault(error.place or name, error)
+        if not errors:
+            migrations() if has_migrations else registry()
+    except DeclarationError as error:
+        return [error]
+    return list(errors.values())
+
+
+def _exists(package: str) -> bool:
+    try:
+        import_module(package)
+    except ModuleNotFoundError:
+        return False
+    return True
+
+
+def _migrations_package() -> str:
+    return os.environ.get(MIGRATIONS_PACKAGE) or DEFAULT_MIGRATIONS
 
 
 @cache
@@ -50,6 +93,11 @@ def _migrations(package: str, views: Registry) -> Mapping[str, Migration]:
 
 def load_modules(package: str, kind: str, setting: str) -> list[ModuleType]:
     """Load the modules of a package; raise a DeclarationError that names the one that fails."""
+    return [load_module(name, kind) for name in module_names(package, kind, setting)]
+
+
+def module_names(package: str, kind: str, setting: str) -> list[str]:
+    """Return the names of the modules of a package; raise a DeclarationError if there is none."""
     try:
         folder = import_module(package).__path__
     except ModuleNotFoundError as error:
@@ -58,8 +106,7 @@ def load_modules(package: str, kind: str, setting: str) -> list[ModuleType]:
             f"or name the package in {setting}"
         )
         raise DeclarationError(msg) from error
-    names = sorted(module.name for module in iter_modules(folder))
-    return [load_module(f"{package}.{name}", kind) for name in names]
+    return [f"{package}.{name}" for name in sorted(module.name for module in iter_modules(folder))]
 
 
 def collect(modules: Iterable[ModuleType], sources: Iterable[Source]) -> dict[str, Migration]:
@@ -76,21 +123,22 @@ def collect(modules: Iterable[ModuleType], sources: Iterable[Source]) -> dict[st
                     f"two migrations are named {migration.name!r}: "
                     f"declared in {first.module} and in {migration.module}"
                 )
-                raise DeclarationError(msg)
+                raise DeclarationError(msg, place=place_of_declaration(migration, [module]))
             if migration.source not in known:
                 msg = (
                     f"migration {migration.name!r} in {migration.module} is of source "
                     f"{migration.source.name!r}, which no view file declares; declared: "
                     f"{', '.join(sorted(source.name for source in known)) or 'none'}"
                 )
-                raise DeclarationError(msg)
+                raise DeclarationError(msg, place=place_of_declaration(migration, [module]))
     return dict(sorted(migrations_by_name.items()))
 
 
 def load_module(name: str, kind: str) -> ModuleType:
-    """Load one module, or raise a DeclarationError that names it and the reason."""
+    """Load one module, or raise a DeclarationError that names it, the reason and the line."""
     try:
         return import_module(name)
     except Exception as error:
-        msg = f"{kind} file {name} cannot be loaded: {type(error).__name__}: {error}"
-        raise DeclarationError(msg) from error
+        reason = error.msg if isinstance(error, SyntaxError) else error  # its text has the line
+        msg = f"{kind} file {name} cannot be loaded: {type(error).__name__}: {reason}"
+        raise DeclarationError(msg, place=place_of_error(error)) from error

@@ -27,6 +27,7 @@ SYNC_FUNCTION = "ADMINVIEW_SYNC_FUNCTION"
 STREAMS = "ADMINVIEW_STREAMS"  # the labels of the streams, in the order of the sources' names
 SEPARATOR = ","
 PENDING = "ADMINVIEW_PENDING_PATTERNS"  # only locally: a bundle has them in its manifest
+SAMPLE_FILE = "ADMINVIEW_SAMPLE"  # only in tests: gets the items that they derive
 VIEWS_PACKAGE, DEFAULT_VIEWS = "ADMINVIEW_VIEWS", "lambdas.views"
 STAGE, PREFIX = "ADMINVIEW_STAGE", "ADMINVIEW_PREFIX"  # of the deployment that commands use
 MIGRATIONS_PACKAGE, DEFAULT_MIGRATIONS = "ADMINVIEW_MIGRATIONS", "lambdas.migrations"

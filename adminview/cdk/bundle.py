@@ -21,17 +21,20 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 from adminview.aws import manifest as manifest_file
 from adminview.aws.manifest import Manifest
+from adminview.checks.static import VIEW_REQUIREMENTS
 from adminview.model import Registry
 from adminview.model.errors import AdminViewError
 from adminview.model.local_imports import local_modules
 
 LIBRARY: Final = Path(__file__).parents[1]
 # Parts of the library that no function imports.
-NOT_DEPLOYED: Final = ("__main__.py", "cdk", "cli", "examples", "local", "testing.py")
+NOT_DEPLOYED: Final = (
+    *("__main__.py", "cdk", "checks", "cli", "examples", "local"),
+    *("preview.py", "testing.py"),
+)
 BUILD: Final = Path("build", "lambda")  # in the app's folder
 REQUIREMENTS: Final = LIBRARY / "cdk" / "bundled" / "requirements.txt"
 TRACING_REQUIREMENTS: Final = REQUIREMENTS.with_name("requirements-tracing.txt")
-VIEW_REQUIREMENTS: Final = "requirements.txt"  # packages that views import; next to the handlers
 
 RUNTIME: Final = (3, 13)
 TASK_ROOT: Final = "/var/task"  # where Lambda unpacks a bundle
@@ -85,7 +88,7 @@ def build_bundle(
     """
     build = build.resolve()  # the process of the CDK has another current folder
     requirements = [REQUIREMENTS, *([TRACING_REQUIREMENTS] if tracing else ())]
-    if handlers and (own := _folder_of(handlers) / VIEW_REQUIREMENTS).exists():
+    if (own := view_requirements(handlers)) and own.exists():
         requirements.append(own)
     pins = [path.read_bytes() for path in requirements]
     installed = _once(
@@ -113,6 +116,11 @@ def build_bundle(
     built = _once(folder, assemble)
     _report(built, is_compiled=compiler is not None)
     return built
+
+
+def view_requirements(handlers: str) -> Path | None:
+    """Return the file that lists the packages of views, whether or not it exists."""
+    return _folder_of(handlers) / VIEW_REQUIREMENTS if handlers else None
 
 
 @cache

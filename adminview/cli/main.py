@@ -15,11 +15,13 @@ from adminview.aws.endpoints import use_local_defaults, use_region
 from adminview.aws.settings import QUEUE_URL
 from adminview.cli.commands import dlq, item, model, query
 from adminview.cli.commands.backfill import backfill, sweep
+from adminview.cli.commands.check import check
 from adminview.cli.commands.cost import cost
 from adminview.cli.commands.doctor import doctor
 from adminview.cli.commands.init import init
 from adminview.cli.commands.migrate import migrate
 from adminview.cli.commands.plan import apply, plan
+from adminview.cli.commands.preview import preview
 from adminview.cli.commands.serve import serve
 from adminview.cli.commands.sql import sql
 from adminview.cli.commands.verify import verify
@@ -137,6 +139,8 @@ def local(
 
 
 app.command()(init)
+app.command()(preview)
+app.command()(check)
 app.add_typer(query.app, name="query")
 app.command()(sql)
 app.command()(serve)

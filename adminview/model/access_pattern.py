@@ -184,7 +184,20 @@ class AccessPattern:
             return any(map(self.total.has, row.get(TOTALS, {}).get("M", {})))
         keys = self.index.stored_key if self.index else ()
         in_index = all(key.name in row for key in keys)
-        return in_index and all(comparison.may_fit(row) for comparison in self._comparisons)
+        return in_index and all(
+            comparison.may_fit(row) or self._may_omit(comparison)
+            for comparison in self._comparisons
+        )
+
+    def fitting(self, row: Mapping[str, AttributeValue]) -> int:
+        """Return how many leading conditions *row* fits for some parameters, optional ones too."""
+        fits = [comparison.may_fit(row) for comparison in self._comparisons]
+        return [*fits, False].index(False)
+
+    @property
+    def comparisons(self) -> tuple[Comparison, ...]:
+        """The conditions in the order of their key attributes."""
+        return self._comparisons
 
     def shape(self) -> dict[str, Any]:
         return {
@@ -209,6 +222,11 @@ class AccessPattern:
         if self.ranked and self.total.ranked_by:
             sort = (self.total.rank_attribute,)
         return KeyAttributes(self.total.partition, sort)
+
+    def _may_omit(self, comparison: Comparison) -> bool:
+        """Return whether a query may leave out the condition, or one end of its range."""
+        names = [name for template in comparison.templates for name in parameters(template)]
+        return not set(self.optional).isdisjoint(names)
 
     def _stored(self, attribute: Attribute) -> str:
         """Return the name of a key attribute in its table."""

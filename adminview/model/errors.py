@@ -40,7 +40,7 @@ def kind_of(error: BaseException) -> str:
 class AdminViewError(Exception):
     """Base class of all errors that AdminView raises on purpose."""
 
-    place = ""  # the view and the line of its file that raised, if any
+    place = ""  # where the error arose, if known: a view and its line, or a file and line
     touched: frozenset[tuple[str, str]] = frozenset()  # rows written before the error
 
 
@@ -51,6 +51,10 @@ def reason_of(error: AdminViewError) -> str:
 
 class DeclarationError(AdminViewError):
     """A declaration is invalid or contradicts another. Raised when view files are loaded."""
+
+    def __init__(self, text: str = "", *, place: str = "") -> None:
+        super().__init__(text)
+        self.place = place
 
 
 class QueryError(AdminViewError):

@@ -9,7 +9,14 @@ from adminview.model.attribute import PK, SK, Attribute
 from adminview.model.index import Index
 from adminview.model.item import AttributeValue
 from adminview.model.row import RESERVED
-from adminview.model.template import Template, any_value, parameters, problems, several
+from adminview.model.template import (
+    Template,
+    any_value,
+    fixed_beginning,
+    parameters,
+    problems,
+    several,
+)
 
 # One template, several in order, or several by attribute name.
 KeyTemplates: TypeAlias = Template | Sequence[Template] | Mapping[str, Template]
@@ -19,6 +26,8 @@ EQUAL = "{} = {}"
 FROM, UNTIL = "{} >= {}", "{} <= {}"
 BEGINS = "begins_with({}, {})"
 BETWEEN = "{} BETWEEN {} AND {}"
+LOWER_BOUNDS = {FROM, "{} > {}"}
+UPPER_BOUNDS = {UNTIL, "{} < {}"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +49,16 @@ class Comparison:
     def may_fit(self, row: Mapping[str, AttributeValue]) -> bool:
         """Return whether a row can match for some parameters, judged by the fixed text."""
         value = row.get(self.attribute.name, {}).get("S")
-        if value is None or self.operator not in {EQUAL, BEGINS}:
+        if value is None:
             return True
-        pattern = any_value(self.templates[0]) + (".*" if self.operator == BEGINS else "")
-        return re.fullmatch(pattern, value, re.DOTALL) is not None
+        if self.operator in {EQUAL, BEGINS}:
+            pattern = any_value(self.templates[0]) + (".*" if self.operator == BEGINS else "")
+            return re.fullmatch(pattern, value, re.DOTALL) is not None
+        # A bound begins with its fixed text. Code points are ordered as their UTF-8 bytes are.
+        first, last = (fixed_beginning(self.templates[position]) for position in (0, -1))
+        is_above = self.operator in UPPER_BOUNDS or value >= first
+        is_below = self.operator in LOWER_BOUNDS or value[: len(last)] <= last
+        return is_above and is_below
 
     def with_values(self, values: Container[str]) -> "Comparison":
         """Return the condition, or the half of a range that *values* has the parameters of."""

@@ -1,15 +1,41 @@
-"""The app's modules that view files import: a bundle needs them besides the library."""
+"""What view files import: modules of the app, which a bundle needs, and foreign packages."""
 
 import ast
 import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from importlib.util import find_spec, resolve_name
 from pathlib import Path
 
 from adminview.model.fingerprint import parse
+from adminview.model.places import INSTALLED
 
 LIBRARY = "adminview"
-INSTALLED = {"site-packages", "dist-packages"}  # folders of installed packages
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignImport:
+    """The first import of a package in a file."""
+
+    file: Path
+    line: int
+    package: str
+
+
+def foreign_imports(files: Mapping[str, Path]) -> Iterator[ForeignImport]:
+    """Yield imports of packages that belong neither to Python, nor to this library, nor to the app.
+
+    *files* maps module names to files; the local modules that they import are searched too.
+    Imports under TYPE_CHECKING do not count: they are never executed.
+    """
+    texts = {name: file.read_text(encoding="utf-8") for name, file in files.items()}
+    for file in sorted({*files.values(), *local_modules(texts).values()}):
+        lines: dict[str, int] = {}
+        for node in _executed(parse(file.read_text(encoding="utf-8"))):
+            for package in _packages(node):
+                if _is_foreign(package):
+                    lines.setdefault(package, node.lineno)
+        yield from (ForeignImport(file, line, package) for package, line in lines.items())
 
 
 def local_modules(code: Mapping[str, str]) -> dict[str, Path]:
@@ -62,3 +88,39 @@ def _local_file(name: str) -> Path | None:
         return None
     file = Path(spec.origin)
     return None if INSTALLED & {*file.parts} else file
+
+
+def _executed(node: ast.AST) -> Iterator[ast.stmt]:
+    """Yield all statements except those under TYPE_CHECKING, in the order of the file."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test).split("."):
+            children = child.orelse
+        else:
+            children = [child] if isinstance(child, ast.stmt) else []
+        for statement in children:
+            yield statement
+            yield from _executed(statement)
+        if not isinstance(child, ast.stmt):  # the cases of a match, the handlers of a try
+            yield from _executed(child)
+
+
+def _packages(node: ast.stmt) -> list[str]:
+    """Return the top-level packages that a statement imports by an absolute name."""
+    if isinstance(node, ast.Import):
+        return [name.name.partition(".")[0] for name in node.names]
+    if isinstance(node, ast.ImportFrom) and not node.level and node.module:
+        return [node.module.partition(".")[0]]
+    return []
+
+
+def _is_foreign(package: str) -> bool:
+    if package == LIBRARY or package in sys.stdlib_module_names:
+        return False
+    try:
+        spec = find_spec(package)
+    except (ImportError, AttributeError, ValueError):
+        return True
+    if spec is None:
+        return True
+    places = [spec.origin] if spec.origin else [*(spec.submodule_search_locations or ())]
+    return not places or any(INSTALLED & {*Path(str(place)).parts} for place in places)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from adminview.model.access_pattern import AccessPattern
 from adminview.model.attribute import PK, SK, Attribute
@@ -14,6 +14,7 @@ from adminview.model.errors import DeclarationError
 from adminview.model.fingerprint import fingerprint, imports, is_empty
 from adminview.model.index import Index
 from adminview.model.local_imports import local_modules
+from adminview.model.places import place_of_declaration
 from adminview.model.row import DATA, OWNER_INDEX, PROVENANCE, RESERVED
 from adminview.model.source import Source
 from adminview.model.total import Total
@@ -25,6 +26,7 @@ LOCAL_INDEX_LIMIT = 5
 INCLUDE_LIMIT = 100  # included attributes of all indexes; one that two indexes include counts twice
 
 Declared = TypeVar("Declared", Source, Index, AccessPattern, View, Total)
+Problem: TypeAlias = tuple[str, Source | Index | AccessPattern | View | Total]
 
 
 @dataclass(frozen=True)
@@ -50,8 +52,8 @@ class Registry:
             _collect(modules, AccessPattern),
             _collect(modules, Total),
         )
-        for problem in registry._problems():
-            raise DeclarationError(problem)
+        for text, declaration in registry._problems():
+            raise DeclarationError(text, place=place_of_declaration(declaration, modules))
         return registry
 
     def source(self, name: str) -> Source:
@@ -133,7 +135,7 @@ class Registry:
             used |= more
         return fingerprint({}, [text for name, text in code.items() if name in used])
 
-    def _problems(self) -> Iterator[str]:
+    def _problems(self) -> Iterator[Problem]:
         """Yield contradictions between declarations; each problem names both sides."""
         yield from _repeated("two sources have the same table", self.modules, self.sources)
         yield from _repeated("two indexes have the same name", self.modules, self.indexes[:-1])
@@ -144,68 +146,79 @@ class Registry:
         yield from self._attribute_problems()
         yield from _sparseness_problems(self.indexes)
 
-    def _reference_problems(self) -> Iterator[str]:
+    def _reference_problems(self) -> Iterator[Problem]:
         for view in self.views:
             if view.source not in self.sources:
-                yield (
+                text = (
                     f"view {view.name!r} in {view.module} is on source {view.source.name!r}, "
                     f"which no view file declares; declared are {_names(self.sources)}"
                 )
+                yield text, view
         for pattern in self.patterns:
             if pattern.total:
                 if pattern.total not in self.totals:
-                    yield (
+                    text = (
                         f"access pattern {pattern.name!r} queries total {pattern.total.name!r}, "
                         f"which no view file declares; declared are {_names(self.totals)}"
                     )
+                    yield text, pattern
             elif pattern.index and pattern.index not in self.indexes:
-                yield (
+                text = (
                     f"access pattern {pattern.name!r} queries index {pattern.index.name!r}, "
                     f"which no view file declares; declared are {_names(self.indexes)}"
                 )
+                yield text, pattern
         for source in self.sources:
             if not self.views_of(source):
-                yield f"source {source.name!r} has no view; add one, or remove the source"
+                yield f"source {source.name!r} has no view; add one, or remove the source", source
 
-    def _limit_problems(self) -> Iterator[str]:
+    def _limit_problems(self) -> Iterator[Problem]:
         """Yield what DynamoDB would refuse when it creates the table."""
         for kind, indexes, most in (
             ("indexes", self.global_indexes, INDEX_LIMIT),
             ("local indexes", self.local_indexes, LOCAL_INDEX_LIMIT),
         ):
             if len(indexes) > most:
-                yield f"{len(indexes)} {kind}; DynamoDB takes at most {most}: {_names(indexes)}"
+                text = f"{len(indexes)} {kind}; DynamoDB takes at most {most}: {_names(indexes)}"
+                yield text, indexes[0]
         if (included := sum(len(index.include) for index in self.indexes)) > INCLUDE_LIMIT:
-            yield f"all indexes include {included} attributes; DynamoDB takes {INCLUDE_LIMIT}"
-        if any(index.name == OWNER_INDEX.name for index in self.indexes[:-1]):
-            yield f"index {OWNER_INDEX.name!r}: AdminView's own index has this name; choose another"
+            text = f"all indexes include {included} attributes; DynamoDB takes {INCLUDE_LIMIT}"
+            yield text, self.indexes[0]
+        for index in self.indexes[:-1]:
+            if index.name == OWNER_INDEX.name:
+                text = f"index {index.name!r}: AdminView's own index has this name; choose another"
+                yield text, index
 
-    def _attribute_problems(self) -> Iterator[str]:
+    def _attribute_problems(self) -> Iterator[Problem]:
         """Yield key attributes with two types, and included attributes that no row has."""
         typed: dict[str, tuple[str, str]] = {}
         for index in self.indexes:
             keys = {key.name for key in index.entry_key}
             if index is not OWNER_INDEX and (taken := RESERVED & keys):
-                yield (
+                text = (
                     f"index {index.name!r} is keyed by {', '.join(sorted(taken))}, "
                     "which every row uses for its own key, data and provenance; choose another name"
                 )
+                yield text, index
             for key in index.stored_key:
                 type_, first = typed.setdefault(key.name, (key.type, index.name))
                 if type_ != key.type:
-                    yield (
+                    text = (
                         f"attribute {key.name!r} is {type_} in index {first!r} "
                         f"and {key.type} in index {index.name!r}"
                     )
+                    yield text, index
         written = {DATA, *PROVENANCE, *typed}
         for index in self.indexes:
             if keys := {PK.name, SK.name} & set(index.include):
-                yield f"index {index.name!r} includes {', '.join(keys)}, which every index has"
+                text = f"index {index.name!r} includes {', '.join(keys)}, which every index has"
+                yield text, index
             elif unknown := set(index.include) - written:
-                yield (
+                text = (
                     f"index {index.name!r} includes {', '.join(sorted(unknown))}, "
                     f"which no row has; rows have {', '.join(sorted(written))}"
                 )
+                yield text, index
 
 
 def _collect(modules: Iterable[ModuleType], kind: type[Declared]) -> tuple[Declared, ...]:
@@ -223,20 +236,20 @@ def _repeated(
     problem: str,
     modules: Iterable[ModuleType],
     declared: Iterable[Source | Index | AccessPattern | Total],
-) -> Iterator[str]:
+) -> Iterator[Problem]:
     declared = tuple(declared)
     counts = Counter(declaration.name for declaration in declared)
     for name, count in counts.items():
         if count > 1:
+            same = [declaration for declaration in declared if declaration.name == name]
             where = [
                 module.__name__
-                for same in declared
-                if same.name == name
+                for declaration in same
                 for module in modules
-                if any(value is same for value in vars(module).values())
+                if any(value is declaration for value in vars(module).values())
             ]
             files = "twice in " + where[0] if len({*where}) == 1 else "in " + " and in ".join(where)
-            yield f"{problem}, {name!r}: declared {files}"
+            yield f"{problem}, {name!r}: declared {files}", same[-1]
 
 
 def _find(kind: str, name: str, declared: Iterable[Declared]) -> Declared:
@@ -251,30 +264,33 @@ def _names(declared: Iterable[Source | Index | AccessPattern | View | Total]) ->
     return ", ".join(sorted(declaration.name for declaration in declared)) or "none"
 
 
-def _sparseness_problems(indexes: Sequence[Index]) -> Iterator[str]:
+def _sparseness_problems(indexes: Sequence[Index]) -> Iterator[Problem]:
     """Yield indexes that rows would enter through the key attributes of other indexes.
 
     DynamoDB puts a row into each index whose key attributes the row has, even if no view gave it an
     entry there. So an index stays sparse only if one of its key attributes is its own.
     """
     keys = {index.name: _own_key(index) for index in indexes}
-    for name, key in keys.items():
+    for index in indexes:
+        name, key = index.name, keys[index.name]
         shared = {other: key & theirs for other, theirs in keys.items() if other != name}
         for other, names in shared.items():
             if names == key:
-                yield (
+                text = (
                     f"index {name!r} would not be sparse: its key attributes ({_listed(key)}) are "
                     f"all key attributes of index {other!r}, so every row in {other!r} would also "
                     f"appear in {name!r}. Give {name!r} a key attribute that {other!r} does not "
                     f"have, or query {other!r} instead"
                 )
+                yield text, index
         if key <= set().union(*shared.values()):
             others = " and ".join(repr(other) for other, names in shared.items() if names)
-            yield (
+            text = (
                 f"index {name!r} would not be sparse: its key attributes ({_listed(key)}) are all "
                 f"key attributes of {others} taken together, so a row in all of these would also "
                 f"appear in {name!r}. Give {name!r} a key attribute of its own"
             )
+            yield text, index
 
 
 def _own_key(index: Index) -> set[str]:

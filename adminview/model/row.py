@@ -9,6 +9,7 @@ from adminview.model.errors import RowError
 from adminview.model.index import Index, IndexEntry
 from adminview.model.item import AttributeValue, Item, Picked, RawValue, encode
 from adminview.model.limits import PARTITION_LIMIT, SORT_LIMIT, check_key
+from adminview.model.mistakes import argument_mistake
 from adminview.model.total import Contribution, encode_contributions
 
 VIEW_TABLE = "AdminViewTable"  # a deployment may put a prefix before it
@@ -52,11 +53,17 @@ class Row:
         if not (type(sk) is str and 0 < len(sk) <= SORT_LIMIT and sk.isascii()):
             _check_text(SK, sk, SORT_LIMIT)
         attributes: Attributes = {"PK": {"S": pk}, "SK": {"S": sk}}
-        for entry in self.indexes:
-            _add_entry(attributes, entry, owner)
-        attributes[DATA] = {"M": data.wire} if type(data) is Picked else _document(data)
-        if self.totals:
-            attributes[TOTALS] = encode_contributions(self.totals)
+        try:
+            for entry in self.indexes:
+                _add_entry(attributes, entry, owner)
+            attributes[DATA] = {"M": data.wire} if type(data) is Picked else _document(data)
+            if self.totals:
+                attributes[TOTALS] = encode_contributions(self.totals)
+        except (AttributeError, TypeError) as error:
+            # Checked only now: a check of every row's arguments would take time.
+            if mistake := argument_mistake(data, self.indexes, self.totals):
+                raise RowError(mistake) from error
+            raise
         return attributes
 
 

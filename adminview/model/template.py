@@ -41,6 +41,11 @@ def any_value(template: Template) -> str:
     )
 
 
+def fixed_beginning(template: Template) -> str:
+    """Return the text with which every value of a template begins."""
+    return _pieces(template)[0][0]
+
+
 def render(template: Template, values: Mapping[str, str]) -> str:
     """Fill *values* into a template; escapes those of parameters that are not raw."""
     return "".join(

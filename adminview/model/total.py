@@ -336,9 +336,12 @@ def encode_contributions(contributions: Sequence[Contribution]) -> AttributeValu
     groups: dict[str, AttributeValue] = {}
     for contribution in contributions:
         if not isinstance(contribution, Contribution):
+            gave = type(contribution).__name__
+            if isinstance(contribution, Total):
+                gave += f" {contribution.name!r} itself: call it with values"
             msg = (
                 "totals of a row takes contributions, as in sales(day, revenue=…); "
-                f"the view gave {type(contribution).__name__}"
+                f"the view gave {gave}"
             )
             raise RowError(msg)
         for partition in contribution.partitions:

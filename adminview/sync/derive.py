@@ -1,6 +1,6 @@
 """Item -> the rows of all views that apply to it, and the update that a migration makes."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import NoReturn
@@ -10,7 +10,8 @@ from adminview.model.item import Image, Item
 from adminview.model.json_codec import dump_json
 from adminview.model.limits import ROW_LIMIT, check_size
 from adminview.model.migration import Migration
-from adminview.model.row import Attributes, RowKey
+from adminview.model.mistakes import yield_mistake
+from adminview.model.row import Attributes, Row, RowKey
 from adminview.model.update import Update
 from adminview.model.view import View
 from adminview.sync.redact import redact
@@ -39,14 +40,16 @@ def derive(views: Iterable[View], image: Image | None, *, room: int | None) -> D
     rows: dict[RowKey, Attributes] = {}
     claimed = False
     for view in views:
+        yielded: Iterator[Row] | None = None
         try:
             if view.applies(item):
                 claimed = True
-                _add_rows(rows, view, item, partial(view.source.owner, image), room)
+                yielded = view.derive(item)
+                _add_rows(rows, view, yielded, partial(view.source.owner, image), room)
         except MemoryError:
             raise  # not attributed to the record
         except (Exception, SystemExit) as error:
-            raise redact(error, view) from error
+            raise redact(error, view, yielded) from error
     return DerivedRows(rows, claimed)
 
 
@@ -66,15 +69,20 @@ def complete(migration: Migration, image: Image) -> Update | None:
 def _add_rows(
     rows: dict[RowKey, Attributes],
     view: View,
-    item: Item,
+    yielded: Iterator[Row],
     owner: Callable[[], str],
     room: int | None,
 ) -> None:
     derived: list[Attributes] = []
-    for row in view.derive(item):
+    for row in yielded:
         if len(derived) == view.max_rows:
             _refuse(view, f"{view.max_rows} rows", "max_rows")
-        attributes = row.attributes(owner)
+        try:
+            attributes = row.attributes(owner)
+        except (AttributeError, TypeError) as error:
+            if not isinstance(row, Row):
+                raise RowError(yield_mistake(row)) from error
+            raise
         if room is not None:
             check_size(attributes, room)
         if rows.setdefault((row.pk, row.sk), attributes) is not attributes:

@@ -5,21 +5,28 @@ an attribute is named only if the view file itself names it: the keys of a map m
 """
 
 import ast
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from types import TracebackType
+from types import GeneratorType, TracebackType
 
 from adminview import model
 from adminview.model.errors import MissingAttributeError, RecordError, ViewError
 from adminview.model.fingerprint import parse
 from adminview.model.migration import Migration
+from adminview.model.row import Row
 from adminview.model.view import View
 
 OURS = {Path(model.__file__).parent, Path(__file__).parent}
 
 
-def redact(error: BaseException, view: View | Migration) -> RecordError:
-    """Return a RecordError without data for *error*, with the line of the view file it passed."""
+def redact(
+    error: BaseException, view: View | Migration, yielded: Iterator[Row] | None = None
+) -> RecordError:
+    """Return a RecordError without data for *error*, with the line of the view file it passed.
+
+    If it passed none, the line is that of the `yield` at which the view waits, if *yielded* does.
+    """
     frames = list(_frames(error.__traceback__))
     innermost = Path(frames[-1][0]) if frames else Path()
     redacted: RecordError
@@ -30,7 +37,7 @@ def redact(error: BaseException, view: View | Migration) -> RecordError:
         redacted = MissingAttributeError(error.name, may_name=error.name in texts)
     else:
         redacted = type(error)(*error.args)
-    redacted.place = _place(frames, view)
+    redacted.place = _place(frames, view, yielded)
     return redacted
 
 
@@ -42,10 +49,21 @@ def _frames(traceback: TracebackType | None) -> list[tuple[str, int]]:
     return frames
 
 
-def _place(frames: list[tuple[str, int]], view: View | Migration) -> str:
+def _place(
+    frames: list[tuple[str, int]], view: View | Migration, yielded: Iterator[Row] | None
+) -> str:
     """Name the view and the last line of its file that an error passed."""
-    lines = [line for file, line in frames if file == view.derive.__code__.co_filename]
+    view_file = view.derive.__code__.co_filename
+    lines = [line for file, line in frames if file == view_file]
+    lines = lines or [line for file, line in _yields(yielded) if file == view_file]
     return f"{view.what} {view.name!r} at {view.module}{f':{lines[-1]}' if lines else ''}"
+
+
+def _yields(generator: object) -> Iterator[tuple[str, int]]:
+    """Yield the file and line of each `yield` at which a generator waits, outermost first."""
+    while isinstance(generator, GeneratorType) and generator.gi_frame:
+        yield generator.gi_code.co_filename, generator.gi_frame.f_lineno
+        generator = generator.gi_yieldfrom
 
 
 @cache

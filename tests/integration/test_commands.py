@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 from adminview.cli.main import app
 from adminview.dead_letters.replay import Patience, make_replayer
 from adminview.local.local_cloud import LocalCloud
-from adminview.model.errors import AdminViewError
+from adminview.model.errors import AdminViewError, QueryError
 from adminview.model.row import VIEW_TABLE
 from tests.support.model import USER, order, registry
 
@@ -249,3 +249,14 @@ def test_an_item_is_reconciled_by_its_key_or_the_command_says_what_is_wrong(
         adminview("reconcile", "Nope", "1")
     with pytest.raises(AdminViewError, match="no attribute 'Status'"):
         adminview("reconcile", "Orders", "user-123", "2025-03-02#7")
+
+
+@pytest.mark.usefixtures("shop")
+def test_a_preview_by_key_reads_the_item_from_its_table() -> None:
+    preview = parsed("preview", "Orders", "user-123", "2025-03-01#2121195")
+    assert preview["item"] == "Orders/user-123/2025-03-01#2121195"
+    assert [view["view"] for view in preview["views"]] == ["order"]
+    with pytest.raises(QueryError, match="there is no item Orders/user-123/9 in table Orders"):
+        adminview("preview", "Orders", "user-123", "9")
+    with pytest.raises(QueryError, match="the key of an item of Orders is CustomerId SK; 1 values"):
+        adminview("preview", "Orders", "user-123")

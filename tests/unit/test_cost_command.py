@@ -9,8 +9,9 @@ from typer.testing import CliRunner
 
 from adminview.cli.costing.load import EXAMPLE
 from adminview.cli.costing.prices import Prices
-from adminview.cli.costing.sampled import describe, parse_items
+from adminview.cli.costing.sampled import describe
 from adminview.cli.errors import UsageError
+from adminview.cli.item_files import parse_items
 from adminview.cli.main import app
 from adminview.model.errors import SettingsError
 from adminview.model.item import encode

@@ -112,6 +112,7 @@ def test_an_error_in_the_arguments_exits_with_2_and_any_other_with_1(
 USAGE_ERRORS: list[list[str]] = [
     ["apply", "--against", "absent.json", "--stage", "dev"],
     ["backfill", "--source", "Nope"],
+    ["check", "--sample", "absent.jsonl"],
     ["cost", "--load", "absent.json"],
     ["cost", "--source", "Nope", "--changes", "1"],
     ["cost", "--source", "Orders", "--changes", "1", "--prices", "absent.json"],
@@ -130,6 +131,8 @@ USAGE_ERRORS: list[list[str]] = [
     ["model", "lock", "--reason", "short"],
     ["patterns", "--nope"],
     ["plan", "--against", "absent.json", "--stage", "dev"],
+    ["preview", "Orders", "absent.json"],
+    ["preview", "Nope", "-"],
     ["query", "nope"],
     ["query", "user-profile"],
     ["reconcile", "Orders"],

@@ -7,6 +7,7 @@ from aws_cdk import CfnOutput
 from aws_cdk import aws_dynamodb as dynamodb
 from constructs import Construct
 
+from adminview.cdk.checks import report_findings
 from adminview.cdk.options.deployment import DeploymentOptions
 from adminview.model import Attribute, Index
 from adminview.model.attribute import PK, SK
@@ -62,10 +63,14 @@ class Table(dynamodb.TableV2):
 
 
 class AdminViewTable(Construct):
-    """The table that the admin panel queries."""
+    """The table that the admin panel queries.
+
+    Raises a DeclarationError if the view files have errors that `adminview check` finds.
+    """
 
     def __init__(self, scope: Construct, id_: str, *, options: DeploymentOptions) -> None:
         super().__init__(scope, id_)
+        report_findings(self, options)
         self.table = Table(
             self,
             "AdminViewTable",

@@ -16,11 +16,12 @@ from adminview.cli.costing.comparison import CostComparison, compare_load, compa
 from adminview.cli.costing.load import EXAMPLE, read_loads
 from adminview.cli.costing.observed import observe
 from adminview.cli.costing.prices import Prices
-from adminview.cli.costing.sampled import describe, parse_items
+from adminview.cli.costing.sampled import describe
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import find_settings, known_source
 from adminview.cli.deployment.stacks import SYNC, TOTALS
 from adminview.cli.errors import usage_errors
+from adminview.cli.item_files import parse_items
 from adminview.cli.options import Json, Prefix, Stage
 from adminview.cli.output.cost import as_data, show
 from adminview.cli.output.printing import Console, print_json
@@ -153,12 +154,13 @@ def _index_entry(text: str) -> tuple[str, dict[str, float]]:
 
 def _add_sample(source: str, entry: Entry, file: str) -> str:
     """Fill the gaps of *entry* from sampled items, and return a note that lists them."""
-    items = parse_items(_read(file, "sample"))
+    sample = _read(file, "sample")
     try:
-        sampled = describe(known_source(registry(), source), items, registry())
-    except (ArithmeticError, AttributeError, TypeError, ValueError) as error:
-        msg = f"sample: {file} has an item with a value that does not match its DynamoDB type"
+        items = parse_items(sample)
+    except SettingsError as error:
+        msg = f"sample: {error}"
         raise SettingsError(msg) from error
+    sampled = describe(known_source(registry(), source), items, registry())
     used = [name for name in sampled if name not in entry]
     entry |= {name: sampled[name] for name in used}
     return f"From {len(items)} sampled items: {', '.join(used) or 'nothing'}"

@@ -1,39 +1,18 @@
 """Describe the workload of a source by sample items and the rows that its views derive."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from statistics import fmean
 from time import time
-from typing import Any, Final
+from typing import Any
 
 from adminview.model import Registry, Source, Total
-from adminview.model.errors import SettingsError
-from adminview.model.item import Image, encode
+from adminview.model.item import Image
 from adminview.model.limits import row_size
 from adminview.model.row import OWNER_INDEX, Attributes
 from adminview.model.write_units import entry
 from adminview.reconcile.expected_rows import expected_rows
 from adminview.sync.decode import Route
 from adminview.totals.changes import Group, contributions
-
-# Keys that `aws dynamodb scan` and `get-item` print around items; items may have them too.
-WRAPPINGS: Final = ("Items", "Item")
-BESIDE: Final = frozenset({"Count", "ScannedCount", "ConsumedCapacity", "NextToken"})
-KINDS: Final = frozenset({"S", "N", "B", "BOOL", "NULL", "M", "L", "SS", "NS", "BS"})
-
-
-def parse_items(sample: object) -> list[Attributes]:
-    """Read one item or a list, as plain JSON or DynamoDB JSON; raise SettingsError if neither."""
-    for name in WRAPPINGS:
-        if isinstance(sample, Mapping) and name in sample and sample.keys() - {name} <= BESIDE:
-            sample = sample[name]
-    items: list[Any] = sample if isinstance(sample, list) else [sample]
-    if not items or not all(isinstance(item, Mapping) and item for item in items):
-        msg = (
-            "sample: expected an item or a list of items in JSON, plain or as "
-            "`aws dynamodb scan` prints them"
-        )
-        raise SettingsError(msg)
-    return [_attributes(item) for item in items]
 
 
 def describe(source: Source, items: Sequence[Attributes], registry: Registry) -> dict[str, Any]:
@@ -68,10 +47,3 @@ def _groups_of(total: Total, row: Attributes) -> list[Group]:
 def _rows(route: Route, item: Image, registry: Registry) -> list[Attributes]:
     owner = route.source.owner(item)
     return [*expected_rows(route, owner, item, time(), registry.fingerprint).values()]
-
-
-def _attributes(item: Mapping[str, Any]) -> Attributes:
-    tagged = all(isinstance(value, dict) and len(value) == 1 for value in item.values())
-    if tagged and {kind for value in item.values() for kind in value} <= KINDS:
-        return dict(item)
-    return {name: encode(value) for name, value in item.items()}

@@ -1,0 +1,277 @@
+"""Checks with sample items: what their rows match, and whether views always derive the same rows.
+
+The rows are derived in processes of their own, under several conditions. A template that no row of
+the sample can match is an error: correct it, or add an item to the sample.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final, TypeAlias
+
+from adminview.checks.conditions import OTHERS, USUAL, Conditions
+from adminview.checks.finding import Finding, Level
+from adminview.model import AccessPattern, Join, Registry, Source, Total, View
+from adminview.model.attribute import PK, SK
+from adminview.model.errors import AdminViewError
+from adminview.model.key_condition import BEGINS, EQUAL
+from adminview.model.places import place, place_of_declaration
+from adminview.model.row import OWNER_INDEX, Attributes
+from adminview.model.template import any_value
+from adminview.preview import contributions
+
+WORKER: Final = (sys.executable, "-m", "adminview.checks.derive_sample")
+AT_LINE: Final = re.compile(r" at (?P<module>\S+?)(?::(?P<line>\d+))?$")
+EXAMPLES: Final = 3  # values in a message
+TWICE: Final = "twice"
+Outcome: TypeAlias = dict[str, Any]  # rows by view, or an error and its place
+Outcomes: TypeAlias = list[tuple[Outcome, Outcome]]  # of each item, derived twice
+
+
+class CheckError(AdminViewError):
+    """The sample cannot be derived."""
+
+
+@dataclass(frozen=True, slots=True)
+class SampleItem:
+    """An item of a sample, in DynamoDB JSON."""
+
+    source: Source
+    image: Attributes
+
+    @property
+    def owner(self) -> str:
+        return self.source.owner(self.image)
+
+
+def sample_findings(model: Registry, items: Sequence[SampleItem]) -> list[Finding]:
+    """Derive *items* and return what is wrong with the views, indexes and access patterns.
+
+    *model* must be the app's: the other processes load it too.
+    """
+    with ThreadPoolExecutor() as threads:
+        usual, *others = threads.map(partial(_derive, items), [USUAL, *OTHERS.values()])
+    first = [outcome for outcome, _ in usual]
+    by_condition = dict(zip(OTHERS, others, strict=True))
+    again = [
+        {TWICE: second, **{words: run[position][0] for words, run in by_condition.items()}}
+        for position, (_, second) in enumerate(usual)
+    ]
+    rows = [
+        row
+        for outcome in first
+        for derived in outcome.get("rows", {}).values()
+        for row in derived.values()
+    ]
+    return [
+        *_failures(items, first),
+        *_impure(model, items, first, again),
+        *_unreached(model, items, first),
+        *_unfilled(model, rows),
+        *_unmatched(model, rows),
+    ]
+
+
+def _derive(items: Sequence[SampleItem], conditions: Conditions) -> Outcomes:
+    request = {
+        "conditions": conditions.data(),
+        "items": [(item.source.name, item.image) for item in items],
+    }
+    path = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    done = subprocess.run(  # noqa: S603 - ours
+        WORKER,
+        check=False,
+        capture_output=True,
+        text=True,
+        input=json.dumps(request),
+        env=os.environ | path | conditions.environment(),
+    )
+    if done.returncode:
+        msg = f"the rows of the sample cannot be derived:\n{done.stderr.strip()}"
+        raise CheckError(msg)
+    outcomes: Outcomes = json.loads(done.stdout)
+    return outcomes
+
+
+def _failures(items: Sequence[SampleItem], outcomes: Sequence[Outcome]) -> Iterator[Finding]:
+    """Yield a finding for each line of a view that fails, with the first item."""
+    failed: dict[tuple[str, str], list[str]] = {}
+    for item, outcome in zip(items, outcomes, strict=True):
+        if "error" in outcome:
+            failed.setdefault((outcome["place"], outcome["error"]), []).append(item.owner)
+    for (where, text), owners in failed.items():
+        more = f" and {len(owners) - 1} more" if len(owners) > 1 else ""
+        yield Finding(Level.ERROR, "view", _file(where), f"{text}; item {owners[0]}{more}")
+
+
+def _file(where: str) -> str:
+    """Turn the place of a view's error, `view 'order' at lambdas.views.orders:12`, into a file."""
+    match = AT_LINE.search(where)
+    module = sys.modules.get(match["module"]) if match else None
+    if match is None or module is None:
+        return ""
+    return place(str(module.__file__), int(match["line"] or 1))
+
+
+def _impure(
+    model: Registry,
+    items: Sequence[SampleItem],
+    first: Sequence[Outcome],
+    again: Sequence[Mapping[str, Outcome]],
+) -> Iterator[Finding]:
+    """Yield a finding for each view whose rows differ, with the first condition that shows it."""
+    reported: set[View] = set()
+    for words in (TWICE, *OTHERS):
+        for item, expected, others in zip(items, first, again, strict=True):
+            other = others[words]
+            if "error" in expected or "error" in other:
+                if expected.get("error") != other.get("error"):
+                    text = other.get("error") or expected.get("error")
+                    where = other.get("place") or expected.get("place", "")
+                    message = f"item {item.owner} fails only when it is derived {words}: {text}"
+                    yield Finding(Level.ERROR, "impure", _file(where), message)
+                continue
+            for position, view in enumerate(model.views_of(item.source)):
+                rows, differing = (run["rows"].get(str(position)) for run in (expected, other))
+                if rows != differing and view not in reported:
+                    reported.add(view)
+                    message = (
+                        f"view {view.name!r} is impure: its rows differ when the same item is "
+                        f"derived {words}; item {item.owner}, {_difference(rows, differing)}"
+                    )
+                    where = place_of_declaration(view, model.modules)
+                    yield Finding(Level.ERROR, "impure", where, message, view.name)
+
+
+def _difference(rows: dict[str, Any] | None, others: dict[str, Any] | None) -> str:
+    """Name the first row that differs, and its attribute if both have the row."""
+    rows, others = rows or {}, others or {}
+    for key in sorted({*rows, *others}):
+        if key not in rows or key not in others:
+            return f"row {key} is not always derived"
+        if rows[key] != others[key]:
+            return f"row {key}, attribute {'.'.join(_path(rows[key], others[key]))}"
+    return "which it does not always apply to"
+
+
+def _path(value: Attributes, other: Attributes) -> Iterator[str]:
+    """Yield the names of the attributes that lead to the first difference."""
+    for name in sorted({*value, *other}):
+        inner, differing = value.get(name), other.get(name)
+        if inner != differing:
+            yield name
+            if inner and differing and "M" in inner and "M" in differing:
+                yield from _path(inner["M"], differing["M"])
+            return
+
+
+def _unreached(
+    model: Registry, items: Sequence[SampleItem], outcomes: Sequence[Outcome]
+) -> Iterator[Finding]:
+    """Yield a warning for each view that applies to no item."""
+    reached = {
+        model.views_of(item.source)[int(position)]
+        for item, outcome in zip(items, outcomes, strict=True)
+        for position in outcome.get("rows", {})
+    }
+    failed = {item.source for item, out in zip(items, outcomes, strict=True) if "error" in out}
+    for view in model.views:
+        if view not in reached and view.source not in failed:
+            message = f"view {view.name!r} applies to no item of the sample, so it is not checked"
+            where = place_of_declaration(view, model.modules)
+            yield Finding(Level.WARNING, "unreached-view", where, message, view.name)
+
+
+def _unfilled(model: Registry, rows: Sequence[Attributes]) -> Iterator[Finding]:
+    """Yield indexes without an entry, and totals without a contribution."""
+    for index in model.indexes:
+        if index is OWNER_INDEX or any(_is_in(row, index.stored_key) for row in rows):
+            continue
+        names = [pattern.name for pattern in model.patterns if pattern.index is index]
+        message = (
+            f"no row of the sample is in index {index.name!r}{_useless(names)}; "
+            "give rows an entry in it, or add an item to the sample"
+        )
+        where = place_of_declaration(index, model.modules)
+        yield Finding(Level.ERROR, "empty-index", where, message, index.name)
+    filled = {total.name for row in rows for total, _ in contributions(row, model)}
+    for total in model.totals:
+        if total.name not in filled:
+            names = [pattern.name for pattern in model.patterns if pattern.total is total]
+            message = (
+                f"no row of the sample contributes to total {total.name!r}{_useless(names)}; "
+                "let rows contribute to it, or add an item to the sample"
+            )
+            where = place_of_declaration(total, model.modules)
+            yield Finding(Level.ERROR, "empty-total", where, message, total.name)
+
+
+def _is_in(row: Attributes, key: Sequence[Any]) -> bool:
+    return all(attribute.name in row for attribute in key)
+
+
+def _useless(patterns: Sequence[str]) -> str:
+    return f", so {', '.join(patterns)} would return nothing" if patterns else ""
+
+
+def _unmatched(model: Registry, rows: Sequence[Attributes]) -> Iterator[Finding]:
+    """Yield access patterns and joins whose templates no row can match."""
+    groups: dict[str, list[Attributes]] = {}
+    for row in rows:
+        for total, group in contributions(row, model):
+            groups.setdefault(total.name, []).append(group)
+    for pattern in model.patterns:
+        where = place_of_declaration(pattern, model.modules)
+        candidates = _candidates(pattern, rows, groups)
+        if candidates and (problem := _mismatch(pattern, candidates)):
+            message = f"access pattern {pattern.name!r} can return no row of the sample: {problem}"
+            yield Finding(Level.ERROR, "pattern", where, message, pattern.name)
+        for join in pattern.joins:
+            if rows and not any(_fits_join(join, row) for row in rows):
+                message = (
+                    f"join {join.name!r} of access pattern {pattern.name!r} can find no row of the "
+                    f"sample: no row has a PK like {join.partition!r} and an SK like {join.sort!r}"
+                )
+                yield Finding(Level.ERROR, "join", where, message, pattern.name)
+
+
+def _candidates(
+    pattern: AccessPattern, rows: Sequence[Attributes], groups: Mapping[str, list[Attributes]]
+) -> Sequence[Attributes]:
+    """Return the rows of a pattern's index, or its total's groups; empty if reported already."""
+    if isinstance(pattern.total, Total):
+        return groups.get(pattern.total.name, [])
+    key = pattern.index.stored_key if pattern.index else ()
+    return [row for row in rows if _is_in(row, key)]
+
+
+def _mismatch(pattern: AccessPattern, candidates: Sequence[Attributes]) -> str:
+    """Return the condition that no row fits, with values of the rows that fit the others."""
+    comparisons = pattern.comparisons
+    fitting = [pattern.fitting(row) for row in candidates]
+    if (most := max(fitting)) == len(comparisons):
+        return ""
+    wanted = comparisons[most]
+    name = wanted.attribute.name
+    values = dict.fromkeys(
+        str(row[name]["S"]) for row, fits in zip(candidates, fitting, strict=True) if fits == most
+    )
+    examples = ", ".join(map(repr, list(values)[:EXAMPLES]))
+    more = " …" if len(values) > EXAMPLES else ""
+    verb = {EQUAL: "is", BEGINS: "begins with"}.get(wanted.operator, "is in the range")
+    templates = " to ".join(map(repr, wanted.templates))
+    near = " of the rows that fit its other conditions" if most else ""
+    return f"it expects that {name} {verb} {templates}, but {name}{near} is {examples}{more}"
+
+
+def _fits_join(join: Join, row: Attributes) -> bool:
+    return all(
+        re.fullmatch(any_value(template), row[name]["S"], re.DOTALL)
+        for name, template in ((PK.name, join.partition), (SK.name, join.sort))
+    )

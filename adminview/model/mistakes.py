@@ -1,0 +1,91 @@
+"""What the author of a view probably meant, for a row with arguments of a wrong type.
+
+The texts go to logs and dead letters: they name types, indexes and totals, never a value.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from adminview.model.index import Index, IndexEntry
+from adminview.model.item import RawValue
+from adminview.model.total import Contribution, Total
+
+
+def argument_mistake(data: object, indexes: object, totals: object) -> str:
+    """Return which argument of a row has a wrong type; an empty text if none has."""
+    mistake = _list_mistake("indexes", indexes) or _entry_mistake(indexes)
+    if not mistake and totals:  # `encode_contributions` checks the elements
+        mistake = _list_mistake("totals", totals)
+    if not mistake and not isinstance(data, Mapping | RawValue):
+        mistake = f"data of a row takes a map, as in data=item.pick(…); the view gave {_type(data)}"
+    return mistake
+
+
+def yield_mistake(yielded: object) -> str:
+    """Return what is wrong with something that a view yields instead of a row."""
+    wrong = f"the view yielded {_type(yielded)} instead of a Row"
+    match yielded:
+        case IndexEntry() | Index():
+            return f"{wrong}; an entry belongs in a row, as in Row(PK, SK, indexes=[…])"
+        case Contribution() | Total():
+            return f"{wrong}; a contribution belongs in a row, as in Row(PK, SK, totals=[…])"
+        case list() | tuple() | Iterator():
+            return f"{wrong}; to yield each row of it, write `yield from`"
+        case _:
+            return f"{wrong}; write `yield Row(PK, SK, data=…)`"
+
+
+def _list_mistake(name: str, value: object) -> str:
+    is_list = isinstance(value, Iterable) and not isinstance(value, str)
+    if is_list and not (name == "totals" and isinstance(value, Iterator)):
+        return ""
+    match value:
+        case IndexEntry():
+            hint = f"; write {name}=[…] around the entry in index {value.index.name!r}"
+        case Contribution():
+            hint = f"; write {name}=[…] around the contribution to {value.total.name!r}"
+        case Index() | Total():
+            hint = f", and the view gave {_itself(value)}, as in {name}=[{_call(value)}]"
+        case None:
+            hint = ", not None; leave it out, or give an empty list"
+        case _:
+            hint = f"; the view gave {_type(value)}"
+    return f"{name} of a row takes a list{hint}"
+
+
+def _entry_mistake(entries: object) -> str:
+    """Return what is wrong with the first element that is no entry; an iterator has none left."""
+    elements = entries if isinstance(entries, list | tuple | set | frozenset | Mapping) else ()
+    for element in elements:
+        match element:
+            case IndexEntry():
+                continue
+            case Index():
+                return f"indexes of a row has {_itself(element)}, as in {_call(element)}"
+            case Contribution():
+                total = element.total.name
+                return f"indexes of a row has a contribution to {total!r}; it belongs in totals"
+            case None:
+                return "indexes of a row has None in its list; leave the element out"
+            case _:
+                takes = "indexes of a row takes entries, as in index(…)"
+                return f"{takes}; the view gave {_type(element)}"
+    return ""
+
+
+def _itself(declared: Index | Total) -> str:
+    kind = "index" if isinstance(declared, Index) else "total"
+    return f"{kind} {declared.name!r} itself; call it with values"
+
+
+def _call(declared: Index | Total) -> str:
+    """Write a call of an index or a total with the names of its arguments."""
+    if isinstance(declared, Index):
+        return f"index({', '.join(key.name for key in declared.entry_key)})"
+    group = [attribute.name for attribute in declared.group]
+    return f"total({', '.join([*group, *(f'{sum_.name}=…' for sum_ in declared.sums)])})"
+
+
+def _type(value: object) -> str:
+    if value is None:
+        return "None"
+    return f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
