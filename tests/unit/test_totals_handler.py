@@ -12,7 +12,7 @@ from adminview.aws.settings import TotalsSettings
 from adminview.aws.totals_table import Boto3Updater, TotalsTable
 from adminview.handlers import totals
 from adminview.handlers.totals import RESERVE, TotalsRuntime, add_up
-from adminview.model.errors import ServiceError, UnreadableRecordError
+from adminview.model.errors import ServiceError, SettingsError, UnreadableRecordError
 from adminview.totals.position import position_name
 from tests.support.fakes import NO_WAIT, Context, refusal
 from tests.support.totals_items import TotalsItems
@@ -216,9 +216,7 @@ def test_the_log_and_the_metrics_hold_counts_and_no_data(
     assert (logged["level"], logged["malformed"], logged["records"]) == ("ERROR", 1, 2)
 
 
-def test_the_runtime_writes_to_the_totals_table_of_its_settings(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_runtime_writes_to_the_table_of_its_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = TotalsSettings("dev-AdminViewTotals")
     for name, value in settings.to_env().items():
         monkeypatch.setenv(name, value)
@@ -227,3 +225,12 @@ def test_the_runtime_writes_to_the_totals_table_of_its_settings(
     runtime = totals.totals_runtime()
     totals.totals_runtime.cache_clear()
     assert runtime.table._name == "dev-AdminViewTotals"
+
+
+def test_without_its_table_the_runtime_says_which_variable_is_missing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("ADMINVIEW_TOTALS_TABLE", raising=False)
+    totals.totals_runtime.cache_clear()
+    with pytest.raises(SettingsError, match="not set: ADMINVIEW_TOTALS_TABLE"):
+        totals.totals_runtime()
