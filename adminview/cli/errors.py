@@ -39,8 +39,8 @@ HINTS: Final = {
 NO_ENGINE: Final = f"; is the engine at {ENDPOINT} running?"
 NO_CONNECTION: Final = "; check the network and the region"
 NO_INDEX: Final = (
-    "; the index does not exist on the table. Deploy the view files that declare it, or on a local "
-    "engine start `adminview local --create` again"
+    "; the index does not exist on the table. Deploy the view files that declare it; on a local "
+    "engine, `adminview dev` creates it"
 )
 
 

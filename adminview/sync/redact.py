@@ -48,6 +48,11 @@ def _place(frames: list[tuple[str, int]], view: View | Migration) -> str:
     return f"{view.what} {view.name!r} at {view.module}{f':{lines[-1]}' if lines else ''}"
 
 
+def forget_view_files() -> None:
+    """Read view files again when they are next needed: they may have changed."""
+    _texts.cache_clear()
+
+
 @cache
 def _texts(file: str) -> frozenset[str]:
     """Return the string literals of a view file."""
