@@ -125,7 +125,7 @@ def line_with(text: str, code: str) -> int:
 def test_the_first_hour(hour: Hour) -> None:
     before = hour.files()
     dev = hour.dev()
-    (api,) = {line.split()[-1] for line in dev.said.splitlines() if line.startswith("access patt")}
+    (api,) = {line.split()[1] for line in dev.said.splitlines() if line.startswith("open ")}
 
     hour.put("Orders", **ORDER)
     hour.eventually("ORDER#o-1", "query", "open-orders", "--status", "PENDING")

@@ -31,6 +31,7 @@ class Terminal(Background):
             stdin=theirs,
             stdout=theirs,
             stderr=theirs,
+            text=True,
             start_new_session=True,
         )
         os.close(theirs)

@@ -39,7 +39,7 @@ from adminview.cli.output.printing import echo
 from adminview.cli.shutdown import Shutdown, graceful_shutdown
 from adminview.examples.shop import sample_data
 from adminview.http_api.handlers import Api
-from adminview.local.dev.items import KeptItems, read_items
+from adminview.local.dev.items import WaitingItems, read_items
 from adminview.local.dev.session import DevEngine, Hooks, ModelChange, Session
 from adminview.local.dev.tracebacks import app_traceback
 from adminview.local.dev.view_files import ViewFiles
@@ -96,8 +96,8 @@ def dev(
     """
     with usage_errors():
         writes = [write for name in load or () for write in _writes(name)]
-        kept = KeptItems(data) if data else None
-    if kept and not engine and os.environ.get(ENDPOINT):
+        waiting = WaitingItems(data)
+    if data and not engine and os.environ.get(ENDPOINT):
         msg = f"the engine at {ENDPOINT} keeps its own data: --data is for an engine started here"
         raise typer.BadParameter(msg, param_hint="--data")
     files = ViewFiles(os.environ.get(VIEWS_PACKAGE) or DEFAULT_VIEWS)
@@ -112,15 +112,16 @@ def dev(
             gateway.api = _api(model, connected)
 
         hooks = Hooks(echo, publish, _compare, stop.event.is_set)
-        session = Session(connected, hooks, kept)
+        session = Session(connected, hooks, waiting)
         running.callback(_end, session)
         session.begin(registry)
         server = _serve(gateway, port)
         running.callback(_close, server)
         session.load(writes)
         echo(f"\nIn another terminal:\n\n{export_line(variables)}\n")
-        echo(f"access patterns: {server.url}/patterns")
-        echo(f"following {', '.join(s.name for s in registry.sources)}; Ctrl-C to stop")
+        echo(f"open {server.url}/patterns")
+        names = ", ".join(source.name for source in registry.sources)
+        echo(f"following {names or 'no source yet'}; Ctrl-C to stop")
         _run(files, session, stop)
 
 
@@ -252,8 +253,8 @@ def _close(server: Server) -> None:
 
 def _end(session: Session) -> None:
     count = session.end()
-    if session.kept and count is not None:
-        echo(f"stopped; kept {count} items in {session.kept.path}")
+    if count is not None:
+        echo(f"stopped; kept {count} items in {session.waiting.path}")
     elif session.engine.owned:
         echo("stopped, and all tables are gone; --data FOLDER keeps the items of the sources")
     else:

@@ -5,9 +5,10 @@ A line is `{"source": "Orders", "item": {"orderId": "o-1"}}`. Kept items have `d
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from adminview.aws.attribute_codec import for_boto3, from_boto3
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 EXAMPLE = '{"source": "Orders", "item": {"orderId": "o-1"}}'
 FILE = "items.jsonl"
+REPORT_SECONDS = 2.0
 
 
 def read_items(path: Path) -> list[Put]:
@@ -64,13 +66,28 @@ def check_writes(writes: Iterable[Put | Delete], registry: Registry) -> None:
             raise SettingsError(msg) from error
 
 
-def write_items(client: "DynamoDBClient", writes: Iterable[Put | Delete]) -> None:
-    """Write to the source tables, in order."""
-    for write in writes:
+def fits(put: Put, registry: Registry) -> bool:
+    """Return whether the source of an item is declared, and has its key."""
+    try:
+        check_writes([put], registry)
+    except SettingsError:
+        return False
+    return True
+
+
+def write_items(
+    client: "DynamoDBClient", writes: Sequence[Put | Delete], report: Callable[[int], None]
+) -> None:
+    """Write to the source tables, in order. *report* gets the number so far every two seconds."""
+    reported = monotonic()
+    for number, write in enumerate(writes):
         if isinstance(write, Put):
             client.put_item(TableName=write.source, Item=for_boto3(image(write.item)))
         else:
             client.delete_item(TableName=write.source, Key=for_boto3(image(write.key)))
+        if monotonic() - reported > REPORT_SECONDS:
+            reported = monotonic()
+            report(number + 1)
 
 
 def scan(client: "DynamoDBClient", table: str) -> Iterator[Attributes]:
@@ -79,24 +96,32 @@ def scan(client: "DynamoDBClient", table: str) -> Iterator[Attributes]:
     return (from_boto3(item) for page in pages for item in page["Items"])
 
 
-class KeptItems:
-    """The items of a folder. Those of a source that no view file declares wait in it."""
+class WaitingItems:
+    """Items that no declared table takes now, and a file that keeps items between two runs.
 
-    def __init__(self, folder: Path) -> None:
-        self.path = folder / FILE
-        self._waiting = read_items(self.path) if self.path.exists() else []
+    A source may be missing, or have another key, only because its view file is being edited.
+    """
 
-    def take(self, registry: Registry) -> list[Put]:
-        """Return the waiting items of declared sources, once."""
-        declared = {source.name for source in registry.sources}
-        taken = [put for put in self._waiting if put.source in declared]
-        check_writes(taken, registry)
-        self._waiting = [put for put in self._waiting if put.source not in declared]
-        return taken
+    def __init__(self, folder: Path | None = None) -> None:
+        self.path = folder / FILE if folder else None
+        self._items = read_items(self.path) if self.path and self.path.exists() else []
+
+    def fitting(self, registry: Registry) -> list[Put]:
+        """Return the items that the declared tables take."""
+        return [put for put in self._items if fits(put, registry)]
+
+    def add(self, source: str, images: Iterable[Image]) -> None:
+        self._items += [Put(source, to_python({"M": dict(image)})) for image in images]
+
+    def remove(self, written: Iterable[Put]) -> None:
+        """Forget items that a table has now."""
+        known = {id(put) for put in written}
+        self._items = [put for put in self._items if id(put) not in known]
 
     def save(self, client: "DynamoDBClient", tables: Iterable[str]) -> int:
-        """Replace the file by the items of *tables* and those that wait; return their number."""
-        lines = [line_of(put.source, image(put.item)) for put in self._waiting]
+        """Replace the file by the items of *tables* and the waiting ones; return their number."""
+        assert self.path
+        lines = [line_of(put.source, image(put.item)) for put in self._items]
         lines += [line_of(table, item) for table in tables for item in scan(client, table)]
         self.path.parent.mkdir(parents=True, exist_ok=True)
         new = self.path.with_suffix(".new")

@@ -16,7 +16,7 @@ from adminview.aws.totals_table import Boto3Updater, TotalsTable
 from adminview.bulk.runs import Bulk, make_bulk
 from adminview.handlers.totals import TotalsRuntime
 from adminview.local.dev.follower import Follower
-from adminview.local.dev.items import KeptItems, check_writes, write_items
+from adminview.local.dev.items import WaitingItems, check_writes, write_items
 from adminview.local.dev.letters import FirstLetterSink, PrintedSink, PromptSink
 from adminview.local.dev.printer import BatchPrinter
 from adminview.local.dev.rebuild import count, rebuild
@@ -66,7 +66,7 @@ class Hooks:
 class Session:
     engine: DevEngine
     hooks: Hooks
-    kept: KeptItems | None = None
+    waiting: WaitingItems = field(default_factory=WaitingItems)
     follower: Follower = field(default_factory=lambda: Follower(streams_client))
     printer: BatchPrinter = field(init=False)
     _registry: Registry | None = None
@@ -80,7 +80,7 @@ class Session:
     def begin(self, registry: Registry) -> None:
         """Create the tables and follow them. Rebuild the rows if the view table is older."""
         prepared = self._switch(registry)
-        self._load_kept()
+        self._load_waiting()
         if prepared.existed:
             self._rebuild([source.name for source in registry.sources])
 
@@ -94,7 +94,7 @@ class Session:
         for line in change.lines:
             self.hooks.say(line)
         prepared = self._switch(registry)
-        self._load_kept()
+        self._load_waiting()
         if prepared.emptied:
             self._rebuild([source.name for source in registry.sources])
         elif change.rebuilt or change.dropped:
@@ -104,24 +104,33 @@ class Session:
         """Write items to the source tables; raises a SettingsError before the first write."""
         assert self._registry
         check_writes(writes, self._registry)
-        write_items(self.engine.clients.dynamodb, writes)
+        total = count(len(writes), "item")
+        write_items(
+            self.engine.clients.dynamodb,
+            writes,
+            lambda number: self.hooks.say(f"loading: {number} of {total}"),
+        )
         if writes:
-            self.hooks.say(f"loaded {count(len(writes), 'item')}")
+            self.hooks.say(f"loaded {total}")
 
     def end(self) -> int | None:
-        """Follow nothing any more. Keep the items if there is a folder for them; return how many.
+        """Follow nothing any more. Keep the items if there is a file for them; return how many.
 
         Returns None if there is none.
         """
         self.follower.pause()
-        if self.kept is None:
+        if self.waiting.path is None:
             return None
-        return self.kept.save(self.engine.clients.dynamodb, self._tables)
+        dynamodb = self.engine.clients.dynamodb
+        tables = Tables(dynamodb, self.engine.owned)
+        return self.waiting.save(dynamodb, [name for name in self._tables if tables.describe(name)])
 
-    def _load_kept(self) -> None:
+    def _load_waiting(self) -> None:
+        """Load the items that wait for a table of this model."""
         assert self._registry
-        if self.kept:
-            self.load(self.kept.take(self._registry))
+        items = self.waiting.fitting(self._registry)
+        self.load(items)
+        self.waiting.remove(items)
 
     def _switch(self, registry: Registry) -> Prepared:
         """Change the tables and the model while nothing is followed."""
@@ -132,6 +141,8 @@ class Session:
             prepared = Tables(dynamodb, self.engine.owned).prepare(registry, settings)
             for stream in prepared.deleted_streams:
                 self.follower.forget(stream)
+            for source, items in prepared.items.items():
+                self.waiting.add(source, items)
             self._report(prepared)
             self.printer.forget()
             self._registry, self._prepared = registry, prepared

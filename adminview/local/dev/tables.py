@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from adminview.aws.attribute_codec import for_boto3
 from adminview.aws.settings import Settings
 from adminview.aws.table_description import Key, TableDescription, TableIndex
 from adminview.bulk.lease_table import progress_table as progress_name
@@ -18,7 +17,8 @@ from adminview.local.tables import (
     view_table,
 )
 from adminview.model import Registry
-from adminview.model.errors import SettingsError, UnreadableRecordError
+from adminview.model.errors import SettingsError
+from adminview.model.row import Attributes
 from adminview.model.source import Source
 from adminview.model.stream import VIEW_TYPE, turn_on
 from adminview.model.stream import replace as replace_stream
@@ -36,6 +36,7 @@ class Prepared:
     view_stream: str | None = None  # None: the model has no totals
     created: list[str] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)  # about tables that were replaced
+    items: dict[str, list[Attributes]] = field(default_factory=dict)  # of sources replaced
     deleted_streams: list[str] = field(default_factory=list)
     existed: bool = False  # whether the view table is older
     emptied: bool = False  # whether the view table was replaced
@@ -97,13 +98,10 @@ class Tables:
             self._create(table, done)
             return
         items = list(scan(self.dynamodb, name))
-        fitting = [item for item in items if _has_key(source, item)]
         self._delete(actual, done)
         create(self.dynamodb, table)
-        for item in fitting:
-            self.dynamodb.put_item(TableName=name, Item=for_boto3(item))
-        lost = f"; {len(items) - len(fitting)} items without this key are lost"
-        done.lines.append(f"{problem}: created the table again" + lost * (fitting != items))
+        done.lines.append(f"{problem}: created the table again")
+        done.items[source.name] = items
 
     def _prepare_view(self, table: dict[str, Any], done: Prepared) -> None:
         """Create or extend the view table; replace it, with all that counts its rows, if needed."""
@@ -186,14 +184,6 @@ def _check_stream(table: TableDescription) -> str:
         msg = f"table {name!r} has a stream of {table.stream_type}. {replace_stream(name)}"
         raise SettingsError(msg)
     return table.stream_arn or ""
-
-
-def _has_key(source: Source, item: dict[str, Any]) -> bool:
-    try:
-        source.key_of(item)
-    except UnreadableRecordError:
-        return False
-    return True
 
 
 def _delete(table: str) -> str:

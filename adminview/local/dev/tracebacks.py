@@ -25,11 +25,14 @@ def app_traceback(error: BaseException) -> str:
     Files are named relative to the current folder.
     """
     linecache.checkcache()
-    trace = TracebackException.from_exception(error.__cause__ or error)
-    own = [frame for frame in trace.stack if _is_own(frame)]
-    # Without a line of the app, the last one is better than none.
-    trace.stack = StackSummary.from_list(own or trace.stack[-1:])
-    text = "".join(trace.format(chain=False)).rstrip()
+    cause = error.__cause__ or error
+    trace = TracebackException.from_exception(cause)
+    frames = [frame for frame in trace.stack if _is_own(frame)]
+    if not frames and not isinstance(cause, SyntaxError):  # which names a line itself
+        frames = trace.stack[-1:]
+    trace.stack = StackSummary.from_list(frames)
+    lines = trace.format(chain=False) if frames else trace.format_exception_only()
+    text = "".join(lines).rstrip()
     return text.replace(f"{Path.cwd()}/", "")
 
 
