@@ -83,7 +83,6 @@ def test_commands_check_an_endpoint_before_they_make_a_client() -> None:
     """Hold modules that make boto3 clients to the check, or to being called after it."""
     after = {
         "adminview/cli/bulk/segment_pool.py",
-        "adminview/cli/commands/local.py",
         "adminview/cli/bulk/state_machine.py",
     }
     makers = {

@@ -25,8 +25,8 @@ HINTS: Final = {
 }
 NO_CONNECTION: Final = "check the network and the region"
 NO_INDEX: Final = (
-    "the index does not exist on the table. Deploy the view files that declare it, or on a local "
-    "engine start `adminview local --create` again"
+    "the index does not exist on the table. Deploy the view files that declare it; on a local "
+    "engine, `adminview dev` creates it"
 )
 # Parts of the error codes for missing, invalid or expired credentials.
 SIGNED_OUT: Final = (

@@ -1,22 +1,18 @@
 """The `adminview` command."""
 
 import os
-import signal
 import sys
-from contextlib import ExitStack
 from importlib.metadata import version as installed_version
-from pathlib import Path
-from threading import Event
 from typing import Annotated
 
 import typer
 
 from adminview.aws.endpoints import use_local_defaults, use_region
-from adminview.aws.settings import QUEUE_URL
 from adminview.cli.commands import dlq, item, model, query
 from adminview.cli.commands.backfill import backfill, sweep
 from adminview.cli.commands.check import check
 from adminview.cli.commands.cost import cost
+from adminview.cli.commands.dev import dev
 from adminview.cli.commands.doctor import doctor
 from adminview.cli.commands.init import init
 from adminview.cli.commands.migrate import migrate
@@ -29,7 +25,6 @@ from adminview.cli.errors import EXPECTED_ERRORS, EscapingGroup, is_usage_error,
 from adminview.cli.output.printing import Console, echo, print_traceback
 from adminview.cli.output.tables import patterns_markdown, patterns_table
 from adminview.local.engines import EngineName
-from adminview.model.row import VIEW_TABLE
 from adminview.views import registry
 
 app = typer.Typer(
@@ -91,54 +86,8 @@ def patterns(
         Console().print(patterns_table(registry()))
 
 
-@app.command()
-def local(
-    *,
-    view_table: Annotated[str, typer.Option(help="Name of the view table.")] = VIEW_TABLE,
-    queue_url: Annotated[
-        str, typer.Option(help="URL of the dead-letter queue.", envvar=QUEUE_URL)
-    ] = "",
-    dead_letters: Annotated[
-        Path,
-        typer.Option(
-            metavar="FILE", help="File for dead letters if there is no queue, one per line."
-        ),
-    ] = Path("dead-letters.jsonl"),
-    create: Annotated[
-        bool, typer.Option("--create", help="Create missing tables and global indexes first.")
-    ] = False,
-    engine: Annotated[
-        EngineName | None,
-        typer.Option(help="Start this engine, with empty tables and a dead-letter queue."),
-    ] = None,
-) -> None:
-    """Sync every source stream of a local engine, as the deployed function does, until Ctrl-C.
-
-    The engine is the one at AWS_ENDPOINT_URL, or one that --engine starts.
-    """
-    from adminview.cli.commands import local as follower  # noqa: PLC0415 - clients are slow to import
-
-    model = registry()
-    with ExitStack() as running:
-        if engine:
-            variables = running.enter_context(follower.start_engine(engine, os.environ))
-            queue_url, create = variables[QUEUE_URL], True
-            echo(f"In another terminal:\n\n{follower.export_line(variables)}\n")
-        settings = follower.settings_for(model, os.environ, view_table, queue_url)
-        if create:
-            for name in follower.create_missing(model, settings):
-                echo(f"created {name}")
-        stop = Event()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda *_: stop.set())
-        follower.follow(model, settings, dead_letters, echo, stop)
-    if engine:
-        echo("stopped, and all tables are gone")
-    else:
-        echo("stopped; nothing is lost: the next start reads each stream from its oldest record")
-
-
 app.command()(init)
+app.command()(dev)
 app.command()(preview)
 app.command()(check)
 app.add_typer(query.app, name="query")

@@ -1,7 +1,7 @@
 """Stop on Ctrl-C in an orderly way. A second Ctrl-C ends the command at once."""
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import inf
@@ -40,8 +40,14 @@ class Shutdown:
 
 
 @contextmanager
-def graceful_shutdown(stop: Shutdown | None = None) -> Iterator[Shutdown]:
-    """Turn the first SIGINT or SIGTERM into a stop request; the next one ends the process."""
+def graceful_shutdown(
+    stop: Shutdown | None = None,
+    signals: Iterable[signal.Signals] = (signal.SIGINT, signal.SIGTERM),
+) -> Iterator[Shutdown]:
+    """Turn the first of these *signals* into a stop request; the next one ends the process.
+
+    SIGHUP stays ignored after `nohup`.
+    """
     stop = stop or Shutdown()
     before: dict[signal.Signals, object] = {}
 
@@ -50,8 +56,9 @@ def graceful_shutdown(stop: Shutdown | None = None) -> Iterator[Shutdown]:
         stop.event.set()
         _restore(before)
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        before[number] = signal.signal(number, request_stop)
+    for number in signals:
+        if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
+            before[number] = signal.signal(number, request_stop)
     try:
         yield stop
     finally:

@@ -14,6 +14,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryFile
 from threading import Lock
@@ -77,6 +78,9 @@ class Engine:
 @contextmanager
 def moto_engine(port: int = 0) -> Iterator[Engine]:
     """Run moto in this process, by default on a free port."""
+    if not (find_spec("moto") and find_spec("flask")):
+        msg = "the embedded engine is not installed: pip install 'adminview[local]'"
+        raise EngineError(msg)
     with moto_server(port) as url:
         yield Engine(EngineName.MOTO, dynamodb_url=url, sqs_url=url)
 
@@ -130,7 +134,11 @@ def _start(command: list[str], output: IO[bytes]) -> tuple[subprocess.Popen[byte
     for _ in range(PORTS_TRIED):
         port = _free_port()
         process = subprocess.Popen(  # noqa: S603 - no shell, and nothing a user typed
-            [*command, str(port)], stdin=subprocess.DEVNULL, stdout=output, stderr=output
+            [*command, str(port)],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            process_group=0,  # Ctrl-C ends this process first, which still needs the tables
         )
         try:
             if _answers(process, url := f"http://{HOST}:{port}"):

@@ -92,6 +92,11 @@ def environment_of(engine: Engine, queue_url: str) -> dict[str, str]:
     }
 
 
+def export_line(variables: Mapping[str, str]) -> str:
+    """Return the command that sets *variables* in another terminal."""
+    return "export " + " ".join(f"{name}={value}" for name, value in variables.items())
+
+
 @dataclass
 class LocalCloud:
     """Source tables, AdminViewTable, a dead-letter queue, and an event source per stream."""

@@ -66,6 +66,11 @@ def _yields(generator: object) -> Iterator[tuple[str, int]]:
         generator = generator.gi_yieldfrom
 
 
+def forget_view_files() -> None:
+    """Read view files again when they are next needed: they may have changed."""
+    _texts.cache_clear()
+
+
 @cache
 def _texts(file: str) -> frozenset[str]:
     """Return the string literals of a view file."""

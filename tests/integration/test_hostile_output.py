@@ -4,18 +4,17 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event
 from typing import Any
 
 import pytest
 import typer
 
-from adminview.cli.commands import local as follower
 from adminview.cli.main import app, main
 from adminview.cli.output.printing import echo
+from adminview.local.dev.session import DevEngine, Hooks, ModelChange, Session
 from adminview.local.engines import moto_engine
 from adminview.local.local_cloud import LocalCloud
-from adminview.local.settings import declared
 from adminview.model.dead_letter import RECORD
 from adminview.model.row import VIEW_TABLE
 from tests.support.hostile_text import HOSTILE, check_inert
@@ -181,32 +180,31 @@ def test_a_letter_is_shown_and_replayed_and_discarded_without_harm(
     check_inert("".join(run("dlq", "discard", "--all", "--reason", HOSTILE, "--yes")))
 
 
-def test_the_follower_prints_hostile_reasons_escaped(
-    cloud: LocalCloud, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_dev_prints_hostile_keys_escaped(
+    cloud: LocalCloud, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    stop = Event()
-    said: list[str] = []
+    said, done = [], Event()
 
     def say(line: str) -> None:
-        echo(f"{line} {HOSTILE}")
+        echo(line)
         said.append(line)
-        if "dead-lettered" in line:
-            stop.set()
+        if "dead letter: " in line:
+            done.set()
 
-    settings = declared(registry(), "")
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in cloud.environment.items():
-            patch.setenv(name, value)
-        path = tmp_path / "letters.jsonl"
-        thread = Thread(target=follower.follow, args=(registry(), settings, path, say, stop))
-        thread.start()
-        assert stop.wait(30)
-        thread.join(30)
+    for name, value in cloud.environment.items():
+        monkeypatch.setenv(name, value)
+    hooks = Hooks(say, publish=lambda _: None, compare=lambda *_: ModelChange([], []))
+    session = Session(DevEngine(cloud.clients, cloud.queue_url, owned=False), hooks)
+    session.begin(registry())
+    try:
+        assert done.wait(30)
+    finally:
+        session.end()
+    assert "\x1b[31m" in "".join(said)
     check_inert(capsys.readouterr().out)
-    assert path.stat().st_mode & 0o777 == 0o600
 
 
 def test_every_command_is_run_here() -> None:
     """Commands that print no data of others are listed: they read only the view files."""
     commands = set(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
-    assert commands == {words[0] for words in COMMANDS} | {"demo", "init", "local", "patterns"}
+    assert commands == {words[0] for words in COMMANDS} | {"demo", "dev", "init", "patterns"}

@@ -111,7 +111,7 @@ def my_app(tmp_path: Path) -> Path:
 @pytest.fixture
 def terminal(my_app: Path) -> Iterator[dict[str, str]]:
     """Run the app, and give the environment of a second terminal."""
-    command = re.findall(r"^`adminview (local .*?)`, in `my-app`", OWN, re.MULTILINE)
+    command = re.findall(r"^`adminview (dev.*?)`, in `my-app`", OWN, re.MULTILINE)
     local = Background(*command[0].split(), environment=without_settings(), folder=my_app)
     variables = local.exported()
     local.wait_for("Ctrl-C to stop")

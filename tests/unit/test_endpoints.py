@@ -33,7 +33,7 @@ COMMANDS = [
     ("plan",),
     ("apply", "--stage", "dev"),
     ("doctor",),
-    ("local",),
+    ("dev",),
     ("serve", "--port", "0"),
     ("cost", "--measured"),
     ("model", "diff", "--stage", "dev"),

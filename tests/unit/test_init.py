@@ -40,7 +40,7 @@ def test_it_generates_the_app_with_one_view_and_its_test(tmp_path: Path) -> None
     assert files(tmp_path / "my-app") == APP | {"lambdas/views/orders.py", "tests/test_orders.py"}
     assert (tmp_path / "my-app" / "README.md").read_text().startswith("# my-app\n")
     assert f"  cd {tmp_path}/my-app\n" in done.output
-    assert "  adminview local --engine moto " in done.output
+    assert "  adminview dev " in done.output
 
 
 def test_the_stacks_and_handlers_are_those_of_the_reference_app(tmp_path: Path) -> None:

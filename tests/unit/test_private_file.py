@@ -69,10 +69,9 @@ def test_a_narrower_mode_is_kept(tmp_path: Path) -> None:
 
 def test_letters_are_added_and_none_is_lost(tmp_path: Path) -> None:
     file = LetterFile(tmp_path / "letters.jsonl")
-    file.create()
-    assert mode(tmp_path / "letters.jsonl") == 0o600
     for _ in range(2):
         file.send([LETTER], deadline=Deadline.after(1))
+        assert mode(tmp_path / "letters.jsonl") == 0o600
     assert (tmp_path / "letters.jsonl").read_text() == f"{LETTER.body}\n" * 2
 
 

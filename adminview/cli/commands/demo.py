@@ -2,14 +2,13 @@
 
 from typing import Any
 
-from adminview.cli.commands.local import export_line
 from adminview.cli.output.printing import Console
 from adminview.cli.output.tables import facts, plain, rows_table, totals_table
 from adminview.cli.shutdown import graceful_shutdown
 from adminview.examples import shop
 from adminview.examples.shop import sample_data
 from adminview.local.engines import ENGINES, EngineName
-from adminview.local.local_cloud import LocalCloud
+from adminview.local.local_cloud import LocalCloud, export_line
 from adminview.local.source_writes import apply
 from adminview.model import AccessPattern
 from adminview.model.item import decode

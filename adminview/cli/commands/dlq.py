@@ -14,6 +14,7 @@ from adminview.cli.dead_letters.commands import (
     browse_letters,
     check_single_match,
     discard_letters,
+    hidden_seconds,
     make_filter,
     replay_all,
     replayer_for,
@@ -40,7 +41,8 @@ from adminview.dead_letters.letter_filter import LetterFilter
 
 app = typer.Typer(
     help="List, show, replay or discard dead letters.\n\n"
-    "Dead letters sent or retried in the last six minutes are hidden.",
+    "Dead letters sent or retried in the last six minutes are hidden; on an engine of this "
+    "machine, for seconds.",
     no_args_is_help=True,
 )
 
@@ -75,7 +77,7 @@ def list_(  # noqa: PLR0913 - the command's options
             Console().print(letters.letters_table(peeked, time()))
     if not json:
         waiting = replayer.consumer.count(deadline=Deadline.after(SECONDS))
-        echo(letters.footer(peeked, waiting))
+        echo(letters.footer(peeked, waiting, hidden_seconds(replayer)))
 
 
 @app.command()
@@ -181,5 +183,6 @@ def discard(  # noqa: PLR0913 - the command's options
     replayer = replayer_for(Deployment.from_options(stage, prefix, os.environ))
     with browse_letters(replayer, letter_filter) as peeked:
         count = discard_letters(replayer, peeked, Audit(audit), reason, yes=yes)
-    hidden = letters.hidden_note(replayer.consumer.count(deadline=Deadline.after(SECONDS)))
+    waiting = replayer.consumer.count(deadline=Deadline.after(SECONDS))
+    hidden = letters.hidden_note(waiting, hidden_seconds(replayer))
     echo(f"{letters.count_letters(count)} discarded{f'; see {audit}' if count else ''}{hidden}")

@@ -34,7 +34,7 @@ NEXT = """generated {directory}; next:
   cd {directory}
   pip install -r requirements.txt
   pytest
-  adminview local --engine moto    # run it on this machine; README.md goes on from there"""
+  adminview dev    # run it on this machine; README.md goes on from there"""
 
 
 class StartingPoint(StrEnum):

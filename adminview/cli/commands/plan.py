@@ -113,7 +113,7 @@ def apply(  # noqa: PLR0913 - a command's options
     if deployment.local:
         msg = (
             f"there are no stacks to deploy at {os.environ.get(ENDPOINT)}: name a deployment with "
-            "--stage, or start `adminview local` with the new view files and use `backfill`"
+            "--stage. There, `adminview dev` rebuilds the rows when a view file changes"
         )
         raise SettingsError(msg)
     model = registry().description()

@@ -181,8 +181,7 @@ def serve(  # noqa: PLR0913 - all are keywords
     pending = find_pending(registry(), deployment)
     reader = ViewReader(Boto3Reader(dynamodb_client()), settings.view_table)
     reader.get([("is", "it there?")], deadline=Deadline.after(LOOK_SECONDS))
-    engine = QueryEngine(registry(), reader, pending)
-    api = Api(engine, NoMetrics(), registry().fingerprint, Logger(service=SERVICE))
+    api = make_api(QueryEngine(registry(), reader, pending))
     server = Server(host, port, LocalGateway(api, origin or [], any_host=expose))
     where = "exposed to other machines" if expose else "on loopback only"
     echo(f"serving {settings.view_table} at {server.url}, without authorization, {where}")
@@ -196,6 +195,10 @@ def serve(  # noqa: PLR0913 - all are keywords
     server.shutdown()
     server.server_close()
     echo("stopped")
+
+
+def make_api(engine: QueryEngine) -> Api:
+    return Api(engine, NoMetrics(), engine.registry.fingerprint, Logger(service=SERVICE))
 
 
 def _is_loopback(host: str | None) -> bool:

@@ -13,6 +13,7 @@ from rich.progress import Progress
 from adminview.aws.boto3_clients import streams_client
 from adminview.aws.clients import Clients
 from adminview.aws.deadline import Deadline
+from adminview.aws.endpoints import ENDPOINT, is_loopback
 from adminview.cli.dead_letters.files import Audit
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import (
@@ -29,11 +30,14 @@ from adminview.cli.shutdown import graceful_shutdown
 from adminview.dead_letters.letter_filter import LetterFilter
 from adminview.dead_letters.peek import PeekResult, browse
 from adminview.dead_letters.preview import preview
-from adminview.dead_letters.replay import KEPT, Replayer, make_replayer
+from adminview.dead_letters.replay import KEPT, Patience, Replayer, make_replayer
 from adminview.model.errors import AdminViewError, QueryError
 from adminview.views import registry
 
 SECONDS = 60.0  # to browse the queue, or to release messages
+# The indexes of an engine on this machine do not lag.
+LOCALLY = Patience(for_letters=0, before_retry=1)
+RECEIVED_SECONDS = 30  # a received message is invisible for so long, unless its queue says more
 
 
 def discard_letters(
@@ -57,12 +61,14 @@ def discard_letters(
 
 def report_replayed(summary: dict[str, Any], deployment: Deployment, *, json: bool) -> None:
     """Print the result of a replay. Exits with 1 if a dead letter is left or hidden."""
-    waiting = replayer_for(deployment).consumer.count(deadline=Deadline.after(SECONDS))
+    replayer = replayer_for(deployment)
+    waiting = replayer.consumer.count(deadline=Deadline.after(SECONDS))
     if json:
         print_json(dumps(summary | {"resting": waiting.resting}))
     else:
         Console().print(letters.summary(summary))
-        echo(letters.hidden_note(waiting).removeprefix("; ") or "no dead letter is hidden")
+        note = letters.hidden_note(waiting, hidden_seconds(replayer)).removeprefix("; ")
+        echo(note or "no dead letter is hidden")
     if waiting.resting or any(summary["outcomes"].get(outcome) for outcome in KEPT):
         raise typer.Exit(1)
 
@@ -78,12 +84,19 @@ def replayer_for(deployment: Deployment, *, writes: bool = False) -> Replayer:
     """Connect to a deployment's queue. One that *writes* requires the deployed model."""
     settings = find_settings(registry(), deployment)
     check_queue(settings)
-    replayer = make_replayer(registry(), settings, Clients(), streams_client())
+    endpoint = deployment.environ.get(ENDPOINT, "") if deployment.local else ""
+    patience = LOCALLY if is_loopback(endpoint) else None
+    replayer = make_replayer(registry(), settings, Clients(), streams_client(), patience)
     if not writes:
         return replayer
     check_model(registry(), settings)
     recheck = partial(check_deployed, registry(), deployment)
     return replace(replayer, check=Throttled(recheck))
+
+
+def hidden_seconds(replayer: Replayer) -> int:
+    """Return how long a dead letter stays hidden after a try, at most."""
+    return max(replayer.retry_seconds, RECEIVED_SECONDS)
 
 
 def browse_letters(
@@ -131,7 +144,8 @@ def show_preview(replayer: Replayer, letter_filter: LetterFilter, *, json: bool)
         if not len(peeked):
             echo("no dead letter is ready")
         waiting = replayer.consumer.count(deadline=Deadline.after(SECONDS))
-        echo(f"dry run: nothing was written or deleted{letters.hidden_note(waiting)}")
+        hidden = letters.hidden_note(waiting, hidden_seconds(replayer))
+        echo(f"dry run: nothing was written or deleted{hidden}")
 
 
 def check_single_match(bodies: list[str], id_: str) -> None:

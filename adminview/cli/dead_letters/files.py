@@ -27,10 +27,6 @@ class LetterFile:
         self._path = path
         self._lock = Lock()
 
-    def create(self) -> None:
-        """Create the file, or raise an OSError if it cannot be written."""
-        open_private(self._path, append=True).close()
-
     def send(
         self,
         letters: Sequence[OutgoingLetter],

@@ -58,7 +58,7 @@ def find_settings(registry: Registry, deployment: Deployment, *, connects: bool 
 def check_streams(deployment: Deployment, sources: Iterable[str]) -> None:
     """Raise an error if a deployment does not read the stream of one of the sources."""
     if deployment.local:
-        return  # `adminview local` reads the streams of a local engine
+        return  # `adminview dev` reads the streams of a local engine
     mappings = loads(deployment.output(SYNC, MAPPINGS_OUTPUT))
     client: LambdaClient = boto3.client("lambda")
     check_followed(client, mappings, sources, lambda: Deadline.after(TIMEOUT_SECONDS))
@@ -76,11 +76,9 @@ def check_queue(settings: Settings) -> None:
     """Raise SettingsError unless the dead-letter queue is set and its endpoint responds."""
     if not settings.dead_letter_queue_url:
         msg = (
-            "there is no dead-letter queue. Without one, `adminview local` writes dead letters to "
-            "dead-letters.jsonl: fix the item, or fix the view and restart `adminview local`; or "
-            "run `adminview reconcile SOURCE KEY`. `adminview local --engine moto` has a queue. To "
-            f"use another, set {QUEUE_URL} to its URL, and {ENDPOINT}_SQS if SQS has another "
-            "endpoint than the tables"
+            "there is no dead-letter queue. `adminview dev` has one, and prints the variables to "
+            f"export here. To use another, set {QUEUE_URL} to its URL, and {ENDPOINT}_SQS if SQS "
+            "has another endpoint than the tables"
         )
         raise SettingsError(msg)
     check_endpoints(os.environ, "SQS")

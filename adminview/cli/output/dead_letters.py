@@ -46,20 +46,24 @@ def item_of(resolved: ResolvedLetter) -> str:
     return resolved.about
 
 
-def footer(peeked: PeekResult, waiting: Waiting) -> str:
+def footer(peeked: PeekResult, waiting: Waiting, seconds: float = NEXT_TRY_SECONDS) -> str:
     more = "" if peeked.complete else ", and there may be more (--limit)"
-    return f"{count_letters(len(peeked))}{more}{hidden_note(waiting)}"
+    return f"{count_letters(len(peeked))}{more}{hidden_note(waiting, seconds)}"
 
 
 def count_letters(count: int) -> str:
     return f"{count} dead letter{'' if count == 1 else 's'}"
 
 
-def hidden_note(waiting: Waiting) -> str:
-    """Return a note about hidden dead letters, beginning with a semicolon; "" if there are none."""
-    minutes = NEXT_TRY_SECONDS // 60
+def hidden_note(waiting: Waiting, seconds: float = NEXT_TRY_SECONDS) -> str:
+    """Return a note about hidden dead letters, beginning with a semicolon; "" if there are none.
+
+    They are hidden for up to *seconds*.
+    """
     count = waiting.resting
-    return f"; about {count} hidden for up to {minutes} minutes after a try" if count else ""
+    minutes, rest = divmod(int(seconds), 60)
+    time = f"{rest} seconds" if rest else f"{minutes} minutes"
+    return f"; about {count} hidden for up to {time} after a try" if count else ""
 
 
 def letters_data(peeked: PeekResult) -> Iterator[dict[str, Any]]:

@@ -1,0 +1,253 @@
+"""`adminview dev`: run the app on a local engine, and reload view files that change."""
+
+import os
+import signal
+from collections.abc import Iterable, Iterator, MutableMapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from threading import Thread
+from typing import Annotated, Final
+from urllib.parse import urlsplit
+
+import typer
+from botocore.config import Config
+
+from adminview.aws.boto3_clients import CLIENT, dynamodb_client, sqs_client
+from adminview.aws.clients import Clients
+from adminview.aws.endpoints import ACCESS_KEY, ENDPOINT, IGNORED, LOCAL_KEY, SDK_REGION, SECRET_KEY
+from adminview.aws.settings import (
+    DEFAULT_VIEWS,
+    MIGRATIONS_PACKAGE,
+    QUEUE_URL,
+    VIEWS_PACKAGE,
+)
+from adminview.aws.view_reader import Boto3Reader, ViewReader
+from adminview.cli.commands.serve import LOOPBACK, PORT, LocalGateway, Server, make_api
+from adminview.cli.endpoints import check_endpoints
+from adminview.cli.errors import EXPECTED_ERRORS, report_error, usage_errors
+from adminview.cli.model_lock.model_diff import ModelDiff
+from adminview.cli.model_lock.wording import describe_diff
+from adminview.cli.output.printing import echo
+from adminview.cli.shutdown import Shutdown, graceful_shutdown
+from adminview.examples.shop import sample_data
+from adminview.http_api.handlers import Api
+from adminview.local.dev.items import WaitingItems, read_items
+from adminview.local.dev.session import DevEngine, Hooks, ModelChange, Session
+from adminview.local.dev.tracebacks import app_traceback
+from adminview.local.dev.view_files import ViewFiles
+from adminview.local.engines import ENGINES, EngineName, free_port, moto_engine
+from adminview.local.local_cloud import QUEUE, environment_of, export_line
+from adminview.local.source_writes import Delete, Put
+from adminview.model import Registry
+from adminview.model.errors import AdminViewError, SettingsError
+from adminview.model.row import VIEW_TABLE
+from adminview.query.engine import QueryEngine
+
+ENGINE_PORT: Final = 8000  # of the embedded engine, if it is free: exported variables stay valid
+POLL_SECONDS: Final = 0.5  # between two looks at the view files; a change counts at the second
+SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+AWS_HOSTS: Final = (".amazonaws.com", ".amazonaws.com.cn", ".api.aws")
+SHOP: Final = "shop"
+# A busy engine may take longer than AWS; several streams and the API share the connections.
+PATIENT: Final = Config(read_timeout=30, max_pool_connections=64)
+
+
+def dev(
+    *,
+    engine: Annotated[
+        EngineName | None,
+        typer.Option(help="Engine to start; without it, the one at AWS_ENDPOINT_URL, or moto."),
+    ] = None,
+    port: Annotated[
+        int | None,
+        typer.Option(
+            help=f"Port of the HTTP API; without it, {PORT} or another free one.", min=0, max=65535
+        ),
+    ] = None,
+    load: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FILE",
+            help='Load items from a file with lines such as {"source": "Orders", "item": {…}}, or '
+            "`shop`, the data of the demo. May be repeated.",
+        ),
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Keep the items of the sources here until the next run. Rows are rebuilt.",
+        ),
+    ] = None,
+) -> None:
+    """Run your app locally: sync, totals and HTTP API, until Ctrl-C.
+
+    Starts an engine, creates tables, indexes and the dead-letter queue, and
+    follows the streams with the deployed functions. If a view file changes,
+    it prints what changed, and rebuilds the rows.
+    """
+    with usage_errors():
+        writes = [write for name in load or () for write in _writes(name)]
+        waiting = WaitingItems(data)
+    if data and not engine and os.environ.get(ENDPOINT):
+        msg = f"the engine at {ENDPOINT} keeps its own data: --data is for an engine started here"
+        raise typer.BadParameter(msg, param_hint="--data")
+    files = ViewFiles(os.environ.get(VIEWS_PACKAGE) or DEFAULT_VIEWS)
+    with ExitStack() as running:
+        stop = running.enter_context(graceful_shutdown(signals=SIGNALS))
+        if (registry := _first_model(files, stop)) is None:
+            return
+        connected, variables = running.enter_context(_connect(engine, os.environ))
+        gateway = LocalGateway(_api(registry, connected))
+
+        def publish(model: Registry) -> None:
+            gateway.api = _api(model, connected)
+
+        hooks = Hooks(echo, publish, _compare, stop.event.is_set)
+        session = Session(connected, hooks, waiting)
+        running.callback(_end, session)
+        session.begin(registry)
+        server = _serve(gateway, port)
+        running.callback(_close, server)
+        session.load(writes)
+        echo(f"\nIn another terminal:\n\n{export_line(variables)}\n")
+        echo(f"open {server.url}/patterns")
+        names = ", ".join(source.name for source in registry.sources)
+        echo(f"following {names or 'no source yet'}; Ctrl-C to stop")
+        _run(files, session, stop)
+
+
+def _writes(name: str) -> Iterable[Put | Delete]:
+    if name == SHOP:
+        return (*sample_data.FIRST_DAY, *sample_data.SECOND_DAY, sample_data.POISON)
+    return read_items(Path(name))
+
+
+def _first_model(files: ViewFiles, stop: Shutdown) -> Registry | None:
+    """Load the view files; while they cannot be loaded, wait. Returns None if stopped."""
+    while not stop.event.is_set():
+        try:
+            return files.load()
+        except AdminViewError as error:
+            if not files.exists:
+                raise
+            _report(error)
+        echo("waiting until a view file changes; Ctrl-C to stop")
+        while not stop.event.is_set() and not files.changed():
+            stop.sleep(POLL_SECONDS)
+    return None
+
+
+def _run(files: ViewFiles, session: Session, stop: Shutdown) -> None:
+    """Reload view files that change, until stopped. Raises the error that ends a follower."""
+    while not stop.event.is_set():
+        stop.sleep(POLL_SECONDS)
+        session.follower.check()
+        if not files.changed():
+            continue
+        try:
+            registry = files.load()
+        except AdminViewError as error:
+            _report(error)
+            echo("the model before this change stays until it is fixed")
+            continue
+        try:
+            session.change_to(registry)
+        except EXPECTED_ERRORS as error:
+            _report(error)
+
+
+def _report(error: Exception) -> None:
+    """Print an error and, for one of a view file, its traceback."""
+    report_error(error)
+    if error.__cause__ and not isinstance(error.__cause__, AdminViewError | OSError):
+        echo(app_traceback(error), err=True)
+
+
+def _compare(old: Registry, new: Registry) -> ModelChange:
+    diff = ModelDiff.between(old.description(), new.description())
+    if diff.is_empty:
+        return ModelChange(["reloaded: the model is the same"], ())
+    lines = [f"reloaded: model {old.fingerprint} is now {new.fingerprint}"]
+    for heading, changes in describe_diff(diff).items():
+        lines += [f"  {heading}: {change}" for change in changes]
+    return ModelChange(lines, diff.rebuilt, diff.dropped_sources)
+
+
+@contextmanager
+def _connect(
+    name: EngineName | None, environ: MutableMapping[str, str]
+) -> Iterator[tuple[DevEngine, dict[str, str]]]:
+    """Start an engine, or use the one that *environ* names, with a dead-letter queue.
+
+    Yields it with the variables that another terminal needs. *environ* names it too.
+    """
+    owned = bool(name) or not environ.get(ENDPOINT)
+    started = name or EngineName.MOTO
+    with _start(started, environ) if owned else _use_endpoint(environ) as variables:
+        place = f"{started} (a local engine, not AWS)" if owned else environ[ENDPOINT]
+        echo(f"AdminView on {place}")
+        packages = [name for name in (VIEWS_PACKAGE, MIGRATIONS_PACKAGE) if environ.get(name)]
+        clients = Clients(dynamodb_client(CLIENT.merge(PATIENT)), sqs_client())
+        engine = DevEngine(clients, variables[QUEUE_URL], owned)
+        yield engine, variables | {name: environ[name] for name in packages}
+
+
+@contextmanager
+def _start(name: EngineName, environ: MutableMapping[str, str]) -> Iterator[dict[str, str]]:
+    """Run an engine with a dead-letter queue, and let *environ* name it and nothing else."""
+    running = moto_engine(free_port(ENGINE_PORT)) if name is EngineName.MOTO else ENGINES[name]()
+    with running as engine:
+        for variable in [*environ]:
+            if variable.startswith(ENDPOINT) or variable == IGNORED:
+                del environ[variable]
+        queue_url = engine.sqs().create_queue(QueueName=QUEUE)["QueueUrl"]
+        variables = environment_of(engine, queue_url)
+        environ.update(variables)
+        yield variables
+
+
+@contextmanager
+def _use_endpoint(environ: MutableMapping[str, str]) -> Iterator[dict[str, str]]:
+    """Use the engine at the endpoint that *environ* names; its queue is moto's if it has none."""
+    if (urlsplit(environ[ENDPOINT]).hostname or "").endswith(AWS_HOSTS):
+        msg = f"{ENDPOINT} is AWS itself, where the deployed functions do this: unset it"
+        raise SettingsError(msg)
+    check_endpoints(environ, "DYNAMODB", "DYNAMODB_STREAMS")
+    with ExitStack() as running:
+        sqs = f"{ENDPOINT}_SQS"
+        if not environ.get(QUEUE_URL) and not environ.get(sqs):
+            environ[sqs] = running.enter_context(moto_engine()).sqs_url
+        check_endpoints(environ, "SQS")
+        if not environ.get(QUEUE_URL):
+            environ[QUEUE_URL] = sqs_client().create_queue(QueueName=QUEUE)["QueueUrl"]
+        names = [ENDPOINT, sqs, QUEUE_URL, SDK_REGION]
+        if environ.get(ACCESS_KEY) == LOCAL_KEY:  # any other may be a secret
+            names += [ACCESS_KEY, SECRET_KEY]
+        yield {name: environ[name] for name in names if environ.get(name)}
+
+
+def _api(registry: Registry, engine: DevEngine) -> Api:
+    reader = ViewReader(Boto3Reader(engine.clients.dynamodb), VIEW_TABLE)
+    return make_api(QueryEngine(registry, reader))
+
+
+def _serve(gateway: LocalGateway, port: int | None) -> Server:
+    server = Server(LOOPBACK, free_port(PORT) if port is None else port, gateway)
+    Thread(target=server.serve_forever, daemon=True).start()
+    return server
+
+
+def _close(server: Server) -> None:
+    server.shutdown()
+    server.server_close()
+
+
+def _end(session: Session) -> None:
+    count = session.end()
+    if count is not None:
+        echo(f"stopped; kept {count} items in {session.waiting.path}")
+    elif session.engine.owned:
+        echo("stopped, and all tables are gone; --data FOLDER keeps the items of the sources")
+    else:
+        echo("stopped; the tables stay")

@@ -1,0 +1,63 @@
+"""Tracebacks of view files: the lines of the app alone, with the original text of the error."""
+
+import linecache
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from sysconfig import get_paths
+from traceback import FrameSummary, StackSummary, TracebackException
+
+import adminview
+from adminview.model.dead_letter import AnyLetter, RecordLetter
+from adminview.model.errors import RecordError
+from adminview.model.item import AttributeValue, Image
+from adminview.model.limits import ROW_LIMIT
+from adminview.model.places import INSTALLED
+from adminview.sync.decode import Route
+from adminview.sync.derive import derive
+
+LIBRARY = Path(adminview.__file__).parent
+PYTHON = {Path(get_paths()[name]) for name in ("stdlib", "platstdlib")}
+
+
+def app_traceback(error: BaseException) -> str:
+    """Return the traceback of an error, or of its cause, with the lines of the app's own files.
+
+    Files are named relative to the current folder.
+    """
+    linecache.checkcache()
+    cause = error.__cause__ or error
+    trace = TracebackException.from_exception(cause)
+    frames = [frame for frame in trace.stack if _is_own(frame)]
+    if not frames and not isinstance(cause, SyntaxError):  # which names a line itself
+        frames = trace.stack[-1:]
+    trace.stack = StackSummary.from_list(frames)
+    lines = trace.format(chain=False) if frames else trace.format_exception_only()
+    text = "".join(lines).rstrip()
+    return text.replace(f"{Path.cwd()}/", "")
+
+
+def _is_own(frame: FrameSummary) -> bool:
+    file = Path(frame.filename)
+    if not file.is_absolute() or INSTALLED & {*file.parts}:
+        return False
+    return not ({LIBRARY} | PYTHON) & {*file.parents}
+
+
+def explain(
+    letter: AnyLetter,
+    routes: Mapping[str, Route],
+    read: Callable[[str, dict[str, AttributeValue]], Image | None],
+) -> str:
+    """Return the traceback of the view that fails for the item of a dead letter; "" if none does.
+
+    A dead letter has no data and no text of another error. So the rows of the item, which *read*
+    returns, are derived again.
+    """
+    route = routes.get(letter.table or "") if isinstance(letter, RecordLetter) else None
+    if route is None or not isinstance(letter, RecordLetter) or letter.key is None:
+        return ""
+    try:
+        derive(route.views, read(route.table, dict(letter.key)), room=ROW_LIMIT)
+    except RecordError as error:
+        return app_traceback(error)
+    return ""

@@ -1,0 +1,123 @@
+"""A session changes the tables of its own engine, and loses no item and no count."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any
+
+import pytest
+
+from adminview.aws.clients import Clients
+from adminview.local.dev.session import DevEngine, Hooks, ModelChange, Session
+from adminview.local.engines import EngineError, moto_engine
+from adminview.local.local_cloud import QUEUE, environment_of
+from adminview.local.source_writes import Put
+from adminview.model import Registry
+from tests.support.view_files import load_view_file
+
+VIEW = '''
+from collections.abc import Iterator
+from adminview import AccessPattern, Index, Item, Row, Source, Total, view
+
+orders = Source("Orders", partition_key="id")
+by_status = Index("ByStatus", partition="status", sort="day", include=["data"])
+statuses = Total("PerStatus", sort="status")
+
+
+@view(orders)
+def order(item: Item) -> Iterator[Row]:
+    """Index an order by status."""
+    yield Row(
+        item["number"],
+        "ORDER",
+        data=item.pick("id"),
+        indexes=[by_status(item["status"], item["id"])],
+        totals=[statuses(item["status"])],
+    )
+'''
+
+
+def model(folder: Path, *changes: tuple[str, str]) -> Registry:
+    code = VIEW
+    for old, new in changes:
+        assert old in code
+        code = code.replace(old, new)
+    return Registry.of([load_view_file(folder / "orders.py", code)])
+
+
+@pytest.fixture
+def session(monkeypatch: pytest.MonkeyPatch) -> Iterator[Session]:
+    """Run an engine of its own, which a session may change."""
+    with moto_engine() as engine:
+        clients = Clients(engine.dynamodb(), engine.sqs())
+        queue_url = clients.sqs.create_queue(QueueName=QUEUE)["QueueUrl"]
+        for name, value in environment_of(engine, queue_url).items():
+            monkeypatch.setenv(name, value)
+        said: list[str] = []
+
+        def compare(_: Registry, new: Registry) -> ModelChange:
+            return ModelChange([], [source.name for source in new.sources])
+
+        hooks = Hooks(said.append, lambda _: None, compare)
+        started = Session(DevEngine(clients, queue_url, owned=True), hooks)
+        yield started
+        started.end()
+        for name in clients.dynamodb.list_tables()["TableNames"]:
+            clients.dynamodb.delete_table(TableName=name)
+
+
+def eventually(check: Callable[[], object], expected: object) -> None:
+    end = monotonic() + 30
+    while check() != expected:
+        assert monotonic() < end, check()
+        sleep(0.1)
+
+
+def scan(session: Session, table: str) -> list[Any]:
+    return session.engine.clients.dynamodb.scan(TableName=table)["Items"]
+
+
+def counts(session: Session) -> dict[str, str]:
+    stored = scan(session, "AdminViewTotals")
+    return {item["SK"]["S"]: item["count"]["N"] for item in stored if "count" in item}
+
+
+def orders(session: Session) -> set[str]:
+    return {row["PK"]["S"] for row in scan(session, "AdminViewTable")}
+
+
+ITEMS = [
+    Put("Orders", {"id": "1", "number": "n1", "status": "PAID"}),
+    Put("Orders", {"id": "2", "number": "n2", "status": "PAID"}),
+    Put("Orders", {"id": "3", "number": "n3", "status": "OPEN"}),
+]
+COUNTS = {"PAID": "2", "OPEN": "1"}
+
+
+def test_a_new_view_table_has_the_same_rows_and_totals(session: Session, tmp_path: Path) -> None:
+    session.begin(model(tmp_path))
+    session.load(ITEMS)
+    eventually(lambda: counts(session), COUNTS)
+    session.change_to(model(tmp_path, ('sort="day"', 'sort="date"')))
+    assert orders(session) == {"n1", "n2", "n3"}
+    eventually(lambda: counts(session), COUNTS)
+    session.load([Put("Orders", {"id": "3", "number": "n3", "status": "PAID"})])
+    eventually(lambda: {name: n for name, n in counts(session).items() if n != "0"}, {"PAID": "3"})
+
+
+def test_items_outlast_a_key_that_they_do_not_have(session: Session, tmp_path: Path) -> None:
+    session.begin(model(tmp_path))
+    session.load(ITEMS)
+    eventually(lambda: orders(session), {"n1", "n2", "n3"})
+    session.change_to(model(tmp_path, ('partition_key="id"', 'partition_key="nope"')))
+    assert (scan(session, "Orders"), orders(session)) == ([], set())
+    session.change_to(model(tmp_path, ('partition_key="id"', 'partition_key="number"')))
+    eventually(lambda: orders(session), {"n1", "n2", "n3"})
+    eventually(lambda: counts(session), COUNTS)
+    assert len(scan(session, "Orders")) == 3
+
+
+def test_an_engine_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("adminview.local.engines.find_spec", lambda _: None)
+    with pytest.raises(EngineError, match=r"pip install 'adminview\[local\]'"), moto_engine():
+        pass

@@ -1,0 +1,68 @@
+"""Items to load are checked before any is written; items are kept as they are."""
+
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from adminview.local.dev.items import WaitingItems, check_writes, image, line_of, read_items
+from adminview.local.source_writes import Delete, Put
+from adminview.model.errors import SettingsError
+from tests.support.model import registry
+
+
+def test_a_line_is_an_item_in_plain_json(tmp_path: Path) -> None:
+    file = tmp_path / "items.jsonl"
+    file.write_text('{"source": "Users", "item": {"userId": "u1", "score": 0.1}}\n\n')
+    (put,) = read_items(file)
+    assert put == Put("Users", {"userId": "u1", "score": Decimal("0.1")})
+
+
+def test_a_kept_item_is_read_as_it_was(tmp_path: Path) -> None:
+    item = {"userId": "u1", "raw": b"\x00", "tags": {"a", "b"}, "list": [{"deep": None}]}
+    file = tmp_path / "items.jsonl"
+    file.write_text(line_of("Users", image(item)))
+    assert read_items(file) == [Put("Users", item)]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "{",
+        "[]",
+        '{"source": "Users"}',
+        '{"item": {}}',
+        '{"source": "Users", "item": 1}',
+        '{"source": "Users", "dynamodb": {"userId": "u1"}}',
+        '{"source": "Users", "item": {"userId": NaN}}',
+    ],
+)
+def test_a_line_that_is_no_item_is_named(tmp_path: Path, line: str) -> None:
+    file = tmp_path / "items.jsonl"
+    file.write_text(f'{{"source": "Users", "item": {{"userId": "u1"}}}}\n{line}\n')
+    with pytest.raises(SettingsError, match=r"items\.jsonl:2 is not an item; expected a line such"):
+        read_items(file)
+
+
+def test_an_item_of_an_undeclared_source_or_without_its_key_is_refused() -> None:
+    check_writes([Put("Users", {"userId": "u1"}), Delete("Users", {"userId": "u1"})], registry())
+    with pytest.raises(SettingsError, match="no source is named 'User'; declared are Orders"):
+        check_writes([Put("User", {"userId": "u1"})], registry())
+    with pytest.raises(SettingsError, match=r"an item of 'Users' cannot be loaded: .*userId"):
+        check_writes([Put("Users", {"id": "u1"})], registry())
+
+
+def test_items_that_no_table_takes_wait_in_the_file(tmp_path: Path) -> None:
+    lines = [line_of("Users", image({"userId": "u1"})), line_of("Later", image({"id": "1"}))]
+    (tmp_path / "items.jsonl").write_text("\n".join(lines))
+    waiting = WaitingItems(tmp_path)
+    taken = waiting.fitting(registry())
+    assert [put.source for put in taken] == ["Users"]
+    assert waiting.fitting(registry()) == taken  # until they are written
+    waiting.remove(taken)
+    waiting.add("Users", [image({"id": "of another key"})])
+    assert waiting.fitting(registry()) == []
+    assert waiting.save(None, []) == 2  # type: ignore[arg-type]  # no table is read
+    last = line_of("Users", image({"id": "of another key"}))
+    assert (tmp_path / "items.jsonl").read_text().splitlines() == [lines[1], last]
+    assert [path.name for path in tmp_path.iterdir()] == ["items.jsonl"]

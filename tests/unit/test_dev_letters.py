@@ -1,0 +1,93 @@
+"""Dead letters of a local engine: soon visible, one per item, and each traceback once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from adminview.aws.dead_letter_consumer import Message
+from adminview.aws.deadline import Deadline
+from adminview.local.dev.letters import FirstLetterSink, PromptSink
+from adminview.local.dev.printer import BatchPrinter
+from adminview.local.dev.rebuild import count
+from adminview.model.dead_letter import ItemOrigin, OutgoingLetter
+from adminview.model.errors import RowError, TooManyRowsError
+from adminview.sync.dead_letter import dead_letter
+
+SOON = Deadline.after(60)
+
+
+def letter(owner: str, error: RowError | None = None) -> OutgoingLetter:
+    origin = ItemOrigin(source="Users", table="Users", key=None, owner=owner, at=1.0)
+    return dead_letter(0, origin, error or RowError("it is bad"), ())
+
+
+@dataclass
+class Queue:
+    """Stands in for both ends of a queue."""
+
+    bodies: list[str] = field(default_factory=list)
+    delays: list[int | None] = field(default_factory=list)
+    full: bool = False
+    taken: list[Message] = field(default_factory=list)
+
+    def send(
+        self, letters: Sequence[OutgoingLetter], *, deadline: Deadline
+    ) -> tuple[list[OutgoingLetter], set[str]]:
+        assert not deadline.passed
+        if self.full:
+            return [*letters], {"Full"}
+        self.bodies += [one.body for one in letters]
+        self.delays += [one.delay_seconds for one in letters]
+        return [], set()
+
+    def take(self, *, deadline: Deadline, hide_seconds: int) -> list[Message]:
+        assert not deadline.passed
+        assert hide_seconds
+        messages = [Message(str(n), "", body, 0.0, 1) for n, body in enumerate(self.bodies)]
+        fresh = [one for one in messages if one not in self.taken][:10]
+        self.taken += fresh
+        return fresh
+
+    def put_back(self, messages: Sequence[Message], *, deadline: Deadline) -> None:
+        assert not deadline.passed
+        self.taken = [one for one in self.taken if one not in messages]
+
+
+def test_no_dead_letter_waits_for_minutes() -> None:
+    queue = Queue()
+    assert letter("Users/1", TooManyRowsError("too many")).delay_seconds == 360
+    letters = [letter("Users/1", TooManyRowsError("too many")), letter("Users/2")]
+    assert PromptSink(queue).send(letters, deadline=SOON) == ([], set())
+    assert queue.delays == [5, 0]
+
+
+def test_dead_letters_that_are_refused_are_returned_as_they_were() -> None:
+    letters = [letter("Users/1", TooManyRowsError("too many")), letter("Users/2")]
+    unsent, codes = PromptSink(Queue(full=True)).send(letters, deadline=SOON)
+    assert [id(one) for one in unsent] == [id(one) for one in letters]
+    assert codes == {"Full"}
+
+
+def test_an_item_that_has_a_dead_letter_gets_no_other() -> None:
+    queue = Queue(["not a dead letter", *(letter(f"Users/{n}").body for n in range(12))])
+    sink = FirstLetterSink(queue, queue)  # type: ignore[arg-type]  # it stands in
+    sink.send([letter("Users/11"), letter("Users/12")], deadline=SOON)
+    assert queue.bodies[13:] == [letter("Users/12").body]
+    assert queue.taken == []
+
+
+def test_a_traceback_is_printed_once_until_the_view_files_change() -> None:
+    said: list[str] = []
+    printer = BatchPrinter(said.append, lambda _: "Traceback\n  line")
+    printer.dead_lettered([letter("Users/1"), letter("Users/2")])
+    assert said == [
+        "  dead letter: Users/1: RowError: it is bad",
+        "    Traceback\n      line",
+        "  dead letter: Users/2: RowError: it is bad",
+    ]
+    printer.forget()
+    printer.dead_lettered([letter("Users/3")])
+    assert said[-1] == "    Traceback\n      line"
+
+
+def test_a_count_has_its_plural() -> None:
+    assert [count(1, "row written"), count(2, "item")] == ["1 row written", "2 items"]
