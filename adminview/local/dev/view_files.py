@@ -12,7 +12,8 @@ from typing import TypeAlias
 from adminview.aws.settings import VIEWS_PACKAGE
 from adminview.model import Registry
 from adminview.model.errors import DeclarationError
-from adminview.model.local_imports import INSTALLED, local_modules
+from adminview.model.local_imports import local_modules
+from adminview.model.places import INSTALLED
 from adminview.sync.redact import forget_view_files
 from adminview.views import load_modules
 
