@@ -1,7 +1,6 @@
 """The commands an operator repairs with, run as they are typed, on real engines."""
 
 import json
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,6 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from adminview.cli.main import app
-from adminview.dead_letters.replay import Patience, make_replayer
 from adminview.local.local_cloud import LocalCloud
 from adminview.model.errors import AdminViewError, QueryError
 from adminview.model.row import VIEW_TABLE
@@ -27,8 +25,6 @@ def shop(start: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> LocalCl
     for name, value in cloud.environment.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("COLUMNS", "200")
-    quick = partial(make_replayer, patience=Patience(for_letters=0, before_retry=1))
-    monkeypatch.setattr("adminview.cli.dead_letters.commands.make_replayer", quick)
     cloud.put("Users", USER)
     cloud.put("Orders", order())
     cloud.put("Orders", BAD_ORDER)
@@ -158,10 +154,10 @@ def test_letters_that_rest_are_told_of_wherever_they_might_be_missed(shop: Local
     assert adminview("dlq", "replay").exit_code == 1
     again = adminview("dlq", "replay")
     assert again.exit_code == 1, "a letter is left, though nobody can see it"
-    assert "about 1 hidden for up to 6 minutes" in again.stdout
+    assert "about 1 hidden for up to 30 seconds" in again.stdout
     previewed = adminview("dlq", "replay", "--dry-run").stdout
     assert "no dead letter is ready" in previewed
-    assert "dry run: nothing was written or deleted; about 1 hidden for up to 6" in previewed
+    assert "dry run: nothing was written or deleted; about 1 hidden for up to 30" in previewed
     discarded = adminview("dlq", "discard", "--all", "--yes", "--reason", "x").stdout
     assert "0 dead letters discarded; about 1 hidden" in discarded
     assert shop.letters() == []

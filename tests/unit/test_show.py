@@ -3,6 +3,8 @@
 from types import ModuleType
 from typing import Any
 
+from adminview.aws.dead_letter_consumer import Waiting
+from adminview.cli.output.dead_letters import hidden_note
 from adminview.cli.output.printing import Console, printable
 from adminview.cli.output.tables import patterns_table, rows_table
 from adminview.model import AccessPattern, Registry
@@ -29,3 +31,10 @@ def test_a_description_is_no_markup() -> None:
     console = Console(width=100, record=True)
     console.print(patterns_table(Registry.of([module])))
     assert "newest [/b] first [up]" in console.export_text()
+
+
+def test_a_note_says_for_how_long_dead_letters_are_hidden() -> None:
+    waiting = Waiting(ready=0, taken=1, delayed=1)
+    assert hidden_note(waiting) == "; about 2 hidden for up to 6 minutes after a try"
+    assert hidden_note(waiting, 30) == "; about 2 hidden for up to 30 seconds after a try"
+    assert hidden_note(Waiting(ready=3, taken=0, delayed=0)) == ""
