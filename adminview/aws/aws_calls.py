@@ -34,7 +34,7 @@ ABSENT: Final = frozenset(
         "NotFound",  # SNS
     }
 )
-UNREADABLE: Final = ResponseParserError.__name__  # such as an HTML page of a proxy
+UNREADABLE: Final = "ResponseParserError"  # such as an HTML page of a proxy
 DENIED: Final = ("AccessDenied", "Unauthorized", "AuthorizationError")
 POLICY_PREFIX: Final = {"stepfunctions": "states"}  # of IAM actions, if not the service
 

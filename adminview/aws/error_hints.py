@@ -49,9 +49,11 @@ def describe_error(error: Exception) -> str:
     """Return the message of an error, with a hint if its code has one."""
     if isinstance(error, NoRegionError):
         return NO_REGION
-    if isinstance(error, ServiceError):
-        add_hint(error, ENDPOINT if os.environ.get(ENDPOINT) else "")
-    return reason_of(error) if isinstance(error, AdminViewError) else str(error)
+    message = reason_of(error) if isinstance(error, AdminViewError) else str(error)
+    if not isinstance(error, ServiceError) or error.hint:
+        return message
+    hint = _hint(error, ENDPOINT if os.environ.get(ENDPOINT) else "")
+    return "; ".join(filter(None, [message, hint]))
 
 
 @contextmanager
@@ -64,7 +66,7 @@ def settings_errors() -> Iterator[None]:
 
 
 def add_hint(error: ServiceError, engine: str) -> None:
-    """Add what to do, once. *engine* says where a local engine is expected; "" if none is."""
+    """Add what to do to the text. *engine* says where a local engine is expected, if one is."""
     error.hint = error.hint or _hint(error, engine)
 
 

@@ -37,7 +37,8 @@ bundle = Path(sys.argv[1])
 sys.path.insert(0, str(bundle))
 # The runtime's own, which is not ours to bundle.
 boto3 = ("boto3", "boto3.dynamodb", "boto3.dynamodb.types")
-for name in (*boto3, "botocore", "botocore.config", "botocore.exceptions"):
+botocore = ("config", "exceptions", "parsers", "session", "utils")
+for name in (*boto3, "botocore", *(f"botocore.{name}" for name in botocore)):
     sys.modules[name] = MagicMock()
 for path in sorted([*bundle.glob("adminview/**/*.py"), *bundle.glob("lambdas/**/*.py")]):
     name = ".".join(path.relative_to(bundle).with_suffix("").parts)
