@@ -10,6 +10,20 @@ by_state = Index("ByState", partition="state", sort="day", include=["data"])
 of_user = AccessPattern("of-user", partition="USER#{user}", sort_begins="ORDER#")
 profile = AccessPattern("profile", partition="USER#{user}", sort="PROFILE")
 since = AccessPattern("since", partition="USER#{user}", sort_from="{day}")
+since_order = AccessPattern("since-order", partition="USER#{user}", sort_from="ORDER#{day}")
+after = AccessPattern("after", partition="USER#{user}", sort_after="ORDER#{day}")
+until = AccessPattern("until", partition="USER#{user}", sort_until="ORDER#{day}")
+before = AccessPattern("before", partition="USER#{user}", sort_before="ORDER#{day}")
+between = AccessPattern(
+    "between", partition="USER#{user}", sort_between=("ORDER#{first}", "ORDER#{last}")
+)
+perhaps = AccessPattern("perhaps", partition="USER#{user}", sort="ORDER#{day}", optional=["day"])
+open_end = AccessPattern(
+    "open-end",
+    partition="USER#{user}",
+    sort_between=("B#{first}", "C#{last}"),
+    optional=["first", "last"],
+)
 by_day = AccessPattern("by-day", index=by_state, partition="S#{state}", sort="{day}")
 ORDER = image({"PK": "USER#1", "SK": "ORDER#7"})
 
@@ -24,6 +38,19 @@ ORDER = image({"PK": "USER#1", "SK": "ORDER#7"})
         (profile, {"PK": "USER#1", "SK": "PROFILE"}, True),
         (profile, {"PK": "USER#1", "SK": "PROFILE2"}, False),
         (since, {"PK": "USER#1", "SK": "anything"}, True),
+        *(
+            (p, {"PK": "USER#1", "SK": "ORDER#7"}, True)
+            for p in (since_order, after, until, before)
+        ),
+        *((p, {"PK": "USER#1", "SK": "ORDER"}, False) for p in (since_order, after)),
+        *((p, {"PK": "USER#1", "SK": "ORDER"}, True) for p in (until, before)),
+        *((p, {"PK": "USER#1", "SK": "PAID"}, True) for p in (since_order, after)),
+        *((p, {"PK": "USER#1", "SK": "PAID"}, False) for p in (until, before)),
+        (between, {"PK": "USER#1", "SK": "ORDER#7"}, True),
+        (between, {"PK": "USER#1", "SK": "ORDER"}, False),
+        (between, {"PK": "USER#1", "SK": "PAID"}, False),
+        (perhaps, {"PK": "USER#1", "SK": "PROFILE"}, True),  # a query may leave out the day
+        (open_end, {"PK": "USER#1", "SK": "Z"}, True),
         (by_day, {"PK": "x", "SK": "y", "state": "S#NEW", "day": "1"}, True),
         (by_day, {"PK": "x", "SK": "y", "state": "T#NEW", "day": "1"}, False),
         (by_day, {"PK": "x", "SK": "y", "state": "S#NEW"}, False),  # not in the index
