@@ -15,7 +15,7 @@ class Level(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ModelFinding:
     """What is wrong, and where: `place` is a file and a line, or empty."""
 
     level: Level
@@ -39,6 +39,6 @@ class Finding:
         }
 
 
-def load_finding(error: DeclarationError) -> Finding:
+def load_finding(error: DeclarationError) -> ModelFinding:
     """Return the finding for view files that cannot be loaded."""
-    return Finding(Level.ERROR, "load", error.place, str(error))
+    return ModelFinding(Level.ERROR, "load", error.place, str(error))

@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 
 from adminview.checks.conditions import OTHERS, USUAL, Conditions
-from adminview.checks.finding import Finding, Level
+from adminview.checks.finding import Level, ModelFinding
 from adminview.model import AccessPattern, Join, Registry, Source, Total, View
 from adminview.model.attribute import PK, SK
 from adminview.model.errors import AdminViewError
@@ -50,7 +50,7 @@ class SampleItem:
         return self.source.owner(self.image)
 
 
-def sample_findings(model: Registry, items: Sequence[SampleItem]) -> list[Finding]:
+def sample_findings(model: Registry, items: Sequence[SampleItem]) -> list[ModelFinding]:
     """Derive *items* and return what is wrong with the views, indexes and access patterns.
 
     *model* must be the app's: the other processes load it too.
@@ -99,7 +99,7 @@ def _derive(items: Sequence[SampleItem], conditions: Conditions) -> Outcomes:
     return outcomes
 
 
-def _failures(items: Sequence[SampleItem], outcomes: Sequence[Outcome]) -> Iterator[Finding]:
+def _failures(items: Sequence[SampleItem], outcomes: Sequence[Outcome]) -> Iterator[ModelFinding]:
     """Yield a finding for each line of a view that fails, with the first item."""
     failed: dict[tuple[str, str], list[str]] = {}
     for item, outcome in zip(items, outcomes, strict=True):
@@ -107,7 +107,7 @@ def _failures(items: Sequence[SampleItem], outcomes: Sequence[Outcome]) -> Itera
             failed.setdefault((outcome["place"], outcome["error"]), []).append(item.owner)
     for (where, text), owners in failed.items():
         more = f" and {len(owners) - 1} more" if len(owners) > 1 else ""
-        yield Finding(Level.ERROR, "view", _file(where), f"{text}; item {owners[0]}{more}")
+        yield ModelFinding(Level.ERROR, "view", _file(where), f"{text}; item {owners[0]}{more}")
 
 
 def _file(where: str) -> str:
@@ -124,7 +124,7 @@ def _impure(
     items: Sequence[SampleItem],
     first: Sequence[Outcome],
     again: Sequence[Mapping[str, Outcome]],
-) -> Iterator[Finding]:
+) -> Iterator[ModelFinding]:
     """Yield a finding for each view whose rows differ, with the first condition that shows it."""
     reported: set[View] = set()
     for words in (TWICE, *OTHERS):
@@ -135,7 +135,7 @@ def _impure(
                     text = other.get("error") or expected.get("error")
                     where = other.get("place") or expected.get("place", "")
                     message = f"item {item.owner} fails only when it is derived {words}: {text}"
-                    yield Finding(Level.ERROR, "impure", _file(where), message)
+                    yield ModelFinding(Level.ERROR, "impure", _file(where), message)
                 continue
             for position, view in enumerate(model.views_of(item.source)):
                 rows, differing = (run["rows"].get(str(position)) for run in (expected, other))
@@ -146,7 +146,7 @@ def _impure(
                         f"derived {words}; item {item.owner}, {_difference(rows, differing)}"
                     )
                     where = place_of_declaration(view, model.modules)
-                    yield Finding(Level.ERROR, "impure", where, message, view.name)
+                    yield ModelFinding(Level.ERROR, "impure", where, message, view.name)
 
 
 def _difference(rows: dict[str, Any] | None, others: dict[str, Any] | None) -> str:
@@ -173,7 +173,7 @@ def _path(value: Attributes, other: Attributes) -> Iterator[str]:
 
 def _unreached(
     model: Registry, items: Sequence[SampleItem], outcomes: Sequence[Outcome]
-) -> Iterator[Finding]:
+) -> Iterator[ModelFinding]:
     """Yield a warning for each view that applies to no item."""
     reached = {
         model.views_of(item.source)[int(position)]
@@ -185,10 +185,10 @@ def _unreached(
         if view not in reached and view.source not in failed:
             message = f"view {view.name!r} applies to no item of the sample, so it is not checked"
             where = place_of_declaration(view, model.modules)
-            yield Finding(Level.WARNING, "unreached-view", where, message, view.name)
+            yield ModelFinding(Level.WARNING, "unreached-view", where, message, view.name)
 
 
-def _unfilled(model: Registry, rows: Sequence[Attributes]) -> Iterator[Finding]:
+def _unfilled(model: Registry, rows: Sequence[Attributes]) -> Iterator[ModelFinding]:
     """Yield indexes without an entry, and totals without a contribution."""
     for index in model.indexes:
         if index is OWNER_INDEX or any(_is_in(row, index.stored_key) for row in rows):
@@ -199,7 +199,7 @@ def _unfilled(model: Registry, rows: Sequence[Attributes]) -> Iterator[Finding]:
             "give rows an entry in it, or add an item to the sample"
         )
         where = place_of_declaration(index, model.modules)
-        yield Finding(Level.ERROR, "empty-index", where, message, index.name)
+        yield ModelFinding(Level.ERROR, "empty-index", where, message, index.name)
     filled = {total.name for row in rows for total, _ in contributions(row, model)}
     for total in model.totals:
         if total.name not in filled:
@@ -209,7 +209,7 @@ def _unfilled(model: Registry, rows: Sequence[Attributes]) -> Iterator[Finding]:
                 "let rows contribute to it, or add an item to the sample"
             )
             where = place_of_declaration(total, model.modules)
-            yield Finding(Level.ERROR, "empty-total", where, message, total.name)
+            yield ModelFinding(Level.ERROR, "empty-total", where, message, total.name)
 
 
 def _is_in(row: Attributes, key: Sequence[Any]) -> bool:
@@ -220,7 +220,7 @@ def _useless(patterns: Sequence[str]) -> str:
     return f", so {', '.join(patterns)} would return nothing" if patterns else ""
 
 
-def _unmatched(model: Registry, rows: Sequence[Attributes]) -> Iterator[Finding]:
+def _unmatched(model: Registry, rows: Sequence[Attributes]) -> Iterator[ModelFinding]:
     """Yield access patterns and joins whose templates no row can match."""
     groups: dict[str, list[Attributes]] = {}
     for row in rows:
@@ -231,14 +231,14 @@ def _unmatched(model: Registry, rows: Sequence[Attributes]) -> Iterator[Finding]
         candidates = _candidates(pattern, rows, groups)
         if candidates and (problem := _mismatch(pattern, candidates)):
             message = f"access pattern {pattern.name!r} can return no row of the sample: {problem}"
-            yield Finding(Level.ERROR, "pattern", where, message, pattern.name)
+            yield ModelFinding(Level.ERROR, "pattern", where, message, pattern.name)
         for join in pattern.joins:
             if rows and not any(_fits_join(join, row) for row in rows):
                 message = (
                     f"join {join.name!r} of access pattern {pattern.name!r} can find no row of the "
                     f"sample: no row has a PK like {join.partition!r} and an SK like {join.sort!r}"
                 )
-                yield Finding(Level.ERROR, "join", where, message, pattern.name)
+                yield ModelFinding(Level.ERROR, "join", where, message, pattern.name)
 
 
 def _candidates(

@@ -6,7 +6,7 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Final
 
-from adminview.checks.finding import Finding, Level
+from adminview.checks.finding import Level, ModelFinding
 from adminview.model import Registry
 from adminview.model.local_imports import foreign_imports
 from adminview.model.places import place, place_of_declaration, shown, source_of
@@ -17,7 +17,7 @@ REQUIREMENT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 AWS_SDK: Final = frozenset({"boto3", "botocore", "aioboto3", "aiobotocore"})
 
 
-def static_findings(model: Registry, requirements: Path | None = None) -> list[Finding]:
+def static_findings(model: Registry, requirements: Path | None = None) -> list[ModelFinding]:
     """Return impure imports, and indexes and totals that no access pattern uses.
 
     *requirements* lists the packages that the functions have; None if they have none but ours.
@@ -25,7 +25,7 @@ def static_findings(model: Registry, requirements: Path | None = None) -> list[F
     return [*_imports(model, requirements), *_unused(model)]
 
 
-def _imports(model: Registry, requirements: Path | None) -> Iterator[Finding]:
+def _imports(model: Registry, requirements: Path | None) -> Iterator[ModelFinding]:
     files = {
         module.__name__: Path(str(module.__file__))
         for module in model.modules
@@ -47,7 +47,7 @@ def _imports(model: Registry, requirements: Path | None) -> Iterator[Finding]:
             )
         message = f"imports {found.package}: {reason}"
         where = place(found.file, found.line)
-        yield Finding(Level.ERROR, "import", where, message, found.package)
+        yield ModelFinding(Level.ERROR, "import", where, message, found.package)
 
 
 def _listed(requirements: Path | None) -> frozenset[str]:
@@ -68,7 +68,7 @@ def _normalized(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def _unused(model: Registry) -> Iterator[Finding]:
+def _unused(model: Registry) -> Iterator[ModelFinding]:
     queried = {
         pattern.index.name for pattern in model.patterns if pattern.index and not pattern.total
     }
@@ -79,7 +79,7 @@ def _unused(model: Registry) -> Iterator[Finding]:
                 "writes and storage; declare one, or remove the index"
             )
             where = place_of_declaration(index, model.modules)
-            yield Finding(Level.WARNING, "unused-index", where, message, index.name)
+            yield ModelFinding(Level.WARNING, "unused-index", where, message, index.name)
     totalled = {pattern.total.name for pattern in model.patterns if pattern.total}
     for total in model.totals:
         if total.name not in totalled:
@@ -88,4 +88,4 @@ def _unused(model: Registry) -> Iterator[Finding]:
                 "declare one, or remove the total"
             )
             where = place_of_declaration(total, model.modules)
-            yield Finding(Level.WARNING, "unused-total", where, message, total.name)
+            yield ModelFinding(Level.WARNING, "unused-total", where, message, total.name)

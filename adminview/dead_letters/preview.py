@@ -13,7 +13,7 @@ from adminview.reconcile.reconciler import ReconcilePlan
 
 
 @dataclass(frozen=True, slots=True)
-class ItemPreview:
+class ReplayPreview:
     """An item, the number of its dead letters, and what its reconcile would do."""
 
     about: str
@@ -33,24 +33,24 @@ class ItemPreview:
         }
 
 
-def preview(replayer: Replayer, letters: Iterable[ResolvedLetter]) -> Iterator[ItemPreview]:
+def preview(replayer: Replayer, letters: Iterable[ResolvedLetter]) -> Iterator[ReplayPreview]:
     """Yield a plan for each item that the dead letters name, or the problem that prevents one."""
     items: dict[str, tuple[ItemRef, int]] = {}
     for resolved in letters:
         replay_item = ReplayItem.of(resolved, replayer.resolver, Deadline.after(PATIENCE))
         for problem in replay_item.problems:
-            yield ItemPreview(resolved.about, 1, problem=_message(problem))
+            yield ReplayPreview(resolved.about, 1, problem=_message(problem))
         for target in replay_item.targets:
             known, count = items.get(target.owner, (target, 0))
             merged = replace(known, rows=known.rows | target.rows)
             items[target.owner] = merged, count + 1
     for owner, (target, count) in items.items():
         try:
-            yield ItemPreview(
+            yield ReplayPreview(
                 owner, count, replayer.reconciler.plan(target, deadline=Deadline.after(PATIENCE))
             )
         except AdminViewError as error:
-            yield ItemPreview(owner, count, problem=_message(error))
+            yield ReplayPreview(owner, count, problem=_message(error))
 
 
 def _message(error: AdminViewError) -> str:

@@ -51,7 +51,7 @@ class TotalsCounts:
         return asdict(self)
 
 
-class Observer(Protocol):
+class CountsObserver(Protocol):
     def invoked(self, request_id: str) -> None: ...
 
     def counted(self, counts: Mapping[str, Any], errors: CallErrors, /) -> None: ...
@@ -60,7 +60,7 @@ class Observer(Protocol):
 @dataclass(frozen=True, slots=True)
 class TotalsRuntime:
     table: TotalsTable
-    observer: Observer
+    observer: CountsObserver
     now: Callable[[], float] = time
 
 

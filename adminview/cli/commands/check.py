@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from adminview.checks.finding import Finding, Level, load_finding
+from adminview.checks.finding import Level, ModelFinding, load_finding
 from adminview.checks.sampled import sample_findings
 from adminview.checks.static import VIEW_REQUIREMENTS, static_findings
 from adminview.cli.errors import UsageError, usage_errors
@@ -55,7 +55,7 @@ def check(
     raise typer.Exit(status)
 
 
-def _examine(files: Sequence[str]) -> tuple[list[Finding], int]:
+def _examine(files: Sequence[str]) -> tuple[list[ModelFinding], int]:
     """Return the findings, and the number of items that were derived."""
     if errors := load_errors():
         return [load_finding(error) for error in errors], 0
@@ -77,7 +77,7 @@ def _requirements() -> Path | None:
     return Path(next(iter(folders))) / VIEW_REQUIREMENTS if folders else None
 
 
-def _show(findings: Sequence[Finding], count: int) -> None:
+def _show(findings: Sequence[ModelFinding], count: int) -> None:
     console = Console()
     for finding in findings:
         console.print(str(finding), style=STYLES[finding.level], soft_wrap=True)

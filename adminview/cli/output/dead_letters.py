@@ -9,7 +9,7 @@ from adminview.aws.dead_letter_consumer import Waiting
 from adminview.cli.output.printing import TextTable
 from adminview.cli.output.tables import facts
 from adminview.dead_letters.peek import PeekResult
-from adminview.dead_letters.preview import ItemPreview
+from adminview.dead_letters.preview import ReplayPreview
 from adminview.dead_letters.resolve import ResolvedLetter
 from adminview.model.dead_letter import BatchLetter
 from adminview.model.delivery import NEXT_TRY_SECONDS
@@ -135,7 +135,7 @@ def summary(replayed: Mapping[str, Any]) -> TextTable:
     return facts("Replayed", (counts or {"dead letters": "none was ready"}) | work | why)
 
 
-def preview_table(previewed: ItemPreview) -> TextTable:
+def preview_table(previewed: ReplayPreview) -> TextTable:
     data = previewed.as_dict()
     would = {
         "would put": [" ".join(key) for key in data["put"]] or "nothing",

@@ -20,7 +20,7 @@ from adminview.local.dev.items import WaitingItems, check_writes, write_items
 from adminview.local.dev.letters import FirstLetterSink, PrintedSink, PromptSink
 from adminview.local.dev.printer import BatchPrinter
 from adminview.local.dev.rebuild import count, rebuild
-from adminview.local.dev.tables import Prepared, Tables
+from adminview.local.dev.tables import DevTables, Prepared
 from adminview.local.dev.tracebacks import explain
 from adminview.local.settings import declared
 from adminview.local.source_writes import Delete, Put
@@ -122,7 +122,7 @@ class Session:
         if self.waiting.path is None:
             return None
         dynamodb = self.engine.clients.dynamodb
-        tables = Tables(dynamodb, self.engine.owned)
+        tables = DevTables(dynamodb, self.engine.owned)
         return self.waiting.save(dynamodb, [name for name in self._tables if tables.describe(name)])
 
     def _load_waiting(self) -> None:
@@ -138,7 +138,7 @@ class Session:
         dynamodb = self.engine.clients.dynamodb
         self.follower.pause()
         try:
-            prepared = Tables(dynamodb, self.engine.owned).prepare(registry, settings)
+            prepared = DevTables(dynamodb, self.engine.owned).prepare(registry, settings)
             for stream in prepared.deleted_streams:
                 self.follower.forget(stream)
             for source, items in prepared.items.items():

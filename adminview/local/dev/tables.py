@@ -43,7 +43,7 @@ class Prepared:
 
 
 @dataclass(frozen=True, slots=True)
-class Tables:
+class DevTables:
     dynamodb: "DynamoDBClient"
     owned: bool  # the engine is ours, and so are its tables
 
