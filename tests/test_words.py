@@ -27,7 +27,7 @@ DOCUMENTS = [
     *ROOT.glob("docs/*.md"),
     *ROOT.glob("adminview/examples/**/*.md"),
 ]
-FOLDERS = ("adminview", "infra", "lambdas", "examples", "tests/support", "tests/simulator")
+FOLDERS = ("adminview", "infra", "lambdas", "examples", "bench", "tests/support", "tests/simulator")
 MODULES = [ROOT / "app.py", *(path for name in FOLDERS for path in (ROOT / name).rglob("*.py"))]
 RETIRED = {
     r"reckon\w*": "estimate, compute",
