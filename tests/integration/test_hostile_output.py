@@ -93,6 +93,9 @@ COMMANDS = [
     ("sql", SELECT),
     ("sql", f"{SELECT} AND SK = '{HOSTILE}'", "--dry-run"),
     ("sql", f'SELECT * FROM "{HOSTILE}"'),  # noqa: S608 - it is refused
+    ("preview", "Users", ID),
+    ("preview", HOSTILE, HOSTILE),
+    ("check", "--sample", HOSTILE),
     ("dlq", "list"),
     ("dlq", "show", HOSTILE),
     ("dlq", "replay", "--dry-run"),

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from adminview.aws.table_description import TableDescription
 from adminview.cli.deployment.facts import Declared
 from adminview.cli.deployment.read import Tables
 from adminview.cli.deployment.stacks import API, SOURCES, SYNC, TOTALS, VIEW, WATCH
@@ -74,7 +75,9 @@ class LocalDeployer:
     def stream(self) -> str | None:
         """The stream of the view table, if it is on."""
         table = self.cloud.clients.dynamodb.describe_table(TableName=VIEW_TABLE)["Table"]
-        return table.get("LatestStreamArn")
+        # DynamoDB reports the latest stream even if it is off.
+        described = TableDescription.of(table)
+        return described.stream_arn if described.stream_type else None
 
     def _sources(self) -> None:
         dynamodb = self.cloud.clients.dynamodb

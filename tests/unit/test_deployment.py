@@ -210,7 +210,7 @@ def test_letters_need_a_queue() -> None:
     check_queue(SETTINGS)
     with pytest.raises(SettingsError, match="set ADMINVIEW_DEAD_LETTER_QUEUE_URL") as refused:
         check_queue(replace(SETTINGS, dead_letter_queue_url=""))
-    for remedy in ("dead-letters.jsonl", "adminview reconcile SOURCE KEY", "restart `adminview"):
+    for remedy in ("`adminview dev` has one", "AWS_ENDPOINT_URL_SQS"):
         assert remedy in str(refused.value)
 
 

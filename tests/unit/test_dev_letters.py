@@ -12,7 +12,7 @@ from adminview.model.dead_letter import ItemOrigin, OutgoingLetter
 from adminview.model.errors import RowError, TooManyRowsError
 from adminview.sync.dead_letter import dead_letter
 
-SOON = Deadline.after(60)
+SOON = Deadline.after(3600)  # of the whole suite
 
 
 def letter(owner: str, error: RowError | None = None) -> OutgoingLetter:
