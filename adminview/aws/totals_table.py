@@ -143,6 +143,8 @@ class TotalsTable:
             jobs = [waiting.popleft() for _ in range(min(len(waiting), CALLS_PER_ROUND))]
             failed, transient = self._round(jobs, outcome, deadline)
             waiting.extendleft(reversed(failed))
+            if len(failed) < len(jobs):
+                attempt = 0  # some calls succeeded: a few throttled ones must not slow the rest
             if transient:
                 self._backoff.pause(attempt, deadline)
                 attempt += 1

@@ -36,7 +36,8 @@ class TotalReader:
         items: Iterable[Attributes] = self.reader.rows(
             condition,
             after=after,
-            page_size=page_size,
+            # Empty totals are read and left out: small pages would take many calls.
+            page_size=max(page_size or 0, GET_LIMIT),
             descending=descending,
             consistent=consistent,
             deadline=deadline,

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Context, Decimal, DecimalException
+from itertools import islice
 from typing import Any, Final, TypeAlias
 
 from adminview.model.errors import RowError, UnreadableRecordError, kind_of
@@ -13,6 +14,7 @@ from adminview.model.total import (
     AMOUNT_DIGITS,
     COUNT,
     MOST_SUMS,
+    MOST_TOTALS,
     RANK,
     RESERVED_NAMES,
     SUM_NAME,
@@ -20,6 +22,7 @@ from adminview.model.total import (
 
 # Amounts of a DynamoDB number have exponents from -130 to 125: enough to add them without rounding.
 EXACT: Final = Context(prec=300)
+MOST_GROUPS: Final = 2 * MOST_TOTALS  # of one row: a contribution may have two epochs
 ZERO, ONE = Decimal(), Decimal(1)
 IMAGES: Final = {"INSERT": (False, True), "MODIFY": (True, True), "REMOVE": (True, False)}
 
@@ -69,7 +72,10 @@ def contributions(
         return {}, 0
     amounts: dict[Group, Amounts] = {}
     malformed = 0
-    for group, content in _groups(stored):
+    groups = [*islice(_groups(stored), MOST_GROUPS + 1)]
+    if len(groups) > MOST_GROUPS:
+        return {}, 1
+    for group, content in groups:
         parsed = _amounts(group, content)
         if parsed is None:
             malformed += 1

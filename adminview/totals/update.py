@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import islice
 from typing import Any, Final
 
 from adminview.model.attribute import PK, SK
@@ -23,6 +24,7 @@ from adminview.totals.position import (
 
 # Expired positions of one item. Removing them takes a write of its own, so it waits for several.
 MOST_EXPIRED: Final = 8
+MOST_REMOVED: Final = 100  # in one call: DynamoDB takes at most 300 operators in a condition
 KEPT: Final = {COUNT, RANK}  # sent even if they do not change
 
 
@@ -113,7 +115,7 @@ def upkeep(
         others = {name: value for name, value in positions_of(item).items() if name != own}
         old = expired(others, update.changes[-1].at)
         if len(old) >= MOST_EXPIRED:
-            calls.append(_remove(table, item, old))
+            calls.append(_remove(table, item, dict(islice(old.items(), MOST_REMOVED))))
     if item[COUNT] == {"N": "0"}:
         calls.append(_expire(table, item, own, now))
     return calls
@@ -168,15 +170,15 @@ def _expire(table: str, item: Mapping[str, Any], own: str, now: float) -> dict[s
 
     If it were deleted at once, its positions would go with it, and a record that is delivered again
     would count twice. The time is counted from now, because another shard may add a newer position
-    before this call arrives.
+    before this call arrives. Without its rank, which is zero, it leaves the ranking at once.
     """
     newest = max(int(now // HOUR), *map(hour_of, positions_of(item).values()), 0)
     return {
         "TableName": table,
         "Key": {PK.name: item[PK.name], SK.name: item[SK.name]},
-        "UpdateExpression": "SET #x = :at",
+        "UpdateExpression": "SET #x = :at REMOVE #r",
         "ConditionExpression": "#c = :zero AND #p = :own",
-        "ExpressionAttributeNames": {"#x": EXPIRES, "#c": COUNT, "#p": own},
+        "ExpressionAttributeNames": {"#x": EXPIRES, "#c": COUNT, "#p": own, "#r": RANK},
         "ExpressionAttributeValues": {
             ":at": {"N": str((newest + LIVE_HOURS + 2) * HOUR)},
             ":zero": {"N": "0"},

@@ -18,7 +18,7 @@ from adminview.model.delivery import TOTALS_DELIVERY
 from adminview.model.total import EXPIRES, RANKING
 
 # A batch has at most 6 MB, about ten times that as Python objects; its groups are small.
-MEMORY_MB: Final = 256
+MEMORY_MB: Final = 512
 TIMEOUT_SECONDS: Final = 120  # throttled updates are retried for most of it
 
 
