@@ -13,6 +13,7 @@ from adminview.cli.model_lock.model_diff import Description, ModelDiff
 from adminview.cli.model_lock.wording import as_data, describe_diff
 from adminview.cli.planning.apply import PlanRunner
 from adminview.cli.planning.cdk import METRICS_SECONDS, CdkDeployer
+from adminview.cli.planning.refusals import _epochs
 from adminview.cli.planning.sample import stale_row_refusals
 from adminview.cli.planning.steps import DeployApi
 from adminview.model import AccessPattern, Sum, Total
@@ -128,6 +129,27 @@ def test_an_epoch_that_was_left_cannot_come_back() -> None:
         "total 'DailySales' is declared with epoch 1, but epoch 2 is deployed: an epoch that was "
         "left is not up to date; declare a higher one"
     )
+
+
+@pytest.mark.parametrize("lost", ["totals", "stream"])
+@pytest.mark.parametrize("epochs", [{}, {"epoch": 2, "epoch_was": 1}])
+def test_a_total_whose_stack_or_stream_is_gone_needs_a_new_epoch(
+    lost: str, epochs: dict[str, int]
+) -> None:
+    state = replace(deployed().deployed, **{lost: False})  # type: ignore[arg-type]
+    again = counting("d", sales(**epochs))
+    (refusal,) = _epochs(state, Declared(again))
+    assert "declare epoch=2 without epoch_was" in refusal
+    assert [*_epochs(state, Declared(counting("d", sales(epoch=2))))] == []
+
+
+def test_digits_that_do_not_fit_one_total_together_need_a_new_epoch() -> None:
+    wide, narrow = sales(sums=[Sum("v", 20, 9)]), sales(sums=[Sum("v", 9, 20)])
+    state = deployed(counting("a", wide)).deployed
+    (refusal,) = _epochs(state, Declared(counting("b", narrow)))
+    assert "v could exceed DynamoDB's digits" in refusal
+    fits = sales(sums=[Sum("v", 9, 9)])
+    assert [*_epochs(state, Declared(counting("b", fits)))] == []
 
 
 def test_a_rebuild_can_be_taken_back_while_the_old_epoch_is_kept() -> None:
@@ -299,8 +321,8 @@ class Metrics:
         return {"MetricDataResults": [{"Timestamps": timestamps, "Values": values}]}
 
 
-def test_the_lag_is_that_of_the_latest_records() -> None:
-    there: Any = Metrics({3: 61_000.0, 2: 5_000.0})
+def test_the_lag_is_the_greatest_of_the_last_minutes() -> None:
+    there: Any = Metrics({3: 5_000.0, 2: 61_000.0})  # a late shard was not invoked in minute 3
     assert totals_lag(there) == 61.0
     silent: Any = Metrics({})
     assert totals_lag(silent) is None

@@ -154,6 +154,15 @@ def test_transient_errors_are_retried_with_a_growing_pause(error: Exception) -> 
     assert outcome.unfinished == []
 
 
+def test_a_few_throttled_calls_do_not_slow_down_the_others() -> None:
+    pauses: list[float] = []
+    throttled = raises(refusal("ThrottlingException", "UpdateItem"))
+    faults = [throttled if number % 100 == 0 else None for number in range(1000)]
+    backoff = Backoff(pauses.append, lambda _, longest: longest)
+    apply(FaultyTable(*faults), *(group(str(n), change(1)) for n in range(900)), backoff=backoff)
+    assert max(pauses) == 0.05
+
+
 @pytest.mark.parametrize("code", ["AccessDeniedException", "ResourceNotFoundException"])
 def test_an_error_that_no_retry_cures_fails_the_batch(code: str) -> None:
     table = FaultyTable(raises(refusal(code, "UpdateItem")))

@@ -139,6 +139,22 @@ def test_old_positions_are_removed_together_if_they_are_still_the_same() -> None
         send(items, request)
 
 
+def test_many_old_positions_are_removed_in_several_calls() -> None:
+    stored = item(**old(200))
+    [request] = upkeep("T", update(change(5)), stored, AT)
+    assert request["ConditionExpression"].count("=") == 100  # DynamoDB takes 300 operators
+
+
+def test_an_empty_total_leaves_the_ranking_at_once() -> None:
+    items = TotalsItems()
+    stored = item(0) | {"rank": {"N": "0"}}
+    items.items[GROUP] = for_boto3(stored)
+    [request] = upkeep("T", update(change(5)), stored, AT)
+    send(items, request)
+    assert "rank" not in items.items[GROUP]
+    assert "expires" in items.items[GROUP]
+
+
 def test_the_own_position_is_never_removed() -> None:
     stored = item(**old(MOST_EXPIRED))
     ancient = update(change(5, at=AT + 100 * DAY))

@@ -12,9 +12,9 @@ RECENT: Final = timedelta(minutes=5)
 
 
 def totals_lag(deployment: Deployment, now: datetime | None = None) -> float | None:
-    """Return the age of the records that the totals function got last, in seconds.
+    """Return the greatest age of the records that the totals function got lately, in seconds.
 
-    None if it got none in the last five minutes.
+    None if it got none in the last five minutes. A shard that is behind is not in every minute.
     """
     function = deployment.output(TOTALS, TOTALS_FUNCTION_OUTPUT)
     end = now or datetime.now(tz=UTC)
@@ -27,5 +27,5 @@ def totals_lag(deployment: Deployment, now: datetime | None = None) -> float | N
         EndTime=end,
     )
     (result,) = response["MetricDataResults"]
-    points = dict(zip(result["Timestamps"], result["Values"], strict=True))
-    return points[max(points)] / 1000 if points else None
+    ages = result["Values"]
+    return max(ages) / 1000 if ages else None

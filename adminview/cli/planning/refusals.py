@@ -8,6 +8,7 @@ from adminview.aws.table_description import DELETING, TableIndex
 from adminview.cli.deployment.facts import Declared, Deployed, shards_of
 from adminview.cli.model_lock.model_diff import Shape
 from adminview.model.registry import INCLUDE_LIMIT, INDEX_LIMIT
+from adminview.model.total import AMOUNT_DIGITS
 
 LATER = "and remove the old one in a later change"
 
@@ -238,9 +239,21 @@ def _epochs(deployed: Deployed, declared: Declared) -> Iterator[str]:
     for _, shape, _ in deployed.live():
         if total := deployed.total_in_use(shape):
             served[total["name"]] = total["epoch"][0]
+    is_lost = not (deployed.totals and deployed.stream)
     for name, total in declared.totals.items():
         epoch, epoch_was = total["epoch"]
         before, before_was = old[name]["epoch"] if name in old else (epoch, 0)
+        if name in old and before in (epoch, epoch_was):
+            if is_lost:
+                yield (
+                    f"total {name!r}: the Totals stack or the stream of the view table is gone, so "
+                    f"epoch {before} lacks changes; declare epoch={before + 1} without epoch_was"
+                )
+            if too_wide := _sums_that_exceed(old[name], total):
+                yield (
+                    f"total {name!r}: while rows of both models exist, {too_wide} could exceed "
+                    f"DynamoDB's digits; declare epoch={before + 1} without epoch_was"
+                )
         # The views still keep `epoch_was`, so a change can be taken back.
         if epoch < before and epoch != before_was:
             yield (
@@ -252,3 +265,14 @@ def _epochs(deployed: Deployed, declared: Declared) -> Iterator[str]:
                 f"total {name!r} still answers from epoch {before_was}: declare "
                 f"epoch_was={before_was} until epoch {before} is complete"
             )
+
+
+def _sums_that_exceed(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
+    """Name the sums for which amounts of both models together need too many digits."""
+    before = {name: (digits, scale) for name, digits, scale in old["sums"]}
+    return ", ".join(
+        name
+        for name, digits, scale in new["sums"]
+        if name in before
+        and max(digits, before[name][0]) + max(scale, before[name][1]) > AMOUNT_DIGITS
+    )
