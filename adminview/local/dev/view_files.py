@@ -44,7 +44,7 @@ class ViewFiles:
     def load(self) -> Registry:
         """Import all files again. Raises a DeclarationError, and the earlier modules then stay."""
         self._broken = True
-        self._loaded = self._polled = self._state()  # before the import, to notice changes during it
+        self._loaded = self._polled = self._state()  # before: a change during the import counts
         forget_view_files()
         with _imported_again(self._is_ours):
             registry = self._load()
