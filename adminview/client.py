@@ -57,15 +57,16 @@ def connect(
 ) -> "ViewClient":
     """Return a client of a deployment, or of a local engine.
 
-    *stage* and *prefix* are those of `cdk.json`; ADMINVIEW_STAGE and ADMINVIEW_PREFIX are their
-    defaults, and without these the stage is dev. *endpoint*, such as http://127.0.0.1:8000, is a
-    local engine; AWS_ENDPOINT_URL is its default. In a function with ADMINVIEW_TABLE in its
-    environment, that table is used. Region and credentials are those of boto3; AWS_REGION wins
-    over AWS_DEFAULT_REGION. *views* defaults to the app's view files.
+    *stage* and *prefix* name the deployment, as in `cdk.json`. They default to ADMINVIEW_STAGE and
+    ADMINVIEW_PREFIX; without these, the stage is dev. *endpoint*, such as http://127.0.0.1:8000, is
+    the URL of a local engine and defaults to AWS_ENDPOINT_URL. If ADMINVIEW_TABLE is set and
+    *stage* and *prefix* are not given, the client queries that table. boto3 finds the credentials
+    and the region; AWS_REGION wins over AWS_DEFAULT_REGION. *views* defaults to the app's view
+    files.
 
     The deployment is read once: connect again after another model was deployed. Raises a
-    SettingsError that says what to do if there is no such deployment, if its model is another one,
-    or if nothing responds at the endpoint.
+    SettingsError that says what to do if there is no such deployment, if its model differs from
+    *views*, or if the endpoint does not respond.
     """
     model = views or _app_views()
     environ = {name: value for name, value in os.environ.items() if value}
@@ -95,7 +96,7 @@ class ViewClient:
 
     table: str
     engine: QueryEngine = field(repr=False)
-    endpoint: str = ""  # of a local engine, if it is one
+    endpoint: str = ""  # of a local engine; empty for AWS
 
     @classmethod
     def of(
@@ -118,11 +119,11 @@ class ViewClient:
     def query(
         self, pattern: str, /, *, order: Order | None = None, **parameters: Parameter
     ) -> "Rows":
-        """Return the rows of an access pattern, which are read when they are needed.
+        """Return the rows of an access pattern. They are read when they are needed.
 
-        *order* is that of the sort key; None means as declared. Raises a QueryError for an unknown
-        access pattern, which lists the declared ones, and for wrong parameters. Raises a
-        PatternNotReadyError while the rows of the access pattern are still being backfilled.
+        *order* is the order of the sort key; None means as declared. Raises a QueryError for an
+        unknown access pattern or wrong parameters. Raises a PatternNotReadyError while the rows of
+        the access pattern are still being backfilled.
         """
         for option in PAGE_OPTIONS:
             if option in parameters:
@@ -153,7 +154,7 @@ class ViewClient:
 
 @dataclass(frozen=True, slots=True)
 class RowPage:
-    """Some rows of a query, and the cursor of the next page; None if this is the last one."""
+    """Some rows of a query, and the cursor of the next page, which is None for the last page."""
 
     rows: list[PlainRow]
     cursor: str | None
@@ -163,9 +164,9 @@ class RowPage:
 class Rows:
     """The rows of a query in the order of the sort key, as plain Python.
 
-    A row is a dict: `PK`, `SK`, its index keys, `data`, and `joined` if the access pattern has
-    joins: the joined rows by name, None for one that does not exist. Numbers are Decimal. Rows are
-    read page by page. Each iteration reads them again.
+    A row is a dict with `PK`, `SK`, its index keys and `data`. If the access pattern has joins,
+    `joined` has the joined rows by name, and None for a row that does not exist. Numbers are
+    Decimal. Rows are read page by page. Each iteration reads them again.
     """
 
     view: ViewClient
@@ -192,7 +193,7 @@ class Rows:
         return next(iter(self.page(limit=1).rows), None)
 
     def page(self, cursor: str | None = None, limit: int = PAGE) -> RowPage:
-        """Return at most *limit* rows from *cursor* on, which an earlier page returned.
+        """Return at most *limit* rows after *cursor*, which an earlier page returned.
 
         Raises a QueryError for a cursor of another query, and for a limit over 1,000.
         """

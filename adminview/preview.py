@@ -1,6 +1,6 @@
-"""What one item becomes: its rows by view, with their index entries and contributions to totals.
+"""Preview the rows of one item by view, with their index entries and contributions to totals.
 
-For the author of a view, on a local machine: errors keep their text, which may quote data.
+For local use by the author of a view: errors keep their text, which may contain data.
 """
 
 from collections.abc import Iterable, Mapping

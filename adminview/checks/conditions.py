@@ -1,7 +1,7 @@
-"""The conditions under which a sample is derived: a pure view gives the same rows in all of them.
+"""The conditions under which a sample is derived: a pure view yields the same rows in all.
 
-The wall clock stands still, and what is random begins with a seed. Other sources of change, such as
-the monotonic clock, stay as they are: rows that depend on them differ from one time to the next.
+The wall clock stands still, and random generators start with a seed. Other sources of change, such
+as the monotonic clock, are not replaced: rows that depend on them differ between two derivations.
 """
 
 import datetime as dt
@@ -31,7 +31,7 @@ class Conditions:
 
 
 USUAL: Final = Conditions()
-# In the words of a finding: the same item is derived …
+# Used in a finding: "… when the same item is derived …"
 OTHERS: Final = {
     "after other items": Conditions(backwards=True),
     "under another clock": Conditions(clock=1_943_907_300.0, zone="Asia/Kolkata"),
@@ -40,7 +40,7 @@ OTHERS: Final = {
 
 
 def stop_clock(now: float) -> None:
-    """Let the wall clock show *now*. Call it before the modules that read it are loaded."""
+    """Set the wall clock to *now*. Call this before modules that read the clock are loaded."""
     gmtime, localtime, strftime = time.gmtime, time.localtime, time.strftime
     vars(time).update(
         time=lambda: now,
@@ -54,7 +54,7 @@ def stop_clock(now: float) -> None:
 
 
 def make_seeder(seed: int) -> Callable[[], None]:
-    """Replace the system's random bytes; return a function that begins all randomness again."""
+    """Replace the system's random bytes; return a function that seeds all generators again."""
     system = random.Random(seed)  # noqa: S311 - it must be predictable
 
     def begin() -> None:
@@ -67,7 +67,7 @@ def make_seeder(seed: int) -> Callable[[], None]:
 
 
 class _AnyInstance(type):
-    """A class whose instances are those of the class it is derived from."""
+    """Makes `isinstance` of a subclass true for all instances of its base class."""
 
     def __instancecheck__(cls, instance: object) -> bool:
         if cls.__module__ != __name__:  # a class of the app

@@ -1,7 +1,7 @@
 """Derive the rows of a sample in a process of its own: `python -m adminview.checks.derive_sample`.
 
-Reads the items and the conditions from standard input as JSON, and writes what each item becomes,
-twice, to standard output. What view files print goes to standard error.
+Reads the items and the conditions from standard input as JSON. Derives each item twice, and writes
+both results to standard output. Output of view files goes to standard error.
 """
 
 import json

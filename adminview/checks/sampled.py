@@ -1,7 +1,7 @@
-"""Checks with sample items: what their rows match, and whether views always derive the same rows.
+"""Check with sample items that templates match rows, and that views always yield the same rows.
 
-The rows are derived in processes of their own, under several conditions. A template that no row of
-the sample can match is an error: correct it, or add an item to the sample.
+The rows are derived in separate processes, under several conditions. A template that no row of the
+sample can match is an error: correct it, or add an item to the sample.
 """
 
 import json
@@ -53,7 +53,7 @@ class SampleItem:
 def sample_findings(model: Registry, items: Sequence[SampleItem]) -> list[ModelFinding]:
     """Derive *items* and return what is wrong with the views, indexes and access patterns.
 
-    *model* must be the app's: the other processes load it too.
+    *model* must be the app's model, because the other processes load that one.
     """
     with ThreadPoolExecutor() as threads:
         usual, *others = threads.map(partial(_derive, items), [USUAL, *OTHERS.values()])
@@ -244,7 +244,10 @@ def _unmatched(model: Registry, rows: Sequence[Attributes]) -> Iterator[ModelFin
 def _candidates(
     pattern: AccessPattern, rows: Sequence[Attributes], groups: Mapping[str, list[Attributes]]
 ) -> Sequence[Attributes]:
-    """Return the rows of a pattern's index, or its total's groups; empty if reported already."""
+    """Return the rows in a pattern's index, or the groups of its total.
+
+    The result is empty if the index or total was reported already.
+    """
     if isinstance(pattern.total, Total):
         return groups.get(pattern.total.name, [])
     key = pattern.index.stored_key if pattern.index else ()

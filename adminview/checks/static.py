@@ -20,7 +20,7 @@ AWS_SDK: Final = frozenset({"boto3", "botocore", "aioboto3", "aiobotocore"})
 def static_findings(model: Registry, requirements: Path | None = None) -> list[ModelFinding]:
     """Return impure imports, and indexes and totals that no access pattern uses.
 
-    *requirements* lists the packages that the functions have; None if they have none but ours.
+    *requirements* is the file that lists the packages of the functions; None if there is none.
     """
     return [*_imports(model, requirements), *_unused(model)]
 
@@ -51,7 +51,7 @@ def _imports(model: Registry, requirements: Path | None) -> Iterator[ModelFindin
 
 
 def _listed(requirements: Path | None) -> frozenset[str]:
-    """Return the modules of the packages that a file of requirements lists."""
+    """Return the modules of the packages that a requirements file lists."""
     if requirements is None or not requirements.exists():
         return frozenset()
     lines = requirements.read_text(encoding="utf-8").splitlines()

@@ -1,8 +1,7 @@
 """Totals: exact counts and sums over groups of rows.
 
-A row states what it contributes to a total, and the contribution is stored on the row. A function
-follows the stream of AdminViewTable and adds the differences to the items of the totals table: see
-`adminview.totals`.
+A row stores what it contributes to each total. The totals function follows the stream of
+AdminViewTable and adds the differences to the items of the totals table: see `adminview.totals`.
 """
 
 import re
@@ -31,11 +30,11 @@ SUM_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 PARTITION_PARTS: Final = 4
 MOST_SUMS: Final = 10
 MOST_TOTALS: Final = 20  # contributions of one row: each is an update whenever the row changes
-ROW_DIGITS: Final = 9  # a sum of a billion rows needs so many digits more than one amount
+ROW_DIGITS: Final = 9  # the sum of a billion rows needs nine more digits than one amount
 AMOUNT_DIGITS: Final = DIGITS - ROW_DIGITS  # before and after the point together
 AVERAGE_PLACES: Final = 6
 
-# Finds the totals of one partition in the order of their ranks. It holds only ranked totals.
+# Orders the totals of one partition by rank. It contains only ranked totals.
 RANKING: Final = Index("Ranking", partition=PK, sort=number(RANK))
 
 EXACT: Final = Context(prec=2 * DIGITS)  # enough for a sum and one more amount
@@ -115,8 +114,8 @@ class Total:
     *ranked_by* names a sum or ``count``: then the groups of a partition can be queried in its
     order. Each update of such a total takes two more write units.
 
-    A total whose records were lost is rebuilt under the next *epoch*: set *epoch_was* to the old
-    number, so that the old total stays exact and answers until the new one is complete.
+    If records were lost, rebuild the total under the next *epoch*, and set *epoch_was* to the old
+    one: both epochs are updated, and queries return the old one until the new one is complete.
 
     Raises a DeclarationError if the declaration is invalid.
     """
@@ -218,14 +217,14 @@ class Total:
         return key(name, *values) if values else name
 
     def has(self, partition: str) -> bool:
-        """Return whether a partition key is of this total, at an epoch that is kept."""
+        """Return whether a partition key belongs to this total, at a declared epoch."""
         name = partition.partition(SEPARATOR)[0]
         return name in {f"{self.name}.{epoch}" for epoch in (self.epoch, self.epoch_was) if epoch}
 
     def row_of(self, item: Mapping[str, AttributeValue]) -> Attributes | None:
-        """Return an item of the totals table as a row with `data`; None if no row counts for it.
+        """Return an item of the totals table as a row with `data`; None if its count is zero.
 
-        The row has its group as attributes too, for joins.
+        The attributes of the group are also attributes of the row, for joins.
         """
         count = Decimal(item.get(COUNT, {"N": "0"})["N"])
         if not count:
@@ -320,7 +319,7 @@ class Contribution:
     """What one row adds to one group of a total."""
 
     total: Total
-    partitions: tuple[str, ...]  # one for each epoch that is kept
+    partitions: tuple[str, ...]  # one per declared epoch
     sort: str
     amounts: dict[str, AttributeValue]
 

@@ -1,4 +1,4 @@
-"""Records of AdminViewTable's stream -> what each of them changes of each group."""
+"""Records of AdminViewTable's stream -> the changes of each group."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -122,7 +122,7 @@ def _read(changes: BatchChanges, position: int, record: Mapping[str, Any]) -> No
 
 
 def _groups(stored: Any) -> Iterator[tuple[Group, Any]]:
-    """Yield each group with its content; a content of None is malformed."""
+    """Yield each group with its content, which is None if it is malformed."""
     partitions = stored.get("M") if isinstance(stored, dict) else None
     if not isinstance(partitions, dict):  # as JSON is decoded; a Mapping would take much longer
         yield ("", ""), None
@@ -139,8 +139,8 @@ def _groups(stored: Any) -> Iterator[tuple[Group, Any]]:
 def _amounts(group: Group, content: Any) -> Amounts | None:
     """Parse the amounts of one contribution; None if AdminView cannot have written them.
 
-    That depends on nothing but the contribution, so what is skipped when a row is written is
-    skipped when it is deleted.
+    The result depends only on the contribution. So a contribution that is skipped when its row is
+    written is also skipped when the row is deleted.
     """
     stored = content.get("M") if isinstance(content, Mapping) else None
     partition, sort = group
@@ -155,7 +155,7 @@ def _amounts(group: Group, content: Any) -> Amounts | None:
             text = normalize_number(Decimal(value["N"]))
         except (DecimalException, KeyError, TypeError, ValueError, RowError):
             return None
-        # One amount of a hundred digits would make DynamoDB refuse all others of its group.
+        # An amount of a hundred digits would make DynamoDB refuse the whole update of the group.
         if len(text) > AMOUNT_DIGITS and sum(map(str.isdigit, text)) > AMOUNT_DIGITS:
             return None
         amounts[name] = Decimal(text)

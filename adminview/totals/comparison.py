@@ -1,4 +1,4 @@
-"""Totals as they are stored, and as the rows add up to them. Pure."""
+"""Stored totals, and the sums of the rows they are compared with. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ VERSION_BYTES: Final = 8  # of the hash of a total's positions
 
 @dataclass(frozen=True, slots=True)
 class StoredTotal:
-    """The amounts of a stored total that are not zero, and which changes it includes."""
+    """The nonzero amounts of a stored total, and a hash of its positions."""
 
     amounts: Amounts
     version: str  # a hash of its positions: every update moves one
@@ -53,7 +53,7 @@ class GroupName:
 
 @dataclass(frozen=True, slots=True)
 class TotalDifference:
-    """A total that is not the sum of its rows. It names keys: do not log it."""
+    """A total that differs from the sum of its rows. It contains keys: do not log it."""
 
     group: Group
     expected: Mapping[str, str]  # amounts that are not zero
@@ -118,7 +118,7 @@ def without_zeros(amounts: Amounts) -> Amounts:
 
 
 def part_of(group: Group, parts: int) -> int:
-    """Return the part that a group is in, if all groups are divided into so many parts."""
+    """Return the part of a group, if all groups are divided into that many parts."""
     return crc32("\n".join(group).encode("utf-8", "surrogatepass")) % parts
 
 

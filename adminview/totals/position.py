@@ -2,7 +2,7 @@
 
 A position is an attribute of the total, and every update pays for its size. So its name is a short
 hash of the shard, and its value is binary: the sequence number, which DynamoDB compares as bytes,
-and the hour of the record, which tells when the position can be removed.
+and the hour of the record, which decides when the position can be removed.
 """
 
 from base64 import b64decode, b64encode, urlsafe_b64encode
@@ -15,7 +15,7 @@ from typing import Any, Final
 from adminview.model.item import AttributeValue
 from adminview.model.total import POSITION
 
-# Six bytes: two of a thousand shards have the same name once in half a billion deployments.
+# Six bytes: with a thousand shards, two names are equal in one of half a billion deployments.
 HASH_BYTES: Final = 6
 HOUR: Final = 3600
 HOUR_BYTES: Final = 3
@@ -30,10 +30,10 @@ def position_name(shard_id: str) -> str:
 
 
 def lower_bound(sequence: int) -> AttributeValue:
-    """Return a value that is greater than the positions before *sequence*, and than no others.
+    """Return a value greater than all positions before *sequence*, and less than all others.
 
-    The first byte is the number of bytes that follow, so that longer numbers compare as greater. A
-    position has its hour behind the same bytes, so it is greater than the bound of its own record.
+    The first byte is the length, so that longer numbers compare as greater. A position has its hour
+    after the same bytes, so it is greater than the bound of its own record.
     """
     return {"B": b64encode(_bytes(sequence)).decode()}
 
@@ -63,8 +63,8 @@ def positions_of(item: Mapping[str, Any]) -> dict[str, AttributeValue]:
 def expired(positions: Mapping[str, AttributeValue], at: float) -> dict[str, AttributeValue]:
     """Return the positions whose records the stream cannot deliver any more.
 
-    *at* is the time of a record that was just delivered. It is never later than now, so it never
-    removes a position too early, whatever the clock of this machine says.
+    *at* is the time of a record that was just delivered. It is never in the future, so no position
+    is removed too early, even if the clock of this machine is wrong.
     """
     oldest = int(at // HOUR) - LIVE_HOURS - 1  # an hour more: hours are rounded down
     if oldest <= 0:

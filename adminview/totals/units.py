@@ -20,7 +20,7 @@ LARGE: Final = "1234567890"
 
 
 def positions_kept(shards: int = 1) -> int:
-    """Return how many positions a total has, if rows in so many shards contribute to it.
+    """Return how many positions a total has if rows in *shards* shards contribute to it.
 
     Each shard closes after about four hours, and its position stays until it has expired.
     """
@@ -28,7 +28,7 @@ def positions_kept(shards: int = 1) -> int:
 
 
 def total_item(group: Group, names: Mapping[str, Any], positions: int) -> Attributes:
-    """Return a large total with these amounts and so many positions."""
+    """Return a large total with these amounts and this number of positions."""
     item: Attributes = {**key_of_group(group), **{name: {"N": LARGE} for name in (COUNT, *names)}}
     for number in range(positions):
         item[position_name(str(number))] = encode_position(SEQUENCE + number, AT)

@@ -1,4 +1,4 @@
-"""The changes of one group -> one conditional UpdateItem, and the upkeep of its item."""
+"""The changes of one group -> one conditional UpdateItem, and the cleanup of its item."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from adminview.totals.position import (
     sequence_of,
 )
 
-# Expired positions of one item. Removing them takes a write of its own, so it waits for several.
+# Expired positions of one item. Removing them is a separate write, so it waits for several.
 MOST_EXPIRED: Final = 8
 MOST_REMOVED: Final = 100  # in one call: DynamoDB takes at most 300 operators in a condition
 KEPT: Final = {COUNT, RANK}  # sent even if they do not change
@@ -50,7 +50,7 @@ class GroupUpdate:
         for change in self.changes:
             add(amounts, change.amounts)
         last = self.changes[-1]
-        # Without a count a total could not be hidden, and without a rank it is in no ranking.
+        # A total without a count could not be hidden; one without a rank would be in no ranking.
         sent = {name: amount for name, amount in amounts.items() if amount or name in KEPT}
         names = {"#p": self.position, "#x": EXPIRES}
         values: dict[str, AttributeValue] = {
@@ -86,7 +86,7 @@ class GroupUpdate:
         return self.position in item and all(item.get(name) == key[name] for name in key)
 
     def uncovered(self, item: Mapping[str, Any]) -> "GroupUpdate | None":
-        """Return the update without the changes that *item* includes; None if it has them all."""
+        """Return the update without the changes that *item* includes; None if none is left."""
         covered = sequence_of(item[self.position])
         left = [change for change in self.changes if change.sequence > covered]
         return GroupUpdate(self.group, self.position, left) if left else None
@@ -105,7 +105,7 @@ class GroupUpdate:
 def upkeep(
     table: str, update: GroupUpdate, item: Mapping[str, Any], now: float
 ) -> list[dict[str, Any]]:
-    """Return the calls that an updated item needs: remove old positions, let an empty one expire.
+    """Return the calls after an update: remove expired positions, let an empty total expire.
 
     Each call has a condition, so that it does nothing if the item has changed since.
     """
@@ -122,10 +122,10 @@ def upkeep(
 
 
 def expire_leftover(table: str, item: Mapping[str, Any], now: float) -> dict[str, Any] | None:
-    """Return the call that lets a forgotten empty total expire; None if *item* is none.
+    """Return the call that lets a forgotten empty total expire; None if *item* is not forgotten.
 
-    A total is forgotten if it is empty, has no time to expire, and all its positions are old: then
-    the call that should have set the time has failed, and no record comes to repeat it.
+    A total is forgotten if it is empty, has no expiry time, and all its positions are old: the call
+    that should have set the time failed, and no further record will repeat it.
     """
     positions = positions_of(item)
     if EXPIRES in item or amounts_of(item) or len(expired(positions, now)) < len(positions):
@@ -134,7 +134,7 @@ def expire_leftover(table: str, item: Mapping[str, Any], now: float) -> dict[str
 
 
 def expire_unused(table: str, group: Group, count: Decimal, now: float) -> dict[str, Any]:
-    """Return the call that lets a total with this count expire, unless it changes before."""
+    """Return the call that lets a total expire, if it still has this count."""
     return {
         "TableName": table,
         "Key": key_of_group(group),
@@ -168,9 +168,9 @@ def _remove(
 def _expire(table: str, item: Mapping[str, Any], own: str, now: float) -> dict[str, Any]:
     """Let DynamoDB delete an empty total when the stream can deliver none of its records again.
 
-    If it were deleted at once, its positions would go with it, and a record that is delivered again
-    would count twice. The time is counted from now, because another shard may add a newer position
-    before this call arrives. Without its rank, which is zero, it leaves the ranking at once.
+    Deleting it at once would delete its positions too, and a redelivered record would count twice.
+    The time is counted from now, because another shard may add a newer position before this call
+    arrives. Without its rank, which is zero, it leaves the ranking at once.
     """
     newest = max(int(now // HOUR), *map(hour_of, positions_of(item).values()), 0)
     return {

@@ -1,19 +1,19 @@
 """Compare the totals with the contributions on the rows, while both keep changing.
 
-A scan is no snapshot: a row may move to another group after it was read. So a sum over a scan is
-exact only for a group that nothing changed meanwhile. A pass over the view therefore goes:
+A scan is no snapshot: a row may move to another group after it was read. So the sum of a scan is
+exact only for a group that did not change during the scan. A pass over the view has these steps:
 
     read the totals, wait, add up all rows, wait, read the totals that differ again
 
-Each wait is the grace period. If every change reaches its total and all readers within that time,
-then a total with the same positions at both ends had no change in between that any row could show:
-every update moves a position. Then the sum over the rows is exact, and a difference is drift.
+Each wait is the grace period: the time within which a change reaches its total and all readers.
+Every update of a total moves a position. If a total has the same positions before and after the
+pass, no row of its group changed during the scan: the sum is exact, and a difference is drift.
 
-A total of an epoch or model that is not declared any more, to which no row contributes, is
-abandoned: nothing reads it. A repair lets it expire.
+A total is abandoned if its epoch or name is not declared any more and no row contributes to it.
+Nothing reads it. A repair lets it expire.
 
-A total that changed in between is compared again in another pass. One that changes during every
-pass stays undecided: it is counted, and neither called equal nor drift.
+A total that changed during the pass is compared again in another pass. A total that changes during
+every pass stays undecided: it is counted as neither equal nor drift.
 
 A pass holds the totals and sums of its groups in memory, about 1 KB each. So a run divides the
 groups into parts by a hash of their keys, and reads the view once for each part.
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 GROUPS_AT_ONCE: Final = 500_000
-MOST_PASSES: Final = 3  # over a total that changes while it is compared
+MOST_PASSES: Final = 3  # over totals that change while they are compared
 
 WITH_CONTRIBUTIONS: Final[Mapping[str, Any]] = {
     "ProjectionExpression": "#totals",
@@ -78,7 +78,7 @@ class TotalsVerifier:
     now: Callable[[], float] = time.time  # in seconds since 1970
     watch: Callable[[TotalsRun], object] = field(default=lambda _: None)
     check: Callable[[], object] = field(default=lambda: None)  # raises if nothing may be repaired
-    # Whether a partition key is of a declared total and epoch.
+    # Whether a partition key belongs to a declared total and epoch.
     declared: Callable[[str], bool] = field(default=lambda _: True)
 
     @property
@@ -92,7 +92,7 @@ class TotalsVerifier:
         return TotalsRun(scope, parts, _choose(parts, scope.sample, chosen.sample))
 
     def parts(self, most: int, sample: float = 1.0) -> int:
-        """Return how many parts the groups need, if a part may have about *most* of them.
+        """Return how many parts to divide the groups into, with about *most* groups per part.
 
         A sample is at least one part.
         """
@@ -144,7 +144,7 @@ class TotalsVerifier:
 
         def take(items: list[Attributes], _: int) -> None:
             for item in items:
-                # What expires and is not declared is as good as gone.
+                # An undeclared total that expires counts as deleted.
                 gone = EXPIRES in item and not self.declared(group_of(item)[0])
                 if groups(group_of(item)) and not gone:
                     going.before[group_of(item)] = StoredTotal.of(item)
@@ -215,7 +215,7 @@ class TotalsVerifier:
     ) -> bool:
         """Read the open segments in parallel; return False if it was stopped.
 
-        A page is taken, and its segment moved past it, in one step.
+        Adding a page and moving its segment past it is one step.
         """
         lock, halt = Lock(), Event()
 

@@ -1,9 +1,9 @@
 """Verify totals on a schedule: a round compares one part of the groups, and may take several runs.
 
-A total is the sum of rows that may be anywhere in the view, so a share of the rows proves nothing:
-every round reads the whole view, and a part is a share of the groups. A run that has used up its
-time or its read units stores the round, and the next run continues it. The groups of a part are few
-enough for one item of the progress table.
+The rows of a total may be anywhere in the view, so a share of the rows proves nothing: every round
+reads the whole view for a part of the groups. A run that has used up its time or its read units
+stores the round, and the next run continues it. A part has few enough groups for the round to fit
+into one item of the progress table.
 
 Only a total that did not change during its round is decided, as in `totals`. The rounds go through
 all parts in turn.
@@ -82,8 +82,8 @@ class TotalsRounds:
     def verify(self, scope: Scope) -> TotalsRun:
         """Verify within the time and the read units of this run.
 
-        The returned run is finished if the round is; it has scanned no rows if there was no time to
-        read the totals. Raises a ServiceError if AWS keeps refusing.
+        The returned run is finished if the round is finished. It has scanned no rows if there was
+        no time to read the totals. Raises a ServiceError if AWS keeps refusing.
         """
         state = self.store.load()
         groups = state.get("groups", GROUPS_OF_A_PART)
@@ -93,7 +93,7 @@ class TotalsRounds:
         if state.get("segments") == scope.segments:
             going: TotalsPass | None = TotalsPass.from_json(parts, part, state["pass"])
         else:
-            # Without the limit: a run that could not even read the totals would never end.
+            # Not limited: a round would never end if a run could not even read the totals.
             going = self.verifier.begin_pass(run, part)
         if going is None:
             return run  # out of time

@@ -30,7 +30,7 @@ class TotalsPass:
     sums: dict[Group, Amounts] = field(default_factory=dict)
 
     def add(self, rows: Iterable[Attributes]) -> None:
-        """Add the contributions of rows; malformed ones are in no total."""
+        """Add the contributions of rows; malformed ones are skipped."""
         for row in rows:
             for group, amounts in contributions(row)[0].items():
                 if self.groups(group):
@@ -41,7 +41,7 @@ class TotalsPass:
 
     @property
     def compared(self) -> Collection[Group]:
-        """The groups that have a total or a row; an empty total is no group."""
+        """The groups that have a row or a total that is not empty."""
         stored = [group for group, total in self.before.items() if total.amounts]
         return dict.fromkeys([*stored, *(group for group in self.sums if self.expected(group))])
 
@@ -59,7 +59,7 @@ class TotalsPass:
     ) -> "Judgement":
         """Compare the candidates with their totals *after* the scan and a grace period.
 
-        *declared* returns whether a partition key is of a declared total and epoch.
+        *declared* returns whether a partition key belongs to a declared total and epoch.
         """
         judgement = Judgement()
         for group in self.candidates:
@@ -101,10 +101,10 @@ class TotalsPass:
 
 @dataclass(slots=True)
 class Judgement:
-    """What a pass found out about the totals that differed and are not equal now."""
+    """The verdicts of a pass on totals that differed, and still differ after the second read."""
 
     changing: list[Group] = field(default_factory=list)  # not decided
-    # Totals of another epoch or model, to which no row contributes, and which are not empty.
+    # Totals of another epoch or model that are not empty and to which no row contributes.
     abandoned: dict[Group, StoredTotal] = field(default_factory=dict)
     differing: list[TotalDifference] = field(default_factory=list)
 
@@ -134,7 +134,7 @@ class TotalsRun:
         self.decide(candidates, judgement)
 
     def decide(self, candidates: int, judgement: Judgement) -> None:
-        """Count what a pass decided of so many candidates; list differences while there is room."""
+        """Count the verdicts on *candidates* totals; list differences while there is room."""
         differing, abandoned = judgement.differing, len(judgement.abandoned)
         in_flight = candidates - len(differing) - len(judgement.changing) - abandoned
         self.counts.update(in_flight=in_flight, differing=len(differing), abandoned=abandoned)
@@ -142,7 +142,7 @@ class TotalsRun:
 
 
 def groups_of(parts: int, part: int) -> Callable[[Group], bool]:
-    """Return a function that tells whether a group is in *part* of so many *parts*."""
+    """Return a function that returns whether a group is in *part*, one of *parts* parts."""
     return lambda group: part_of(group, parts) == part
 
 

@@ -17,15 +17,15 @@ from adminview.model.attribute import PK, SK
 from adminview.model.delivery import TOTALS_DELIVERY
 from adminview.model.total import EXPIRES, RANKING
 
-# A batch has at most 6 MB, about ten times that as Python objects; its groups are small.
+# A batch has at most 6 MB, and takes about ten times that as Python objects.
 MEMORY_MB: Final = 512
 TIMEOUT_SECONDS: Final = 120  # throttled updates are retried for most of it
 
 
 class Totals(Construct):
-    """Changes of rows in, exact counts and sums out.
+    """The totals table, the totals function and its subscription to the stream of the view.
 
-    The function knows nothing of the model: contributions are data on the rows.
+    The function does not need the model: contributions are stored on the rows.
     """
 
     def __init__(
@@ -73,9 +73,9 @@ class Totals(Construct):
         CfnOutput(self, TOTALS_FUNCTION_OUTPUT, value=self.function.function_name)
 
     def precede(self, *writers: Construct) -> None:
-        """Deploy the mapping before the functions and subscriptions of *writers*, which write rows.
+        """Deploy the mapping before *writers*: functions that write rows, and their subscriptions.
 
-        A contribution that is written before the stream is on would be missing from its total.
+        A total would miss contributions that are written before the stream is on.
         """
         for writer in writers:
             for child in writer.node.find_all():

@@ -27,7 +27,7 @@ def check(
     *,
     sample: Annotated[
         list[str] | None,
-        typer.Option(metavar="FILE", help=f"Items to derive, one per line: {LINE}; repeatable."),
+        typer.Option(metavar="FILE", help=f"Sample items, one per line: {LINE}; may be repeated."),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -37,11 +37,11 @@ def check(
     other, and imports of packages that a view may not use. Warnings: indexes and
     totals that no access pattern uses.
 
-    With --sample, each item is derived, and these are errors too: a view that
-    fails; rows that differ when an item is derived twice, after other items,
-    under another clock or with another random seed; templates of access patterns
-    and joins that no row can match; indexes and totals that no row fills. A view
-    that applies to no item is a warning.
+    With --sample, the rows of each sample item are derived. Then these are errors
+    too: a view that fails; rows that differ when an item is derived twice, after
+    other items, under another clock or with another random seed; templates of
+    access patterns and joins that no row can match; indexes and totals that no
+    row fills. A view that applies to no sample item is a warning.
 
     Exit status: 0 no errors, 1 errors.
     """

@@ -68,23 +68,23 @@ def dev(
         list[str] | None,
         typer.Option(
             metavar="FILE",
-            help='Load items from a file with lines such as {"source": "Orders", "item": {…}}, or '
-            "`shop`, the data of the demo. May be repeated.",
+            help='Load items from a file with lines such as {"source": "Orders", "item": {…}}; '
+            "`shop` loads the data of the demo. May be repeated.",
         ),
     ] = None,
     data: Annotated[
         Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="Keep the items of the sources here until the next run. Rows are rebuilt.",
+            help="Keep the source items in this folder for the next run. Rows are rebuilt.",
         ),
     ] = None,
 ) -> None:
     """Run your app locally: sync, totals and HTTP API, until Ctrl-C.
 
     Starts an engine, creates tables, indexes and the dead-letter queue, and
-    follows the streams with the deployed functions. If a view file changes,
-    it prints what changed, and rebuilds the rows.
+    runs the same functions on the streams as a deployment. When you save a
+    view file, it prints what changed and rebuilds the rows.
     """
     with usage_errors():
         writes = [write for name in load or () for write in _writes(name)]

@@ -41,8 +41,8 @@ from adminview.dead_letters.letter_filter import LetterFilter
 
 app = typer.Typer(
     help="List, show, replay or discard dead letters.\n\n"
-    "Dead letters sent or retried in the last six minutes are hidden; on an engine of this "
-    "machine, for seconds.",
+    "Dead letters sent or retried in the last six minutes are hidden; on a local engine, in the "
+    "last few seconds.",
     no_args_is_help=True,
 )
 

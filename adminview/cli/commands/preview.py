@@ -45,13 +45,13 @@ def preview(
     stage: Stage = None,
     prefix: Prefix = "",
 ) -> None:
-    """Show what one item becomes: its rows, index entries and totals, and the views that apply.
+    """Show the rows, index entries and totals of one item, and the views that apply to it.
 
-    The item is plain JSON or DynamoDB JSON, and is written nowhere. Only for a
-    key, the item is read: from the table of the deployment or of the local
-    engine.
+    Give the item as plain JSON or DynamoDB JSON, or give its key. With a key, the
+    command reads the item from the deployment or from the local engine. It writes
+    nothing.
 
-    Exit status: 0 the item has rows or none, 1 a view fails.
+    Exit status: 0 the rows were derived (there may be none), 1 a view failed.
     """
     model = registry()
     declared = known_source(model, source)

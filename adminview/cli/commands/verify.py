@@ -72,7 +72,7 @@ def verify(  # noqa: PLR0913 - a command's options
     totals: Annotated[
         bool,
         typer.Option(
-            "--totals", help="Compare the totals with the rows instead. It reads the whole view."
+            "--totals", help="Compare totals with rows instead. This reads the whole view."
         ),
     ] = False,
     source: Annotated[str | None, typer.Option(help="Only this source and its rows.")] = None,
@@ -90,8 +90,8 @@ def verify(  # noqa: PLR0913 - a command's options
         bool,
         typer.Option(
             "--repair",
-            help="Reconcile differing items, and delete rows that no item owns. With --totals, "
-            "only let totals expire that nothing uses.",
+            help="Reconcile differing items, and delete rows that no item owns. With --totals: "
+            "let totals that no declaration uses expire; differing totals stay as they are.",
         ),
     ] = False,
     max_rcu: MaxRcu = None,
@@ -108,8 +108,8 @@ def verify(  # noqa: PLR0913 - a command's options
 ) -> None:
     """Compare the view with its sources, in both directions.
 
-    It can be interrupted; the same command resumes it. With --totals, it starts again, and a total
-    that changes whenever it is compared stays undecided.
+    It can be interrupted; the same command resumes it. With --totals, the command starts over,
+    and totals that keep changing while they are compared stay undecided.
 
     Exit status: 0 equal, 1 differences are left, 2 not finished.
     """

@@ -1,4 +1,4 @@
 """`adminview dev`: follow the streams of a local engine, and reload view files that change.
 
-`Session` switches from one model to the next. The other modules each do one part of it.
+`Session` switches from one model to the next, with the help of the other modules.
 """

@@ -1,4 +1,4 @@
-"""Follows streams with the deployed functions, and changes the model between two batches."""
+"""Invoke the deployed functions with stream batches, and change the model between two batches."""
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -25,7 +25,7 @@ TOTALS = replace(TOTALS_DELIVERY, window_seconds=0)
 class Follower:
     """An event source per stream, each in a thread of its own.
 
-    A stream keeps its position while nobody follows it: no record is delivered twice.
+    The position in a stream is kept while it is not followed, so no record is delivered twice.
     """
 
     def __init__(self, client: Callable[[], "DynamoDBStreamsClient"]) -> None:
@@ -42,7 +42,7 @@ class Follower:
     ) -> None:
         """Deliver the *streams* to the sync, and the stream of the *view* to the totals function.
 
-        Must be called while nothing is followed.
+        Call it only while no stream is followed.
         """
         self._runtime, self._totals = runtime, totals
         followed = [self._sources.get(arn) or self._sync_source(arn) for arn in streams]
@@ -56,7 +56,7 @@ class Follower:
         ]
 
     def pause(self) -> None:
-        """Finish the batches in progress, and follow nothing."""
+        """Finish the batches in progress, and stop following all streams."""
         self._stop.set()
         if self._pool:
             self._pool.shutdown()

@@ -27,7 +27,7 @@ REPORT_SECONDS = 2.0
 
 
 def read_items(path: Path) -> list[Put]:
-    """Read a file; raises a SettingsError that names the line which is no item."""
+    """Read a file of items; raises a SettingsError that names the first invalid line."""
     lines = path.read_text(encoding="utf-8").splitlines()
     return [_read(line, f"{path}:{number}") for number, line in enumerate(lines, 1) if line.strip()]
 
@@ -54,7 +54,7 @@ def image(item: Mapping[str, Any]) -> Attributes:
 
 
 def check_writes(writes: Iterable[Put | Delete], registry: Registry) -> None:
-    """Raise a SettingsError about the first write that the declared tables would refuse."""
+    """Raise a SettingsError for the first write that the declared tables would refuse."""
     for write in writes:
         try:
             values = write.item if isinstance(write, Put) else write.key
@@ -67,7 +67,7 @@ def check_writes(writes: Iterable[Put | Delete], registry: Registry) -> None:
 
 
 def fits(put: Put, registry: Registry) -> bool:
-    """Return whether the source of an item is declared, and has its key."""
+    """Return whether the source is declared, and the item has the key of the source."""
     try:
         check_writes([put], registry)
     except SettingsError:
@@ -97,7 +97,7 @@ def scan(client: "DynamoDBClient", table: str) -> Iterator[Attributes]:
 
 
 class WaitingItems:
-    """Items that no declared table takes now, and a file that keeps items between two runs.
+    """Items that no declared table accepts now, and a file that keeps items between two runs.
 
     A source may be missing, or have another key, only because its view file is being edited.
     """
@@ -107,19 +107,19 @@ class WaitingItems:
         self._items = read_items(self.path) if self.path and self.path.exists() else []
 
     def fitting(self, registry: Registry) -> list[Put]:
-        """Return the items that the declared tables take."""
+        """Return the items that the declared tables accept."""
         return [put for put in self._items if fits(put, registry)]
 
     def add(self, source: str, images: Iterable[Image]) -> None:
         self._items += [Put(source, to_python({"M": dict(image)})) for image in images]
 
     def remove(self, written: Iterable[Put]) -> None:
-        """Forget items that a table has now."""
+        """Forget items that were written to a table."""
         known = {id(put) for put in written}
         self._items = [put for put in self._items if id(put) not in known]
 
     def save(self, client: "DynamoDBClient", tables: Iterable[str]) -> int:
-        """Replace the file by the items of *tables* and the waiting ones; return their number."""
+        """Write the items of *tables* and the waiting ones to the file; return their number."""
         assert self.path
         lines = [line_of(put.source, image(put.item)) for put in self._items]
         lines += [line_of(table, item) for table in tables for item in scan(client, table)]

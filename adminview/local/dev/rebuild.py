@@ -38,7 +38,7 @@ def describe(counts: Counter[str]) -> str:
 
 
 def count(number: int, label: str) -> str:
-    """Write a number and a noun, which is the first word of *label*."""
+    """Return a number with its noun, the first word of *label*, in singular or plural."""
     noun, _, rest = label.partition(" ")
     return f"{number} {noun}{'' if number == 1 else 's'} {rest}".rstrip()
 

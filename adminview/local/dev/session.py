@@ -1,4 +1,4 @@
-"""One model at a time on a local engine: sync, totals and rows follow the view files."""
+"""Run one model at a time on a local engine, and switch to the next when view files change."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -54,7 +54,7 @@ class ModelChange:
 
 @dataclass(frozen=True, slots=True)
 class Hooks:
-    """What a session needs of the command."""
+    """Callbacks of a session to the command."""
 
     say: Callable[[str], None]
     publish: Callable[[Registry], None]  # lets the API answer with a model
@@ -78,16 +78,16 @@ class Session:
         self.printer = BatchPrinter(self.hooks.say, self._explain)
 
     def begin(self, registry: Registry) -> None:
-        """Create the tables and follow them. Rebuild the rows if the view table is older."""
+        """Create the tables and follow them. Rebuild the rows if the view table existed before."""
         prepared = self._switch(registry)
         self._load_waiting()
         if prepared.existed:
             self._rebuild([source.name for source in registry.sources])
 
     def change_to(self, registry: Registry) -> None:
-        """Print what changes, and sync, serve and rebuild with another model.
+        """Print what changes; then sync, serve and rebuild with another model.
 
-        If the tables cannot be changed, the error is raised and the model stays.
+        If the tables cannot be changed, raises the error and keeps the old model.
         """
         assert self._registry
         change = self.hooks.compare(self._registry, registry)
@@ -114,9 +114,9 @@ class Session:
             self.hooks.say(f"loaded {total}")
 
     def end(self) -> int | None:
-        """Follow nothing any more. Keep the items if there is a file for them; return how many.
+        """Stop following. Save the items if there is a file for them; return their number.
 
-        Returns None if there is none.
+        Returns None if there is no file.
         """
         self.follower.pause()
         if self.waiting.path is None:

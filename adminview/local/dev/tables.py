@@ -1,4 +1,4 @@
-"""The tables of a model: created, extended with new indexes, and replaced if the engine is ours."""
+"""Create the tables of a model, add indexes, and replace tables if this command owns the engine."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -38,20 +38,20 @@ class Prepared:
     lines: list[str] = field(default_factory=list)  # about tables that were replaced
     items: dict[str, list[Attributes]] = field(default_factory=dict)  # of sources replaced
     deleted_streams: list[str] = field(default_factory=list)
-    existed: bool = False  # whether the view table is older
+    existed: bool = False  # whether the view table existed before
     emptied: bool = False  # whether the view table was replaced
 
 
 @dataclass(frozen=True, slots=True)
 class DevTables:
     dynamodb: "DynamoDBClient"
-    owned: bool  # the engine is ours, and so are its tables
+    owned: bool  # this command started the engine, so it may replace tables
 
     def prepare(self, registry: Registry, settings: Settings) -> Prepared:
         """Create what is missing, and return the streams to follow.
 
-        A table that differs from the model is replaced if the engine is ours; otherwise nothing
-        is changed, and a SettingsError says what to do.
+        Replaces a table that differs from the model if this command started the engine. Otherwise
+        changes nothing, and raises a SettingsError that says what to do.
         """
         done = Prepared()
         view = view_table(registry, settings.view_table)
@@ -78,7 +78,7 @@ class DevTables:
             return None
 
     def _refuse_others(self, registry: Registry, settings: Settings, view: dict[str, Any]) -> None:
-        """Raise a SettingsError about the first table that cannot become as declared."""
+        """Raise a SettingsError for the first table that cannot be changed to its declaration."""
         sources = (source_table(s, settings.sources[s.name]) for s in registry.sources)
         for table in (view, *sources):
             expected = TableDescription.of(table)
@@ -104,7 +104,7 @@ class DevTables:
         done.items[source.name] = items
 
     def _prepare_view(self, table: dict[str, Any], done: Prepared) -> None:
-        """Create or extend the view table; replace it, with all that counts its rows, if needed."""
+        """Create or extend the view table; if needed, replace it with its totals and progress."""
         name = table["TableName"]
         actual, expected = self.describe(name), TableDescription.of(table)
         done.existed = actual is not None
@@ -125,7 +125,7 @@ class DevTables:
         name = table["TableName"]
         if self.describe(name) is None:
             create(self.dynamodb, table)
-            # Tables that were deleted with the view table are not worth a line.
+            # No line about tables that were deleted together with the view table.
             done.created += [] if done.emptied else [name]
         else:
             added = add_indexes(self.dynamodb, table)
@@ -144,7 +144,7 @@ class DevTables:
 
 
 def differences(expected: TableDescription, actual: TableDescription) -> Iterator[str]:
-    """Yield what an existing table cannot be changed to; a new global index is none of these."""
+    """Yield the differences that an update cannot remove; a new global index is not one."""
     if expected.key != actual.key:
         yield (
             f"table {expected.name!r} is declared with {_key(expected.key)}, but has "
@@ -163,9 +163,9 @@ def differences(expected: TableDescription, actual: TableDescription) -> Iterato
 
 
 def leftovers(expected: TableDescription, actual: TableDescription) -> Iterator[str]:
-    """Yield what only a new table can have, although the present one works with most models.
+    """Yield differences that only a new table removes, and that most models tolerate.
 
-    The key of an index that is no longer declared may refuse new rows.
+    An index that is no longer declared may refuse new rows, because of its key types.
     """
     if expected.stream_type and not actual.stream_type:
         yield f"table {expected.name!r} has no stream, which totals need"

@@ -1,4 +1,4 @@
-"""Tracebacks of view files: the lines of the app alone, with the original text of the error."""
+"""Tracebacks of view files: only lines of the app, with the original text of the error."""
 
 import linecache
 from collections.abc import Callable, Mapping
@@ -48,10 +48,10 @@ def explain(
     routes: Mapping[str, Route],
     read: Callable[[str, dict[str, AttributeValue]], Image | None],
 ) -> str:
-    """Return the traceback of the view that fails for the item of a dead letter; "" if none does.
+    """Return the traceback of the view that fails for a dead letter's item; "" if none fails.
 
-    A dead letter has no data and no text of another error. So the rows of the item, which *read*
-    returns, are derived again.
+    A dead letter contains no data and no original error text. So *read* returns the item, and its
+    rows are derived again.
     """
     route = routes.get(letter.table or "") if isinstance(letter, RecordLetter) else None
     if route is None or not isinstance(letter, RecordLetter) or letter.key is None:

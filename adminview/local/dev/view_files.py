@@ -44,7 +44,7 @@ class ViewFiles:
     def load(self) -> Registry:
         """Import all files again. Raises a DeclarationError, and the earlier modules then stay."""
         self._broken = True
-        self._loaded = self._polled = self._state()  # before: a change during the import is one
+        self._loaded = self._polled = self._state()  # before: a change during the import counts
         forget_view_files()
         with _imported_again(self._is_ours):
             registry = self._load()
@@ -56,7 +56,7 @@ class ViewFiles:
         return registry
 
     def changed(self) -> bool:
-        """Return whether a file has changed since `load`, and not since the last call.
+        """Return whether a file has changed since `load`, but not since the previous call.
 
         The second condition lets an editor finish writing.
         """
@@ -81,7 +81,7 @@ class ViewFiles:
         return {file: state for file in self._watched() if (state := _state_of(file))}
 
     def _watched(self) -> set[Path]:
-        """Return the files that matter; if the model cannot be loaded, all of the app.
+        """Return the files to watch; if the model cannot be loaded, all files of the app.
 
         A file that is missing or broken may be outside of the views package.
         """
@@ -94,16 +94,16 @@ class ViewFiles:
 
 @contextmanager
 def _imported_again(is_ours: Callable[[str], bool]) -> Iterator[None]:
-    """Forget the modules that are *ours*; on an error, return to them.
+    """Forget the modules of the app; on an error, restore them.
 
-    Cached bytecode is ignored: it is as old as a file's time in seconds.
+    Cached bytecode is ignored: it is matched by time in seconds, and may be stale.
     """
     before = {name: module for name, module in sys.modules.items() if is_ours(name)}
     for name in before:
         del sys.modules[name]
     invalidate_caches()
     written, folder = sys.dont_write_bytecode, sys.pycache_prefix
-    sys.dont_write_bytecode, sys.pycache_prefix = True, os.devnull  # a folder that has no file
+    sys.dont_write_bytecode, sys.pycache_prefix = True, os.devnull  # not a folder: no cache
     try:
         yield
     except BaseException:
