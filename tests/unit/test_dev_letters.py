@@ -67,6 +67,13 @@ def test_dead_letters_that_are_refused_are_returned_as_they_were() -> None:
     assert codes == {"Full"}
 
 
+def test_another_error_of_an_item_gets_a_dead_letter_of_its_own() -> None:
+    queue = Queue([letter("Users/1").body])
+    other = letter("Users/1", RowError("it is bad in another way"))
+    FirstLetterSink(queue, queue).send([other], deadline=SOON)  # type: ignore[arg-type]  # it stands in
+    assert queue.bodies[1:] == [other.body]
+
+
 def test_an_item_that_has_a_dead_letter_gets_no_other() -> None:
     queue = Queue(["not a dead letter", *(letter(f"Users/{n}").body for n in range(12))])
     sink = FirstLetterSink(queue, queue)  # type: ignore[arg-type]  # it stands in

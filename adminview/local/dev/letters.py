@@ -1,6 +1,6 @@
-"""Dead letters of a local engine: sent with a short delay, and one per item."""
+"""Dead letters of a local engine: sent with a short delay, and one per item and error."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from adminview.aws.dead_letter_consumer import DeadLetterConsumer, Message
@@ -36,7 +36,7 @@ class PromptSink:
 
 @dataclass(frozen=True, slots=True)
 class FirstLetterSink:
-    """Sends dead letters of items that have none in the queue yet.
+    """Sends dead letters of items that have none with the same error in the queue yet.
 
     Each rebuild finds the same bad items again.
     """
@@ -48,20 +48,20 @@ class FirstLetterSink:
         self, letters: Sequence[OutgoingLetter], *, deadline: Deadline
     ) -> tuple[list[OutgoingLetter], set[str]]:
         """Send the new ones of *letters*; return those that were not accepted, and the codes."""
-        known = self._owners(deadline) if letters else set()
+        known = self._causes(deadline) if letters else set()
         return self.sink.send(
-            [letter for letter in letters if _owner(letter.body) not in known], deadline=deadline
+            [letter for letter in letters if _cause(letter.body) not in known], deadline=deadline
         )
 
-    def _owners(self, deadline: Deadline) -> set[str]:
-        """Return the owners of the dead letters in the queue."""
+    def _causes(self, deadline: Deadline) -> set[tuple[str, str]]:
+        """Return the items and errors of the dead letters in the queue."""
         taken: dict[str, Message] = {}
         try:
             while fresh := self._take_fresh(taken, deadline):
                 taken |= {message.id: message for message in fresh}
         finally:
             self.consumer.put_back([*taken.values()], deadline=deadline)
-        return _owners(message.body for message in taken.values())
+        return {cause for message in taken.values() if (cause := _cause(message.body))}
 
     def _take_fresh(self, taken: dict[str, Message], deadline: Deadline) -> list[Message]:
         messages = self.consumer.take(deadline=deadline, hide_seconds=HIDE_SECONDS)
@@ -83,14 +83,12 @@ class PrintedSink:
         return self.sink.send(letters, deadline=deadline)
 
 
-def _owners(bodies: Iterable[str]) -> set[str]:
-    return {owner for body in bodies if (owner := _owner(body))}
-
-
-def _owner(body: str) -> str | None:
-    """Return the owner of the item of a dead letter; None if it has none, or several."""
+def _cause(body: str) -> tuple[str, str] | None:
+    """Return the item and the error of a dead letter; None if it has no item, or several."""
     try:
         letter = from_json(body)
     except UnknownLetterError:
         return None
-    return letter.owner if isinstance(letter, RecordLetter) else None
+    if not isinstance(letter, RecordLetter) or letter.owner is None:
+        return None
+    return letter.owner, letter.error.reason
