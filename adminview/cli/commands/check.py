@@ -65,11 +65,11 @@ def _examine(files: Sequence[str]) -> tuple[list[ModelFinding], int]:
     if files and not items:
         msg = f"{', '.join(files)}: no items"
         raise UsageError(msg)
-    findings = static_findings(model, _requirements())
+    findings = static_findings(model, view_requirements())
     return findings + (sample_findings(model, items) if items else []), len(items)
 
 
-def _requirements() -> Path | None:
+def view_requirements() -> Path | None:
     """Return the file that lists the packages of the functions, whether or not it exists."""
     package = views_package().rpartition(".")[0]
     spec = find_spec(package) if package else None

@@ -22,6 +22,8 @@ from adminview.aws.settings import (
     VIEWS_PACKAGE,
 )
 from adminview.aws.view_reader import Boto3Reader, ViewReader
+from adminview.checks.static import static_findings
+from adminview.cli.commands.check import view_requirements
 from adminview.cli.commands.serve import LOOPBACK, PORT, LocalGateway, Server, make_api
 from adminview.cli.endpoints import check_endpoints
 from adminview.cli.errors import EXPECTED_ERRORS, report_error, usage_errors
@@ -107,6 +109,7 @@ def dev(
         session = Session(connected, hooks, waiting)
         running.callback(_end, session)
         session.begin(registry)
+        print_findings(registry)
         server = _serve(gateway, port)
         running.callback(_close, server)
         session.load(writes)
@@ -155,6 +158,14 @@ def _run(files: ViewFiles, session: Session, stop: Shutdown) -> None:
             session.change_to(registry)
         except EXPECTED_ERRORS as error:
             _report(error)
+        else:
+            print_findings(registry)
+
+
+def print_findings(registry: Registry) -> None:
+    """Print what `adminview check` finds without items."""
+    for finding in static_findings(registry, view_requirements()):
+        echo(str(finding))
 
 
 def _report(error: Exception) -> None:
