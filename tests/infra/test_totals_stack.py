@@ -104,7 +104,7 @@ def test_the_view_is_delivered_in_windows_and_to_nobody_when_it_fails(totals: As
 def test_the_function_knows_its_table_and_not_the_model(totals: Assembly) -> None:
     function = totals.function("Totals")
     assert function["Handler"] == "lambdas.totals.handler"
-    assert (function["MemorySize"], function["Timeout"]) == (256, 120)
+    assert (function["MemorySize"], function["Timeout"]) == (512, 120)
     variables = dict(function["Environment"]["Variables"])
     assert variables.pop("POWERTOOLS_METRICS_NAMESPACE") == "AdminView"
     settings = TotalsSettings(table=TOTALS, service="AdminView-dev")
