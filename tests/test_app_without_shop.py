@@ -63,7 +63,7 @@ def run_tests_of_the_engine(repository: Path) -> None:
     """Run unit tests, but for the slower ones with a model of their own, and some commands."""
     own = (f"--ignore-glob=tests/unit/test_{name}*" for name in ("bench", "direct", "simulator"))
     run_pytest(repository, "-m", ENGINE, *own, "tests/unit", "tests/test_architecture.py")
-    names = ("test_commands", "test_migrate_command", "test_local", "test_plan_command")
+    names = ("test_commands", "test_migrate_command", "test_dev_session", "test_plan_command")
     files = (f"tests/integration/{name}.py" for name in names)
     run_pytest(repository, "-m", ENGINE, "-k", "moto", *files)
 

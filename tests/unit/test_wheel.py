@@ -168,7 +168,7 @@ def test_a_generated_app_is_tested_synthesized_and_shows_a_row_without_this_chec
         bundled = {str(path.relative_to(manifest.parent)) for path in manifest.parent.rglob("*.py")}
         assert "lambdas/views/orders.py" in bundled
         assert "adminview/handlers/sync.py" in bundled
-        assert not [name for name in bundled if name.startswith(("infra", "adminview/cli"))]
+        assert not [name for name in bundled if name.startswith(("infra", "adminview/cli/"))]
 
     row = run(python, "-c", PUT_AN_ITEM, cwd=app)
     assert row.stdout.strip() == "CUSTOMER#c-1 ORDER#o-7", row.stderr
