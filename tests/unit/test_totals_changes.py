@@ -293,3 +293,12 @@ def test_a_record_without_a_position_or_a_time_is_refused(missing: str) -> None:
 def test_what_is_no_record_is_refused_without_its_data(wrong: Any) -> None:
     with pytest.raises(UnreadableRecordError):
         read_changes([wrong])
+
+
+def test_a_row_with_more_groups_than_a_view_can_give_it_is_malformed_as_a_whole() -> None:
+    def row(groups: int) -> dict[str, Any]:
+        sorts: dict[str, Any] = {str(number): {"M": {}} for number in range(groups)}
+        return {"_totals": {"M": {"Sales.1": {"M": sorts}}}}
+
+    assert len(contributions(row(40))[0]) == 40  # twenty contributions, each to two epochs
+    assert contributions(row(41)) == ({}, 1)
