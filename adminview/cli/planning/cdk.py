@@ -1,6 +1,5 @@
 """Deploy stacks with the CDK command."""
 
-import os
 import shutil
 import subprocess
 import time
@@ -106,7 +105,6 @@ class CdkDeployer:
         with subprocess.Popen(  # noqa: S603 - no shell, and validated names
             command,
             cwd=self.folder,
-            env=os.environ | {"JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION": "20"},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
