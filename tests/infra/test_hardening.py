@@ -53,6 +53,24 @@ def test_every_log_is_one_of_ours_and_ends(assembly: Assembly, deployment: str) 
 
 
 @every_deployment
+def test_logs_that_services_deliver_are_where_the_resource_policy_does_not_grow(
+    assembly: Assembly, deployment: str
+) -> None:
+    groups = assembly.named("AWS::Logs::LogGroup")
+    delivered = {name for name in groups if name == "AccessLogs" or name.endswith("SegmentsLogs")}
+    assert delivered >= {"AccessLogs", "BackfillSegmentsLogs"}
+    prefixes = set()
+    for name in delivered:
+        text, parts = groups[name]["Properties"]["LogGroupName"]["Fn::Join"]
+        prefixes.add(parts[0])
+        # A retained log must not block the next stack of the same name.
+        split = {"Fn::Split": ["/", {"Ref": "AWS::StackId"}]}
+        assert (text, parts[1:]) == ("", [{"Fn::Select": [2, split]}]), deployment
+    assert all(prefix.startswith("/aws/vendedlogs/") for prefix in prefixes)
+    assert len(prefixes) == len(delivered)
+
+
+@every_deployment
 def test_every_function_and_machine_traces_if_asked_and_only_then(
     assembly: Assembly, deployment: str
 ) -> None:

@@ -6,7 +6,7 @@ from json import dumps
 from pathlib import Path
 from typing import Final, cast
 
-from aws_cdk import CfnResource, Duration, Token
+from aws_cdk import Aws, CfnResource, Duration, Fn, Token
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
@@ -31,6 +31,7 @@ INTERFACES_HAVE_NO_NAME: Final = (
 )
 TRACES_ARE_UNSCOPED: Final = "X-Ray supports no resources for sending traces."
 
+DELIVERED: Final = "/aws/vendedlogs/"  # set by CloudWatch Logs
 ENVIRONMENT_BYTES: Final = 4096  # of serialized JSON, set by Lambda
 TOKEN: Final = re.compile(r"\$\{Token\[[^]]*\]\}")
 ESTIMATE: Final = "x" * 25  # a stream's label; a table name that the CDK generates is longer
@@ -40,16 +41,30 @@ class LogGroup(logs.LogGroup):
     """The log group of a function, state machine or API, as the deployment retains and encrypts it.
 
     Its writers need no permission on the customer key: the key's policy admits CloudWatch Logs.
+
+    *delivered* names the log of a service that delivers it, as "states/Backfill". Such a service
+    adds each group to one resource policy of the account, of at most 5,120 characters, except
+    groups below /aws/vendedlogs/: elsewhere, a deployment fails in a busy account.
     """
 
-    def __init__(self, scope: Construct, id_: str, *, options: DeploymentOptions) -> None:
+    def __init__(
+        self, scope: Construct, id_: str, *, options: DeploymentOptions, delivered: str = ""
+    ) -> None:
         super().__init__(
             scope,
             id_,
+            log_group_name=_delivered_name(delivered, options) if delivered else None,
             retention=options.stage.log_retention,
             removal_policy=options.stage.removal_policy,
             encryption_key=options.key_in(scope),
         )
+
+
+def _delivered_name(log: str, options: DeploymentOptions) -> str:
+    """Return a name that is free when a stack is created again, while its old log is retained."""
+    service, _, name = log.partition("/")
+    stack_id = Fn.select(2, Fn.split("/", Aws.STACK_ID))
+    return f"{DELIVERED}{service}/{options.name}-{name}-{stack_id}"
 
 
 class PythonFunction(Construct):

@@ -88,7 +88,9 @@ class QueryApi(Construct):
             unscoped=METRICS_ARE_UNSCOPED,
             options=options,
         ).function
-        self.access_logs = LogGroup(self, "AccessLogs", options=options)
+        self.access_logs = LogGroup(
+            self, "AccessLogs", options=options, delivered="apis/AccessLogs"
+        )
         self.api = self._gateway(options)
         # Read by `adminview plan`.
         add_metadata(self.function, MODEL_METADATA, dumps(views.description()))

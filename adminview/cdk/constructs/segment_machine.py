@@ -83,7 +83,7 @@ class SegmentMachine(Construct):
             },
         )
         begin = self._call("Begin", MERGED, output_path="$.Payload")
-        log_group = LogGroup(self, "Logs", options=options)
+        log_group = LogGroup(self, "Logs", options=options, delivered=f"states/{id_}")
         self.machine = sfn.StateMachine(
             self,
             "Machine",
