@@ -351,7 +351,10 @@ class _Run:
         message = replay_item.resolved.message
         if problems:
             self._count_remaining(replay_item.resolved.since)
-        if refused := [p for p in problems if isinstance(p, ServiceError)]:
+        refused = [p for p in problems if isinstance(p, ServiceError)]
+        # Items that were read from the stream must be named before it drops their records.
+        save = replay_item.targets and replay_item.resolved.expires_soon(self._replayer.now())
+        if refused and not save:
             self._note(message, LetterOutcome.LEFT, refused[0])
             return False
         if problems:

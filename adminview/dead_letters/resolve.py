@@ -14,6 +14,7 @@ from adminview.model.dead_letter import (
     RecordLetter,
     from_json,
 )
+from adminview.model.delivery import SAVE_SECONDS
 from adminview.model.errors import (
     AdminViewError,
     ExpiredRecordsError,
@@ -44,6 +45,10 @@ class ResolvedLetter:
     def since(self) -> float:
         """Return the time of the change; replacements of the dead letter keep it."""
         return self.message.sent if self.letter.at is None else self.letter.at
+
+    def expires_soon(self, now: float) -> bool:
+        """Return whether only the stream has its records, and drops them within the hour."""
+        return isinstance(self.letter, BatchLetter) and now - self.since >= SAVE_SECONDS
 
     @property
     def about(self) -> str:

@@ -7,6 +7,13 @@ from dataclasses import dataclass
 from typing import Final
 
 RETENTION_SECONDS: Final = 24 * 60 * 60  # of a DynamoDB stream, set by AWS
+# Lambda gives up on records of this age and sends a dead letter with their position: the replay
+# has two hours to read them from the stream.
+GIVE_UP_SECONDS: Final = RETENTION_SECONDS - 2 * 60 * 60
+# In the second of these hours, the replay saves the keys of records that it cannot reconcile.
+SAVE_SECONDS: Final = RETENTION_SECONDS - 60 * 60
+# So that at least one replay falls into each of the two hours.
+MAX_REPLAY_PAUSE_SECONDS: Final = 30 * 60
 # The owner index must catch up with the failed batch before the first replay, and with a replay
 # before the next one.
 FIRST_TRY_SECONDS: Final = 30
@@ -29,8 +36,7 @@ class Delivery:
     parallelization: int = 1  # concurrent batches per shard; an item's records stay in order
     bisect: bool = True
     retries: int = FOREVER
-    # Lambda gives up on a record and sends a dead letter shortly before the stream drops it.
-    max_age_seconds: int = RETENTION_SECONDS - 30 * 60
+    max_age_seconds: int = GIVE_UP_SECONDS
     tumbling_seconds: int = 0  # the tumbling window; 0 is none
 
 

@@ -13,7 +13,16 @@ from adminview.bulk.lease_table import progress_table
 from adminview.cdk import Stage
 from adminview.dead_letters.letter_filter import LetterFilter
 from adminview.handlers.replay import _read_filter
-from adminview.model.delivery import HIDDEN_SECONDS, IN_DOUBT_SECONDS
+from adminview.model.delivery import (
+    GIVE_UP_SECONDS,
+    HIDDEN_SECONDS,
+    IN_DOUBT_SECONDS,
+    MAX_REPLAY_PAUSE_SECONDS,
+    REPLAY_SECONDS,
+    RETENTION_SECONDS,
+    SAVE_SECONDS,
+)
+from adminview.model.errors import SettingsError
 from infra.stages import DEV, STAGES
 from lambdas.migrations.orders_delivery_date import delivery_date
 from tests.support.shop import registry
@@ -189,6 +198,14 @@ def test_a_stage_without_a_schedule_has_the_function_but_no_rule(
     assert assembly.function(silent)["Handler"] == f"lambdas.{silent.lower()}.handler"
     assert schedules(assembly).keys() == RULES.keys() - {silent}
     assert len(permissions_in(assembly)) == 1
+
+
+def test_a_replay_that_is_too_rare_for_records_that_lambda_gave_up_on_is_refused() -> None:
+    with pytest.raises(SettingsError, match="replay_every is 4 hours; give at most 30 minutes"):
+        replace(DEV, replay_every=Duration.hours(4))
+    # Lambda gives up, a replay reads the records, another one saves them, the stream drops them.
+    assert GIVE_UP_SECONDS + MAX_REPLAY_PAUSE_SECONDS < SAVE_SECONDS
+    assert SAVE_SECONDS + MAX_REPLAY_PAUSE_SECONDS + REPLAY_SECONDS < RETENTION_SECONDS
 
 
 def resources_of(assembly: Assembly, function: str, action: str) -> list[set[str]]:

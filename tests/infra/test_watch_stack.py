@@ -282,9 +282,9 @@ def test_what_a_stage_does_not_do_by_schedule_has_no_alarm(
 def test_a_letter_is_untouched_by_the_schedule_of_the_replay(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(STAGES, "dev", replace(DEV, replay_every=Duration.hours(4)))
+    monkeypatch.setitem(STAGES, "dev", replace(DEV, replay_every=Duration.minutes(20)))
     alarm = watched(synthesize(registry(), tmp_path))["untouched-letter"]
-    assert alarm.properties["Threshold"] == 24 * 60 * 60
+    assert alarm.properties["Threshold"] == 2 * 60 * 60
 
 
 def test_an_imported_source_is_watched_at_its_own_table_and_stream(mixed: Assembly) -> None:

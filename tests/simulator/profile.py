@@ -6,7 +6,7 @@ from typing import Any, Final
 from adminview.model.delivery import FOREVER, Delivery
 from tests.simulator.choices import Choices
 
-FAR = 84_600  # the limit on a record's age, in seconds
+FAR = Delivery().max_age_seconds
 # Instead of a pause: wait until an item is read, or a sweep reads one; then it changes.
 NEXT_READ: Final = -1.0
 NEXT_LOOK: Final = -2.0

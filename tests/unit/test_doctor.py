@@ -199,7 +199,7 @@ CASES: list[tuple[Break, str, State, str, str]] = [
     (mapping(FunctionArn="a:function:b"), "mapping of Orders", PROBLEM, "function is b", REVERT),
     (mapping(FunctionResponseTypes=[]), "mapping of Orders", PROBLEM, "is none", REVERT),
     (mapping(MaximumRetryAttempts=3), "mapping of Orders", PROBLEM, "but -1 was deployed", REVERT),
-    (mapping(MaximumRecordAgeInSeconds=60), "mapping of Orders", PROBLEM, "but 84600 was", REVERT),
+    (mapping(MaximumRecordAgeInSeconds=60), "mapping of Orders", PROBLEM, "but 79200 was", REVERT),
     (mapping(BisectBatchOnFunctionError=False), "mapping of Orders", PROBLEM, "is False", REVERT),
     (mapping(DestinationConfig={}), "mapping of Orders", PROBLEM, QUEUE, REVERT),
     (

@@ -7,6 +7,8 @@ import pytest
 from adminview.aws.deadline import Deadline
 from adminview.dead_letters.letter_filter import LetterFilter
 from adminview.dead_letters.replay import ROUND, LetterOutcome, Summary
+from adminview.model.dead_letter import from_json
+from adminview.model.delivery import RETENTION_SECONDS
 from adminview.model.errors import (
     ExpiredRecordsError,
     MovingItemError,
@@ -204,6 +206,23 @@ def test_lambdas_letter_stays_when_not_all_of_its_items_could_be_asked_for(lab: 
     assert outcomes(lab.replay()) == {LetterOutcome.LEFT: 1}
     assert [*lab.sqs.bodies] == ["m-1"]
     assert "send" not in lab.log
+
+
+def test_items_of_lambdas_letter_are_named_before_the_stream_drops_their_records(lab: Lab) -> None:
+    """Otherwise only a comparison of the whole source would find them."""
+    lab.streams.records = [record(things, None, {"id": id_, "parts": []}) for id_ in "abc"]
+    lab.sqs.add(lambdas_own())
+    lab.fail("a", POISON)
+    lab.fail("b", REFUSED)
+    changed_at = from_json(lambdas_own()).at
+    assert changed_at
+    lab.sqs.now = changed_at + RETENTION_SECONDS - 75 * 60
+    assert outcomes(lab.replay()) == {LetterOutcome.LEFT: 1}
+    lab.sqs.now = changed_at + RETENTION_SECONDS - 59 * 60
+    assert outcomes(lab.replay()) == {LetterOutcome.FAILING: 1}
+    letters = {letter["owner"]: letter["error"]["kind"] for letter in lab.letters()}
+    assert letters == {"Things/a": "ViewError", "Things/b": "ServiceError"}
+    assert lab.log[-2:] == ["send", "delete m-1"]
 
 
 def test_lambdas_letter_stays_while_the_stream_cannot_be_read(lab: Lab) -> None:

@@ -14,7 +14,7 @@ from aws_cdk.aws_logs import RetentionDays
 from adminview.bulk.request import COUNT, FITS, RATE
 from adminview.cdk.options.context import read_object
 from adminview.model import Registry
-from adminview.model.delivery import Delivery
+from adminview.model.delivery import MAX_REPLAY_PAUSE_SECONDS, Delivery
 from adminview.model.errors import SettingsError
 
 READ, WRITE, SYNC = "readUnits", "writeUnits", "syncConcurrency"
@@ -42,14 +42,25 @@ class Stage:
     # and Lambda keeps 10 (later 100) unreserved: any reservation fails its first deployment.
     sync_concurrency: int | None = None
     # Replays are scheduled, so that rows are repaired once a corrected view is deployed, and often
-    # enough to consume in-doubt dead letters before the alarm on dead letters rings. A dead letter
-    # that fails again is sent again, so the 14 days that SQS keeps it never run out.
+    # enough to consume in-doubt dead letters before the alarm on dead letters rings, and to read
+    # the records that Lambda gave up on before the stream drops them. A dead letter that fails
+    # again is sent again, so the 14 days that SQS keeps it never run out.
     replay_every: Duration | None = TEN_MINUTES
     verify_every: Duration | None = DAILY
     verify_sample: float = 0.01  # the share of the items to compare each time
     # Requests per second of all API callers together, and the burst above it.
     api_rate: int = 20
     api_burst: int = 40
+
+    def __post_init__(self) -> None:
+        every = self.replay_every
+        if every is not None and every.to_seconds() > MAX_REPLAY_PAUSE_SECONDS:
+            msg = (
+                f"stage {self.name!r}: replay_every is {every.to_human_string()}; give at most "
+                f"{MAX_REPLAY_PAUSE_SECONDS // 60} minutes. The records of a dead letter of Lambda "
+                "are in the stream for only two more hours"
+            )
+            raise SettingsError(msg)
 
     @property
     def removal_policy(self) -> RemovalPolicy:
