@@ -11,7 +11,7 @@ from adminview.http_api import paths
 from adminview.http_api.problems import NOT_READY
 from adminview.http_api.problems import TYPE as PROBLEM
 from adminview.http_api.request import CURSOR, LIMIT, ORDER, VALUE_LIMIT
-from adminview.http_api.schemas import COMPONENTS, Schema, count, page, reference
+from adminview.http_api.schemas import Schema, components, pattern_components, reference, type_names
 from adminview.model import AccessPattern, Registry
 from adminview.model.attribute import PK, SK
 from adminview.model.limits import PARTITION_LIMIT, SORT_LIMIT
@@ -45,6 +45,7 @@ PAGING: Final = (
 )
 KEY: Final = ((PK.name, PARTITION_LIMIT), (SK.name, SORT_LIMIT))  # bytes
 ROW_PATH: Final = "/rows/{PK}/{SK}"
+ONE_ROW: Final = "One row, by its key"
 SLASHES: Final = (
     "Percent-encode the key. A key with a slash is ambiguous, because gateways decode the path: "
     "`/rows?PK=…&SK=…` names the row exactly."
@@ -52,55 +53,55 @@ SLASHES: Final = (
 
 
 def document(registry: Registry, model: str) -> dict[str, Any]:
-    """Return the document; its version is the fingerprint of the model."""
+    """Return the document; its version is the fingerprint of the model.
+
+    Operation ids and schema names become the names of functions and types in generated clients.
+    """
     patterns = sorted(registry.patterns, key=lambda pattern: pattern.name)
+    names = type_names(pattern.name for pattern in patterns)
     operations = {
         paths.PATTERNS: _get(
-            "list-patterns", "The access patterns, with their parameters", "Catalogue"
+            "listPatterns", "The access patterns, with their parameters", "Catalogue"
         ),
     }
+    schemas = components(registry)
     for pattern in patterns:
-        at = paths.PATTERN.format(name=pattern.name)
-        operations[at] = _query(pattern)
-        operations[f"{at}/count"] = _count(pattern)
+        at, name = paths.PATTERN.format(name=pattern.name), names[pattern.name]
+        operations[at] = _query(pattern, name)
+        operations[f"{at}/count"] = _count(pattern, name)
+        schemas |= pattern_components(pattern, name)
     where = [_parameter(name, "query", _key(most), required=True) for name, most in KEY]
-    operations[paths.ROW_BY_QUERY] = _get(
-        "row-by-query", "One row, by its key", "RowWithProvenance", where
-    )
+    operations[paths.ROW_BY_QUERY] = _get("getRow", ONE_ROW, "RowWithProvenance", where)
     where = [_parameter(name, "path", _key(most), required=True) for name, most in KEY]
-    operations[ROW_PATH] = _get("row", "One row, by its key", "RowWithProvenance", where, SLASHES)
+    operations[ROW_PATH] = _get("getRowByPath", ONE_ROW, "RowWithProvenance", where, SLASHES)
     operations[paths.HEALTH] = _get(
-        "health", "Whether the sync keeps up with the streams", "Health"
+        "getHealth", "Whether the sync keeps up with the streams", "Health"
     )
-    operations[paths.OPENAPI] = _get("openapi", "This document", {"type": "object"})
+    operations[paths.OPENAPI] = _get("getOpenapi", "This document", {"type": "object"})
     return {
         "openapi": "3.1.0",
         "info": {"title": "AdminView", "version": model, "description": ABOUT},
         "paths": {at: {"get": operation} for at, operation in operations.items()},
-        "components": {"schemas": COMPONENTS},
+        "components": {"schemas": schemas},
     }
 
 
-def _query(pattern: AccessPattern) -> dict[str, Any]:
+def _query(pattern: AccessPattern, name: str) -> dict[str, Any]:
     default_order = "desc" if pattern.descending else "asc"
-    order = {"type": "string", "enum": ["asc", "desc"], "default": default_order}
+    order = {**reference("SortOrder"), "default": default_order}
     paging = [_parameter(name, "query", schema, about) for name, schema, about in PAGING]
     parameters = [
         *_parameters(pattern),
         *paging,
         _parameter(ORDER, "query", order, "Order of the sort keys."),
     ]
-    described = _get(
-        f"query.{pattern.name}", pattern.about or pattern.name, page(pattern), parameters
-    )
-    return _with_not_ready(described)
+    summary = pattern.about or pattern.name
+    return _with_not_ready(_get(f"query{name}", summary, f"{name}Page", parameters))
 
 
-def _count(pattern: AccessPattern) -> dict[str, Any]:
+def _count(pattern: AccessPattern, name: str) -> dict[str, Any]:
     summary = f"Number of rows: {pattern.about or pattern.name}"
-    return _with_not_ready(
-        _get(f"count.{pattern.name}", summary, count(pattern), _parameters(pattern))
-    )
+    return _with_not_ready(_get(f"count{name}", summary, f"{name}Count", _parameters(pattern)))
 
 
 def _with_not_ready(described: dict[str, Any]) -> dict[str, Any]:

@@ -1,13 +1,14 @@
 """JSON Schemas of the API's responses."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 from adminview.http_api.catalogue import TYPES
-from adminview.model import AccessPattern
-from adminview.model.attribute import PK, SK
+from adminview.model import AccessPattern, Registry
+from adminview.model.attribute import PK, SK, Attribute
 from adminview.model.row import DATA as DATA_MEMBER
-from adminview.model.row import PROVENANCE
+from adminview.model.row import OWNER_INDEX, PROVENANCE
 from adminview.model.total import AVERAGE, COUNT, Total
 from adminview.query.cursor import LENGTH_LIMIT as CURSOR_LIMIT
 
@@ -17,9 +18,10 @@ TEXT: Final[Schema] = {"type": "string"}
 MAYBE_TEXT: Final[Schema] = {"type": ["string", "null"]}
 NEXT_CURSOR: Final[Schema] = {"type": ["string", "null"], "maxLength": CURSOR_LIMIT}
 DATA: Final[Schema] = {
-    "type": ["object", "null"],
+    "type": "object",
     "description": "The data of the row. A number is text if a double would lose digits; bytes are "
-    "base64; sets are sorted lists. Null if the index does not project it.",
+    "base64; sets are sorted lists.",
+    "additionalProperties": True,
 }
 
 # As `render.number` writes it.
@@ -27,10 +29,20 @@ AMOUNT: Final[Schema] = {
     "type": ["number", "string"],
     "description": "A number, or its text if a double would lose digits.",
 }
+# Of key attributes, as `render.plain` writes them.
+RENDERED: Final[dict[str, Schema]] = {
+    "S": TEXT,
+    "N": AMOUNT,
+    "B": {"type": "string", "format": "byte"},
+}
 
 
 def reference(name: str) -> Schema:
     return {"$ref": f"#/components/schemas/{name}"}
+
+
+def _or_null(name: str) -> Schema:
+    return {"anyOf": [reference(name), {"type": "null"}]}
 
 
 def shape(required: dict[str, Schema], optional: dict[str, Schema] | None = None) -> Schema:
@@ -43,18 +55,66 @@ def shape(required: dict[str, Schema], optional: dict[str, Schema] | None = None
     }
 
 
-def page(pattern: AccessPattern) -> Schema:
-    """Return the schema of a page, with the joins of the access pattern."""
-    beside = [reference("Row"), {"type": "null"}]
+def type_names(patterns: Iterable[str]) -> dict[str, str]:
+    """Return a name for types and operations of each access pattern: OrdersByStatus.
+
+    Two that would differ in case only, or not at all, keep the place of their hyphens: A_1 and A1.
+    """
+    parts = {name: [part.capitalize() for part in name.split("-")] for name in patterns}
+    times = Counter("".join(words).lower() for words in parts.values())
+    return {
+        name: ("" if times["".join(words).lower()] == 1 else "_").join(words)
+        for name, words in parts.items()
+    }
+
+
+def pattern_components(pattern: AccessPattern, name: str) -> dict[str, Schema]:
+    """Return the schemas of a page, of its rows with their joins, and of a count.
+
+    Each has a name of its own: generators give inline schemas poor ones.
+    """
+    schemas: dict[str, Schema] = {}
+
+    def named(part: str, schema: Schema) -> Schema:
+        schemas[f"{name}{part}"] = schema
+        return reference(f"{name}{part}")
+
+    joined = {join.name: _or_null("Row") for join in pattern.joins}
     members = {
-        **ROW["properties"],
-        **({DATA_MEMBER: total_data(pattern.total)} if pattern.total else {}),
-        "joined": shape({join.name: {"anyOf": beside} for join in pattern.joins}),
+        **_row(*_typed_parts(pattern, named)),
+        "joined": named("Joined", shape(joined)) if joined else reference("Empty"),
     }
     if set(pattern.shows) & set(PROVENANCE):
         members["provenance"] = reference("Provenance")
-    rows = {"type": "array", "items": shape(members)}
-    return shape({"pattern": {"const": pattern.name}, "rows": rows, "cursor": NEXT_CURSOR})
+    constant: Schema = {"const": pattern.name}
+    rows = _list(named("Row", shape(members)))
+    named("Page", shape({"pattern": constant, "rows": rows, "cursor": NEXT_CURSOR}))
+    named("Count", shape({"pattern": constant, "count": {"type": "integer", "minimum": 0}}))
+    return schemas
+
+
+def _typed_parts(
+    pattern: AccessPattern, named: Callable[[str, Schema], Schema]
+) -> tuple[Schema, Schema]:
+    """Return the schemas of `data` and `index`, as far as the declarations state their types."""
+    if pattern.total:
+        return named("Total", total_data(pattern.total)), reference("Empty")
+    # An older index, which answers while a new one is built, stores at least what is shown.
+    data = reference("RowData") if DATA_MEMBER in pattern.shows else _or_null("RowData")
+    if pattern.index:  # a row in an index has all its key attributes
+        return data, named("Index", index_keys(pattern.index.entry_key))
+    return data, reference("IndexKeys")
+
+
+def index_keys(required: Sequence[Attribute], optional: Sequence[Attribute] = ()) -> Schema:
+    """Return a schema of key attributes; there may be more, as rows have any number of entries."""
+    typed = {attribute.name: RENDERED[attribute.type] for attribute in (*required, *optional)}
+    return {
+        **shape(typed),
+        "required": [attribute.name for attribute in required],
+        "additionalProperties": True,
+        "description": "The keys of the row in the indexes.",
+    }
 
 
 def total_data(total: Total) -> Schema:
@@ -67,10 +127,6 @@ def total_data(total: Total) -> Schema:
     return shape(members)
 
 
-def count(pattern: AccessPattern) -> Schema:
-    return shape({"pattern": {"const": pattern.name}, "count": {"type": "integer", "minimum": 0}})
-
-
 def _list(items: Schema) -> Schema:
     return {"type": "array", "items": items}
 
@@ -79,20 +135,22 @@ def _one_of(values: Sequence[str]) -> Schema:
     return {"type": "string", "enum": list(values)}
 
 
-ROW: Final = shape(
-    {
-        "key": shape({PK.name: TEXT, SK.name: TEXT}),
-        "data": DATA,
-        "index": {"type": "object", "description": "The keys of the row in the indexes."},
-    }
-)
+def _row(data: Schema, index: Schema) -> dict[str, Schema]:
+    return {"key": reference("RowKey"), "data": data, "index": index}
+
+
+ROW: Final = _row(reference("RowData"), reference("IndexKeys"))  # as the table has it
 SOURCES: Final[Schema] = {
     "type": "object",
-    "additionalProperties": _one_of(["quiet", "read", "unread"]),
+    "additionalProperties": reference("SourceState"),
 }
 AGE: Final[Schema] = {"type": ["number", "null"]}
 COMPONENTS: Final[dict[str, Schema]] = {
-    "Row": ROW,
+    "RowKey": shape({PK.name: TEXT, SK.name: TEXT}),
+    "RowData": DATA,
+    "Row": shape(ROW),
+    "Empty": {**shape({}), "description": "An object without members."},
+    "SortOrder": _one_of(["asc", "desc"]),
     "Provenance": shape(
         {
             "owner": {**MAYBE_TEXT, "description": "The source item that the row is derived from."},
@@ -107,20 +165,16 @@ COMPONENTS: Final[dict[str, Schema]] = {
             },
         }
     ),
-    "RowWithProvenance": shape({**ROW["properties"], "provenance": reference("Provenance")}),
+    "RowWithProvenance": shape({**ROW, "provenance": reference("Provenance")}),
+    "ParameterType": _one_of([*TYPES.values()]),
+    "Parameter": shape(
+        {"name": TEXT, "type": reference("ParameterType"), "required": {"type": "boolean"}}
+    ),
     "Pattern": shape(
         {
             "name": TEXT,
             "about": TEXT,
-            "parameters": _list(
-                shape(
-                    {
-                        "name": TEXT,
-                        "type": _one_of([*TYPES.values()]),
-                        "required": {"type": "boolean"},
-                    }
-                )
-            ),
+            "parameters": _list(reference("Parameter")),
             "shows": _list(TEXT),
             "joins": _list(TEXT),
             "total": {**MAYBE_TEXT, "description": "The total that it reads; null for rows."},
@@ -129,7 +183,7 @@ COMPONENTS: Final[dict[str, Schema]] = {
                 "description": "Whether totals come in the order of their ranks.",
             },
             "index": MAYBE_TEXT,
-            "order": _one_of(["asc", "desc"]),
+            "order": reference("SortOrder"),
             "consistent": {"type": "boolean"},
             "beingBuilt": {
                 "type": "boolean",
@@ -138,9 +192,11 @@ COMPONENTS: Final[dict[str, Schema]] = {
         }
     ),
     "Catalogue": shape({"model": TEXT, "patterns": _list(reference("Pattern"))}),
+    "HealthStatus": _one_of(["healthy", "unknown"]),
+    "SourceState": _one_of(["quiet", "read", "unread"]),
     "Health": shape(
         {
-            "status": _one_of(["healthy", "unknown"]),
+            "status": reference("HealthStatus"),
             "detail": TEXT,
             "sources": SOURCES,
             "ageSeconds": AGE,
@@ -156,3 +212,10 @@ COMPONENTS: Final[dict[str, Schema]] = {
         {"sources": SOURCES, "ageSeconds": AGE},
     ),
 }
+
+
+def components(registry: Registry) -> dict[str, Schema]:
+    """Return the schemas that access patterns share."""
+    indexes = [index for index in registry.indexes if index is not OWNER_INDEX]
+    keys = [attribute for index in indexes for attribute in index.entry_key]
+    return {"IndexKeys": index_keys((), keys), **COMPONENTS}
