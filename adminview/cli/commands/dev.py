@@ -114,7 +114,7 @@ def dev(
         running.callback(_close, server)
         session.load(writes)
         echo(f"\nIn another terminal:\n\n{export_line(variables)}\n")
-        echo(f"open {server.url}/patterns")
+        echo(f"open {server.url}/ for the access patterns and the API reference")
         names = ", ".join(source.name for source in registry.sources)
         echo(f"following {names or 'no source yet'}; Ctrl-C to stop")
         _run(files, session, stop)

@@ -1,7 +1,7 @@
 """`adminview serve`: the HTTP API locally, with the same routes and responses.
 
 It emulates API Gateway in two ways: it decodes the path before routing, as an HTTP API does, and
-passes requests in payload format 2.0. It has no authorization.
+passes requests in payload format 2.0. It has no authorization. It also serves pages for people.
 """
 
 import ipaddress
@@ -34,6 +34,7 @@ from adminview.http_api.handlers import HEADERS, Api
 from adminview.http_api.health import NoMetrics
 from adminview.http_api.paths import CORS_EXPOSED, CORS_HEADERS
 from adminview.http_api.problems import ProblemError
+from adminview.local.pages import respond
 from adminview.query.engine import QueryEngine
 from adminview.views import registry
 
@@ -63,8 +64,7 @@ class LocalGateway:
         if allowed and method == "OPTIONS":
             answer: dict[str, Any] = {"statusCode": 204, "headers": dict(HEADERS), "body": ""}
         else:
-            with self.lock:
-                answer = self.api(event(method, target, headers), _context())
+            answer = respond(self.api, method, target) or self._call(method, target, headers)
         if allowed:
             answer["headers"] |= {
                 "Access-Control-Allow-Origin": headers["origin"],
@@ -73,6 +73,10 @@ class LocalGateway:
                 "Vary": "Origin",
             }
         return answer
+
+    def _call(self, method: str, target: str, headers: Mapping[str, str]) -> dict[str, Any]:
+        with self.lock:
+            return self.api(event(method, target, headers), _context())
 
 
 def _host(header: str) -> str | None:
@@ -185,7 +189,7 @@ def serve(  # noqa: PLR0913 - all are keywords
     server = Server(host, port, LocalGateway(api, origin or [], any_host=expose))
     where = "exposed to other machines" if expose else "on loopback only"
     echo(f"serving {settings.view_table} at {server.url}, without authorization, {where}")
-    echo(f"access patterns: {server.url}/patterns (Ctrl-C stops)")
+    echo(f"open {server.url}/ for the access patterns and the API reference; Ctrl-C to stop")
     echo("view files are read once: restart this command after you change one")
     stop = Event()
     for number in (signal.SIGINT, signal.SIGTERM):
