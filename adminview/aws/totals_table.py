@@ -17,7 +17,7 @@ from adminview.aws.retry import Backoff, call_with_retry, error_code, is_transie
 from adminview.model.errors import RowError, ServiceError
 from adminview.model.json_codec import dump_json
 from adminview.model.row import Attributes
-from adminview.totals.update import GroupUpdate, upkeep
+from adminview.totals.update import GroupUpdate, trial, upkeep
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 OPERATION = "UpdateItem"
 CONDITION_FAILED = "ConditionalCheckFailedException"
-# The amounts do not fit the item: retrying cannot help.
-REFUSALS = {
-    "ValidationException",
-    "ParamValidationError",
-    "ItemCollectionSizeLimitExceededException",
-}
+# The amounts do not fit the item, or the table is not a totals table: a trial decides.
+REFUSALS = {"ValidationException", "ParamValidationError"}
+NOT_OURS = (
+    "it refuses every update, so its key or its index is not that of a totals table: run "
+    "`adminview doctor`; no change is skipped, and the stream waits"
+)
 CALLS_PER_ROUND = 100  # bounds the memory of a batch with many groups
 
 Request: TypeAlias = dict[str, Any]
@@ -129,14 +129,17 @@ class TotalsTable:
         self._name = name
         self._now = now
         self._backoff = backoff or Backoff()
+        self._is_tried = False  # whether the table took a trial during this batch
 
     def apply(self, updates: Iterable[GroupUpdate], deadline: Deadline) -> TotalsOutcome:
         """Add the changes of each group to its total, and return what could not be added.
 
         Makes one call per group, and another for a group whose total includes some of the changes.
         A call without a response is repeated: if it did arrive, the condition refuses the second.
+        Raises a ServiceError if a retry cannot help, or if the table refuses every update.
         """
         outcome = TotalsOutcome()
+        self._is_tried = False
         waiting = deque(_Job(deque([update])) for update in updates)
         attempt = 0
         while waiting and not deadline.passed:
@@ -169,7 +172,10 @@ class TotalsTable:
         calls: list[Request] = []
         transient = False
         for job, result in zip(sent, results, strict=True):
-            transient |= self._take(job, result, outcome, calls)
+            if isinstance(result, Exception) and error_code(result) in REFUSALS:
+                transient |= not self._refused(job, result, outcome, deadline)
+            else:
+                transient |= self._take(job, result, outcome, calls)
         if calls:
             # Best effort: the next update of the item makes the calls that fail here.
             self._updater.send(calls, deadline)
@@ -192,9 +198,6 @@ class TotalsTable:
         code = error_code(result)
         if code == CONDITION_FAILED and isinstance(result, ClientError):
             return self._skip_covered(job, result, outcome)
-        if code in REFUSALS:
-            self._refuse(job, outcome)
-            return False
         outcome.errors.add(result)
         if not is_transient(result):
             raise ServiceError(code, f"update {self._name}") from result
@@ -214,6 +217,31 @@ class TotalsTable:
         else:
             job.updates[0] = left
         return False
+
+    def _refused(
+        self,
+        job: _Job,
+        error: ClientError | BotoCoreError,
+        outcome: TotalsOutcome,
+        deadline: Deadline,
+    ) -> bool:
+        """Skip or halve a refused update; return False if it is unknown whether it is at fault.
+
+        Raises a ServiceError if the table refuses a trial as well: then no change is at fault.
+        """
+        if not self._is_tried:
+            (result,) = self._updater.send([trial(self._name, self._now())], deadline)
+            if isinstance(result, Exception) and error_code(result) in REFUSALS:
+                not_ours = ServiceError(error_code(error), f"update {self._name}")
+                not_ours.hint = NOT_OURS
+                raise not_ours from error
+            if isinstance(result, Exception):
+                outcome.errors.add(result)
+            if not isinstance(result, dict):
+                return False
+            self._is_tried = True
+        self._refuse(job, outcome)
+        return True
 
     def _refuse(self, job: _Job, outcome: TotalsOutcome) -> None:
         """Skip a change that cannot be added; halve an update until the change is alone."""

@@ -25,6 +25,7 @@ from adminview.totals.position import (
 # Expired positions of one item. Removing them is a separate write, so it waits for several.
 MOST_EXPIRED: Final = 8
 MOST_REMOVED: Final = 100  # in one call: DynamoDB takes at most 300 operators in a condition
+TRIAL: Final = ("~trial", "~trial")  # no total can have this name
 KEPT: Final = {COUNT, RANK}  # sent even if they do not change
 
 
@@ -145,6 +146,17 @@ def expire_unused(table: str, group: Group, count: Decimal, now: float) -> dict[
             ":at": {"N": str((int(now // HOUR) + LIVE_HOURS + 2) * HOUR)},
             ":count": {"N": number_text(count)},
         },
+    }
+
+
+def trial(table: str, now: float) -> dict[str, Any]:
+    """Return an update that every totals table takes. Its item counts nothing, and expires."""
+    return {
+        "TableName": table,
+        "Key": key_of_group(TRIAL),
+        "UpdateExpression": "ADD #c :zero, #r :zero SET #x = :at",
+        "ExpressionAttributeNames": {"#c": COUNT, "#r": RANK, "#x": EXPIRES},
+        "ExpressionAttributeValues": {":zero": {"N": "0"}, ":at": {"N": str(int(now) + HOUR)}},
     }
 
 

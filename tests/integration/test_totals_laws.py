@@ -15,6 +15,7 @@ from adminview.local.event_source.invocation import InvokedFunction, LambdaConte
 from adminview.local.local_cloud import LocalCloud, direct_client_to
 from adminview.local.tables import create, totals_table
 from adminview.model import Registry
+from adminview.model.errors import ServiceError
 from adminview.model.item import to_python
 from adminview.model.row import VIEW_TABLE
 from adminview.model.total import totals_table as totals_name
@@ -291,6 +292,32 @@ def test_a_hostile_change_is_refused_by_the_engine_and_skipped(
     outcome = table.apply([update(change(1), change(2, PK=1), change(3))], Deadline.after(60))
     assert outcome.refused == 1
     assert stored(engine)[GROUP]["count"] == {"N": "2"}
+
+
+OTHER_KEY = [("partition", "HASH"), ("sort", "RANGE")]
+OTHER_TYPE = [("PK", "HASH"), ("SK", "RANGE")]
+
+
+@pytest.mark.parametrize(("names", "kind"), [(OTHER_KEY, "S"), (OTHER_TYPE, "N")])
+@pytest.mark.parametrize("way", ["boto3", "direct"])
+def test_a_table_with_another_key_blocks_the_stream_and_skips_nothing(
+    engine: Engine, names: list[tuple[str, Any]], kind: Any, way: str
+) -> None:
+    client, name = engine.dynamodb(), "NotTotals"
+    client.create_table(
+        TableName=name,
+        KeySchema=[{"AttributeName": key, "KeyType": role} for key, role in names],
+        AttributeDefinitions=[{"AttributeName": key, "AttributeType": kind} for key, _ in names],
+        BillingMode="PAY_PER_REQUEST",
+    )
+    updater = Boto3Updater(client) if way == "boto3" else HttpUpdater(direct_client_to(engine))
+    table = TotalsTable(updater, name, lambda: AT)
+    try:
+        with pytest.raises(ServiceError, match="refuses every update"):
+            table.apply([update(change(1), change(2))], Deadline.after(60))
+        assert client.scan(TableName=name)["Count"] == 0
+    finally:
+        client.delete_table(TableName=name)
 
 
 def test_old_positions_are_removed_and_an_empty_total_expires(

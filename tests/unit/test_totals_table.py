@@ -18,7 +18,7 @@ from adminview.aws.retry import Backoff
 from adminview.aws.totals_table import Boto3Updater, TotalsOutcome, TotalsTable
 from adminview.model.errors import ServiceError
 from adminview.totals.position import HOUR, encode_position, position_name
-from adminview.totals.update import GroupUpdate
+from adminview.totals.update import TRIAL, GroupUpdate
 from tests.support.fakes import NO_WAIT, refusal
 from tests.support.totals_items import TotalsItems
 from tests.support.totals_records import AT, GROUP, SHARD, change, update
@@ -91,7 +91,9 @@ def apply(
 
 
 def counts(table: TotalsItems) -> dict[str, int]:
-    return {sort: int(item["count"]["N"]) for (_, sort), item in table.items.items()}
+    return {
+        sort: int(item["count"]["N"]) for (_, sort), item in table.items.items() if sort != TRIAL[1]
+    }
 
 
 def group(sort: str, *changes: Any) -> GroupUpdate:
@@ -237,10 +239,16 @@ def test_a_response_that_is_not_about_this_update_counts_as_none(response: Any) 
     assert (outcome.updates, outcome.covered) == (0, 1)
 
 
+def is_trial(request: dict[str, Any]) -> bool:
+    return bool(request["Key"]["PK"]["S"] == TRIAL[0])
+
+
 def refuses(*bad: int) -> Fault:
     """Refuse each call with one of the *bad* records, by its amount."""
 
     def check(call: Call, request: dict[str, Any]) -> dict[str, Any]:
+        if is_trial(request):
+            return call(request)
         amount = int(request["ExpressionAttributeValues"][":a1"]["N"])
         if any(amount & 1 << record for record in bad):
             raise refusal("ValidationException", "UpdateItem")
@@ -262,7 +270,36 @@ def test_an_update_is_halved_until_the_change_that_dynamodb_refuses_is_alone(
     if good:
         assert int(table.items[GROUP]["a"]["N"]) == sum(1 << record for record in good)
         assert counts(table) == {"2025": len(good)}
-    assert len(table.requests) <= 15
+    assert len(table.requests) <= 15 + 1  # one trial
+
+
+REFUSED = refusal("ValidationException", "UpdateItem")
+
+
+def test_a_table_that_refuses_every_update_fails_the_batch_and_no_change_is_skipped() -> None:
+    table = FaultyTable(*[raises(REFUSED)] * 100)
+    with pytest.raises(ServiceError, match="refuses every update"):
+        apply(table, group("a", change(1), change(2)), group("b", change(3)))
+    assert [is_trial(request) for request in table.requests] == [False, False, True]
+    assert table.items == {}
+
+
+@pytest.mark.parametrize("trouble", [NO_RESPONSE, refusal("ThrottlingException", "UpdateItem")])
+def test_a_trial_without_a_result_is_repeated_before_anything_is_skipped(
+    trouble: Exception,
+) -> None:
+    table = FaultyTable(raises(REFUSED), raises(trouble), raises(REFUSED))
+    outcome = apply(table, update(change(1)))
+    assert [is_trial(request) for request in table.requests] == [False, True, False, True]
+    assert (outcome.refused, outcome.unfinished) == (1, [])
+
+
+def test_a_refused_change_is_unfinished_if_no_trial_is_possible() -> None:
+    clock = iter([0.0, 0.0, 9.0, 9.0, 9.0, 9.0])
+    table = FaultyTable(raises(REFUSED))
+    outcome = apply(table, update(change(1)), deadline=Deadline(1.0, lambda: next(clock)))
+    assert outcome.refused == 0
+    assert [one.first_record for one in outcome.unfinished] == [1]
 
 
 def test_a_change_that_boto3_refuses_is_skipped_too() -> None:
@@ -290,8 +327,8 @@ def test_amounts_that_do_not_fit_one_call_are_sent_in_two() -> None:
 
 def test_the_changes_behind_a_refused_one_are_unfinished_if_time_is_over() -> None:
     clock = iter(range(100))
-    table = FaultyTable(*[refuses(0)] * 2, raises(NO_RESPONSE))
-    ends = Deadline(7.0, lambda: float(next(clock)))
+    table = FaultyTable(*[refuses(0)] * 3, raises(NO_RESPONSE))
+    ends = Deadline(8.0, lambda: float(next(clock)))
     outcome = apply(table, update(change(0, a=1), change(1, a=2), change(2, a=4)), deadline=ends)
     assert outcome.refused == 1
     assert [one.first_record for one in outcome.unfinished] == [1]
