@@ -3,14 +3,16 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
 
+from adminview.cli.commands import plan as plan_command
 from adminview.cli.main import app
 from adminview.local.local_cloud import LocalCloud
-from adminview.model import Registry
+from adminview.model import Registry, Total
 from adminview.model.errors import SettingsError
 from tests.support.model import order, registry
 
@@ -72,6 +74,22 @@ def test_a_plan_compares_with_the_model_that_is_named(against: Path) -> None:
     indexes[0]["sort"] = []
     against.write_text(json.dumps(old | {"indexes": indexes}))
     assert adminview("plan", "--against", str(against)).exit_code == 0  # the table tells its own
+
+
+def test_a_total_that_declares_a_retired_epoch_is_refused(
+    against: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = registry().description() | {"totals": [Total("Sales", sort="day").shape()]}
+    declared: Any = SimpleNamespace(description=lambda: model)
+    monkeypatch.setattr(plan_command, "registry", lambda: declared)
+    lock = {**model, "retired_epochs": {"Sales": [1]}}
+    Path("model.lock.json").write_text(json.dumps(lock))
+    refused = adminview("plan", "--against", str(against))
+    assert refused.exit_code == 1
+    assert "refused: total 'Sales' had epoch 1 before, and left it" in refused.stdout
+    assert "Declare epoch=2" in refused.stdout
+    Path("model.lock.json").write_text(json.dumps(model))
+    assert adminview("plan", "--against", str(against)).exit_code == 0
 
 
 @pytest.mark.usefixtures("against")

@@ -13,6 +13,7 @@ from adminview import views
 from adminview.cli.commands import model as command
 from adminview.cli.model_lock import lock as files
 from adminview.cli.model_lock.lock import Lock
+from adminview.model import Total
 from adminview.model.errors import SettingsError
 from tests.support.model import registry
 
@@ -125,6 +126,58 @@ def test_a_change_without_a_reason_is_refused(lock: Lock, reason: str) -> None:
 def test_nothing_is_locked_twice(lock: Lock) -> None:
     with pytest.raises(SettingsError, match="nothing to lock"):
         lock.write(described(), REASON, TODAY)
+
+
+def with_total(fingerprint: str, *epochs: int) -> dict[str, Any]:
+    """Describe the model with one total of these epochs; with none, the total is dropped."""
+    total = Total("Sales", sort="day").shape()
+    return described(
+        fingerprint=fingerprint, totals=[total | {"epoch": [*epochs]}] if epochs else []
+    )
+
+
+@pytest.mark.parametrize(
+    ("declared", "again", "instead"),
+    [
+        ([(1, 0), ()], (1, 0), 2),
+        ([(1, 0), (2, 1), (2, 0), ()], (1, 0), 3),
+        ([(1, 0), (2, 1), (2, 0), ()], (2, 0), 3),
+        ([(1, 0), (2, 0)], (1, 0), 2),  # epoch 2 is declared still
+        ([(1, 0), (2, 1), (1, 0)], (2, 1), 3),  # a rebuild that was taken back
+        ([(1, 0), (), (2, 0)], (2, 1), 3),
+        ([(1, 0), (), (2, 0), ()], (1, 0), 3),
+    ],
+)
+def test_an_epoch_is_never_declared_again(
+    lock: Lock, declared: list[tuple[int, ...]], again: tuple[int, ...], instead: int
+) -> None:
+    for number, epochs in enumerate(declared):
+        model = with_total(f"{number:012d}", *epochs)
+        lock.write(model, REASON, TODAY)
+        assert list(lock.problems(model)) == []
+        assert lock.read() == model
+    kept = lock.path.read_text()
+    problem = f"total 'Sales' had epoch .* before.*Declare epoch={instead}$"
+    with pytest.raises(SettingsError, match=problem):
+        lock.write(with_total("f" * 12, *again), REASON, TODAY)
+    assert lock.path.read_text() == kept
+    assert any("Declare epoch=" in one for one in lock.problems(with_total("f" * 12, *again)))
+    new = with_total("e" * 12, instead, 0)
+    lock.write(new, REASON, TODAY)
+    assert list(lock.problems(new)) == []
+
+
+def test_an_epoch_that_is_still_kept_can_answer_again(lock: Lock) -> None:
+    for number, epochs in enumerate([(1, 0), (2, 1), (1, 0), (3, 1), (3, 0)]):
+        lock.write(with_total(f"{number:012d}", *epochs), REASON, TODAY)
+    assert lock.retired() == {"Sales": [1, 2]}
+
+
+@pytest.mark.parametrize("retired", [7, {"Sales": 1}, {"Sales": ["1"]}])
+def test_retired_epochs_that_nobody_can_read_are_named(lock: Lock, retired: Any) -> None:
+    lock.path.write_text(json.dumps(described(retired_epochs=retired)))
+    with pytest.raises(SettingsError, match=r"model\.lock\.json does not describe a model"):
+        lock.retired()
 
 
 def test_the_command_writes_both_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

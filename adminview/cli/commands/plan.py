@@ -25,7 +25,7 @@ from adminview.cli.deployment.find import (
 )
 from adminview.cli.deployment.read import Tables, reader_of, tables_of
 from adminview.cli.deployment.totals_lag import totals_lag
-from adminview.cli.model_lock.lock import LOCK
+from adminview.cli.model_lock.lock import LOCK, Lock
 from adminview.cli.options import Json, MaxRcu, MaxWcu, Prefix, Stage, Yes
 from adminview.cli.output.printing import Console, TextTable, confirm, echo, joined, styled
 from adminview.cli.planning.apply import BulkBuilder, PlanError, PlanRunner
@@ -81,7 +81,7 @@ def plan(  # noqa: PLR0913 - a command's options
     model = registry().description()
     deployed = reader_of(deployment, against).read(model)
     planned = make_plan(deployed, model, time.time(), longest=wait)
-    if not stale and (refusals := _stale_rows(deployment, deployed, planned)):
+    if refusals := _more_refusals(deployment, deployed, planned, stale=stale):
         planned = replace(planned, steps=(), refusals=refusals)
     show(planned, Console(), as_json=as_json)
     raise typer.Exit(REFUSED if planned.refusals else DONE)
@@ -139,8 +139,8 @@ def apply(  # noqa: PLR0913 - a command's options
         notify=echo,
     )
     deployed = reader_of(deployment, against).read(model)
-    refusals = () if stale else _stale_rows(deployment, deployed, application.plan(deployed))
-    if refusals:
+    planned = application.plan(deployed)
+    if refusals := _more_refusals(deployment, deployed, planned, stale=stale):
         show(Plan((), refusals, ()), Console(), as_json=False)
         raise typer.Exit(REFUSED)
     ask = None if yes else confirm
@@ -197,6 +197,14 @@ def show(planned: Plan, console: Console, *, as_json: bool) -> None:
         console.print(steps)
     for note in planned.notes:
         console.print(f"note: {note}", soft_wrap=True)
+
+
+def _more_refusals(
+    deployment: Deployment, deployed: Deployed, planned: Plan, *, stale: bool
+) -> tuple[str, ...]:
+    """Return the reasons to refuse a plan that the deployed stacks do not show."""
+    reused = tuple(Lock().reused_epochs(registry().description()))
+    return reused or (() if stale else _stale_rows(deployment, deployed, planned))
 
 
 def _stale_rows(deployment: Deployment, deployed: Deployed, planned: Plan) -> tuple[str, ...]:

@@ -6,7 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
+from typing import Any
 
+from adminview.cli.model_lock.epochs import (
+    RETIRED,
+    RetiredEpochs,
+    read_retired,
+    retire,
+    reused_epochs,
+)
 from adminview.cli.model_lock.model_diff import Description, ModelDiff
 from adminview.cli.model_lock.wording import describe_diff
 from adminview.model import Index, Total
@@ -42,12 +50,21 @@ class Lock:
         """Return the agreed model; None if there is no lock file."""
         return read_description(self.path) if self.path.exists() else None
 
+    def retired(self) -> RetiredEpochs:
+        """Return the epochs of totals that must not be declared again."""
+        return read_retired(_content(self.path)) if self.read() else {}
+
+    def reused_epochs(self, model: Description) -> Iterator[str]:
+        """Yield the totals of *model* that declare an epoch again."""
+        return reused_epochs(self.retired(), model)
+
     def problems(self, model: Description) -> Iterator[str]:
         """Yield how the files and *model* disagree."""
         agreed = self.read()
+        yield from self.reused_epochs(model)
         if agreed is None or not ModelDiff.between(agreed, model).is_empty:
             yield f"{LOCK} does not describe the model {model['fingerprint']}: {ADVICE}"
-        elif self.path.read_text(encoding="utf-8") != as_text(model):
+        elif self.path.read_text(encoding="utf-8") != as_text(model, self.retired()):
             yield f"{LOCK} was edited by hand: delete it and {ADVICE}"
         entries = self._entries()
         if not entries or entries[0][1] != model["fingerprint"]:
@@ -67,9 +84,12 @@ class Lock:
     def write(self, model: Description, reason: str, today: date) -> None:
         """Write *model* to the lock file and add an entry with the reason.
 
-        Raises SettingsError if the reason is too short or nothing has changed.
+        Raises SettingsError if the reason is too short, nothing has changed, or a total declares
+        an epoch again.
         """
         reason = validate_reason(reason)
+        for problem in self.reused_epochs(model):
+            raise SettingsError(problem)
         if not any(self.problems(model)):
             msg = f"{LOCK} already describes this model, {model['fingerprint']}: nothing to lock"
             raise SettingsError(msg)
@@ -80,7 +100,8 @@ class Lock:
         head, older = self._divided()
         text = f"{head}\n" + "\n".join(entry).rstrip("\n") + "\n" + (f"\n{older}" if older else "")
         self.changes.write_text(text, encoding="utf-8")
-        self.path.write_text(as_text(model), encoding="utf-8")
+        retired = retire(self.retired(), agreed, model)
+        self.path.write_text(as_text(model, retired), encoding="utf-8")
 
     def _divided(self) -> tuple[str, str]:
         """Return the text above the entries, and the entries."""
@@ -101,21 +122,26 @@ def validate_reason(reason: str) -> str:
     return reason
 
 
-def as_text(model: Description) -> str:
+def as_text(model: Description, retired: RetiredEpochs | None = None) -> str:
     """Return the content of the lock file for *model*."""
-    return json.dumps(model, indent=2, ensure_ascii=False) + "\n"
+    content = model | ({RETIRED: retired} if retired else {})
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
 
 def read_description(file: Path) -> Description:
     """Read a model from a file; raise SettingsError if there is none."""
     try:
-        model = json.loads(file.read_text(encoding="utf-8"))
+        model = _content(file)
     except FileNotFoundError as error:
         msg = f"there is no file {file}"
         raise SettingsError(msg) from error
     except ValueError as error:  # its text may quote the file
         model = error
     return validate_description(model, str(file))
+
+
+def _content(file: Path) -> Any:
+    return json.loads(file.read_text(encoding="utf-8"))
 
 
 def validate_description(model: object, where: str) -> Description:
@@ -128,10 +154,11 @@ def validate_description(model: object, where: str) -> Description:
             Index.from_shape(shape)
         for shape in model.get("totals", []):  # absent in descriptions of older releases
             Total.from_shape(shape)
+        read_retired(model)
     except (AssertionError, LookupError, TypeError, ValueError, DeclarationError) as error:
         msg = f"{where} does not describe a model as {LOCK} does"
         raise SettingsError(msg) from error
-    return model
+    return {part: content for part, content in model.items() if part != RETIRED}
 
 
 def _is_day(text: str) -> bool:
