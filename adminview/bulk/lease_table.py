@@ -23,6 +23,7 @@ WORK_SECONDS = 60.0
 # No other worker may take over before: the last call ends, and the owner index catches up.
 LEASE_SECONDS = WORK_SECONDS + 120.0
 BUILT = "built"  # the partition of the completions
+BEGUN = "begun"  # the partition of the last generation of each run
 OVERTAKEN = "another worker finished or restarted {run} meanwhile: begin again"
 GENERATION = "generation"  # in a completion: runs up to this generation are over
 ABSENT: Any = {
@@ -37,7 +38,7 @@ def progress_table(view_table: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LeaseTable:
-    """Segment states by run and number, and completions of finished runs."""
+    """Segment states by run and number; beginnings and completions of runs."""
 
     client: "DynamoDBClient"
     name: str
@@ -56,16 +57,11 @@ class LeaseTable:
             raise BulkError(msg)
         if self._has_ended(segment, model, deadline):
             return replace(found, done=True)  # by another worker, or the response was lost
-        generations = [
-            state.segment.generation for state in self.records(segment.run, deadline=deadline)
-        ]
-        if segment.generation < max(generations, default=0):
-            raise BulkError(OVERTAKEN.format(run=segment.run))
         if found.done:
             return found
         taken = self.take_over(found, deadline=deadline)
-        # Another worker may have finished the run since the check above and deleted its states:
-        # this one would start over, and nobody would recover its intent.
+        # Since the check above, another worker may have finished the run and deleted its states, or
+        # begun a later one after reading them: nobody would recover the intent of this one.
         if found.version:
             return taken
         try:
@@ -79,10 +75,13 @@ class LeaseTable:
 
     def _has_ended(self, segment: Segment, model: str, deadline: Deadline) -> bool:
         """Return whether the segment's run has finished; raise a BulkError if a later one began."""
-        ended = self.completions(deadline=deadline).get(segment.run, {})
+        ended = self.completion(segment.run, deadline=deadline)
         if (ended.get(GENERATION), ended.get("model")) == (segment.generation, model):
             return True
-        if segment.generation <= ended.get(GENERATION, 0):
+        later = max(
+            ended.get(GENERATION, 0) + 1, self.begun(segment.run, deadline=deadline)[GENERATION]
+        )
+        if segment.generation < later:
             raise BulkError(OVERTAKEN.format(run=segment.run))
         return False
 
@@ -114,13 +113,7 @@ class LeaseTable:
 
     def read(self, segment: Segment, *, deadline: Deadline) -> SegmentState | None:
         """Read the state of a segment consistently; None if there is none."""
-        call = partial(
-            self.client.get_item,
-            TableName=self.name,
-            Key=_key(segment.run, _place(segment.number)),
-            ConsistentRead=True,
-        )
-        item = call_with_retry(call, f"read {self.name}", self.backoff, deadline).get("Item")
+        item = self._get(segment.run, _place(segment.number), deadline)
         return _record(item) if item else None
 
     def records(self, run: str, *, deadline: Deadline) -> list[SegmentState]:
@@ -147,27 +140,44 @@ class LeaseTable:
         arrives late changes nothing: it is conditional on the completion that was read.
         """
         text = dumps(facts)
-        while (known := self._completion(subject, deadline)) != text:
+        while (known := self._facts(BUILT, subject, deadline)) != text:
             before = loads(known or "{}")
             if GENERATION in facts and facts[GENERATION] <= before.get(GENERATION, 0):
                 return (before.get(GENERATION), before.get("model")) == (
                     facts[GENERATION],
                     facts.get("model"),
                 )
-            self._replace_completion(subject, known, text, deadline)
+            self._replace_facts(BUILT, subject, known, text, deadline)
         return True
 
-    def _completion(self, subject: str, deadline: Deadline) -> str | None:
-        completions = (
-            item for item in self._query(BUILT, deadline) if item[SK.name]["S"] == subject
-        )
-        return next((item["facts"]["S"] for item in completions), None)
+    def begin(self, run: str, facts: dict[str, Any], *, deadline: Deadline) -> bool:
+        """Write the beginning of a generation; return False if another one has begun meanwhile."""
+        text = dumps(facts)
+        while (known := self._facts(BEGUN, run, deadline)) != text:
+            if known and loads(known)[GENERATION] >= facts[GENERATION]:
+                return False
+            self._replace_facts(BEGUN, run, known, text, deadline)
+        return True
 
-    def _replace_completion(
-        self, subject: str, known: str | None, text: str, deadline: Deadline
+    def begun(self, run: str, *, deadline: Deadline) -> dict[str, Any]:
+        """Return the facts of the last generation that has begun; generation 0 if none has."""
+        known: dict[str, Any] = loads(self._facts(BEGUN, run, deadline) or "{}")
+        return {GENERATION: 0, **known}
+
+    def completion(self, subject: str, *, deadline: Deadline) -> dict[str, Any]:
+        """Return the facts of one completion; none if there is none."""
+        known: dict[str, Any] = loads(self._facts(BUILT, subject, deadline) or "{}")
+        return known
+
+    def _facts(self, partition: str, subject: str, deadline: Deadline) -> str | None:
+        item = self._get(partition, subject, deadline)
+        return item["facts"]["S"] if item else None
+
+    def _replace_facts(
+        self, partition: str, subject: str, known: str | None, text: str, deadline: Deadline
     ) -> None:
-        """Write a completion if the stored one is still *known*; None means absent."""
-        item: Any = {**_key(BUILT, subject), "facts": {"S": text}}
+        """Write facts if the stored ones are still *known*; None means absent."""
+        item: Any = {**_key(partition, subject), "facts": {"S": text}}
         condition: Any = ABSENT if known is None else _equal(facts={"S": known})
         call = partial(self.client.put_item, TableName=self.name, Item=item, **condition)
         try:
@@ -181,6 +191,15 @@ class LeaseTable:
         return {
             item[SK.name]["S"]: loads(item["facts"]["S"]) for item in self._query(BUILT, deadline)
         }
+
+    def _get(self, partition: str, sort: str, deadline: Deadline) -> Any:
+        call = partial(
+            self.client.get_item,
+            TableName=self.name,
+            Key=_key(partition, sort),
+            ConsistentRead=True,
+        )
+        return call_with_retry(call, f"read {self.name}", self.backoff, deadline).get("Item")
 
     def _query(self, partition: str, deadline: Deadline) -> Iterator[Any]:
         start: dict[str, Any] = {}

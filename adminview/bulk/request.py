@@ -37,8 +37,13 @@ STEPS: Mapping[str, Mapping[str, str]] = {
         "model": TEXT,
         **BUDGETS,
     },
+    "finish": {"runs": NAMES, "tolerated_failures": AMOUNT},
 }
-NEEDED: Mapping[str, tuple[str, ...]] = {"begin": (), "work": ("run", "segment", "of")}
+NEEDED: Mapping[str, tuple[str, ...]] = {
+    "begin": (),
+    "work": ("run", "segment", "of"),
+    "finish": ("runs",),
+}
 
 
 def validate_request(event: Mapping[str, Any]) -> dict[str, Any]:

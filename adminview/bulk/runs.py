@@ -99,16 +99,31 @@ class Bulk:
                 "resume it with the same number, or restart it"
             )
             raise SettingsError(msg)
+        generation = max((record.segment.generation for record in current), default=0)
+        if not generation:
+            last = max(ended, *(record.segment.generation for record in records), 0)
+            generation = self._begin(run, of, last, deadline, restart=restart)
+            # Again: until now, a worker of an earlier generation could add a state.
+            records = self.progress.records(run, deadline=deadline)
+            current = [record for record in records if record.segment.generation == generation]
         for record in records:
             if record not in current:
                 worker = self.worker(run)
                 self.progress.forget(worker.recover(record, end=deadline), deadline=deadline)
         done = {record.segment.number for record in current if record.done}
-        generations = [record.segment.generation for record in current]
-        generation = max(
-            generations or [ended, *(record.segment.generation for record in records)]
-        ) + (not generations)
         return [Segment(run, number, of, generation) for number in range(of) if number not in done]
+
+    def _begin(self, run: str, of: int, last: int, deadline: Deadline, *, restart: bool) -> int:
+        """Return a generation after *last*: one that began in the same way, or a new one."""
+        facts = {"model": self.model_of(run), "of": of}
+        while True:
+            begun = self.progress.begun(run, deadline=deadline)
+            generation = begun[GENERATION]
+            if generation > last and not restart and begun == {GENERATION: generation, **facts}:
+                return int(generation)
+            new = max(last, generation) + 1
+            if self.progress.begin(run, {GENERATION: new, **facts}, deadline=deadline):
+                return new
 
     def finish(
         self, run: str, *, deadline: Deadline, tolerated: int | None = None
@@ -132,6 +147,12 @@ class Bulk:
         for record in current:
             self.progress.forget(record, deadline=deadline)
         return counts
+
+    def check_failures(self, run: str, *, deadline: Deadline, tolerated: int) -> None:
+        """Raise a TooManyFailuresError if more items of a run failed than are tolerated."""
+        records = self.progress.records(run, deadline=deadline)
+        ended = self._generations_ended(run, deadline)
+        check_failures(run, added_up(self._current(run, records, ended)), tolerated)
 
     def worker(self, run: str) -> SegmentWorker:
         return SegmentWorker(
@@ -216,7 +237,7 @@ class Bulk:
         return [record for record in ours if (record.segment.generation, record.segment.of) == last]
 
     def _generations_ended(self, run: str, deadline: Deadline) -> int:
-        return int(self.progress.completions(deadline=deadline).get(run, {}).get(GENERATION, 0))
+        return int(self.progress.completion(run, deadline=deadline).get(GENERATION, 0))
 
     def _facts(self, run: str, generation: int, counts: Mapping[str, int]) -> dict[str, Any]:
         code = self.registry.description()["code"].get(run.partition("/")[2])

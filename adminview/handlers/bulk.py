@@ -1,8 +1,8 @@
 """The bulk function: backfill, sweep or migrate a table, one segment at a time.
 
 The state machine calls ``"step": "begin"`` once to get the segments, then ``"step": "work"`` for
-each segment until it is done. Progress stays in the progress table: it contains customers' keys,
-which must not appear in the history of an execution.
+each segment until it is done, and ``"step": "finish"`` at the end. Progress stays in the progress
+table: it contains customers' keys, which must not appear in the history of an execution.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,6 +20,7 @@ from adminview.aws.rate_limit import RateLimiter
 from adminview.bulk.request import validate_request
 from adminview.bulk.runs import BACKFILL, EVERYTHING, MIGRATE, SWEEP, Bulk, make_bulk
 from adminview.bulk.segment import Segment
+from adminview.bulk.worker import FAILED
 from adminview.model.errors import SettingsError, reason_of
 from adminview.runtime import InvocationContext, read_settings
 from adminview.views import migrations, registry
@@ -68,7 +69,7 @@ def run_step(
     dependencies.observer.invoked(context.aws_request_id)
     end = Deadline.after(context.get_remaining_time_in_millis() / 1000).earlier(RESERVE)
     request = validate_request(event)
-    step = _begin if request["step"] == "begin" else _work
+    step = {"begin": _begin, "work": _work, "finish": _finish}[request["step"]]
     return step(request, dependencies, end)
 
 
@@ -87,7 +88,7 @@ def _begin(
         of = event.get("segments")
         left = bulk.begin(run, of, deadline=end, restart=restart, tolerated=tolerated)
         if not left:
-            # The worker of the last segment died before this.
+            # The execution ended before its last step.
             bulk.finish(run, deadline=end, tolerated=tolerated)
         segments += left
     concurrency = event.get("concurrency", CONCURRENCY)
@@ -102,6 +103,7 @@ def _begin(
             for segment in segments
         ],
         "concurrency": concurrency,
+        "finish": {"step": "finish", "runs": runs, "tolerated_failures": tolerated},
     }
     if len(dumps(response)) > RESPONSE_LIMIT:
         msg = (
@@ -150,8 +152,18 @@ def _work(
     worker = replace(bulk.worker(run), tolerated=tolerated)
     record = worker.work(segment, end=end)
     done = record.done and not bulk.client.wait_seconds  # the next segment would not know the debt
-    if done:
-        bulk.finish(segment.run, deadline=end, tolerated=tolerated)
+    if record.counts[FAILED]:  # else there is nothing to add to those of other segments
+        bulk.check_failures(run, deadline=end, tolerated=tolerated)
     report = {"done": done, "run": segment.run, "segment": segment.number}
     dependencies.observer.worked(report | record.counts)
     return {**report, "counts": dict(record.counts)}
+
+
+def _finish(
+    event: Mapping[str, Any], dependencies: BulkDependencies, end: Deadline
+) -> dict[str, Any]:
+    """Write the completion of the runs, and return the counts of those that have just finished."""
+    bulk, tolerated = _make_bulk(event, dependencies), event.get("tolerated_failures", TOLERATED)
+    runs = [bulk.run(*run.split("/", 1)) for run in event["runs"]]
+    finished = {run: bulk.finish(run, deadline=end, tolerated=tolerated) for run in runs}
+    return {run: dict(counts) for run, counts in finished.items() if counts is not None}

@@ -45,7 +45,9 @@ def in_a_segment(assembly: Assembly, machine: str) -> dict[str, Any]:
 
 def calls(assembly: Assembly, machine: str) -> dict[str, dict[str, Any]]:
     begin = definition(assembly, machine)["States"]["Begin"]
-    return {"Begin": begin, "Work": in_a_segment(assembly, machine)["Work"]}
+    work = in_a_segment(assembly, machine)["Work"]
+    finish = definition(assembly, machine)["States"]["Finish"]
+    return {"Begin": begin, "Work": work, "Finish": finish}
 
 
 def goes_to(state: dict[str, Any]) -> list[str]:
@@ -63,7 +65,8 @@ def test_begin_lists_the_segments_and_each_is_worked_on(dev: Assembly, machine: 
     assert {name: (one["Type"], goes_to(one)) for name, one in whole["States"].items()} == {
         "Merge": ("Pass", ["Begin"]),
         "Begin": ("Task", ["Each segment"]),
-        "Each segment": ("Map", []),
+        "Each segment": ("Map", ["Finish"]),
+        "Finish": ("Task", []),
     }
 
 
@@ -94,10 +97,20 @@ def test_work_is_always_asked_for_with_the_item_that_begin_made(
 
 
 @each_machine
-def test_the_output_is_what_was_last_said_of_each_segment(dev: Assembly, machine: str) -> None:
-    assert in_a_segment(dev, machine)["Done"]["OutputPath"] == "$.result.Payload"
-    changed = {"ResultPath", "ResultSelector", "OutputPath", "ResultWriter"}
-    assert not each_segment(dev, machine).keys() & changed
+def test_segments_have_no_output_so_that_their_number_is_not_limited(
+    dev: Assembly, machine: str
+) -> None:
+    assert in_a_segment(dev, machine)["Done"]["OutputPath"] is None, "an empty object"
+    each = each_segment(dev, machine)
+    assert each["ResultPath"] is None, "Finish gets what Begin returned"
+    assert not each.keys() & {"ResultSelector", "OutputPath", "ResultWriter"}
+
+
+@each_machine
+def test_the_output_is_what_finish_returns(dev: Assembly, machine: str) -> None:
+    finish = definition(dev, machine)["States"]["Finish"]
+    assert finish["Parameters"]["Payload.$"] == "$.finish"
+    assert finish["OutputPath"] == "$.Payload"
 
 
 @each_machine
@@ -177,6 +190,7 @@ def test_begin_answers_what_the_machine_looks_for_with_items_that_work_understan
     each = each_segment(dev, machine)
     (item,) = told[each["ItemsPath"].removeprefix("$.")]
     assert validate_request(item)["step"] == "work"
+    assert validate_request(told["finish"])["step"] == "finish"
     assert told[each["MaxConcurrencyPath"].removeprefix("$.")] == given.get("concurrency", 8)
 
 

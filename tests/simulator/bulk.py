@@ -42,6 +42,8 @@ class Run:
         self._world.fibers.wait(
             lambda: MAX_CONCURRENCY if all(worker.over for worker in working) else NEVER
         )
+        while not self._over and not self._invoke(self._finish):
+            pass
 
     @property
     def _over(self) -> bool:
@@ -61,10 +63,11 @@ class Run:
         return bulk.begin(self._run, self._world.profile.segments, deadline=end)
 
     def _work(self, segment: Segment, bulk: Bulk, end: Deadline) -> bool:
-        record = bulk.worker(self._run).work(segment, end=end)
-        if record.done:
-            bulk.finish(self._run, deadline=end)
-        return record.done
+        return bulk.worker(self._run).work(segment, end=end).done
+
+    def _finish(self, bulk: Bulk, end: Deadline) -> bool:
+        bulk.finish(self._run, deadline=end)
+        return True
 
     def _invoke(self, step: Callable[[Bulk, Deadline], Any]) -> Any:
         """Invoke the function, which can be killed; return None if it must be invoked again."""

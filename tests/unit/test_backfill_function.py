@@ -82,7 +82,7 @@ def test_work_is_cut_into_segments_of_every_source(function: Function) -> None:
     assert len(function(step="begin", sources=["Notes"])["segments"]) == 16
 
 
-def test_every_segment_is_an_event_that_the_function_takes_and_the_last_one_ends_the_run(
+def test_every_segment_is_an_event_that_the_function_takes_and_so_is_the_end_of_the_run(
     function: Function,
 ) -> None:
     told = function(step="begin", segments=3, sources=["Things"], max_rcu=3, tolerated_failures=0)
@@ -90,6 +90,9 @@ def test_every_segment_is_an_event_that_the_function_takes_and_the_last_one_ends
     assert [one["done"] for one in answers] == [True] * 3
     assert sum(one["counts"].get("items", 0) for one in answers) == 10
     assert answers[1].keys() == {"done", "run", "segment", "counts"}
+    assert function.world.bulk.built(deadline=never()) == {}
+    assert function(**told["finish"]) == {RUN: {"items": 10, "rows": 10}}
+    assert function(**told["finish"]) == {}, "it is finished already"
     assert function.world.bulk.built(deadline=never())[RUN]["counts"] == {"items": 10, "rows": 10}
     assert function.world.records() == []
     assert len(function.told.segments) == 3
@@ -126,7 +129,7 @@ def test_it_says_why_it_does_not_begin_while_a_stream_is_not_followed(function: 
 @pytest.mark.parametrize(
     ("event", "words"),
     [
-        ({}, "the event's step is None; it must be 'begin' or 'work'"),
+        ({}, "the event's step is None; it must be 'begin' or 'work' or 'finish'"),
         ({"step": ["begin"]}, r"the event's step is \['begin'\]"),
         ({"step": "begin", "task": "bake"}, "no task is named 'bake'; choose one of backfill"),
         ({"step": "begin", "sources": "Things"}, r"sources is 'Things'; it must be a list such as"),
@@ -200,6 +203,7 @@ def test_a_run_is_begun_anew_if_that_is_asked(function: Function) -> None:
     with pytest.raises(SettingsError, match="was begun with 2 segments"):
         function(**{**asked, "segments": 3})
     function(**told[1])
+    function(step="finish", runs=[RUN])
     assert function.world.bulk.built(deadline=never())[RUN]["generation"] == 2
 
 
@@ -219,6 +223,18 @@ def test_a_run_in_which_too_many_failed_is_begun_anew_unless_more_are_tolerated(
     (again,) = function(**asked)["segments"]
     assert again["generation"] == 2
     assert function(**again)["done"]
+
+
+def test_failures_of_all_segments_together_stop_a_run(function: Function) -> None:
+    for number in range(20):
+        function.world.write("Things", {"id": f"bad{number}"})
+    asked = {"step": "begin", "sources": ["Things"], "segments": 4, "tolerated_failures": 9}
+    segments = function(**asked)["segments"]
+    with pytest.raises(TooManyFailuresError):
+        [function(**segment) for segment in segments]
+    assert any(one.counts["failed"] <= 9 for one in function.world.records())
+    with pytest.raises(TooManyFailuresError):
+        function(step="finish", runs=[RUN], tolerated_failures=9)
 
 
 def test_the_code_of_another_model_does_not_go_on_with_an_execution(function: Function) -> None:

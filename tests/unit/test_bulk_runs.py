@@ -1,6 +1,8 @@
 """Runs: begun, gone on with, begun anew, ended; and what others left is put right first."""
 
+from contextlib import suppress
 from dataclasses import replace
+from itertools import count
 
 import pytest
 
@@ -11,7 +13,7 @@ from adminview.model.errors import (
     SettingsError,
     TooManyFailuresError,
 )
-from tests.support.bulk_tables import RUN, KilledError, World, dies_from, never
+from tests.support.bulk_tables import PROGRESS, RUN, KilledError, World, dies_from, never
 from tests.support.fakes import TABLE
 from tests.support.migrations.delivery_date import delivery_date
 
@@ -118,16 +120,81 @@ def test_a_run_is_not_marked_before_its_last_segment_is_done(made: World) -> Non
     assert finish(made) is None
 
 
-def test_segments_of_two_runs_that_were_begun_at_once_do_not_add_up_to_one(made: World) -> None:
+def test_of_two_runs_that_were_begun_at_once_the_second_continues(made: World) -> None:
     """Of two and of three segments, half of each: together they have not seen every item."""
     halves, thirds = begin(made, 2), begin(made, 3)
-    made.worker().work(halves[0], end=never())
-    made.worker().work(thirds[1], end=never())
-    assert finish(made) is None
-    made.worker().work(thirds[2], end=never())
-    assert finish(made) is None
+    with pytest.raises(BulkError, match="restarted"):
+        made.worker().work(halves[0], end=never())
+    assert made.records() == [], "no state is left behind"
+    for segment in thirds[1:]:
+        made.worker().work(segment, end=never())
+        assert finish(made) is None
     assert begin(made) == [thirds[0]]
     assert [one.segment for one in made.records()] == thirds[1:]
+
+
+def test_two_that_begin_the_same_run_at_once_work_on_the_same_segments(made: World) -> None:
+    assert begin(made, 2) == begin(made, 2)
+    others = made.bulk
+
+    def begin_first(name: str, _: str) -> None:
+        if name == "put_item":
+            made.db.on()
+            others.begin("sweep/*", 2, deadline=never())
+
+    made.db.on(before=begin_first)
+    segments = made.bulk.begin("sweep/*", 2, deadline=never())
+    assert [one.generation for one in segments] == [1, 1]
+
+
+@pytest.mark.parametrize("call", range(1, 11))
+def test_a_state_that_is_added_while_another_run_begins_is_recovered_or_taken_back(
+    made: World, call: int
+) -> None:
+    (old,) = begin(made, 1)
+    calls = count(1)
+
+    def take_meanwhile(_: str, table: str) -> None:
+        if table == PROGRESS and next(calls) == call:
+            made.db.on()
+            with suppress(BulkError):
+                made.progress.take(old, made.fingerprint, deadline=never())
+
+    made.db.on(before=take_meanwhile)
+    try:
+        begin(made, 1, restart=True)
+    except SegmentTakenError:
+        made.db.on()
+        made.later()
+        begin(made, 1, restart=True)
+    assert made.records() == []
+
+
+def test_a_state_of_a_run_that_was_restarted_just_before_it_was_added_is_taken_back(
+    made: World,
+) -> None:
+    (old,) = begin(made, 1)
+
+    def restart(name: str, _: str) -> None:
+        if name == "put_item":
+            made.db.on()
+            begin(made, 1, restart=True)
+
+    made.db.on(before=restart)
+    with pytest.raises(BulkError, match="restarted"):
+        made.progress.take(old, made.fingerprint, deadline=never())
+    assert made.records() == []
+
+
+@pytest.mark.parametrize("of", [2, 50])
+def test_taking_and_finishing_a_segment_reads_a_fixed_number_of_items(made: World, of: int) -> None:
+    segments = begin(made, of)
+    for segment in segments[:-1]:
+        made.worker().work(segment, end=never())
+    made.db.calls.clear()
+    made.worker().work(segments[-1], end=never())
+    reads = [name for name, table in made.db.calls if table == PROGRESS and name != "put_item"]
+    assert reads == ["get_item"] * 5
 
 
 def test_what_a_run_of_an_older_model_left_in_hand_is_put_right_first(made: World) -> None:

@@ -52,9 +52,10 @@ class SegmentMachine(Construct):
     """Begin lists the segments and the concurrency; Work is repeated until each segment is done.
 
     The input overrides *default* but not *fixed*, and the result is the event of the first
-    invocation of *function*. The output is the function's last response for each segment. A failed
-    segment fails the execution; a redrive or the next execution continues where it stopped. The
-    function decides how many items of a run may fail.
+    invocation of *function*. The output is what the function returns to Finish: segments have no
+    output, because Step Functions limits that of all segments to 256 KB. A failed segment fails the
+    execution; a redrive or the next execution continues where it stopped. The function decides how
+    many items of a run may fail.
 
     Written in JSONPath: the local cloud supports no JSONata in a distributed map.
     """
@@ -83,13 +84,14 @@ class SegmentMachine(Construct):
             },
         )
         begin = self._call("Begin", MERGED, output_path="$.Payload")
+        finish = self._call("Finish", "$.finish", output_path="$.Payload")
         log_group = LogGroup(self, "Logs", options=options, delivered=f"states/{id_}")
         self.machine = sfn.StateMachine(
             self,
             "Machine",
             comment=comment,
             definition_body=sfn.DefinitionBody.from_chainable(
-                merge.next(begin).next(self._each_segment())
+                merge.next(begin).next(self._each_segment()).next(finish)
             ),
             logs=sfn.LogOptions(
                 destination=log_group, level=sfn.LogLevel.ALL, include_execution_data=False
@@ -113,7 +115,7 @@ class SegmentMachine(Construct):
     def _each_segment(self) -> sfn.DistributedMap:
         """Process each segment in an execution of its own, with the concurrency of Begin."""
         work = self._call("Work", "$.item", result_path="$.result")
-        done = sfn.Succeed(self, "Done", state_name="Done", output_path="$.result.Payload")
+        done = sfn.Succeed(self, "Done", state_name="Done", output_path=sfn.JsonPath.DISCARD)
         is_done = sfn.Condition.boolean_equals("$.result.Payload.done", value=True)
         choice = sfn.Choice(self, "IsDone", state_name="Done?")
         each = sfn.DistributedMap(
@@ -123,6 +125,7 @@ class SegmentMachine(Construct):
             items_path="$.segments",
             item_selector={"item": sfn.JsonPath.object_at("$$.Map.Item.Value")},
             max_concurrency_path="$.concurrency",
+            result_path=sfn.JsonPath.DISCARD,
             # An express execution ends after five minutes.
             map_execution_type=sfn.StateMachineType.STANDARD,
         )
