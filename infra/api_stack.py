@@ -1,12 +1,11 @@
 """The read API: an HTTP API, closed by default."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from aws_cdk import Stack
 from constructs import Construct
 
-from adminview.cdk import AdminViewTable, DeploymentOptions, QueryApi, SourceStream, SyncPipeline
+from adminview.cdk import AdminViewTable, DeploymentOptions, QueryApi, SyncPipeline
 
 
 class ApiStack(Stack):
@@ -19,9 +18,8 @@ class ApiStack(Stack):
         *,
         options: DeploymentOptions,
         view: AdminViewTable,
-        streams: Sequence[SourceStream],
         sync: SyncPipeline,
         **kwargs: Any,
     ) -> None:
         super().__init__(scope, id_, **kwargs)
-        self.api = QueryApi(self, "Default", options=options, view=view, streams=streams, sync=sync)
+        self.api = QueryApi(self, "Default", options=options, view=view, sync=sync)

@@ -39,19 +39,11 @@ def build(scope: Construct, options: DeploymentOptions) -> None:
     )
     if totals:
         totals.totals.precede(sync, recovery)
-    api = ApiStack(
-        scope,
-        options.stack("Api"),
-        options=options,
-        view=view.view,
-        streams=streams,
-        sync=sync.sync,
-    )
+    api = ApiStack(scope, options.stack("Api"), options=options, view=view.view, sync=sync.sync)
     watch = WatchStack(
         scope,
         options.stack("Watch"),
         options=options,
-        streams=streams,
         sync=sync.sync,
         recovery=recovery.recovery,
         api=api.api,

@@ -1,6 +1,5 @@
 """Alarms, the topic that they publish to, and a dashboard."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from aws_cdk import CrossStackReferences, ReferenceStrength, Stack
@@ -11,7 +10,6 @@ from adminview.cdk import (
     Monitoring,
     QueryApi,
     Recovery,
-    SourceStream,
     SyncPipeline,
     Totals,
 )
@@ -26,7 +24,6 @@ class WatchStack(Stack):
         id_: str,
         *,
         options: DeploymentOptions,
-        streams: Sequence[SourceStream],
         sync: SyncPipeline,
         recovery: Recovery,
         api: QueryApi,
@@ -40,7 +37,6 @@ class WatchStack(Stack):
             self,
             "Default",
             options=options,
-            streams=streams,
             sync=sync,
             recovery=recovery,
             api=api,

@@ -3,7 +3,7 @@
 Whatever grows with the model is in the bundle instead: see `manifest`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from json import JSONDecodeError, dumps, loads
 from typing import Any
@@ -23,9 +23,6 @@ SOURCES = "ADMINVIEW_SOURCES"
 MODEL = "ADMINVIEW_MODEL"
 TRACING = "ADMINVIEW_TRACING"
 PLAIN_CLIENT = "ADMINVIEW_PLAIN_CLIENT"  # forces boto3: see `transport.eligibility`
-SYNC_FUNCTION = "ADMINVIEW_SYNC_FUNCTION"
-STREAMS = "ADMINVIEW_STREAMS"  # the labels of the streams, in the order of the sources' names
-SEPARATOR = ","
 PENDING = "ADMINVIEW_PENDING_PATTERNS"  # only locally: a bundle has them in its manifest
 SAMPLE_FILE = "ADMINVIEW_SAMPLE"  # only in tests: gets the items that they derive
 VIEWS_PACKAGE, DEFAULT_VIEWS = "ADMINVIEW_VIEWS", "lambdas.views"
@@ -144,31 +141,6 @@ class TotalsSettings:
             tracing=environ.get(TRACING) == "true",
             service=environ.get(SERVICE_NAME) or SERVICE,
         )
-
-
-@dataclass(frozen=True, slots=True)
-class PulseSettings:
-    """The sync function and the streams whose metrics `/health` reads."""
-
-    function: str
-    streams: Mapping[str, str]  # source name -> label of its stream in metrics
-
-    def to_env(self) -> dict[str, str]:
-        """Return the settings as environment variables.
-
-        A label is known only when its stream exists, so it cannot be in the bundle. Without source
-        names, a hundred labels take 2.4 KB.
-        """
-        labels = [self.streams[source] for source in sorted(self.streams)]
-        return {SYNC_FUNCTION: self.function, STREAMS: SEPARATOR.join(labels)}
-
-    @classmethod
-    def from_env(cls, environ: Mapping[str, str], sources: Iterable[str]) -> "PulseSettings | None":
-        """Read the settings; None where there are no metrics."""
-        if not environ.get(SYNC_FUNCTION):
-            return None
-        labels = environ[STREAMS].split(SEPARATOR)
-        return cls(environ[SYNC_FUNCTION], dict(zip(sorted(sources), labels, strict=True)))
 
 
 @dataclass(frozen=True, slots=True)

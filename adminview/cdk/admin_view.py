@@ -87,12 +87,11 @@ class AdminView(Construct):
         )
         if totals:
             totals.precede(sync, recovery)
-        query_api = QueryApi(self, "Api", options=options, view=view, streams=streams, sync=sync)
+        query_api = QueryApi(self, "Api", options=options, view=view, sync=sync)
         Monitoring(
             self,
             "Watch",
             options=options,
-            streams=streams,
             sync=sync,
             recovery=recovery,
             api=query_api,

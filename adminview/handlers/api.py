@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from aws_lambda_powertools import Logger
 
+from adminview.aws.alarm_states import AlarmStates
 from adminview.aws.clients import Clients, find_endpoint, http_client
-from adminview.aws.settings import PendingPatterns, PulseSettings
-from adminview.aws.stream_metrics import StreamMetrics
+from adminview.aws.settings import PendingPatterns
 from adminview.aws.view_reader import Boto3Reader, HttpReader, Reader, ViewReader
 from adminview.http_api.handlers import Api
-from adminview.http_api.health import ActivityMetrics, NoMetrics
+from adminview.http_api.health import KNOWN
 from adminview.query.engine import QueryEngine
 from adminview.runtime import InvocationContext, read_settings
 from adminview.views import registry
@@ -31,13 +31,10 @@ def handle(event: Mapping[str, Any], context: InvocationContext) -> dict[str, An
 def api() -> Api:
     """Build the API of this container from its environment, once."""
     settings = read_settings()
-    watched = PulseSettings.from_env(os.environ, settings.sources)
-    metrics: ActivityMetrics = NoMetrics()
-    if watched:
-        metrics = StreamMetrics(_cloudwatch, settings.sources, watched)
+    alarms = AlarmStates(_cloudwatch, settings.service, KNOWN)
     view = ViewReader(reader(), settings.view_table)
     engine = QueryEngine(registry(), view, PendingPatterns.from_env(os.environ).patterns)
-    return Api(engine, metrics, settings.model, Logger(service=settings.service))
+    return Api(engine, alarms, settings.model, Logger(service=settings.service))
 
 
 def reader() -> Reader:

@@ -14,7 +14,7 @@ from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 from adminview.aws.deadline import Deadline
 from adminview.http_api import paths
 from adminview.http_api.catalogue import catalogue
-from adminview.http_api.health import ActivityMetrics, health
+from adminview.http_api.health import AlarmReader, health
 from adminview.http_api.openapi import document
 from adminview.http_api.page import PageBuilder
 from adminview.http_api.problems import ProblemError, problem_of
@@ -43,7 +43,7 @@ EXACT_PATH: Final = f"{paths.ROW_BY_QUERY}?{PK.name}=…&{SK.name}=… names the
 @dataclass
 class Api:
     engine: QueryEngine
-    metrics: ActivityMetrics
+    alarms: AlarmReader
     model: str  # the deployed fingerprint
     logger: Logger
 
@@ -117,7 +117,7 @@ class Api:
 
     def health(self) -> Response[str]:
         read_query(self._query, ())
-        return _ok(text(health(self.metrics)))
+        return _ok(text(health(self.alarms, self.logger)))
 
     def openapi(self) -> Response[str]:
         read_query(self._query, ())

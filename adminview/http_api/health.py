@@ -1,57 +1,51 @@
-"""Check that the sync keeps up, by the metrics of source tables, streams and the function."""
+"""Report whether the sync keeps up, by the alarms of the deployment."""
 
-from http import HTTPStatus
 from typing import Any, Final, Protocol
 
-from adminview.aws.stream_metrics import Reading, SourceActivity
-from adminview.http_api.problems import ProblemError
+from aws_lambda_powertools import Logger
+
 from adminview.model.errors import ServiceError
 
-BOTH: Final = 2  # the stream and the sync
-OLDEST: Final = 15 * 60.0  # seconds; the oldest allowed age of the newest record read
-NO_METRICS: Final = "no metrics are available, so the state of the streams is unknown"
-UNREADABLE: Final = "the metrics cannot be read, so the state of the streams is unknown"
-ALL_READ: Final = "every stream with changes is read"
+OLDEST: Final = 15 * 60.0  # seconds; the oldest allowed age of a change whose row is written
+# Alarms that say that rows are late or missing, by their names or the beginnings of their names.
+KNOWN: Final = "iterator-age"  # one for the whole deployment
+ALARMS: Final = ("lag", KNOWN, "silence", "dropped", "errors-Sync", "throttles-Sync")
+HEALTHY, BEHIND, UNKNOWN = "healthy", "behind", "unknown"
+NO_ALARMS: Final = "there are no alarms, so the state of the sync is unknown"
+UNREADABLE: Final = "the alarms cannot be read, so the state of the sync is unknown"
+KEEPS_UP: Final = "no alarm says that rows are late or missing"
 
 
-class ActivityMetrics(Protocol):
-    def read(self) -> Reading | None:
-        """Return the recent activity of the sources; None if there are no metrics."""
+class AlarmReader(Protocol):
+    def ringing(self) -> frozenset[str] | None:
+        """Return the names of the alarms that ring; None if there are no alarms."""
 
 
-class NoMetrics:
-    """Local engines have no metrics."""
+class NoAlarms:
+    """Local engines have no alarms."""
 
-    def read(self) -> Reading | None:
+    def ringing(self) -> frozenset[str] | None:
         return None
 
 
-def health(metrics: ActivityMetrics) -> dict[str, Any]:
-    """Return the health document; raise a ProblemError (503) if a stream is not read."""
+def health(alarms: AlarmReader, logger: Logger) -> dict[str, Any]:
+    """Return the health document. It describes the sync: the API itself works if it returns one."""
     try:
-        reading = metrics.read()
-    except ServiceError as error:  # unknown is not healthy where metrics exist
-        raise ProblemError(HTTPStatus.SERVICE_UNAVAILABLE, UNREADABLE) from error
-    if reading is None:
-        return {"status": "unknown", "detail": NO_METRICS, "sources": {}, "ageSeconds": None}
-    sources = {name: _state(activity, reading) for name, activity in sorted(reading.beats.items())}
-    details = {"sources": sources, "ageSeconds": reading.age}
-    unread = [name for name, state in sources.items() if state == "unread"]
-    problems = []
-    if unread:
-        problems.append(
-            f"{', '.join(unread)}: the table was written and its stream has not been read since"
-        )
-    if reading.age is not None and reading.age > OLDEST:
-        problems.append(f"the sync is {reading.age:.0f} seconds behind; the limit is {OLDEST:.0f}")
-    if problems:
-        raise ProblemError(HTTPStatus.SERVICE_UNAVAILABLE, "; ".join(problems), more=details)
-    return {"status": "healthy", "detail": ALL_READ, **details}
+        ringing = alarms.ringing()
+    except ServiceError as error:
+        logger.warning(UNREADABLE, code=error.code)
+        return _document(UNKNOWN, UNREADABLE)
+    if ringing is None:
+        return _document(UNKNOWN, NO_ALARMS)
+    if behind := sorted(filter(_is_of_sync, ringing)):
+        detail = "rows may be late or missing; the runbook has a section for each alarm"
+        return _document(BEHIND, detail, behind)
+    return _document(HEALTHY, KEEPS_UP)
 
 
-def _state(activity: SourceActivity, reading: Reading) -> str:
-    """Classify one source. A record fetched for a function that did not run is not read."""
-    if activity.written is None:
-        return "quiet"
-    since = [moment for moment in (activity.read, reading.invoked) if moment is not None]
-    return "read" if len(since) == BOTH and min(since) >= activity.written else "unread"
+def _is_of_sync(alarm: str) -> bool:
+    return any(alarm == name or alarm.startswith(f"{name}-") for name in ALARMS)
+
+
+def _document(status: str, detail: str, alarms: list[str] | None = None) -> dict[str, Any]:
+    return {"status": status, "detail": detail, "alarms": alarms or []}

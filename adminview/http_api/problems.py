@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from http import HTTPStatus
 from json import dumps
-from typing import Any, Final
+from typing import Final
 
 from aws_lambda_powertools.event_handler.api_gateway import Response
 
@@ -35,13 +35,11 @@ class ProblemError(AdminViewError):
         *,
         title: str = "",
         headers: Mapping[str, str] | None = None,
-        more: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(detail)
         self.status = status
         self.title = title or status.phrase
         self.headers = dict(headers or {})
-        self.more = dict(more or {})
 
     def response(self) -> Response[str]:
         """Return the problem as a response. The type is `about:blank`: the status says it all."""
@@ -50,7 +48,6 @@ class ProblemError(AdminViewError):
             "title": self.title,
             "status": self.status.value,
             "detail": str(self),
-            **self.more,
         }
         return Response(self.status.value, TYPE, dumps(body, ensure_ascii=False), self.headers)
 

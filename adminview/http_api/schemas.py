@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 from adminview.http_api.catalogue import TYPES
+from adminview.http_api.health import BEHIND, HEALTHY, UNKNOWN
 from adminview.model import AccessPattern, Registry
 from adminview.model.attribute import PK, SK, Attribute
 from adminview.model.row import DATA as DATA_MEMBER
@@ -140,11 +141,6 @@ def _row(data: Schema, index: Schema) -> dict[str, Schema]:
 
 
 ROW: Final = _row(reference("RowData"), reference("IndexKeys"))  # as the table has it
-SOURCES: Final[Schema] = {
-    "type": "object",
-    "additionalProperties": reference("SourceState"),
-}
-AGE: Final[Schema] = {"type": ["number", "null"]}
 COMPONENTS: Final[dict[str, Schema]] = {
     "RowKey": shape({PK.name: TEXT, SK.name: TEXT}),
     "RowData": DATA,
@@ -192,14 +188,12 @@ COMPONENTS: Final[dict[str, Schema]] = {
         }
     ),
     "Catalogue": shape({"model": TEXT, "patterns": _list(reference("Pattern"))}),
-    "HealthStatus": _one_of(["healthy", "unknown"]),
-    "SourceState": _one_of(["quiet", "read", "unread"]),
+    "HealthStatus": _one_of([HEALTHY, BEHIND, UNKNOWN]),
     "Health": shape(
         {
             "status": reference("HealthStatus"),
             "detail": TEXT,
-            "sources": SOURCES,
-            "ageSeconds": AGE,
+            "alarms": _list(TEXT),
         }
     ),
     "Problem": shape(
@@ -208,8 +202,7 @@ COMPONENTS: Final[dict[str, Schema]] = {
             "title": TEXT,
             "status": {"type": "integer", "minimum": 400, "maximum": 599},
             "detail": TEXT,
-        },
-        {"sources": SOURCES, "ageSeconds": AGE},
+        }
     ),
 }
 

@@ -81,7 +81,7 @@ def test_the_table_and_every_index_are_queried_over_http(checkout: Checkout) -> 
         assert (answer.status, answer.body["rows"]) == (OK, []), answer
     assert len(api.get("/patterns").body["patterns"]) == len(registry().patterns)
     assert api.get("/openapi.json").body["openapi"]
-    # The cloud keeps no metrics of streams: this shows only that the function may read them.
+    # The cloud has no metrics of mappings, and rings no alarm: the function may list them.
     assert api.get("/health").body["status"] == "healthy"
 
 

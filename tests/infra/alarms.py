@@ -48,8 +48,11 @@ class Watched:
 
     def reached(self, point: float) -> bool:
         """Say whether one point reaches the threshold."""
+        threshold = self.properties["Threshold"]
+        if self.properties["ComparisonOperator"] == "LessThanThreshold":
+            return bool(point < threshold)
         assert self.properties["ComparisonOperator"] == "GreaterThanOrEqualToThreshold"
-        return bool(point >= self.properties["Threshold"])
+        return bool(point >= threshold)
 
     @property
     def seconds(self) -> int:
@@ -116,13 +119,14 @@ def _metric(
 
 def _row(name: str, alarm: Watched, assembly: Assembly) -> list[str]:
     properties = alarm.properties
-    alarm.reached(0)  # it is the threshold that is reached, and not passed or undercut
+    alarm.reached(0)  # refuses other comparisons
+    below = "below " if alarm.properties["ComparisonOperator"] == "LessThanThreshold" else ""
     return [
         name,
         f"`{alarm.expression}`",
         "<br>".join(_told(id_, one, assembly) for id_, one in alarm.metrics.items()),
         str(alarm.seconds),
-        str(properties["Threshold"]),
+        below + str(properties["Threshold"]),
         f"{properties['DatapointsToAlarm']} of {properties['EvaluationPeriods']}",
         properties["TreatMissingData"],
     ]
@@ -130,16 +134,14 @@ def _row(name: str, alarm: Watched, assembly: Assembly) -> list[str]:
 
 def _told(id_: str, metric: dict[str, Any], assembly: Assembly) -> str:
     whose = deployment(assembly)
-    on = [f"{name} {_value(name, value, whose)}" for name, value in sorted(metric["On"])]
+    on = [f"{name} {_value(value, whose)}" for name, value in sorted(metric["On"])]
     return (
         f"{id_}: {metric['Statistic']} of {metric['Namespace']} {metric['Name']} ({', '.join(on)})"
     )
 
 
-def _value(dimension: str, value: str, whose: str) -> str:
-    """Name a thing alike in all deployments. A stream's label is not known before it is there."""
-    if dimension == "StreamLabel":
-        return f"of {value.partition('.')[0]}"
+def _value(value: str, whose: str) -> str:
+    """Name a thing alike in all deployments."""
     return "of the deployment" if value == whose else value
 
 

@@ -55,7 +55,13 @@ def test_a_row_changes_with_an_expression(dev: Assembly) -> None:
     assert page(changed(dev, "letters", fill)) != page(dev)
 
 
-def test_an_alarm_that_compares_otherwise_has_no_row(dev: Assembly) -> None:
+def test_a_row_says_that_an_alarm_rings_below_its_threshold(dev: Assembly) -> None:
     made = changed(dev, "letters", lambda one: one.update(ComparisonOperator="LessThanThreshold"))
+    assert page(made) != page(dev)
+
+
+def test_an_alarm_that_compares_otherwise_has_no_row(dev: Assembly) -> None:
+    other = "GreaterThanUpperThreshold"
+    made = changed(dev, "letters", lambda one: one.update(ComparisonOperator=other))
     with pytest.raises(AssertionError):
         page(made)

@@ -129,8 +129,6 @@ def test_the_stacks_tell_where_things_are(dev: Assembly) -> None:
     assert json.loads(outputs.pop("Mappings")) == {
         source.name: f"Follow{source.name}Mapping" for source in registry().sources
     }
-    labels = [f"{source.name}.StreamArn[1]" for source in registry().sources]
-    assert outputs.pop("StreamLabels") == ",".join(labels)
     assert outputs == {
         "ViewTableName": "AdminViewTable",
         "DeadLetterQueueUrl": "DeadLetters",

@@ -17,6 +17,7 @@ def test_each_stream_is_delivered_as_delivery_says_and_without_a_filter(dev: Ass
         settings = mapping.keys() - {"Tags", "EventSourceArn", "FunctionName"}
         assert {name: mapping[name] for name in settings} == {
             "StartingPosition": "TRIM_HORIZON",
+            "MetricsConfig": {"Metrics": ["EventCount"]},
             "BatchSize": delivery.batch_size,
             "MaximumBatchingWindowInSeconds": delivery.window_seconds,
             "ParallelizationFactor": delivery.parallelization,

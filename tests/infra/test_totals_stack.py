@@ -87,6 +87,7 @@ def test_the_view_is_delivered_in_windows_and_to_nobody_when_it_fails(totals: As
     settings = mapping.keys() - {"Tags", "EventSourceArn", "FunctionName"}
     assert {name: mapping[name] for name in settings} == {
         "StartingPosition": "TRIM_HORIZON",
+        "MetricsConfig": {"Metrics": ["EventCount"]},
         "BatchSize": TOTALS_DELIVERY.batch_size,
         "MaximumBatchingWindowInSeconds": TOTALS_DELIVERY.window_seconds,
         "TumblingWindowInSeconds": TOTALS_DELIVERY.tumbling_seconds,
@@ -245,10 +246,11 @@ def test_totals_ring_when_they_are_late_silent_or_skipped(totals: Assembly) -> N
     assert not late.rings(hour - 1, hour, hour)
     assert 24 * hour / late.properties["Threshold"] >= 4, "long before the stream drops records"
     silent = alarms[f"totals-silence-{VIEW}"]
-    assert ("AWS/Lambda", "Invocations", where) in silent.counted
-    stream = {("TableName", VIEW), ("StreamLabel", f"{VIEW}.StreamArn[1]")}
-    assert dict(silent.metrics["returned"]["On"]).items() >= stream
-    assert "FILL(invocations, 0) == 0" in silent.expression
+    mapping = frozenset({("EventSourceMappingUUID", "FollowViewMapping")})
+    assert silent.counted == {("AWS/Lambda", "PolledEventCount", mapping)}
+    dropped = alarms[f"totals-dropped-{VIEW}"]
+    assert dropped.counted == {("AWS/Lambda", "DroppedEventCount", mapping)}
+    assert (dropped.rings(1), dropped.rings(None)) == (True, False)
     skipped = alarms["totals-skipped"]
     service = frozenset({("service", "AdminView-dev")})
     assert skipped.counted == {("AdminView", "TotalsSkipped", service)}

@@ -9,10 +9,11 @@ import pytest
 from aws_cdk import Duration
 
 from adminview.cdk import Stage
+from adminview.http_api.health import ALARMS, KNOWN
 from infra.stages import DEV, STAGES
 from tests.infra.alarms import ALARM, dashboard, deployment, watched
 from tests.support.shop import registry
-from tests.support.synthesis import Assembly, stream, synthesize
+from tests.support.synthesis import Assembly, synthesize
 from tests.support.view_files import with_view_file
 
 SOURCES = [source.name for source in registry().sources]
@@ -287,9 +288,27 @@ def test_a_letter_is_untouched_by_the_schedule_of_the_replay(
     assert alarm.properties["Threshold"] == 2 * 60 * 60
 
 
-def test_an_imported_source_is_watched_at_its_own_table_and_stream(mixed: Assembly) -> None:
-    metrics = watched(mixed)["silence-Orders"].metrics
-    label = stream("legacy-orders").partition("/stream/")[2]
-    assert dict(metrics["written"]["On"]) == {"TableName": "legacy-orders"}
-    assert dict(metrics["returned"]["On"])["StreamLabel"] == label
-    assert dict(metrics["records"]["On"])["service"] == "team-a-AdminView-dev"
+@pytest.mark.parametrize("stage", ["dev", "mixed"])
+def test_an_alarm_on_a_stream_names_the_mapping_of_its_source(
+    stage: str, request: pytest.FixtureRequest
+) -> None:
+    alarms = watched(request.getfixturevalue(stage))
+    for rule, metric in (("silence", "PolledEventCount"), ("dropped", "DroppedEventCount")):
+        for source in ("Orders", "Users"):
+            where = frozenset({("EventSourceMappingUUID", f"Follow{source}Mapping")})
+            assert alarms[f"{rule}-{source}"].counted == {("AWS/Lambda", metric, where)}
+
+
+def test_a_mapping_emits_the_metrics_that_alarms_need(dev: Assembly, mixed: Assembly) -> None:
+    for assembly in (dev, mixed):
+        mappings = assembly.resources("AWS::Lambda::EventSourceMapping")
+        assert {str(one["Properties"]["MetricsConfig"]) for one in mappings} == {
+            "{'Metrics': ['EventCount']}"
+        }
+
+
+def test_health_reads_alarms_that_exist(dev: Assembly) -> None:
+    found = watched(dev)
+    assert KNOWN in found
+    for name in ALARMS:
+        assert any(one == name or one.startswith(f"{name}-") for one in found), name

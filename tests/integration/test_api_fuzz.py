@@ -21,7 +21,7 @@ from aws_lambda_powertools import Logger
 from adminview.cli.commands.serve import LOOPBACK, LocalGateway, Server
 from adminview.examples.shop.sample_data import FIRST_DAY, PARAMETERS, SPECIAL
 from adminview.http_api.handlers import Api
-from adminview.http_api.health import NoMetrics
+from adminview.http_api.health import NoAlarms
 from adminview.http_api.openapi import document
 from adminview.local.engines import moto_engine
 from adminview.local.local_cloud import LocalCloud
@@ -58,7 +58,7 @@ def url() -> Iterator[str]:
             assert isinstance(step, Put)
             cloud.put(step.source, step.item)
         cloud.settle()
-        api = Api(cloud.query_engine, NoMetrics(), MODEL, Logger(service="fuzz"))
+        api = Api(cloud.query_engine, NoAlarms(), MODEL, Logger(service="fuzz"))
         server = Server(LOOPBACK, 0, LocalGateway(api))
         thread = Thread(target=server.serve_forever)
         thread.start()

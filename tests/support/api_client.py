@@ -8,10 +8,9 @@ from typing import Any
 
 from aws_lambda_powertools import Logger
 
-from adminview.aws.stream_metrics import Reading
 from adminview.cli.commands.serve import LocalGateway
 from adminview.http_api.handlers import Api
-from adminview.http_api.health import ActivityMetrics, NoMetrics
+from adminview.http_api.health import AlarmReader, NoAlarms
 from adminview.query.engine import QueryEngine
 
 NUMBERS = count()
@@ -39,12 +38,12 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """Stream metrics that always return the same reading."""
+    """Alarms that are always in the same state."""
 
-    reading: Reading | None
+    names: frozenset[str] | None
 
-    def read(self) -> Reading | None:
-        return self.reading
+    def ringing(self) -> frozenset[str] | None:
+        return self.names
 
 
 @dataclass
@@ -52,14 +51,14 @@ class Client:
     """Calls an API as a front end would."""
 
     query_engine: QueryEngine
-    pulse: ActivityMetrics = field(default_factory=NoMetrics)
+    alarms: AlarmReader = field(default_factory=NoAlarms)
     log: StringIO = field(default_factory=StringIO)
 
     def __post_init__(self) -> None:
         # A new name each: Powertools keeps the stream of a logger by name, and an object's id may
         # occur again.
         logger = Logger(service=f"api-{next(NUMBERS)}", stream=self.log)
-        self.gateway = LocalGateway(Api(self.query_engine, self.pulse, "model-1", logger))
+        self.gateway = LocalGateway(Api(self.query_engine, self.alarms, "model-1", logger))
 
     def send(self, target: str, method: str = "GET", **headers: str) -> Answered:
         """Make one request; *target* is percent-encoded."""

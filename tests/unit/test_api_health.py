@@ -1,187 +1,126 @@
-"""Health: a stream that has changes and is not read is told; what nobody counts is unknown."""
+"""Health: the alarms of the sync, read as one state; what cannot be read is unknown."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 import pytest
 
-from adminview.aws.settings import PulseSettings
-from adminview.aws.stream_metrics import Reading, SourceActivity, StreamMetrics
+from adminview.aws.alarm_states import AlarmStates
+from adminview.http_api.health import KNOWN
 from adminview.model.errors import ServiceError
 from tests.support.api_client import Answered, Client, Fixed
 from tests.support.fakes import NO_WAIT
 from tests.support.query_table import Lab, make_registry
 
 NOW = datetime(2025, 3, 1, 9, 0, tzinfo=UTC)
-LABEL = "2025-01-01T00:00:00.000"
 
 
-def ago(minutes: int) -> datetime:
-    return NOW - timedelta(minutes=minutes)
+def health(*ringing: str) -> Answered:
+    alarms = Fixed(frozenset(ringing))
+    return Client(Lab(make_registry()).query_engine, alarms).send("/health")
 
 
-def health(reading: Reading | None) -> Answered:
-    return Client(Lab(make_registry()).query_engine, Fixed(reading)).send("/health")
-
-
-def test_without_metrics_nothing_is_known_and_nothing_is_wrong() -> None:
-    answered = health(None)
+def test_without_alarms_nothing_is_known_and_nothing_is_wrong() -> None:
+    answered = Client(Lab(make_registry()).query_engine, Fixed(None)).send("/health")
     assert (answered.status, answered.json["status"]) == (200, "unknown")
 
 
-def test_quiet_sources_and_those_that_are_read_are_healthy() -> None:
-    beats = {
-        "Orders": SourceActivity(ago(9), ago(9)),
-        "Users": SourceActivity(None, None),
-        "Payments": SourceActivity(None, ago(2)),
-    }
-    answered = health(Reading(beats, invoked=ago(1), age=1.5))
+@pytest.mark.parametrize(
+    "others", [(), ("api-errors", "letters", "errors-Verify", "totals-lag", "laggard-Orders")]
+)
+def test_a_deployment_is_healthy_while_no_alarm_is_about_its_sync(others: tuple[str, ...]) -> None:
+    answered = health(*others)
     assert (answered.status, answered.json) == (
         200,
         {
             "status": "healthy",
-            "detail": "every stream with changes is read",
-            "sources": {"Orders": "read", "Payments": "quiet", "Users": "quiet"},
-            "ageSeconds": 1.5,
+            "detail": "no alarm says that rows are late or missing",
+            "alarms": [],
         },
     )
-
-
-UNREAD = "Orders: the table was written and its stream has not been read since"
 
 
 @pytest.mark.parametrize(
-    ("reading", "words"),
+    "alarm",
     [
-        (
-            Reading(
-                {"Orders": SourceActivity(ago(9), None), "Users": SourceActivity(ago(9), ago(8))},
-                ago(1),
-                None,
-            ),
-            UNREAD,
-        ),
-        (Reading({"Orders": SourceActivity(ago(9), ago(14))}, ago(1), None), UNREAD),
-        (Reading({"Orders": SourceActivity(ago(1000), None)}, ago(1), None), UNREAD),
-        # Fetched for a sync that never ran, or has not since.
-        (Reading({"Orders": SourceActivity(ago(9), ago(8))}, None, None), UNREAD),
-        (Reading({"Orders": SourceActivity(ago(9), ago(8))}, ago(30), None), UNREAD),
-        (
-            Reading({"Orders": SourceActivity(ago(9), ago(8))}, ago(8), 901.0),
-            "the sync is 901 seconds behind; the limit is 900",
-        ),
+        "lag-Orders",
+        "iterator-age",
+        "silence-Users",
+        "dropped-Users",
+        "errors-Sync",
+        "throttles-Sync",
     ],
 )
-def test_an_unread_stream_or_a_late_sync_is_a_problem(reading: Reading, words: str) -> None:
-    answered = health(reading)
-    assert (answered.status, answered.detail) == (503, words)
-    assert answered.json["sources"].keys() == reading.beats.keys()
+def test_a_sync_that_is_behind_is_reported_without_a_server_error(alarm: str) -> None:
+    """A 503 would ring api-errors, and make a load balancer remove an API that works."""
+    answered = health("letters", alarm)
+    assert answered.status == 200
+    assert answered.json["status"] == "behind"
+    assert answered.json["alarms"] == [alarm]
 
 
-def test_metrics_that_cannot_be_read_are_no_health() -> None:
+def test_alarms_that_cannot_be_read_leave_the_state_unknown() -> None:
     class Refusing:
         """CloudWatch without leave."""
 
-        def read(self) -> Reading:
-            raise ServiceError("AccessDenied", "read metrics")
+        def ringing(self) -> frozenset[str]:
+            raise ServiceError("AccessDenied", "read alarms")
 
     client = Client(Lab(make_registry()).query_engine, Refusing())
     answered = client.send("/health")
-    assert (answered.status, answered.detail) == (
-        503,
-        "the metrics cannot be read, so the state of the streams is unknown",
-    )
+    assert (answered.status, answered.json["status"]) == (200, "unknown")
+    assert "the alarms cannot be read" in answered.json["detail"]
     assert "AccessDenied" in client.log.getvalue()
 
 
-class Metrics:
-    """CloudWatch with points by metric and minute before now, in pages of one metric each."""
+class CloudWatch:
+    """Alarms by their names, in pages of one alarm each."""
 
-    def __init__(self, **points: dict[int, float]) -> None:
-        self.points = points
+    def __init__(self, **states: str) -> None:
+        self.states = {name.replace("_", "-"): state for name, state in states.items()}
         self.requests: list[dict[str, Any]] = []
 
-    def get_metric_data(self, **asked: Any) -> dict[str, Any]:
-        self.requests.append(asked)
-        queries = asked["MetricDataQueries"]
-        place = int(asked.get("NextToken", 0))
-        metric = queries[place]["MetricStat"]["Metric"]
-        points = self.points.get(metric["MetricName"], {})
-        following = {"NextToken": str(place + 1)} if place + 1 < len(queries) else {}
-        return {
-            "MetricDataResults": [
-                {
-                    "Id": queries[place]["Id"],
-                    "Timestamps": [NOW - timedelta(minutes=minutes) for minutes in points],
-                    "Values": list(points.values()),
-                }
-            ],
-            **following,
-        }
+    def describe_alarms(self, **request: Any) -> dict[str, Any]:
+        self.requests.append(request)
+        assert request["AlarmTypes"] == ["MetricAlarm"]
+        names = [
+            name
+            for name, state in sorted(self.states.items())
+            if name in request.get("AlarmNames", self.states)
+            and name.startswith(request.get("AlarmNamePrefix", ""))
+            and state == request.get("StateValue", state)
+            and name >= request.get("NextToken", "")
+        ]
+        following = {"NextToken": names[1]} if names[1:] else {}
+        return {"MetricAlarms": [{"AlarmName": name} for name in names[:1]], **following}
 
 
-def pulse(metrics: Metrics, clock: Any = lambda: NOW) -> StreamMetrics:
-    settings = PulseSettings("sync-function", {"Orders": LABEL})
-    tables = {"Orders": "prod-Orders"}
-    return StreamMetrics(
-        lambda: cast("Any", metrics), tables, settings, clock=clock, backoff=NO_WAIT
+def states(cloudwatch: CloudWatch, clock: Any = lambda: NOW) -> AlarmStates:
+    client = cast("Any", cloudwatch)
+    return AlarmStates(lambda: client, "shop-dev", KNOWN, clock=clock, backoff=NO_WAIT)
+
+
+def test_the_alarms_of_the_deployment_that_ring_are_found() -> None:
+    cloudwatch = CloudWatch(
+        shop_dev_iterator_age="OK",
+        shop_dev_lag_Orders="ALARM",
+        shop_dev_lag_Users="INSUFFICIENT_DATA",
+        shop_dev_silence_Users="ALARM",
+        shop_prod_lag_Orders="ALARM",
     )
+    assert states(cloudwatch).ringing() == {"lag-Orders", "silence-Users"}
 
 
-def test_the_pulse_finds_when_things_last_happened() -> None:
-    metrics = Metrics(
-        ConsumedWriteCapacityUnits={12: 4.0, 6: 1.0, 2: 100.0},  # the last may not be read yet
-        ReturnedRecordsCount={11: 3.0, 1: 2.0},
-        Invocations={11: 1.0, 1: 1.0},
-        IteratorAge={11: 90_000.0, 3: 1500.0, 1: 500.0},  # the first is over
-    )
-    assert pulse(metrics).read() == Reading({"Orders": SourceActivity(ago(6), ago(1))}, ago(1), 0.5)
+def test_a_deployment_without_alarms_is_not_one_whose_alarms_are_quiet() -> None:
+    assert states(CloudWatch(shop_dev_iterator_age="OK")).ringing() == frozenset()
+    assert states(CloudWatch(shop_prod_iterator_age="OK")).ringing() is None
 
 
-def test_the_age_is_that_of_the_last_runs_if_they_were_recent() -> None:
-    assert pulse(Metrics(IteratorAge={6: 80_000_000.0})).read().age == 80_000
-    assert pulse(Metrics(IteratorAge={16: 80_000_000.0})).read().age is None
-
-
-def test_what_has_no_points_did_not_happen() -> None:
-    assert pulse(Metrics()).read() == Reading({"Orders": SourceActivity(None, None)}, None, None)
-
-
-def test_metrics_are_named_as_aws_documents_them() -> None:
-    metrics = Metrics()
-    pulse(metrics).read()
-    first = metrics.requests[0]
-    assert first["EndTime"] - first["StartTime"] == timedelta(hours=24)
-    named = {
-        one["MetricStat"]["Metric"]["MetricName"]: {
-            dimension["Name"]: dimension["Value"]
-            for dimension in one["MetricStat"]["Metric"]["Dimensions"]
-        }
-        for one in first["MetricDataQueries"]
-    }
-    assert named == {
-        "Invocations": {"FunctionName": "sync-function"},
-        "IteratorAge": {"FunctionName": "sync-function"},
-        "ConsumedWriteCapacityUnits": {"TableName": "prod-Orders"},
-        "ReturnedRecordsCount": {
-            "TableName": "prod-Orders",
-            "StreamLabel": "2025-01-01T00:00:00.000",
-            "Operation": "GetRecords",
-        },
-    }
-
-
-def test_the_pulse_is_taken_once_a_minute_at_most() -> None:
-    metrics, times = Metrics(), iter([0, 59, 60])
-    taken = pulse(metrics, lambda: NOW + timedelta(seconds=next(times)))
+def test_alarms_are_read_once_a_minute_at_most() -> None:
+    cloudwatch, times = CloudWatch(shop_dev_iterator_age="OK"), iter([0, 59, 60])
+    read = states(cloudwatch, lambda: NOW + timedelta(seconds=next(times)))
     counts = []
     for _ in range(3):
-        taken.read()
-        counts.append(len(metrics.requests))
-    assert counts == [4, 4, 8]
-
-
-def test_settings_of_the_pulse_come_back_from_the_environment() -> None:
-    settings = PulseSettings("sync-function", {"Users": "later", "Orders": LABEL})
-    assert PulseSettings.from_env(settings.to_env(), settings.streams) == settings
-    assert PulseSettings.from_env({}, []) is None
+        read.ringing()
+        counts.append(len(cloudwatch.requests))
+    assert counts == [2, 2, 4]

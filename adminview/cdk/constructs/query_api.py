@@ -1,6 +1,6 @@
 """The read API: an HTTP API, closed by default, and a function that may read the view."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from json import dumps
 from typing import Final
 
@@ -19,10 +19,8 @@ from adminview.aws.settings import (
     API_URL_OUTPUT,
     MODEL_METADATA,
     PATTERNS_OUTPUT,
-    PulseSettings,
 )
 from adminview.cdk.constructs.python_function import LogGroup, PythonFunction, add_metadata
-from adminview.cdk.constructs.source_tables import SourceStream
 from adminview.cdk.constructs.sync_pipeline import SyncPipeline
 from adminview.cdk.constructs.table import AdminViewTable
 from adminview.cdk.constructs.totals import may_query_totals
@@ -51,7 +49,10 @@ LOGGED: Final = {
 }
 IAM_CALLER: Final = "$context.identity.userArn"
 JWT_CALLER: Final = "$context.authorizer.claims.sub"
-METRICS_ARE_UNSCOPED: Final = "CloudWatch supports no resources for reading metrics."
+ALARMS_ARE_LISTED: Final = (
+    "Alarms are found by their state and the beginning of their names: /health lists those of this "
+    "deployment that ring, however many sources there are."
+)
 
 
 class QueryApi(Construct):
@@ -64,13 +65,11 @@ class QueryApi(Construct):
         *,
         options: DeploymentOptions,
         view: AdminViewTable,
-        streams: Sequence[SourceStream],
         sync: SyncPipeline,
     ) -> None:
         super().__init__(scope, id_)
         views = options.views
         pending = options.phase.pending_patterns(views)
-        labels = {stream.source.name: stream.label for stream in streams}
         self.function = PythonFunction(
             self,
             "Api",
@@ -79,13 +78,12 @@ class QueryApi(Construct):
             memory_mb=MEMORY_MB,
             timeout=Duration.seconds(TIMEOUT_SECONDS),
             settings=sync.settings,
-            environment=PulseSettings(sync.function.function_name, labels).to_env(),
             pending=pending,
             statements=[
                 *_may_read(view.table, views, options.phase),
                 *may_query_totals(self, options),
             ],
-            unscoped=METRICS_ARE_UNSCOPED,
+            unscoped=ALARMS_ARE_LISTED,
             options=options,
         ).function
         self.access_logs = LogGroup(
@@ -170,7 +168,7 @@ def _cors(access: ApiAccess) -> gateway.CorsPreflightOptions | None:
 def _may_read(
     view_table: dynamodb.ITableV2, registry: Registry, phase: RolloutPhase
 ) -> list[iam.PolicyStatement]:
-    """Return the API's permissions: query declared indexes, read rows, and read metrics.
+    """Return the API's permissions: query declared indexes, read rows, and list alarms.
 
     A role changes before its function, and IAM takes a while to propagate. So the API may query an
     index one phase before it is used (a policy may name an index that does not exist yet), and
@@ -191,5 +189,5 @@ def _may_read(
             ],
         ),
         iam.PolicyStatement(actions=["dynamodb:BatchGetItem"], resources=[view_table.table_arn]),
-        iam.PolicyStatement(actions=["cloudwatch:GetMetricData"], resources=["*"]),
+        iam.PolicyStatement(actions=["cloudwatch:DescribeAlarms"], resources=["*"]),
     ]

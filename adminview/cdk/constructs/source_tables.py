@@ -3,34 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from aws_cdk import CfnOutput, Fn, Stack, Token
+from aws_cdk import Stack
 from aws_cdk import aws_dynamodb as dynamodb
 from constructs import Construct
 
 from adminview.cdk.constructs.table import Table
 from adminview.cdk.options.deployment import DeploymentOptions
 from adminview.model import Source
-
-SEPARATOR = ","
-
-
-@dataclass(frozen=True, slots=True)
-class StreamLabels:
-    """The labels of several streams in one output: a stack has at most 200 outputs."""
-
-    output: CfnOutput
-    sources: tuple[str, ...]
-
-    def label(self, source: str) -> str:
-        """Return a stream's label without a reference that would block the table's removal."""
-        stack = Stack.of(self.output)
-        published = Fn.get_stack_output(
-            stack.stack_name, str(stack.resolve(self.output.logical_id))
-        )
-        # Joined first: Fn::Split accepts Fn::Join, and is not known to accept Fn::GetStackOutput.
-        text = Fn.join("", [Token.as_string(published), SEPARATOR])
-        labels = Fn.split(SEPARATOR, text)
-        return Fn.select(self.sources.index(source), labels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,19 +20,6 @@ class SourceStream:
     name: str
     table_arn: str
     stream_arn: str
-    published: StreamLabels | None = None
-
-    @property
-    def label(self) -> str:
-        """Return the stream's label, its name in CloudWatch metrics."""
-        return label_of(self.stream_arn)
-
-    def weak_label(self, scope: Construct) -> str:
-        """Return the label; in another stack, without an export from the table's stack."""
-        published = self.published
-        if published is None or Stack.of(published.output) is Stack.of(scope):
-            return self.label
-        return published.label(self.source.name)
 
 
 class SourceTables(Construct):
@@ -63,9 +29,6 @@ class SourceTables(Construct):
         super().__init__(scope, id_)
         owned = options.owned_sources
         self.tables = {source.name: self._table(source, options) for source in owned}
-        labels = [label_of(stream_of(table)) for table in self.tables.values()]
-        output = CfnOutput(self, "StreamLabels", value=SEPARATOR.join(labels))
-        published = StreamLabels(output, tuple(self.tables))
         self.streams: Mapping[str, SourceStream] = {
             source.name: SourceStream(
                 source,
@@ -75,7 +38,6 @@ class SourceTables(Construct):
                     service="dynamodb", resource="table", resource_name=options.table_of(source)
                 ),
                 stream_of(self.tables[source.name]),
-                published,
             )
             for source in owned
         }
@@ -109,8 +71,3 @@ def stream_of(table: dynamodb.ITable | dynamodb.ITableV2) -> str:
     """Return the ARN of a table's stream, which must exist."""
     assert table.table_stream_arn, "created with a stream"
     return table.table_stream_arn
-
-
-def label_of(stream_arn: str) -> str:
-    """Return the label at the end of a stream's ARN."""
-    return Fn.select(1, Fn.split("/stream/", stream_arn))

@@ -44,6 +44,10 @@ class StreamSubscription(Construct):
             maximum_retry_attempts=delivery.retries,
             maximum_record_age_in_seconds=delivery.max_age_seconds,
             destination_config=_on_failure(queue) if queue else None,
+            # Alarms and /health need them: only these metrics belong to one mapping.
+            metrics_config=lambda_.CfnEventSourceMapping.MetricsConfigProperty(
+                metrics=["EventCount"]
+            ),
         )
         # A mapping is removed with its source, and replaced with its stream. An export would forbid
         # both while another stack imports the old id.

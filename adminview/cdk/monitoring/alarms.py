@@ -9,7 +9,7 @@ from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 
 from adminview.aws.observability import ALL_TOTALS, DRIFT, LAG, OLDEST_LETTER, TOTALS_SKIPPED
-from adminview.aws.stream_metrics import age_metric
+from adminview.aws.stream_metrics import age_metric, dropped_metric, polls_metric
 from adminview.cdk.monitoring import metrics, rules
 from adminview.cdk.monitoring.rules import Rule
 from adminview.cdk.options.stage import Stage
@@ -32,20 +32,19 @@ class MonitoredFunction:
 
 @dataclass(frozen=True, slots=True)
 class MonitoredStream:
-    """A source by its name, its table and its stream."""
+    """A source by its name, and the mapping that reads its stream."""
 
     source: str
-    table: str
-    label: str  # of the stream, in metrics
+    mapping: str  # its UUID
 
 
 @dataclass(frozen=True, slots=True)
 class MonitoredTotals:
-    """The totals function, its table, and the stream of the view table that it follows."""
+    """The totals function, its table, and the mapping that reads the stream of the view table."""
 
     function: str
     table: str
-    label: str  # of the stream, in metrics
+    mapping: str  # its UUID
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,16 +110,18 @@ def _of_sources(resources: MonitoredResources) -> Iterator[Alarm]:
     yield Alarm(rules.ITERATOR_AGE, metrics.from_query(age_metric(resources.sync)))
     for stream in resources.streams:
         lag = metrics.own_metric(resources.service, LAG, stream.source, "Maximum")
-        silence = metrics.silence(resources.service, stream.source, stream.table, stream.label)
+        polls = metrics.from_query(polls_metric(stream.mapping))
+        dropped = metrics.from_query(dropped_metric(stream.mapping))
         yield Alarm(rules.LAG, lag, stream.source)
-        yield Alarm(rules.SILENCE, silence, stream.source)
+        yield Alarm(rules.SILENCE, polls, stream.source)
+        yield Alarm(rules.DROPPED, dropped, stream.source)
 
 
 def _of_totals(resources: MonitoredResources, totals: MonitoredTotals) -> Iterator[Alarm]:
     view, table = resources.view_table, totals.table
     yield Alarm(rules.TOTALS_LAG, metrics.from_query(age_metric(totals.function)))
-    silence = metrics.totals_silence(totals.function, view, totals.label)
-    yield Alarm(rules.TOTALS_SILENCE, silence, view)
+    yield Alarm(rules.TOTALS_SILENCE, metrics.from_query(polls_metric(totals.mapping)), view)
+    yield Alarm(rules.TOTALS_DROPPED, metrics.from_query(dropped_metric(totals.mapping)), view)
     yield Alarm(rules.TOTALS_SKIPPED, metrics.own_metric(resources.service, TOTALS_SKIPPED))
     yield Alarm(rules.TABLE_THROTTLING, metrics.throttled(table), table)
     # With the table's name: an index of the view may have the same name.

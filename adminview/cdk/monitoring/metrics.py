@@ -6,19 +6,7 @@ from typing import Any
 from aws_cdk import aws_cloudwatch as cloudwatch
 
 from adminview.aws.settings import NAMESPACE
-from adminview.aws.stream_metrics import polled_metric, returned_metric, written_metric
 
-# A source is silent if its stream returned records and the sync processed none, or if the table was
-# written and nothing polls the stream. Write units alone prove nothing: a write without a change
-# consumes them and leaves no record. Other consumers poll the stream too, but then it also returns
-# records.
-SILENT = (
-    "IF(FILL(records, 0) == 0 AND (FILL(returned, 0) > 0 OR "
-    "(FILL(written, 0) > 0 AND FILL(polled, 0) == 0)), 1, 0)"
-)
-# The totals function has no metric that counts records; it is invoked only with some, or at the end
-# of a window that had some.
-TOTALS_SILENT = SILENT.replace("records", "invocations")
 # A replay hides the dead letters it works on, and new ones are delayed.
 WAITING = ("Visible", "NotVisible", "Delayed")
 
@@ -35,7 +23,7 @@ def metric(
 
 
 def from_query(query: Mapping[str, Any]) -> cloudwatch.Metric:
-    """Return the metric of a GetMetricData query, such as the API's health check uses."""
+    """Return the metric of a GetMetricData query."""
     queried = query["Metric"]
     dimensions = {dimension["Name"]: dimension["Value"] for dimension in queried["Dimensions"]}
     return metric(queried["Namespace"], queried["MetricName"], dimensions, query["Stat"])
@@ -47,34 +35,6 @@ def own_metric(
     """Return a metric that our functions emit, for one source or for all together."""
     dimensions = {"service": service} | ({"source": source} if source else {})
     return metric(NAMESPACE, name, dimensions, statistic)
-
-
-def silence(service: str, source: str, table: str, label: str) -> cloudwatch.MathExpression:
-    """Return 1 for each period in which a source had changes and the sync processed none."""
-    return cloudwatch.MathExpression(
-        expression=SILENT,
-        label="silent",
-        using_metrics={
-            "records": own_metric(service, "Records", source),
-            "returned": from_query(returned_metric(table, label)),
-            "written": from_query(written_metric(table)),
-            "polled": from_query(polled_metric(table, label)),
-        },
-    )
-
-
-def totals_silence(function: str, table: str, label: str) -> cloudwatch.MathExpression:
-    """Return 1 for each period in which rows changed and the totals function was not invoked."""
-    return cloudwatch.MathExpression(
-        expression=TOTALS_SILENT,
-        label="silent",
-        using_metrics={
-            "invocations": of_function(function, "Invocations"),
-            "returned": from_query(returned_metric(table, label)),
-            "written": from_query(written_metric(table)),
-            "polled": from_query(polled_metric(table, label)),
-        },
-    )
 
 
 def throttle_events(table: str, index: str | None = None) -> dict[str, cloudwatch.IMetric]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from aws_cdk import CfnOutput, Fn, Stack
+from aws_cdk import CfnOutput, Stack
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_cloudwatch_actions as actions
 from aws_cdk import aws_iam as iam
@@ -16,7 +16,6 @@ from adminview.cdk.constructs.python_function import PythonFunction, add_metadat
 from adminview.cdk.constructs.query_api import QueryApi
 from adminview.cdk.constructs.recovery import Recovery, ScheduledInvocation
 from adminview.cdk.constructs.segment_machine import SegmentMachine
-from adminview.cdk.constructs.source_tables import SourceStream, label_of
 from adminview.cdk.constructs.sync_pipeline import SyncPipeline
 from adminview.cdk.constructs.totals import Totals
 from adminview.cdk.monitoring import rules
@@ -44,7 +43,6 @@ class Monitoring(Construct):
         id_: str,
         *,
         options: DeploymentOptions,
-        streams: Sequence[SourceStream],
         sync: SyncPipeline,
         recovery: Recovery,
         api: QueryApi,
@@ -59,8 +57,7 @@ class Monitoring(Construct):
             service=options.name,
             stage=options.stage,
             streams=[
-                MonitoredStream(stream.source.name, stream.name, stream.weak_label(self))
-                for stream in streams
+                MonitoredStream(source, mapping.ref) for source, mapping in sync.mappings.items()
             ],
             view_table=options.view_table,
             # All declared indexes: a model change ends with these, whatever its current phase.
@@ -135,6 +132,7 @@ class Monitoring(Construct):
             evaluation_periods=rule.of,
             datapoints_to_alarm=rule.times,
             treat_missing_data=rule.missing,
+            comparison_operator=rule.comparison,
         )
         created.add_alarm_action(action)
         created.add_ok_action(action)
@@ -144,9 +142,7 @@ class Monitoring(Construct):
 
 
 def _totals(totals: Totals, options: DeploymentOptions) -> MonitoredTotals:
-    # Joined first: Fn::Split accepts Fn::Join, and is not known to accept Fn::GetStackOutput.
-    label = label_of(Fn.join("", [totals.stream_arn, ""]))
-    return MonitoredTotals(totals.function.function_name, options.totals_table, label)
+    return MonitoredTotals(totals.function.function_name, options.totals_table, totals.mapping.ref)
 
 
 def _functions(monitored: Sequence[IConstruct]) -> dict[str, MonitoredFunction]:

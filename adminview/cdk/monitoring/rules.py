@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from aws_cdk import Duration
-from aws_cdk.aws_cloudwatch import TreatMissingData
+from aws_cdk.aws_cloudwatch import ComparisonOperator, TreatMissingData
 
 from adminview.http_api.health import OLDEST
 from adminview.model.delivery import RETENTION_SECONDS
@@ -18,12 +18,16 @@ FIVE_MINUTES: Final = Duration.minutes(5)
 HOUR, DAY = 60 * 60, 24 * 60 * 60  # seconds
 QUIET: Final = TreatMissingData.NOT_BREACHING  # no data means that nothing is wrong
 REPORTED: Final = TreatMissingData.MISSING  # emitted on a schedule: missing data is reported
+STOPPED: Final = TreatMissingData.BREACHING  # always emitted: no data means that it stopped
 AS_BEFORE: Final = TreatMissingData.IGNORE  # emitted now and then: the last state holds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """A kind of alarm: it rings if *times* of the last *of* periods reach the threshold *at*."""
+    """A kind of alarm: it rings if *times* of the last *of* periods reach the threshold *at*.
+
+    With another *comparison*, a period counts if it is below the threshold.
+    """
 
     name: str  # also its section of the runbook
     meaning: str  # one sentence; {subject} is the resource
@@ -32,6 +36,7 @@ class Rule:
     times: int = 1
     of: int = 1
     missing: TreatMissingData = QUIET
+    comparison: ComparisonOperator = ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD
 
     def description(self, subject: str, page: str = RUNBOOK) -> str:
         """Return the meaning of an alarm, and a link to its section of the runbook."""
@@ -55,21 +60,33 @@ ITERATOR_AGE: Final = Rule(
     times=3,
     of=3,
 )
-# Long periods, and three of them: a record of the last second of a period is synced in the next,
-# which looks like silence. With few writes, the three may be hours apart.
+# Lambda polls a stream several times a second, and counts empty polls too. A mapping that was just
+# created or updated may pause for some minutes.
 SILENCE: Final = Rule(
     name="silence",
-    meaning="{subject} has changes, and none of them reaches the sync.",
+    meaning="Lambda does not read the stream of {subject}: no change reaches the sync.",
     at=1,
-    period=Duration.minutes(15),
     times=3,
-    of=12,
+    of=3,
+    missing=STOPPED,
+    comparison=ComparisonOperator.LESS_THAN_THRESHOLD,
 )
 # The same for totals, on AdminViewTable's own stream.
 TOTALS_SILENCE: Final = replace(
     SILENCE,
     name="totals-silence",
-    meaning="Rows of {subject} change, and none of these changes reaches the totals function.",
+    meaning="Lambda does not read the stream of {subject}: no change reaches the totals.",
+)
+# Records that Lambda gives up become dead letters. Those that it cannot send are lost.
+DROPPED: Final = Rule(
+    name="dropped",
+    meaning="Lambda dropped changes of {subject}: neither their rows nor dead letters exist.",
+    at=1,
+)
+TOTALS_DROPPED: Final = replace(
+    DROPPED,
+    name="totals-dropped",
+    meaning="Lambda dropped changes of {subject} before they were added: totals are wrong.",
 )
 # The totals have no dead letters: a record that the stream drops leaves its totals wrong. An hour
 # leaves almost all of the retention for the repair. In milliseconds, as Lambda reports it.

@@ -31,7 +31,7 @@ from adminview.cli.deployment.find import find_settings
 from adminview.cli.options import Prefix, Stage
 from adminview.cli.output.printing import echo
 from adminview.http_api.handlers import HEADERS, Api
-from adminview.http_api.health import NoMetrics
+from adminview.http_api.health import NoAlarms
 from adminview.http_api.paths import CORS_EXPOSED, CORS_HEADERS
 from adminview.http_api.problems import ProblemError
 from adminview.local.pages import respond
@@ -202,7 +202,7 @@ def serve(  # noqa: PLR0913 - all are keywords
 
 
 def make_api(engine: QueryEngine) -> Api:
-    return Api(engine, NoMetrics(), engine.registry.fingerprint, Logger(service=SERVICE))
+    return Api(engine, NoAlarms(), engine.registry.fingerprint, Logger(service=SERVICE))
 
 
 def _is_loopback(host: str | None) -> bool:
