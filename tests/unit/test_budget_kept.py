@@ -125,6 +125,7 @@ def test_a_segment_whose_work_is_not_paid_yet_is_called_again_before_the_next_be
     assert made.bulk.built(deadline=never()) == {}
     assert function(**one)["done"]
     assert function.spent <= 0.5 * function.allowed + 1e-6
+    function(step="finish", runs=[RUN])
     assert RUN in made.bulk.built(deadline=never())
 
 
