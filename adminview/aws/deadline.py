@@ -3,10 +3,12 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from threading import Event
 from time import monotonic
 
 CONNECT_SECONDS, READ_SECONDS = 1, 4  # the timeouts of every call to DynamoDB and SQS
 LONGEST_CALL = CONNECT_SECONDS + READ_SECONDS
+NEVER = -1e300  # on the clock of a deadline that has not been set yet
 
 # Only Linux has it; elsewhere the monotonic clock does not stop.
 BOOT_CLOCK = getattr(time, "CLOCK_BOOTTIME", None)
@@ -31,6 +33,11 @@ class Deadline:
     @classmethod
     def after(cls, seconds: float, clock: Callable[[], float] = monotonic) -> "Deadline":
         return cls(clock() + seconds, clock)
+
+    @classmethod
+    def at_event(cls, event: Event) -> "Deadline":
+        """Return a deadline that passes when *event* is set."""
+        return cls(0.0, lambda: 1.0 if event.is_set() else NEVER)
 
     def earlier(self, seconds: float) -> "Deadline":
         """Return a deadline *seconds* before this one."""

@@ -30,7 +30,7 @@ LIBRARY: Final = Path(__file__).parents[1]
 # Parts of the library that no function imports.
 NOT_DEPLOYED: Final = (
     *("__main__.py", "cdk", "checks", "cli", "examples", "local"),
-    *("preview.py", "testing.py"),
+    *("http_api/operations", "preview.py", "testing.py"),
 )
 BUILD: Final = Path("build", "lambda")  # in the app's folder
 REQUIREMENTS: Final = LIBRARY / "cdk" / "bundled" / "requirements.txt"
@@ -178,7 +178,7 @@ def _code(views: Registry, manifest: Manifest, handlers: str) -> Iterator[tuple[
     """Yield the path in the bundle and the file of each module, in a stable order."""
     for file in sorted(LIBRARY.rglob("*.py")):
         path = file.relative_to(LIBRARY)
-        if path.parts[0] not in NOT_DEPLOYED:
+        if not any(path.is_relative_to(part) for part in NOT_DEPLOYED):
             yield LIBRARY.name / path, file
     roots = {module.__name__: Path(str(module.__file__)) for module in views.modules}
     roots |= {name: _file_of(name) for name in manifest.migrations}

@@ -9,10 +9,9 @@ from threading import Event
 from time import monotonic
 from types import FrameType
 
-from adminview.aws.deadline import Deadline
+from adminview.aws.deadline import NEVER, Deadline
 
 LAST_SECONDS = 30.0  # for cleanup after a stop
-NEVER = -1e300
 
 
 @dataclass(slots=True)
@@ -25,7 +24,7 @@ class Shutdown:
     @property
     def deadline(self) -> Deadline:
         """Passes when a stop is requested: start no new work after it."""
-        return Deadline(0.0, lambda: 1.0 if self.event.is_set() else NEVER)
+        return Deadline.at_event(self.event)
 
     @property
     def end(self) -> Deadline:

@@ -180,6 +180,7 @@ class Replayer:
     retry_seconds: int
     now: Callable[[], float] = time
     check: Callable[[], object] = lambda: None  # raises if nothing may be written
+    round_size: int = ROUND
 
     def replay(
         self,
@@ -211,7 +212,7 @@ class Replayer:
         """Receive dead letters until the round is full or there are no more."""
         taken: list[Message] = []
         try:
-            while len(taken) < ROUND and not deadline.passed:
+            while len(taken) < self.round_size and not deadline.passed:
                 if not (messages := self.consumer.take(deadline=deadline)):
                     break
                 taken += messages
@@ -297,7 +298,7 @@ class _Run:
 
         In a long run, dead letters that were put back return before unseen ones.
         """
-        return VAIN_ROUNDS + len(self._seen) // ROUND
+        return VAIN_ROUNDS + len(self._seen) // self._replayer.round_size
 
     def _open(self, message: Message) -> ReplayItem | None:
         """Resolve a dead letter; None if it cannot be resolved or does not match."""

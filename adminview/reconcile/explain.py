@@ -39,6 +39,8 @@ class Explanation:
     others: tuple[RowKey, ...] = ()  # rows of the same item
     difference: tuple[str, ...] = ()  # a unified diff
     problem: str = ""
+    expected: Attributes | None = None  # the row that the source derives now
+    item_exists: bool | None = None  # None if it is not known
 
     @property
     def owner(self) -> str:
@@ -86,6 +88,8 @@ def explain(
         view=_view(target.route, plan.item, key),
         others=others,
         difference=tuple(_difference(plan, key)),
+        expected=plan.expected.get(key),
+        item_exists=plan.item is not None,
     )
 
 

@@ -1,0 +1,68 @@
+"""Group dead letters by source, view and error, and select some of them or whole groups."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from adminview.aws.dead_letter_consumer import Message
+from adminview.dead_letters.letter_filter import LetterFilter
+from adminview.dead_letters.peek import PeekResult
+from adminview.dead_letters.resolve import ResolvedLetter
+from adminview.model.errors import UnknownLetterError
+
+# As `sync.redact` names the place of an error. A view is a Python function.
+VIEW: Final = re.compile(r"\bview '(\w{1,200})'")
+UNREADABLE: Final = UnknownLetterError.__name__  # the error of messages that cannot be read
+
+
+@dataclass(frozen=True, slots=True)
+class LetterGroup:
+    """What dead letters have in common; None if it is unknown."""
+
+    source: str | None
+    view: str | None
+    error: str
+
+    @classmethod
+    def of(cls, resolved: ResolvedLetter) -> "LetterGroup":
+        error = resolved.letter.latest_error
+        return cls(resolved.source, view_of(error.reason), error.kind)
+
+
+UNREADABLE_GROUP: Final = LetterGroup(None, None, UNREADABLE)
+
+
+def view_of(reason: str) -> str | None:
+    """Return the view that an error's text names; None if it names none."""
+    found = VIEW.search(reason)
+    return found[1] if found else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection(LetterFilter):
+    """Dead letters by id, or one group; unset fields match everything."""
+
+    ids: frozenset[str] | None = None
+    group: LetterGroup | None = None
+
+    def matches(self, resolved: ResolvedLetter, now: float) -> bool:
+        # Not super(): a dataclass with slots is another class than the one that methods know.
+        return (
+            LetterFilter.matches(self, resolved, now)
+            and (self.ids is None or resolved.message.id in self.ids)
+            and self.group in (None, LetterGroup.of(resolved))
+        )
+
+    def matches_unresolved(self, message: Message) -> bool:
+        """Match a message that cannot be read: by its id, or as the group of all of them."""
+        return (self.ids is None or message.id in self.ids) and self.group in (
+            None,
+            UNREADABLE_GROUP,
+        )
+
+
+def messages_of(peeked: PeekResult) -> Iterator[Message]:
+    """Yield all messages of a result, readable or not."""
+    yield from (resolved.message for resolved in peeked.matched)
+    yield from (message for message, _ in peeked.unknown)
