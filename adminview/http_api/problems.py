@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 from http import HTTPStatus
-from json import dumps
-from typing import Final
+from typing import Any, Final
 
 from aws_lambda_powertools.event_handler.api_gateway import Response
 
 from adminview.aws.retry import OUT_OF_TIME, THROTTLED
+from adminview.http_api.render import text
 from adminview.model.errors import AdminViewError, PatternNotReadyError, QueryError, ServiceError
 
 TYPE: Final = "application/problem+json"
@@ -28,28 +28,33 @@ REFUSAL: Final = (
 class ProblemError(AdminViewError):
     """An error that is returned as a problem document."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all but two are keywords
         self,
         status: HTTPStatus,
         detail: str,
         *,
         title: str = "",
         headers: Mapping[str, str] | None = None,
+        more: Mapping[str, Any] | None = None,
+        kind: str = "about:blank",  # then the status says it all
     ) -> None:
         super().__init__(detail)
         self.status = status
         self.title = title or status.phrase
         self.headers = dict(headers or {})
+        self.more = dict(more or {})
+        self.kind = kind
 
     def response(self) -> Response[str]:
-        """Return the problem as a response. The type is `about:blank`: the status says it all."""
+        """Return the problem as a response."""
         body = {
-            "type": "about:blank",
+            "type": self.kind,
             "title": self.title,
             "status": self.status.value,
             "detail": str(self),
+            **self.more,
         }
-        return Response(self.status.value, TYPE, dumps(body, ensure_ascii=False), self.headers)
+        return Response(self.status.value, TYPE, text(body), self.headers)
 
 
 def problem_of(error: Exception) -> ProblemError:

@@ -18,12 +18,12 @@ import pytest
 import requests
 from aws_lambda_powertools import Logger
 
-from adminview.cli.commands.serve import LOOPBACK, LocalGateway, Server
 from adminview.examples.shop.sample_data import FIRST_DAY, PARAMETERS, SPECIAL
 from adminview.http_api.handlers import Api
 from adminview.http_api.health import NoAlarms
 from adminview.http_api.openapi import document
 from adminview.local.engines import moto_engine
+from adminview.local.http_server import LOOPBACK, LocalGateway, Server
 from adminview.local.local_cloud import LocalCloud
 from adminview.local.source_writes import Put
 from tests.support.model import registry

@@ -8,9 +8,9 @@ from typing import Any
 
 from aws_lambda_powertools import Logger
 
-from adminview.cli.commands.serve import LocalGateway
 from adminview.http_api.handlers import Api
 from adminview.http_api.health import AlarmReader, NoAlarms
+from adminview.local.http_server import LocalGateway
 from adminview.query.engine import QueryEngine
 
 NUMBERS = count()

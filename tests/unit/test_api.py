@@ -147,7 +147,6 @@ def test_a_cursor_of_another_question_is_refused_as_the_library_does() -> None:
         ("/patterns/nope/count", "no access pattern is named 'nope'; declared are"),
         ("/nope", "no such path; the API has /patterns, /patterns/{name},"),
         ("/patterns/", "no such path"),
-        ("/", "no such path"),
         ("/patterns/heavy/count/x", "no such path"),
         ("/rows/THING%23t0", "there is no row with this key"),
         ("/rows/THING%23t0/NOPE", "there is no row with this key"),
@@ -159,6 +158,11 @@ def test_what_is_not_there_is_not_found(target: str, words: str) -> None:
     refused = client().send(target)
     assert refused.status == 404
     assert refused.detail.startswith(words)
+
+
+def test_only_a_local_server_has_a_page_at_the_root() -> None:
+    assert client().gateway.query("GET", "/", {})["statusCode"] == 404
+    assert client().send("/").status == 200
 
 
 @pytest.mark.parametrize("method", ["HEAD", "OPTIONS", "POST", "PUT", "DELETE", "PATCH"])

@@ -14,8 +14,8 @@ import typer
 from adminview.aws.manifest import Manifest
 from adminview.aws.settings import PendingPatterns, Settings
 from adminview.cli.commands import serve as serving
-from adminview.cli.commands.serve import LOOPBACK, LocalGateway, Server, event
 from adminview.handlers import api as function
+from adminview.local.http_server import LOOPBACK, LocalGateway, Server, event
 from adminview.runtime import read_settings
 from tests.support.api_client import Client
 from tests.support.model import registry

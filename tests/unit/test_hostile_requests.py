@@ -14,9 +14,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from adminview.cli.commands.item import key_of
-from adminview.cli.commands.serve import event
 from adminview.cli.output.tables import plain
 from adminview.http_api.render import plain as rendered
+from adminview.local.http_server import event
 from adminview.model import Item, Source, number
 from adminview.model.errors import QueryError, RowError
 from adminview.model.item import normalize_number, number_text

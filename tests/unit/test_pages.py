@@ -11,8 +11,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from adminview import AccessPattern, Item, Registry, Row, Source, view
-from adminview.cli.commands.serve import event
 from adminview.http_api.openapi import document
+from adminview.local.http_server import event
 from adminview.local.pages.html import VOID, Html, element, joined
 from adminview.query.engine import QueryEngine
 from tests.support import totals_views

@@ -24,7 +24,7 @@ from adminview.aws.settings import (
 from adminview.aws.view_reader import Boto3Reader, ViewReader
 from adminview.checks.static import static_findings
 from adminview.cli.commands.check import view_requirements
-from adminview.cli.commands.serve import LOOPBACK, PORT, LocalGateway, Server, make_api
+from adminview.cli.commands.serve import PORT, make_api
 from adminview.cli.endpoints import check_endpoints
 from adminview.cli.errors import EXPECTED_ERRORS, report_error, usage_errors
 from adminview.cli.model_lock.model_diff import ModelDiff
@@ -38,6 +38,7 @@ from adminview.local.dev.session import DevEngine, Hooks, ModelChange, Session
 from adminview.local.dev.tracebacks import app_traceback
 from adminview.local.dev.view_files import ViewFiles
 from adminview.local.engines import ENGINES, EngineName, free_port, moto_engine
+from adminview.local.http_server import LOOPBACK, LocalGateway, Server
 from adminview.local.local_cloud import QUEUE, environment_of, export_line
 from adminview.local.source_writes import Delete, Put
 from adminview.model import Registry

@@ -17,10 +17,10 @@ from urllib.parse import urlencode
 from adminview.bulk.lease_table import _item as progress_item
 from adminview.bulk.lease_table import progress_table
 from adminview.bulk.segment import Segment, SegmentState
-from adminview.cli.commands.serve import event as http
 from adminview.http_api.health import UNREADABLE
 from adminview.local.event_source import EventSource, UnsettledRecordsError
 from adminview.local.event_source.shards import Stream
+from adminview.local.http_server import event as http
 from adminview.model.attribute import PK, SK
 from adminview.model.dead_letter import ItemOrigin
 from adminview.model.errors import RecordError

@@ -1,0 +1,193 @@
+"""A local HTTP server for the API.
+
+It emulates API Gateway in two ways: it decodes the path before routing, as an HTTP API does, and
+passes requests in payload format 2.0.
+"""
+
+import ipaddress
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socket import AF_INET6
+from threading import Lock
+from types import SimpleNamespace
+from typing import Any, Final, Protocol
+from urllib.parse import unquote, urlsplit
+from uuid import uuid4
+
+from adminview.http_api.handlers import HEADERS, Api
+from adminview.http_api.paths import CORS_EXPOSED, CORS_HEADERS
+from adminview.http_api.problems import ProblemError
+from adminview.local.pages import respond
+
+LOOPBACK: Final = "127.0.0.1"
+UNKNOWN_HOST: Final = (
+    "the Host header is not a loopback address; other names are refused against DNS rebinding"
+)
+NO_LENGTH: Final = "a request with a body needs a Content-Length"
+
+
+class Gateway(Protocol):
+    """Answers requests."""
+
+    body_limit: int  # bytes; 0 if bodies are ignored
+
+    def answer(
+        self, method: str, target: str, headers: Mapping[str, str], body: bytes = b""
+    ) -> dict[str, Any]: ...
+
+
+@dataclass
+class LocalGateway:
+    """The API behind a lock: Powertools keeps the current request in a class attribute."""
+
+    api: Api
+    origins: Sequence[str] = ()
+    any_host: bool = False
+    lock: Lock = field(default_factory=Lock)
+    body_limit: int = 0
+
+    def answer(
+        self,
+        method: str,
+        target: str,
+        headers: Mapping[str, str],
+        body: bytes = b"",  # noqa: ARG002 - a query has none
+    ) -> dict[str, Any]:
+        """Return the API's response, with CORS headers for an allowed origin."""
+        headers = {name.lower(): value for name, value in headers.items()}
+        if not self.any_host and not is_loopback(host_name(headers.get("host", ""))):
+            return refuse(HTTPStatus.MISDIRECTED_REQUEST, UNKNOWN_HOST)
+        allowed = headers.get("origin") in self.origins
+        if allowed and method == "OPTIONS":
+            answer: dict[str, Any] = {"statusCode": 204, "headers": dict(HEADERS), "body": ""}
+        else:
+            answer = respond(self.api, method, target) or self.query(method, target, headers)
+        if allowed:
+            answer["headers"] |= {
+                "Access-Control-Allow-Origin": headers["origin"],
+                "Access-Control-Allow-Headers": ",".join(CORS_HEADERS),
+                "Access-Control-Expose-Headers": ",".join(CORS_EXPOSED),
+                "Vary": "Origin",
+            }
+        return answer
+
+    def query(self, method: str, target: str, headers: Mapping[str, str]) -> dict[str, Any]:
+        """Return the API's response alone."""
+        with self.lock:
+            return self.api(event(method, target, headers), _context())
+
+
+def host_name(header: str) -> str | None:
+    """Return the host name of a Host header, or None if it is malformed."""
+    try:
+        return None if "@" in header else urlsplit(f"//{header}").hostname
+    except ValueError:
+        return None
+
+
+def event(method: str, target: str, headers: Mapping[str, str]) -> dict[str, Any]:
+    """Build the event of an HTTP API: decoded path, raw query string."""
+    path, _, query = target.partition("?")
+    return {
+        "version": "2.0",
+        "rawPath": unquote(path),
+        "rawQueryString": query,
+        "headers": dict(headers),
+        "requestContext": {"http": {"method": method}, "stage": "$default"},
+        "isBase64Encoded": False,
+    }
+
+
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self, host: str, port: int, gateway: Gateway) -> None:
+        if ":" in host:
+            self.address_family = AF_INET6
+        self.gateway = gateway
+        super().__init__((host, port), _Request)
+
+    @property
+    def url(self) -> str:
+        host, port = str(self.server_address[0]), self.server_address[1]
+        return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+class _Request(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server_version, sys_version = "adminview", ""
+    timeout = 60  # seconds before an idle connection is closed
+    server: Server
+
+    def __getattr__(self, name: str) -> Callable[[], None]:
+        """Route every HTTP method to the API, which decides which ones are allowed."""
+        if name.startswith("do_"):
+            return self._answer
+        raise AttributeError(name)
+
+    def send_error(self, code: int, message: str | None = None, _: str | None = None) -> None:
+        """Respond to a malformed request in the same format as the API does."""
+        status = HTTPStatus(code)
+        self._send(refuse(status, message or status.description))
+
+    def _answer(self) -> None:
+        body = self._body() if self.server.gateway.body_limit else b""
+        if body is not None:
+            headers = dict(self.headers)
+            self._send(self.server.gateway.answer(self.command, self.path, headers, body))
+
+    def _body(self) -> bytes | None:
+        """Read the body; None if it was refused."""
+        length = self.headers.get("Content-Length", "0")
+        if "Transfer-Encoding" in self.headers or not (length.isascii() and length.isdigit()):
+            self._send(refuse(HTTPStatus.LENGTH_REQUIRED, NO_LENGTH))
+            return None
+        limit = self.server.gateway.body_limit
+        if len(length) > len(str(limit)) or int(length) > limit:
+            detail = f"the body has {length[:20]} bytes; the limit is {limit}"
+            self._send(refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail))
+            return None
+        return self.rfile.read(int(length))
+
+    def _send(self, answer: dict[str, Any]) -> None:
+        body = answer["body"]
+        body = body if isinstance(body, bytes) else body.encode()
+        self.send_response(answer["statusCode"])
+        for name, value in answer["headers"].items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        # The request body may not have been read, so the connection cannot be reused.
+        self.send_header("Connection", "close")
+        self.close_connection = True
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        """Log nothing: a path contains keys."""
+
+
+def is_loopback(host: str | None) -> bool:
+    """Return whether a host name or address is of this machine only."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host or "").is_loopback
+    except ValueError:
+        return False
+
+
+def refuse(status: HTTPStatus, why: str) -> dict[str, Any]:
+    """Return a problem in the form of a gateway."""
+    response = ProblemError(status, why).response()
+    return {
+        "statusCode": response.status_code,
+        "headers": {**response.headers, **HEADERS},
+        "body": response.body,
+    }
+
+
+def _context() -> Any:
+    return SimpleNamespace(aws_request_id=str(uuid4()))
