@@ -3,12 +3,14 @@
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
-from adminview.cli.output.tables import rows_table
+from adminview.cli.output.printing import Console
+from adminview.cli.output.rows import print_rows
+from adminview.cli.querying.result_grid import table_grid
 from adminview.local.engines import ENGINES, EngineError, EngineName
 from adminview.local.local_cloud import LocalCloud
 from adminview.local.source_writes import apply
+from adminview.query.engine import ResultRow
 from examples import Example, load, names
 from examples.query import ExampleQuery, pages
 
@@ -44,14 +46,15 @@ def play(example: Example, engine_name: EngineName, console: Console) -> None:
         console.rule(f"{example.name} on {engine.name} (a local engine, not AWS)")
         apply(cloud, example.steps)
         for query in example.queries:
-            # Apart from the table: a narrow one would break its title into many lines.
-            console.print(title(example, query), style="bold", markup=False, highlight=False)
             if query.counted is None:
                 rows = [row for page in pages(cloud.query_engine, query) for row in page]
-                console.print(rows_table("", rows))
+                pattern = example.registry.pattern(query.pattern)
+                grid = table_grid(example.registry, pattern, [*map(ResultRow, rows)])
+                print_rows(title(example, query), grid, console)
             else:
+                console.print(title(example, query), style="bold")
                 number = cloud.query_engine.count(query.pattern, **query.parameters)
-                console.print(f"{number} rows\n", highlight=False)
+                console.print(f"{number} rows\n")
 
 
 def title(example: Example, query: ExampleQuery) -> str:

@@ -59,17 +59,20 @@ def adminview(
 def demo(
     engine: Annotated[EngineName, typer.Option(help="Local engine to run on.")] = EngineName.MOTO,
     *,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Print the rows of every access pattern.")
+    ] = False,
     keep: Annotated[
         bool, typer.Option("--keep", help="Keep running until Ctrl-C, for use by other commands.")
     ] = False,
 ) -> None:
-    """Run a small shop on a local engine and print the rows of each access pattern.
+    """Run a small shop on a local engine: changes, queries, a dead letter and its replay.
 
     Takes under a minute and needs no AWS account.
     """
     from adminview.cli.commands.demo import run_demo  # noqa: PLC0415 - engines are slow to import
 
-    run_demo(engine, Console(), keep=keep)
+    run_demo(engine, Console(), keep=keep, everything=everything)
 
 
 @app.command()

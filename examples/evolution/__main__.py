@@ -5,16 +5,18 @@ from decimal import Decimal
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from adminview import Registry
-from adminview.cli.output.tables import rows_table
+from adminview.cli.output.printing import Console
+from adminview.cli.output.rows import print_rows
+from adminview.cli.querying.result_grid import table_grid
 from adminview.examples import shop
 from adminview.examples.shop.sample_data import ADA, EGGS, MILK, order
 from adminview.local.engines import ENGINES, Engine, EngineError, EngineName
 from adminview.local.local_cloud import LocalCloud
 from adminview.local.source_writes import Put, apply
 from adminview.model.row import Attributes
+from adminview.query.engine import ResultRow
 from examples.evolution import crm_after, crm_before, crm_both
 from examples.evolution.favourites import Favourites
 from examples.evolution.moves import contract, expand
@@ -48,15 +50,24 @@ def query(cloud: LocalCloud, pattern: str) -> list[Attributes]:
     return cloud.query(pattern, **TEAM, start=start, end=end)
 
 
+def show(
+    cloud: LocalCloud, pattern: str, when: str, rows: list[Attributes], console: Console
+) -> None:
+    """Print the rows of an access pattern."""
+    declared = cloud.registry.pattern(pattern)
+    grid = table_grid(cloud.registry, declared, [*map(ResultRow, rows)])
+    print_rows(f"{pattern}{when}", grid, console)
+
+
 def favourites(engine: Engine, console: Console) -> None:
     """Mark a product of an order, and show both items."""
     cloud = LocalCloud.start(engine, shop.registry())
     apply(cloud, [order(ADA, "2025-03-01", "2121195", "PENDING", [MILK, EGGS])])
     outcome = Favourites(cloud.clients.dynamodb).mark(ADA, "2025-03-01#2121195", EGGS)
     cloud.settle()
-    console.print(f"eggs of order 2121195: {outcome}\n", highlight=False)
+    console.print(f"eggs of order 2121195: {outcome}\n")
     for question in ("favourites-of-user", "orders-of-user"):
-        console.print(rows_table(question, cloud.query(question, user_id=ADA)))
+        show(cloud, question, "", cloud.query(question, user_id=ADA), console)
     cloud.stop()
 
 
@@ -64,12 +75,12 @@ def synthetic_key(engine: Engine, console: Console) -> None:
     """Move the panel from a synthetic key to a multi-attribute one, and query at each step."""
     cloud = LocalCloud.start(engine, BEFORE)
     apply(cloud, CUSTOMERS)
-    console.print(rows_table(f"{OLD}, before", query(cloud, OLD)))
+    show(cloud, OLD, ", before", query(cloud, OLD), console)
     expand(cloud, BOTH)
-    console.print(rows_table(f"{OLD}, beside the new one", query(cloud, OLD)))
-    console.print(rows_table(f"{NEW}, beside the old one", query(cloud, NEW)))
+    show(cloud, OLD, ", with the new one", query(cloud, OLD), console)
+    show(cloud, NEW, ", with the old one", query(cloud, NEW), console)
     contract(cloud, AFTER)
-    console.print(rows_table(f"{NEW}, alone", query(cloud, NEW)))
+    show(cloud, NEW, ", alone", query(cloud, NEW), console)
     cloud.stop()
 
 

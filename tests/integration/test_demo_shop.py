@@ -1,11 +1,13 @@
 """`adminview demo --keep`: another terminal uses the shop, whatever folder it is in."""
 
+import shlex
 import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from adminview.cli.commands.demo import NEXT
 from tests.support.background import Background, run_command, without_settings
 
 
@@ -30,7 +32,13 @@ def test_the_printed_variables_select_the_shop_in_the_folder_of_another_app(
 ) -> None:
     shop = without_settings() | demo.exported()
     assert "PYTHONPATH" not in demo.exported()
-    assert "Created from the view files of the shop" in demo.said
+    demo.wait_for(NEXT[-1])
+    assert demo.said.rstrip().endswith("\n".join(NEXT)), "the last lines say what to type next"
+    for command in NEXT[:-1]:
+        words = shlex.split(command, comments=True)[1:]
+        printed = run_command(*words, environment=shop, folder=app)
+        assert printed.strip(), command
+    assert "2121399" in run_command("dlq", "list", environment=shop, folder=app)
     printed = run_command(
         "query", "orders-by-status", "--status", "PENDING", environment=shop, folder=app
     )

@@ -72,7 +72,11 @@ def days(rows: list[dict[str, Any]]) -> list[str]:
 
 @pytest.mark.usefixtures("shop")
 def test_a_select_is_answered_as_a_table_as_json_and_as_csv() -> None:
-    assert "name: Ada" in run(PROFILE).stdout
+    header, _, line = [line for line in run(PROFILE).stdout.splitlines() if line.strip()]
+    assert header.split()[:4] == ["PK", "SK", "userId", "name"], "as the view picks them"
+    assert line.split()[:4] == ["USER#user-123", "PROFILE", "user-123", "Ada"]
+    chosen = run(PROFILE, "--columns", "email,SK").stdout.split()
+    assert [chosen[0], chosen[1], *chosen[-2:]] == ["email", "SK", "ada@shop.example", "PROFILE"]
     (row,) = json.loads(run(PROFILE, "--json").stdout)["rows"]
     assert row["data"]["email"] == "ada@shop.example"
     assert row["_owner"] == "Users/user-123", "a statement shows what it selects"

@@ -30,6 +30,7 @@ from adminview.cli.output import doctor as doctor_report
 from adminview.cli.output import migrate as migrate_report
 from adminview.cli.output import rows
 from adminview.cli.output import verify as verify_report
+from adminview.cli.output.grid import Grid
 from adminview.cli.output.printing import (
     Console,
     TextTable,
@@ -40,7 +41,7 @@ from adminview.cli.output.printing import (
     printable,
     styled,
 )
-from adminview.cli.output.tables import facts, rows_table
+from adminview.cli.output.tables import facts
 from adminview.cli.planning import report
 from adminview.cli.planning.apply import PlanError
 from adminview.cli.planning.cost import Costs, Estimate, SourceCosts
@@ -152,9 +153,9 @@ def test_a_csv_cell_is_no_formula_and_holds_no_control_character(cell: str, safe
 
 def test_csv_headers_and_values_are_neutralised() -> None:
     record = {"PK": "=cmd|' /C calc'!A0", "=evil": -12.5, "data": {"@x": "-12.50", "y": [-1]}}
-    header, line, _ = rows.to_csv([record]).split("\r\n")
-    assert header == "PK,'=evil,data.@x,data.y"
-    assert line == "'=cmd|' /C calc'!A0,-12.5,-12.50,[-1]"
+    header, line, _ = rows.to_csv(Grid.of([record])).split("\r\n")
+    assert header == "PK,data.@x,data.y,'=evil"
+    assert line == "'=cmd|' /C calc'!A0,-12.50,[-1],-12.5"
 
 
 SERVICE_ERROR = ClientError({"Error": {"Code": "X", "Message": HOSTILE}}, "Query")
@@ -245,19 +246,12 @@ def carry_out(console: Console) -> None:
 PLAN = Plan((BackfillStep(reason=HOSTILE, source=HOSTILE),), (HOSTILE,), (HOSTILE,))
 LETTER = Message("id", HOSTILE, "", 0, 0)
 REPORTS: dict[str, Callable[[Console], object]] = {
-    "query": lambda c: c.print(
-        rows_table(
-            HOSTILE,
-            [
-                {
-                    "PK": {"S": HOSTILE},
-                    "SK": {"S": HOSTILE},
-                    "data": {"M": {HOSTILE: {"S": HOSTILE}}},
-                }
-            ],
-        )
+    "query": lambda c: rows.print_rows(
+        HOSTILE, Grid.of([{"PK": HOSTILE, "SK": HOSTILE, "data": {HOSTILE: HOSTILE}}]), c
     ),
-    "sql": lambda c: c.print(rows.to_table(HOSTILE, [{HOSTILE: HOSTILE, "b": {HOSTILE: 1}}])),
+    "sql": lambda c: rows.print_rows(
+        HOSTILE, Grid.of([{HOSTILE: HOSTILE, "b": {HOSTILE: [HOSTILE, {HOSTILE: 1}]}}]), c
+    ),
     "dlq show": lambda c: c.print(letters.letter_table(json.dumps({"[/]": 1, HOSTILE: HOSTILE}))),
     "dlq show text": lambda c: c.print(letters.letter_table(HOSTILE)),
     "dlq list": lambda c: c.print(letters.letters_table(PeekResult([], [(LETTER, HOSTILE)]), 0.0)),
@@ -311,9 +305,9 @@ def test_a_report_of_hostile_names_steers_no_terminal(name: str) -> None:
     ("letter", "shown"),
     [
         ({"key": {"id": {"S": "a"}, "day": {"N": "7"}}}, "key id: a day: 7"),
-        ({"items": [{"key": {"id": {"S": "a"}}, "rows": []}]}, "items (key: id: a rows: )"),
+        ({"items": [{"key": {"id": {"S": "a"}}, "rows": []}]}, "items (key: id: a rows: [])"),
         ({"key": "text"}, "key text"),
-        ({"key": {"id": {}, "day": "7"}}, "key id: day: 7"),
+        ({"key": {"id": {}, "day": "7"}}, "key id: {} day: 7"),
         ({"items": ["text", {"rows": 1}]}, "items text, (rows: 1)"),
     ],
 )

@@ -6,14 +6,12 @@ import sys
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import pytest
 import typer
 from typer.testing import CliRunner, Result
 
 from adminview.cli.commands import query
-from adminview.cli.output.rows import print_table, record, to_csv, to_table
 from adminview.cli.querying.answer import explanation
 from adminview.model import AccessPattern, Index, Registry, number
 from adminview.model.errors import DeclarationError, QueryError
@@ -195,33 +193,3 @@ def test_an_explanation_has_names_and_values_filled_in() -> None:
     )
     assert told["shards"] == "4, queried concurrently and merged"
     assert told["order"] == "descending"
-
-
-def test_rows_are_written_exactly() -> None:
-    digits = "0.10000000000000000000000000000000000001"
-    row: dict[str, Any] = {
-        "SK": {"S": "b"},
-        "PK": {"S": "a"},
-        "data": {"M": {"n": {"N": digits}, "s": {"S": "é"}, "half": {"N": "0.5"}}},
-        "raw": {"B": "AAE="},
-        "set": {"SS": ["b", "a"]},
-    }
-    written = to_csv([record(row), {"PK": "c", "x": 1, "data": {"s": 'say "no", then\nyes'}}])
-    assert written == (
-        "PK,SK,raw,set,x,data.half,data.n,data.s\r\n"
-        f'a,b,AAE=,"[""a"",""b""]",,0.5,{digits},é\r\n'
-        'c,,,,1,,,"say ""no"", then\nyes"\r\n'
-    )
-    assert to_csv([]) == ""
-
-
-def test_a_table_in_a_pipe_has_a_line_for_each_row_and_hides_nothing(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    long = "x" * 500
-    print_table(to_table("[red]title", [{"PK": long, "SK": "[bold]b"}, {"PK": "c"}]))
-    printed = capsys.readouterr().out
-    assert any(long in line and "[bold]b" in line for line in printed.splitlines())
-    assert "[red]title" in printed
-    print_table(to_table("", []))
-    assert "(no rows)" in capsys.readouterr().out

@@ -5,8 +5,10 @@ from typing import Any
 
 from adminview.aws.dead_letter_consumer import Waiting
 from adminview.cli.output.dead_letters import hidden_note
+from adminview.cli.output.grid import Grid
 from adminview.cli.output.printing import Console, printable
-from adminview.cli.output.tables import patterns_table, rows_table
+from adminview.cli.output.rows import print_rows, record
+from adminview.cli.output.tables import patterns_table
 from adminview.model import AccessPattern, Registry
 
 
@@ -21,7 +23,7 @@ def test_a_row_cannot_steer_a_terminal() -> None:
         "data": {"M": {"name": {"S": "\x1b[2Jgone"}}},
     }
     console = Console(width=100, record=True, force_terminal=False)
-    console.print(rows_table("a question", [row]))
+    print_rows("a question", Grid.of([record(row)]), console)
     assert "\\x1b[2Jgone" in console.export_text()
 
 

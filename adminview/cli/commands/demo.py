@@ -1,9 +1,15 @@
 """`adminview demo`: a small shop on a local engine, synced through real streams."""
 
+from collections.abc import Sequence
+from shlex import join
 from typing import Any
 
+from adminview.cli.commands.query import option_of
+from adminview.cli.output.dead_letters import summary
 from adminview.cli.output.printing import Console
-from adminview.cli.output.tables import facts, plain, rows_table, totals_table
+from adminview.cli.output.rows import print_rows
+from adminview.cli.output.tables import facts
+from adminview.cli.querying.result_grid import table_grid
 from adminview.cli.shutdown import graceful_shutdown
 from adminview.examples import shop
 from adminview.examples.shop import sample_data
@@ -11,54 +17,97 @@ from adminview.local.engines import ENGINES, EngineName
 from adminview.local.local_cloud import LocalCloud, export_line
 from adminview.local.source_writes import apply
 from adminview.model import AccessPattern
-from adminview.model.item import decode
-from adminview.model.row import DATA
 from adminview.sync.counts import BatchCounts
 
+# Two answers, rows with a join and a ranking, with columns that fit 80 characters.
+ANSWERS = {
+    "buyers-of-product": ("OrderId", "Name", "Price", "profile.name"),
+    "best-customers": ("userId", "count", "spent", "profile.name"),
+}
+NEXT = (
+    "adminview patterns                              # what you can query",
+    "adminview query orders-of-user --user-id user-123",
+    "adminview query buyers-of-product --product-id product-def-789 --csv",
+    "adminview sql \"SELECT * FROM AdminViewTable WHERE PK = 'USER#user-456'\"",
+    "adminview dlq list                              # one more broken order is left for you",
+    "adminview serve                                 # the HTTP API, with a page in the browser",
+)
 
-def run_demo(engine_name: EngineName, console: Console, *, keep: bool = False) -> BatchCounts:
-    """Write two days of shop data, print the rows of each access pattern, return the counts."""
+
+def run_demo(
+    engine_name: EngineName, console: Console, *, keep: bool = False, everything: bool = False
+) -> BatchCounts:
+    """Write two days of shop data, print what happened, and return the counts.
+
+    With *everything*, also print the tables and the rows of each access pattern.
+    """
     registry = shop.registry()
     with ENGINES[engine_name]() as engine:
         cloud = LocalCloud.start(engine, registry)
         console.rule(f"AdminView on {engine.name} (a local engine, not AWS)")
-        _tables(cloud, console)
+        if everything:
+            _tables(cloud, console)
         apply(cloud, sample_data.FIRST_DAY)
         before = _status_lists(cloud)
         apply(cloud, sample_data.SECOND_DAY)
-        apply(cloud, (sample_data.POISON,))
+        console.print(facts("A change of status moves an order", _moves(before, cloud)))
         for pattern in registry.patterns:
-            _print_rows(cloud, pattern, console)
-        console.print(facts("How a change of status moved an order", _moves(before, cloud)))
-        for letter in cloud.peek_letters() if keep else cloud.letters():
-            console.print(facts("A dead letter: keys and the error, no data", _letter(letter)))
+            if everything or pattern.name in ANSWERS:
+                columns = () if everything else ANSWERS[pattern.name]
+                _print_answer(cloud, pattern, columns, console)
+        _fail_and_replay(cloud, console)
         total = cloud.ledger.total()
         console.print(facts("The counts add up", counts(total)))
         if keep:
             _keep(cloud, console)
+        else:
+            _more(cloud, console, everything=everything)
         return total
 
 
+def _fail_and_replay(cloud: LocalCloud, console: Console) -> None:
+    """Write an order that its view cannot read, fix it, and replay its dead letters."""
+    apply(cloud, (sample_data.BROKEN,))
+    for letter in cloud.peek_letters():
+        console.print(facts("A dead letter, without data: an order has no status", _letter(letter)))
+    apply(cloud, (sample_data.FIXED,))
+    replayed = cloud.replay().as_dict()
+    console.print(summary(replayed, "The order gets a status. The replay of its dead letters"))
+
+
+def _more(cloud: LocalCloud, console: Console, *, everything: bool) -> None:
+    number = len(cloud.registry.patterns)
+    if not everything:
+        console.print(f"adminview demo --all     prints the rows of all {number} access patterns")
+    console.print("adminview demo --keep    leaves the shop running, for queries of your own")
+
+
 def _keep(cloud: LocalCloud, console: Console) -> None:
-    """Keep following the streams until Ctrl-C. Print the settings that other commands need."""
-    console.print(
-        "Running until Ctrl-C. In another terminal, in any folder, this selects the shop:\n"
-    )
+    """Keep following the streams until Ctrl-C. Print what to type in another terminal."""
+    apply(cloud, (sample_data.POISON,))
+    console.print("The shop runs until Ctrl-C. In another terminal, in any folder, type:\n")
     console.print(export_line(cloud.environment | shop.ENVIRONMENT), soft_wrap=True)
+    for command in NEXT:
+        console.print(command, soft_wrap=True)
     with graceful_shutdown() as stop:
         while not stop.deadline.passed:
             cloud.settle()
             stop.sleep(1.0)
 
 
-def _print_rows(cloud: LocalCloud, pattern: AccessPattern, console: Console) -> None:
+def _print_answer(
+    cloud: LocalCloud, pattern: AccessPattern, columns: Sequence[str], console: Console
+) -> None:
+    """Print the rows of an access pattern below the command that prints them."""
     parameters = sample_data.parameters(pattern)
-    rows, title = cloud.query(pattern.name, **parameters), _title(pattern, parameters)
-    if pattern.total:
-        records = [{DATA: plain(decode(row[DATA]))} for row in rows]
-        console.print(totals_table(title, pattern.total, records))
-    else:
-        console.print(rows_table(title, rows))
+    rows = [*cloud.query_engine.rows(pattern.name, **parameters)]
+    grid = table_grid(cloud.registry, pattern, rows)
+    words = [word for name, value in parameters.items() for word in (option_of(name), value)]
+    if columns:
+        grid = grid.select(columns)
+        words += ["--columns", ",".join(columns)]
+    command = join(["adminview", "query", pattern.name, *words])
+    print_rows(f"$ {command}\n{pattern.about}", grid, console)
 
 
 def counts(total: BatchCounts) -> dict[str, Any]:
@@ -68,6 +117,7 @@ def counts(total: BatchCounts) -> dict[str, Any]:
         "= written": total.written,
         "+ skipped": f"{skipped} ({total.unchanged} unchanged, {total.no_view} for no view)",
         "+ dead-lettered": total.dead_lettered,
+        "dead letters": f"{total.letters}: the fix of an unreadable item sends one, too",
         "rows put, deleted": f"{total.rows_put}, {total.rows_deleted}",
     }
 
@@ -81,11 +131,6 @@ def _tables(cloud: LocalCloud, console: Console) -> None:
     console.print(facts("Created from the view files of the shop", tables))
 
 
-def _title(pattern: AccessPattern, parameters: dict[str, str]) -> str:
-    arguments = " ".join(f"{name}={value}" for name, value in parameters.items())
-    return f"{pattern.name} {arguments}\n{pattern.about}, from {pattern.place}"
-
-
 def _status_lists(cloud: LocalCloud) -> dict[str, list[str]]:
     return {
         status: [row["SK"]["S"] for row in cloud.query("orders-by-status", status=status)]
@@ -97,7 +142,7 @@ def _moves(before: dict[str, list[str]], cloud: LocalCloud) -> dict[str, Any]:
     after = _status_lists(cloud)
     moved = f"ORDER#{sample_data.MOVED.item['SK']}"
     return {"order": f"{moved}, set from PENDING to PAID"} | {
-        f"GSI1_PK ORDER#STATUS#{status} {when}": lists[status] or "(empty)"
+        f"{status} {when}": lists[status] or "(none)"
         for when, lists in (("before", before), ("after", after))
         for status in lists
     }
@@ -106,10 +151,7 @@ def _moves(before: dict[str, list[str]], cloud: LocalCloud) -> dict[str, Any]:
 def _letter(letter: dict[str, Any]) -> dict[str, Any]:
     error = letter["error"]
     return {
-        "source": letter["source"],
         "item": letter["owner"],
-        "sequence": letter["sequence"],
-        "error": error["kind"],
-        "reason": error["reason"],
+        "error": f"{error['kind']}: {error['reason']}",
         "rows it might have touched": letter["rows"] or "none",
     }

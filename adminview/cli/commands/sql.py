@@ -17,8 +17,11 @@ from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import find_settings
 from adminview.cli.options import Prefix, Stage
 from adminview.cli.output import rows
-from adminview.cli.output.printing import print_csv, print_json
+from adminview.cli.output.data_order import DataOrder
+from adminview.cli.output.grid import Grid
+from adminview.cli.output.printing import Console, print_json
 from adminview.cli.output.tables import facts
+from adminview.cli.querying.row_format import Columns, Csv, CsvRaw, RowFormat
 from adminview.cli.querying.statement import Select, read
 from adminview.http_api.render import text
 from adminview.model import Registry
@@ -71,9 +74,9 @@ def sql(  # noqa: PLR0913 - the command's options
             help='Print {"rows": […], "cursor": …}; with --all, one row per line.',
         ),
     ] = False,
-    csv: Annotated[
-        bool, typer.Option("--csv", help="Print CSV, with a column per attribute of a map.")
-    ] = False,
+    csv: Csv = False,
+    csv_raw: CsvRaw = False,
+    columns: Columns = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print what the statement would do; send nothing.")
     ] = False,
@@ -84,15 +87,13 @@ def sql(  # noqa: PLR0913 - the command's options
 
     Other statements are refused. So is a SELECT that would scan, unless you give --scan.
     """
-    if json and csv:
-        msg = "--json and --csv exclude each other"
-        raise typer.BadParameter(msg)
+    row_format = RowFormat.of(columns, json=json, csv=csv, csv_raw=csv_raw)
     select = read(statement)
     deployment = Deployment.from_options(stage, prefix, os.environ)
     settings = find_settings(registry(), deployment, connects=not dry_run)
     planned = plan(select, registry(), settings.view_table)
     if dry_run:
-        rows.print_table(facts("", explanation(planned)))
+        Console().print(facts("", explanation(planned)))
         return
     if planned.scans and not scan:
         raise QueryError(refusal(planned))
@@ -107,7 +108,12 @@ def sql(  # noqa: PLR0913 - the command's options
     for page, following in pages:
         records += map(rows.record, page)
         cursor = following
-    _show(records, cursor, json=json, csv=csv)
+    if json:
+        print_json(text({"rows": records, "cursor": cursor}))
+        return
+    row_format.print("", Grid.of(records, DataOrder.of(registry()).columns))
+    if cursor:
+        rows.note(f"there are more rows: add --all, or --cursor {cursor}")
 
 
 def plan(select: Select, model: Registry, table: str) -> StatementPlan:
@@ -180,15 +186,3 @@ def _call(client: "DynamoDBClient", **arguments: Any) -> Any:
             raise
         msg = f"DynamoDB refused the statement: {cause.response['Error']['Message']}"
         raise QueryError(msg) from error
-
-
-def _show(records: list[dict[str, Any]], cursor: str | None, *, json: bool, csv: bool) -> None:
-    if json:
-        print_json(text({"rows": records, "cursor": cursor}))
-        return
-    if csv:
-        print_csv(rows.to_csv(records))
-    else:
-        rows.print_table(rows.to_table("", records))
-    if cursor:
-        rows.note(f"there are more rows: add --all, or --cursor {cursor}")

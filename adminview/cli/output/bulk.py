@@ -85,7 +85,7 @@ def progress(title: str, expected: int | None) -> Iterator[Watch]:
     """Display progress on standard error: a bar on a terminal, otherwise a line every 10 s."""
     console = Console(stderr=True)
     rate = ProgressRate(expected or None)
-    if not console.is_terminal:
+    if not console.at_terminal:
         yield lines(title, rate, console.print)
         return
     names = ("{task.description}", "{task.fields[text]}")

@@ -118,7 +118,7 @@ def _plain_key(key: Any) -> Any:
     }
 
 
-def summary(replayed: Mapping[str, Any]) -> TextTable:
+def summary(replayed: Mapping[str, Any], title: str = "Replayed") -> TextTable:
     counts = {
         OUTCOMES.get(outcome, f"dead letters {outcome.replace('_', ' ')}"): count
         for outcome, count in replayed["outcomes"].items()
@@ -132,7 +132,7 @@ def summary(replayed: Mapping[str, Any]) -> TextTable:
     why = {"left because": reasons} if reasons else {}
     if not replayed["complete"]:
         why["not complete"] = "there may be more dead letters: run it again"
-    return facts("Replayed", (counts or {"dead letters": "none was ready"}) | work | why)
+    return facts(title, (counts or {"dead letters": "none was ready"}) | work | why)
 
 
 def preview_table(previewed: ReplayPreview) -> TextTable:

@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 from typing import Any
 
+from adminview.cli.output.data_order import DataOrder
+from adminview.cli.output.grid import KEY, Grid
 from adminview.cli.output.printing import Console, TextTable
-from adminview.cli.output.rows import print_table
+from adminview.cli.output.rows import print_rows, record
 from adminview.cli.output.tables import cell
 from adminview.http_api.render import plain
 from adminview.model import Registry, Source, View
@@ -45,16 +47,21 @@ def show(item: ItemPreview, source: Source, model: Registry, console: Console) -
     if not item.views:
         names = ", ".join(view.name for view in model.views_of(source))
         console.print(f"No view applies to this item, so it has no rows. Views: {names}")
+    if item.rows:
+        grid = Grid.of([record(_shown(row)) for row in item.rows], DataOrder.of(model).columns)
+        print_rows("Rows", grid, console, otherwise=", or use --json")
     for table in _tables(item, model):
-        print_table(table)
+        console.print(table)
+
+
+def _shown(row: Attributes) -> Attributes:
+    return {name: row[name] for name in (*KEY, DATA)}
 
 
 def _tables(item: ItemPreview, model: Registry) -> Iterator[TextTable]:
-    rows = TextTable("Rows")
     entries = TextTable("Index entries")
     totals = TextTable("Contributions to totals")
     for table, columns in (
-        (rows, ("PK", "SK", "data")),
         (entries, ("index", "key", "row")),
         (totals, ("total", "adds", "row")),
     ):
@@ -62,12 +69,11 @@ def _tables(item: ItemPreview, model: Registry) -> Iterator[TextTable]:
             table.add_column(column, overflow="fold")
     for row in item.rows:
         pk, sk = row[PK.name]["S"], row[SK.name]["S"]
-        rows.add_row(pk, sk, cell(plain(row[DATA])))
         for name, key in index_entries(row, model).items():
             entries.add_row(name, cell(_plain(key)), f"{pk}  {sk}")
         for total, added in contributions(row, model):
             totals.add_row(total.name, cell(_plain(added)), f"{pk}  {sk}")
-    yield from (table for table in (rows, entries, totals) if table.rows)
+    yield from (table for table in (entries, totals) if table.rows)
 
 
 def _row(row: Attributes, model: Registry) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from rich.text import Text
 Cell: TypeAlias = str | Text  # a Text is already escaped by `styled` or `joined`
 TITLE_WIDTH: Final = 78  # columns; a longer title is folded
 NEWLINE: Final = "\n"
+UNBOUND: Final = 1_000_000  # columns: wider than any row
 # A spreadsheet treats a cell that begins with one of these as a formula (OWASP, CSV injection).
 FORMULA: Final = tuple("=+-@\t\r\n＝＋－＠﹦")  # noqa: RUF001 - full-width forms count too
 NUMBER: Final = re.compile(r"-?\d+(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
@@ -63,16 +64,28 @@ class Console(console.Console):
     def __init__(self, **options: Any) -> None:
         super().__init__(markup=False, emoji=False, highlight=False, **options)
 
+    @property
+    def at_terminal(self) -> bool:
+        """Whether it prints to a terminal. Unlike `is_terminal`, FORCE_COLOR does not matter."""
+        return self.file.isatty() if self._force_terminal is None else self._force_terminal
+
     def render_str(self, text: str, **options: Any) -> Text:
         plain = {"markup": False, "emoji": False, "highlight": False}
         return super().render_str(printable(text, NEWLINE), **(options | plain))
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print objects. Lines that leave a terminal's width are cut; those of a pipe are not."""
+        super().print(*objects, **({"crop": self.at_terminal} | options))
 
     def write_json(self, text: str) -> None:
         self.file.write(f"{_json(text)}\n")
 
 
 class TextTable(table.Table):
-    """A table that escapes title, headers and cells; in cells, newlines too."""
+    """A table that escapes title, headers and cells; in cells, newlines too.
+
+    It fits a terminal's width. Elsewhere each row is one line, however long.
+    """
 
     def __init__(self, title: str, **options: Any) -> None:
         lines = title.splitlines() or [""]
@@ -84,6 +97,13 @@ class TextTable(table.Table):
             pad_edge=False,
             **options,
         )
+
+    def __rich_console__(
+        self, console: console.Console, options: console.ConsoleOptions
+    ) -> console.RenderResult:
+        if not getattr(console, "at_terminal", True):
+            options = options.update(max_width=UNBOUND)
+        yield from super().__rich_console__(console, options)
 
     def add_column(self, header: Any = "", *more: Any, **options: Any) -> None:
         super().add_column(_text(header), *more, **options)
@@ -113,7 +133,7 @@ def print_json(text: str) -> None:
 
 
 def print_csv(text: str) -> None:
-    """Print CSV on standard output. Its cells must come from `csv_cell`."""
+    """Print CSV on standard output. Its cells must come from `csv_cell` or `raw_csv_cell`."""
     typer.echo(text, nl=False)
 
 
@@ -124,6 +144,11 @@ def csv_cell(text: str) -> str:
     invisible = "".join(char for char in {*text} if char.isspace() or category(char) == "Cf")
     starts = text.startswith(FORMULA) or text.lstrip(invisible).startswith(FORMULA)
     return f"'{safe}" if starts and not NUMBER.fullmatch(text) else safe
+
+
+def raw_csv_cell(text: str) -> str:
+    """Return a text as it is, except lone surrogates, which UTF-8 cannot encode."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def confirm(prompt: str, **options: Any) -> bool:

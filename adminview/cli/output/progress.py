@@ -17,7 +17,7 @@ def progress_bar(
     *expect* returns about how many there are, None if that is unknown; it is called only for a bar.
     """
     console = Console(stderr=True)
-    if not console.is_terminal:
+    if not console.at_terminal:
         yield lambda _: None
         return
     columns = (

@@ -1,57 +1,86 @@
-"""Rows as CSV or as a table. As JSON they have the format of the API."""
+"""Rows as a table or as CSV. As JSON they have the format of the API."""
 
 import csv
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from io import StringIO
-from typing import Any, TypeAlias
+from typing import Any
 
-from adminview.cli.output.printing import Console, TextTable, csv_cell, echo
-from adminview.cli.output.tables import cell
+from adminview.cli.output.fitting import fit
+from adminview.cli.output.grid import KEY, Grid
+from adminview.cli.output.printing import (
+    Console,
+    TextTable,
+    csv_cell,
+    echo,
+    joined,
+    raw_csv_cell,
+    styled,
+)
+from adminview.cli.output.tables import cell, is_number, number_text
 from adminview.http_api.render import plain, text
-from adminview.model.attribute import PK, SK
-from adminview.model.row import DATA, Attributes
+from adminview.model.row import Attributes
 
-Record: TypeAlias = Mapping[str, Any]  # plain JSON, by attribute
-KEY = (PK.name, SK.name)
-UNBOUND = 1_000_000  # characters: wider than any row
+NO_ROWS = "(no rows)"
 
 
 def record(row: Attributes) -> dict[str, Any]:
     """Decode a row into plain JSON, its key first, other attributes by name."""
-    return {name: plain(row[name]) for name in _in_order(row)}
+    names = sorted(row, key=lambda name: (name not in KEY, name))
+    return {name: plain(row[name]) for name in names}
 
 
-def to_csv(records: Sequence[Record]) -> str:
-    """Return a header and a line per record, with a column per attribute of a map."""
-    flat = [_flat(record) for record in records]
-    columns = _in_order({name for record in flat for name in record})
+def to_csv(grid: Grid, *, raw: bool = False) -> str:
+    """Return a header and a line per row. *raw* values are exact, even if they are formulas."""
+    written = raw_csv_cell if raw else csv_cell
     buffer = StringIO()
     writer = csv.writer(buffer)
-    if columns:
-        writer.writerow(map(csv_cell, columns))
-    writer.writerows([csv_cell(_as_text(record.get(name))) for name in columns] for record in flat)
+    if grid.columns:
+        writer.writerow(map(written, grid.columns))
+    writer.writerows([written(_as_text(value)) for value in values] for values in grid.values())
     return buffer.getvalue()
 
 
-def to_table(title: str, records: Sequence[Record]) -> TextTable:
-    """Return a table with a column for each attribute of any record."""
-    lines = TextTable(title)
-    columns = _in_order({name for record in records for name in record}) or list(KEY)
-    for name in columns:
-        lines.add_column(name, overflow="fold")
-    for record in records:
-        lines.add_row(*(cell(record.get(name)) for name in columns))
-    if not records:
-        lines.add_row("(no rows)")
-    return lines
+def print_rows(
+    title: str, grid: Grid, console: Console | None = None, *, otherwise: str = ""
+) -> None:
+    """Print a table of rows.
 
-
-def print_table(lines: TextTable, *, err: bool = False) -> None:
-    """Print a table, folded to fit a terminal; elsewhere, each row is one line."""
-    console = Console(stderr=err)
-    if not console.is_terminal:
-        console = Console(stderr=err, width=Console(width=UNBOUND).measure(lines).maximum)
+    At a terminal the table has its width: long values are shortened, and a note names the columns
+    that do not fit, and what to do *otherwise* than to widen the terminal. Elsewhere each row is
+    one line with all its values.
+    """
+    console = console or Console()
+    if title:
+        for line in title.splitlines():
+            console.print(styled(line, "bold"), soft_wrap=True)
+    lines, left_out = to_table(grid, console.width if console.at_terminal else None)
     console.print(lines)
+    if left_out:
+        note(f"no room for {', '.join(left_out)}: widen the terminal{otherwise}")
+
+
+def to_table(grid: Grid, width: int | None = None) -> tuple[TextTable, list[str]]:
+    """Return a table no wider than *width*, and the headers of columns that do not fit."""
+    columns, headers = ([*grid.columns], grid.headers) if grid.columns else ([*KEY], [*KEY])
+    values = [*grid.values()]
+    cells = [[joined("", [cell(value)]) for value in row] for row in values]
+    natural = [
+        max(styled(header).cell_len, *(row[at].cell_len for row in cells), 0)
+        for at, header in enumerate(headers)
+    ]
+    shown = _widths(grid, columns, headers, natural, width) if width else natural
+    lines = TextTable("")
+    for at, column_width in enumerate(shown):
+        lines.add_column(
+            headers[at],
+            no_wrap=columns[at] not in KEY,
+            overflow="fold" if columns[at] in KEY else "ellipsis",
+            width=column_width if cells else None,
+            justify="right" if _is_numeric([row[at] for row in values]) else "left",
+        )
+    for row in cells or [[styled(NO_ROWS)]]:
+        lines.add_row(*row[: len(shown)])
+    return lines, headers[len(shown) :]
 
 
 def note(text: str) -> None:
@@ -59,26 +88,21 @@ def note(text: str) -> None:
     echo(text, err=True)
 
 
-def _flat(record: Record) -> dict[str, Any]:
-    """Replace each map with a column per attribute, named map.attribute."""
-    flat: dict[str, Any] = {}
-    for name, value in record.items():
-        if isinstance(value, Mapping):
-            flat |= {f"{name}.{inner}": content for inner, content in value.items()}
-        else:
-            flat[name] = value
-    return flat
+def _widths(
+    grid: Grid, columns: Sequence[str], headers: Sequence[str], natural: list[int], width: int
+) -> list[int]:
+    header_widths = [styled(header).cell_len for header in headers]
+    return fit(columns, header_widths, natural, width, all_columns=grid.requested)
+
+
+def _is_numeric(values: Sequence[Any]) -> bool:
+    present = [value for value in values if value is not None]
+    return bool(present) and all(map(is_number, present))
 
 
 def _as_text(value: Any) -> str:
     if value is None:
         return ""
+    if isinstance(value, float):
+        return number_text(value)
     return value if isinstance(value, str) else text(value)
-
-
-def _in_order(names: Iterable[str]) -> list[str]:
-    """Sort columns: the key, other attributes, attributes of data, attributes of other maps."""
-    return sorted(
-        names,
-        key=lambda name: (name not in KEY, "." in name, not name.startswith(f"{DATA}."), name),
-    )

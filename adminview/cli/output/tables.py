@@ -1,16 +1,13 @@
 """Tables of rows, facts and access patterns."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
 from adminview.cli.output.printing import Cell, TextTable, joined, styled
-from adminview.model import AccessPattern, Item, Registry, Total
-from adminview.model.attribute import PK, SK
+from adminview.model import AccessPattern, Item, Registry
 from adminview.model.errors import RowError
-from adminview.model.item import check_range, decode
-from adminview.model.row import DATA, Attributes
-from adminview.model.total import AVERAGE, COUNT
+from adminview.model.item import check_range
 
 PALE = "dim"
 PATTERN_COLUMNS = ("access pattern", "parameters", "returns", "index")
@@ -42,44 +39,27 @@ def cell(value: Any) -> Cell:
         pairs = [
             joined(" ", [styled(f"{name}:", PALE), cell(inner)]) for name, inner in value.items()
         ]
-        return joined("  ", pairs)
+        return joined("  ", pairs) if pairs else "{}"
     if isinstance(value, list | tuple):
-        return joined(", ", map(_element, value))
+        return joined(", ", map(_element, value)) if value else "[]"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return number_text(value)
     return "" if value is None else str(value)
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+
+
+def number_text(number: float) -> str:
+    """Write a number without an exponent."""
+    return f"{Decimal(repr(number)):f}"
 
 
 def _element(value: Any) -> Cell:
     return joined("", ["(", cell(value), ")"]) if isinstance(value, Mapping) else cell(value)
-
-
-def rows_table(title: str, rows: Iterable[Attributes]) -> TextTable:
-    lines = TextTable(title)
-    for column in ("PK", "SK", "data"):
-        lines.add_column(column, overflow="fold")
-    for row in rows:
-        data = plain(decode(row[DATA])) if DATA in row else {}
-        lines.add_row(row[PK.name]["S"], row[SK.name]["S"], cell(data))
-    if not lines.rows:
-        lines.add_row("(no rows)", "", "")
-    return lines
-
-
-def totals_table(
-    title: str, total: Total, records: Iterable[Mapping[str, Any]], joins: Sequence[str] = ()
-) -> TextTable:
-    """Return a table of totals: group, count, sums, averages, and the data of joined rows."""
-    lines = TextTable(title)
-    names = [attribute.name for attribute in total.group] + [COUNT]
-    for sum_ in total.sums:
-        names += [sum_.name, AVERAGE + sum_.name]
-    for name in (*names, *joins):
-        lines.add_column(name, overflow="fold")
-    for record in records:
-        data = record[DATA]
-        lines.add_row(*(cell(data[name]) for name in names), *(cell(record[n]) for n in joins))
-    if not lines.rows:
-        lines.add_row("(no rows)")
-    return lines
 
 
 def facts(title: str, values: Mapping[str, Any]) -> TextTable:

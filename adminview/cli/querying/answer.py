@@ -16,12 +16,13 @@ from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import find_settings
 from adminview.cli.options import Prefix, Stage
 from adminview.cli.output import rows
-from adminview.cli.output.printing import TextTable, echo, print_csv, print_json
-from adminview.cli.output.tables import facts, rows_table, totals_table
+from adminview.cli.output.printing import Console, echo, print_json
+from adminview.cli.output.tables import facts
+from adminview.cli.querying.result_grid import for_table, result_grid
+from adminview.cli.querying.row_format import Columns, Csv, CsvRaw, RowFormat
 from adminview.client import Order, Rows, ViewClient
 from adminview.http_api.render import Renderer, text
 from adminview.model import AccessPattern, Registry
-from adminview.model.row import DATA
 from adminview.model.total import totals_table as totals_name
 from adminview.query.engine import MOST, PAGE, ResultRow
 from adminview.query.parameters import typed
@@ -62,10 +63,9 @@ class QueryOptions:
             help='Print {"rows": […], "cursor": …}, as the API does; with --all, one row per line.',
         ),
     ] = False
-    csv: Annotated[
-        bool,
-        typer.Option("--csv", help="Print CSV: keys, then a column per attribute (data.name)."),
-    ] = False
+    csv: Csv = False
+    csv_raw: CsvRaw = False
+    columns: Columns = None
     explain: Annotated[
         bool,
         typer.Option(
@@ -78,12 +78,17 @@ class QueryOptions:
 
     def check(self) -> None:
         """Raise a usage error for options that contradict each other."""
-        if self.json and self.csv:
-            msg = "--json and --csv exclude each other"
+        self.format  # noqa: B018 - raises for two formats
+        if self.count and (self.cursor or self.csv or self.csv_raw or self.columns or self.follow):
+            msg = (
+                "--count counts the rows of all pages: "
+                "leave out --cursor, --all, --columns, --csv and --csv-raw"
+            )
             raise typer.BadParameter(msg)
-        if self.count and (self.cursor or self.csv or self.follow):
-            msg = "--count counts the rows of all pages: leave out --cursor, --all and --csv"
-            raise typer.BadParameter(msg)
+
+    @property
+    def format(self) -> RowFormat:
+        return RowFormat.of(self.columns, json=self.json, csv=self.csv, csv_raw=self.csv_raw)
 
 
 def run(
@@ -133,8 +138,8 @@ def explanation(query: Query, table: str) -> dict[str, Any]:
 
 def _print_rows(results: Rows, options: QueryOptions) -> None:
     """Read one page or all, and print the rows."""
-    pattern, renderer = results.pattern, Renderer(results.view.engine.registry)
-    pages = _pages(results, options)
+    model, pattern = results.view.engine.registry, results.pattern
+    renderer, pages = Renderer(model), _pages(results, options)
     if options.json and options.follow:
         for page, _ in pages:
             for row in page:
@@ -145,16 +150,15 @@ def _print_rows(results: Rows, options: QueryOptions) -> None:
     for page, following in pages:
         found += page
         cursor = following
-    rendered = [renderer.answered(row, pattern.shows) for row in found]
     if options.json:
+        rendered = [renderer.answered(row, pattern.shows) for row in found]
         print_json(text({"pattern": pattern.name, "rows": rendered, "cursor": cursor}))
-    elif options.csv:
-        print_csv(rows.to_csv([*map(_flat, rendered)]))
-    else:
-        arguments = " ".join(f"{name}={value}" for name, value in results.parameters.items())
-        title = f"{pattern.name} {arguments}".strip()
-        rows.print_table(_table(title, pattern, found, rendered))
-    if cursor and not options.json:
+        return
+    arguments = " ".join(f"{name}={value}" for name, value in results.parameters.items())
+    grid = result_grid(model, pattern, found)
+    hidden = {*grid.columns} - {*for_table(grid, pattern).columns}
+    options.format.print(f"{pattern.name} {arguments}".strip(), grid, hidden)
+    if cursor:
         rows.note(f"there are more rows: add --all, or --cursor {cursor}")
 
 
@@ -168,28 +172,8 @@ def _pages(results: Rows, options: QueryOptions) -> Iterator[tuple[list[ResultRo
             return
 
 
-def _flat(rendered: dict[str, Any]) -> dict[str, Any]:
-    """Return the columns of a row: keys, data, and data of the joined rows."""
-    joined = {name: row["data"] if row else {} for name, row in rendered["joined"].items()}
-    return {**rendered["key"], **rendered["index"], DATA: rendered["data"], **joined}
-
-
-def _table(
-    title: str, pattern: AccessPattern, results: list[ResultRow], rendered: list[dict[str, Any]]
-) -> TextTable:
-    """Return a table of rows or totals, with a column per join."""
-    if pattern.total:
-        joins = [join.name for join in pattern.joins]
-        return totals_table(title, pattern.total, map(_flat, rendered), joins)
-    if not pattern.joins:
-        return rows_table(title, [result.row for result in results])
-    names = {*rows.KEY, DATA, *(join.name for join in pattern.joins)}
-    flat = [{n: v for n, v in _flat(row).items() if n in names} for row in rendered]
-    return rows.to_table(title, flat)
-
-
 def _explain(values: dict[str, Any]) -> None:
-    rows.print_table(facts("", values), err=True)
+    Console(stderr=True).print(facts("", values))
 
 
 def _literal(value: dict[str, str]) -> str:
