@@ -6,10 +6,10 @@ from aws_cdk.aws_logs import RetentionDays
 
 from adminview.cdk import Stage
 
-DEV: Final = Stage("dev", protect=False, log_retention=RetentionDays.ONE_WEEK)
+DEV: Final = Stage("dev", retain=False, log_retention=RetentionDays.ONE_WEEK)
 PROD: Final = Stage(
     "prod",
-    protect=True,
+    retain=True,
     log_retention=RetentionDays.THREE_MONTHS,
     api_rate=100,
     api_burst=200,

@@ -125,6 +125,7 @@ class TableDescription:
     created: datetime | None = None
     items: int = 0  # approximate: DynamoDB counts every few hours
     bytes: int = 0
+    protected: bool = False  # whether DynamoDB refuses to delete it
 
     @classmethod
     def of(cls, table: Mapping[str, Any]) -> "TableDescription":
@@ -156,6 +157,7 @@ class TableDescription:
             created=table.get("CreationDateTime"),
             items=int(table.get("ItemCount", 0)),
             bytes=int(table.get("TableSizeBytes", 0)),
+            protected=bool(table.get("DeletionProtectionEnabled")),
         )
 
     @property

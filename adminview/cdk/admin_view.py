@@ -26,7 +26,7 @@ from adminview.cdk.options.stage import Stage
 from adminview.model import Migration, Registry
 from adminview.model.errors import SettingsError
 
-DEFAULT_STAGE: Final = Stage("dev", protect=False)
+DEFAULT_STAGE: Final = Stage("dev", retain=False)
 PHASE: Final = "rolloutPhase"
 
 

@@ -24,6 +24,13 @@ def prod(tmp_path_factory: pytest.TempPathFactory) -> Assembly:
 
 
 @pytest.fixture(scope="session")
+def protected(tmp_path_factory: pytest.TempPathFactory) -> Assembly:
+    """Synthesize the second deployment of prod."""
+    directory = _directory(tmp_path_factory)
+    return synthesize(registry(), directory, MIGRATIONS, stage="prod", protect="true")
+
+
+@pytest.fixture(scope="session")
 def mixed(tmp_path_factory: pytest.TempPathFactory) -> Assembly:
     """Synthesize a second deployment, with one source that exists already."""
     sources = {"Orders": imported("legacy-orders")}
@@ -51,7 +58,8 @@ def totals(tmp_path_factory: pytest.TempPathFactory) -> Assembly:
 @pytest.fixture(scope="session")
 def prod_totals(tmp_path_factory: pytest.TempPathFactory) -> Assembly:
     """Synthesize a model with totals that customers depend on."""
-    return synthesize(Registry.of([totals_views]), _directory(tmp_path_factory), stage="prod")
+    directory = _directory(tmp_path_factory)
+    return synthesize(Registry.of([totals_views]), directory, stage="prod", protect="true")
 
 
 def _directory(factory: pytest.TempPathFactory) -> Path:

@@ -44,11 +44,9 @@ def test_the_examples_of_a_key_are_accepted(key: str) -> None:
 
 def test_what_is_given_on_the_command_line_is_accepted() -> None:
     given = dict(re.findall(r"-c '?adminview:(\w+)=(\{.*?\}|\S+?)'?(?=\s)", TEXT))
-    assert given.keys() == {"stage", "prefix", "budgets"}
-    assert (
-        DeploymentOptions.read({"adminview": given}, registry(), stages=STAGES).stage.read_units
-        == 500
-    )
+    assert given.keys() == {"stage", "prefix", "budgets", "protect"}
+    stage = DeploymentOptions.read({"adminview": given}, registry(), stages=STAGES).stage
+    assert (stage.read_units, stage.protect) == (500, False)
 
 
 def test_the_example_of_a_network_shows_all_that_it_may_hold() -> None:

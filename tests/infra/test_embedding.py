@@ -63,7 +63,7 @@ def template_of(*, embedded: bool, **properties: Any) -> dict[str, Any]:
 
 def test_it_changes_nothing_outside_its_scope() -> None:
     before = template_of(embedded=False)
-    protected = Stage("prod", protect=True)
+    protected = Stage("prod", retain=True, protect=True)
     after = template_of(embedded=True, stage=protected, tags={"team": "shop"})
     own = before["Resources"]
     assert {name: after["Resources"][name] for name in own} == own

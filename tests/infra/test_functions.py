@@ -79,7 +79,10 @@ def test_logs_are_kept_as_long_as_the_stage_says_and_outlive_the_stack_in_prod(
 ) -> None:
     dev_log, prod_log = (one.named("AWS::Logs::LogGroup")[f"{function}Logs"] for one in (dev, prod))
     assert (dev_log["Properties"]["RetentionInDays"], dev_log["DeletionPolicy"]) == (7, "Delete")
-    assert (prod_log["Properties"]["RetentionInDays"], prod_log["DeletionPolicy"]) == (90, "Retain")
+    assert (prod_log["Properties"]["RetentionInDays"], prod_log["DeletionPolicy"]) == (
+        90,
+        "RetainExceptOnCreate",
+    )
 
 
 @pytest.mark.parametrize("function", [one for one in FUNCTIONS if one != "Totals"])

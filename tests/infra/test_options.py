@@ -109,6 +109,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         {"budgets": {"syncConcurrency": 3}},
         "syncConcurrency is 3, but 4 streams have at least one shard each",
     ),
+    "protection for a while": ({"protect": "later"}, "'later' is neither true nor false"),
     "tracing sometimes": ({"tracing": "yes"}, "'yes' is neither true nor false"),
     "a VPC": ({"vpc": {"vpcId": "vpc-1"}}, "unknown 'vpcId'; there are subnetIds, securityG"),
     "no groups": ({"vpc": {"subnetIds": VPC["subnetIds"]}}, "securityGroupIds is missing"),

@@ -74,7 +74,9 @@ def test_the_queue_refuses_whoever_comes_without_tls(dev: Assembly) -> None:
 
 
 def test_letters_of_prod_outlive_their_stack(dev: Assembly, prod: Assembly) -> None:
-    assert [one["DeletionPolicy"] for one in prod.resources("AWS::SQS::Queue")] == ["Retain"]
+    assert [one["DeletionPolicy"] for one in prod.resources("AWS::SQS::Queue")] == [
+        "RetainExceptOnCreate"
+    ]
     assert [one["DeletionPolicy"] for one in dev.resources("AWS::SQS::Queue")] == ["Delete"]
 
 

@@ -3,6 +3,7 @@
 For that cdk-nag is of no use: it looks at no AWS::DynamoDB::GlobalTable, which TableV2 makes.
 """
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from adminview.model.row import OWNER_INDEX
 from tests.infra.roles import held
 from tests.support.shop import registry
-from tests.support.synthesis import Assembly, Resource
+from tests.support.synthesis import Assembly, Resource, synthesize
 
 SOURCES = {"Orders", "Payments", "Products", "Users"}
 ALL = SOURCES | {"AdminViewTable", "AdminViewTableProgress", "AdminViewTotals"}
@@ -129,9 +130,27 @@ def protection(table: Resource) -> tuple[str, str, bool, bool]:
     )
 
 
-def test_every_table_of_prod_is_kept_and_can_be_recovered(prod: Assembly) -> None:
-    found = {name: protection(table) for name, table in prod.tables().items()}
+def test_every_table_of_prod_is_kept_and_can_be_recovered(protected: Assembly) -> None:
+    found = {name: protection(table) for name, table in protected.tables().items()}
     assert found == dict.fromkeys(ALL, ("Retain", "Retain", True, True))
+
+
+def test_a_first_deployment_of_prod_that_fails_leaves_nothing_in_the_way(prod: Assembly) -> None:
+    """The tables are deleted, and the CDK can delete the stack, before the second attempt."""
+    found = {name: protection(table) for name, table in prod.tables().items()}
+    assert found == dict.fromkeys(ALL, ("RetainExceptOnCreate", "Retain", False, True))
+    assert terminable(prod) == dict.fromkeys(STACKS, True)
+
+
+def test_no_other_resource_is_retained_if_its_creation_fails(protected: Assembly) -> None:
+    """Only a protected table is: a rollback could not delete it, and would fail."""
+    retained = {
+        resource["Type"]
+        for template in protected.templates.values()
+        for resource in template["Resources"].values()
+        if resource.get("DeletionPolicy") == "Retain"
+    }
+    assert retained == {"AWS::DynamoDB::GlobalTable"}
 
 
 def test_no_table_of_dev_outlives_its_stack(dev: Assembly) -> None:
@@ -142,9 +161,17 @@ def test_no_table_of_dev_outlives_its_stack(dev: Assembly) -> None:
 STACKS = ("Api", "Recovery", "Sources", "Sync", "Totals", "View", "Watch")
 
 
-def test_the_stacks_of_prod_refuse_to_be_deleted(dev: Assembly, prod: Assembly) -> None:
+def test_the_stacks_of_prod_refuse_to_be_deleted(dev: Assembly, protected: Assembly) -> None:
     assert terminable(dev) == dict.fromkeys(STACKS, True)
-    assert terminable(prod) == dict.fromkeys(STACKS, False)
+    assert terminable(protected) == dict.fromkeys(STACKS, False)
+
+
+def test_dev_is_not_protected_by_the_option_that_protects_prod(tmp_path: Path) -> None:
+    dev = synthesize(registry(), tmp_path, protect="true")
+    assert terminable(dev) == dict.fromkeys(STACKS, True)
+    assert {protection(table)[:3] for table in dev.tables().values()} == {
+        ("Delete", "Delete", False)
+    }
 
 
 def terminable(assembly: Assembly) -> dict[str, bool]:

@@ -40,7 +40,7 @@ def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[WrittenApp]
 def stack_of(app: WrittenApp, handlers: str = "") -> cdk.Stack:
     views = Registry.of([import_module(f"{app.name}.views.pets")])
     stack = cdk.Stack(cdk.App(), "Stack")
-    options = DeploymentOptions(views=views, stage=Stage("dev", protect=False), handlers=handlers)
+    options = DeploymentOptions(views=views, stage=Stage("dev", retain=False), handlers=handlers)
     AdminViewTable(stack, "View", options=options)
     return stack
 

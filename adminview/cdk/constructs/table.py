@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final, cast
 
-from aws_cdk import CfnOutput
+from aws_cdk import CfnOutput, RemovalPolicy
 from aws_cdk import aws_dynamodb as dynamodb
 from constructs import Construct
 
@@ -51,9 +51,10 @@ class Table(dynamodb.TableV2):
             or None,
             deletion_protection=stage.protect,
             point_in_time_recovery_specification=dynamodb.PointInTimeRecoverySpecification(
-                point_in_time_recovery_enabled=stage.protect
+                point_in_time_recovery_enabled=stage.retain
             ),
-            removal_policy=stage.removal_policy,
+            # A rollback cannot delete a protected table, and would fail.
+            removal_policy=RemovalPolicy.RETAIN if stage.protect else stage.removal_policy,
         )
         if customer_key := options.customer_key:
             # TableV2 accepts a key only in a stack that is bound to one region.

@@ -37,6 +37,7 @@ INNER: Final = {
 KEYS: Final = (
     "stage",
     "prefix",
+    "protect",
     "sources",
     "api",
     "alarms",
@@ -145,7 +146,9 @@ class DeploymentOptions:
         entries = read_context(context, KEYS, HINTS)
         stage = stage_named(value_or(entries.get("stage"), "dev"), stages)
         _check_own_stage(context, stage, stages)
-        stage = _traced(stage, entries.get("tracing"))
+        tracing = _switch("tracing", entries.get("tracing"), default=stage.tracing)
+        protect = _switch("protect", entries.get("protect"), default=False) and stage.retain
+        stage = replace(stage, tracing=tracing, protect=protect)
         sources = _sources(entries.get("sources"), views)
         return cls(
             views=views,
@@ -241,17 +244,15 @@ def _prefix(value: object) -> str:
     raise SettingsError(msg)
 
 
-def _traced(stage: Stage, value: object) -> Stage:
-    """Return *stage* with the context's `tracing`, if set; `-c` passes it as text."""
+def _switch(key: str, value: object, *, default: bool) -> bool:
+    """Return a switch of the context; `-c` passes it as text."""
     if is_empty(value):
-        return stage
+        return default
     switch = {"true": True, "false": False}.get(str(value).lower())
     if switch is None:
-        msg = (
-            f"context tracing: {value!r} is neither true nor false; leave it empty for the stage's"
-        )
+        msg = f"context {key}: {value!r} is neither true nor false; leave it empty for the default"
         raise SettingsError(msg)
-    return replace(stage, tracing=switch)
+    return switch
 
 
 def _tags(value: object, stage: Stage) -> dict[str, str]:

@@ -30,7 +30,11 @@ class Stage:
     """The settings that differ between deployments of the same stacks."""
 
     name: str
-    protect: bool  # keep tables and queue: no deletion, point-in-time recovery
+    # Keep tables, queue and logs when their stack is deleted; point-in-time recovery.
+    retain: bool
+    # Refuse the deletion of tables and stacks. Not in a first deployment: if it fails, the CDK must
+    # be able to delete the stack, and CloudFormation the tables, before a second attempt.
+    protect: bool = False
     log_retention: RetentionDays = RetentionDays.THREE_MONTHS
     # Importing the X-Ray SDK adds half a second to every cold start.
     tracing: bool = False
@@ -61,11 +65,18 @@ class Stage:
                 "are in the stream for only two more hours"
             )
             raise SettingsError(msg)
+        if self.protect and not self.retain:
+            msg = f"stage {self.name!r}: only a stage with retain=True can have protect=True"
+            raise SettingsError(msg)
 
     @property
     def removal_policy(self) -> RemovalPolicy:
-        """Return what happens to data when its stack is deleted."""
-        return RemovalPolicy.RETAIN if self.protect else RemovalPolicy.DESTROY
+        """Return what happens to data when its stack is deleted.
+
+        It is also deleted if the deployment that created it fails: a resource with a fixed name
+        would block the next attempt.
+        """
+        return RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE if self.retain else RemovalPolicy.DESTROY
 
 
 def stage_named(name: object, stages: Mapping[str, Stage]) -> Stage:

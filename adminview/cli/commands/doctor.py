@@ -19,6 +19,7 @@ from adminview.cli.doctor import (
     callers,
     functions,
     mappings,
+    protection,
     roles,
     schedules,
     sources,
@@ -89,7 +90,7 @@ def examine(
         checks += _list("sources", lambda: sources.checks(aws, deployment))
         checks += _list("mappings", lambda: mappings.checks(aws, deployment))
         checks += work.checks(aws, deployment, migrated, now)
-    for module in (view, totals, letters, functions, callers, schedules):
+    for module in (protection, view, totals, letters, functions, callers, schedules):
         checks += module.checks(aws, deployment)
     checks += (*alarms.checks(aws, deployment, now), *roles.checks(aws, deployment))
     return map_concurrently(run_check, checks)

@@ -54,6 +54,7 @@ class DeployedStack:
     stack: Stack | None = None  # None if it was never created, or cannot be read
     resources: tuple[Resource, ...] = ()
     trouble: AdminViewError | None = None  # why it cannot be read
+    protected: bool = False  # whether CloudFormation refuses to delete it
 
     @classmethod
     def read(cls, aws: Aws, name: str) -> "DeployedStack":
@@ -64,21 +65,24 @@ class DeployedStack:
             if response is None:
                 return part
             described = response["Stacks"][0]
-            part = cls(name, str(described["StackId"]), str(described["StackStatus"]))
+            part = cls(
+                name,
+                str(described["StackId"]),
+                str(described["StackStatus"]),
+                protected=bool(described.get("EnableTerminationProtection")),
+            )
             if part.status in NOTHING:
                 return part
             template = aws.call("cloudformation", "GetTemplate", StackName=name)["TemplateBody"]
             stack = Stack.of(name, described, template)
             resources = tuple(_resources(aws, name, stack))
-            return cls(name, part.id, part.status, stack, resources)
+            return replace(part, stack=stack, resources=resources)
         except AdminViewError as error:
-            return cls(name, part.id, part.status, trouble=error)
+            return replace(part, trouble=error)
         except BotoCoreError:  # no client can be created: not the fault of a stack
             raise
         except Exception as error:  # noqa: BLE001 - one bad response must not hide the other stacks
-            return cls(
-                name, part.id, part.status, trouble=SettingsError(unexpected_response(error))
-            )
+            return replace(part, trouble=SettingsError(unexpected_response(error)))
 
     def of(self, *kinds: str) -> list[Resource]:
         """Return the resources of these kinds."""
@@ -166,6 +170,15 @@ class Deployment(StackOutputs):
     def restore(self, part: DeployedStack) -> str:
         """Return the command that reverts manual changes; a plain deployment ignores drift."""
         return f"{self.deploy(part)} --exclusively --revert-drift"
+
+    def retry(self, part: DeployedStack) -> str:
+        """Return the commands that deploy a stack again whose first deployment failed."""
+        release = (
+            "aws cloudformation update-termination-protection --no-enable-termination-protection"
+        )
+        steps = [f"{release} --stack-name {part.name}"] if part.protected else []
+        # Retained tables keep their names: the new stack must adopt them.
+        return "; then ".join([*steps, f"{self.deploy()} --import-existing-resources"])
 
     @property
     def settings(self) -> Settings:

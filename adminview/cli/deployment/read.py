@@ -148,8 +148,9 @@ class StackReader:
             if existing is None:
                 return None
             msg = (
-                f"table {self.tables.view!r} exists, but belongs to no stack: "
-                "name the deployment with --stage and --prefix, or delete the table"
+                f"table {self.tables.view!r} exists, but belongs to no stack: name the deployment "
+                "with --stage and --prefix, let a stack adopt the table ("
+                f"{self.deployment.deploy()} --import-existing-resources), or delete it"
             )
             raise SettingsError(msg)
         if existing is None:

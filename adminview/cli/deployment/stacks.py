@@ -25,8 +25,12 @@ PARTS = SOURCES, VIEW, TOTALS, SYNC, RECOVERY, API, WATCH = (
     API_STACK,
     "Watch",
 )
-# A stack in one of these states was never created; CDK creates it again.
-NOTHING: Final = ("REVIEW_IN_PROGRESS", "ROLLBACK_COMPLETE", "DELETE_COMPLETE")
+# Its creation failed. The next deployment deletes the stack and creates it again: that fails if the
+# stack is protected, or if a resource with a fixed name was retained.
+FAILED: Final = ("ROLLBACK_COMPLETE", "ROLLBACK_FAILED")
+# A stack in one of these states was never created.
+NOTHING: Final = ("REVIEW_IN_PROGRESS", *FAILED, "DELETE_COMPLETE")
+RETAINED: Final = ("Retain", "RetainExceptOnCreate")  # deletion policies
 CREATED: Final = "CREATE_COMPLETE"
 TABLE, FUNCTION = "AWS::DynamoDB::GlobalTable", "AWS::Lambda::Function"
 

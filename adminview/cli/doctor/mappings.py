@@ -9,7 +9,7 @@ from adminview.aws.aws_calls import Aws
 from adminview.aws.event_source_mappings import ENABLED
 from adminview.aws.table_description import TableDescription
 from adminview.cli.deployment.deployment import DeployedStack, Deployment
-from adminview.cli.deployment.stacks import API, RECOVERY, SOURCES, SYNC, TABLE
+from adminview.cli.deployment.stacks import API, RECOVERY, RETAINED, SOURCES, SYNC, TABLE
 from adminview.cli.doctor.finding import Check, Fault, State, Verdict
 from adminview.cli.doctor.references import resolve
 from adminview.model.stream import VIEW_TYPE
@@ -120,7 +120,7 @@ def _warning(deployment: Deployment, table: str) -> str:
     part = deployment.part(SOURCES)
     declared = part.stack.template["Resources"] if part.stack else {}
     owned = [declared[own.id] for own in part.of(TABLE) if own.name == table]
-    if all(resource.get("DeletionPolicy") == "Retain" for resource in owned):
+    if all(resource.get("DeletionPolicy") in RETAINED for resource in owned):
         return ""
     return (
         f". Warning: this stage retains no data: the next deployment of {part.name} deletes {table}"

@@ -5,7 +5,16 @@ from functools import partial
 from typing import Final
 
 from adminview.cli.deployment.deployment import DeployedStack, Deployment
-from adminview.cli.deployment.stacks import API, NOTHING, RECOVERY, SOURCES, SYNC, TOTALS, WATCH
+from adminview.cli.deployment.stacks import (
+    API,
+    FAILED,
+    NOTHING,
+    RECOVERY,
+    SOURCES,
+    SYNC,
+    TOTALS,
+    WATCH,
+)
 from adminview.cli.doctor.finding import Check, Fault, State, Verdict
 from adminview.model import Registry
 from adminview.model.errors import AdminViewError
@@ -40,7 +49,13 @@ def evaluate_stack(part: DeployedStack, deployment: Deployment) -> Verdict:
 
 def _stack_faults(part: DeployedStack, deployment: Deployment) -> Iterator[Fault]:
     status, again = part.status, deployment.deploy()
-    if not status or status in NOTHING:
+    if status in FAILED:
+        yield Fault(
+            f"{status}: its first deployment failed",
+            f"{_events(part)} shows why; then {deployment.retry(part)} "
+            "(docs/runbook.md#failed-first-deployment)",
+        )
+    elif not status or status in NOTHING:
         problem = f"it is {status}: it was never created" if status else "it does not exist"
         problem = f"{problem} in this account and region"
         if part.name == deployment.part(WATCH).name:  # the others work without it
