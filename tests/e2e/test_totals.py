@@ -9,14 +9,16 @@ import json
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from threading import Thread
 from typing import Any
 
 import pytest
 
+from adminview.cli.deployment.totals_probes import PROBE
 from adminview.local.event_source import EventSource
 from adminview.local.event_source.on_failure import no_destination
 from adminview.model.delivery import TOTALS_DELIVERY
-from tests.support.e2e.api_client import OK, UNKNOWN, Api
+from tests.support.e2e.api_client import BEING_BUILT, OK, UNKNOWN, Api
 from tests.support.e2e.cloud import Checkout, local_cloud
 
 PLAIN = '''"""Parcels, as the warehouse looks them up."""
@@ -47,6 +49,7 @@ parcel = AccessPattern("parcel\"""",
     '              totals=[depots(item["depot"], grams=item["grams"])])',
 )
 APPLY = ("apply", "--yes", "--wait", "0", "--segments", "1")
+APPLY_SECONDS = 400.0
 FINAL = 2 * TOTALS_DELIVERY.tumbling_seconds  # after so long, the window of a record has ended
 
 
@@ -90,6 +93,14 @@ class Warehouse:
         return {one["StackName"] for one in found}
 
     @property
+    def is_deployed(self) -> bool:
+        """Whether the Totals stack is complete."""
+        found = self.checkout.client("cloudformation").describe_stacks()["Stacks"]
+        return "CREATE_COMPLETE" in [
+            one["StackStatus"] for one in found if one["StackName"] == "AdminView-dev-Totals"
+        ]
+
+    @property
     def mapping(self) -> Any:
         """The mapping of the totals function, as this cloud has it."""
         name = self.checkout.outputs("Totals")["TotalsFunctionName"]
@@ -102,7 +113,21 @@ class Warehouse:
     def totals(self) -> dict[str, tuple[str, str]]:
         """The count and the sum of each depot, as they are stored."""
         items = self.dynamodb.scan(TableName="AdminViewTotals")["Items"]
-        return {one["SK"]["S"]: (one["count"]["N"], one["grams"]["N"]) for one in items}
+        own = [one for one in items if not one["PK"]["S"].startswith(PROBE)]
+        return {one["SK"]["S"]: (one["count"]["N"], one["grams"]["N"]) for one in own}
+
+    def probes_are_written(self) -> bool:
+        """Look into the stream for the rows by which apply sees what is counted."""
+        streams, arn = self.checkout.client("dynamodbstreams"), self.view["LatestStreamArn"]
+        for shard in streams.describe_stream(StreamArn=arn)["StreamDescription"]["Shards"]:
+            place = streams.get_shard_iterator(
+                StreamArn=arn, ShardId=shard["ShardId"], ShardIteratorType="TRIM_HORIZON"
+            )
+            records = streams.get_records(ShardIterator=place["ShardIterator"])["Records"]
+            keys = [record["dynamodb"]["Keys"]["PK"]["S"] for record in records]
+            if any(key.startswith(PROBE) for key in keys):
+                return True
+        return False
 
     def invoke(self, event: Any, _: Any = None) -> Any:
         """Invoke the deployed totals function, and raise what it raised."""
@@ -158,30 +183,34 @@ def test_without_totals_the_view_has_no_stream(warehouse: Warehouse) -> None:
     assert "AdminView-dev-Totals" not in warehouse.stacks
 
 
-def test_apply_follows_the_view_before_its_rows_contribute(warehouse: Warehouse) -> None:
+class Apply(Thread):
+    """`adminview apply`, running while tests look on."""
+
+    def __init__(self, checkout: Checkout) -> None:
+        super().__init__(daemon=True)
+        self.checkout = checkout
+        self.printed = ""
+
+    def run(self) -> None:
+        self.printed = self.checkout.adminview(*APPLY)
+
+
+@pytest.fixture(scope="module")
+def applied(warehouse: Warehouse) -> Apply:
+    """Begin to apply the model with totals. It ends when the totals have counted all rows."""
     warehouse.declare(SUMMED)
-    printed = warehouse.checkout.adminview(*APPLY)
-    steps = [
-        "turn on the stream of the view table",
-        "create the totals table and the totals function",
-        "deploy the API: refuse",
-        "deploy the views",
-        "deploy the alarms",
-        "backfill Parcels",
-    ]
-    places = [printed.rindex(step) for step in steps]
-    assert places == sorted(places)
-    assert warehouse.view["StreamSpecification"]["StreamViewType"] == "NEW_AND_OLD_IMAGES"
-    assert "AdminView-dev-Totals" in warehouse.stacks
-    assert warehouse.checkout.adminview("plan").startswith("nothing to do: ")
+    running = Apply(warehouse.checkout)
+    running.start()
+    return running
 
 
 def test_what_the_cloud_delivers_without_a_shard_is_refused_and_not_lost(
-    warehouse: Warehouse,
+    warehouse: Warehouse, applied: Apply
 ) -> None:
     warehouse.checkout.deadline(
-        lambda: warehouse.mapping["LastProcessingResult"] == "FAILED",
+        lambda: warehouse.is_deployed and warehouse.mapping["LastProcessingResult"] == "FAILED",
         "the cloud invokes the totals function by itself",
+        seconds=APPLY_SECONDS,
     )
     said = "\n".join(warehouse.checkout.complaints())
     assert "the event names no shard" in said
@@ -190,13 +219,33 @@ def test_what_the_cloud_delivers_without_a_shard_is_refused_and_not_lost(
     with pytest.raises(FunctionFailedError, match="the event names no shard"):
         warehouse.invoke({"Records": []})
     warehouse.functions.update_event_source_mapping(UUID=warehouse.mapping["UUID"], Enabled=False)
+    assert applied.is_alive()
 
 
-def test_the_deployed_function_adds_up_what_was_there_before(
-    warehouse: Warehouse, followed: EventSource
+def test_apply_waits_until_the_deployed_function_has_counted_what_was_there_before(
+    warehouse: Warehouse, applied: Apply, followed: EventSource
 ) -> None:
-    assert followed.drain() > 0
+    api = Api(warehouse.checkout)
+    warehouse.checkout.deadline(warehouse.probes_are_written, "apply writes probes", APPLY_SECONDS)
+    assert applied.is_alive(), "nothing is delivered, so nothing is known"
+    assert api.get("/patterns/parcels-per-depot").status == BEING_BUILT
+    warehouse.checkout.deadline(
+        lambda: followed.drain() == 0 and not applied.is_alive(), "apply ends", APPLY_SECONDS
+    )
+    steps = [
+        "turn on the stream of the view table",
+        "create the totals table and the totals function",
+        "deploy the API: refuse",
+        "deploy the views",
+        "deploy the alarms",
+        "backfill Parcels",
+    ]
+    places = [applied.printed.rindex(step) for step in steps]
+    assert places == sorted(places)
     assert warehouse.totals == {"north": ("2", "200"), "south": ("1", "100")}
+    assert api.get("/patterns/parcels-per-depot").status == OK
+    assert warehouse.view["StreamSpecification"]["StreamViewType"] == "NEW_AND_OLD_IMAGES"
+    assert warehouse.checkout.adminview("plan").startswith("nothing to do: ")
 
 
 def test_totals_follow_items_that_come_change_and_go(

@@ -10,6 +10,7 @@ import pytest
 from adminview.aws.attribute_codec import from_boto3
 from adminview.aws.deadline import Deadline
 from adminview.aws.totals_table import Boto3Updater, HttpUpdater, TotalsTable, Updater
+from adminview.cli.deployment.totals_probes import TotalsProbes
 from adminview.local.engines import Engine, EngineName
 from adminview.local.event_source.invocation import InvokedFunction, LambdaContext
 from adminview.local.local_cloud import LocalCloud, direct_client_to
@@ -24,6 +25,7 @@ from adminview.totals.position import HOUR, encode_position, position_name
 from adminview.totals.update import MOST_EXPIRED, GroupUpdate, upkeep
 from tests.support import totals_views, totals_views_changed
 from tests.support.backfill_workers import bulk_of, work
+from tests.support.fakes import NO_WAIT
 from tests.support.totals_items import TotalsItems
 from tests.support.totals_records import AT, GROUP, SHARD, change, update
 
@@ -203,6 +205,27 @@ def test_totals_are_exact_while_and_after_the_model_changes(cloud: LocalCloud) -
     redelivery.some()
     check(cloud)
     assert not any(partition == "OrdersByStatus.2" for partition, _ in kept(cloud))
+
+
+def test_probes_arrive_after_all_earlier_changes_and_leave_nothing(
+    cloud: LocalCloud, engine: Engine
+) -> None:
+    """They are what a plan waits for before queries return totals."""
+    rng = Random(3)  # noqa: S311 - no secret
+    for number in range(20):
+        put(cloud, rng, number)
+    for source in cloud.sources:
+        source.drain()
+    probes = TotalsProbes(cloud.clients.dynamodb, engine.streams(), VIEW_TABLE, NO_WAIT)
+    assert not probes.have_arrived()
+    assert not probes.have_arrived()
+    assert kept(cloud) == {}
+    assert not any(row["PK"]["S"].startswith("~") for row in cloud.rows())
+    assert cloud.totals
+    cloud.totals.drain()
+    assert probes.have_arrived()
+    assert kept(cloud)
+    check(cloud)
 
 
 TABLE = "AdminViewTotals"

@@ -8,6 +8,7 @@ from adminview.aws.table_description import TableDescription
 from adminview.cli.deployment.facts import Declared
 from adminview.cli.deployment.read import Tables
 from adminview.cli.deployment.stacks import API, SOURCES, SYNC, TOTALS, VIEW, WATCH
+from adminview.cli.deployment.totals_probes import TotalsProbes
 from adminview.cli.planning.steps import Phase
 from adminview.local.event_source import EventSource
 from adminview.local.local_cloud import LocalCloud
@@ -19,6 +20,7 @@ from adminview.model.registry import monitored_parts
 from adminview.model.row import VIEW_TABLE
 from adminview.model.stream import VIEW_TYPE
 from adminview.model.total import totals_table as totals_name
+from tests.support.fakes import NO_WAIT
 
 
 @dataclass
@@ -64,7 +66,11 @@ class LocalDeployer:
         """Wait until the totals include all rows."""
         assert not stopped()
         assert self.cloud.totals
-        self.cloud.totals.drain()
+        probes = TotalsProbes(
+            self.cloud.clients.dynamodb, self.cloud.engine.streams(), VIEW_TABLE, NO_WAIT
+        )
+        while not probes.have_arrived():
+            self.cloud.totals.drain()
 
     @property
     def tables(self) -> Tables:

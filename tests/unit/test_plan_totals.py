@@ -11,8 +11,8 @@ from adminview.cli.deployment.totals_lag import totals_lag
 from adminview.cli.model_lock.lock import validate_description
 from adminview.cli.model_lock.model_diff import Description, ModelDiff
 from adminview.cli.model_lock.wording import as_data, describe_diff
-from adminview.cli.planning.apply import PlanRunner
-from adminview.cli.planning.cdk import METRICS_SECONDS, CdkDeployer
+from adminview.cli.planning.apply import PlanError, PlanRunner
+from adminview.cli.planning.cdk import POLL_SECONDS, SILENT_SECONDS, CdkDeployer
 from adminview.cli.planning.refusals import _epochs
 from adminview.cli.planning.sample import stale_row_refusals
 from adminview.cli.planning.steps import DeployApi
@@ -288,18 +288,40 @@ def test_patterns_on_totals_are_switched_on_when_the_totals_have_caught_up(stopp
     assert deployer.calls == ["Api"]
 
 
-def test_it_waits_for_the_metrics_and_then_for_the_lag_to_end() -> None:
-    lags = iter([500.0, 61.0, 12.0])
-    slept: list[float] = []
+class Counted:
+    """Probes of which some more are in the totals each time; None means that all are."""
+
+    def __init__(self, *counts: int | None) -> None:
+        self.counts = iter(counts)
+        self.counted = 0
+
+    def have_arrived(self) -> bool:
+        count = next(self.counts)
+        self.counted = self.counted if count is None else count
+        return count is None
+
+
+def deployer_with(probes: Counted, slept: list[float]) -> CdkDeployer:
     tables: Any = None
-    deployer = CdkDeployer(
-        "dev", "", tables, Path(), (), slept.append, totals_lag=lambda: next(lags)
-    )
-    deployer.await_totals(stopped=lambda: False)
-    assert sum(slept) == METRICS_SECONDS + 10
-    deployer.await_totals(stopped=lambda: True)
-    idle = replace(deployer, totals_lag=lambda: None)
-    idle.await_totals(stopped=lambda: False)
+    return CdkDeployer("dev", "", tables, Path(), (), slept.append, probes=lambda: probes)
+
+
+def test_it_waits_until_the_probes_have_arrived() -> None:
+    slept: list[float] = []
+    deployer_with(Counted(0, 0, 3, None), slept).await_totals(stopped=lambda: False)
+    assert slept == [POLL_SECONDS] * 3
+    deployer_with(Counted(), slept).await_totals(stopped=lambda: True)
+    assert len(slept) == 3
+
+
+def test_it_waits_as_long_as_more_probes_arrive_and_gives_up_after_a_long_silence() -> None:
+    slept: list[float] = []
+    rounds = int(SILENT_SECONDS / POLL_SECONDS)
+    slow = [count for count in range(4) for _ in range(rounds)]
+    deployer_with(Counted(*slow, None), slept).await_totals(stopped=lambda: False)
+    assert sum(slept) == 4 * SILENT_SECONDS
+    with pytest.raises(PlanError, match=r"counted none for 30 minutes.*runbook.md#totals-lag"):
+        deployer_with(Counted(*[7] * (rounds + 2)), slept).await_totals(stopped=lambda: False)
 
 
 class Metrics:

@@ -12,6 +12,7 @@ from typing import Annotated
 
 import typer
 
+from adminview.aws.boto3_clients import streams_client
 from adminview.bulk.runs import Bulk
 from adminview.cli.bulk.segment_pool import Limits, RunOptions, connect
 from adminview.cli.commands.backfill import Segments, Tolerate, execute_run
@@ -24,7 +25,7 @@ from adminview.cli.deployment.find import (
     find_settings,
 )
 from adminview.cli.deployment.read import Tables, reader_of, tables_of
-from adminview.cli.deployment.totals_lag import totals_lag
+from adminview.cli.deployment.totals_probes import TotalsProbes
 from adminview.cli.model_lock.lock import LOCK, Lock
 from adminview.cli.options import Json, MaxRcu, MaxWcu, Prefix, Stage, Yes
 from adminview.cli.output.printing import Console, TextTable, confirm, echo, joined, styled
@@ -129,7 +130,7 @@ def apply(  # noqa: PLR0913 - a command's options
             tables,
             sleep=stop.sleep,
             show=partial(echo, err=True) if verbose else lambda _: None,
-            totals_lag=lambda: totals_lag(deployment.fresh()),
+            probes=lambda: TotalsProbes(tables.client, streams_client(), tables.view),
         ),
         builder=_builder(deployment, tables, stop, options, Limits(max_rcu, max_wcu)),
         now=time.time,

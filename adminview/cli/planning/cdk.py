@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Final, Protocol
 
 from adminview.aws.settings import stack_name
 from adminview.cli.deployment.read import Tables
@@ -16,9 +16,17 @@ from adminview.cli.planning.steps import Phase
 
 LOG: Final = Path("cdk.out", "apply.log")
 TAIL: Final = 30  # lines of the log that an error quotes
-POLL_SECONDS: Final = 5.0  # between two reads of an index's status, or of the totals' lag
-METRICS_SECONDS: Final = 180.0  # until CloudWatch shows a metric
-CAUGHT_UP_SECONDS: Final = 60.0  # the usual age of records in a batch is below
+POLL_SECONDS: Final = 5.0  # between two reads of an index's status, or of the totals
+SILENT_SECONDS: Final = 1800.0  # without progress of the totals, until the command gives up
+
+
+class Probes(Protocol):
+    """Probes that show whether the totals include all rows."""
+
+    counted: int  # so far
+
+    def have_arrived(self) -> bool:
+        """Return whether the totals include all rows that existed when the probes were written."""
 
 
 def find_cdk(folder: Path) -> str:
@@ -42,8 +50,7 @@ class CdkDeployer:
     command: Sequence[str] = ()
     sleep: Callable[[float], object] = time.sleep
     show: Callable[[str], None] = field(default=lambda _: None)  # called with each line of output
-    # Seconds by which the totals were behind the rows lately; None if no row has changed.
-    totals_lag: Callable[[], float | None] = lambda: None
+    probes: Callable[[], Probes] | None = None  # None if there are no totals
 
     def deploy(self, stacks: Sequence[str], phase: Phase) -> None:
         """Deploy only these stacks; raise PlanError if that fails."""
@@ -78,11 +85,21 @@ class CdkDeployer:
 
     def await_totals(self, *, stopped: Callable[[], bool]) -> None:
         """Wait until the totals include all rows, or until *stopped* returns true."""
-        # Metrics arrive late: until then, they do not show the records of the backfill.
-        left = METRICS_SECONDS
-        while not stopped() and (left > 0 or (self.totals_lag() or 0) > CAUGHT_UP_SECONDS):
+        assert self.probes
+        probes = self.probes()
+        counted, silent = 0, 0.0
+        while not stopped() and not probes.have_arrived():
+            silent = 0.0 if probes.counted > counted else silent
+            counted = probes.counted
+            if silent >= SILENT_SECONDS:
+                msg = (
+                    f"the totals lack changes of rows, and counted none for {silent / 60:.0f} "
+                    "minutes: see docs/runbook.md#totals-lag and #totals-silence, then run "
+                    "`adminview apply` again"
+                )
+                raise PlanError(msg)
             self.sleep(POLL_SECONDS)
-            left -= POLL_SECONDS
+            silent += POLL_SECONDS
 
     def _run(self, command: list[str], names: list[str]) -> None:
         """Run a command to its end, even during a shutdown, and append its output to the log."""
