@@ -10,6 +10,8 @@ export PATH := $(CURDIR)/$(BIN):$(CURDIR)/node_modules/.bin:$(PATH)
 # The CDK supports Node 22 and 24 (package.json). It still runs on 20, with a warning on every synthesis.
 export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION := 20
 
+PAGE := adminview/console/static/index.html
+
 .PHONY: help demo test slow e2e soak bench check format synth clean
 
 help: ## Show what there is
@@ -18,10 +20,10 @@ help: ## Show what there is
 demo: $(DEMO)/ready $(if $(filter dynamodb-local,$(ENGINE)),node_modules/ready) ## Show the product at work (ENGINE=moto or dynamodb-local)
 	@$(DEMO)/bin/adminview demo --engine $(ENGINE)
 
-test: .venv/ready node_modules/ready ## Run the test suite, but for the slow tests
+test: .venv/ready node_modules/ready $(PAGE) ## Run the test suite, but for the slow tests
 	pytest -n auto --dist loadgroup -m "not slow"
 
-slow: .venv/ready node_modules/ready ## Run the slow tests: large tables, planted faults, plans stopped everywhere
+slow: .venv/ready node_modules/ready $(PAGE) ## Run the slow tests: large tables, planted faults, plans stopped everywhere
 	pytest -n auto --dist loadgroup -m slow
 
 e2e: .venv/ready node_modules/ready .venv-cloud/ready ## Deploy with the real CDK command to a local cloud, and use that
@@ -34,23 +36,26 @@ bench: .venv/ready node_modules/ready ## Measure the sync and the baselines in f
 	@python -m bench $(if $(KEEP),--keep)
 	$(if $(KEEP),@python -m tests.support.scale_page)
 
-check: .venv/ready ## Lint; check the format, the import layers, the spelling, the types and the stacks (cdk-nag, cfn-lint)
+check: .venv/ready node_modules/ready ## Lint; check the format, the import layers, the spelling, the types and the stacks (cdk-nag, cfn-lint)
 	ruff check .
 	ruff format --check .
 	lint-imports
 	codespell
 	mypy
+	biome ci --error-on-warnings adminview/console/page
+	tsc
 	python -m tests.infra.checks
 
-format: .venv/ready ## Put the code into form
+format: .venv/ready node_modules/ready ## Put the code into form
 	ruff check --fix .
 	ruff format .
+	biome check --write adminview/console/page
 
 synth: .venv/ready node_modules/ready ## Synthesize the CloudFormation templates into cdk.out
 	cdk synth --quiet
 
 clean: ## Remove everything that was set up or built
-	rm -rf .venv .venv-demo .venv-cloud node_modules build cdk.out *.egg-info
+	rm -rf .venv .venv-demo .venv-cloud node_modules build cdk.out *.egg-info adminview/console/static
 
 .venv/ready: requirements.txt requirements-dev.txt constraints.txt pyproject.toml setup.py
 	$(call create,.venv)
@@ -75,6 +80,9 @@ endef
 	$$(python3.13 -c 'print("python3.13")' 2>/dev/null || echo $(PYTHON)) -m venv .venv-cloud
 	.venv-cloud/bin/python $(PIP) -r requirements-cloud.txt
 	@touch $@
+
+$(PAGE): node_modules/ready adminview/console/build.py $(wildcard adminview/console/page/*)
+	$(PYTHON) adminview/console/build.py
 
 node_modules/ready: package.json package-lock.json
 	@command -v npm >/dev/null || { echo "AdminView's tests and its deployment need Node 22 or 24"; exit 1; }

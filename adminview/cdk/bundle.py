@@ -29,7 +29,7 @@ from adminview.model.local_imports import local_modules
 LIBRARY: Final = Path(__file__).parents[1]
 # Parts of the library that no function imports.
 NOT_DEPLOYED: Final = (
-    *("__main__.py", "cdk", "checks", "cli", "examples", "local"),
+    *("__main__.py", "cdk", "checks", "cli", "console", "examples", "local"),
     *("http_api/operations", "preview.py", "testing.py"),
 )
 BUILD: Final = Path("build", "lambda")  # in the app's folder

@@ -1,0 +1,1 @@
+"""The console's page. `build.py` builds `static/`, which the console serves, from `page/`."""

@@ -1,0 +1,49 @@
+// A bar chart of totals: one bar per group, in the order of the rows.
+import { useState } from "preact/hooks";
+import { localized } from "./format.js";
+import { html } from "./html.js";
+
+/** @import { Pattern, Row } from "./types.d.ts" */
+
+const WIDTH = 900;
+const HEIGHT = 220;
+const FOOT = 22; // below the bars, for their names
+
+/** @param {{rows: Row[], pattern: Pattern}} props */
+export function Chart({ rows, pattern }) {
+  const measures = [...pattern.sums, "count"];
+  const [measure, setMeasure] = useState(pattern.rankedBy ?? measures[0] ?? "count");
+  const group = pattern.group.at(-1) ?? "";
+  const bars = rows.map((row) => ({
+    name: String(row.data?.[group] ?? ""),
+    value: Number(row.data?.[measure] ?? 0),
+    exact: String(row.data?.[measure] ?? 0),
+  }));
+  const top = Math.max(0, ...bars.map((bar) => bar.value));
+  const bottom = Math.min(0, ...bars.map((bar) => bar.value));
+  const unit = (HEIGHT - FOOT) / (top - bottom || 1);
+  const step = WIDTH / bars.length;
+  const every = Math.ceil(bars.length / 12); // names that fit side by side
+  return html`<figure class="chart">
+    <figcaption><label>Bars show <select value=${measure} onChange=${(/** @type {any} */ event) => setMeasure(event.target.value)}>
+      ${measures.map((name) => html`<option value=${name}>${name}</option>`)}</select></label> per ${group}</figcaption>
+    <svg viewBox=${`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label=${`${measure} per ${group}, ${bars.length} bars; the table below has the numbers`}>
+      ${bars.map((bar, place) => {
+        const height = Math.abs(bar.value) * unit;
+        const y = bar.value >= 0 ? (top - bar.value) * unit : top * unit;
+        return html`<g key=${place}>
+          <title>${bar.name}: ${bar.exact}</title>
+          <rect class="bar" x=${place * step + step * 0.1} y=${y} width=${step * 0.8} height=${Math.max(height, 1)} rx="2" />
+          ${place % every === 0 && html`<text x=${place * step + step / 2} y=${HEIGHT - 6} text-anchor="middle">${short(localized(bar.name).text, every * step)}</text>`}
+        </g>`;
+      })}
+      <line class="axis" x1="0" x2=${WIDTH} y1=${top * unit} y2=${top * unit} />
+    </svg>
+  </figure>`;
+}
+
+/** Shorten a name to a width. @param {string} name @param {number} width */
+function short(name, width) {
+  const most = Math.max(3, Math.floor(width / 8));
+  return name.length > most ? `${name.slice(0, most - 1)}…` : name;
+}

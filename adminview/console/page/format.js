@@ -1,0 +1,123 @@
+// Values as people read them. The exact value stays available: on hover, in copies, in the JSON.
+
+/** @import { Row, Value } from "./types.d.ts" */
+
+// Characters that are invisible, or change the direction or the place of other text. The joiner
+// within an emoji is none of them.
+const HIDDEN =
+  /(?![\n\t]|(?<=\p{Extended_Pictographic}\ufe0f?)\u200d)[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0]/gu;
+const DAY = /^\d{4}-\d{2}-\d{2}$/;
+const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/;
+
+/** Split a text into visible parts and the code points of hidden characters.
+ * @param {string} text
+ * @returns {(string | {code: string})[]} */
+export function visible(text) {
+  /** @type {(string | {code: string})[]} */
+  const parts = [];
+  let end = 0;
+  for (const match of text.matchAll(HIDDEN)) {
+    if (match.index > end) parts.push(text.slice(end, match.index));
+    const code = (match[0].codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0");
+    parts.push({ code: `U+${code}` });
+    end = match.index + match[0].length;
+  }
+  if (end < text.length) parts.push(text.slice(end));
+  return parts;
+}
+
+/** Return how a scalar looks in this locale, and its exact text if that differs.
+ * @param {string | number} value
+ * @returns {{text: string, exact?: string}} */
+export function localized(value) {
+  if (typeof value === "number") {
+    const text = value.toLocaleString(undefined, { maximumFractionDigits: 20 });
+    return text === String(value) ? { text } : { text, exact: String(value) };
+  }
+  if (DAY.test(value) && isDate(value)) {
+    const options = /** @type {const} */ ({ dateStyle: "medium", timeZone: "UTC" });
+    return { text: new Date(value).toLocaleDateString(undefined, options), exact: value };
+  }
+  if (TIME.test(value) && isDate(value)) return { text: moment(value), exact: value };
+  return { text: value };
+}
+
+/** @param {string} text */
+function isDate(text) {
+  const date = new Date(text);
+  // A date such as 2025-02-30 is shown as it is.
+  return !Number.isNaN(date.valueOf()) && (!DAY.test(text) || date.toISOString().startsWith(text));
+}
+
+/** @param {string} time */
+export function moment(time) {
+  return new Date(time).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" });
+}
+
+/** Return how long ago something was, or how long it takes, in the largest unit that fits.
+ * @param {number} seconds */
+export function duration(seconds) {
+  const units = /** @type {const} */ ([
+    ["day", 86400],
+    ["hour", 3600],
+    ["minute", 60],
+    ["second", 1],
+  ]);
+  const [unit, size] = units.find(([, length]) => Math.abs(seconds) >= length) ?? units[3];
+  const number = seconds / size;
+  const digits = unit === "second" && number < 10 ? 1 : 0;
+  return number.toLocaleString(undefined, {
+    style: "unit",
+    unit,
+    unitDisplay: "long",
+    maximumFractionDigits: digits,
+  });
+}
+
+/** Return the columns of rows: attributes of `data` in order of appearance, then joined rows.
+ * @param {Row[]} rows
+ * @returns {{title: string, value: (row: Row) => Value | undefined}[]} */
+export function columns(rows) {
+  /** @param {(Row | null | undefined)[]} some */
+  const names = (some) => [...new Set(some.flatMap((row) => Object.keys(row?.data ?? {})))];
+  const own = names(rows).map((name) => ({
+    title: name,
+    value: /** @param {Row} row */ (row) => row.data?.[name],
+  }));
+  const joins = [...new Set(rows.flatMap((row) => Object.keys(row.joined ?? {})))];
+  const joined = joins.flatMap((join) => {
+    const attributes = names(rows.map((row) => row.joined?.[join]));
+    if (!attributes.length) return [{ title: join, value: () => undefined }];
+    return attributes.map((name) => ({
+      title: `${join}.${name}`,
+      value: /** @param {Row} row */ (row) => row.joined?.[join]?.data?.[name],
+    }));
+  });
+  return [...own, ...joined];
+}
+
+/** Return rows as CSV that a spreadsheet opens without running formulas, as `adminview query --csv` does.
+ * @param {Row[]} rows
+ * @param {boolean} keys whether the rows' keys are columns, too */
+export function csv(rows, keys) {
+  const shown = columns(rows);
+  const head = [...(keys ? ["PK", "SK"] : []), ...shown.map((column) => column.title)];
+  const lines = rows.map((row) => [
+    ...(keys ? [row.key.PK, row.key.SK] : []),
+    ...shown.map((column) => column.value(row)),
+  ]);
+  return [head, ...lines].map((line) => `${line.map(cell).join(",")}\r\n`).join("");
+}
+
+/** @param {Value | undefined} value */
+function cell(value) {
+  if (value === null || value === undefined) return "";
+  let text = typeof value === "object" ? JSON.stringify(value) : String(value);
+  if (typeof value === "string" && /^[=+\-@\t\r]/.test(text)) text = `'${text}`;
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/** Quote a word for a POSIX shell. @param {string} word */
+export function shell(word) {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}

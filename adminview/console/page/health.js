@@ -1,0 +1,106 @@
+// Whether the sync keeps up, per source, and what is in progress.
+import { duration, moment } from "./format.js";
+import { html } from "./html.js";
+import { Link, patternUrl } from "./router.js";
+import { Failure, Loading, Table, Text, Title, useRoute } from "./ui.js";
+
+/** @import { Measure, Progress, SourceStatus, Status } from "./types.d.ts" */
+
+const STATES = {
+  healthy: ["ok", "healthy"],
+  quiet: ["ok", "quiet"],
+  attention: ["attention", "needs attention"],
+  problem: ["problem", "problem"],
+  unknown: ["unknown", "unknown"],
+};
+
+export function Health() {
+  const { data, error, reload, cancel } = /** @type {ReturnType<typeof useRoute<Status>>} */ (
+    useRoute("/status", 15)
+  );
+  return html`<${Title}>Health<//>
+    ${error && html`<${Failure} error=${error} retry=${reload} />`}
+    ${!data && !error && html`<${Loading} what="Reading metrics and tables" cancel=${cancel} />`}
+    ${data && html`<${Overview} status=${data} />`}
+    <${Runs} />`;
+}
+
+/** @param {{state: string}} props */
+function State({ state }) {
+  const [look, text] = STATES[/** @type {keyof typeof STATES} */ (state)] ?? ["unknown", state];
+  return html`<span class=${`state ${look}`}>${text}</span>`;
+}
+
+/** @param {{status: Status}} props */
+function Overview({ status }) {
+  const { alarms, pending, model } = status;
+  return html`
+    <p class="lead" role="status"><${State} state=${status.state} /> <span class="muted">as of <time datetime=${status.at} title=${status.at}>${moment(status.at)}</time></span></p>
+    ${status.problems.length > 0 && html`<ul class="problems">${status.problems.map((problem) => html`<li><${Text} text=${problem} /></li>`)}</ul>`}
+    <h2>Sources</h2>
+    <${Table} label="Sources" head=${["source", "state", "lag", `records${status.window ? ` in ${status.window}` : ""}`, "rows written", "dead letters", "drift", "last verification"]}>
+      ${status.sources.map((source) => html`<${SourceRow} key=${source.name} source=${source} />`)}
+    <//>
+    <h2>Alarms</h2>
+    ${
+      alarms.known
+        ? html`<p>${alarms.ringing.length ? "" : "No alarm rings. "}${alarms.ok} are OK, ${alarms.noData} have no data.</p>
+          <ul class="problems">${alarms.ringing.map((alarm) => html`<li><strong><${Text} text=${alarm.name} /></strong> since ${moment(alarm.since)}: <${Text} text=${alarm.description} /></li>`)}</ul>`
+        : html`<p class="muted">Unknown: ${alarms.reason}</p>`
+    }
+    ${
+      pending.length > 0 &&
+      html`<h2>Access patterns that are not ready</h2>
+      <ul>${pending.map((one) => html`<li><${Link} href=${patternUrl(one.pattern)}>${one.pattern}<//> ${one.servedBy && html`<span class="muted">served by index ${one.servedBy} meanwhile</span>`}</li>`)}</ul>`
+    }
+    <h2>Model</h2>
+    <p>${model.same === null ? "The deployed model is unknown." : model.same ? "The view files here are the deployed model." : html`The view files here differ from the deployed model <code>${model.deployed}</code>. Run <code>adminview model diff</code>.`} <code>${model.local}</code></p>`;
+}
+
+/** @param {{source: SourceStatus}} props */
+function SourceRow({ source }) {
+  const { verified } = source;
+  return html`<tr>
+    <th scope="row"><${Text} text=${source.name} /></th>
+    <td><${State} state=${source.state} /></td>
+    ${[source.lag, source.records, source.writes, source.deadLetters, source.drift].map((measure) => html`<td class="number"><${Number_} measure=${measure} /></td>`)}
+    <td>${verified.at ? html`<time datetime=${verified.at} title=${verified.at}>${moment(verified.at)}</time>${verified.complete === false && " (a sample)"}` : html`<span class="muted" title=${verified.reason ?? ""}>${verified.reason ?? "never"}</span>`}</td>
+  </tr>`;
+}
+
+/** @param {{measure: Measure}} props */
+function Number_({ measure }) {
+  if (measure.value === null)
+    return html`<span class="muted" title=${measure.reason ?? ""}>unknown</span>`;
+  const text =
+    measure.unit === "seconds" ? duration(measure.value) : measure.value.toLocaleString();
+  return html`<span title=${`${measure.value}${measure.at ? ` at ${measure.at}` : ""}`}>${text}</span>`;
+}
+
+function Runs() {
+  const { data, error, reload } = /** @type {ReturnType<typeof useRoute<Progress>>} */ (
+    useRoute("/progress", 4)
+  );
+  if (error && !data)
+    return html`<h2>Work in progress</h2><${Failure} error=${error} retry=${reload} />`;
+  if (!data) return null;
+  const { plan } = data;
+  return html`<h2>Work in progress</h2>
+    ${!data.known && html`<p class="muted">Unknown: ${data.reason}</p>`}
+    ${data.known && !data.runs.length && html`<p class="empty">No backfill, sweep, migration or verification is running.</p>`}
+    ${data.runs.map(
+      (run) => html`<section class="job" key=${run.run}>
+        <h3>${run.kind} of ${run.subject === "*" ? "the whole view" : run.subject} <span class="muted">${run.state}</span></h3>
+        <progress aria-label=${`${run.kind} of ${run.subject}`} value=${run.segmentsDone} max=${run.segments}></progress>
+        <p>${run.segmentsDone} of ${run.segments} segments${Object.entries(run.counts).map(([name, number]) => `, ${number.toLocaleString()} ${name}`)}</p>
+      </section>`,
+    )}
+    ${
+      (plan.unbuilt.length > 0 || plan.stale.length > 0) &&
+      html`<p class="verdict attention">Rows to build: ${[...plan.unbuilt, ...plan.stale].join(", ")}. Run <code>adminview plan</code>, then <code>adminview apply</code>.</p>`
+    }
+    ${
+      data.completed.length > 0 &&
+      html`<details><summary>Completed</summary><ul>${data.completed.map((run) => html`<li>${run.run}${run.at && html`, <time datetime=${run.at} title=${run.at}>${moment(run.at)}</time>`}${!run.current && " (by an older model)"}</li>`)}</ul></details>`
+    }`;
+}

@@ -1,0 +1,232 @@
+// Access patterns: a list to search, and a form with the results of each.
+import { useEffect, useState } from "preact/hooks";
+import { address, call } from "./api.js";
+import { Chart } from "./chart.js";
+import { columns, csv, shell } from "./format.js";
+import { html } from "./html.js";
+import { Link, navigate, patternUrl, rowUrl } from "./router.js";
+import { CopyButton, Failure, Loading, Table, Text, Title, useRoute, Value } from "./ui.js";
+
+/** @import { Page, Parameter, Pattern, Row, Target } from "./types.d.ts" */
+
+const LIMITS = ["20", "50", "200", "1000"];
+const PLACEHOLDERS = { date: "YYYY-MM-DD", month: "YYYY-MM", datetime: "YYYY-MM-DDThh:mm:ssZ" };
+
+export function Patterns() {
+  const { data, error, loading, reload, cancel } =
+    /** @type {ReturnType<typeof useRoute<{patterns: Pattern[]}>>} */ (useRoute("/patterns"));
+  const [text, setText] = useState("");
+  const words = text.toLowerCase().split(/\s+/);
+  const found = (data?.patterns ?? []).filter((pattern) => {
+    const names = pattern.parameters.map((parameter) => parameter.name);
+    const content = [pattern.name, pattern.about, pattern.total ?? "", ...names]
+      .join(" ")
+      .toLowerCase();
+    return words.every((word) => content.includes(word));
+  });
+  return html`<${Title}>Access patterns<//>
+    <search><label class="search">Search <input type="search" value=${text} placeholder="order, customer, status …"
+      onInput=${(/** @type {any} */ event) => setText(event.target.value)} /></label></search>
+    ${error && html`<${Failure} error=${error} retry=${reload} />`}
+    ${loading && !data && html`<${Loading} what="Loading the access patterns" cancel=${cancel} />`}
+    ${data && !data.patterns.length && html`<p class="empty">The views declare no access pattern yet. Declare one in a view file: <code>AccessPattern("orders-by-status", …)</code>.</p>`}
+    ${data && data.patterns.length > 0 && !found.length && html`<p class="empty" role="status">No access pattern contains “${text}”. <button type="button" class="small" onClick=${() => setText("")}>Show all</button></p>`}
+    <ul class="patterns">${found.map(
+      (pattern) => html`<li key=${pattern.name}>
+        <${Link} href=${patternUrl(pattern.name)}>${pattern.name}<//>
+        ${pattern.total && html`<span class="badge">total</span>`}
+        ${pattern.beingBuilt && html`<span class="badge attention">not ready</span>`}
+        <p>${pattern.about}</p>
+        <p class="muted small-text">${pattern.parameters.map((parameter) => parameter.name).join(", ") || "no parameters"}</p>
+      </li>`,
+    )}</ul>`;
+}
+
+/** @param {{name: string, url: URL, target: Target}} props */
+export function PatternScreen({ name, url, target }) {
+  const { data, error, reload, cancel } =
+    /** @type {ReturnType<typeof useRoute<{patterns: Pattern[]}>>} */ (useRoute("/patterns"));
+  if (error) return html`<${Title}>${name}<//><${Failure} error=${error} retry=${reload} />`;
+  if (!data) return html`<${Loading} what="Loading the access pattern" cancel=${cancel} />`;
+  const pattern = data.patterns.find((one) => one.name === name);
+  if (!pattern)
+    return html`<${Title}>No such access pattern<//>
+      <p>The model has no access pattern <code>${name}</code>. It may have been renamed. <${Link} href="/patterns">Show all<//></p>`;
+  return html`<${Query} pattern=${pattern} url=${url} target=${target} />`;
+}
+
+/** @param {{pattern: Pattern, url: URL, target: Target}} props */
+function Query({ pattern, url, target }) {
+  const given = Object.fromEntries(url.searchParams);
+  const [fields, setFields] = useState(given);
+  // Back and Forward fill in the form again.
+  useEffect(() => setFields(given), [url.search]);
+  const missing = pattern.parameters.filter((one) => one.required && !given[one.name]);
+  const path = missing.length ? null : queryPath(pattern, given);
+  /** @param {Record<string, string>} values @param {unknown} [state] */
+  const open = (values, state) => {
+    const filled = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ""));
+    navigate(patternUrl(pattern.name, filled), { state });
+  };
+  /** @param {Event} event */
+  const submit = (event) => {
+    event.preventDefault();
+    open({ ...fields, cursor: "" });
+  };
+  /** @param {string} name @param {string} value */
+  const set = (name, value) => setFields((before) => ({ ...before, [name]: value }));
+  return html`<${Title}>${pattern.name}<//>
+    <p>${pattern.about}</p>
+    <form class="fields" onSubmit=${submit}>
+      ${pattern.parameters.map((one) => html`<${Field} key=${one.name} parameter=${one} value=${fields[one.name] ?? ""} set=${set} />`)}
+      <label>Order <select value=${fields.order ?? ""} onChange=${(/** @type {any} */ event) => set("order", event.target.value)}>
+        <option value="">as declared (${pattern.order === "desc" ? "descending" : "ascending"})</option>
+        <option value="asc">ascending</option><option value="desc">descending</option></select></label>
+      <label>Rows per page <select value=${fields.limit ?? "50"} onChange=${(/** @type {any} */ event) => set("limit", event.target.value)}>
+        ${LIMITS.map((limit) => html`<option value=${limit}>${limit}</option>`)}</select></label>
+      <button class="primary">Query</button>
+    </form>
+    ${path === null ? html`<p class="empty">Fill in ${missing.map((one) => one.name).join(", ")}, then query. <span class="muted">${pattern.conditions.join(" and ")}</span></p>` : html`<${Results} pattern=${pattern} given=${given} path=${path} open=${open} target=${target} />`}`;
+}
+
+/** @param {{parameter: Parameter, value: string, set: (name: string, value: string) => void}} props */
+function Field({ parameter, value, set }) {
+  const { name, type, required, hint } = parameter;
+  const id = `field-${name}`;
+  /** @param {any} event */
+  const input = (event) => set(name, event.target.value);
+  return html`<div class="field">
+    <label for=${id}>${name}${!required && html` <span class="muted">optional</span>`}</label>
+    <input id=${id} name=${name} value=${value} required=${required} onInput=${input} autocomplete="off" spellcheck=${false}
+      inputmode=${type === "number" ? "decimal" : undefined}
+      pattern=${type === "number" ? "\\s*[+\\-]?(\\d+\\.?\\d*|\\.\\d+)([eE][+\\-]?\\d+)?\\s*" : undefined}
+      title=${type === "number" ? "a number" : parameter.condition}
+      placeholder=${hint ? PLACEHOLDERS[hint] : type === "number" ? "a number" : type === "base64" ? "base64" : undefined} />
+    ${(hint === "date" || hint === "month") && html`<input class="picker" type=${hint} value=${value} onInput=${input} aria-label=${`pick ${name}`} tabindex="-1" />`}
+  </div>`;
+}
+
+/** Return the route of a query. @param {Pattern} pattern @param {Record<string, string>} given */
+function queryPath(pattern, given, suffix = "") {
+  const names = pattern.parameters.map((parameter) => parameter.name);
+  const paging = suffix ? [] : ["limit", "order", "cursor"];
+  const query = new URLSearchParams();
+  for (const name of [...names, ...paging]) if (given[name]) query.set(name, given[name]);
+  const text = query.toString();
+  return `/patterns/${encodeURIComponent(pattern.name)}${suffix}${text && `?${text}`}`;
+}
+
+/** @param {{pattern: Pattern, given: Record<string, string>, path: string, target: Target,
+ *   open: (values: Record<string, string>, state?: unknown) => void}} props */
+function Results({ pattern, given, path, open, target }) {
+  const { data, error, loading, reload, cancel } =
+    /** @type {ReturnType<typeof useRoute<Page>>} */ (useRoute(path));
+  const rows = data?.rows ?? [];
+  /** @type {string[]} */
+  const before = history.state?.before ?? [];
+  const next = () =>
+    open({ ...given, cursor: data?.cursor ?? "" }, { before: [...before, given.cursor ?? ""] });
+  const previous = () =>
+    open({ ...given, cursor: before.at(-1) ?? "" }, { before: before.slice(0, -1) });
+  return html`
+    ${error && html`<${Failure} error=${error} retry=${reload} />`}
+    ${loading && !data && html`<${Loading} what="Querying" cancel=${cancel} />`}
+    ${
+      data &&
+      html`<div class="tools">
+        <span role="status">${rows.length === 1 ? "1 row" : `${rows.length} rows`}${data.cursor || given.cursor ? " on this page" : ""}</span>
+        <${Count} key=${path} pattern=${pattern} given=${given} />
+        <${Copies} pattern=${pattern} given=${given} path=${path} rows=${rows} page=${data} target=${target} />
+      </div>
+      ${
+        rows.length
+          ? html`
+            ${pattern.total && rows.length > 1 && html`<${Chart} rows=${rows} pattern=${pattern} />`}
+            <${Rows} rows=${rows} pattern=${pattern} />`
+          : html`<p class="empty">No rows. ${given.cursor ? "This page is past the end." : "Check the spelling of the values: keys are case-sensitive. A change takes about a second to appear."}</p>`
+      }
+      <nav class="pages" aria-label="Pages">
+        ${given.cursor && html`<button type="button" onClick=${() => open({ ...given, cursor: "" })}>First page</button>`}
+        ${given.cursor && before.length > 0 && html`<button type="button" onClick=${previous}>Previous page</button>`}
+        ${data.cursor && html`<button type="button" onClick=${next}>Next page</button>`}
+      </nav>`
+    }`;
+}
+
+/** @param {{rows: Row[], pattern: Pattern}} props */
+function Rows({ rows, pattern }) {
+  const shown = columns(rows);
+  const linked = !pattern.total;
+  const head = [
+    ...shown.map((column) => html`<${Text} text=${column.title} />`),
+    ...(linked ? ["row"] : []),
+  ];
+  return html`<${Table} label="Results" head=${head}>
+    ${rows.map(
+      (row) => html`<tr key=${`${row.key.PK}\n${row.key.SK}`}>
+        ${shown.map((column) => {
+          const value = column.value(row);
+          return html`<td class=${typeof value === "number" ? "number" : undefined}><${Value} value=${value} /></td>`;
+        })}
+        ${linked && html`<td><${Link} class="key" href=${rowUrl(row.key)}><${Text} text=${row.key.PK} /> <span class="muted">/</span> <${Text} text=${row.key.SK} /><//></td>`}
+      </tr>`,
+    )}
+  <//>`;
+}
+
+/** @param {{pattern: Pattern, given: Record<string, string>}} props */
+function Count({ pattern, given }) {
+  const [state, setState] = useState(/** @type {number | Error | "counting" | null} */ (null));
+  const count = () => {
+    setState("counting");
+    call(queryPath(pattern, given, "/count")).then(
+      ({ count: number }) => setState(number),
+      setState,
+    );
+  };
+  if (state instanceof Error) return html`<${Failure} error=${state} retry=${count} />`;
+  if (typeof state === "number")
+    return html`<span role="status">${state.toLocaleString()} in all</span>`;
+  return html`<button type="button" class="small" disabled=${state === "counting"} onClick=${count}>${state === "counting" ? "Counting …" : "Count all"}</button>`;
+}
+
+/** @param {{pattern: Pattern, given: Record<string, string>, path: string, rows: Row[], page: Page, target: Target}} props */
+function Copies({ pattern, given, path, rows, page, target }) {
+  const values = pattern.parameters
+    .filter((one) => given[one.name])
+    .map((one) => /** @type {const} */ ([one, given[one.name] ?? ""]));
+  const order = given.order;
+  const command = () =>
+    [
+      "adminview query",
+      pattern.name,
+      ...values.map(([one, value]) => `--${one.name.replaceAll("_", "-")} ${shell(value)}`),
+      ...(order ? [`--order ${order}`] : []),
+      ...(target.stage ? [`--stage ${shell(target.stage)}`] : []),
+      ...(target.prefix ? [`--prefix ${shell(target.prefix)}`] : []),
+    ].join(" ");
+  const python = () => {
+    const place = [
+      ...(target.stage ? [`stage=${JSON.stringify(target.stage)}`] : []),
+      ...(target.prefix ? [`prefix=${JSON.stringify(target.prefix)}`] : []),
+    ];
+    const parameters = values.map(
+      ([one, value]) =>
+        `, ${one.name}=${one.type === "number" ? `Decimal(${JSON.stringify(value.trim())})` : JSON.stringify(value)}`,
+    );
+    const imports = values.some(([one]) => one.type === "number")
+      ? "from decimal import Decimal\n\n"
+      : "";
+    const rest = order ? `, order=${JSON.stringify(order)}` : "";
+    return `${imports}from adminview import connect\n\nrows = connect(${place.join(", ")}).query(${JSON.stringify(pattern.name)}${parameters.join("")}${rest})\n`;
+  };
+  const curl = () => `curl --header "Authorization: Bearer $TOKEN" ${shell(address(path))}`;
+  return html`<span class="copies"><span class="muted" id="copy-as">Copy as</span>
+    <${CopyButton} text=${() => csv(rows, !pattern.total)}>CSV<//>
+    <${CopyButton} text=${() => JSON.stringify(page, null, 2)}>JSON<//>
+    <${CopyButton} text=${command}>command<//>
+    <${CopyButton} text=${curl}>curl<//>
+    <${CopyButton} text=${python}>Python<//>
+    <${CopyButton} text=${() => location.href}>link<//>
+  </span>`;
+}

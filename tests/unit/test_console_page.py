@@ -1,0 +1,109 @@
+"""The console's page is built without a bundler: hashed names, no inline code, no foreign hosts."""
+
+import gzip
+import re
+from pathlib import Path
+
+import pytest
+
+from adminview.console import build as page_build
+from adminview.console.build import BuildError, PageBuild, build
+
+LIMIT = 150_000  # bytes that a browser loads, compressed
+NAMESPACES = {
+    "http://www.w3.org/1998/Math/MathML",
+    "http://www.w3.org/1999/xhtml",
+    "http://www.w3.org/2000/svg",
+}
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("page") / "static"
+    build(folder)
+    return folder
+
+
+def texts(page: Path) -> dict[str, str]:
+    files = [path for path in page.rglob("*") if path.is_file() and path.suffix != ".txt"]
+    return {path.name: path.read_text() for path in files}
+
+
+def test_every_address_in_the_page_is_a_file_of_the_page(page: Path) -> None:
+    named = {url for text in texts(page).values() for url in re.findall(r'"(/assets/[^"]+)"', text)}
+    assert len(named) > 10
+    assert {url.removeprefix("/assets/") for url in named} == {
+        path.name for path in (page / "assets").iterdir()
+    }
+
+
+def test_modules_import_by_address_only(page: Path) -> None:
+    for name, text in texts(page).items():
+        if name.endswith(".js"):
+            imported = re.findall(
+                r'^(?:import|export)\b[^"\';]*?from\s*"([^"]+)"', text, re.MULTILINE
+            )
+            assert [url for url in imported if not url.startswith("/assets/")] == [], name
+
+
+def test_a_file_name_contains_the_hash_of_the_content(page: Path) -> None:
+    names = [path.name for path in (page / "assets").iterdir()]
+    assert all(re.fullmatch(r"[\w.]+\.[0-9a-f]{16}\.(js|css|svg|txt)", name) for name in names)
+
+
+def test_two_builds_are_equal(page: Path, tmp_path: Path) -> None:
+    build(tmp_path / "again")
+    assert texts(tmp_path / "again") == texts(page)
+
+
+def test_the_page_has_no_inline_code(page: Path) -> None:
+    html = (page / "index.html").read_text()
+    assert re.findall(r"<script(?![^>]*\bsrc=)", html) == []
+    assert re.findall(r"<style|\bstyle=|\bon\w+=", html) == []
+
+
+def test_the_page_names_no_foreign_host(page: Path) -> None:
+    hosts = {url for text in texts(page).values() for url in re.findall(r"https?://[\w./-]+", text)}
+    assert hosts <= NAMESPACES
+
+
+def test_the_page_is_small(page: Path) -> None:
+    loaded = [path for path in page.rglob("*") if path.is_file() and path.suffix != ".txt"]
+    assert sum(len(gzip.compress(path.read_bytes())) for path in loaded) < LIMIT
+
+
+def test_the_licenses_of_the_packages_are_part_of_the_page(page: Path) -> None:
+    (path,) = (page / "assets").glob("licenses.*.txt")
+    assert "MIT" in path.read_text()
+    assert "Apache License" in path.read_text()
+
+
+def test_a_build_replaces_the_one_before(tmp_path: Path) -> None:
+    folder = tmp_path / "static"
+    (folder / "assets").mkdir(parents=True)
+    (folder / "assets" / "old.js").touch()
+    build(folder)
+    assert not (folder / "assets" / "old.js").exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["static"]
+
+
+def test_modules_that_import_each_other_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.js").write_text('import { b } from "./b.js";\n')
+    (tmp_path / "b.js").write_text('import { a } from "./a.js";\n')
+    with pytest.raises(BuildError, match=r"a\.js -> b\.js -> a\.js"):
+        PageBuild().module(tmp_path / "a.js")
+
+
+def test_a_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page_build, "PACKAGES", tmp_path)
+    with pytest.raises(BuildError, match=r"imports 'preact'.*run `npm ci` first"):
+        build(tmp_path / "static")
+    assert not (tmp_path / "static").exists()
+
+
+def test_only_imports_are_rewritten(tmp_path: Path) -> None:
+    code = 'const ways = [["from", "to"], ["to", "from"]];\n'
+    (tmp_path / "a.js").write_text(code)
+    page = PageBuild()
+    page.module(tmp_path / "a.js")
+    assert [*page.assets.values()] == [code.encode()]
