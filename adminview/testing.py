@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from adminview.aws.attribute_codec import for_boto3, from_boto3
-from adminview.aws.settings import SAMPLE_FILE
+from adminview.aws.settings import ITEMS_FILE
 from adminview.local.engines import moto_engine
 from adminview.local.local_cloud import LocalCloud
 from adminview.model import Registry, Source
@@ -66,7 +66,7 @@ class LocalView:
         _check_source(source, self.cloud.registry)
         image = encode_item(item)
         source.key_of(image)
-        if os.environ.get(SAMPLE_FILE) and self.cloud.registry is registry():
+        if os.environ.get(ITEMS_FILE) and self.cloud.registry is registry():
             with suppress(RecordError):  # an item that fails is no sample
                 derive_with_text(self.cloud.registry.views_of(source), image)
                 _record(source, image)
@@ -152,8 +152,8 @@ def local_view(views: Registry | None = None) -> Iterator[LocalView]:
 
 
 def _record(source: Source, image: Image) -> None:
-    """Append an item to the file that ADMINVIEW_SAMPLE names, for `adminview check --sample`."""
-    if file := os.environ.get(SAMPLE_FILE):
+    """Append an item to the file that ADMINVIEW_ITEMS names, for `adminview check --items`."""
+    if file := os.environ.get(ITEMS_FILE):
         with Path(file).open("a", encoding="utf-8") as lines:
             lines.write(json.dumps({"source": source.name, "item": image}) + "\n")
 

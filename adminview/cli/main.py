@@ -3,6 +3,7 @@
 import os
 import sys
 from importlib.metadata import version as installed_version
+from json import dumps
 from typing import Annotated
 
 import typer
@@ -22,8 +23,9 @@ from adminview.cli.commands.serve import serve
 from adminview.cli.commands.sql import sql
 from adminview.cli.commands.verify import verify
 from adminview.cli.errors import EXPECTED_ERRORS, EscapingGroup, is_usage_error, report_error
-from adminview.cli.output.printing import Console, echo, print_traceback
-from adminview.cli.output.tables import patterns_markdown, patterns_table
+from adminview.cli.options import Json
+from adminview.cli.output.printing import Console, echo, print_json, print_traceback
+from adminview.cli.output.tables import patterns_data, patterns_markdown, patterns_table
 from adminview.local.engines import EngineName
 from adminview.views import registry
 
@@ -81,9 +83,15 @@ def patterns(
     markdown: Annotated[
         bool, typer.Option("--markdown", help="Print Markdown, as in docs/patterns.md.")
     ] = False,
+    as_json: Json = False,
 ) -> None:
     """List the declared access patterns."""
-    if markdown:
+    if markdown and as_json:
+        msg = "--markdown and --json exclude each other"
+        raise typer.BadParameter(msg)
+    if as_json:
+        print_json(dumps(patterns_data(registry()), indent=2, ensure_ascii=False))
+    elif markdown:
         echo(patterns_markdown(registry()))
     else:
         Console().print(patterns_table(registry()))

@@ -1,5 +1,6 @@
 """`adminview demo --keep`: another terminal uses the shop, whatever folder it is in."""
 
+import re
 import shlex
 import signal
 from collections.abc import Iterator
@@ -8,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from adminview.cli.commands.demo import NEXT
-from tests.support.background import Background, run_command, without_settings
+from adminview.examples.shop import registry
+from tests.support.background import ROOT, Background, run_command, without_settings
 
 
 @pytest.fixture
@@ -25,6 +27,50 @@ def demo(app: Path) -> Iterator[Background]:
     yield running
     running.process.kill()
     running.finish()
+
+
+def printed_demo(*words: str) -> list[str]:
+    printed = run_command("demo", *words, environment=without_settings(), folder=ROOT)
+    return [line.strip() for line in printed.splitlines() if line.strip()]
+
+
+def test_the_demo_prints_what_matters_in_about_forty_lines() -> None:
+    lines = printed_demo()
+    assert len(lines) <= 45
+    told = "\n".join(lines)
+    assert re.search(r"^PENDING before .*2121195", told, re.MULTILINE)
+    assert re.search(r"^PAID after +ORDER#2025-03-01#2121195$", told, re.MULTILINE)
+    assert len([line for line in lines if line.startswith("$ adminview query ")]) == 2
+    assert re.search(
+        r"^error +MissingAttributeError: the item has no attribute 'Status'", told, re.MULTILINE
+    )
+    assert re.search(r"^dead letters whose rows were already right +2$", told, re.MULTILINE)
+    counts = dict(re.findall(r"^([=+a-z][a-z+= -]+?) {2,}(\d+)", told, re.MULTILINE))
+    read, *parts = (
+        int(counts[name]) for name in ("records read", "= written", "+ skipped", "+ dead-lettered")
+    )
+    assert read == sum(parts)
+    assert "adminview demo --all" in lines[-2]
+    assert "adminview demo --keep" in lines[-1]
+
+
+def test_the_queries_of_the_demo_print_what_it_shows(demo: Background, app: Path) -> None:
+    shop = without_settings() | demo.exported()
+    lines = [line.rstrip() for line in demo.said.splitlines()]
+    commands = [line for line in lines if line.startswith("$ adminview query ")]
+    assert len(commands) == 2
+    for command in commands:
+        words = shlex.split(command)[2:]
+        printed = run_command(*words, environment=shop, folder=app).splitlines()
+        table = [line.rstrip() for line in printed[1:] if line.strip()]
+        assert set(table) <= set(lines)
+
+
+def test_the_whole_demo_prints_the_rows_of_every_access_pattern() -> None:
+    lines = printed_demo("--all")
+    for pattern in registry().patterns:
+        assert any(line.startswith(f"$ adminview query {pattern.name}") for line in lines)
+    assert "Created from the view files of the shop" in lines
 
 
 def test_the_printed_variables_select_the_shop_in_the_folder_of_another_app(

@@ -8,6 +8,9 @@ import sys
 from pathlib import Path
 from threading import Thread
 
+import pytest
+
+from adminview.cli.output.printing import Console
 from tests.support.background import ROOT, Background
 
 CTRL_C = "\x03"
@@ -16,6 +19,12 @@ ATTACH = (
     "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
     "os.execv(sys.executable, [sys.executable, '-m', 'adminview.cli.main', *sys.argv[1:]])"
 )
+
+
+def at_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let commands that run in this process print as if to a terminal."""
+    monkeypatch.setattr(Console, "at_terminal", True)
+    monkeypatch.setenv("FORCE_COLOR", "1")  # rich's own bars print only to a terminal, too
 
 
 class Terminal(Background):

@@ -19,6 +19,7 @@ from adminview.cli.shutdown import Shutdown
 from adminview.model.errors import SettingsError
 from tests.support.bulk_tables import RUN, KilledError, World, never
 from tests.support.fakes import TABLE, refusal
+from tests.support.terminal import at_a_terminal
 
 
 @dataclass
@@ -248,7 +249,7 @@ def test_where_there_is_no_terminal_a_line_is_said_now_and_then() -> None:
 def test_on_a_terminal_a_bar_is_shown_beside_the_output(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("FORCE_COLOR", "1")
+    at_a_terminal(monkeypatch)
     monkeypatch.setenv("COLUMNS", "120")
     with progress("backfill/Orders", 10) as watch:
         watch(Counter(items=3, rows=4))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from adminview.aws.settings import SAMPLE_FILE
+from adminview.aws.settings import ITEMS_FILE
 from adminview.cli.main import app as command
 from adminview.examples.shop.sample_data import FIRST_DAY
 from adminview.testing import local_view, rows_of
@@ -29,7 +29,7 @@ def test_sound_view_files_have_no_findings(app: WrittenApp) -> None:
     app.write("views/pets.py", HEAD + PET)
     assert check() == (
         0,
-        ["0 errors, 0 warnings", "Rows were not checked: name a file of items with --sample."],
+        ["0 errors, 0 warnings", "Rows were not checked: name a file of items with --items."],
     )
     assert check(*sample({"id": "p-1"})) == (0, ["0 errors, 0 warnings; 1 item derived"])
 
@@ -181,7 +181,7 @@ kinds_ranked = AccessPattern("kinds-ranked", total=kinds, ranked=True)
             "contribution costs writes; declare one, or remove the total"
         ),
         "0 errors, 3 warnings",
-        "Rows were not checked: name a file of items with --sample.",
+        "Rows were not checked: name a file of items with --items.",
     ]
 
 
@@ -216,7 +216,7 @@ def test_the_items_of_an_apps_tests_are_a_sample(
     app.write("views/pets.py", HEAD + PET)
     pets = registry().source("Pets")
     rows_of(pets, {"id": "unrecorded"})
-    monkeypatch.setenv(SAMPLE_FILE, "sample.jsonl")
+    monkeypatch.setenv(ITEMS_FILE, "sample.jsonl")
     rows_of(pets, {"id": "p-1"})
     rows_of(pets, {"id": "of another model"}, registry())
     with local_view() as view:
@@ -226,14 +226,14 @@ def test_the_items_of_an_apps_tests_are_a_sample(
         {"source": "Pets", "item": {"id": {"S": "p-1"}}},
         {"source": "Pets", "item": {"id": {"S": "p-2"}, "tags": {"SS": ["a"]}}},
     ]
-    assert check("--sample", "sample.jsonl") == (0, ["0 errors, 0 warnings; 2 items derived"])
+    assert check("--items", "sample.jsonl") == (0, ["0 errors, 0 warnings; 2 items derived"])
 
 
 def test_an_item_that_fails_in_a_test_is_not_recorded(
     app: WrittenApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     app.write("views/pets.py", HEAD + PET.replace('item.pick("id")', '{"age": item["age"]}'))
-    monkeypatch.setenv(SAMPLE_FILE, "sample.jsonl")
+    monkeypatch.setenv(ITEMS_FILE, "sample.jsonl")
     with local_view() as view:
         view.put(registry().source("Pets"), {"id": "p-1"})
         assert len(view.dead_letters()) == 1
@@ -245,7 +245,7 @@ def test_the_shop_has_no_findings(tmp_path: Path) -> None:
     file = tmp_path / "shop.jsonl"
     lines = [json.dumps(vars_of(write), default=float) for write in FIRST_DAY]
     file.write_text("\n".join(lines))
-    assert check("--sample", str(file)) == (0, ["0 errors, 0 warnings; 16 items derived"])
+    assert check("--items", str(file)) == (0, ["0 errors, 0 warnings; 16 items derived"])
 
 
 def vars_of(write: Any) -> dict[str, Any]:

@@ -193,3 +193,23 @@ def test_an_explanation_has_names_and_values_filled_in() -> None:
     )
     assert told["shards"] == "4, queried concurrently and merged"
     assert told["order"] == "descending"
+
+
+def test_the_help_says_why_a_parameter_has_a_longer_option(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked(monkeypatch, AccessPattern("some", partition="{prefix}#{csv_raw}", sort="{follow}"))
+    told = " ".join(run("some", "--help").stdout.replace("│", " ").split())
+    assert "--parameter-prefix" in told
+    assert "Not --prefix, which every query has" in told
+    assert "--parameter-csv-raw" in told
+    assert " --follow TEXT" in told, "no query has this option"
+
+
+def test_a_missing_parameter_with_a_longer_option_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked(monkeypatch, AccessPattern("some", partition="{prefix}"))
+    result = run("some", "--prefix", "x")
+    assert result.exit_code == 2
+    assert "--parameter-prefix" in result.stderr

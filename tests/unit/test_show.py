@@ -1,15 +1,21 @@
 """What customers typed is shown as text, and does nothing else."""
 
+import json
 from types import ModuleType
 from typing import Any
 
+import pytest
+from typer.testing import CliRunner
+
 from adminview.aws.dead_letter_consumer import Waiting
+from adminview.cli.main import app
 from adminview.cli.output.dead_letters import hidden_note
 from adminview.cli.output.grid import Grid
 from adminview.cli.output.printing import Console, printable
 from adminview.cli.output.rows import print_rows, record
 from adminview.cli.output.tables import patterns_table
 from adminview.model import AccessPattern, Registry
+from adminview.views import registry
 
 
 def test_control_characters_are_written_out() -> None:
@@ -33,6 +39,21 @@ def test_a_description_is_no_markup() -> None:
     console = Console(width=100, record=True)
     console.print(patterns_table(Registry.of([module])))
     assert "newest [/b] first [up]" in console.export_text()
+
+
+@pytest.mark.shop
+def test_the_access_patterns_are_printed_as_json_too() -> None:
+    told = CliRunner().invoke(app, ["patterns", "--json"])
+    listed = json.loads(told.stdout)
+    assert listed["model"] == registry().fingerprint
+    found = {pattern["name"]: pattern for pattern in listed["patterns"]}
+    assert [*found] == sorted(pattern.name for pattern in registry().patterns)
+    assert found["orders-by-status"]["index"] == "GSI1"
+    assert found["orders-by-status"]["parameters"] == [
+        {"name": "status", "type": "string", "required": True}
+    ]
+    assert "beingBuilt" not in found["orders-by-status"], "no deployment was read"
+    assert CliRunner().invoke(app, ["patterns", "--json", "--markdown"]).exit_code == 2
 
 
 def test_a_note_says_for_how_long_dead_letters_are_hidden() -> None:

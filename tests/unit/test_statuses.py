@@ -112,11 +112,11 @@ def test_an_error_in_the_arguments_exits_with_2_and_any_other_with_1(
 USAGE_ERRORS: list[list[str]] = [
     ["apply", "--against", "absent.json", "--stage", "dev"],
     ["backfill", "--source", "Nope"],
-    ["check", "--sample", "absent.jsonl"],
+    ["check", "--items", "absent.jsonl"],
     ["cost", "--load", "absent.json"],
     ["cost", "--source", "Nope", "--changes", "1"],
     ["cost", "--source", "Orders", "--changes", "1", "--prices", "absent.json"],
-    ["cost", "--source", "Orders", "--changes", "1", "--sample", "absent.json"],
+    ["cost", "--source", "Orders", "--changes", "1", "--items", "absent.json"],
     ["demo", "--engine", "nope"],
     ["dev", "--engine", "nope"],
     ["dev", "--load", "absent.jsonl"],
@@ -142,7 +142,7 @@ USAGE_ERRORS: list[list[str]] = [
     ["sql", "SELECT * FROM AdminViewTable", "--json", "--csv"],
     ["sweep", "--segments", "0"],
     ["verify", "--segments", "0"],
-    ["verify", "--sample", "7"],
+    ["verify", "--share", "7"],
 ]
 
 

@@ -169,7 +169,7 @@ def test_a_row_without_an_owner_is_not_deleted_while_its_item_may_be_out_of_sigh
     run._open = dict.fromkeys(lab.scope().cut(["Things", "Notes"], lambda n, _: list(n)))
     verifier.verify(run)
     (outcome,) = run.differences.values()
-    assert "without --sample" in outcome
+    assert "without --share" in outcome
     assert STRANGE in lab.view
 
 

@@ -13,6 +13,7 @@ from adminview.bulk.verify.run import VerifyRun
 from adminview.cli.bulk.verify_state import StateFile
 from adminview.model.errors import SettingsError
 from tests.support.fakes import refusal
+from tests.support.terminal import at_a_terminal
 from tests.support.verify_tables import Lab, adds_up, found
 
 
@@ -100,7 +101,7 @@ def test_on_a_terminal_a_bar_shows_how_far_it_is_beside_the_output(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setenv("FORCE_COLOR", "1")
+    at_a_terminal(monkeypatch)
     status, said = lab.command(state, as_json=True)
     assert status == 1
     assert json.loads(said)["finished"]

@@ -14,7 +14,7 @@ from adminview.sync.decode import Route
 
 OUT_OF_SCOPE = (
     "an item outside the scope of this run may derive it; to repair it, verify all sources "
-    "without --sample while no view raises"
+    "without --share while no view raises"
 )
 ADVICE = "no repair can satisfy both: put the item's key into the row's key"
 

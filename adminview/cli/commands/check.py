@@ -20,14 +20,14 @@ from adminview.views import load_errors, registry, views_package
 
 SOUND, UNSOUND = 0, 1  # exit statuses
 STYLES = {Level.ERROR: "red", Level.WARNING: "yellow"}
-NO_SAMPLE = "Rows were not checked: name a file of items with --sample."
+NO_ITEMS = "Rows were not checked: name a file of items with --items."
 
 
 def check(
     *,
-    sample: Annotated[
+    items: Annotated[
         list[str] | None,
-        typer.Option(metavar="FILE", help=f"Sample items, one per line: {LINE}; may be repeated."),
+        typer.Option(metavar="FILE", help=f"File of items, one per line: {LINE}; may be repeated."),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -37,15 +37,15 @@ def check(
     other, and imports of packages that a view may not use. Warnings: indexes and
     totals that no access pattern uses.
 
-    With --sample, the rows of each sample item are derived. Then these are errors
+    With --items, the rows of each of these items are derived. Then these are errors
     too: a view that fails; rows that differ when an item is derived twice, after
     other items, under another clock or with another random seed; templates of
     access patterns and joins that no row can match; indexes and totals that no
-    row fills. A view that applies to no sample item is a warning.
+    row fills. A view that applies to none of these items is a warning.
 
     Exit status: 0 no errors, 1 errors.
     """
-    findings, count = _examine(sample or [])
+    findings, count = _examine(items or [])
     status = UNSOUND if any(finding.level is Level.ERROR for finding in findings) else SOUND
     if as_json:
         data = {"status": status, "findings": [finding.data() for finding in findings]}
@@ -86,4 +86,4 @@ def _show(findings: Sequence[ModelFinding], count: int) -> None:
     derived = f"; {count} {'item' if count == 1 else 'items'} derived" if count else ""
     echo(", ".join(counts) + derived)
     if not count and Level.ERROR not in levels:
-        echo(NO_SAMPLE)
+        echo(NO_ITEMS)

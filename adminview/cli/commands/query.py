@@ -2,6 +2,7 @@
 
 from collections.abc import MutableMapping
 from dataclasses import fields
+from functools import cache
 from inspect import Parameter, Signature, signature
 from typing import Annotated, Any
 
@@ -75,10 +76,28 @@ def command(pattern: AccessPattern) -> Any:
 
 
 def option_of(name: str) -> str:
-    """Return the option of a parameter, with a prefix if it would hide one of ours."""
-    flag = f"--{name.replace('_', '-')}"
-    reserved = {"--all", "--help", *(f"--{option}" for option in OPTION_NAMES)}
-    return f"--parameter-{flag.removeprefix('--')}" if flag in reserved else flag
+    """Return the option of a parameter: --name, or --parameter-name if every query has --name."""
+    flag = _flag(name)
+    return f"--parameter-{flag.removeprefix('--')}" if flag in _reserved() else flag
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+@cache
+def _reserved() -> frozenset[str]:
+    """Return the options that every query has."""
+
+    def execute(**_: Any) -> None:
+        """Take the options, and do nothing."""
+
+    shared = signature(QueryOptions).parameters.values()
+    execute.__signature__ = Signature([*shared])  # type: ignore[attr-defined]  # typer reads it
+    single = typer.Typer(add_completion=False)
+    single.command()(execute)
+    options = [option for declared in get_command(single).params for option in declared.opts]
+    return frozenset([*options, "--help"])
 
 
 def _parameter(pattern: AccessPattern, name: str) -> Parameter:
@@ -86,9 +105,12 @@ def _parameter(pattern: AccessPattern, name: str) -> Parameter:
     shape = pattern.shape()["conditions"]
     conditions = [condition for (condition,) in shape if f"{{{name}}}" in condition]
     type_ = pattern.parameters[name]
+    text = f"{WORDS[type_].capitalize()}, as in {' and '.join(conditions)}"
+    if option_of(name) != _flag(name):
+        text += f". Not {_flag(name)}, which every query has"
     option = typer.Option(
         option_of(name),
-        help=help_text(f"{WORDS[type_].capitalize()}, as in {' and '.join(conditions)}"),
+        help=help_text(text),
         metavar=METAVARS[type_],
     )
     kind, prefixed = Parameter.KEYWORD_ONLY, PREFIX + name

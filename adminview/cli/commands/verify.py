@@ -82,6 +82,7 @@ def verify(  # noqa: PLR0913 - a command's options
     sample: Annotated[
         float,
         typer.Option(
+            "--share",
             metavar="SHARE",
             help="Share of items and rows, or of totals, to compare, such as 0.01.",
         ),

@@ -5,6 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 from adminview.cli.output.printing import Cell, TextTable, joined, styled
+from adminview.http_api.catalogue import catalogue
 from adminview.model import AccessPattern, Item, Registry
 from adminview.model.errors import RowError
 from adminview.model.item import check_range
@@ -79,6 +80,14 @@ def patterns_table(registry: Registry) -> TextTable:
     for row in _pattern_rows(registry):
         lines.add_row(*row)
     return lines
+
+
+def patterns_data(registry: Registry) -> dict[str, Any]:
+    """Return the access patterns as `GET /patterns` does, without the state of a deployment."""
+    data = catalogue(registry, registry.fingerprint, {})
+    for pattern in data["patterns"]:
+        del pattern["beingBuilt"]
+    return data
 
 
 def patterns_markdown(registry: Registry) -> str:

@@ -1,0 +1,38 @@
+"""Options of different commands: one name for one thing."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from typer.main import get_command
+
+from adminview.cli.main import app
+
+
+def options(command: Any, name: str = "") -> Iterator[tuple[str, str, str]]:
+    """Yield every option with its command and what its value is."""
+    for option in command.params:
+        for flag in option.opts:
+            yield flag, name, option.metavar or ""
+    if name != "query":  # its commands are the access patterns
+        for inner, nested in getattr(command, "commands", {}).items():
+            yield from options(nested, f"{name} {inner}".strip())
+
+
+ALL = [*options(get_command(app))]
+
+
+@pytest.mark.parametrize(
+    ("flag", "value", "commands"),
+    [
+        ("--items", "FILE", {"check", "cost"}),
+        ("--sample", "ITEMS", {"migrate", "model diff"}),
+        ("--share", "SHARE", {"verify"}),
+    ],
+)
+def test_an_option_means_the_same_in_every_command(
+    flag: str, value: str, commands: set[str]
+) -> None:
+    found = {name: written for option, name, written in ALL if option == flag}
+    assert {name for name, written in found.items() if written == value} == {*found}
+    assert commands <= {*found}
