@@ -12,7 +12,9 @@ def test_destroy_leaves_nothing_of_dev(checkout: Checkout) -> None:
 
 
 def test_prod_is_not_destroyed_before_its_protection_is_taken_away(checkout: Checkout) -> None:
-    checkout.cdk("deploy", "--all", "--require-approval", "never", *PROD)
+    for protect in ("false", "true"):
+        option = ("-c", f"adminview:protect={protect}")
+        checkout.cdk("deploy", "--all", "--require-approval", "never", *PROD, *option)
     before = inventory(checkout)
     refused = checkout.run("npx", "cdk", "destroy", "--all", "--force", "--app", "prod.out")
     assert refused.returncode != 0
