@@ -10,12 +10,13 @@ from adminview.aws.aws_calls import Aws
 from adminview.cli.deployment.deployment import DeployedStack, Deployment, Resource
 from adminview.cli.deployment.stacks import FUNCTION, PARTS, Stack
 from adminview.cli.doctor import callers
+from adminview.cli.doctor.alarms import ALARM
 from adminview.cli.doctor.callers import PERMISSION
 from adminview.cli.doctor.grants import declared_grants
 from adminview.cli.doctor.mappings import MAPPING, ON_FAILURE, expected_settings
-from adminview.cli.doctor.references import resolve
+from adminview.cli.doctor.references import _weak_values, resolve, stale_references
 from adminview.cli.doctor.roles import ROLE
-from adminview.cli.doctor.schedules import RULE
+from adminview.cli.doctor.schedules import MACHINE, RULE
 from adminview.model.delivery import Delivery
 from adminview.model.errors import SettingsError
 from tests.support.shop import registry
@@ -63,8 +64,8 @@ def _outputs(
             continue
         try:
             yield name, resolve(output["Value"], part, site)
-        except SettingsError:  # such as the API's URL, which nobody resolves
-            continue
+        except SettingsError:  # such as the name of the queue, which only its stack knows
+            yield name, f"value of {name}"
 
 
 @pytest.fixture(params=["dev", "mixed", "traced", "totals"])
@@ -137,3 +138,15 @@ def test_what_the_stacks_tell_of_themselves_is_what_the_doctor_reads(dev: Assemb
     assert site.pending == {}
     description = site.part("Sync").description()
     assert description == json.loads(json.dumps(model.description()))
+
+
+def test_the_weak_references_of_every_alarm_and_machine_are_understood(site: Deployment) -> None:
+    """One that refers to what is deployed now is fine; one that refers to nothing is not."""
+    found = 0
+    for part, resource in site.of(*ALARM, MACHINE):
+        current = [*_weak_values(resource.properties, part, site)]
+        assert [*stale_references("it", resource, current, part, site)] == []
+        faults = [*stale_references("it", resource, {}, part, site)]
+        assert bool(faults) is bool(current)
+        found += bool(current)
+    assert found

@@ -9,6 +9,7 @@ from adminview.aws.aws_calls import Aws
 from adminview.aws.concurrency import batched
 from adminview.cli.deployment.deployment import DeployedStack, Deployment, Resource
 from adminview.cli.doctor.finding import Check, Fault, State, Verdict
+from adminview.cli.doctor.references import stale_references
 
 TOPIC: Final = "AWS::SNS::Topic"
 ALARM: Final = ("AWS::CloudWatch::Alarm", "AWS::CloudWatch::CompositeAlarm")
@@ -56,14 +57,18 @@ def _addresses(count: int) -> str:
 def fetch_alarms(
     aws: Aws, deployment: Deployment, part: DeployedStack, now: Callable[[], float]
 ) -> Verdict:
-    names = [alarm.name for alarm in part.of(*ALARM)]
+    resources = part.of(*ALARM)
+    names = [alarm.name for alarm in resources]
     alarms: dict[str, Any] = {}
     for batch in batched(names, ALARM_LIMIT):
         kinds = ["MetricAlarm", "CompositeAlarm"]
         page = aws.call("cloudwatch", "DescribeAlarms", AlarmNames=[*batch], AlarmTypes=kinds)
         described = [*page.get("MetricAlarms", []), *page.get("CompositeAlarms", [])]
         alarms |= {alarm["AlarmName"]: alarm for alarm in described}
-    faults = evaluate_alarms(names, alarms, deployment.restore(part), now())
+    faults = [*evaluate_alarms(names, alarms, deployment.restore(part), now())]
+    for alarm in resources:
+        if actual := alarms.get(alarm.name):
+            faults += stale_references(alarm.name, alarm, actual, part, deployment)
     return faults, f"none of {len(names)} is in ALARM"
 
 

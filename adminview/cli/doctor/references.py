@@ -1,9 +1,14 @@
 """Resolve the references of a template to the deployed resources."""
 
+from collections.abc import Iterator
+from json import dumps
 from typing import Any, Final
 
 from adminview.cli.deployment.deployment import DeployedStack, Deployment, Resource
+from adminview.cli.doctor.finding import Fault
 from adminview.model.errors import SettingsError
+
+WEAK: Final = "Fn::GetStackOutput"
 
 PSEUDO: Final = {
     "AWS::Partition": 1,
@@ -61,6 +66,39 @@ def arn_of(resource: Resource, part: DeployedStack) -> str:
     is_url = resource.kind == "AWS::SQS::Queue"
     name = resource.name.rpartition("/")[2] if is_url else resource.name
     return ARNS[resource.kind].format(name=name, **fields)
+
+
+def stale_references(
+    name: str, resource: Resource, actual: Any, part: DeployedStack, deployment: Deployment
+) -> Iterator[Fault]:
+    """Report the weak references of a resource that were resolved to older values.
+
+    CloudFormation resolves them only when it updates the stack, and the CDK skips a stack whose
+    template is unchanged. *actual* is the resource as its service describes it.
+    """
+    text = dumps(actual, default=str)
+    stale = {
+        value for value in _weak_values(resource.properties, part, deployment) if value not in text
+    }
+    if stale:
+        refresh = f"{deployment.deploy(part)} --exclusively --force"
+        yield Fault(
+            f"{name} refers to older resources: {', '.join(sorted(stale))} is deployed",
+            f"{refresh} (docs/runbook.md#stale-references)",
+        )
+
+
+def _weak_values(value: Any, part: DeployedStack, deployment: Deployment) -> Iterator[str]:
+    """Yield what the weak references in a property of a template resolve to now."""
+    match value:
+        case {"Fn::GetStackOutput": _} | {"Fn::Select": _} if WEAK in dumps(value):
+            yield resolve(value, part, deployment)
+        case dict():
+            for element in value.values():
+                yield from _weak_values(element, part, deployment)
+        case list():
+            for element in value:
+                yield from _weak_values(element, part, deployment)
 
 
 def _resource(part: DeployedStack, id_: str, value: object) -> Resource:

@@ -7,7 +7,7 @@ from typing import Final
 from adminview.aws.aws_calls import Aws, AwsCallError
 from adminview.cli.deployment.deployment import DeployedStack, Deployment, Resource
 from adminview.cli.doctor.finding import Check, Fault, Verdict, unchecked_fault
-from adminview.cli.doctor.references import resolve
+from adminview.cli.doctor.references import resolve, stale_references
 
 RULE: Final = "AWS::Events::Rule"
 MACHINE: Final = "AWS::StepFunctions::StateMachine"
@@ -60,5 +60,6 @@ def fetch_machine(
 ) -> Verdict:
     described = aws.find("stepfunctions", "DescribeStateMachine", stateMachineArn=machine.name)
     status = described.get("status", "ACTIVE") if described else "deleted"
-    faults = [] if status == "ACTIVE" else [Fault(f"it is {status}", deployment.restore(part))]
-    return faults, "active"
+    if status != "ACTIVE":
+        return [Fault(f"it is {status}", deployment.restore(part))], ""
+    return stale_references("it", machine, described, part, deployment), "active"
