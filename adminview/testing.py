@@ -1,6 +1,5 @@
 """For the tests of an app: the rows of one item, and a view on the embedded engine."""
 
-import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -9,6 +8,7 @@ from pathlib import Path
 
 from adminview.aws.attribute_codec import for_boto3, from_boto3
 from adminview.aws.settings import ITEMS_FILE
+from adminview.item_files import line_of
 from adminview.local.engines import moto_engine
 from adminview.local.local_cloud import LocalCloud
 from adminview.model import Registry, Source
@@ -155,7 +155,7 @@ def _record(source: Source, image: Image) -> None:
     """Append an item to the file that ADMINVIEW_ITEMS names, for `adminview check --items`."""
     if file := os.environ.get(ITEMS_FILE):
         with Path(file).open("a", encoding="utf-8") as lines:
-            lines.write(json.dumps({"source": source.name, "item": image}) + "\n")
+            lines.write(line_of(source.name, image) + "\n")
 
 
 def _check_source(source: object, views: Registry) -> None:

@@ -11,8 +11,8 @@ from adminview.cli.costing.load import EXAMPLE
 from adminview.cli.costing.prices import Prices
 from adminview.cli.costing.sampled import describe
 from adminview.cli.errors import UsageError
-from adminview.cli.item_files import parse_items
 from adminview.cli.main import app
+from adminview.item_files import parse_items
 from adminview.model.errors import SettingsError
 from adminview.model.item import encode
 from tests.support.model import FAVOURITE, order, registry

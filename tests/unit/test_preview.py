@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from adminview.aws.error_hints import describe_error
-from adminview.cli.item_files import read_sample
+from adminview.checks.read_sample import read_sample
 from adminview.cli.main import app as command
 from adminview.model import Registry
 from adminview.model.errors import AdminViewError, RowError, SettingsError, ViewError

@@ -10,12 +10,13 @@ from typing import Annotated
 import typer
 
 from adminview.checks.finding import Level, ModelFinding, load_finding
+from adminview.checks.read_sample import read_sample
 from adminview.checks.sampled import sample_findings
 from adminview.checks.static import VIEW_REQUIREMENTS, static_findings
 from adminview.cli.errors import UsageError, usage_errors
-from adminview.cli.item_files import LINE, read_sample
 from adminview.cli.options import Json
 from adminview.cli.output.printing import Console, echo, print_json
+from adminview.item_files import LINE
 from adminview.views import load_errors, registry, views_package
 
 SOUND, UNSOUND = 0, 1  # exit statuses

@@ -21,10 +21,10 @@ from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import find_settings, known_source
 from adminview.cli.deployment.stacks import SYNC, TOTALS
 from adminview.cli.errors import usage_errors
-from adminview.cli.item_files import parse_items
 from adminview.cli.options import Json, Prefix, Stage
 from adminview.cli.output.cost import as_data, show
 from adminview.cli.output.printing import Console, print_json
+from adminview.item_files import parse_items
 from adminview.model.errors import SettingsError
 from adminview.views import registry
 

@@ -33,6 +33,7 @@ from adminview.cli.output.printing import echo
 from adminview.cli.shutdown import Shutdown, graceful_shutdown
 from adminview.examples.shop import sample_data
 from adminview.http_api.handlers import Api
+from adminview.item_files import LINE
 from adminview.local.dev.items import WaitingItems, read_items
 from adminview.local.dev.session import DevEngine, Hooks, ModelChange, Session
 from adminview.local.dev.tracebacks import app_traceback
@@ -71,8 +72,8 @@ def dev(
         list[str] | None,
         typer.Option(
             metavar="FILE",
-            help='Load items from a file with lines such as {"source": "Orders", "item": {…}}; '
-            "`shop` loads the data of the demo. May be repeated.",
+            help=f"Load items from a file, one per line: {LINE}; `shop` loads the data of the "
+            "demo. May be repeated.",
         ),
     ] = None,
     data: Annotated[
@@ -124,7 +125,7 @@ def dev(
 def _writes(name: str) -> Iterable[Put | Delete]:
     if name == SHOP:
         return (*sample_data.FIRST_DAY, *sample_data.SECOND_DAY, sample_data.POISON)
-    return read_items(Path(name))
+    return read_items(name)
 
 
 def _first_model(files: ViewFiles, stop: Shutdown) -> Registry | None:

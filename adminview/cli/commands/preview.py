@@ -15,10 +15,10 @@ from adminview.cli.commands.item import key_of
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import find_settings, known_source
 from adminview.cli.errors import UsageError, usage_errors
-from adminview.cli.item_files import STDIN, parse_items, parse_json, read_text
 from adminview.cli.options import Json, Prefix, Stage
 from adminview.cli.output.preview import as_data, show
 from adminview.cli.output.printing import Console, print_json
+from adminview.item_files import STDIN, parse_items, parse_json, read_text
 from adminview.model import Registry, Source
 from adminview.model.errors import QueryError
 from adminview.model.item import Image

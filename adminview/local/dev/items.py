@@ -1,52 +1,28 @@
-"""Source items as lines of JSON: items to load, and items that are kept between two runs.
+"""Source items to load, and items that are kept between two runs."""
 
-A line is `{"source": "Orders", "item": {"orderId": "o-1"}}`. Kept items have `dynamodb` instead of
-`item`, in DynamoDB JSON, because plain JSON has no sets and no bytes.
-"""
-
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from decimal import Decimal
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from adminview.aws.attribute_codec import for_boto3, from_boto3
+from adminview.item_files import line_of, read_lines
 from adminview.local.source_writes import Delete, Put
 from adminview.model import Registry
-from adminview.model.errors import AdminViewError, SettingsError, UnreadableRecordError
+from adminview.model.errors import SettingsError, UnreadableRecordError
 from adminview.model.item import Image, encode, to_python
 from adminview.model.row import Attributes
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-EXAMPLE = '{"source": "Orders", "item": {"orderId": "o-1"}}'
 FILE = "items.jsonl"
 REPORT_SECONDS = 2.0
 
 
-def read_items(path: Path) -> list[Put]:
+def read_items(file: str) -> list[Put]:
     """Read a file of items; raises a SettingsError that names the first invalid line."""
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return [_read(line, f"{path}:{number}") for number, line in enumerate(lines, 1) if line.strip()]
-
-
-def _read(line: str, where: str) -> Put:
-    try:
-        parsed = json.loads(line, parse_float=Decimal)
-        source, item = str(parsed["source"]), parsed.get("item")
-        if item is None:
-            item = to_python({"M": parsed["dynamodb"]})
-        image(item)
-    except (AttributeError, LookupError, TypeError, ValueError, AdminViewError) as error:
-        msg = f"{where} is not an item; expected a line such as {EXAMPLE}"
-        raise SettingsError(msg) from error
-    return Put(source, item)
-
-
-def line_of(source: str, item: Image) -> str:
-    return json.dumps({"source": source, "dynamodb": dict(item)})
+    return [Put(line.source, to_python({"M": line.image})) for line in read_lines(file)]
 
 
 def image(item: Mapping[str, Any]) -> Attributes:
@@ -104,7 +80,7 @@ class WaitingItems:
 
     def __init__(self, folder: Path | None = None) -> None:
         self.path = folder / FILE if folder else None
-        self._items = read_items(self.path) if self.path and self.path.exists() else []
+        self._items = read_items(str(self.path)) if self.path and self.path.exists() else []
 
     def fitting(self, registry: Registry) -> list[Put]:
         """Return the items that the declared tables accept."""

@@ -1,20 +1,21 @@
 """Items in files and on standard input, as plain JSON or as DynamoDB JSON.
 
 DynamoDB JSON is what the AWS CLI prints: each value names its type, as in {"S": "PENDING"}. An item
-is read as DynamoDB JSON if all its values have that form.
+is read as DynamoDB JSON if all its values have that form. A file with items of several sources has
+one line per item: {"source": "Orders", "item": {"orderId": "o-1"}}.
 """
 
 import json
 import sys
 from base64 import b64decode
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any, Final
 
-from adminview.checks.sampled import SampleItem
-from adminview.model import Registry
 from adminview.model.errors import RecordError, SettingsError
+from adminview.model.item import Image
 from adminview.model.row import Attributes
 from adminview.preview import encode_item
 
@@ -58,35 +59,44 @@ def parse_items(sample: object) -> list[Attributes]:
     return [_image(item) for item in items]
 
 
-def read_sample(files: Iterable[str], model: Registry) -> list[SampleItem]:
-    """Read items with their sources, one JSON object per line; raises a SettingsError."""
-    return [item for file in files for item in _read_lines(file, model)]
+@dataclass(frozen=True, slots=True)
+class ItemLine:
+    """An item in DynamoDB JSON, the name of its source, and the file and line that it is from."""
+
+    source: str
+    image: Attributes
+    place: str
 
 
-def _read_lines(file: str, model: Registry) -> Iterator[SampleItem]:
+def read_lines(file: str) -> Iterator[ItemLine]:
+    """Yield the items of a file, one per line; raises a SettingsError that names the line."""
     for number, line in enumerate(read_text(file).splitlines(), start=1):
         if line.strip():
+            place = f"{file}:{number}"
             try:
-                yield _sample_item(parse_json(line), model)
+                yield _parse_line(parse_json(line), place)
             except (SettingsError, RecordError) as error:
-                msg = f"{file}:{number}: {error}"
+                msg = f"{place}: {error}"
                 raise SettingsError(msg) from error
 
 
-def _sample_item(entry: Any, model: Registry) -> SampleItem:
+def line_of(source: str, image: Image) -> str:
+    """Return an item as a line, in DynamoDB JSON: plain JSON has no sets and no bytes."""
+    return json.dumps({"source": source, "item": dict(image)})
+
+
+def _parse_line(entry: Any, place: str) -> ItemLine:
     if not isinstance(entry, dict) or entry.keys() != {"source", "item"}:
         msg = f"expected an object with a source and an item, as in {LINE}"
         raise SettingsError(msg)
-    try:
-        source = model.source(entry["source"])
-    except KeyError as error:
-        raise SettingsError(error.args[0]) from error
-    if not isinstance(entry["item"], dict) or not entry["item"]:
+    source, item = entry["source"], entry["item"]
+    if not isinstance(source, str):
+        msg = f"source must be the name of a source, as in {LINE}"
+        raise SettingsError(msg)
+    if not isinstance(item, dict) or not item:
         msg = f"item must be an object, as in {LINE}"
         raise SettingsError(msg)
-    image = _image(entry["item"])
-    source.owner(image)  # raises if the key is not as declared
-    return SampleItem(source, image)
+    return ItemLine(source, _image(item), place)
 
 
 def _image(item: Mapping[str, Any]) -> Attributes:
