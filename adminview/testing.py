@@ -20,8 +20,9 @@ from adminview.model.errors import (
     kind_of,
     reason_of,
 )
-from adminview.model.item import Image
-from adminview.preview import derive_with_text, encode_item
+from adminview.model.item import Image, to_python
+from adminview.model.row import Attributes
+from adminview.preview import contributions, derive_with_text, encode_item
 from adminview.query.plain_rows import PlainRow, RowDecoder
 from adminview.views import registry
 
@@ -34,6 +35,9 @@ def rows_of(
     source: Source, item: Mapping[str, object], views: Registry | None = None
 ) -> list[PlainRow]:
     """Return the rows of one item as plain Python: `PK`, `SK`, index keys and `data`.
+
+    A row that contributes to totals also has `totals`, with the name of the total, the values of
+    the group, the count and the amounts of each contribution.
 
     *views* defaults to the app's. Raises a RecordError that names the view, its line and the error
     if the view fails, and an UnreadableRecordError if the item's key is not as declared.
@@ -51,7 +55,15 @@ def rows_of(
     if views is None:
         _record(source, image)
     decoder = RowDecoder(model)
-    return [decoder.row(row) for row in derived.values()]
+    return [decoder.row(row) | _totals(row, model) for row in derived.values()]
+
+
+def _totals(row: Attributes, model: Registry) -> PlainRow:
+    added = [
+        {"total": total.name, **to_python({"M": group})}
+        for total, group in contributions(row, model)
+    ]
+    return {"totals": added} if added else {}
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from decimal import Decimal
 
 import pytest
 
@@ -14,6 +15,7 @@ from adminview.model.errors import (
     ViewError,
 )
 from adminview.testing import DeadLetteredError, LocalView, local_view, rows_of
+from tests.support import totals_views
 from tests.support.view_files import load_view_file
 
 VIEW_FILE = """
@@ -55,6 +57,30 @@ def books(model: Registry) -> Source:
 def view(model: Registry) -> Iterator[LocalView]:
     with local_view(model) as started:
         yield started
+
+
+def test_rows_have_their_contributions_to_totals() -> None:
+    model = Registry.of([totals_views])
+    tea_price = Decimal("5.5")
+    lines = {"tea": {"units": 2, "revenue": tea_price}}
+    item = {"id": "1", "status": "OPEN", "shop": "s", "day": "2025-03-01", "lines": lines}
+    order, tea = rows_of(totals_views.orders, item | {"total": tea_price}, model)
+    assert order["totals"] == [
+        {"total": "OrdersByStatus", "status": "OPEN", "count": 1},
+        {
+            "total": "DailySales",
+            "shop": "s",
+            "day": "2025-03-01",
+            "count": 1,
+            "revenue": Decimal("5.5"),
+        },
+    ]
+    (sold,) = tea["totals"]
+    assert (sold["product"], sold["units"], sold["revenue"]) == ("tea", 2, tea_price)
+
+
+def test_rows_without_contributions_have_no_totals(model: Registry, books: Source) -> None:
+    assert "totals" not in rows_of(books, BOOK, model)[0]
 
 
 def line(text: str) -> int:
