@@ -11,12 +11,12 @@ from adminview.model import *  # noqa: F403 - the list is kept there, once
 from adminview.model import __all__ as declarations
 from adminview.model.errors import AdminViewError, PatternNotReadyError, QueryError
 
-# Loaded when first used: they need boto3, which would slow down the cold start of a function.
+# Loaded when first used: they need boto3, which would slow down the cold start of a function. So
+# `from adminview import *`, which a view file may have, leaves them out.
 CLIENT = ("RowPage", "Rows", "ViewClient", "connect")
 
 __all__ = [  # noqa: PLE0604 - all are names
     *declarations,
-    *CLIENT,
     "AdminViewError",
     "PatternNotReadyError",
     "QueryError",

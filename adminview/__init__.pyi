@@ -1,5 +1,8 @@
 from adminview import model
-from adminview.client import RowPage, Rows, ViewClient, connect
+from adminview.client import RowPage as RowPage
+from adminview.client import Rows as Rows
+from adminview.client import ViewClient as ViewClient
+from adminview.client import connect as connect
 from adminview.model import *  # noqa: F403 - the list is kept there, once
 from adminview.model.errors import AdminViewError, PatternNotReadyError, QueryError
 
@@ -7,9 +10,5 @@ __all__ = [
     "AdminViewError",
     "PatternNotReadyError",
     "QueryError",
-    "RowPage",
-    "Rows",
-    "ViewClient",
-    "connect",
 ]
 __all__ += model.__all__

@@ -2,6 +2,8 @@
 
 import ast
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -12,25 +14,42 @@ from adminview.cli.commands.init import StartingPoint, _files
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/api.md"
+CLIENT: tuple[str, ...] = vars(adminview)["CLIENT"]  # which type checkers need not know
+PUBLIC = [*adminview.__all__, *CLIENT]
 IMPORT = re.compile(r"^from (adminview[\w.]*) import ([\w, ]+)$", re.MULTILINE)
 
 
 def test_the_public_names_include_those_of_the_model_and_can_be_imported() -> None:
     assert {*model.__all__} < {*adminview.__all__}
-    assert len(adminview.__all__) == len({*adminview.__all__})
-    assert [name for name in adminview.__all__ if not hasattr(adminview, name)] == []
+    assert len(PUBLIC) == len({*PUBLIC})
+    assert [name for name in PUBLIC if not hasattr(adminview, name)] == []
+
+
+def test_a_view_file_that_imports_everything_does_not_load_the_client() -> None:
+    """Look from another process: this one has everything loaded."""
+    program = (
+        "import sys; from adminview import *; assert Source and QueryError; "
+        "print([m for m in ('boto3', 'adminview.client') if m in sys.modules]); "
+        "from adminview import connect; print(connect.__module__)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, check=True, text=True
+    )
+    assert done.stdout.split() == ["[]", "adminview.client"]
 
 
 def test_type_checkers_see_the_same_names() -> None:
     stub = ast.parse((ROOT / "adminview/__init__.pyi").read_text())
     (listed,) = (node.value for node in stub.body if isinstance(node, ast.Assign))
+    imported = [alias.asname for node in stub.body for alias in getattr(node, "names", [])]
+    assert {*CLIENT} == {name for name in imported if name}
     assert sorted([*ast.literal_eval(listed), *model.__all__]) == sorted(adminview.__all__)
 
 
 def test_the_page_on_the_api_names_every_public_name_once_and_no_other() -> None:
     rows = re.findall(r"^\| (`.*?) \|", PAGE.read_text(), re.MULTILINE)
     named = [name for row in rows for name in re.findall(r"`(\w+)`", row)]
-    assert sorted(named) == sorted(adminview.__all__)
+    assert sorted(named) == sorted(PUBLIC)
 
 
 def of_an_app() -> dict[str, set[str]]:
@@ -55,7 +74,7 @@ def imported_by_documents() -> Iterator[tuple[str, str]]:
 
 
 def test_generated_apps_and_documents_import_only_names_that_the_page_lists() -> None:
-    documented = of_an_app() | {"adminview": {*adminview.__all__}}
+    documented = of_an_app() | {"adminview": {*PUBLIC}}
     imported = {*imported_by_the_app(), *imported_by_documents()}
     assert ("adminview.handlers", "sync") in imported
     assert ("adminview", "connect") in imported
