@@ -1,5 +1,7 @@
 """A session changes the tables of its own engine, and loses no item and no count."""
 
+import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from time import monotonic, sleep
@@ -8,10 +10,12 @@ from typing import Any
 import pytest
 
 from adminview.aws.clients import Clients
+from adminview.aws.dead_letter_consumer import DeadLetterConsumer
+from adminview.aws.deadline import Deadline
 from adminview.local.dev.session import DevEngine, Hooks, ModelChange, Session
 from adminview.local.engines import EngineError, moto_engine
 from adminview.local.local_cloud import QUEUE, environment_of
-from adminview.local.source_writes import Put
+from adminview.local.source_writes import Delete, Put
 from adminview.model import Registry
 from tests.support.view_files import load_view_file
 
@@ -46,14 +50,18 @@ def model(folder: Path, *changes: tuple[str, str]) -> Registry:
 
 
 @pytest.fixture
-def session(monkeypatch: pytest.MonkeyPatch) -> Iterator[Session]:
+def said() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def session(monkeypatch: pytest.MonkeyPatch, said: list[str]) -> Iterator[Session]:
     """Run an engine of its own, which a session may change."""
     with moto_engine() as engine:
         clients = Clients(engine.dynamodb(), engine.sqs())
         queue_url = clients.sqs.create_queue(QueueName=QUEUE)["QueueUrl"]
         for name, value in environment_of(engine, queue_url).items():
             monkeypatch.setenv(name, value)
-        said: list[str] = []
 
         def compare(_: Registry, new: Registry) -> ModelChange:
             return ModelChange([], [source.name for source in new.sources])
@@ -115,6 +123,54 @@ def test_items_outlast_a_key_that_they_do_not_have(session: Session, tmp_path: P
     eventually(lambda: orders(session), {"n1", "n2", "n3"})
     eventually(lambda: counts(session), COUNTS)
     assert len(scan(session, "Orders")) == 3
+
+
+def letters(session: Session) -> list[str]:
+    """Return the items of the dead letters that are visible, and leave them so."""
+    consumer = DeadLetterConsumer(session.engine.clients.sqs, session.engine.queue_url)
+    taken = consumer.take(deadline=Deadline.after(10))
+    consumer.put_back(taken, deadline=Deadline.after(10))
+    return sorted(str(json.loads(message.body)["owner"]) for message in taken)
+
+
+def replayed(said: list[str], session: Session) -> int:
+    session.replay_outdated()
+    lines = (re.match(r"replayed (\d) dead letters? of fixed items: 0 rows put", x) for x in said)
+    return sum(int(line[1]) for line in lines if line)
+
+
+def letters_left(session: Session) -> list[str]:
+    session.replay_outdated()
+    return letters(session)
+
+
+def test_dead_letters_of_fixed_items_are_replayed(
+    session: Session, tmp_path: Path, said: list[str]
+) -> None:
+    session.begin(model(tmp_path))
+    bad = [Put("Orders", {"id": id_, "status": "PAID"}) for id_ in "12"]
+    session.load(bad)
+    eventually(lambda: letters(session), ["Orders/1", "Orders/2"])
+    session.replay_outdated()
+    assert letters(session) == ["Orders/1", "Orders/2"]
+
+    # An item is fixed.
+    session.load(ITEMS[:1])
+    eventually(lambda: orders(session), {"n1"})
+    eventually(lambda: letters_left(session), ["Orders/2"])
+    eventually(lambda: replayed(said, session), 2)  # the image before the fix has a letter, too
+    assert letters(session) == ["Orders/2"]
+
+    # The view is fixed.
+    session.change_to(model(tmp_path, ('item["number"]', 'item.get("number", "none")')))
+    eventually(lambda: letters_left(session), [])
+    assert orders(session) == {"n1", "none"}
+
+    # An item that is deleted derives no rows.
+    session.load([Put("Orders", {"id": "4"})])
+    eventually(lambda: letters(session), ["Orders/4"])
+    session.load([Delete("Orders", {"id": "4"})])
+    eventually(lambda: letters_left(session), [])
 
 
 def test_an_engine_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

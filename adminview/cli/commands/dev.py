@@ -3,7 +3,7 @@
 import os
 import signal
 from collections.abc import Iterable, Iterator, MutableMapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from threading import Thread
 from typing import Annotated, Final
@@ -43,7 +43,7 @@ from adminview.local.http_server import LOOPBACK, LocalGateway, Server
 from adminview.local.local_cloud import QUEUE, environment_of, export_line
 from adminview.local.source_writes import Delete, Put
 from adminview.model import Registry
-from adminview.model.errors import AdminViewError, SettingsError
+from adminview.model.errors import AdminViewError, ServiceError, SettingsError
 from adminview.model.row import VIEW_TABLE
 from adminview.query.engine import QueryEngine
 
@@ -148,6 +148,8 @@ def _run(files: ViewFiles, session: Session, stop: Shutdown) -> None:
     while not stop.event.is_set():
         stop.sleep(POLL_SECONDS)
         session.follower.check()
+        with suppress(ServiceError):  # the next look may succeed
+            session.replay_outdated()
         if not files.changed():
             continue
         try:

@@ -30,13 +30,11 @@ from adminview.cli.shutdown import graceful_shutdown
 from adminview.dead_letters.letter_filter import LetterFilter
 from adminview.dead_letters.peek import PeekResult, browse
 from adminview.dead_letters.preview import preview
-from adminview.dead_letters.replay import KEPT, Patience, Replayer, make_replayer
+from adminview.dead_letters.replay import KEPT, LOCALLY, Replayer, make_replayer
 from adminview.model.errors import AdminViewError, QueryError
 from adminview.views import registry
 
 SECONDS = 60.0  # to browse the queue, or to release messages
-# The indexes of an engine on this machine do not lag.
-LOCALLY = Patience(for_letters=0, before_retry=1)
 RECEIVED_SECONDS = 30  # a received message is invisible for so long, unless its queue says more
 
 

@@ -21,6 +21,7 @@ class BatchPrinter:
 
     say: Callable[[str], None]
     explain: Callable[[AnyLetter], str] = lambda _: ""  # a traceback, if there is one
+    batches: int = 0  # that the sync has done so far
     _explained: set[str] = field(default_factory=set)
 
     def invoked(self, request_id: str) -> None: ...
@@ -38,6 +39,7 @@ class BatchPrinter:
         self.dead_lettered(letters)
         if errors:
             self.say(f"  failed calls: {', '.join(errors)}")
+        self.batches += 1
 
     def counted(self, counts: Mapping[str, Any], errors: CallErrors) -> None:
         skipped = counts["malformed"] + counts["refused"]

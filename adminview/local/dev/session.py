@@ -14,10 +14,12 @@ from adminview.aws.settings import Settings
 from adminview.aws.source_tables import SourceReader
 from adminview.aws.totals_table import Boto3Updater, TotalsTable
 from adminview.bulk.runs import Bulk, make_bulk
+from adminview.dead_letters.replay import LOCALLY, Replayer, make_replayer
 from adminview.handlers.totals import TotalsRuntime
 from adminview.local.dev.follower import Follower
 from adminview.local.dev.items import WaitingItems, check_writes, write_items
 from adminview.local.dev.letters import FirstLetterSink, PrintedSink, PromptSink
+from adminview.local.dev.outdated import OutdatedFilter, replay_outdated
 from adminview.local.dev.printer import BatchPrinter
 from adminview.local.dev.rebuild import count, rebuild
 from adminview.local.dev.tables import DevTables, Prepared
@@ -72,6 +74,7 @@ class Session:
     _registry: Registry | None = None
     _runtime: Runtime | None = None
     _prepared: Prepared = field(default_factory=Prepared)
+    _replayed_at: object = None  # the model and the batches at the last replay
     _tables: dict[str, None] = field(default_factory=dict)  # of all sources so far, in order
 
     def __post_init__(self) -> None:
@@ -112,6 +115,21 @@ class Session:
         )
         if writes:
             self.hooks.say(f"loaded {total}")
+
+    def replay_outdated(self) -> None:
+        """Replay dead letters of items that can be derived now, if anything has changed."""
+        assert self._registry
+        state = (self._registry.fingerprint, self.printer.batches)
+        if state == self._replayed_at:
+            return
+        replayer = self._replayer(self._registry)
+        waiting = replayer.consumer.count(deadline=Deadline.after(READ_SECONDS))
+        if waiting.ready and (state, waiting) != self._replayed_at:
+            if line := replay_outdated(replayer, OutdatedFilter(read=self._read)):
+                self.hooks.say(line)
+            waiting = replayer.consumer.count(deadline=Deadline.after(READ_SECONDS))
+        # Dead letters that are hidden now are replayed when they become visible.
+        self._replayed_at = (state, waiting) if waiting.resting else state
 
     def end(self) -> int | None:
         """Stop following. Save the items if there is a file for them; return their number.
@@ -180,6 +198,10 @@ class Session:
         printed = PrintedSink(runtime.dead_letters, self.printer)
         bulk = make_bulk(registry, declared(registry, queue_url), clients, metered)
         return replace(bulk, post=FirstLetterSink(printed, consumer))
+
+    def _replayer(self, registry: Registry) -> Replayer:
+        settings = declared(registry, self.engine.queue_url)
+        return make_replayer(registry, settings, self.engine.clients, streams_client(), LOCALLY)
 
     def _explain(self, letter: AnyLetter) -> str:
         assert self._runtime
