@@ -1,6 +1,7 @@
 """`adminview dev` at a pseudo-terminal: the first hour of somebody with an app of their own."""
 
 import json
+import re
 import shutil
 import socket
 import subprocess
@@ -126,6 +127,8 @@ def test_the_first_hour(hour: Hour) -> None:
     before = hour.files()
     dev = hour.dev()
     (api,) = {line.split()[1] for line in dev.said.splitlines() if line.startswith("open ")}
+    with urlopen(api) as response:  # noqa: S310 - our own
+        assert "open-orders" in response.read().decode()
 
     hour.put("Orders", **ORDER)
     hour.eventually("ORDER#o-1", "query", "open-orders", "--status", "PENDING")
@@ -136,40 +139,13 @@ def test_the_first_hour(hour: Hour) -> None:
     dev.wait_for("rebuilt Orders: 1 item, 1 row written")
     assert "Access patterns: new: invoices-by-country" in dev.said
     assert "INVOICE#o-1" in hour.run("query", "invoices-by-country", "--country", "XX")
-    with urlopen(f"{api}patterns/invoices-by-country?country=XX") as response:  # noqa: S310 - our own
+    with urlopen(f"{api}patterns/invoices-by-country?country=XX") as response:  # noqa: S310
         (row,) = json.load(response)["rows"]
     assert row["data"] == {"orderId": "o-1"}
 
-    # A file that cannot be loaded is named with its line, and changes nothing.
-    hour.write("invoices.py", INVOICES + "\nnope\n")
-    dev.wait_for("the model before this change stays until it is fixed")
-    line = line_with("nope", INVOICES + "\nnope\n")
-    assert f'File "lambdas/views/invoices.py", line {line}, in <module>' in dev.said
-    assert "NameError: name 'nope' is not defined" in dev.said
-    hour.put("Orders", **ORDER | {"orderId": "o-2", "address": "Baker Street"})
-    dev.wait_for("2 rows put")
-
-    # A view that raises is shown with its line and the original error; its item is dead-lettered.
-    hour.write("invoices.py", BROKEN)
-    dev.wait_for("rebuilt Orders: 2 items, 2 items failed")
-    line = line_with('item["address"]', BROKEN)
-    assert f'File "lambdas/views/invoices.py", line {line}, in invoice' in dev.said
-    assert "TypeError: string indices must be integers" in dev.said
-    listed = hour.run("dlq", "list")
-    assert "2 dead letters\n" in listed
-    assert f"the view raised TypeError; view 'invoice' at lambdas.views.invoices:{line}" in listed
-    assert "dead letters still failing 2" in squeezed(hour.run("dlq", "replay"))
-    time.sleep(1)  # as long as a dead letter is hidden after a try
-    assert "2 dead letters\n" in hour.run("dlq", "list")
-
-    # The view is fixed, its index has another key, and the dead letters are replayed.
-    hour.write("invoices.py", INVOICES.replace('sort="invoice"', 'sort="serial"'))
-    dev.wait_for("but has key (country, invoice) and projection INCLUDE data: created the table ag")
-    dev.wait_for("rebuilt Orders: 2 items, 4 rows written")
-    assert "INVOICE#o-2" in hour.run("query", "invoices-by-country", "--country", "XX")
-    replayed = hour.run("dlq", "replay")
-    assert "dead letters whose rows were already right 2" in squeezed(replayed)
-    assert "no dead letter is hidden" in replayed
+    make_mistakes_in_files(hour, dev)
+    make_mistakes_in_rows(hour, dev)
+    repair(hour, dev)
 
     # The view is removed, and so are its rows.
     (hour.folder / "lambdas/views/invoices.py").unlink()
@@ -182,6 +158,93 @@ def test_the_first_hour(hour: Hour) -> None:
     assert hour.files() == before
     urls = (hour.exports["AWS_ENDPOINT_URL"], api.removesuffix("/"))
     assert [url for url in urls if listens(url)] == []
+
+
+def make_mistakes_in_files(hour: Hour, dev: Terminal) -> None:
+    """Each is named with file and line, as `adminview check` does, by whatever loads the file."""
+    file = "lambdas/views/invoices.py"
+
+    # A file that cannot be loaded changes nothing.
+    hour.write("invoices.py", INVOICES + "\nnope\n")
+    dev.wait_for("the model before this change stays until it is fixed")
+    line = line_with("nope", INVOICES + "\nnope\n")
+    assert f'File "{file}", line {line}, in <module>' in dev.said
+    assert "NameError: name 'nope' is not defined" in dev.said
+    assert f"{file}:{line}: error:" in hour.run("check")
+    hour.put("Orders", **ORDER | {"orderId": "o-2", "address": "Baker Street"})
+    dev.wait_for("2 rows put")
+
+    # An import that a view may not use, and an index that no access pattern uses.
+    careless = INVOICES.replace("\nfrom adminview", "\nimport boto3\nfrom adminview", 1)
+    careless += '\nidle = Index("Idle", partition="idle")\n'
+    hour.write("invoices.py", careless)
+    dev.wait_for("no access pattern uses index 'Idle'")
+    for text, finding in (
+        ("import boto3", "error: imports boto3: a view does no I/O"),
+        ("idle =", "warning: no access pattern uses index 'Idle'"),
+    ):
+        assert f"{file}:{line_with(text, careless)}: {finding}" in dev.said
+
+    # With items: an access pattern, an index and a view that do not fit each other.
+    (hour.folder / "items.jsonl").write_text(json.dumps({"source": "Orders", "item": ORDER}))
+    unfit = INVOICES.replace('partition="{country}"', 'partition="COUNTRY#{country}"')
+    unfit = unfit.replace("\nfrom coll", "\nimport random\nfrom coll", 1)
+    unfit = unfit.replace('data=item.pick("orderId")', 'data={"id": str(random.random())}')
+    unfit += '\nidle = Index("Idle", partition="idle", include=["data"])\n'
+    unfit += 'idle_ones = AccessPattern("idle-ones", index=idle, partition="{idle}")\n'
+    hour.write("invoices.py", unfit)
+    dev.wait_for("Access patterns: new: idle-ones")
+    found = hour.run("check", "--sample", "items.jsonl")
+    for text, finding in (
+        ("invoices = ", "access pattern 'invoices-by-country' can return no row of the sample: "),
+        ("idle = ", "no row of the sample is in index 'Idle', so idle-ones would return nothing"),
+        ("def invoice", "view 'invoice' is impure: its rows differ when the same item is derived"),
+    ):
+        assert f"{file}:{line_with(text, unfit)}: error: {finding}" in found
+    (hour.folder / "items.jsonl").unlink()
+
+
+def make_mistakes_in_rows(hour: Hour, dev: Terminal) -> None:
+    """Each is shown with its line and what was probably meant; its items are dead-lettered."""
+    for wrong, meant in (
+        (
+            INVOICES.replace("yield Row(", "yield dict(pk=", 1).replace('\n        "INVOICE",', ""),
+            "the view yielded dict instead of a Row; write `yield Row(PK, SK, data=…)`",
+        ),
+        (
+            INVOICES.replace('[by_country(country, item["orderId"])]', "[by_country]"),
+            "index 'ByCountry' itself; call it with values, as in index(country, invoice)",
+        ),
+        # A view that raises is shown with the original error.
+        (BROKEN, "TypeError: string indices must be integers"),
+    ):
+        said = len(dev.said)
+        hour.write("invoices.py", wrong)
+        dev.wait_for(meant)
+        dev.wait_for("rebuilt Orders: 2 items, 2 items failed", after=said)
+        line = line_with("address" if wrong is BROKEN else "yield", wrong)
+        assert f'File "lambdas/views/invoices.py", line {line}, in invoice' in dev.said[said:]
+        assert f"view 'invoice' at lambdas.views.invoices:{line}" in dev.said[said:]
+
+
+def repair(hour: Hour, dev: Terminal) -> None:
+    """List, show, replay and discard dead letters; fix the view, whose letters dev replays."""
+    listed = json.loads(hour.eventually("the view raised TypeError", "dlq", "list", "--json"))
+    assert listed
+    ids = re.findall(r'"id": "([0-9a-f-]+)"', json.dumps(listed))
+    assert "Orders/o-" in hour.run("dlq", "show", ids[0])
+    discarded = hour.run("dlq", "discard", ids[0], "--reason", "the other ones suffice", "--yes")
+    assert "1 dead letter discarded; see adminview-audit.jsonl" in discarded
+    (hour.folder / "adminview-audit.jsonl").unlink()
+    assert "dead letters still failing" in squeezed(hour.run("dlq", "replay"))
+
+    # The view is fixed, and its index has another key.
+    hour.write("invoices.py", INVOICES.replace('sort="invoice"', 'sort="serial"'))
+    dev.wait_for("but has key (country, invoice) and projection INCLUDE data: created the table ag")
+    dev.wait_for("rebuilt Orders: 2 items, 4 rows written")
+    dev.wait_for(" of fixed items: ")
+    assert "INVOICE#o-2" in hour.run("query", "invoices-by-country", "--country", "XX")
+    hour.eventually("0 dead letters\n", "dlq", "list")
 
 
 PLAIN_ROWS = INVOICES.replace(

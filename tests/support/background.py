@@ -39,10 +39,11 @@ class Background:
     def said(self) -> str:
         return "".join(self.lines)
 
-    def wait_for(self, text: str) -> None:
+    def wait_for(self, text: str, after: int = 0) -> None:
+        """Wait until it has printed a text, *after* so many other characters."""
         end = time.monotonic() + SECONDS
-        while text not in self.said:
-            assert time.monotonic() < end, f"{text!r} is not in\n{self.said}"
+        while text not in self.said[after:]:
+            assert time.monotonic() < end, f"{text!r} is not in\n{self.said[after:]}"
             time.sleep(0.05)
 
     def end(self, number: signal.Signals) -> int:

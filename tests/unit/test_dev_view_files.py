@@ -171,3 +171,18 @@ def test_the_traceback_of_a_view_has_the_lines_of_the_app(files: ViewFiles, app:
         "           ~~^^^^^^^^^^^^^^^^^^^^^",
         "KeyError: 'the original text'",
     ]
+
+
+def test_the_traceback_of_a_wrong_row_has_the_line_of_its_yield(
+    files: ViewFiles, app: Path
+) -> None:
+    (app / "labels.py").write_text("def label(): return 7\n")
+    views = files.load().views
+    with pytest.raises(Exception, match="SK of a row must be text") as failed:
+        derive(views, {"id": encode("1")}, room=None)
+    assert app_traceback(failed.value).splitlines() == [
+        "Traceback (most recent call last):",
+        '  File "ourapp/views/orders.py", line 10, in order',
+        '    yield Row(item["id"], label(), data={})',
+        "adminview.model.errors.RowError: SK of a row must be text; the view gave int",
+    ]

@@ -1,6 +1,8 @@
 """Tracebacks of view files: only lines of the app, with the original text of the error."""
 
 import linecache
+import re
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from sysconfig import get_paths
@@ -8,13 +10,14 @@ from traceback import FrameSummary, StackSummary, TracebackException
 
 import adminview
 from adminview.model.dead_letter import AnyLetter, RecordLetter
-from adminview.model.errors import RecordError
+from adminview.model.errors import AdminViewError, RecordError
 from adminview.model.item import AttributeValue, Image
 from adminview.model.limits import ROW_LIMIT
 from adminview.model.places import INSTALLED
 from adminview.sync.decode import Route
 from adminview.sync.derive import derive
 
+PLACE = re.compile(r"view '(?P<view>\w+)' at (?P<module>[\w.]+):(?P<line>\d+)")
 LIBRARY = Path(adminview.__file__).parent
 PYTHON = {Path(get_paths()[name]) for name in ("stdlib", "platstdlib")}
 
@@ -22,18 +25,26 @@ PYTHON = {Path(get_paths()[name]) for name in ("stdlib", "platstdlib")}
 def app_traceback(error: BaseException) -> str:
     """Return the traceback of an error, or of its cause, with the lines of the app's own files.
 
-    Files are named relative to the current folder.
+    An error of a row passes none: then it is the line of the `yield`. Files are named relative to
+    the current folder.
     """
     linecache.checkcache()
     cause = error.__cause__ or error
     trace = TracebackException.from_exception(cause)
     frames = [frame for frame in trace.stack if _is_own(frame)]
     if not frames and not isinstance(cause, SyntaxError):  # which names a line itself
-        frames = trace.stack[-1:]
+        frames = _yield_of(error) or trace.stack[-1:]
     trace.stack = StackSummary.from_list(frames)
     lines = trace.format(chain=False) if frames else trace.format_exception_only()
     text = "".join(lines).rstrip()
     return text.replace(f"{Path.cwd()}/", "")
+
+
+def _yield_of(error: BaseException) -> list[FrameSummary]:
+    """Return the line of a view file that the place of an error names, if it names one."""
+    named = PLACE.fullmatch(error.place) if isinstance(error, AdminViewError) else None
+    file = getattr(sys.modules.get(named["module"]), "__file__", None) if named else None
+    return [FrameSummary(file, int(named["line"]), named["view"])] if named and file else []
 
 
 def _is_own(frame: FrameSummary) -> bool:
