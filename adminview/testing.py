@@ -164,7 +164,7 @@ def local_view(views: Registry | None = None) -> Iterator[LocalView]:
 
 
 def _record(source: Source, image: Image) -> None:
-    """Append an item to the file that ADMINVIEW_ITEMS names, for `adminview check --items`."""
+    """Append an item to the file that ADMINVIEW_ITEMS_FILE names, for `adminview check`."""
     if file := os.environ.get(ITEMS_FILE):
         with Path(file).open("a", encoding="utf-8") as lines:
             lines.write(line_of(source.name, image) + "\n")

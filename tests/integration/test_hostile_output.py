@@ -95,7 +95,7 @@ COMMANDS = [
     ("sql", f'SELECT * FROM "{HOSTILE}"'),  # noqa: S608 - it is refused
     ("preview", "Users", ID),
     ("preview", HOSTILE, HOSTILE),
-    ("check", "--items", HOSTILE),
+    ("check", "--items-file", HOSTILE),
     ("dlq", "list"),
     ("dlq", "show", HOSTILE),
     ("dlq", "replay", "--dry-run"),

@@ -32,4 +32,4 @@ def sample(*items: dict[str, Any], source: str = "Pets") -> tuple[str, str]:
     """Write items to a file in the current folder; returns the option that names it."""
     lines = [json.dumps({"source": source, "item": item}) for item in items]
     Path("sample.jsonl").write_text("\n".join(lines))
-    return "--items", "sample.jsonl"
+    return "--items-file", "sample.jsonl"

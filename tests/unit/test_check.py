@@ -29,7 +29,7 @@ def test_sound_view_files_have_no_findings(app: WrittenApp) -> None:
     app.write("views/pets.py", HEAD + PET)
     assert check() == (
         0,
-        ["0 errors, 0 warnings", "Rows were not checked: name a file of items with --items."],
+        ["0 errors, 0 warnings", "Rows were not checked: name a file of items with --items-file."],
     )
     assert check(*sample({"id": "p-1"})) == (0, ["0 errors, 0 warnings; 1 item derived"])
 
@@ -181,7 +181,7 @@ kinds_ranked = AccessPattern("kinds-ranked", total=kinds, ranked=True)
             "contribution costs writes; declare one, or remove the total"
         ),
         "0 errors, 3 warnings",
-        "Rows were not checked: name a file of items with --items.",
+        "Rows were not checked: name a file of items with --items-file.",
     ]
 
 
@@ -226,7 +226,7 @@ def test_the_items_of_an_apps_tests_are_a_sample(
         {"source": "Pets", "item": {"id": {"S": "p-1"}}},
         {"source": "Pets", "item": {"id": {"S": "p-2"}, "tags": {"SS": ["a"]}}},
     ]
-    assert check("--items", "sample.jsonl") == (0, ["0 errors, 0 warnings; 2 items derived"])
+    assert check("--items-file", "sample.jsonl") == (0, ["0 errors, 0 warnings; 2 items derived"])
 
 
 def test_an_item_that_fails_in_a_test_is_not_recorded(
@@ -245,7 +245,7 @@ def test_the_shop_has_no_findings(tmp_path: Path) -> None:
     file = tmp_path / "shop.jsonl"
     lines = [json.dumps(vars_of(write), default=float) for write in FIRST_DAY]
     file.write_text("\n".join(lines))
-    assert check("--items", str(file)) == (0, ["0 errors, 0 warnings; 16 items derived"])
+    assert check("--items-file", str(file)) == (0, ["0 errors, 0 warnings; 16 items derived"])
 
 
 def vars_of(write: Any) -> dict[str, Any]:

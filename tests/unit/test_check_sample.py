@@ -1,4 +1,4 @@
-"""`adminview check --items`: impure views, views that fail, and templates that match no row."""
+"""`adminview check --items-file`: impure and failing views, and templates that match no row."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -112,14 +112,14 @@ def test_a_sample_tells_rows_sizes_and_indexes_and_what_is_told_counts_more(
 ) -> None:
     file = tmp_path / "orders.json"
     file.write_text(json.dumps([order(), FAVOURITE]))
-    found = told(*ORDERS, "--row-bytes", "2000", "--items", str(file))
+    found = told(*ORDERS, "--row-bytes", "2000", "--items-file", str(file))
     load = found["bills"][0]["load"]
     assert load["rows"] == 2  # an order with two products, and a favourite
     assert load["rowBytes"] == 2000
     members = {name: one["rows"] for name, one in load["indexes"].items()}
     assert members == {"GSI1": 0.5, "GSI2": 1.0, "OrderDashboard": 0.5}
     assert "From 2 sampled items: itemBytes, rows, indexes" in found["assumed"]
-    assert "user-123" not in run(*ORDERS, "--items", str(file)).output
+    assert "user-123" not in run(*ORDERS, "--items-file", str(file)).output
 
 
 def test_items_are_read_as_people_write_them_and_as_aws_prints_them() -> None:
@@ -153,7 +153,7 @@ def test_items_that_no_view_is_for_have_no_rows() -> None:
         ((*ORDERS, "--measured"), "give exactly one of --load"),
         (("--changes", "100"), "give exactly one of --load"),
         (("--measured", "--rows", "3"), "name it with --source"),
-        (("--load", "-", "--items", "-"), "name it with --source"),
+        (("--load", "-", "--items-file", "-"), "name it with --source"),
         ((*ORDERS, "--index", "GSI1"), "'GSI1' is not of the form GSI1=1"),
         ((*ORDERS, "--unchanged", "25"), "less than or equal to 1"),
         (("--measured", "--hours", "0"), "greater than or equal to 1"),
@@ -191,11 +191,11 @@ ODD = json.dumps(
         (("--load", "-"), "{", "load: - is not JSON"),
         (("--load", "-"), "[]", "load: expected an object such as"),
         (("--load", "-"), '{"Orders": {"changesPerSecond": 1e999}}', "is inf; expected a number"),
-        ((*ORDERS, "--items", "-"), "[]", "sample: expected an item"),
-        ((*ORDERS, "--items", "-"), "[" * 100_000, "sample: - is not JSON"),
-        ((*ORDERS, "--items", "-"), ODD, "a value that does not match its DynamoDB type"),
-        (("--source", "Order", "--changes", "1", "--items", "-"), "{}", "sample: expected"),
-        ((*ORDERS, "--items", "-"), '{"CustomerId": "secret"}', "declares key attribute 'SK'"),
+        ((*ORDERS, "--items-file", "-"), "[]", "sample: expected an item"),
+        ((*ORDERS, "--items-file", "-"), "[" * 100_000, "sample: - is not JSON"),
+        ((*ORDERS, "--items-file", "-"), ODD, "a value that does not match its DynamoDB type"),
+        (("--source", "Order", "--changes", "1", "--items-file", "-"), "{}", "sample: expected"),
+        ((*ORDERS, "--items-file", "-"), '{"CustomerId": "secret"}', "declares key attribute 'SK'"),
         ((*ORDERS, "--prices", "absent.json"), "", "absent.json"),
     ],
 )

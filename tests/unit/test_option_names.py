@@ -1,5 +1,6 @@
 """Options of different commands: one name for one thing."""
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -25,7 +26,7 @@ ALL = [*options(get_command(app))]
 @pytest.mark.parametrize(
     ("flag", "value", "commands"),
     [
-        ("--items", "FILE", {"check", "cost"}),
+        ("--items-file", "FILE", {"check", "cost"}),
         ("--sample", "ITEMS", {"migrate", "model diff"}),
         ("--share", "SHARE", {"verify"}),
     ],
@@ -36,3 +37,8 @@ def test_an_option_means_the_same_in_every_command(
     found = {name: written for option, name, written in ALL if option == flag}
     assert {name for name, written in found.items() if written == value} == {*found}
     assert commands <= {*found}
+
+
+def test_no_command_has_two_options_of_one_name() -> None:
+    counts = Counter((name, flag) for flag, name, _ in ALL)
+    assert [repeated for repeated, count in counts.items() if count > 1] == []

@@ -112,11 +112,11 @@ def test_an_error_in_the_arguments_exits_with_2_and_any_other_with_1(
 USAGE_ERRORS: list[list[str]] = [
     ["apply", "--against", "absent.json", "--stage", "dev"],
     ["backfill", "--source", "Nope"],
-    ["check", "--items", "absent.jsonl"],
+    ["check", "--items-file", "absent.jsonl"],
     ["cost", "--load", "absent.json"],
     ["cost", "--source", "Nope", "--changes", "1"],
     ["cost", "--source", "Orders", "--changes", "1", "--prices", "absent.json"],
-    ["cost", "--source", "Orders", "--changes", "1", "--items", "absent.json"],
+    ["cost", "--source", "Orders", "--changes", "1", "--items-file", "absent.json"],
     ["demo", "--engine", "nope"],
     ["dev", "--engine", "nope"],
     ["dev", "--load", "absent.jsonl"],

@@ -21,14 +21,16 @@ from adminview.views import load_errors, registry, views_package
 
 SOUND, UNSOUND = 0, 1  # exit statuses
 STYLES = {Level.ERROR: "red", Level.WARNING: "yellow"}
-NO_ITEMS = "Rows were not checked: name a file of items with --items."
+NO_ITEMS = "Rows were not checked: name a file of items with --items-file."
 
 
 def check(
     *,
     items: Annotated[
         list[str] | None,
-        typer.Option(metavar="FILE", help=f"File of items, one per line: {LINE}; may be repeated."),
+        typer.Option(
+            "--items-file", metavar="FILE", help=f"Items, one per line: {LINE}; may be repeated."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -38,7 +40,7 @@ def check(
     other, and imports of packages that a view may not use. Warnings: indexes and
     totals that no access pattern uses.
 
-    With --items, the rows of each of these items are derived. Then these are errors
+    With --items-file, the rows of each of these items are derived. Then these are errors
     too: a view that fails; rows that differ when an item is derived twice, after
     other items, under another clock or with another random seed; templates of
     access patterns and joins that no row can match; indexes and totals that no

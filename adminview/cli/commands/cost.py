@@ -76,7 +76,7 @@ def cost(  # noqa: PLR0913 - the command's options
     sample: Annotated[
         str | None,
         typer.Option(
-            "--items",
+            "--items-file",
             metavar="FILE",
             help="JSON file of items (- reads stdin) from which the views derive rows and indexes.",
         ),
@@ -98,7 +98,7 @@ def cost(  # noqa: PLR0913 - the command's options
 
     Values that you leave out are assumed; the report lists them. Examples:
 
-    adminview cost --source Orders --changes 100 --items orders.json
+    adminview cost --source Orders --changes 100 --items-file orders.json
 
     adminview cost --source Orders --changes 100 --rows 3 --unchanged 0.25 --index GSI1=1:0.5
 
@@ -121,7 +121,7 @@ def cost(  # noqa: PLR0913 - the command's options
     if [load is not None, source is not None, measured].count(True) != 1:
         raise typer.BadParameter(EXPECTED, param_hint="load")
     if source is None and (entry or sample is not None):
-        msg = "--changes, --rows and --items describe one source: name it with --source"
+        msg = "--changes, --rows and --items-file describe one source: name it with --source"
         raise typer.BadParameter(msg, param_hint="source")
     with usage_errors():
         price_list = Prices().override(_read(str(prices), "prices")) if prices else Prices()
