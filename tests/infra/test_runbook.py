@@ -23,10 +23,8 @@ TEXT = (ROOT / RUNBOOK).read_text()
 PREFACE, *PARTS = re.split(r"^## ", TEXT, flags=re.MULTILINE)
 SECTIONS = {part.splitlines()[0]: part for part in PARTS}
 COMMANDS = re.findall(r"^\$ (.*)$", TEXT, re.MULTILINE)
-BY_DOCTOR = {
-    "failed-first-deployment",
-    "stale-references",
-}  # sections that `adminview doctor` leads to, not an alarm
+# Sections that `adminview doctor` leads to, not an alarm.
+BY_DOCTOR = {"failed-first-deployment", "new-stream", "stale-references"}
 EVERYWHERE = {"query", "output", "cli-binary-format"}  # options of any `aws` command
 RENAMED = {"endpoint": "notification-endpoint"}  # by `aws`, which has an option of that name
 

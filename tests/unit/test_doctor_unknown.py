@@ -135,6 +135,8 @@ def test_who_follows_another_stream_of_our_own_table_is_told_what_becomes_of_the
     here.tables["Orders"]["LatestStreamArn"] = stream("Orders", "2027-01-01T00:00:00.000")
     (do,) = here.examine()["mapping of Orders"].advice
     assert "adminview verify --source Orders --repair --stage dev" in do
+    # The alarms look at the stream, too.
+    assert "AdminView-dev-Api AdminView-dev-Watch -c adminview:stage=dev --exclusively;" in do
     assert do.count("AdminView-dev-Sources deletes Orders") == warnings
 
 

@@ -9,7 +9,7 @@ from adminview.aws.aws_calls import Aws
 from adminview.aws.event_source_mappings import ENABLED
 from adminview.aws.table_description import TableDescription
 from adminview.cli.deployment.deployment import DeployedStack, Deployment
-from adminview.cli.deployment.stacks import API, RECOVERY, RETAINED, SOURCES, SYNC, TABLE
+from adminview.cli.deployment.stacks import API, RECOVERY, RETAINED, SOURCES, SYNC, TABLE, WATCH
 from adminview.cli.doctor.finding import Check, Fault, State, Verdict
 from adminview.cli.doctor.references import resolve
 from adminview.model.stream import VIEW_TYPE
@@ -102,16 +102,19 @@ def evaluate_filters(mapping: Mapping[str, Any], catch_up: str) -> Iterator[Faul
 
 
 def _another_stream(deployment: Deployment, source: str, read: str, stream: str) -> Fault:
-    """Report a mapping of an old stream: turning a stream off and on creates a new one."""
+    """Report a mapping of an old stream: a stream that is turned off and on again is a new one.
+
+    So is the stream of a table that was restored from a backup.
+    """
     table = deployment.settings.sources[source]
-    readers = [deployment.part(name) for name in (SYNC, RECOVERY, API)]
+    readers = [deployment.part(name) for name in (SYNC, RECOVERY, API, WATCH)]
     entry = {"tableName": table, "streamArn": stream, "streamViewType": VIEW_TYPE}
     # CloudFormation does not notice: the stack of the table still exports the old stream.
     return Fault(
         f"it reads {read}, but the table's stream is {stream}: no change reaches the view",
         f'put "{source}": {dumps(entry)} into "sources" of cdk.json; '
-        f"{deployment.deploy(*readers)} --exclusively; {_catch_up(deployment, source)}"
-        f"{_warning(deployment, table)}",
+        f"{deployment.deploy(*readers)} --exclusively; {_catch_up(deployment, source)} "
+        f"(docs/runbook.md#new-stream){_warning(deployment, table)}",
     )
 
 
