@@ -194,7 +194,7 @@ def make_mistakes_in_files(hour: Hour, dev: Terminal) -> None:
     unfit += 'idle_ones = AccessPattern("idle-ones", index=idle, partition="{idle}")\n'
     hour.write("invoices.py", unfit)
     dev.wait_for("Access patterns: new: idle-ones")
-    found = hour.run("check", "--items", "items.jsonl")
+    found = hour.run("check", "--items-file", "items.jsonl")
     for text, finding in (
         ("invoices = ", "access pattern 'invoices-by-country' can return no row of the sample: "),
         ("idle = ", "no row of the sample is in index 'Idle', so idle-ones would return nothing"),
