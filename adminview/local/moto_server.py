@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
 HOST = "127.0.0.1"
 EXACT = Context(prec=DIGITS)
+OTHER_SERVICE = (
+    b"<ErrorResponse><Error><Code>UnsupportedService</Code>"
+    b"<Message>this engine has only DynamoDB and SQS</Message></Error></ErrorResponse>"
+)
 ONE_AT_A_TIME = Lock()  # of the process, as moto's state is
 
 
@@ -40,7 +44,7 @@ def moto_server(port: int = 0) -> Iterator[str]:
 
     _add_exactly()
     getLogger("werkzeug").setLevel(ERROR)  # it would log every request
-    app = serialized(DomainDispatcherApplication(create_backend_app))
+    app = serialized(without_others(DomainDispatcherApplication(create_backend_app)))
     server = make_server(HOST, port, app, threaded=True, request_handler=MotoRequestHandler)
     thread = Thread(target=server.serve_forever, daemon=True)
     thread.start()
@@ -50,6 +54,19 @@ def moto_server(port: int = 0) -> Iterator[str]:
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+def without_others(app: "WSGIApplication") -> "WSGIApplication":
+    """Refuse requests to services that moto cannot load: only what we need is installed."""
+
+    def respond(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
+        try:
+            return app(environ, start_response)
+        except ImportError:
+            start_response("400 Bad Request", [("Content-Type", "text/xml")])
+            return [OTHER_SERVICE]
+
+    return respond
 
 
 def serialized(app: "WSGIApplication") -> "WSGIApplication":

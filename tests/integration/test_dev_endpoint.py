@@ -14,7 +14,7 @@ from adminview.local.tables import create, source_table, view_table
 from adminview.model import Registry, Source
 from adminview.model.item import encode
 from tests.support import shop
-from tests.support.background import Background, run_command
+from tests.support.background import ROOT, Background, run_command
 from tests.support.model import order, registry
 
 
@@ -55,6 +55,13 @@ def run(environment: dict[str, str]) -> Iterator[Run]:
     for one in started:
         one.process.kill()
         one.finish()
+
+
+def test_the_doctor_says_that_an_engine_has_no_deployment(environment: dict[str, str]) -> None:
+    url = environment["AWS_ENDPOINT_URL"]
+    said = run_command("doctor", environment=environment, folder=ROOT)
+    assert said.startswith(f"adminview: {url} has no CloudFormation, so there is no deployment")
+    assert "ResponseParserError" not in said
 
 
 def put(client: Any, table: str, **item: Any) -> None:

@@ -6,7 +6,9 @@ from socket import create_server
 from threading import Barrier, BrokenBarrierError
 from typing import TYPE_CHECKING
 
+import boto3
 import pytest
+from botocore.exceptions import ClientError
 
 from adminview.local.engines import free_port, moto_engine
 from adminview.local.moto_server import ONE_AT_A_TIME, serialized
@@ -57,6 +59,22 @@ def test_the_engine_lets_its_requests_in_one_by_one() -> None:
             with pytest.raises(TimeoutError):
                 call.result(timeout=0.5)
         assert call.result()["TableNames"] == []
+
+
+def test_a_service_that_is_not_installed_is_refused_without_a_traceback(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    with moto_engine() as engine:
+        client = boto3.client(
+            "cloudformation",
+            endpoint_url=engine.dynamodb_url,
+            region_name="us-east-1",
+            aws_access_key_id="x",
+            aws_secret_access_key="x",
+        )
+        with pytest.raises(ClientError, match=r"UnsupportedService.* has only DynamoDB and SQS"):
+            client.describe_stacks(StackName="x")
+    assert capfd.readouterr().err == ""
 
 
 def test_a_preferred_port_is_used_unless_it_is_taken() -> None:

@@ -10,7 +10,9 @@ from typing import Final
 
 import typer
 
+from adminview.aws.aws_calls import UNREADABLE
 from adminview.aws.concurrency import map_concurrently
+from adminview.aws.endpoints import ENDPOINT, is_loopback
 from adminview.aws.stack_outputs import STAGE
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.stacks import SYNC
@@ -35,8 +37,11 @@ from adminview.cli.options import Json, Prefix, Stage
 from adminview.cli.output.doctor import as_data, show
 from adminview.cli.output.printing import Console, print_json
 from adminview.model import Registry
+from adminview.model.errors import SettingsError
 from adminview.views import migrations, registry
 
+# Of engines on this machine: of `adminview dev`, and of others that respond in another format.
+NO_CLOUDFORMATION: Final = ("UnsupportedService", UNREADABLE)
 HEALTHY, UNHEALTHY = 0, 1  # exit statuses
 NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9-]*")  # valid in the name of a stack
 
@@ -60,6 +65,7 @@ def doctor(*, as_json: Json = False, stage: Stage = None, prefix: Prefix = "") -
         _name(prefix, "--prefix")
     check_endpoints(os.environ, "CLOUDFORMATION")
     deployment = Deployment.from_options(named, prefix, os.environ)
+    _refuse_engine(deployment)
     findings = examine(deployment, registry(), tuple(migrations()))
     status = UNHEALTHY if any(finding.fails for finding in findings) else HEALTHY
     if as_json:
@@ -67,6 +73,19 @@ def doctor(*, as_json: Json = False, stage: Stage = None, prefix: Prefix = "") -
     else:
         show(f"Deployment {prefix}{named}", findings, Console())
     raise typer.Exit(status)
+
+
+def _refuse_engine(deployment: Deployment) -> None:
+    """Raise a SettingsError if the environment names an engine that can have no deployment."""
+    code = getattr(deployment.part(SYNC).trouble, "code", "")
+    endpoint = deployment.environ.get(ENDPOINT, "")
+    if is_loopback(endpoint) and code in NO_CLOUDFORMATION:
+        msg = (
+            f"{endpoint} has no CloudFormation, so there is no deployment to check; unset "
+            f"{ENDPOINT} to check one on AWS. For a local engine there are `adminview check`, "
+            "`adminview dlq list` and `adminview verify`"
+        )
+        raise SettingsError(msg)
 
 
 def _name(text: str, option: str) -> str:

@@ -22,7 +22,7 @@ from adminview.model.errors import DeclarationError, SettingsError
 
 LOCK, CHANGES = "model.lock.json", "MODEL_CHANGES.md"
 PARTS = {"fingerprint", "sources", "indexes", "patterns", "views", "code"}
-LEAST_WORDS = 3  # of a reason
+LEAST_WORDS = 2  # of a reason
 ENTRY = re.compile(r"^## (\S+) - (\S+)\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 TITLE = """# Changes of the model
 
