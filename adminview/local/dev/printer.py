@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from adminview.aws.call_errors import CallErrors
+from adminview.local.dev.rebuild import count
 from adminview.model.dead_letter import (
     AnyLetter,
     InDoubtLetter,
@@ -34,7 +35,7 @@ class BatchPrinter:
         self.say(
             f"{source}: {counts.records} read = {counts.written} written + {skipped} skipped + "
             f"{counts.dead_lettered} dead-lettered + {counts.redelivered} redelivered; "
-            f"{counts.rows_put} rows put, {counts.rows_deleted} deleted"
+            f"{count(counts.rows_put, 'row put')}, {counts.rows_deleted} deleted"
         )
         self.dead_lettered(letters)
         if errors:
