@@ -20,6 +20,7 @@ from adminview.cli.commands.migrate import migrate
 from adminview.cli.commands.plan import apply, plan
 from adminview.cli.commands.preview import preview
 from adminview.cli.commands.serve import serve
+from adminview.cli.commands.smoke import smoke
 from adminview.cli.commands.sql import sql
 from adminview.cli.commands.verify import verify
 from adminview.cli.errors import EXPECTED_ERRORS, EscapingGroup, is_usage_error, report_error
@@ -115,6 +116,7 @@ app.add_typer(model.app, name="model")
 app.command()(plan)
 app.command()(apply)
 app.command()(doctor)
+app.command()(smoke)
 app.command()(cost)
 
 

@@ -23,6 +23,7 @@ from adminview.runtime import InvocationContext, start_tracing
 from adminview.totals.changes import read_changes
 from adminview.totals.position import position_name
 from adminview.totals.update import GroupUpdate
+from adminview.totals.window import window_facts
 
 # The last call may take this long; then the log and the report must still fit.
 RESERVE = 2 * LONGEST_CALL + 1
@@ -96,7 +97,7 @@ def add_up(
         redelivered=len(records) - checkpoint,
         lag_seconds=max(0.0, runtime.now() - changes.newest),
     )
-    runtime.observer.counted(counts.as_dict(), outcome.errors)
+    runtime.observer.counted({**counts.as_dict(), **window_facts(event)}, outcome.errors)
     failures: list[BatchItemFailure] = []
     if checkpoint < len(records):
         sequence = str(records[checkpoint]["dynamodb"]["SequenceNumber"])

@@ -88,8 +88,20 @@ def test_a_batch_is_added_and_answered_with_a_state(function: Function) -> None:
             "refused": 0,
             "redelivered": 0,
             "lag_seconds": 7.5,
+            "shard": "shardId-1",
+            "final": False,
+            "outside": 0,
         }
     ]
+
+
+def test_a_final_batch_and_records_outside_of_its_window_are_reported(function: Function) -> None:
+    batch = event(added(1, {NORTH: {}}), added(2, {NORTH: {}}, at=AT + 3600))
+    function.invoke(batch | {"isFinalInvokeForWindow": True})
+    (counts,) = function.heard.counts
+    assert (counts["final"], counts["outside"]) == (True, 1)
+    function.invoke({**batch, "window": "of another form"})
+    assert function.heard.counts[1]["outside"] == 0
 
 
 def test_a_batch_that_comes_again_counts_once_and_is_reported(function: Function) -> None:

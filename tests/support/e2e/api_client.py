@@ -42,9 +42,14 @@ class Api:
         name = str(urlsplit(checkout.outputs("Api")["ApiUrl"]).hostname).partition(".")[0]
         self._root = f"/_aws/execute-api/{name}/$default"
 
+    @property
+    def url(self) -> str:
+        """The address of the API."""
+        return f"{self._cloud.geturl()}{self._root}"
+
     def get(self, path: str, *, signed: bool = True) -> Answer:
         """Send one request and return the response."""
-        request = AWSRequest("GET", f"{self._cloud.geturl()}{self._root}{path}")
+        request = AWSRequest("GET", f"{self.url}{path}")
         if signed:
             caller = Credentials("test", "test")
             SigV4Auth(caller, "execute-api", REGION).add_auth(request)

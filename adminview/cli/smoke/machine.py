@@ -1,0 +1,92 @@
+"""Check 10: a run of the state machine is stopped, and redriven."""
+
+import json
+from typing import Any, Final
+
+from adminview.aws.settings import BACKFILL_MACHINE_OUTPUT
+from adminview.bulk.runs import BACKFILL
+from adminview.cli.deployment.stacks import RECOVERY
+from adminview.cli.smoke.check import Cleanup, Seen, SmokeCheck, UnknownError, failed, passed
+from adminview.cli.smoke.run import SmokeRun
+
+RUNNING, ABORTED, SUCCEEDED = "RUNNING", "ABORTED", "SUCCEEDED"
+MAP_SECONDS: Final = 20.0  # until the map of the segments has begun
+STOP_SECONDS: Final = 30.0
+# A worker that was stopped keeps its segment for up to three minutes.
+END_SECONDS: Final = 420.0
+
+
+def redrive(run: SmokeRun, cleanup: Cleanup) -> Seen:
+    """Start a backfill of one source, stop it in its map, redrive it, and wait for its end."""
+    machine = run.deployment.output(RECOVERY, BACKFILL_MACHINE_OUTPUT)
+    running = run.call(
+        "stepfunctions", "ListExecutions", stateMachineArn=machine, statusFilter=RUNNING
+    )
+    if running["executions"]:
+        msg = "a run of the state machine is in progress"
+        raise UnknownError(msg, "repeat this check when it has ended: --only 10")
+    source = next(iter(run.routes))
+    for in_map in (True, False):
+        execution = _start(run, cleanup, machine, source)
+        if in_map:
+            run.wait(lambda arn=execution: _has_left_begin(run, arn), MAP_SECONDS)  # type: ignore[misc]
+        run.call("stepfunctions", "StopExecution", executionArn=execution)
+        run.wait(lambda arn=execution: _status(run, arn) != RUNNING, STOP_SECONDS)  # type: ignore[misc]
+        if _status(run, execution) == ABORTED:
+            return _redriven(run, execution, "in its map" if in_map else "at its start")
+    msg = "each run ended before it could be stopped"
+    raise UnknownError(msg, f"put more items into {source}, and repeat this check: --only 10")
+
+
+def _start(run: SmokeRun, cleanup: Cleanup, machine: str, source: str) -> str:
+    request = {"task": BACKFILL, "sources": [source], "segments": 1}
+    started = run.call(
+        "stepfunctions", "StartExecution", stateMachineArn=machine, input=json.dumps(request)
+    )
+    execution = str(started["executionArn"])
+    cleanup.add("a run of the state machine", lambda: _stop(run, execution))
+    return execution
+
+
+def _redriven(run: SmokeRun, execution: str, where: str) -> Seen:
+    run.call("stepfunctions", "RedriveExecution", executionArn=execution)
+    run.wait(lambda: _status(run, execution) != RUNNING, END_SECONDS)
+    described = _describe(run, execution)
+    status, times = described["status"], described.get("redriveCount", 0)
+    line = f"stopped {where}; redriven {times} times, then {status}"
+    if status == SUCCEEDED:
+        return passed(line)
+    advice = "run adminview backfill --deployed, which starts over; report the failed state"
+    return failed(line, advice)
+
+
+def _has_left_begin(run: SmokeRun, execution: str) -> bool:
+    """Return whether the map has begun, or the run has ended."""
+    maps = run.call("stepfunctions", "ListMapRuns", executionArn=execution)["mapRuns"]
+    return bool(maps) or _status(run, execution) != RUNNING
+
+
+def _stop(run: SmokeRun, execution: str) -> None:
+    if _status(run, execution) == RUNNING:
+        run.call("stepfunctions", "StopExecution", executionArn=execution)
+
+
+def _status(run: SmokeRun, execution: str) -> str:
+    return str(_describe(run, execution)["status"])
+
+
+def _describe(run: SmokeRun, execution: str) -> Any:
+    return run.call("stepfunctions", "DescribeExecution", executionArn=execution)
+
+
+CHECKS: Final = (
+    SmokeCheck(
+        10,
+        "A run of the state machine that is stopped can be redriven",
+        "a redriven backfill continues with its segments, and succeeds",
+        redrive,
+        minutes=4,
+        cents=0.2,
+        only_on_aws=True,
+    ),
+)
