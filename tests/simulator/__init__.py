@@ -31,9 +31,10 @@ Assumptions about AWS:
 - a dead letter that SQS delivers to two replays counts as two: deleting one leaves the other;
 - an operator whose reconcile fails repeats it a minute later, and one who starts bulk work finishes
   it;
-- the owner index has caught up with a write within 60 seconds. The replay depends on it: a dead
-  letter is hidden for 360 seconds, and the attempt that received it lasts at most 300. Bulk work
-  depends on it too: a segment is not taken over within 60 seconds after its last write;
+- the owner index has caught up with a write within 60 seconds; `adminview smoke` measures it. The
+  replay depends on it: a dead letter is hidden for 360 seconds, and the attempt that received it
+  lasts at most 300. Bulk work depends on it too: a segment is not taken over within 60 seconds
+  after its last write;
 - no old code is invoked after a deployment, and running invocations end within 300 seconds. Bulk
   work is the exception: its lease says when it has ended.
 """

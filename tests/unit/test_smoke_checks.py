@@ -1,8 +1,6 @@
 """Each check passes on a sound deployment, and fails when that one thing is broken."""
 
-import json
 from collections.abc import Callable, Mapping
-from json import dumps
 from typing import Any
 
 import pytest
@@ -10,16 +8,15 @@ import pytest
 from adminview.cli.smoke.catalogue import ALL
 from adminview.cli.smoke.check import SmokeStatus
 from adminview.cli.smoke.run import SmokeOptions, SmokeRun
-from adminview.cli.smoke.wire import WireResponse
 from adminview.model.delivery import IN_DOUBT_SECONDS
-from tests.support.deployment import API, RECOVERY, SYNC, TOPIC, WATCH, Deployment, sound
+from tests.support.deployment import TOPIC, WATCH, Deployment, sound
 from tests.support.deployment import TOTALS as TOTALS_STACK
 from tests.support.deployment import with_totals as totals_deployment
 from tests.support.fakes import refusal
-from tests.support.smoke import MARK, NOW, FakeWire, Waiting, log, seen, smoke_run
+from tests.support.smoke import NOW, FakeWire, Waiting, log, seen, smoke_run
+from tests.support.smoke_services import OK, Calls, Machine, Metrics, Rows
 
 PASSED, FAILED, UNKNOWN = SmokeStatus.PASSED, SmokeStatus.FAILED, SmokeStatus.UNKNOWN
-OK: dict[str, Any] = {}
 REPORT = (
     "REPORT RequestId: 1\tDuration: 12.40 ms\tBilled Duration: 13 ms\tMemory Size: 512 MB\t"
     "Max Memory Used: 80 MB\tInit Duration: 310.00 ms\t\n"
@@ -42,7 +39,9 @@ def test_the_direct_client_is_seen_with_its_figures() -> None:
     found = seen(3, smoke_run(here, logged(here, [{"message": REPORT}])))
     assert found.status is PASSED
     assert "SyncFunction uses the direct client: 1 invocations" in found.seen
-    assert "cold start 310 ms (at most 310), duration 12 ms (at most 12), memory 80 MB" in found.seen
+    assert (
+        "cold start 310 ms (at most 310), duration 12 ms (at most 12), memory 80 MB" in found.seen
+    )
 
 
 def test_a_report_in_json_has_the_same_figures() -> None:
@@ -69,18 +68,6 @@ def test_without_reports_the_client_is_unknown() -> None:
 # 4: connections; 13: signatures
 
 
-class Calls:
-    """A client that opens a connection for each of its first calls."""
-
-    def __init__(self, connections: int) -> None:
-        self.connections, self.opened = connections, 0
-
-    def call(self, operation: str, body: bytes) -> dict[str, Any]:
-        assert (operation, json.loads(body)["TableName"]) == ("GetItem", "AdminViewTable")
-        self.opened = min(self.opened + 1, self.connections)
-        return {}
-
-
 @pytest.mark.parametrize(("connections", "status"), [(1, PASSED), (2, FAILED), (20, FAILED)])
 def test_one_connection_serves_all_calls(connections: int, status: SmokeStatus) -> None:
     found = seen(4, smoke_run(sound(), {}, FakeWire(client=Calls(connections))))
@@ -103,219 +90,7 @@ def test_a_request_that_was_signed_too_long_ago_must_be_refused(
     assert seen(13, smoke_run(sound(), {}, over)).status is status
 
 
-# 5: a megabyte; 6: paths
-
-
-class Rows:
-    """The view's rows, read by the API and by the direct client."""
-
-    def __init__(self) -> None:
-        self.rows: dict[tuple[str, str], Any] = {}
-        self.most_bytes = 10**9  # of a response of the API
-        self.direct_bytes = 10**9
-        self.decode: Callable[[str], str] = _unquoted
-
-    @property
-    def answers(self) -> dict[str, Any]:
-        return {"put_item": self.put_item, "delete_item": self.delete_item}
-
-    def put_item(self, Item: Any, **_: Any) -> Any:  # noqa: N803 - boto3's, as below
-        self.rows[Item["PK"]["S"], Item["SK"]["S"]] = Item
-        return {}
-
-    def delete_item(self, Key: Any, **_: Any) -> Any:  # noqa: N803
-        del self.rows[Key["PK"]["S"], Key["SK"]["S"]]
-        return {}
-
-    def call(self, _: str, body: bytes) -> dict[str, Any]:
-        request = json.loads(body)["RequestItems"]["AdminViewTable"]["Keys"]
-        found = [self.rows[key["PK"]["S"], key["SK"]["S"]] for key in request]
-        while len(dumps(found)) > self.direct_bytes:
-            found.pop()
-        return {"Responses": {"AdminViewTable": found}}
-
-    def get(self, url: str) -> WireResponse:
-        path, _, query = url.removeprefix("https://api.example").partition("?")
-        if path.startswith("/patterns/"):
-            rows = [{"data": row["data"]} for row in self.rows.values()]
-            while len(dumps(rows)) > self.most_bytes:
-                rows.pop()
-            return WireResponse(200, dumps({"rows": rows}).encode())
-        if query:
-            key = tuple(_unquoted(pair.partition("=")[2]) for pair in query.split("&"))
-            return self._row(key)
-        pieces = self.decode(path.removeprefix("/rows/")).split("/")
-        for place in range(1, len(pieces)):
-            key = "/".join(pieces[:place]), "/".join(pieces[place:])
-            if key in self.rows:
-                return self._row(key)
-        return WireResponse(404, b"{}")
-
-    def _row(self, key: Any) -> WireResponse:
-        if key not in self.rows:
-            return WireResponse(404, b"{}")
-        return WireResponse(200, dumps({"key": dict(zip(("PK", "SK"), key, strict=True))}).encode())
-
-    def run(self) -> SmokeRun:
-        """Return a run against these rows."""
-        here = sound()
-        here.output(API, "ApiUrl", "https://api.example")
-        return smoke_run(here, self.answers, FakeWire(self.get, client=self))
-
-
-def _unquoted(text: str) -> str:
-    from urllib.parse import unquote_plus  # noqa: PLC0415 - only here
-
-    return unquote_plus(text)
-
-
-def test_a_megabyte_arrives_and_its_rows_are_deleted() -> None:
-    rows = Rows()
-    assert seen(5, rows.run()).status is PASSED
-    assert rows.rows == {}
-
-
-@pytest.mark.parametrize("broken", ["most_bytes", "direct_bytes"])
-def test_a_response_that_is_cut_fails(broken: str) -> None:
-    rows = Rows()
-    setattr(rows, broken, 900_000)
-    assert seen(5, rows.run()).status is FAILED
-    assert rows.rows == {}
-
-
-def test_keys_in_paths_arrive_decoded_once() -> None:
-    rows = Rows()
-    found = seen(6, rows.run())
-    assert (found.status, found.seen.count("by path found, by query found")) == (PASSED, 3)
-    assert rows.rows == {}
-
-
-@pytest.mark.parametrize(
-    "decode",
-    [
-        lambda path: path,  # not at all
-        lambda path: path.replace("%23", "#"),  # not the slash
-        lambda path: _unquoted(_unquoted(path)),  # twice
-    ],
-)
-def test_a_gateway_that_decodes_paths_otherwise_fails(decode: Callable[[str], str]) -> None:
-    rows = Rows()
-    rows.decode = decode
-    found = seen(6, rows.run())
-    assert (found.status, "by path not found" in found.seen) == (FAILED, True)
-    assert rows.rows == {}
-
-
-def test_an_api_that_refuses_the_credentials_is_unknown() -> None:
-    here = sound()
-    here.output(API, "ApiUrl", "https://api.example")
-    rows = Rows()
-    over = FakeWire(lambda _: WireResponse(403, b"{}"), client=rows)
-    assert [seen(one, smoke_run(here, rows.answers, over)).status for one in (5, 6)] == [UNKNOWN] * 2
-
-
-# 7, 8: metrics
-
-
-class Metrics:
-    """CloudWatch, without the metrics that *absent* names."""
-
-    def __init__(self, *absent: str) -> None:
-        self.absent, self.silent = absent, [0.0, 1.0]
-
-    def get_metric_data(self, MetricDataQueries: Any, **_: Any) -> Any:  # noqa: N803 - boto3's
-        return {"MetricDataResults": [*map(self._result, MetricDataQueries)]}
-
-    def _result(self, query: Any) -> Any:
-        if "Expression" in query:
-            return {"Id": query["Id"], "Values": self.silent if query["Id"] == "silent" else []}
-        name = query["MetricStat"]["Metric"]["MetricName"]
-        return {"Id": query["Id"], "Values": [] if name in self.absent else [3.0]}
-
-    def run(self, *used: str) -> SmokeRun:
-        """Return a run on a deployment whose alarms use metrics."""
-        here = sound()
-        for table in here.tables.values():
-            table["LatestStreamLabel"] = "label"
-        here.output(SYNC, "SyncFunctionName", "sync")
-        alarm = here.stacks[WATCH]["template"]["Resources"]["Age"]["Properties"]
-        alarm["Metrics"] = [{"MetricName": name} for name in used]
-        answers = {"get_metric_data": self.get_metric_data, "put_item": OK, "delete_item": OK}
-        return smoke_run(here, answers)
-
-
-def test_the_metrics_of_the_alarms_exist_after_five_minutes() -> None:
-    run = Metrics("DroppedEventCount").run("ReturnedRecordsCount")
-    found = seen(7, run)
-    assert (found.status, run.clock() >= 300) == (PASSED, True)
-    assert "with data: ConsumedWriteCapacityUnits, ReturnedRecordsCount" in found.seen
-
-
-@pytest.mark.parametrize("absent", ["ReturnedRecordsCount", "PolledEventCount", "Records"])
-def test_a_metric_that_an_alarm_uses_and_cloudwatch_has_not_fails(absent: str) -> None:
-    found = seen(7, Metrics(absent).run(absent))
-    assert (found.status, f"without: {absent}" in found.seen) == (FAILED, True)
-
-
-def test_a_metric_that_no_alarm_uses_is_named() -> None:
-    found = seen(7, Metrics("PolledEventCount").run("ReturnedRecordsCount"))
-    assert (found.status, "without: PolledEventCount" in found.seen) == (PASSED, True)
-
-
-def test_fill_of_a_metric_without_data_is_evaluated() -> None:
-    assert seen(8, Metrics().run()).status is PASSED
-
-
-@pytest.mark.parametrize("silent", [[], [0.0, 0.0]])
-def test_an_expression_that_does_not_fill_fails(silent: list[float]) -> None:
-    metrics = Metrics()
-    metrics.silent = silent
-    assert seen(8, metrics.run()).status is FAILED
-
-
-def test_without_the_write_in_cloudwatch_fill_is_unknown() -> None:
-    assert seen(8, Metrics("ConsumedWriteCapacityUnits").run()).status is UNKNOWN
-
-
 # 10: the state machine
-
-
-class Machine:
-    """Executions of a state machine; a redriven one ends as *after* says."""
-
-    def __init__(self, after: str = "SUCCEEDED", ends: str = "RUNNING") -> None:
-        self.after, self.ends, self.status, self.redriven = after, ends, "", 0
-        self.others: list[Any] = []
-
-    @property
-    def answers(self) -> dict[str, Any]:
-        return {
-            "list_executions": lambda **_: {"executions": self.others},
-            "start_execution": self.start,
-            "list_map_runs": {"mapRuns": [{}]},
-            "stop_execution": self.stop,
-            "describe_execution": lambda **_: {"status": self.status, "redriveCount": self.redriven},
-            "redrive_execution": self.redrive,
-        }
-
-    def start(self, input: str, **_: Any) -> Any:  # noqa: A002 - boto3's
-        assert json.loads(input)["task"] == "backfill"
-        self.status = self.ends
-        return {"executionArn": "arn"}
-
-    def stop(self, **_: Any) -> Any:
-        if self.status == "RUNNING":
-            self.status = "ABORTED"
-        return {}
-
-    def redrive(self, **_: Any) -> Any:
-        self.redriven, self.status = self.redriven + 1, self.after
-        return {}
-
-    def run(self) -> SmokeRun:
-        here = sound()
-        here.output(RECOVERY, "BackfillMachineArn", "machine")
-        return smoke_run(here, self.answers)
 
 
 def test_a_run_that_was_stopped_is_redriven() -> None:
@@ -388,6 +163,7 @@ def test_without_totals_the_windows_are_skipped() -> None:
 
 
 def alarm(
+    *,
     summary: str = f"Successfully executed action {TOPIC}",
     reply: bool | None = True,
     subscribed: str = "1",
@@ -432,8 +208,10 @@ def test_an_alarm_that_reaches_nobody_does_not_pass(changes: Any, status: SmokeS
 
 
 def units(index: float) -> dict[str, Any]:
-    consumed = {"Table": {"CapacityUnits": 2.0}, "GlobalSecondaryIndexes": {}}
-    consumed["GlobalSecondaryIndexes"] = {"Owner": {"CapacityUnits": index}}
+    consumed = {
+        "Table": {"CapacityUnits": 2.0},
+        "GlobalSecondaryIndexes": {"Owner": {"CapacityUnits": index}},
+    }
     return {"transact_write_items": {"ConsumedCapacity": [consumed]}, "delete_item": OK}
 
 
@@ -450,9 +228,7 @@ def test_the_owner_index_lists_a_row_within_a_minute(after: float, status: Smoke
     def query(**_: Any) -> Any:
         return {"Items": [{}] if waiting.time >= after else []}
 
-    run = smoke_run(
-        sound(), {"put_item": OK, "delete_item": OK, "query": query}, stop=waiting
-    )
+    run = smoke_run(sound(), {"put_item": OK, "delete_item": OK, "query": query}, stop=waiting)
     assert seen(15, run).status is status
 
 
@@ -492,12 +268,3 @@ PASSING: dict[int, Callable[[], SmokeRun]] = {
     14: lambda: smoke_run(sound(), units(2.0)),
     15: _listed_run,
 }
-
-
-def test_scratch_rows_have_the_mark_of_their_run() -> None:
-    rows = Rows()
-    seen(6, rows.run())
-    run = rows.run()
-    rows.delete_item = lambda **_: {}  # type: ignore[method-assign,assignment]
-    seen(6, run)
-    assert all(MARK in "".join(key) for key in rows.rows)

@@ -107,8 +107,8 @@ def smoke(  # noqa: PLR0913 - the command's options
     )
     run = _prepare(deployment, sample, options)
     estimate = Estimate.of(checks)
-    most = f"at most {min(20.0, estimate.minutes):.0f} minutes and {estimate.cents:.0f} cents"
-    echo(f"{len(checks)} checks of {prefix}{deployment.stage}, {most}", err=True)
+    most = f"about {estimate.minutes:.0f} minutes, at most {estimate.cents:.0f} cents"
+    echo(f"{len(checks)} checks of {prefix}{deployment.stage}: {most}", err=True)
     if interactive and not yes:
         confirm("Write scratch items and run the checks?", abort=True)
     with graceful_shutdown(run.stop):

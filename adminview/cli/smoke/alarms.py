@@ -38,7 +38,7 @@ def ring(run: SmokeRun, cleanup: Cleanup) -> Seen:
     began = datetime.fromtimestamp(run.now(), tz=UTC)
     cleanup.add(f"the alarm {name} rings", lambda: _set(run, name, state))
     _set(run, name, RINGING)
-    actions, _ = run.wait(lambda: _actions(run, name, began), ACTION_SECONDS)
+    actions, _ = run.wait(lambda: _actions(run, name, began), run.patience(ACTION_SECONDS))
     return _evaluate(run, name, actions, subscribed)
 
 

@@ -104,7 +104,7 @@ CHECKS: Final = (
         "DynamoDB keeps a TLS connection for the next call",
         f"one connection serves {CALLS} calls of the functions' own client",
         reuse_connection,
-        minutes=0.3,
+        minutes=0.2,
         cents=0.1,
         only_on_aws=True,
     ),

@@ -20,7 +20,7 @@ class SmokeStatus(StrEnum):
     PASSED = "passed"
     FAILED = "failed"
     UNKNOWN = "unknown"  # it could not be seen
-    SKIPPED = "skipped"  # it does not apply, or was not started
+    SKIPPED = "skipped"  # it does not apply to this deployment
 
 
 class StopRequestedError(AdminViewError):
@@ -90,8 +90,9 @@ class SmokeCheck:
     title: str
     expected: str  # the assumption that a pass confirms
     run: Callable[["SmokeRun", Cleanup], Seen]
-    minutes: float  # at most
+    minutes: float  # that it usually takes
     cents: float  # at most
+    after_minutes: float = 0.0  # since the first write of the run, before it begins
     only_on_aws: bool = False  # a local cloud may not answer as AWS does
 
 
@@ -131,10 +132,10 @@ def run_check(check: SmokeCheck, run: "SmokeRun") -> SmokeResult:
 
 def _seen(check: SmokeCheck, run: "SmokeRun", cleanup: Cleanup) -> Seen:
     try:
-        run.check_stop()
+        run.check_time(check.minutes * 60)
         seen = check.run(run, cleanup)
     except StopRequestedError as error:
-        return Seen(SmokeStatus.SKIPPED, str(error))
+        return unknown(str(error), f"run it alone: --only {check.number}")
     except UnknownError as error:
         return unknown(str(error), error.follows)
     except EXPECTED_ERRORS as error:

@@ -94,7 +94,7 @@ def follow_windows(run: SmokeRun, _: Cleanup) -> Seen:
     def updates() -> list[Mapping[str, Any]]:
         return [*entries(log_lines(run, group, run.now() - HOUR, UPDATED), UPDATED)]
 
-    updated, _seconds = run.wait(updates, LOG_SECONDS)
+    updated, _seconds = run.wait(updates, run.patience(LOG_SECONDS))
     return evaluate_windows(updated, _shards(run))
 
 
@@ -138,7 +138,7 @@ CHECKS: Final = (
         "The functions use the direct client, or boto3 for a stated reason",
         "no function falls back to boto3 unless a setting of the deployment requires it",
         name_clients,
-        minutes=1,
+        minutes=0.3,
         cents=0.1,
         only_on_aws=True,
     ),
@@ -147,7 +147,7 @@ CHECKS: Final = (
         "The events of a tumbling window name their shard",
         "shardId of each event is a shard that DescribeStream lists",
         follow_windows,
-        minutes=1,
+        minutes=0.5,
         cents=0.1,
         only_on_aws=True,
     ),

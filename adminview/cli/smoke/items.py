@@ -129,7 +129,10 @@ def replay_poison(run: SmokeRun, cleanup: Cleanup) -> Seen:
     missing, _ = _await(run, item.rows, {}, NEXT_SECONDS)
     if kept or left or missing:
         words = f"{line}; after the replay {max(kept, len(left))} are left"
-        return failed("; ".join(filter(None, [words, missing])), "read docs/runbook.md#letters")
+        return failed(
+            "; ".join(filter(None, [words, missing])),
+            "read the section on dead letters in docs/runbook.md",
+        )
     replayed = sum(summary["outcomes"].values())
     return passed(f"{line}; a replay cleared {replayed} and the rows are right")
 
@@ -179,7 +182,7 @@ CHECKS: Final = (
         "An item that is put, changed and deleted moves its rows",
         "exactly the rows that the view files derive, within seconds of each write",
         move_rows,
-        minutes=3,
+        minutes=1,
         cents=0.1,
     ),
     SmokeCheck(
@@ -187,7 +190,7 @@ CHECKS: Final = (
         "An item that cannot be synced becomes a dead letter, and a replay clears it",
         "a dead letter after about 30 s; after the item is corrected, a replay leaves none",
         replay_poison,
-        minutes=3,
+        minutes=2,
         cents=0.1,
     ),
     SmokeCheck(
@@ -195,7 +198,7 @@ CHECKS: Final = (
         "The owner index lists a new row within a minute",
         "replays and bulk work find every row by its owner 60 s after it was written",
         follow_owner_index,
-        minutes=0.2,
+        minutes=0.1,
         cents=0.1,
         only_on_aws=True,
     ),

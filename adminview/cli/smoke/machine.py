@@ -85,7 +85,7 @@ CHECKS: Final = (
         "A run of the state machine that is stopped can be redriven",
         "a redriven backfill continues with its segments, and succeeds",
         redrive,
-        minutes=4,
+        minutes=3,
         cents=0.2,
         only_on_aws=True,
     ),

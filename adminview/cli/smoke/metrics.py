@@ -57,9 +57,9 @@ class NamedMetric:
         }
 
 
-def list_metrics(run: SmokeRun, _cleanup: Cleanup) -> Seen:
+def list_metrics(run: SmokeRun, cleanup: Cleanup) -> Seen:
     """Wait five minutes after a write, and list the metrics that have data."""
-    item = _touch(run, _cleanup)
+    item = _touch(run, cleanup)
     metrics = [*_metrics(run, item)]
     used = {*METRIC_NAME.findall(json.dumps(_watch_template(run)))}
     present: list[str] = []
@@ -67,9 +67,9 @@ def list_metrics(run: SmokeRun, _cleanup: Cleanup) -> Seen:
     while True:
         present = _present(run, metrics)
         missing = {metric.name for metric in metrics} - {*present} - {*RARE}
-        if not missing & used or run.clock() - began > LATE_SECONDS:
+        if not missing & used or run.clock() - began > run.patience(LATE_SECONDS):
             return evaluate_metrics(present, missing, used)
-        run.pause(POLL_SECONDS)
+        run.pause(run.patience(POLL_SECONDS))
 
 
 def evaluate_metrics(present: Sequence[str], missing: set[str], used: set[str]) -> Seen:
@@ -124,7 +124,7 @@ def _touch(run: SmokeRun, cleanup: Cleanup) -> ScratchItem:
         run.put(item, cleanup)
         run.delete(item)
     assert run.written_at is not None
-    left = run.written_at + FIRST_SECONDS - run.now()
+    left = run.written_at + run.patience(FIRST_SECONDS) - run.now()
     if left > 0:
         run.pause(left)
     return item
@@ -179,8 +179,9 @@ CHECKS: Final = (
         "CloudWatch has the metrics that alarms and /health use, five minutes after a write",
         "stream reads by Lambda and the counts of the mapping have data for a source",
         list_metrics,
-        minutes=9,
+        minutes=1,
         cents=2,
+        after_minutes=FIRST_SECONDS / 60,
         only_on_aws=True,
     ),
     SmokeCheck(
@@ -188,8 +189,9 @@ CHECKS: Final = (
         "FILL works on a metric without data",
         "IF(FILL(absent, 0) == 0 AND …) is evaluated, so that a silent source rings",
         fill_absent,
-        minutes=6,
+        minutes=0.1,
         cents=0.1,
+        after_minutes=FIRST_SECONDS / 60,
         only_on_aws=True,
     ),
 )

@@ -33,6 +33,7 @@ from adminview.views import views_package
 
 MOST_SECONDS: Final = 20 * 60.0  # of a run
 POLL_SECONDS: Final = 0.5
+LOCAL_SECONDS: Final = 2.0
 SAMPLE_ADVICE: Final = (
     "name a file of sample items with --sample; ADMINVIEW_SAMPLE=FILE pytest writes one"
 )
@@ -127,11 +128,22 @@ class SmokeRun:
             msg = f"the {MOST_SECONDS / 60:.0f} minutes of a run were used up"
             raise StopRequestedError(msg)
 
+    def check_time(self, seconds: float) -> None:
+        """Raise a StopRequestedError unless that much time is left."""
+        self.check_stop()
+        if self._deadline - self.clock() < seconds:
+            msg = f"too few of the {MOST_SECONDS / 60:.0f} minutes of a run were left"
+            raise StopRequestedError(msg)
+
     def pause(self, seconds: float) -> None:
         """Sleep; raises a StopRequestedError."""
         self.check_stop()
         self.stop.sleep(min(seconds, max(0.0, self._deadline - self.clock())))
         self.check_stop()
+
+    def patience(self, seconds: float) -> float:
+        """Return how long to wait for something of AWS: a local cloud has it at once, or never."""
+        return min(seconds, LOCAL_SECONDS) if self.on_local_cloud else seconds
 
     def wait(self, see: Callable[[], Result], seconds: float) -> tuple[Result, float]:
         """Repeat *see* until it returns something true, at most for *seconds*.

@@ -101,7 +101,7 @@ CHECKS: Final = (
         "A source can be added to a live deployment",
         "items that were written before the mapping existed get rows; other sources stay synced",
         add_source,
-        minutes=8,
+        minutes=7,
         cents=1,
     ),
 )
