@@ -227,6 +227,15 @@ def test_a_source_is_added_and_removed_again(app: App, lab: Lab) -> None:
     assert not (app.folder / app.views / "smoke_scratch.py").exists()
 
 
+def test_the_app_may_contain_the_folder_of_temporary_files(
+    app: App, lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (app.folder / "tmp").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(app.folder / "tmp"))
+    found = seen(9, lab.run(options=SmokeOptions(deploy=app.deploy)))
+    assert found.status is PASSED, found
+
+
 def test_a_source_that_is_not_followed_fails_and_is_removed(app: App, lab: Lab) -> None:
     app.broken = {SYNC: True}
     found = seen(9, lab.run(options=SmokeOptions(deploy=app.deploy)))

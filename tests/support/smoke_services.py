@@ -145,7 +145,8 @@ class Machine:
         self.redriven, self.status = self.redriven + 1, self.after
         return {}
 
-    def run(self) -> SmokeRun:
+    def run(self, **answers: Any) -> SmokeRun:
+        """Return a run on a deployment with this machine."""
         here = sound()
         here.output(RECOVERY, "BackfillMachineArn", "machine")
-        return smoke_run(here, self.answers)
+        return smoke_run(here, {**self.answers, **answers})

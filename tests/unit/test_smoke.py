@@ -93,7 +93,11 @@ def test_what_a_check_raises_is_unknown_and_quotes_no_data() -> None:
         msg = "the deployment says why"
         raise SettingsError(msg)
 
+    def endless(_: SmokeRun, __: Cleanup) -> Seen:
+        raise OSError("x" * 9999)
+
     run = smoke_run(sound(), {})
+    assert len(run_check(check(endless), run).seen.seen) < 500
     assert run_check(check(surprise), run).seen.status is UNKNOWN
     assert "ada" not in run_check(check(surprise), run).seen.seen
     assert run_check(check(refused), run).seen == Seen(UNKNOWN, "the deployment says why")

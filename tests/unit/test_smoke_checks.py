@@ -120,9 +120,16 @@ def test_a_run_that_ends_too_soon_and_one_of_others_are_unknown() -> None:
         assert seen(10, machine.run()).status is UNKNOWN
 
 
+def test_a_run_that_cannot_be_stopped_is_unknown_and_one_that_has_ended_need_not_be() -> None:
+    for ends, words in (("RUNNING", "AccessDenied"), ("SUCCEEDED", "ended before it could be")):
+        machine = Machine(ends=ends)
+        run = machine.run(stop_execution=refusal("AccessDeniedException"))
+        found = seen(10, run)
+        assert (found.status is PASSED, words in found.seen) == (False, True), found
+
+
 def test_a_cloud_without_redrive_is_unknown() -> None:
-    machine = Machine()
-    run = smoke_run(sound(), {**machine.answers, "redrive_execution": refusal("InvalidAction")})
+    run = Machine().run(redrive_execution=refusal("InvalidAction"))
     assert seen(10, run).status is UNKNOWN
 
 
@@ -219,6 +226,11 @@ def units(index: float) -> dict[str, Any]:
 def test_a_transaction_consumes_the_expected_units(index: float, status: SmokeStatus) -> None:
     found = seen(14, smoke_run(sound(), units(index)))
     assert (found.status, f"its owner index {index:g}" in found.seen) == (status, True)
+
+
+def test_units_that_are_not_stated_are_unknown() -> None:
+    run = smoke_run(sound(), {"transact_write_items": {}, "delete_item": OK})
+    assert seen(14, run).status is UNKNOWN
 
 
 @pytest.mark.parametrize(("after", "status"), [(0.0, PASSED), (20.0, PASSED), (70.0, FAILED)])

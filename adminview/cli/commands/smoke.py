@@ -13,8 +13,10 @@ from typing import Annotated, Any, Final
 
 import typer
 from boto3.session import Session
+from botocore.config import Config
 
-from adminview.aws.boto3_clients import service_client, streams_client
+from adminview.aws.aws_calls import Aws
+from adminview.aws.boto3_clients import CLIENT, service_client, streams_client
 from adminview.aws.clients import Clients
 from adminview.aws.settings import PREFIX, SAMPLE_FILE, SYNC_STACK
 from adminview.aws.stack_outputs import STAGE
@@ -51,6 +53,7 @@ SCRATCH_PREFIX: Final = "smoke-"
 PROD: Final = "prod"
 SETTLED, UNSETTLED = 0, 1  # exit statuses
 MARK_BYTES: Final = 4
+CALL_SECONDS: Final = 30.0
 
 
 def smoke(  # noqa: PLR0913 - the command's options
@@ -99,7 +102,10 @@ def smoke(  # noqa: PLR0913 - the command's options
     if list_:
         echo(listing([*ALL.values()]))
         return
-    deployment = Deployment.from_options(stage or STAGE, prefix, os.environ)
+    # Searching a log takes longer than other calls.
+    patient = partial(service_client, config=CLIENT.merge(Config(read_timeout=CALL_SECONDS)))
+    aws = Aws(patient, timeout=2 * CALL_SECONDS)
+    deployment = Deployment(aws, stage or STAGE, prefix, os.environ)
     _check_stage(deployment, allow_prod=allow_prod)
     interactive = sys.stdin.isatty() and not as_json
     options = SmokeOptions(

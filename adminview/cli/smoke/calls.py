@@ -77,6 +77,9 @@ def measure_transaction(run: SmokeRun, cleanup: Cleanup) -> Seen:
         TransactItems=[{"Put": {"TableName": table, "Item": row}}],
         ReturnConsumedCapacity="INDEXES",
     )
+    if not response.get("ConsumedCapacity"):
+        msg = "the response does not state the consumed units"
+        raise UnknownError(msg)
     (consumed,) = response["ConsumedCapacity"]
     units = _units(consumed["Table"])
     indexes = consumed.get("GlobalSecondaryIndexes", {})

@@ -13,6 +13,7 @@ from adminview.model.errors import AdminViewError
 if TYPE_CHECKING:
     from adminview.cli.smoke.run import SmokeRun
 
+LONGEST: Final = 400  # characters of an error in a report
 LOCAL: Final = "a local cloud does not show how AWS behaves"
 
 
@@ -140,7 +141,7 @@ def _seen(check: SmokeCheck, run: "SmokeRun", cleanup: Cleanup) -> Seen:
         return unknown(str(error), error.follows)
     except EXPECTED_ERRORS as error:
         advice = error.advice if isinstance(error, AwsCallError) else ""
-        return unknown(describe_error(error), advice)
+        return unknown(describe(error), advice)
     except Exception as error:  # noqa: BLE001 - a surprise in one check must not hide the others
         return unknown(unexpected_response(error))
     if check.only_on_aws and run.on_local_cloud and seen.status is not SmokeStatus.SKIPPED:
@@ -149,7 +150,8 @@ def _seen(check: SmokeCheck, run: "SmokeRun", cleanup: Cleanup) -> Seen:
 
 
 def describe(error: Exception) -> str:
-    """Return the text of an expected error, and only the class of any other."""
-    return (
-        describe_error(error) if isinstance(error, EXPECTED_ERRORS) else unexpected_response(error)
-    )
+    """Return the text of an expected error, shortened, and only the class of any other."""
+    if not isinstance(error, EXPECTED_ERRORS):
+        return unexpected_response(error)
+    text = describe_error(error)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} …"

@@ -3,6 +3,7 @@
 import json
 from typing import Any, Final
 
+from adminview.aws.aws_calls import AwsCallError
 from adminview.aws.settings import BACKFILL_MACHINE_OUTPUT
 from adminview.bulk.runs import BACKFILL
 from adminview.cli.deployment.stacks import RECOVERY
@@ -30,7 +31,7 @@ def redrive(run: SmokeRun, cleanup: Cleanup) -> Seen:
         execution = _start(run, cleanup, machine, source)
         if in_map:
             run.wait(lambda arn=execution: _has_left_begin(run, arn), MAP_SECONDS)  # type: ignore[misc]
-        run.call("stepfunctions", "StopExecution", executionArn=execution)
+        _stop(run, execution)
         run.wait(lambda arn=execution: _status(run, arn) != RUNNING, STOP_SECONDS)  # type: ignore[misc]
         if _status(run, execution) == ABORTED:
             return _redriven(run, execution, "in its map" if in_map else "at its start")
@@ -67,8 +68,12 @@ def _has_left_begin(run: SmokeRun, execution: str) -> bool:
 
 
 def _stop(run: SmokeRun, execution: str) -> None:
-    if _status(run, execution) == RUNNING:
+    """Stop an execution, unless it has ended."""
+    try:
         run.call("stepfunctions", "StopExecution", executionArn=execution)
+    except AwsCallError:
+        if _status(run, execution) == RUNNING:
+            raise
 
 
 def _status(run: SmokeRun, execution: str) -> str:

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from botocore import xform_name
 
 from adminview.aws.attribute_codec import for_boto3, from_boto3
-from adminview.aws.aws_calls import ABSENT, Aws, AwsCallError
+from adminview.aws.aws_calls import Aws
 from adminview.aws.endpoints import ENDPOINT
 from adminview.aws.settings import Settings
 from adminview.checks.sampled import SampleItem
@@ -109,15 +109,6 @@ class SmokeRun:
         self.calls[f"{service}:{operation}"] += 1
         method = xform_name(operation)
         return self.aws.run(service, operation, lambda client: getattr(client, method)(**arguments))
-
-    def find(self, service: str, operation: str, **arguments: Any) -> Any | None:
-        """Make a call; None if the resource does not exist."""
-        try:
-            return self.call(service, operation, **arguments)
-        except AwsCallError as error:
-            if error.code not in ABSENT:
-                raise
-            return None
 
     def check_stop(self) -> None:
         """Raise a StopRequestedError after Ctrl-C, or when the time of the run is used up."""

@@ -86,8 +86,15 @@ def _remove(deploy: Deploy, app: Path) -> None:
 def _copy_of(app: Path, views: Path) -> Iterator[Path]:
     """Copy the app into a temporary folder, with one more view file."""
     with TemporaryDirectory(prefix="adminview-smoke-") as folder:
-        copy = Path(folder, "app")
-        shutil.copytree(app, copy, ignore=shutil.ignore_patterns(*OMITTED), symlinks=True)
+        copy = Path(folder, "app").resolve()
+        omitted = shutil.ignore_patterns(*OMITTED)
+
+        def ignore(parent: str, names: list[str]) -> set[str]:
+            # The temporary folder may be inside the app's.
+            around = {name for name in names if copy.is_relative_to(Path(parent, name).resolve())}
+            return omitted(parent, names) | around
+
+        shutil.copytree(app, copy, ignore=ignore, symlinks=True)
         for name in LINKED:
             if (app / name).exists():
                 (copy / name).symlink_to((app / name).resolve())
