@@ -40,7 +40,7 @@ def test_every_check_passes_or_is_unknown_and_cleans_up(checkout: Checkout) -> N
     sample.write_text("\n".join(lines))
     before = keys(checkout)
     # This cloud names an API by path, not by host.
-    words = ("--prefix", "", "--sample", str(sample), "--api-url", Api(checkout).url, "--json")
+    words = ("--prefix", "", "--items-file", str(sample), "--api-url", Api(checkout).url, "--json")
     command = (sys.executable, "-m", "adminview.cli.main", "smoke", *words)
     done = checkout.run(*command)
     report: Any = json.loads(done.stdout)

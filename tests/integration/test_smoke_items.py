@@ -121,7 +121,7 @@ def test_a_source_without_a_sample_item_is_unknown(lab: Lab) -> None:
     run.samples = [sample for sample in run.samples if sample.source.name != "Users"]
     found = seen(1, run)
     assert (found.status, "no sample item of Users" in found.seen) == (UNKNOWN, True)
-    assert "--sample" in found.follows
+    assert "--items-file" in found.follows
 
 
 def test_an_imported_table_is_written_only_if_allowed(cloud: LocalCloud) -> None:

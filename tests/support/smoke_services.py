@@ -87,14 +87,18 @@ class Metrics:
     """CloudWatch, without the metrics that *absent* names."""
 
     def __init__(self, *absent: str) -> None:
-        self.absent, self.silent = absent, [0.0, 1.0]
+        self.absent = absent
+        self.sum = [3.0]  # of the metric without data, and the one with data
+        self.polled = [3.0, 0.0]  # records of each minute
 
     def get_metric_data(self, MetricDataQueries: Any, **_: Any) -> Any:  # noqa: N803 - boto3's
         return {"MetricDataResults": [*map(self._result, MetricDataQueries)]}
 
     def _result(self, query: Any) -> Any:
         if "Expression" in query:
-            return {"Id": query["Id"], "Values": self.silent if query["Id"] == "silent" else []}
+            return {"Id": query["Id"], "Values": self.sum if query["Id"] == "sum" else []}
+        if query["Id"] == "idle":
+            return {"Id": query["Id"], "Values": self.polled}
         name = query["MetricStat"]["Metric"]["MetricName"]
         return {"Id": query["Id"], "Values": [] if name in self.absent else [3.0]}
 

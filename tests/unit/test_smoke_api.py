@@ -80,6 +80,14 @@ def test_a_metric_that_an_alarm_uses_and_cloudwatch_has_not_fails(absent: str) -
     assert (found.status, f"without: {absent}" in found.seen) == (FAILED, True)
 
 
+def test_a_mapping_that_counts_no_empty_polls_fails_if_an_alarm_uses_them() -> None:
+    metrics = Metrics()
+    metrics.polled = [3.0]
+    found = seen(7, metrics.run("PolledEventCount"))
+    assert (found.status, "empty polls in 0 minutes" in found.seen) == (FAILED, True)
+    assert seen(7, metrics.run("ReturnedRecordsCount")).status is PASSED
+
+
 def test_a_metric_that_no_alarm_uses_is_named() -> None:
     found = seen(7, Metrics("PolledEventCount").run("ReturnedRecordsCount"))
     assert (found.status, "without: PolledEventCount" in found.seen) == (PASSED, True)
@@ -89,10 +97,10 @@ def test_fill_of_a_metric_without_data_is_evaluated() -> None:
     assert seen(8, Metrics().run()).status is PASSED
 
 
-@pytest.mark.parametrize("silent", [[], [0.0, 0.0]])
-def test_an_expression_that_does_not_fill_fails(silent: list[float]) -> None:
+@pytest.mark.parametrize("sum_", [[], [0.0, 0.0]])
+def test_an_expression_that_does_not_fill_fails(sum_: list[float]) -> None:
     metrics = Metrics()
-    metrics.silent = silent
+    metrics.sum = sum_
     assert seen(8, metrics.run()).status is FAILED
 
 

@@ -18,9 +18,10 @@ from botocore.config import Config
 from adminview.aws.aws_calls import Aws
 from adminview.aws.boto3_clients import CLIENT, service_client, streams_client
 from adminview.aws.clients import Clients
-from adminview.aws.settings import PREFIX, SAMPLE_FILE, SYNC_STACK
+from adminview.aws.settings import ITEMS_FILE, PREFIX, SYNC_STACK
 from adminview.aws.stack_outputs import STAGE
 from adminview.aws.transport.eligibility import StaticCredentials
+from adminview.checks.read_sample import read_sample
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import (
     check_model,
@@ -32,7 +33,6 @@ from adminview.cli.deployment.find import (
 from adminview.cli.deployment.read import tables_of
 from adminview.cli.endpoints import check_endpoints
 from adminview.cli.errors import UsageError, usage_errors
-from adminview.cli.item_files import LINE, read_sample
 from adminview.cli.options import Json, Stage, Yes
 from adminview.cli.output.printing import confirm, echo, print_json
 from adminview.cli.output.smoke import as_data, listing, markdown
@@ -46,6 +46,7 @@ from adminview.cli.smoke.letters import LetterQueue
 from adminview.cli.smoke.run import SmokeOptions, SmokeRun
 from adminview.cli.smoke.wire import Wire
 from adminview.dead_letters.replay import make_replayer
+from adminview.item_files import LINE
 from adminview.model.errors import SettingsError
 from adminview.views import registry
 
@@ -62,12 +63,13 @@ def smoke(  # noqa: PLR0913 - the command's options
         str | None, typer.Option(metavar="NUMBERS", help="Only these checks, such as 3,7.")
     ] = None,
     list_: Annotated[bool, typer.Option("--list", help="List the checks and exit.")] = False,
-    sample: Annotated[
+    items: Annotated[
         list[str] | None,
         typer.Option(
+            "--items-file",
             metavar="FILE",
             help=f"Sample items, one per line: {LINE}; may be repeated. By default the file that "
-            f"{SAMPLE_FILE} names.",
+            f"{ITEMS_FILE} names.",
         ),
     ] = None,
     imported: Annotated[
@@ -111,7 +113,7 @@ def smoke(  # noqa: PLR0913 - the command's options
     options = SmokeOptions(
         imported, api_url, confirm if interactive else None, _deployer(deployment)
     )
-    run = _prepare(deployment, sample, options)
+    run = _prepare(deployment, items, options)
     estimate = Estimate.of(checks)
     most = f"about {estimate.minutes:.0f} minutes, at most {estimate.cents:.0f} cents"
     echo(f"{len(checks)} checks of {prefix}{deployment.stage}: {most}", err=True)
@@ -157,15 +159,15 @@ def _check_stage(deployment: Deployment, *, allow_prod: bool) -> None:
 
 
 def _prepare(
-    deployment: Deployment, sample: Sequence[str] | None, options: SmokeOptions
+    deployment: Deployment, items: Sequence[str] | None, options: SmokeOptions
 ) -> SmokeRun:
     """Connect to the deployment; raises a SettingsError if its model is not the local one."""
     model = registry()
     settings = find_settings(model, deployment)
     check_model(model, settings)
     check_queue(settings)
-    named = os.environ.get(SAMPLE_FILE)
-    files = sample or ([named] if named and Path(named).exists() else [])
+    named = os.environ.get(ITEMS_FILE)
+    files = items or ([named] if named and Path(named).exists() else [])
     with usage_errors():
         samples = read_sample(files, model)
     replayer = make_replayer(model, settings, Clients(), streams_client())

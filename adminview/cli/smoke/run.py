@@ -35,7 +35,7 @@ MOST_SECONDS: Final = 20 * 60.0  # of a run
 POLL_SECONDS: Final = 0.5
 LOCAL_SECONDS: Final = 2.0
 SAMPLE_ADVICE: Final = (
-    "name a file of sample items with --sample; ADMINVIEW_SAMPLE=FILE pytest writes one"
+    "name a file of sample items with --items-file; ADMINVIEW_ITEMS_FILE=FILE pytest writes one"
 )
 
 Result = TypeVar("Result")
