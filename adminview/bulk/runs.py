@@ -118,9 +118,9 @@ class Bulk:
         facts = {"model": self.model_of(run), "of": of}
         while True:
             begun = self.progress.begun(run, deadline=deadline)
-            generation = begun[GENERATION]
+            generation = int(begun[GENERATION])
             if generation > last and not restart and begun == {GENERATION: generation, **facts}:
-                return int(generation)
+                return generation
             new = max(last, generation) + 1
             if self.progress.begin(run, {GENERATION: new, **facts}, deadline=deadline):
                 return new

@@ -108,7 +108,7 @@ def test_the_alarms_of_the_deployment_that_ring_are_found() -> None:
         shop_dev_silence_Users="ALARM",
         shop_prod_lag_Orders="ALARM",
     )
-    assert states(cloudwatch).ringing() == {"lag-Orders", "silence-Users"}
+    assert states(cloudwatch).ringing() == frozenset({"lag-Orders", "silence-Users"})
 
 
 def test_a_deployment_without_alarms_is_not_one_whose_alarms_are_quiet() -> None:
