@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from adminview.aws.settings import NAMESPACE
 from adminview.cli.main import app
 from adminview.cli.output.tables import patterns_markdown
-from adminview.dead_letters.replay import LetterOutcome
+from adminview.dead_letters.replay_summary import LetterOutcome
 from adminview.sync.counts import BatchCounts
 from bench.chart import bar_chart
 from bench.figures import goals

@@ -1,12 +1,10 @@
 """Replay dead letters: reconcile the items they name, then delete them."""
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
-from enum import StrEnum
+from dataclasses import dataclass, field, replace
 from time import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from adminview.aws.clients import Clients
 from adminview.aws.concurrency import map_concurrently
@@ -16,6 +14,7 @@ from adminview.aws.deadline import Deadline
 from adminview.aws.settings import Settings
 from adminview.aws.streams import Streams
 from adminview.dead_letters.letter_filter import LetterFilter
+from adminview.dead_letters.replay_summary import LetterOutcome, Summary
 from adminview.dead_letters.resolve import LetterResolver, ResolvedLetter, UnreadableRecord
 from adminview.model import Registry
 from adminview.model.dead_letter import (
@@ -46,7 +45,6 @@ if TYPE_CHECKING:
 ROUND = 100  # dead letters that are received together: one reconcile per item
 VAIN_ROUNDS = 2  # consecutive rounds without a new dead letter
 PATIENCE = 60.0  # seconds for one dead letter or item
-MOST_REASONS = 50  # in a summary
 ALL = LetterFilter()
 
 
@@ -131,40 +129,6 @@ class ReplayItem:
                     model=model,
                 )
                 yield dead_letter(0, origin, problem, target.rows)
-
-
-class LetterOutcome(StrEnum):
-    """The outcome of a dead letter."""
-
-    RECONCILED = "reconciled"  # the rows were wrong and are repaired: deleted
-    UNCHANGED = "unchanged"  # the rows were already correct: deleted
-    FAILING = "still_failing"  # replaced, with the latest error
-    EXPIRED = "expired"  # the stream no longer has its records: replaced, with that error
-    UNKNOWN = "not_understood"  # left in the queue
-    LEFT = "left_for_later"  # out of time, or AWS refused: left in the queue
-
-
-# In these cases the queue still has a dead letter.
-KEPT = (LetterOutcome.FAILING, LetterOutcome.EXPIRED, LetterOutcome.UNKNOWN, LetterOutcome.LEFT)
-
-
-@dataclass(slots=True)
-class Summary:
-    """The result of a replay."""
-
-    outcomes: Counter[LetterOutcome] = field(default_factory=Counter)
-    reasons: Counter[str] = field(default_factory=Counter)  # why dead letters remain
-    items: int = 0
-    rows_put: int = 0
-    rows_deleted: int = 0
-    oldest_seconds: float = 0.0  # since the oldest change whose dead letter remains
-    complete: bool = True  # False: out of time, there may be more
-
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self) | {
-            "outcomes": {outcome.value: self.outcomes[outcome] for outcome in LetterOutcome},
-            "reasons": dict(self.reasons.most_common(MOST_REASONS)),
-        }
 
 
 ReportOutcome = Callable[[Message, LetterOutcome, str], None]

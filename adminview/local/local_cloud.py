@@ -17,7 +17,8 @@ from adminview.aws.transport.eligibility import DirectEndpoint, StaticCredential
 from adminview.aws.transport.http_client import HttpClient
 from adminview.aws.view_reader import HttpReader, ViewReader
 from adminview.bulk.lease_table import progress_table as progress_name
-from adminview.dead_letters.replay import Patience, Replayer, Summary, make_replayer
+from adminview.dead_letters.replay import Patience, Replayer, make_replayer
+from adminview.dead_letters.replay_summary import Summary
 from adminview.handlers.sync import PartialBatchResponse, sync
 from adminview.handlers.totals import TotalsRuntime, add_up
 from adminview.local.engines import ACCESS_KEY, REGION, SECRET_KEY, Engine

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from adminview.dead_letters.replay import LetterOutcome
+from adminview.dead_letters.replay_summary import LetterOutcome
 from adminview.local.local_cloud import LocalCloud
 from adminview.model import Item, Registry, Row, Source, view
 from adminview.model.delivery import Delivery

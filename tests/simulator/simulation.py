@@ -9,7 +9,7 @@ from adminview.aws.call_errors import CallErrors
 from adminview.aws.dead_letter_producer import DeadLetterProducer
 from adminview.aws.retry import Backoff
 from adminview.aws.streams import Streams
-from adminview.dead_letters.replay import LetterOutcome
+from adminview.dead_letters.replay_summary import LetterOutcome
 from adminview.model.dead_letter import OutgoingLetter
 from adminview.sync.counts import BatchCounts
 from tests.simulator.calls import Calls

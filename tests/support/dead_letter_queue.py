@@ -11,7 +11,8 @@ from adminview.aws.dead_letter_consumer import DeadLetterConsumer, Message
 from adminview.aws.dead_letter_producer import DeadLetterProducer
 from adminview.aws.deadline import Deadline
 from adminview.dead_letters.letter_filter import LetterFilter
-from adminview.dead_letters.replay import ALL, Replayer, Summary
+from adminview.dead_letters.replay import ALL, Replayer
+from adminview.dead_letters.replay_summary import Summary
 from adminview.dead_letters.resolve import LetterResolver, ResolvedLetter
 from adminview.model import Item, Row, Source, view
 from adminview.model.errors import AdminViewError

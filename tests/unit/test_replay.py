@@ -6,7 +6,8 @@ import pytest
 
 from adminview.aws.deadline import Deadline
 from adminview.dead_letters.letter_filter import LetterFilter
-from adminview.dead_letters.replay import ROUND, LetterOutcome, Summary
+from adminview.dead_letters.replay import ROUND
+from adminview.dead_letters.replay_summary import LetterOutcome, Summary
 from adminview.model.dead_letter import from_json
 from adminview.model.delivery import RETENTION_SECONDS
 from adminview.model.errors import (

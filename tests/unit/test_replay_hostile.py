@@ -12,7 +12,7 @@ from adminview.aws.deadline import Deadline
 from adminview.aws.streams import Streams
 from adminview.cli.output import dead_letters as shown
 from adminview.dead_letters.letter_filter import LetterFilter
-from adminview.dead_letters.replay import LetterOutcome
+from adminview.dead_letters.replay_summary import LetterOutcome
 from adminview.dead_letters.resolve import LetterResolver
 from adminview.model.dead_letter import from_json, retried
 from adminview.model.errors import (

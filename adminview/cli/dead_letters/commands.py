@@ -30,7 +30,8 @@ from adminview.cli.shutdown import graceful_shutdown
 from adminview.dead_letters.letter_filter import LetterFilter
 from adminview.dead_letters.peek import PeekResult, browse
 from adminview.dead_letters.preview import preview
-from adminview.dead_letters.replay import KEPT, LOCALLY, Replayer, make_replayer
+from adminview.dead_letters.replay import LOCALLY, Replayer, make_replayer
+from adminview.dead_letters.replay_summary import KEPT
 from adminview.model.errors import AdminViewError, QueryError
 from adminview.views import registry
 

@@ -14,7 +14,7 @@ from adminview.cli.smoke.check import (
 from adminview.cli.smoke.run import SmokeRun
 from adminview.cli.smoke.scratch import Rows, ScratchItem, changed_item, poison_item
 from adminview.dead_letters.letter_filter import LetterFilter
-from adminview.dead_letters.replay import KEPT
+from adminview.dead_letters.replay_summary import KEPT
 from adminview.model.row import (
     DATA,
     OWNER,

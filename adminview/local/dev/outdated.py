@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from adminview.aws.deadline import Deadline
 from adminview.dead_letters.letter_filter import LetterFilter
-from adminview.dead_letters.replay import LetterOutcome, Replayer
+from adminview.dead_letters.replay import Replayer
+from adminview.dead_letters.replay_summary import LetterOutcome
 from adminview.dead_letters.resolve import ResolvedLetter
 from adminview.local.dev.rebuild import count
 from adminview.model.errors import RecordError
