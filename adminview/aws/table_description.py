@@ -27,6 +27,7 @@ class TableIndex:
     ours: bool = True  # created by the View stack, not by hand
     bytes: int = field(default=0, compare=False)
     items: int = field(default=0, compare=False)
+    warm_writes: int = field(default=0, compare=False)  # as of the table
 
     @classmethod
     def of(cls, shape: Mapping[str, Any]) -> "TableIndex":
@@ -63,6 +64,7 @@ class TableIndex:
             status=CREATING if index.get("Backfilling") else status,
             bytes=index.get("IndexSizeBytes", 0),
             items=index.get("ItemCount", 0),
+            warm_writes=_warm_writes(index),
         )
 
     @property
@@ -126,6 +128,7 @@ class TableDescription:
     items: int = 0  # approximate: DynamoDB counts every few hours
     bytes: int = 0
     protected: bool = False  # whether DynamoDB refuses to delete it
+    warm_writes: int = 0  # write units per second that it takes at once; 0 if unknown
 
     @classmethod
     def of(cls, table: Mapping[str, Any]) -> "TableDescription":
@@ -158,6 +161,7 @@ class TableDescription:
             items=int(table.get("ItemCount", 0)),
             bytes=int(table.get("TableSizeBytes", 0)),
             protected=bool(table.get("DeletionProtectionEnabled")),
+            warm_writes=_warm_writes(table),
         )
 
     @property
@@ -167,3 +171,7 @@ class TableDescription:
 
     def index(self, name: str) -> TableIndex | None:
         return next((index for index in self.indexes if index.name == name), None)
+
+
+def _warm_writes(described: Mapping[str, Any]) -> int:
+    return int((described.get("WarmThroughput") or {}).get("WriteUnitsPerSecond") or 0)

@@ -9,7 +9,7 @@ from adminview.cli.deployment.facts import Declared
 from adminview.cli.deployment.read import Tables
 from adminview.cli.deployment.stacks import API, SOURCES, SYNC, TOTALS, VIEW, WATCH
 from adminview.cli.deployment.totals_probes import TotalsProbes
-from adminview.cli.planning.steps import Phase
+from adminview.cli.planning.steps import Phase, WarmUp
 from adminview.local.event_source import EventSource
 from adminview.local.local_cloud import LocalCloud
 from adminview.local.settings import declared
@@ -61,6 +61,10 @@ class LocalDeployer:
             indexes = {index.name: index for index in self.tables.indexes() or ()}
             if (name not in indexes) if gone else indexes[name].ready:
                 return
+
+    def warm_up(self, step: WarmUp, *, stopped: Callable[[], bool]) -> None:
+        """Fail: a local engine has no warm throughput, and no plan raises it."""
+        raise AssertionError(step.title, stopped())
 
     def await_totals(self, *, stopped: Callable[[], bool]) -> None:
         """Wait until the totals include all rows."""

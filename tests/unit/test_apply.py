@@ -19,7 +19,15 @@ from adminview.cli.model_lock.model_diff import Description
 from adminview.cli.output.printing import Console
 from adminview.cli.planning.apply import PlanError, PlanRunner
 from adminview.cli.planning.cdk import CdkDeployer, find_cdk
-from adminview.cli.planning.steps import DeployApi, DeployCode, DeployWatch, Phase, Step, SweepStep
+from adminview.cli.planning.steps import (
+    DeployApi,
+    DeployCode,
+    DeployWatch,
+    Phase,
+    Step,
+    SweepStep,
+    WarmUp,
+)
 from adminview.cli.shutdown import Shutdown, graceful_shutdown
 from tests.support.plan_simulator import World, index, model, question
 
@@ -80,6 +88,12 @@ class Site:
         assert stopped() in (True, False)
         self.world._indexes_settle()
 
+    def warm_up(self, step: WarmUp, *, stopped: Callable[[], bool]) -> None:
+        assert not stopped()
+        facts = self.world.deployed
+        indexes = [replace(index, warm_writes=step.units) for index in facts.indexes or ()]
+        self.world.deployed = replace(facts, warm_writes=step.units, indexes=tuple(indexes))
+
     def await_totals(self, *, stopped: Callable[[], bool]) -> None:
         assert not stopped()
 
@@ -109,6 +123,15 @@ def site() -> Site:
     world.reach(OLD)
     world.now += 1000
     return Site(world, NEW)
+
+
+def test_warm_throughput_is_raised_once_and_before_the_first_backfill(site: Site) -> None:
+    site.warm_up(WarmUp(reason="", units=4_000, table=True), stopped=lambda: False)
+    assert replace(site.application(), peak=20_000).apply({"drop index City", "drop index Older"})
+    raised = [step for step in site.said if "warm throughput" in step]
+    backfills = [step for step in site.said if "backfill" in step]
+    assert len(raised) == 1
+    assert site.said.index(raised[0]) < site.said.index(backfills[0])
 
 
 def test_a_plan_is_carried_out_and_says_where_it_is(site: Site) -> None:

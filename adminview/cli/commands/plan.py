@@ -57,6 +57,14 @@ Longest = Annotated[
     ),
 ]
 
+PeakWcu = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="Write units per second that the view must take at once: in a backfill, or at its "
+        "peak. Adds a step that raises its warm throughput, for which AWS charges once.",
+    ),
+]
 Stale = Annotated[
     bool,
     typer.Option(
@@ -69,6 +77,7 @@ def plan(  # noqa: PLR0913 - a command's options
     *,
     against: Against = None,
     wait: Longest = LONGEST_WRITE,
+    peak_wcu: PeakWcu = None,
     stale: Stale = False,
     as_json: Json = False,
     stage: Stage = None,
@@ -81,7 +90,7 @@ def plan(  # noqa: PLR0913 - a command's options
     deployment = Deployment.from_options(stage, prefix, os.environ)
     model = registry().description()
     deployed = reader_of(deployment, against).read(model)
-    planned = make_plan(deployed, model, time.time(), longest=wait)
+    planned = make_plan(deployed, model, time.time(), longest=wait, peak=peak_wcu)
     if refusals := _more_refusals(deployment, deployed, planned, stale=stale):
         planned = replace(planned, steps=(), refusals=refusals)
     show(planned, Console(), as_json=as_json)
@@ -93,6 +102,7 @@ def apply(  # noqa: PLR0913 - a command's options
     yes: Yes = False,
     against: Against = None,
     wait: Longest = LONGEST_WRITE,
+    peak_wcu: PeakWcu = None,
     verbose: Annotated[bool, typer.Option("--verbose", help="Print all output of cdk.")] = False,
     segments: Segments = None,
     max_rcu: MaxRcu = None,
@@ -136,6 +146,7 @@ def apply(  # noqa: PLR0913 - a command's options
         now=time.time,
         sleep=stop.sleep,
         longest=wait,
+        peak=peak_wcu,
         stopped=stop.event.is_set,
         notify=echo,
     )

@@ -52,6 +52,8 @@ class Deployed:
     totals: bool = False  # whether the Totals stack exists
     tables: frozenset[str] = frozenset()  # sources whose tables are in the Sources stack
     imported: frozenset[str] = frozenset()  # sources whose tables other stacks own
+    warm_writes: int = 0  # write units per second that the view table takes at once; 0 if unknown
+    items: Mapping[str, int] = field(default_factory=dict)  # approximate number by source
     markers: Mapping[str, Marker] = field(default_factory=dict)
     # By source: the index attributes that stale rows may have; None if swept since.
     sweeps: Mapping[str, frozenset[str] | None] = field(default_factory=dict)

@@ -4,6 +4,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from json import loads
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -11,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 from adminview.aws import settings
 from adminview.aws.clients import Clients
 from adminview.aws.deadline import Deadline
-from adminview.aws.settings import PATTERNS_OUTPUT
-from adminview.aws.table_description import TableIndex
+from adminview.aws.retry import Backoff, call_with_retry
+from adminview.aws.settings import PATTERNS_OUTPUT, SETTINGS_OUTPUT
+from adminview.aws.table_description import TableDescription, TableIndex
 from adminview.aws.table_scanner import Sample, TableScanner
 from adminview.bulk.lease_table import LeaseTable, progress_table
 from adminview.cli.deployment.completions import CompletionMarkers, markers, sweeps
@@ -58,14 +60,30 @@ class Tables:
     def progress(self) -> CompletionMarkers:
         return CompletionMarkers(LeaseTable(self.client, progress_table(self.view)), self.now)
 
-    def indexes(self) -> list[TableIndex] | None:
-        """Return the indexes of the view table; None if the table does not exist."""
+    def describe(self, table: str = "") -> TableDescription | None:
+        """Describe a table, or the view table; None if it does not exist."""
         try:
-            return [*TableScanner(self.client).describe(self.view, _soon()).indexes]
+            return TableScanner(self.client).describe(table or self.view, _soon())
         except ServiceError as error:
             if error.code != "ResourceNotFoundException":
                 raise
             return None
+
+    def indexes(self) -> list[TableIndex] | None:
+        """Return the indexes of the view table; None if the table does not exist."""
+        table = self.describe()
+        return [*table.indexes] if table else None
+
+    def warm_up(self, units: int, indexes: Iterable[str], *, table: bool) -> None:
+        """Let the view table and indexes of it take this many write units per second at once."""
+        warm = {"WarmThroughput": {"WriteUnitsPerSecond": units}}
+        updates = [{"Update": {"IndexName": index, **warm}} for index in indexes]
+        request: Any = {
+            **(warm if table else {}),
+            **({"GlobalSecondaryIndexUpdates": updates} if updates else {}),
+        }
+        call = partial(self.client.update_table, TableName=self.view, **request)
+        call_with_retry(call, f"raise the warm throughput of {self.view}", Backoff(), _soon())
 
     def rows(self) -> RowCounts:
         """Count a sample of rows by source and by the model that wrote them."""
@@ -107,13 +125,16 @@ class StackReader:
         sync, recovery, api = stacks[SYNC], stacks[RECOVERY], stacks[API]
         watch = stacks[WATCH]
         old = self._description(sync)
+        table = self.tables.describe()
         facts = Deployed(
             sync=old,
             recovery=recovery.fingerprint() if recovery else None,
             api=self._description(api),
             pending=_pending(api),
             watch=watch.watched() if watch else None,
-            indexes=self._indexes(view := stacks[VIEW]),
+            indexes=self._indexes(view := stacks[VIEW], table),
+            warm_writes=table.warm_writes if table else 0,
+            items=self._items(sync),
             stream=bool(view and view.has_stream()),
             totals=stacks[TOTALS] is not None,
             tables=frozenset(self._sources(stacks[SOURCES])),
@@ -141,9 +162,19 @@ class StackReader:
         )
         raise SettingsError(msg)
 
-    def _indexes(self, view: Stack | None) -> tuple[TableIndex, ...] | None:
+    def _items(self, sync: Stack | None) -> dict[str, int]:
+        """Return how many items the sources have, as far as the sync knows their tables."""
+        if sync is None or SETTINGS_OUTPUT not in sync.outputs:
+            return {}
+        sources = settings.Settings.from_env(loads(sync.outputs[SETTINGS_OUTPUT])).sources
+        tables = {source: self.tables.describe(name) for source, name in sources.items()}
+        return {source: table.items for source, table in tables.items() if table}
+
+    def _indexes(
+        self, view: Stack | None, table: TableDescription | None
+    ) -> tuple[TableIndex, ...] | None:
         """Return the table's indexes; the template has the order of their key attributes."""
-        existing = self.tables.indexes()
+        existing = table.indexes if table else None
         if view is None:
             if existing is None:
                 return None
@@ -158,7 +189,7 @@ class StackReader:
             raise SettingsError(msg)
         own = {index.name: index for index in view.indexes()}
         return tuple(
-            replace(own[index.name], status=index.status)
+            replace(own[index.name], status=index.status, warm_writes=index.warm_writes)
             if index.name in own
             else replace(index, ours=False)
             for index in existing

@@ -28,6 +28,7 @@ from adminview.cli.planning.steps import (
     Step,
     SweepStep,
     Wait,
+    WarmUp,
 )
 from adminview.model.errors import AdminViewError
 
@@ -46,6 +47,9 @@ class Deployer(Protocol):
 
     def await_index(self, name: str, *, gone: bool, stopped: Callable[[], bool]) -> None:
         """Wait until an index is active (deleted, if *gone*), or until *stopped* returns true."""
+
+    def warm_up(self, step: WarmUp, *, stopped: Callable[[], bool]) -> None:
+        """Raise the warm throughput, and wait until it is, or until *stopped* returns true."""
 
     def await_totals(self, *, stopped: Callable[[], bool]) -> None:
         """Wait until the totals include all rows, or until *stopped* returns true."""
@@ -101,13 +105,14 @@ class PlanRunner:
     now: Callable[[], float]
     sleep: Callable[[float], object]
     longest: float = LONGEST_WRITE
+    peak: int | None = None  # write units per second that the view must take at once
     stopped: Callable[[], bool] = lambda: False
     notify: Callable[[str], None] = field(default=lambda _: None)
 
     def plan(self, deployed: Deployed | None = None) -> Plan:
         """Plan from *deployed*, or from the deployment as it is now."""
         deployed = self.read(self.model) if deployed is None else deployed
-        return make_plan(deployed, self.model, self.now(), longest=self.longest)
+        return make_plan(deployed, self.model, self.now(), longest=self.longest, peak=self.peak)
 
     def apply(self, agreed: Collection[str], deployed: Deployed | None = None) -> bool:
         """Apply the plan; return True when it is complete, False if it was stopped.
@@ -160,6 +165,8 @@ class PlanRunner:
         elif isinstance(step, AwaitIndex):
             gone = step.status == DELETING
             self.deployer.await_index(step.index, gone=gone, stopped=self.stopped)
+        elif isinstance(step, WarmUp):
+            self.deployer.warm_up(step, stopped=self.stopped)
         elif isinstance(step, Wait):
             self._wait(step.deadline)
         elif isinstance(step, BackfillStep):

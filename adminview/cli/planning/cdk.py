@@ -12,7 +12,7 @@ from typing import IO, Final, Protocol
 from adminview.aws.settings import stack_name
 from adminview.cli.deployment.read import Tables
 from adminview.cli.planning.apply import PlanError
-from adminview.cli.planning.steps import Phase
+from adminview.cli.planning.steps import Phase, WarmUp
 
 LOG: Final = Path("cdk.out", "apply.log")
 TAIL: Final = 30  # lines of the log that an error quotes
@@ -81,6 +81,17 @@ class CdkDeployer:
             if index is None:
                 msg = f"index {name} does not exist: another deployment has removed it"
                 raise PlanError(msg)
+            self.sleep(POLL_SECONDS)
+
+    def warm_up(self, step: WarmUp, *, stopped: Callable[[], bool]) -> None:
+        """Raise the warm throughput, and wait until it is, or until *stopped* returns true."""
+        self.tables.warm_up(step.units, step.indexes, table=step.table)
+        while not stopped():
+            table = self.tables.describe()
+            indexes = table.indexes if table else ()
+            parts = [index.warm_writes for index in indexes if index.name in step.indexes]
+            if table and min([table.warm_writes, *parts] if step.table else parts) >= step.units:
+                return
             self.sleep(POLL_SECONDS)
 
     def await_totals(self, *, stopped: Callable[[], bool]) -> None:

@@ -6,6 +6,7 @@ so no progress is stored. The order keeps every access pattern correct at every 
   tables of new sources         before functions read their streams
   the stream and the totals     before the first row with a contribution is written
   each new index                one per update, a limit of CloudFormation
+  warm throughput               before rows are written at a higher rate
   the API                       an access pattern that is not ready is refused, or uses the older
                                 index; from here on no query uses a pattern that was removed
   the views                     new rows appear next to old ones
@@ -53,6 +54,7 @@ from adminview.cli.planning.steps import (
     Wait,
     phase_of,
 )
+from adminview.cli.planning.warmth import warm_up_steps, warmth_notes
 from adminview.model.registry import monitored_parts
 
 # The timeout of replay, the longest of the functions that write (infra/recovery_stack.py).
@@ -61,13 +63,19 @@ LONGEST_ANSWER = 30.0  # the timeout of the API
 
 
 def make_plan(
-    deployed: Deployed, model: Description, now: float, *, longest: float = LONGEST_WRITE
+    deployed: Deployed,
+    model: Description,
+    now: float,
+    *,
+    longest: float = LONGEST_WRITE,
+    peak: int | None = None,  # write units per second that the view must take at once
 ) -> Plan:
     """Plan the steps from *deployed* to *model*, or return the reasons why there are none."""
     declared = Declared(model)
     refused = tuple(refusals(deployed, declared))
-    steps = () if refused else tuple(_Planner(deployed, declared, now, longest).steps())
-    return Plan(steps, refused, tuple(notes(deployed, declared)))
+    steps = () if refused else tuple(_Planner(deployed, declared, now, longest, peak).steps())
+    remarks = warmth_notes(deployed, declared.unbuilt(deployed), peak)
+    return Plan(steps, refused, (*notes(deployed, declared), *remarks))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +84,7 @@ class _Planner:
     declared: Declared
     now: float
     longest: float
+    peak: int | None
 
     def steps(self) -> Iterator[Step]:
         unbuilt = self.declared.unbuilt(self.deployed)
@@ -91,6 +100,7 @@ class _Planner:
         yield from self._totals()
         yield from self._indexes()
         table = self._table_after_creation()
+        yield from warm_up_steps(self.deployed, table, self.peak)
         phase = self._phase(table, pending)
         # In a first deployment the API stack imports from the stacks of the functions.
         if self.deployed.sync is None:

@@ -203,6 +203,22 @@ class AwaitIndex(Step):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WarmUp(Step):
+    """Raise the warm throughput of the view table and its indexes, and wait until it is."""
+
+    kind: ClassVar[str] = "warm-up"
+
+    units: int  # write units per second
+    table: bool
+    indexes: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        parts = [*(["the view table"] if self.table else []), *self.indexes]
+        return f"raise the warm throughput of {_short(parts)} to {self.units:,} write units"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DeployApi(Step):
     """Deploy the API with the declared access patterns; `phase.pending` are not ready."""
 
