@@ -10,7 +10,13 @@ from botocore.parsers import ResponseParserError
 from typer.core import TyperGroup
 
 from adminview.aws.error_hints import describe_error
-from adminview.cli.output.printing import echo, print_error, print_traceback, printable
+from adminview.cli.output.printing import (
+    echo,
+    end_activity,
+    print_error,
+    print_traceback,
+    printable,
+)
 from adminview.model.errors import (
     AdminViewError,
     PatternNotReadyError,
@@ -44,6 +50,7 @@ def _escaped() -> Iterator[None]:
     try:
         yield
     except Exception as error:
+        end_activity()  # typer prints the error itself
         message = vars(error).get("message")
         if hasattr(error, "format_message") and isinstance(message, str):
             vars(error)["message"] = printable(message, "\n")

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from contextlib import nullcontext
 from importlib.metadata import version as installed_version
 from json import dumps
 from typing import Annotated
@@ -25,10 +26,12 @@ from adminview.cli.commands.sql import sql
 from adminview.cli.commands.verify import verify
 from adminview.cli.errors import EXPECTED_ERRORS, EscapingGroup, is_usage_error, report_error
 from adminview.cli.options import Json
-from adminview.cli.output.printing import Console, echo, print_json, print_traceback
+from adminview.cli.output.printing import Console, activity, echo, print_json, print_traceback
 from adminview.cli.output.tables import patterns_data, patterns_markdown, patterns_table
 from adminview.local.engines import EngineName
 from adminview.views import registry
+
+WAITING = {"dev", "serve"}  # commands that run until Ctrl-C
 
 app = typer.Typer(
     cls=EscapingGroup,
@@ -129,7 +132,8 @@ def main() -> None:
     sys.path.insert(0, os.getcwd())  # noqa: PTH109 - views and migrations of the app
     try:
         use_local_defaults(os.environ)
-        app()
+        with nullcontext() if {*sys.argv[1:2]} & WAITING else activity():
+            app()
     except EXPECTED_ERRORS as error:
         report_error(error)
         raise SystemExit(2 if is_usage_error(error) else 1) from None

@@ -15,7 +15,7 @@ from adminview.checks.sampled import sample_findings
 from adminview.checks.static import VIEW_REQUIREMENTS, static_findings
 from adminview.cli.errors import UsageError, usage_errors
 from adminview.cli.options import Json
-from adminview.cli.output.printing import Console, echo, print_json
+from adminview.cli.output.printing import Console, doing, echo, print_json
 from adminview.item_files import LINE
 from adminview.views import load_errors, registry, views_package
 
@@ -68,6 +68,7 @@ def _examine(files: Sequence[str]) -> tuple[list[ModelFinding], int]:
     if files and not items:
         msg = f"{', '.join(files)}: no items"
         raise UsageError(msg)
+    doing(f"deriving the rows of {len(items)} items" if items else "checking the view files")
     findings = static_findings(model, view_requirements())
     return findings + (sample_findings(model, items) if items else []), len(items)
 

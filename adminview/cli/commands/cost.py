@@ -23,7 +23,7 @@ from adminview.cli.deployment.stacks import SYNC, TOTALS
 from adminview.cli.errors import usage_errors
 from adminview.cli.options import Json, Prefix, Stage
 from adminview.cli.output.cost import as_data, show
-from adminview.cli.output.printing import Console, print_json
+from adminview.cli.output.printing import Console, doing, print_json
 from adminview.item_files import parse_items
 from adminview.model.errors import SettingsError
 from adminview.views import registry
@@ -127,6 +127,7 @@ def cost(  # noqa: PLR0913 - the command's options
         price_list = Prices().override(_read(str(prices), "prices")) if prices else Prices()
     notes: list[str] = []
     if measured:
+        doing("reading the measured usage")
         compared = [_measured(stage, prefix, hours)]
         if (region := boto3.Session().region_name) != price_list.region:
             notes.append(f"The deployment is in {region}; the prices are of {price_list.region}")

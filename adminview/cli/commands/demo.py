@@ -6,7 +6,7 @@ from typing import Any
 
 from adminview.cli.commands.query import option_of
 from adminview.cli.output.dead_letters import summary
-from adminview.cli.output.printing import Console
+from adminview.cli.output.printing import Console, doing, end_activity
 from adminview.cli.output.rows import print_rows
 from adminview.cli.output.tables import facts
 from adminview.cli.querying.result_grid import table_grid
@@ -43,10 +43,12 @@ def run_demo(
     """
     registry = shop.registry()
     with ENGINES[engine_name]() as engine:
+        doing("creating tables")
         cloud = LocalCloud.start(engine, registry)
         console.rule(f"AdminView on {engine.name} (a local engine, not AWS)")
         if everything:
             _tables(cloud, console)
+        doing("syncing two days of a shop")
         apply(cloud, sample_data.FIRST_DAY)
         before = _status_lists(cloud)
         apply(cloud, sample_data.SECOND_DAY)
@@ -89,6 +91,7 @@ def _keep(cloud: LocalCloud, console: Console) -> None:
     console.print(export_line(cloud.environment | shop.ENVIRONMENT), soft_wrap=True)
     for command in NEXT:
         console.print(command, soft_wrap=True)
+    end_activity()
     with graceful_shutdown() as stop:
         while not stop.deadline.passed:
             cloud.settle()

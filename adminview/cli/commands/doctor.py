@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import count
 from typing import Final
 
 import typer
@@ -35,7 +36,7 @@ from adminview.cli.doctor.finding import Check, Finding, Verdict, run_check
 from adminview.cli.endpoints import check_endpoints
 from adminview.cli.options import Json, Prefix, Stage
 from adminview.cli.output.doctor import as_data, show
-from adminview.cli.output.printing import Console, print_json
+from adminview.cli.output.printing import Console, counting, doing, print_json
 from adminview.model import Registry
 from adminview.model.errors import SettingsError
 from adminview.views import migrations, registry
@@ -65,6 +66,7 @@ def doctor(*, as_json: Json = False, stage: Stage = None, prefix: Prefix = "") -
         _name(prefix, "--prefix")
     check_endpoints(os.environ, "CLOUDFORMATION")
     deployment = Deployment.from_options(named, prefix, os.environ)
+    doing("reading the stacks")
     _refuse_engine(deployment)
     findings = examine(deployment, registry(), tuple(migrations()))
     status = UNHEALTHY if any(finding.fails for finding in findings) else HEALTHY
@@ -112,7 +114,14 @@ def examine(
     for module in (protection, view, totals, letters, functions, callers, schedules):
         checks += module.checks(aws, deployment)
     checks += (*alarms.checks(aws, deployment, now), *roles.checks(aws, deployment))
-    return map_concurrently(run_check, checks)
+    done = count(1)
+
+    def run(check: Check) -> Finding:
+        finding = run_check(check)
+        counting(f"{next(done)} of {len(checks)} checks done")
+        return finding
+
+    return map_concurrently(run, checks)
 
 
 def _list(name: str, list_checks: Callable[[], Iterator[Check]]) -> list[Check]:

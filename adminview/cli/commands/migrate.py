@@ -32,7 +32,7 @@ from adminview.cli.errors import exit_on_error
 from adminview.cli.options import Json, MaxRcu, MaxWcu, Prefix, Stage, Yes
 from adminview.cli.output.bulk import UNFINISHED
 from adminview.cli.output.migrate import as_data, show, show_outcome, status
-from adminview.cli.output.printing import Console, TextTable, confirm
+from adminview.cli.output.printing import Console, TextTable, confirm, doing
 from adminview.cli.shutdown import graceful_shutdown
 from adminview.model import Migration
 from adminview.model.errors import RecordError, SettingsError
@@ -84,6 +84,7 @@ def migrate(  # noqa: PLR0913 - a command's options
     check_model(registry(), settings)
     console = Console()
     if dry_run or not yes:
+        doing("reading items to estimate the migration")
         estimate = preview(migration, settings, max_rcu, None if every else sample)
         if dry_run and as_json:
             console.write_json(json.dumps(as_data(estimate), indent=2))

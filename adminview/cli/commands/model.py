@@ -17,7 +17,7 @@ from adminview.cli.errors import EXPECTED_ERRORS, report_error, usage_errors
 from adminview.cli.model_lock.lock import LOCK, Lock, read_description, validate_reason
 from adminview.cli.model_lock.model_diff import Description, ModelDiff
 from adminview.cli.options import Json, Prefix, Stage
-from adminview.cli.output.printing import Console, echo, print_json, print_traceback
+from adminview.cli.output.printing import Console, doing, echo, print_json, print_traceback
 from adminview.cli.planning.cost import Estimate
 from adminview.cli.planning.report import data, show
 from adminview.cli.planning.sample import make_estimator
@@ -110,6 +110,7 @@ def _costs(
         return None, NO_TABLES
     try:
         settings = find_settings(model, deployment)
+        doing("reading items to estimate the cost")
         estimator = make_estimator(change, model, settings, Clients().dynamodb, sample)
         return estimator.estimate(), ""
     except EXPECTED_ERRORS as error:

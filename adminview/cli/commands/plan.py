@@ -28,7 +28,7 @@ from adminview.cli.deployment.read import Tables, reader_of, tables_of
 from adminview.cli.deployment.totals_probes import TotalsProbes
 from adminview.cli.model_lock.lock import LOCK, Lock
 from adminview.cli.options import Json, MaxRcu, MaxWcu, Prefix, Stage, Yes
-from adminview.cli.output.printing import Console, TextTable, confirm, echo, joined, styled
+from adminview.cli.output.printing import Console, TextTable, confirm, doing, echo, joined, styled
 from adminview.cli.planning.apply import BulkBuilder, PlanError, PlanRunner
 from adminview.cli.planning.cdk import CdkDeployer
 from adminview.cli.planning.planner import LONGEST_WRITE, make_plan
@@ -89,6 +89,7 @@ def plan(  # noqa: PLR0913 - a command's options
     """
     deployment = Deployment.from_options(stage, prefix, os.environ)
     model = registry().description()
+    doing("reading the deployment")
     deployed = reader_of(deployment, against).read(model)
     planned = make_plan(deployed, model, time.time(), longest=wait, peak=peak_wcu)
     if refusals := _more_refusals(deployment, deployed, planned, stale=stale):
@@ -148,8 +149,9 @@ def apply(  # noqa: PLR0913 - a command's options
         longest=wait,
         peak=peak_wcu,
         stopped=stop.event.is_set,
-        notify=echo,
+        notify=_announce,
     )
+    doing("reading the deployment")
     deployed = reader_of(deployment, against).read(model)
     planned = application.plan(deployed)
     if refusals := _more_refusals(deployment, deployed, planned, stale=stale):
@@ -209,6 +211,12 @@ def show(planned: Plan, console: Console, *, as_json: bool) -> None:
         console.print(steps)
     for note in planned.notes:
         console.print(f"note: {note}", soft_wrap=True)
+
+
+def _announce(step: str) -> None:
+    """Print the title of a step, and display it while the step is silent."""
+    echo(step)
+    doing(step)
 
 
 def _more_refusals(

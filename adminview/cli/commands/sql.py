@@ -19,7 +19,7 @@ from adminview.cli.options import Prefix, Stage
 from adminview.cli.output import rows
 from adminview.cli.output.data_order import DataOrder
 from adminview.cli.output.grid import Grid
-from adminview.cli.output.printing import Console, print_json
+from adminview.cli.output.printing import Console, counting, print_json
 from adminview.cli.output.tables import facts
 from adminview.cli.querying.row_format import Columns, Csv, CsvRaw, RowFormat
 from adminview.cli.querying.statement import Select, read
@@ -108,6 +108,7 @@ def sql(  # noqa: PLR0913 - the command's options
     for page, following in pages:
         records += map(rows.record, page)
         cursor = following
+        counting(f"{len(records)} rows read")
     if json:
         print_json(text({"rows": records, "cursor": cursor}))
         return

@@ -3,12 +3,12 @@
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
+from itertools import count
 from json import dumps
 from time import time
 from typing import Any
 
 import typer
-from rich.progress import Progress
 
 from adminview.aws.boto3_clients import streams_client
 from adminview.aws.clients import Clients
@@ -25,7 +25,8 @@ from adminview.cli.deployment.find import (
     known_source,
 )
 from adminview.cli.output import dead_letters as letters
-from adminview.cli.output.printing import Console, confirm, echo, print_json
+from adminview.cli.output.printing import Console, confirm, doing, echo, print_json
+from adminview.cli.output.progress import progress_bar
 from adminview.cli.shutdown import graceful_shutdown
 from adminview.dead_letters.letter_filter import LetterFilter
 from adminview.dead_letters.peek import PeekResult, browse
@@ -102,6 +103,7 @@ def browse_letters(
     replayer: Replayer, letter_filter: LetterFilter, limit: int | None = None
 ) -> AbstractContextManager[PeekResult]:
     """Receive the selected dead letters, and release them at the end."""
+    doing("receiving dead letters")
     return browse(
         replayer.consumer,
         replayer.resolver,
@@ -115,16 +117,13 @@ def browse_letters(
 def replay_all(replayer: Replayer, letter_filter: LetterFilter) -> dict[str, Any]:
     """Replay dead letters until none is ready, or until stopped."""
     ready = replayer.consumer.count(deadline=Deadline.after(SECONDS)).ready
-    with (
-        graceful_shutdown() as stop,
-        Progress(console=Console(stderr=True), transient=True) as progress,
-    ):
-        task = progress.add_task("replaying dead letters", total=ready)
+    done = count(1)
+    with graceful_shutdown() as stop, progress_bar("dead letters", lambda: ready) as move:
         summary = replayer.replay(
             letter_filter,
             deadline=stop.deadline,
             end=stop.end,
-            report_error=lambda *_: progress.advance(task),
+            report_error=lambda *_: move(next(done)),
         )
     return summary.as_dict()
 

@@ -6,11 +6,12 @@ interpreted as markup.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from itertools import takewhile
 from json import dumps
 from traceback import format_exc
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TextIO, TypeAlias, cast
 from unicodedata import category
 
 import typer
@@ -19,6 +20,8 @@ from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
 from rich.style import StyleType
 from rich.text import Text
+
+from adminview.cli.output.activity import Activity
 
 Cell: TypeAlias = str | Text  # a Text is already escaped by `styled` or `joined`
 TITLE_WIDTH: Final = 78  # columns; a longer title is folded
@@ -31,6 +34,33 @@ NUMBER: Final = re.compile(r"-?\d+(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
 UNSAFE_IN_FILES: Final = re.compile(
     "[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
+
+
+ACTIVITY: Final = Activity()
+
+
+@contextmanager
+def activity() -> Iterator[None]:
+    """Display what a silent command is doing, if standard error is a terminal."""
+    console = Console(stderr=True)
+    terminal = console.file if console.at_terminal else None
+    with ACTIVITY.running(cast("TextIO | None", terminal), lambda: console.width):
+        yield
+
+
+def doing(text: str) -> None:
+    """Say what the command is doing from now on, for the case that it takes long."""
+    ACTIVITY.doing(printable(text))
+
+
+def counting(text: str) -> None:
+    """Say how far it is."""
+    ACTIVITY.counting(printable(text))
+
+
+def end_activity() -> None:
+    """Say nothing more: the command waits for Ctrl-C, or something else prints."""
+    ACTIVITY.end()
 
 
 def printable(text: str, keep: str = "") -> str:
@@ -75,10 +105,12 @@ class Console(console.Console):
 
     def print(self, *objects: Any, **options: Any) -> None:
         """Print objects. Lines that leave a terminal's width are cut; those of a pipe are not."""
-        super().print(*objects, **({"crop": self.at_terminal} | options))
+        with ACTIVITY.paused():
+            super().print(*objects, **({"crop": self.at_terminal} | options))
 
     def write_json(self, text: str) -> None:
-        self.file.write(f"{_json(text)}\n")
+        with ACTIVITY.paused():
+            self.file.write(f"{_json(text)}\n")
 
 
 class TextTable(table.Table):
@@ -114,12 +146,14 @@ class TextTable(table.Table):
 
 def echo(text: object, *, err: bool = False) -> None:
     """Print a text and a newline. Newlines within it are kept."""
-    typer.echo(printable(str(text), NEWLINE), err=err)
+    with ACTIVITY.paused():
+        typer.echo(printable(str(text), NEWLINE), err=err)
 
 
 def print_error(text: str) -> None:
     """Print an error on standard error, in red."""
-    typer.secho(printable(text, NEWLINE), fg="red", err=True)
+    with ACTIVITY.paused():
+        typer.secho(printable(text, NEWLINE), fg="red", err=True)
 
 
 def print_traceback() -> None:
@@ -129,12 +163,14 @@ def print_traceback() -> None:
 
 def print_json(text: str) -> None:
     """Print a JSON text on standard output."""
-    typer.echo(_json(text))
+    with ACTIVITY.paused():
+        typer.echo(_json(text))
 
 
 def print_csv(text: str) -> None:
     """Print CSV on standard output. Its cells must come from `csv_cell` or `raw_csv_cell`."""
-    typer.echo(text, nl=False)
+    with ACTIVITY.paused():
+        typer.echo(text, nl=False)
 
 
 def csv_cell(text: str) -> str:
@@ -152,7 +188,8 @@ def raw_csv_cell(text: str) -> str:
 
 
 def confirm(prompt: str, **options: Any) -> bool:
-    return typer.confirm(printable(prompt, NEWLINE), **options)
+    with ACTIVITY.paused():
+        return typer.confirm(printable(prompt, NEWLINE), **options)
 
 
 def help_text(text: str) -> str:

@@ -16,7 +16,7 @@ from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import find_settings
 from adminview.cli.options import Prefix, Stage
 from adminview.cli.output import rows
-from adminview.cli.output.printing import Console, echo, print_json
+from adminview.cli.output.printing import Console, counting, doing, echo, print_json
 from adminview.cli.output.tables import facts
 from adminview.cli.querying.result_grid import for_table, result_grid
 from adminview.cli.querying.row_format import Columns, Csv, CsvRaw, RowFormat
@@ -113,6 +113,7 @@ def run(
         query = view.engine.prepare(pattern.name, values, order)
         _explain({"access pattern": pattern.name} | explanation(query, table))
     if options.count:
+        doing("counting rows")
         number = results.count()
         echo(text({"pattern": pattern.name, "count": number}) if options.json else number)
     else:
@@ -150,6 +151,7 @@ def _print_rows(results: Rows, options: QueryOptions) -> None:
     for page, following in pages:
         found += page
         cursor = following
+        counting(f"{len(found)} rows read")
     if options.json:
         rendered = [renderer.answered(row, pattern.shows) for row in found]
         print_json(text({"pattern": pattern.name, "rows": rendered, "cursor": cursor}))
