@@ -64,6 +64,30 @@ class RowStore:
                 return keys
             start = {"ExclusiveStartKey": last}
 
+    def find_in_partition(self, pk: str, *, limit: int, deadline: Deadline) -> list[RowKey]:
+        """Return the keys of the first rows of a partition, at most *limit*."""
+        keys: list[RowKey] = []
+        start: dict[str, Any] = {}
+        while len(keys) < limit:
+            call = partial(
+                self._client.query,
+                TableName=self._name,
+                KeyConditionExpression="#pk = :pk",
+                ExpressionAttributeNames={"#pk": PK.name, "#sk": SK.name},
+                ExpressionAttributeValues={":pk": {"S": pk}},
+                ProjectionExpression="#pk, #sk",
+                Limit=limit - len(keys),
+                **start,
+            )
+            page = call_with_retry(
+                call, f"list the rows of a partition of {self._name}", self._backoff, deadline
+            )
+            keys += [key_of(row) for row in page["Items"]]
+            if not (last := page.get("LastEvaluatedKey")):
+                break
+            start = {"ExclusiveStartKey": last}
+        return keys
+
     def read(
         self, keys: Collection[RowKey], *, deadline: Deadline, owners_only: bool = False
     ) -> dict[RowKey, Attributes]:

@@ -160,7 +160,7 @@ class Api:
 
     def _find_row(self, keys: list[RowKey]) -> Response[str]:
         """Return the row of the only key that exists."""
-        keys = [key for key in keys if _is_valid_key(key)][:MOST_SPLITS]
+        keys = [key for key in keys if is_valid_key(key)][:MOST_SPLITS]
         rows: dict[RowKey, Attributes] = {}
         if keys:
             rows = self.engine.reader.get(keys, deadline=Deadline.after(SECONDS))
@@ -180,7 +180,7 @@ def _splits(path: str) -> Iterator[RowKey]:
         yield "/".join(pieces[:place]), "/".join(pieces[place:])
 
 
-def _is_valid_key(key: RowKey) -> bool:
+def is_valid_key(key: RowKey) -> bool:
     """Return whether a row can have this key: DynamoDB rejects a call with an invalid one."""
     try:
         pk, sk = (len(part.encode()) for part in key)

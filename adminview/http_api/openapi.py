@@ -70,9 +70,8 @@ def document(registry: Registry, model: str) -> dict[str, Any]:
         operations[at] = _query(pattern, name)
         operations[f"{at}/count"] = _count(pattern, name)
         schemas |= pattern_components(pattern, name)
-    where = [_parameter(name, "query", _key(most), required=True) for name, most in KEY]
-    operations[paths.ROW_BY_QUERY] = _get("getRow", ONE_ROW, "RowWithProvenance", where)
-    where = [_parameter(name, "path", _key(most), required=True) for name, most in KEY]
+    operations[paths.ROW_BY_QUERY] = _get("getRow", ONE_ROW, "RowWithProvenance", KEY_PARAMETERS)
+    where = [parameter(name, "path", _key(most), required=True) for name, most in KEY]
     operations[ROW_PATH] = _get("getRowByPath", ONE_ROW, "RowWithProvenance", where, SLASHES)
     operations[paths.HEALTH] = _get(
         "getHealth", "Whether the sync keeps up with the streams", "Health"
@@ -89,11 +88,11 @@ def document(registry: Registry, model: str) -> dict[str, Any]:
 def _query(pattern: AccessPattern, name: str) -> dict[str, Any]:
     default_order = "desc" if pattern.descending else "asc"
     order = {**reference("SortOrder"), "default": default_order}
-    paging = [_parameter(name, "query", schema, about) for name, schema, about in PAGING]
+    paging = [parameter(name, "query", schema, about) for name, schema, about in PAGING]
     parameters = [
         *_parameters(pattern),
         *paging,
-        _parameter(ORDER, "query", order, "Order of the sort keys."),
+        parameter(ORDER, "query", order, "Order of the sort keys."),
     ]
     summary = pattern.about or pattern.name
     return _with_not_ready(_get(f"query{name}", summary, f"{name}Page", parameters))
@@ -117,7 +116,7 @@ def _with_not_ready(described: dict[str, Any]) -> dict[str, Any]:
 
 def _parameters(pattern: AccessPattern) -> list[dict[str, Any]]:
     return [
-        _parameter(name, "query", TYPED[type_], required=name in pattern.required)
+        parameter(name, "query", TYPED[type_], required=name in pattern.required)
         for name, type_ in pattern.parameters.items()
     ]
 
@@ -144,12 +143,18 @@ def _get(
     }
 
 
-def _parameter(
+def parameter(
     name: str, where: str, schema: Schema, about: str = "", *, required: bool = False
 ) -> dict[str, Any]:
+    """Return the description of a parameter in a path or a query."""
     described = {"description": about} if about else {}
     return {"name": name, "in": where, "required": required, "schema": schema, **described}
 
 
 def _key(most: int) -> Schema:
     return {"type": "string", "minLength": 1, "maxLength": most}
+
+
+KEY_PARAMETERS: Final = tuple(
+    parameter(name, "query", _key(most), required=True) for name, most in KEY
+)

@@ -42,7 +42,7 @@ def reference(name: str) -> Schema:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
-def _or_null(name: str) -> Schema:
+def or_null(name: str) -> Schema:
     return {"anyOf": [reference(name), {"type": "null"}]}
 
 
@@ -80,7 +80,7 @@ def pattern_components(pattern: AccessPattern, name: str) -> dict[str, Schema]:
         schemas[f"{name}{part}"] = schema
         return reference(f"{name}{part}")
 
-    joined = {join.name: _or_null("Row") for join in pattern.joins}
+    joined = {join.name: or_null("Row") for join in pattern.joins}
     members = {
         **_row(*_typed_parts(pattern, named)),
         "joined": named("Joined", shape(joined)) if joined else reference("Empty"),
@@ -88,7 +88,7 @@ def pattern_components(pattern: AccessPattern, name: str) -> dict[str, Schema]:
     if set(pattern.shows) & set(PROVENANCE):
         members["provenance"] = reference("Provenance")
     constant: Schema = {"const": pattern.name}
-    rows = _list(named("Row", shape(members)))
+    rows = list_of(named("Row", shape(members)))
     named("Page", shape({"pattern": constant, "rows": rows, "cursor": NEXT_CURSOR}))
     named("Count", shape({"pattern": constant, "count": {"type": "integer", "minimum": 0}}))
     return schemas
@@ -101,7 +101,7 @@ def _typed_parts(
     if pattern.total:
         return named("Total", total_data(pattern.total)), reference("Empty")
     # An older index, which answers while a new one is built, stores at least what is shown.
-    data = reference("RowData") if DATA_MEMBER in pattern.shows else _or_null("RowData")
+    data = reference("RowData") if DATA_MEMBER in pattern.shows else or_null("RowData")
     if pattern.index:  # a row in an index has all its key attributes
         return data, named("Index", index_keys(pattern.index.entry_key))
     return data, reference("IndexKeys")
@@ -128,11 +128,11 @@ def total_data(total: Total) -> Schema:
     return shape(members)
 
 
-def _list(items: Schema) -> Schema:
+def list_of(items: Schema) -> Schema:
     return {"type": "array", "items": items}
 
 
-def _one_of(values: Sequence[str]) -> Schema:
+def one_of(values: Sequence[str]) -> Schema:
     return {"type": "string", "enum": list(values)}
 
 
@@ -146,7 +146,7 @@ COMPONENTS: Final[dict[str, Schema]] = {
     "RowData": DATA,
     "Row": shape(ROW),
     "Empty": {**shape({}), "description": "An object without members."},
-    "SortOrder": _one_of(["asc", "desc"]),
+    "SortOrder": one_of(["asc", "desc"]),
     "Provenance": shape(
         {
             "owner": {**MAYBE_TEXT, "description": "The source item that the row is derived from."},
@@ -162,7 +162,7 @@ COMPONENTS: Final[dict[str, Schema]] = {
         }
     ),
     "RowWithProvenance": shape({**ROW, "provenance": reference("Provenance")}),
-    "ParameterType": _one_of([*TYPES.values()]),
+    "ParameterType": one_of([*TYPES.values()]),
     "Parameter": shape(
         {"name": TEXT, "type": reference("ParameterType"), "required": {"type": "boolean"}}
     ),
@@ -170,9 +170,9 @@ COMPONENTS: Final[dict[str, Schema]] = {
         {
             "name": TEXT,
             "about": TEXT,
-            "parameters": _list(reference("Parameter")),
-            "shows": _list(TEXT),
-            "joins": _list(TEXT),
+            "parameters": list_of(reference("Parameter")),
+            "shows": list_of(TEXT),
+            "joins": list_of(TEXT),
             "total": {**MAYBE_TEXT, "description": "The total that it reads; null for rows."},
             "ranked": {
                 "type": "boolean",
@@ -187,13 +187,13 @@ COMPONENTS: Final[dict[str, Schema]] = {
             },
         }
     ),
-    "Catalogue": shape({"model": TEXT, "patterns": _list(reference("Pattern"))}),
-    "HealthStatus": _one_of([HEALTHY, BEHIND, UNKNOWN]),
+    "Catalogue": shape({"model": TEXT, "patterns": list_of(reference("Pattern"))}),
+    "HealthStatus": one_of([HEALTHY, BEHIND, UNKNOWN]),
     "Health": shape(
         {
             "status": reference("HealthStatus"),
             "detail": TEXT,
-            "alarms": _list(TEXT),
+            "alarms": list_of(TEXT),
         }
     ),
     "Problem": shape(

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias, cast
 from adminview.model.attribute import Attribute
 from adminview.model.errors import RowError
 from adminview.model.item import AttributeValue, encode, normalize_number
-from adminview.model.key import SEPARATOR, escape
+from adminview.model.key import SEPARATOR, escape, unescape
 
 Template: TypeAlias = str
 
@@ -52,6 +52,24 @@ def render(template: Template, values: Mapping[str, str]) -> str:
         text + ("" if name is None else values[name] if raw else escape(values[name]))
         for text, name, raw in _pieces(template)
     )
+
+
+def values_in(template: Template, value: str) -> dict[str, str] | None:
+    """Return the parameters with which `render` gives *value*; None if none do."""
+    pieces = [(name, raw) for _, name, raw in _pieces(template) if name is not None]
+    pattern = "".join(
+        re.escape(text) + ("" if name is None else f"({ANY_TEXT if raw else ANY_PART})")
+        for text, name, raw in _pieces(template)
+    )
+    found = re.fullmatch(pattern, value, re.DOTALL)
+    if found is None:
+        return None
+    values = [
+        (name, part if raw else unescape(part))
+        for (name, raw), part in zip(pieces, found.groups(), strict=True)
+    ]
+    # A parameter that occurs twice must have one value.
+    return dict(values) if len({*values}) == len({name for name, _ in pieces}) else None
 
 
 def _pieces(template: Template) -> list[tuple[str, str | None, bool]]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from difflib import unified_diff
 from enum import StrEnum
 from json import dumps
+from shlex import quote
 
 from adminview.aws.deadline import Deadline
 from adminview.model.errors import RecordError, reason_of
@@ -91,6 +92,23 @@ def explain(
         expected=plan.expected.get(key),
         item_exists=plan.item is not None,
     )
+
+
+def advice(explanation: Explanation) -> str:
+    """Return the command that repairs a row, or what else to do."""
+    source, *key = explanation.owner.split("/")
+    match explanation.verdict:
+        case Verdict.EQUAL:
+            return "nothing to do"
+        case Verdict.FAILING:
+            return "fix and deploy the view, or fix the item"
+        case Verdict.DIFFERENT if explanation.target:
+            values = [
+                value for typed in explanation.target.key.values() for value in typed.values()
+            ]
+            return " ".join(["adminview reconcile", source, *map(quote, values or key)])
+        case _:
+            return "adminview verify --repair, which also finds the item that should own the row"
 
 
 def _verdict(plan: ReconcilePlan, key: RowKey) -> Verdict:

@@ -21,7 +21,7 @@ from adminview.cli.dead_letters.commands import (
     report_replayed,
     show_preview,
 )
-from adminview.cli.dead_letters.files import Audit
+from adminview.cli.dead_letters.files import AUDIT, Audit
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import invoke, replay_function_name
 from adminview.cli.options import (
@@ -161,7 +161,7 @@ def discard(  # noqa: PLR0913 - the command's options
     yes: Yes = False,
     audit: Annotated[
         Path, typer.Option(help="Audit file that records discarded dead letters, one per line.")
-    ] = Path("adminview-audit.jsonl"),
+    ] = AUDIT,
     stage: Stage = None,
     prefix: Prefix = "",
 ) -> None:

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from json import dumps
-from shlex import quote
 from time import time
 from typing import Annotated, Any
 
@@ -23,7 +22,7 @@ from adminview.model import Source
 from adminview.model.errors import QueryError, RowError
 from adminview.model.item import AttributeValue, decode, normalize_number
 from adminview.model.row import DATA, RECONCILED
-from adminview.reconcile.explain import Explanation, Verdict
+from adminview.reconcile.explain import Explanation, Verdict, advice
 from adminview.reconcile.explain import explain as explain_row
 from adminview.reconcile.item_ref import target_by_key
 from adminview.reconcile.reconciler import make_reconciler
@@ -134,7 +133,7 @@ def describe(explanation: Explanation, now: float, model: str) -> dict[str, Any]
         "item": explanation.owner or "none",
         "written by": f"{wrote} of {moment}",
         "lag": "none: the row is up to date" if explanation.verdict is Verdict.EQUAL else age,
-        "repair": _advice(explanation),
+        "repair": advice(explanation),
         "model": f"{explanation.model}{other}",
         "view": f"{view.name} in {view.module}" if view else _no_view(explanation),
         "this row is": str(explanation.verdict),
@@ -142,22 +141,6 @@ def describe(explanation: Explanation, now: float, model: str) -> dict[str, Any]
         "contributes to": describe_contributions(explanation.row) or "no totals",
         "data": plain(decode(explanation.row[DATA])) if DATA in explanation.row else "none",
     }
-
-
-def _advice(explanation: Explanation) -> str:
-    source, *key = explanation.owner.split("/")
-    match explanation.verdict:
-        case Verdict.EQUAL:
-            return "nothing to do"
-        case Verdict.FAILING:
-            return "fix and deploy the view, or fix the item"
-        case Verdict.DIFFERENT if explanation.target:
-            values = [
-                value for typed in explanation.target.key.values() for value in typed.values()
-            ]
-            return " ".join(["adminview reconcile", source, *map(quote, values or key)])
-        case _:
-            return "adminview verify --repair, which also finds the item that should own the row"
 
 
 def _no_view(explanation: Explanation) -> str:

@@ -33,6 +33,16 @@ ADVICE = 'run `adminview model lock --reason "why it changes"` and commit both f
 
 
 @dataclass(frozen=True, slots=True)
+class RecordedChange:
+    """An entry of the list of changes."""
+
+    day: str
+    model: str
+    reason: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Lock:
     """The lock file and the list of changes, in one folder."""
 
@@ -102,6 +112,16 @@ class Lock:
         self.changes.write_text(text, encoding="utf-8")
         retired = retire(self.retired(), agreed, model)
         self.path.write_text(as_text(model, retired), encoding="utf-8")
+
+    def history(self) -> list[RecordedChange]:
+        """Return the recorded changes of the model, the newest first."""
+        entries = []
+        for day, model, text in self._entries():
+            lines = text.strip().splitlines()
+            changes = [line.removeprefix("- ") for line in lines if line.startswith("- ")]
+            reason = " ".join(line for line in lines if not line.startswith("- ")).strip()
+            entries.append(RecordedChange(day, model, reason, tuple(changes)))
+        return entries
 
     def _divided(self) -> tuple[str, str]:
         """Return the text above the entries, and the entries."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from json import loads
 from typing import Any, Final
+from urllib.parse import unquote
 
 from aws_lambda_powertools import Logger
 
@@ -35,6 +36,7 @@ class Request:
     variables: tuple[str, ...] = ()  # of the path
     query: str = ""
     body: bytes = b""
+    headers: Mapping[str, str] = field(default_factory=dict)  # by lower-case name
 
     def parameters(self, *known: str) -> dict[str, str]:
         """Return the query parameters; raise a ProblemError for one that is not *known*."""
@@ -115,8 +117,16 @@ class Operations:
             for operation in group.operations
         ]
 
-    def answer(self, method: str, path: str, query: str = "", body: bytes = b"") -> Response | None:
+    def answer(
+        self,
+        method: str,
+        target: str,
+        headers: Mapping[str, str],
+        body: bytes = b"",
+    ) -> Response | None:
         """Return the response to a request; None if no operation has this path."""
+        path, _, query = target.partition("?")
+        path = unquote(path)
         matches = [
             (match.groups(), operation)
             for pattern, operation in self._rules
@@ -127,7 +137,7 @@ class Operations:
         try:
             for variables, operation in matches:
                 if operation.method == method:
-                    return respond(operation.handle(Request(variables, query, body)))
+                    return respond(operation.handle(Request(variables, query, body, headers)))
             allowed = sorted({operation.method for _, operation in matches})
             detail = f"this path supports only {', '.join(allowed)}"
             headers = {"Allow": ", ".join(allowed)}
