@@ -186,6 +186,10 @@ class LeaseTable:
             if error.code != CONDITION_FAILED:
                 raise
 
+    def runs_begun(self, *, deadline: Deadline) -> list[str]:
+        """Return the names of all runs that have ever begun."""
+        return [item[SK.name]["S"] for item in self._query(BEGUN, deadline)]
+
     def completions(self, *, deadline: Deadline) -> dict[str, dict[str, Any]]:
         """Read all completions, by subject."""
         return {

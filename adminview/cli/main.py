@@ -13,6 +13,7 @@ from adminview.aws.endpoints import use_local_defaults, use_region
 from adminview.cli.commands import dlq, item, model, query
 from adminview.cli.commands.backfill import backfill, sweep
 from adminview.cli.commands.check import check
+from adminview.cli.commands.console import console
 from adminview.cli.commands.cost import cost
 from adminview.cli.commands.dev import dev
 from adminview.cli.commands.doctor import doctor
@@ -108,6 +109,7 @@ app.command()(check)
 app.add_typer(query.app, name="query")
 app.command()(sql)
 app.command()(serve)
+app.command()(console)
 app.add_typer(dlq.app, name="dlq")
 app.command()(item.explain)
 app.command()(item.reconcile)

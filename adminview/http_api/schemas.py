@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
-from adminview.http_api.catalogue import TYPES
+from adminview.http_api.catalogue import HINTS, TYPES
 from adminview.http_api.health import BEHIND, HEALTHY, UNKNOWN
 from adminview.model import AccessPattern, Registry
 from adminview.model.attribute import PK, SK, Attribute
@@ -164,13 +164,24 @@ COMPONENTS: Final[dict[str, Schema]] = {
     "RowWithProvenance": shape({**ROW, "provenance": reference("Provenance")}),
     "ParameterType": one_of([*TYPES.values()]),
     "Parameter": shape(
-        {"name": TEXT, "type": reference("ParameterType"), "required": {"type": "boolean"}}
+        {
+            "name": TEXT,
+            "type": reference("ParameterType"),
+            "required": {"type": "boolean"},
+            "hint": {
+                "type": ["string", "null"],
+                "enum": [*HINTS, None],
+                "description": "Which kind of time the name suggests; any text is allowed.",
+            },
+            "condition": {**TEXT, "description": "The condition that it belongs to."},
+        }
     ),
     "Pattern": shape(
         {
             "name": TEXT,
             "about": TEXT,
             "parameters": list_of(reference("Parameter")),
+            "conditions": list_of(TEXT),
             "shows": list_of(TEXT),
             "joins": list_of(TEXT),
             "total": {**MAYBE_TEXT, "description": "The total that it reads; null for rows."},
@@ -178,6 +189,9 @@ COMPONENTS: Final[dict[str, Schema]] = {
                 "type": "boolean",
                 "description": "Whether totals come in the order of their ranks.",
             },
+            "group": {**list_of(TEXT), "description": "The attributes of a total's group."},
+            "sums": {**list_of(TEXT), "description": "The sums of a total."},
+            "rankedBy": {**MAYBE_TEXT, "description": "What the total's groups are ranked by."},
             "index": MAYBE_TEXT,
             "order": reference("SortOrder"),
             "consistent": {"type": "boolean"},

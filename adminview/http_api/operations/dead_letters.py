@@ -4,6 +4,7 @@ SQS shows a message only by receiving it, which hides it from others. So request
 for some seconds, and only one listing or preview runs at a time.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
@@ -160,6 +161,14 @@ class DeadLetters:
             }
         )
 
+    def by_source(self) -> dict[str, int]:
+        """Count the visible dead letters by source."""
+        return _by_source(self._list(MOST_LETTERS))
+
+    def last_by_source(self) -> dict[str, int] | None:
+        """Count the dead letters of the last listing by source; None if there was none."""
+        return _by_source(self._listed) if self._listed else None
+
     def browse(
         self, letter_filter: LetterFilter, limit: int | None = None
     ) -> AbstractContextManager[PeekResult]:
@@ -250,6 +259,10 @@ class _Previews:
             self.truncated = True
             return None
         return rendered
+
+
+def _by_source(listed: PeekResult) -> dict[str, int]:
+    return Counter(resolved.source for resolved in listed.matched)
 
 
 def _limit(value: str | None) -> int:

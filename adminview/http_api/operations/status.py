@@ -103,7 +103,7 @@ class RingingAlarm:
 
 
 @dataclass(frozen=True, slots=True)
-class AlarmStates:
+class AlarmSummary:
     """The alarms of a deployment, or the reason why they are unknown."""
 
     ringing: Sequence[RingingAlarm] = ()
@@ -136,7 +136,7 @@ class StatusFacts:
     local_model: str
     deployed_model: str | None
     sources: Sequence[SourceStatus]
-    alarms: AlarmStates
+    alarms: AlarmSummary
     window: str | None = None  # of records and writes
     dead_letters: Mapping[str, int] | None = None  # as the queue counts them
     pending: Mapping[str, str | None] = field(default_factory=dict)

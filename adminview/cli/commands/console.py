@@ -1,0 +1,60 @@
+"""`adminview console`: query, understand and repair in the browser."""
+
+import os
+import signal
+from pathlib import Path
+from threading import Event, Thread
+from typing import Annotated, Final
+
+import typer
+
+from adminview.cli.console.compose import ConsoleTarget, make_console_api
+from adminview.cli.console.gateway import ConsoleGateway
+from adminview.cli.console.sessions import Sessions
+from adminview.cli.console.static_files import StaticFiles
+from adminview.cli.dead_letters.files import AUDIT, Audit
+from adminview.cli.deployment.deployment import Deployment
+from adminview.cli.options import Prefix, Stage
+from adminview.cli.output.printing import echo
+from adminview.local.engines import free_port
+from adminview.views import registry
+
+PORT: Final = 8090
+
+
+def console(
+    *,
+    port: Annotated[
+        int | None,
+        typer.Option(
+            help=f"Port to listen on; without it, {PORT} or another free one.", min=0, max=65535
+        ),
+    ] = None,
+    audit: Annotated[
+        Path, typer.Option(help="Audit file that records repairs, one per line.")
+    ] = AUDIT,
+    stage: Stage = None,
+    prefix: Prefix = "",
+) -> None:
+    """Serve the console locally: queries, provenance, dead letters, status and model.
+
+    It uses your AWS credentials, and can replay and discard dead letters. It
+    listens on 127.0.0.1 only and requires the token that it prints.
+    """
+    deployment = Deployment.from_options(stage, prefix, os.environ)
+    target = ConsoleTarget.of(registry(), deployment, Audit(audit))
+    target.check_view()
+    sessions = Sessions()
+    gateway = ConsoleGateway(make_console_api(target, sessions), sessions, StaticFiles.load())
+    server = gateway.listen(free_port(PORT) if port is None else port)
+    echo(f"console of {target.described['name']}, on loopback only; repairs go to {audit}")
+    echo(f"open {server.url}/?token={sessions.launch_token}")
+    echo("view files are read once: restart this command after you change one; Ctrl-C to stop")
+    stop = Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
+    Thread(target=server.serve_forever, daemon=True).start()
+    stop.wait()
+    server.shutdown()
+    server.server_close()
+    echo("stopped")
