@@ -163,16 +163,16 @@ COMPONENTS: Final[dict[str, Schema]] = {
     ),
     "RowWithProvenance": shape({**ROW, "provenance": reference("Provenance")}),
     "ParameterType": one_of([*TYPES.values()]),
+    "ParameterHint": {
+        **one_of([*HINTS]),
+        "description": "Which kind of time the name suggests; any text is allowed.",
+    },
     "Parameter": shape(
         {
             "name": TEXT,
             "type": reference("ParameterType"),
             "required": {"type": "boolean"},
-            "hint": {
-                "type": ["string", "null"],
-                "enum": [*HINTS, None],
-                "description": "Which kind of time the name suggests; any text is allowed.",
-            },
+            "hint": or_null("ParameterHint"),
             "condition": {**TEXT, "description": "The condition that it belongs to."},
         }
     ),

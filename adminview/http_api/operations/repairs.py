@@ -3,7 +3,7 @@
 Each repair needs a reason and is recorded in the audit trail. A deployed API has none of these.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from math import inf
@@ -13,7 +13,8 @@ from adminview.aws.concurrency import batched
 from adminview.aws.dead_letter_consumer import Message
 from adminview.aws.deadline import Deadline
 from adminview.dead_letters.groups import Selection, messages_of
-from adminview.dead_letters.replay import KEPT, LetterOutcome, Replayer
+from adminview.dead_letters.replay import Replayer
+from adminview.dead_letters.replay_summary import KEPT, LetterOutcome
 from adminview.dead_letters.resolve import LetterResolver
 from adminview.http_api.openapi import parameter
 from adminview.http_api.operations.dead_letters import DeadLetters
@@ -79,77 +80,78 @@ class Repairs:
     jobs: Jobs = field(default_factory=Jobs)
 
     def group(self) -> OperationGroup:
+        return OperationGroup("repairs", [*self._writing(), *self._watching()], REPAIRS)
+
+    def _writing(self) -> Iterator[Operation]:
+        yield Operation(
+            method="POST",
+            path="/repairs/replay",
+            id="replayDeadLetters",
+            summary="Start a job that replays dead letters",
+            handle=self.replay,
+            response="StartedJob",
+            body="Repair",
+            status=HTTPStatus.ACCEPTED,
+        )
+        yield Operation(
+            method="POST",
+            path="/repairs/discard",
+            id="discardDeadLetters",
+            summary="Start a job that deletes dead letters permanently",
+            handle=self.discard,
+            response="StartedJob",
+            body="Repair",
+            status=HTTPStatus.ACCEPTED,
+        )
+        yield Operation(
+            method="POST",
+            path="/repairs/reconcile",
+            id="reconcileRow",
+            summary="Make the rows of a row's item match its source",
+            handle=self.reconcile,
+            response="ReconciledRow",
+            body="ReconcileRow",
+        )
+
+    def _watching(self) -> Iterator[Operation]:
         id_ = parameter("id", "path", {"type": "string", "minLength": 1}, required=True)
         limit = {"type": "integer", "minimum": 1, "maximum": MOST_ENTRIES, "default": 100}
-        accepted = HTTPStatus.ACCEPTED
-        operations = [
-            Operation(
-                method="POST",
-                path="/repairs/replay",
-                id="replayDeadLetters",
-                summary="Start a job that replays dead letters",
-                handle=self.replay,
-                response="StartedJob",
-                body="Repair",
-                status=accepted,
-            ),
-            Operation(
-                method="POST",
-                path="/repairs/discard",
-                id="discardDeadLetters",
-                summary="Start a job that deletes dead letters permanently",
-                handle=self.discard,
-                response="StartedJob",
-                body="Repair",
-                status=accepted,
-            ),
-            Operation(
-                method="POST",
-                path="/repairs/reconcile",
-                id="reconcileRow",
-                summary="Make the rows of a row's item match its source",
-                handle=self.reconcile,
-                response="ReconciledRow",
-                body="ReconcileRow",
-            ),
-            Operation(
-                method="GET",
-                path="/jobs",
-                id="listJobs",
-                summary="The jobs of this server, the newest first",
-                handle=self.list_jobs,
-                response="Jobs",
-            ),
-            Operation(
-                method="GET",
-                path="/jobs/{id}",
-                id="getJob",
-                summary="The progress of a job",
-                handle=self.show_job,
-                response="Job",
-                parameters=[id_],
-            ),
-            Operation(
-                method="POST",
-                path="/jobs/{id}/stop",
-                id="stopJob",
-                summary="Stop a job after the dead letters in progress",
-                handle=self.stop_job,
-                response="Job",
-                parameters=[id_],
-                status=accepted,
-            ),
-            Operation(
-                method="GET",
-                path="/audit",
-                id="listAudit",
-                summary="The latest repairs, from the audit file",
-                handle=self.list_audit,
-                response="Audit",
-                parameters=[parameter("limit", "query", limit)],
-            ),
-        ]
-        return OperationGroup("repairs", operations, REPAIRS)
+        yield Operation(
+            method="GET",
+            path="/jobs",
+            id="listJobs",
+            summary="The jobs of this server, the newest first",
+            handle=self.list_jobs,
+            response="Jobs",
+        )
+        yield Operation(
+            method="GET",
+            path="/jobs/{id}",
+            id="getJob",
+            summary="The progress of a job",
+            handle=self.show_job,
+            response="Job",
+            parameters=[id_],
+        )
+        yield Operation(
+            method="POST",
+            path="/jobs/{id}/stop",
+            id="stopJob",
+            summary="Stop a job after the dead letters in progress",
+            handle=self.stop_job,
+            response="Job",
+            parameters=[id_],
+            status=HTTPStatus.ACCEPTED,
+        )
+        yield Operation(
+            method="GET",
+            path="/audit",
+            id="listAudit",
+            summary="The latest repairs, from the audit file",
+            handle=self.list_audit,
+            response="Audit",
+            parameters=[parameter("limit", "query", limit)],
+        )
 
     def replay(self, request: Request) -> Reply:
         job, selection = _read_job(REPLAY, request)
