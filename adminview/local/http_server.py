@@ -25,6 +25,7 @@ LOOPBACK: Final = "127.0.0.1"
 UNKNOWN_HOST: Final = (
     "the Host header is not a loopback address; other names are refused against DNS rebinding"
 )
+DRAINED: Final = 4 * 1024 * 1024  # bytes of a body that is too long
 NO_LENGTH: Final = "a request with a body needs a Content-Length"
 
 
@@ -146,6 +147,7 @@ class _Request(BaseHTTPRequestHandler):
             return None
         limit = self.server.gateway.body_limit
         if len(length) > len(str(limit)) or int(length) > limit:
+            self.rfile.read(min(int(length[:9]), DRAINED))  # else the client may see no response
             detail = f"the body has {length[:20]} bytes; the limit is {limit}"
             self._send(refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail))
             return None

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 import pytest
 from aws_lambda_powertools import Logger
-from jsonschema import Draft202012Validator
+from jsonschema_rs import Draft202012Validator
 
 from adminview.aws.attribute_codec import for_boto3
 from adminview.cli.deployment.find import check_model
