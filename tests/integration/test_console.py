@@ -49,8 +49,8 @@ def console(shop: LocalCloud, audit: Path) -> ConsoleClient:
 
 def fix(shop: LocalCloud) -> None:
     """Correct the item that cannot be synced, behind the stream's back."""
-    key = POISON.item["CustomerId"], *POISON.item["SK"].split("#")
-    step = order(*key, "PAID", [])
+    day, number = POISON.item["SK"].split("#")
+    step = order(POISON.item["CustomerId"], day, number, "PAID", [])
     shop.put(step.source, step.item)
 
 

@@ -39,8 +39,8 @@ OWN_SITES: Final = ("same-origin", "none")  # of Sec-Fetch-Site; none: typed by 
 WRONG_HOST: Final = "the Host header does not name this server; other names are refused"
 WRONG_ORIGIN: Final = "the request comes from a page of another origin"
 NOT_BUILT: Final = (
-    "the console's page is not built: run `make console` in a checkout, or install a release. The "
-    "API below /api works all the same"
+    "the console's page is not built: run `npm ci` and `python adminview/console/build.py` in the "
+    "checkout, or install a release. The API below /api works all the same"
 )
 WITH_BODY: Final = ("POST", "PUT", "PATCH")
 

@@ -42,7 +42,7 @@ class HiddenLetters:
                 del self._known[next(iter(self._known))]
 
     def describe(self, count: int, now: float) -> dict[str, Any]:
-        """Return the number of invisible letters, when all are visible again, and the known ones.
+        """Return how many are invisible, when all are visible again, and the known ones.
 
         That time is the latest possible one if none is received meanwhile.
         """

@@ -265,7 +265,7 @@ class Repairs:
                     return
 
     def _remember(self, message: Message, outcome: LetterOutcome, writer: Replayer) -> None:
-        """Remember until when a letter that was sent again is invisible."""
+        """Remember until when a dead letter that was sent again is invisible."""
         if outcome not in (LetterOutcome.FAILING, LetterOutcome.EXPIRED):
             return
         found = _subject(message, writer.resolver)
