@@ -183,7 +183,7 @@ def test_an_index_that_was_declared_since_is_added_and_gets_its_rows(run: Run, e
     dev = run()
     dev.wait_for("Ctrl-C to stop")
     put(empty, "Orders", **order(Status="PENDING"))
-    dev.wait_for("rows put")
+    dev.wait_for(" put, ")
     assert dev.end(signal.SIGINT) == 0
     assert "Users, index GSI1 of AdminViewTable, AdminViewTableProgress\n" in dev.said
     assert empty.scan(TableName="AdminViewTable", IndexName="GSI1")["Count"] == 1
