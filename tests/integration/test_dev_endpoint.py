@@ -233,7 +233,7 @@ def test_totals_are_created_and_followed_too(run: Run, empty: Any) -> None:
     dev.wait_for("Ctrl-C to stop")
     order = {"OrderId": "1", "OrderDate": "2025-03-01", "CreatedAt": "-", "Status": "PAID"}
     put(empty, "Orders", CustomerId="u1", SK="2025-03-01#1", Total=3, Items=[], **order)
-    dev.wait_for("totals: 1 rows changed; 3 totals updated")
+    dev.wait_for("totals: 1 row changed; 3 totals updated")
     assert dev.end(signal.SIGINT) == 0
     assert ", AdminViewTotals" in dev.said
     stored = empty.scan(TableName="AdminViewTotals")["Items"]

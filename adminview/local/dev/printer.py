@@ -45,7 +45,8 @@ class BatchPrinter:
     def counted(self, counts: Mapping[str, Any], errors: CallErrors) -> None:
         skipped = counts["malformed"] + counts["refused"]
         self.say(
-            f"totals: {counts['records']} rows changed; {counts['updates']} totals updated, "
+            f"totals: {count(counts['records'], 'row changed')}; "
+            f"{count(counts['updates'], 'total updated')}, "
             f"{skipped} contributions skipped, {counts['redelivered']} records redelivered"
         )
         if errors:
