@@ -43,7 +43,7 @@ def describe(pattern: AccessPattern, pending: Mapping[str, str | None]) -> dict[
         "index": index if pattern.total else older or index,
         "order": "desc" if pattern.descending else "asc",
         "consistent": pattern.consistent,
-        "beingBuilt": pattern.name in pending and older is None,
+        "ready": pattern.name not in pending or older is not None,
     }
 
 

@@ -195,9 +195,9 @@ COMPONENTS: Final[dict[str, Schema]] = {
             "index": MAYBE_TEXT,
             "order": reference("SortOrder"),
             "consistent": {"type": "boolean"},
-            "beingBuilt": {
+            "ready": {
                 "type": "boolean",
-                "description": "Not ready: queries are refused until its backfill is complete.",
+                "description": "If false, queries are refused until a backfill is complete.",
             },
         }
     ),

@@ -1,8 +1,11 @@
-"""A console on a local cloud, called without a socket."""
+"""A console on a local cloud, called without a socket or served to a browser."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Thread
 from time import monotonic, sleep
 from typing import Any
 
@@ -11,6 +14,8 @@ from adminview.cli.console.gateway import ConsoleGateway
 from adminview.cli.console.sessions import Sessions
 from adminview.cli.console.static_files import StaticFiles
 from adminview.cli.dead_letters.files import Audit
+from adminview.cli.deployment.deployment import Deployment
+from adminview.local.http_server import Server
 from adminview.local.local_cloud import LocalCloud
 from tests.support.api_client import Answered
 
@@ -99,3 +104,19 @@ def console_of(cloud: LocalCloud, audit: Path, **changes: Any) -> ConsoleClient:
     gateway = ConsoleGateway(make_console_api(target, sessions), sessions, PAGE)
     gateway.hosts = frozenset({HOST, "localhost:8090"})
     return ConsoleClient(gateway, sessions.launch_token)
+
+
+@contextmanager
+def serve_console(cloud: LocalCloud, audit: Path) -> Iterator[tuple[Server, Sessions]]:
+    """Serve the console of *cloud* with its page; the cloud's environment must be set."""
+    deployment = Deployment.from_options(None, "", cloud.environment)
+    target = ConsoleTarget.of(cloud.registry, deployment, Audit(audit))
+    sessions = Sessions()
+    gateway = ConsoleGateway(make_console_api(target, sessions), sessions, StaticFiles.load())
+    server = gateway.listen(0)
+    thread = Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield server, sessions
+    server.shutdown()
+    server.server_close()
+    thread.join()

@@ -66,7 +66,7 @@ def test_the_catalogue_says_what_each_question_takes() -> None:
         "index": "ByColour",
         "order": "asc",
         "consistent": False,
-        "beingBuilt": False,
+        "ready": True,
     }
 
 

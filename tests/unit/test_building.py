@@ -130,9 +130,9 @@ def test_the_api_answers_not_now_and_when_to_ask_again(client: Client, route: st
 
 def test_the_catalogue_marks_what_is_being_built_and_says_what_is_asked(client: Client) -> None:
     found = {one["name"]: one for one in client.get("/patterns")["patterns"]}
-    assert {name: one["beingBuilt"] for name, one in found.items()} == {
-        "heavy": False,
-        "of-colour": True,
+    assert {name: pattern["ready"] for name, pattern in found.items()} == {
+        "heavy": True,
+        "of-colour": False,
     }
     assert found["heavy"]["index"] == "ByColour"
     assert found["of-colour"]["index"] == "ByColourAndMore"

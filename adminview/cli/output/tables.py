@@ -86,7 +86,7 @@ def patterns_data(registry: Registry) -> dict[str, Any]:
     """Return the access patterns as `GET /patterns` does, without the state of a deployment."""
     data = catalogue(registry, registry.fingerprint, {})
     for pattern in data["patterns"]:
-        del pattern["beingBuilt"]
+        del pattern["ready"]
     return data
 
 

@@ -8,6 +8,8 @@ import { html } from "./html.js";
 const WIDTH = 900;
 const HEIGHT = 220;
 const FOOT = 22; // below the bars, for their names
+const HEAD = 18; // above the bars, for their values
+const WIDEST = 70; // a bar
 
 /** @param {{rows: Row[], pattern: Pattern}} props */
 export function Chart({ rows, pattern }) {
@@ -21,7 +23,7 @@ export function Chart({ rows, pattern }) {
   }));
   const top = Math.max(0, ...bars.map((bar) => bar.value));
   const bottom = Math.min(0, ...bars.map((bar) => bar.value));
-  const unit = (HEIGHT - FOOT) / (top - bottom || 1);
+  const unit = (HEIGHT - FOOT - HEAD) / (top - bottom || 1);
   const step = WIDTH / bars.length;
   const every = Math.ceil(bars.length / 12); // names that fit side by side
   return html`<figure class="chart">
@@ -30,14 +32,17 @@ export function Chart({ rows, pattern }) {
     <svg viewBox=${`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label=${`${measure} per ${group}, ${bars.length} bars; the table below has the numbers`}>
       ${bars.map((bar, place) => {
         const height = Math.abs(bar.value) * unit;
-        const y = bar.value >= 0 ? (top - bar.value) * unit : top * unit;
+        const y = HEAD + (bar.value >= 0 ? (top - bar.value) * unit : top * unit);
+        const thick = Math.min(step * 0.8, WIDEST);
+        const middle = place * step + step / 2;
         return html`<g key=${place}>
           <title>${bar.name}: ${bar.exact}</title>
-          <rect class="bar" x=${place * step + step * 0.1} y=${y} width=${step * 0.8} height=${Math.max(height, 1)} rx="2" />
-          ${place % every === 0 && html`<text x=${place * step + step / 2} y=${HEIGHT - 6} text-anchor="middle">${short(localized(bar.name).text, every * step)}</text>`}
+          <rect class="bar" x=${middle - thick / 2} y=${y} width=${thick} height=${Math.max(height, 1)} rx="2" />
+          ${bars.length <= 12 && html`<text x=${middle} y=${y - 5} text-anchor="middle">${localized(bar.value).text}</text>`}
+          ${place % every === 0 && html`<text x=${middle} y=${HEIGHT - 6} text-anchor="middle">${short(localized(bar.name).text, every * step)}</text>`}
         </g>`;
       })}
-      <line class="axis" x1="0" x2=${WIDTH} y1=${top * unit} y2=${top * unit} />
+      <line class="axis" x1="0" x2=${WIDTH} y1=${HEAD + top * unit} y2=${HEAD + top * unit} />
     </svg>
   </figure>`;
 }

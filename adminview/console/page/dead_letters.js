@@ -60,7 +60,7 @@ export function DeadLetters({ canRepair }) {
 function Queue({ letters, reload }) {
   const { queue, invisible, groups } = letters;
   return html`
-    <p role="status">${queue.ready.toLocaleString()} can be received now, ${invisible.count.toLocaleString()} are invisible${invisible.latest && html` until <time datetime=${invisible.latest} title=${invisible.latest}>${moment(invisible.latest)}</time> at the latest`}.
+    <p role="status">${queue.ready.toLocaleString()} can be received now, ${invisible.count.toLocaleString()} are invisible${invisible.latest && html` until <time datetime=${invisible.latest} title=${invisible.latest}>${moment(invisible.latest)}</time> at the latest`}. ${" "}
       <button type="button" class="small" onClick=${reload}>Refresh</button></p>
     ${
       invisible.count > 0 &&

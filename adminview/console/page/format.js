@@ -76,11 +76,14 @@ export function duration(seconds) {
 
 /** Return the columns of rows: attributes of `data` in order of appearance, then joined rows.
  * @param {Row[]} rows
+ * @param {string[]} [first] attributes that come first
  * @returns {{title: string, value: (row: Row) => Value | undefined}[]} */
-export function columns(rows) {
+export function columns(rows, first = []) {
   /** @param {(Row | null | undefined)[]} some */
   const names = (some) => [...new Set(some.flatMap((row) => Object.keys(row?.data ?? {})))];
-  const own = names(rows).map((name) => ({
+  const all = names(rows);
+  const ordered = [...new Set([...first.filter((name) => all.includes(name)), ...all])];
+  const own = ordered.map((name) => ({
     title: name,
     value: /** @param {Row} row */ (row) => row.data?.[name],
   }));
@@ -98,9 +101,10 @@ export function columns(rows) {
 
 /** Return rows as CSV that a spreadsheet opens without running formulas, as `adminview query --csv` does.
  * @param {Row[]} rows
+ * @param {string[]} first attributes that come first
  * @param {boolean} keys whether the rows' keys are columns, too */
-export function csv(rows, keys) {
-  const shown = columns(rows);
+export function csv(rows, first, keys) {
+  const shown = columns(rows, first);
   const head = [...(keys ? ["PK", "SK"] : []), ...shown.map((column) => column.title)];
   const lines = rows.map((row) => [
     ...(keys ? [row.key.PK, row.key.SK] : []),

@@ -4,7 +4,7 @@ import { html } from "./html.js";
 import { Link, patternUrl } from "./router.js";
 import { Failure, Loading, Table, Text, Title, useRoute } from "./ui.js";
 
-/** @import { Measure, Progress, SourceStatus, Status } from "./types.d.ts" */
+/** @import { Measure, Progress, SourceStatus, Status, Target } from "./types.d.ts" */
 
 const STATES = {
   healthy: ["ok", "healthy"],
@@ -14,7 +14,8 @@ const STATES = {
   unknown: ["unknown", "unknown"],
 };
 
-export function Health() {
+/** @param {{target: Target}} props */
+export function Health({ target }) {
   const { data, error, reload, cancel } = /** @type {ReturnType<typeof useRoute<Status>>} */ (
     useRoute("/status", 15)
   );
@@ -22,7 +23,7 @@ export function Health() {
     ${error && html`<${Failure} error=${error} retry=${reload} />`}
     ${!data && !error && html`<${Loading} what="Reading metrics and tables" cancel=${cancel} />`}
     ${data && html`<${Overview} status=${data} />`}
-    <${Runs} />`;
+    <${Runs} stage=${target.kind === "stage"} />`;
 }
 
 /** @param {{state: string}} props */
@@ -77,7 +78,8 @@ function Number_({ measure }) {
   return html`<span title=${`${measure.value}${measure.at ? ` at ${measure.at}` : ""}`}>${text}</span>`;
 }
 
-function Runs() {
+/** @param {{stage: boolean}} props */
+function Runs({ stage }) {
   const { data, error, reload } = /** @type {ReturnType<typeof useRoute<Progress>>} */ (
     useRoute("/progress", 4)
   );
@@ -97,7 +99,7 @@ function Runs() {
     )}
     ${
       (plan.unbuilt.length > 0 || plan.stale.length > 0) &&
-      html`<p class="verdict attention">Rows to build: ${[...plan.unbuilt, ...plan.stale].join(", ")}. Run <code>adminview plan</code>, then <code>adminview apply</code>.</p>`
+      html`<p class="verdict attention">Rows to build: ${[...plan.unbuilt, ...plan.stale].join(", ")}. ${stage ? html`Run <code>adminview plan</code>, then <code>adminview apply</code>.` : html`Run <code>adminview backfill</code>.`}</p>`
     }
     ${
       data.completed.length > 0 &&

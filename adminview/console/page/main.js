@@ -84,7 +84,7 @@ function Screen({ url, session }) {
   }
   if (path.startsWith("/dead-letters"))
     return html`<${DeadLetters} canRepair=${session.features.includes("repairs")} />`;
-  if (path === "/health") return html`<${Health} />`;
+  if (path === "/health") return html`<${Health} target=${session.target} />`;
   if (path === "/model") return html`<${ModelScreen} />`;
   return html`<${Title}>No such screen<//>
     <p>There is nothing at <code>${path}</code>. <${Link} href="/patterns">Show all access patterns<//></p>`;

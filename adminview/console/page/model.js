@@ -12,8 +12,8 @@ const COLUMNS = [
   { title: "Table, indexes, totals", kinds: ["table", "index", "total"] },
   { title: "Access patterns", kinds: ["pattern"] },
 ];
-const WIDTH = 230; // of a node
-const GAP = 90; // between columns
+const WIDTH = 222; // of a node
+const GAP = 70; // between columns
 const LINE = 34; // from node to node
 const TOP = 30; // for the titles
 const HEIGHT = 26; // of a node

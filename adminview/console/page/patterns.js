@@ -35,7 +35,7 @@ export function Patterns() {
       (pattern) => html`<li key=${pattern.name}>
         <${Link} href=${patternUrl(pattern.name)}>${pattern.name}<//>
         ${pattern.total && html`<span class="badge">total</span>`}
-        ${pattern.beingBuilt && html`<span class="badge attention">not ready</span>`}
+        ${!pattern.ready && html`<span class="badge attention">not ready</span>`}
         <p>${pattern.about}</p>
         <p class="muted small-text">${pattern.parameters.map((parameter) => parameter.name).join(", ") || "no parameters"}</p>
       </li>`,
@@ -153,12 +153,26 @@ function Results({ pattern, given, path, open, target }) {
     }`;
 }
 
+/** Return the attributes of a total in the order in which people read them. @param {Pattern} pattern */
+function ofTotal(pattern) {
+  if (!pattern.total) return [];
+  return [
+    ...pattern.group,
+    "count",
+    ...pattern.sums,
+    ...pattern.sums.map((sum) => `average_${sum}`),
+  ];
+}
+
 /** @param {{rows: Row[], pattern: Pattern}} props */
 function Rows({ rows, pattern }) {
-  const shown = columns(rows);
+  const shown = columns(rows, ofTotal(pattern));
   const linked = !pattern.total;
   const head = [
-    ...shown.map((column) => html`<${Text} text=${column.title} />`),
+    ...shown.map((column) => ({
+      title: html`<${Text} text=${column.title} />`,
+      number: rows.some((row) => typeof column.value(row) === "number"),
+    })),
     ...(linked ? ["row"] : []),
   ];
   return html`<${Table} label="Results" head=${head}>
@@ -222,7 +236,7 @@ function Copies({ pattern, given, path, rows, page, target }) {
   };
   const curl = () => `curl --header "Authorization: Bearer $TOKEN" ${shell(address(path))}`;
   return html`<span class="copies"><span class="muted" id="copy-as">Copy as</span>
-    <${CopyButton} text=${() => csv(rows, !pattern.total)}>CSV<//>
+    <${CopyButton} text=${() => csv(rows, ofTotal(pattern), !pattern.total)}>CSV<//>
     <${CopyButton} text=${() => JSON.stringify(page, null, 2)}>JSON<//>
     <${CopyButton} text=${command}>command<//>
     <${CopyButton} text=${curl}>curl<//>

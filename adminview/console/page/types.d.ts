@@ -46,7 +46,7 @@ export interface Pattern {
   index: string | null;
   order: "asc" | "desc";
   consistent: boolean;
-  beingBuilt: boolean;
+  ready: boolean;
 }
 
 export type Value = null | boolean | number | string | Value[] | { [name: string]: Value };

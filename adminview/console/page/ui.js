@@ -173,12 +173,12 @@ export function Dialog({ title, close, required = false, children }) {
   </dialog>`;
 }
 
-/** A table that scrolls sideways in its own box.
- * @param {{label: string, head: any[], children?: any}} props */
+/** A table that scrolls sideways in its own box. A title of numbers is above them.
+ * @param {{label: string, head: (string | {title: any, number: boolean})[], children?: any}} props */
 export function Table({ label, head, children }) {
   return html`<div class="scroll" role="region" aria-label=${label} tabindex="0">
     <table>
-      <thead><tr>${head.map((title) => html`<th scope="col">${title}</th>`)}</tr></thead>
+      <thead><tr>${head.map((column) => (typeof column === "string" ? html`<th scope="col">${column}</th>` : html`<th scope="col" class=${column.number ? "number" : undefined}>${column.title}</th>`))}</tr></thead>
       <tbody>${children}</tbody>
     </table>
   </div>`;

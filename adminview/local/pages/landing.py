@@ -34,13 +34,13 @@ def _pattern(pattern: Mapping[str, Any]) -> Html:
     if pattern["about"]:
         parts.append(element("p", pattern["about"]))
     parts.append(element("p", "; ".join(_facts(pattern)), class_="facts"))
-    if not pattern["beingBuilt"]:
+    if pattern["ready"]:
         parts.append(_form(pattern))
     return element("section", *parts, id=pattern["name"])
 
 
 def _facts(pattern: Mapping[str, Any]) -> Iterator[str]:
-    if pattern["beingBuilt"]:
+    if not pattern["ready"]:
         yield "not ready: its rows are being backfilled"
     if pattern["total"]:
         yield f"total {pattern['total']}{', ranked' if pattern['ranked'] else ''}"
