@@ -127,6 +127,17 @@ def test_a_replay_tells_what_it_did_and_whether_letters_are_left(shop: LocalClou
     assert json.loads(failed.stdout)["outcomes"]["still_failing"] >= 1
 
 
+def test_a_replay_that_fails_says_how_many_letters_are_left_and_why(shop: LocalCloud) -> None:
+    assert shop.rows()
+    failed = adminview("dlq", "replay")
+    assert failed.exit_code == 1
+    lines = [" ".join(line.split()) for line in failed.stdout.splitlines()]
+    assert "dead letters still failing 1" in lines
+    assert "items reconciled 0" in lines
+    (reason,) = [line for line in lines if line.startswith("left because ")]
+    assert "1: MissingAttributeError: the item has no attribute 'Status'" in reason
+
+
 def test_reconcile_does_not_wait_for_a_dead_letter_that_is_hidden(shop: LocalCloud) -> None:
     adminview("dlq", "replay")
     assert parsed("dlq", "list") == []

@@ -188,6 +188,11 @@ def test_columns_that_do_not_fit_are_named(capsys: pytest.CaptureFixture[str]) -
     assert "widen the terminal" in told
 
 
+def test_a_note_names_only_the_first_of_many_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    shown(Grid.of([{"PK": "p" * 70, "data": {f"a{n:02}": "y" * 30 for n in range(20)}}]), 80)
+    assert "a06, a07 and 12 more columns: widen" in capsys.readouterr().err
+
+
 def test_columns_that_were_chosen_are_all_shown(capsys: pytest.CaptureFixture[str]) -> None:
     names = [f"attribute{n}" for n in range(6)]
     wide = {"PK": "p" * 20, "data": dict.fromkeys(names, "y" * 30)}

@@ -21,6 +21,7 @@ from adminview.http_api.render import plain, text
 from adminview.model.row import Attributes
 
 NO_ROWS = "(no rows)"
+NAMED = 8  # columns that a note names
 
 
 def record(row: Attributes) -> dict[str, Any]:
@@ -56,7 +57,9 @@ def print_rows(
     lines, left_out = to_table(grid, console.width if console.at_terminal else None)
     console.print(lines)
     if left_out:
-        note(f"no room for {', '.join(left_out)}: widen the terminal{otherwise}")
+        names = ", ".join(left_out[:NAMED])
+        more = f" and {len(left_out) - NAMED} more columns" if len(left_out) > NAMED else ""
+        note(f"no room for {names}{more}: widen the terminal{otherwise}")
 
 
 def to_table(grid: Grid, width: int | None = None) -> tuple[TextTable, list[str]]:
