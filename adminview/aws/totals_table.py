@@ -4,6 +4,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from secrets import token_bytes
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -15,8 +16,18 @@ from adminview.aws.deadline import Deadline
 from adminview.aws.responses import CAPACITY, CONDITION_ITEM, TOTAL, NotFromAwsError
 from adminview.aws.retry import Backoff, call_with_retry, error_code, is_transient
 from adminview.model.errors import RowError, ServiceError
+from adminview.model.item import AttributeValue
 from adminview.model.json_codec import dump_json
 from adminview.model.row import Attributes
+from adminview.model.total import ARCHIVED
+from adminview.totals.archive import (
+    RANDOM_BYTES,
+    is_archive,
+    movable,
+    open_archive,
+    remove_moved,
+    store,
+)
 from adminview.totals.update import GroupUpdate, trial, upkeep
 
 if TYPE_CHECKING:
@@ -115,6 +126,15 @@ class _Job:
     updates: deque[GroupUpdate]
 
 
+@dataclass(slots=True)
+class _Followups:
+    """What a round leads to."""
+
+    calls: list[Request] = field(default_factory=list)  # upkeep
+    lookups: list[tuple[_Job, AttributeValue]] = field(default_factory=list)  # with the mark
+    moves: list[tuple[GroupUpdate, Attributes, Attributes]] = field(default_factory=list)
+
+
 class TotalsTable:
     """Adds changes to totals, each exactly once."""
 
@@ -169,20 +189,23 @@ class TotalsTable:
                 self._refuse(job, outcome)
                 left.append(job)
         results = self._updater.send(requests, deadline)
-        calls: list[Request] = []
+        followups = _Followups()
         transient = False
         for job, result in zip(sent, results, strict=True):
             if isinstance(result, Exception) and error_code(result) in REFUSALS:
                 transient |= not self._refused(job, result, outcome, deadline)
             else:
-                transient |= self._take(job, result, outcome, calls)
-        if calls:
-            # Best effort: the next update of the item makes the calls that fail here.
-            self._updater.send(calls, deadline)
+                transient |= self._take(job, result, outcome, followups)
+        transient |= self._read_archives(followups.lookups, outcome, deadline)
+        # Best effort: the next update of the item makes the calls that fail here.
+        if followups.calls:
+            self._updater.send(followups.calls, deadline)
+        for update, item, moved in followups.moves:
+            self._archive(update, item, moved, deadline)
         return [job for job in (*left, *sent) if job.updates], transient
 
     def _take(
-        self, job: _Job, result: Result, outcome: TotalsOutcome, calls: list[Request]
+        self, job: _Job, result: Result, outcome: TotalsOutcome, followups: _Followups
     ) -> bool:
         """Take the result of a job's first update; return whether a transient error occurred."""
         update = job.updates[0]
@@ -191,21 +214,71 @@ class TotalsTable:
         if isinstance(result, dict):
             job.updates.popleft()
             outcome.updates += 1
-            calls += upkeep(self._name, update, result["Attributes"], self._now())
+            item = result["Attributes"]
+            followups.calls += upkeep(self._name, update, item, self._now())
+            if moved := movable(item, update.position, update.changes[-1].at):
+                followups.moves.append((update, item, moved))
             return False
         if result is None:
             return True
         code = error_code(result)
         if code == CONDITION_FAILED and isinstance(result, ClientError):
-            return self._skip_covered(job, result, outcome)
+            refused: Attributes = result.response.get(CONDITION_ITEM) or {}  # type: ignore[assignment]
+            if update.needs_archive(refused):
+                followups.lookups.append((job, refused[ARCHIVED]))
+                return False
+            return self._skip_covered(job, result, refused, outcome)
         outcome.errors.add(result)
         if not is_transient(result):
             raise ServiceError(code, f"update {self._name}") from result
         return True
 
-    def _skip_covered(self, job: _Job, error: ClientError, outcome: TotalsOutcome) -> bool:
+    def _read_archives(
+        self,
+        lookups: Sequence[tuple[_Job, AttributeValue]],
+        outcome: TotalsOutcome,
+        deadline: Deadline,
+    ) -> bool:
+        """Leave out changes that archived positions cover; return whether an error occurred."""
+        now = self._now()
+        requests = [open_archive(self._name, job.updates[0].group, now) for job, _ in lookups]
+        results = self._updater.send(requests, deadline) if requests else []
+        failed = False
+        for (job, mark), result in zip(lookups, results, strict=True):
+            update = job.updates[0]
+            archive = result.get("Attributes", {}) if isinstance(result, dict) else {}
+            if not is_archive(archive, update.group):
+                failed = True
+                if isinstance(result, Exception):
+                    outcome.errors.add(result)
+                continue
+            left = update.after_archive(archive, mark)
+            outcome.covered += left is None or len(left.changes) < len(update.changes)
+            if left is None:
+                job.updates.popleft()
+            else:
+                job.updates[0] = left
+        return failed
+
+    def _archive(
+        self, update: GroupUpdate, item: Attributes, moved: Attributes, deadline: Deadline
+    ) -> None:
+        """Move old positions of a total to its archive: store them there, then remove them."""
+        now, random = self._now(), token_bytes(RANDOM_BYTES)
+        (result,) = self._updater.send([open_archive(self._name, update.group, now)], deadline)
+        archive = result.get("Attributes", {}) if isinstance(result, dict) else {}
+        if not is_archive(archive, update.group):
+            return
+        at = update.changes[-1].at
+        request = store(self._name, archive, moved, at=at, now=now, version=random)
+        (result,) = self._updater.send([request], deadline)
+        if isinstance(result, dict):
+            self._updater.send([remove_moved(self._name, item, moved, random)], deadline)
+
+    def _skip_covered(
+        self, job: _Job, error: ClientError, item: Attributes, outcome: TotalsOutcome
+    ) -> bool:
         """Leave out the changes that the total includes already."""
-        item: Attributes = error.response.get(CONDITION_ITEM) or {}  # type: ignore[assignment]
         update = job.updates[0]
         left = update.uncovered(item) if update.is_about(item) else update
         if left and len(left.changes) == len(update.changes):

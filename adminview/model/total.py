@@ -21,6 +21,7 @@ from adminview.model.limits import PARTITION_LIMIT, SORT_LIMIT, check_key
 COUNT: Final = "count"
 RANK: Final = "rank"  # a copy of the amount that the total is ranked by
 EXPIRES: Final = "expires"  # when DynamoDB may delete a total that is empty, in seconds since 1970
+ARCHIVED: Final = "archived"  # up to which time the positions are in the archive of the total
 POSITION: Final = "@"  # begins the name of each position, followed by a hash of the shard
 AVERAGE: Final = "average_"  # begins the names of averages, which are computed when reading
 NO_SORT: Final = "TOTAL"  # the sort key of a total without a sort attribute
@@ -99,7 +100,7 @@ class Sum:
             )
 
 
-RESERVED_NAMES: Final = frozenset({PK.name, SK.name, COUNT, RANK, EXPIRES, "data"})
+RESERVED_NAMES: Final = frozenset({PK.name, SK.name, COUNT, RANK, EXPIRES, ARCHIVED, "data"})
 COUNTED: Final = {"N": "1"}
 
 

@@ -11,7 +11,7 @@ from adminview.model.attribute import PK, SK
 from adminview.model.errors import RowError
 from adminview.model.item import normalize_number
 from adminview.model.key import SEPARATOR, unescape
-from adminview.model.total import EXPIRES, NO_SORT, RANK
+from adminview.model.total import ARCHIVED, EXPIRES, NO_SORT, RANK
 from adminview.totals.changes import Amounts, Group, contributions
 from adminview.totals.position import positions_of
 
@@ -28,6 +28,7 @@ class StoredTotal:
     @classmethod
     def of(cls, item: Mapping[str, Any]) -> "StoredTotal":
         positions = sorted((name, value["B"]) for name, value in positions_of(item).items())
+        positions.append((ARCHIVED, item.get(ARCHIVED, {}).get("B", "")))
         digest = blake2b(repr(positions).encode(), digest_size=VERSION_BYTES)
         return cls(amounts_of(item), digest.hexdigest())
 

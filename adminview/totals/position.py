@@ -2,7 +2,7 @@
 
 A position is an attribute of the total, and every update pays for its size. So its name is a short
 hash of the shard, and its value is binary: the sequence number, which DynamoDB compares as bytes,
-and the hour of the record, which decides when the position can be removed.
+and the time of the record, which decides when the position can be archived or removed.
 """
 
 from base64 import b64decode, b64encode, urlsafe_b64encode
@@ -18,7 +18,8 @@ from adminview.model.total import POSITION
 # Six bytes: with a thousand shards, two names are equal in one of half a billion deployments.
 HASH_BYTES: Final = 6
 HOUR: Final = 3600
-HOUR_BYTES: Final = 3
+TIME_UNIT: Final = 300  # seconds
+TIME_BYTES: Final = 3  # enough for the years until 2129
 # A stream delivers a record for 24 hours. Two more cover slow functions and inexact record times.
 LIVE_HOURS: Final = 26
 
@@ -32,7 +33,7 @@ def position_name(shard_id: str) -> str:
 def lower_bound(sequence: int) -> AttributeValue:
     """Return a value greater than all positions before *sequence*, and less than all others.
 
-    The first byte is the length, so that longer numbers compare as greater. A position has its hour
+    The first byte is the length, so that longer numbers compare as greater. A position has its time
     after the same bytes, so it is greater than the bound of its own record.
     """
     return {"B": b64encode(_bytes(sequence)).decode()}
@@ -40,19 +41,23 @@ def lower_bound(sequence: int) -> AttributeValue:
 
 def encode_position(sequence: int, at: float) -> AttributeValue:
     """Return the position of a record with this sequence number and time."""
-    hour = int(at // HOUR).to_bytes(HOUR_BYTES, "big")
-    return {"B": b64encode(_bytes(sequence) + hour).decode()}
+    return {"B": b64encode(_bytes(sequence) + time_bytes(at)).decode()}
+
+
+def time_bytes(at: float) -> bytes:
+    """Return a time in bytes that compare as times do, rounded down to five minutes."""
+    return int(at // TIME_UNIT).to_bytes(TIME_BYTES, "big")
 
 
 def sequence_of(position: AttributeValue) -> int:
     """Return the sequence number of a position; raises a ValueError if it is malformed."""
     content = _content(position)
-    return int.from_bytes(content[1:-HOUR_BYTES], "big")
+    return int.from_bytes(content[1:-TIME_BYTES], "big")
 
 
-def hour_of(position: AttributeValue) -> int:
-    """Return the hour of a position's record; raises a ValueError if it is malformed."""
-    return int.from_bytes(_content(position)[-HOUR_BYTES:], "big")
+def time_of(position: AttributeValue) -> int:
+    """Return the time of a position's record, rounded down; raises a ValueError if malformed."""
+    return int.from_bytes(_content(position)[-TIME_BYTES:], "big") * TIME_UNIT
 
 
 def positions_of(item: Mapping[str, Any]) -> dict[str, AttributeValue]:
@@ -66,16 +71,21 @@ def expired(positions: Mapping[str, AttributeValue], at: float) -> dict[str, Att
     *at* is the time of a record that was just delivered. It is never in the future, so no position
     is removed too early, even if the clock of this machine is wrong.
     """
-    oldest = int(at // HOUR) - LIVE_HOURS - 1  # an hour more: hours are rounded down
+    return older(positions, at - LIVE_HOURS * HOUR)
+
+
+def older(positions: Mapping[str, AttributeValue], at: float) -> dict[str, AttributeValue]:
+    """Return the positions of records before a time."""
+    oldest = at - TIME_UNIT  # times are rounded down
     if oldest <= 0:
         return {}
-    # An item may have hundreds of positions, and every update of it comes here: most are compared
-    # as bytes, and only those that look expired are parsed.
-    bound = oldest.to_bytes(HOUR_BYTES, "big")
+    # An item may have dozens of positions, and every update of it comes here: most are compared
+    # as bytes, and only those that look old are parsed.
+    bound = time_bytes(oldest)
     return {
         name: position
         for name, position in positions.items()
-        if a2b_base64(position["B"])[-HOUR_BYTES:] < bound and hour_of(position) < oldest
+        if a2b_base64(position["B"])[-TIME_BYTES:] < bound and time_of(position) < oldest
     }
 
 
@@ -86,7 +96,7 @@ def _bytes(sequence: int) -> bytes:
 
 def _content(position: AttributeValue) -> bytes:
     content = b64decode(position["B"], validate=True)
-    if len(content) <= HOUR_BYTES or content[0] != len(content) - 1 - HOUR_BYTES:
+    if len(content) <= TIME_BYTES or content[0] != len(content) - 1 - TIME_BYTES:
         msg = "not a position"
         raise ValueError(msg)
     return content

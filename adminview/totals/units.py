@@ -7,6 +7,7 @@ from typing import Any, Final
 from adminview.model.row import Attributes
 from adminview.model.total import COUNT, RANK, RANKING
 from adminview.model.write_units import Units, write_units
+from adminview.totals.archive import LEAST_MOVED, MOST_POSITIONS
 from adminview.totals.changes import Amounts, Group, contributions
 from adminview.totals.position import LIVE_HOURS, encode_position, position_name
 from adminview.totals.update import MOST_EXPIRED, key_of_group
@@ -22,9 +23,11 @@ LARGE: Final = "1234567890"
 def positions_kept(shards: int = 1) -> int:
     """Return how many positions a total has if rows in *shards* shards contribute to it.
 
-    Each shard closes after about four hours, and its position stays until it has expired.
+    Each shard closes after about four hours, and its position stays until it has expired. If that
+    makes too many, the total keeps those of open shards, and the archive has the others.
     """
-    return shards * ceil(LIVE_HOURS / SHARD_HOURS) + MOST_EXPIRED
+    kept = shards * ceil(LIVE_HOURS / SHARD_HOURS) + MOST_EXPIRED
+    return kept if kept <= MOST_POSITIONS else max(MOST_POSITIONS, shards + LEAST_MOVED)
 
 
 def total_item(group: Group, names: Mapping[str, Any], positions: int) -> Attributes:

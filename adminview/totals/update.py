@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from adminview.model.attribute import PK, SK
 from adminview.model.item import AttributeValue, normalize_number, number_text
-from adminview.model.total import COUNT, EXPIRES, RANK
+from adminview.model.total import ARCHIVED, COUNT, EXPIRES, RANK
+from adminview.totals.archive import mark_bound
 from adminview.totals.changes import Amounts, Group, GroupChange, add
 from adminview.totals.comparison import amounts_of
 from adminview.totals.position import (
@@ -16,16 +17,20 @@ from adminview.totals.position import (
     LIVE_HOURS,
     encode_position,
     expired,
-    hour_of,
     lower_bound,
     positions_of,
     sequence_of,
+    time_of,
 )
 
 # Expired positions of one item. Removing them is a separate write, so it waits for several.
 MOST_EXPIRED: Final = 8
 MOST_REMOVED: Final = 100  # in one call: DynamoDB takes at most 300 operators in a condition
 TRIAL: Final = ("~trial", "~trial")  # no total can have this name
+CONDITION: Final = (
+    "attribute_not_exists(#p) AND attribute_not_exists(#f) OR #p < :first "
+    "OR attribute_not_exists(#p) AND #f < :oldest"
+)
 KEPT: Final = {COUNT, RANK}  # sent even if they do not change
 
 
@@ -36,6 +41,8 @@ class GroupUpdate:
     group: Group
     position: str  # the attribute of the shard's position
     changes: Sequence[GroupChange]
+    # The mark of the total when its archive was read, and no archived position covers the changes.
+    mark: AttributeValue | None = None
 
     @property
     def first_record(self) -> int:
@@ -53,11 +60,16 @@ class GroupUpdate:
         last = self.changes[-1]
         # A total without a count could not be hidden; one without a rank would be in no ranking.
         sent = {name: amount for name, amount in amounts.items() if amount or name in KEPT}
-        names = {"#p": self.position, "#x": EXPIRES}
+        names = {"#p": self.position, "#x": EXPIRES, "#f": ARCHIVED}
         values: dict[str, AttributeValue] = {
             ":first": lower_bound(self.changes[0].sequence),
             ":last": encode_position(last.sequence, last.at),
+            ":oldest": mark_bound(min(change.at for change in self.changes)),
         }
+        condition = CONDITION
+        if self.mark:
+            values[":mark"] = self.mark
+            condition += " OR attribute_not_exists(#p) AND #f = :mark"
         added = []
         for number, (name, amount) in enumerate(sent.items()):
             names[f"#a{number}"] = name
@@ -68,7 +80,7 @@ class GroupUpdate:
             "TableName": table,
             "Key": key_of_group(self.group),
             "UpdateExpression": f"ADD {', '.join(added)} SET #p = :last REMOVE #x",
-            "ConditionExpression": "attribute_not_exists(#p) OR #p < :first",
+            "ConditionExpression": condition,
             "ExpressionAttributeNames": names,
             "ExpressionAttributeValues": values,
             "ReturnValues": "ALL_NEW",
@@ -83,8 +95,25 @@ class GroupUpdate:
 
     def is_about(self, item: Mapping[str, Any]) -> bool:
         """Return whether *item* is this group's total and has a position of the shard."""
+        return self.position in item and self._is_total(item)
+
+    def needs_archive(self, item: Mapping[str, Any]) -> bool:
+        """Return whether *item* is this group's total, and its archive may cover the changes."""
+        mark = item.get(ARCHIVED)
+        return bool(
+            mark and mark != self.mark and self.position not in item and self._is_total(item)
+        )
+
+    def after_archive(
+        self, archive: Mapping[str, Any], mark: AttributeValue
+    ) -> "GroupUpdate | None":
+        """Return the update without the changes that the archive covers; None if none is left."""
+        left = self.uncovered(archive) if self.position in archive else self
+        return left and GroupUpdate(self.group, self.position, left.changes, mark)
+
+    def _is_total(self, item: Mapping[str, Any]) -> bool:
         key = key_of_group(self.group)
-        return self.position in item and all(item.get(name) == key[name] for name in key)
+        return all(item.get(name) == key[name] for name in key)
 
     def uncovered(self, item: Mapping[str, Any]) -> "GroupUpdate | None":
         """Return the update without the changes that *item* includes; None if none is left."""
@@ -98,8 +127,8 @@ class GroupUpdate:
             return None
         middle = len(self.changes) // 2
         return (
-            GroupUpdate(self.group, self.position, self.changes[:middle]),
-            GroupUpdate(self.group, self.position, self.changes[middle:]),
+            GroupUpdate(self.group, self.position, self.changes[:middle], self.mark),
+            GroupUpdate(self.group, self.position, self.changes[middle:], self.mark),
         )
 
 
@@ -184,7 +213,7 @@ def _expire(table: str, item: Mapping[str, Any], own: str, now: float) -> dict[s
     The time is counted from now, because another shard may add a newer position before this call
     arrives. Without its rank, which is zero, it leaves the ranking at once.
     """
-    newest = max(int(now // HOUR), *map(hour_of, positions_of(item).values()), 0)
+    newest = max(int(now), *map(time_of, positions_of(item).values()), 0) // HOUR
     return {
         "TableName": table,
         "Key": {PK.name: item[PK.name], SK.name: item[SK.name]},

@@ -1,17 +1,29 @@
 """Streams of AdminViewTable whose records change totals, always the same for the same load."""
 
 import random
+from base64 import b64encode
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
 from json import dumps, loads
+from math import ceil
 from typing import Any, Final
 
 from adminview.model import Total
 from adminview.model.row import SEQUENCE, Attributes, Row, provenance
-from adminview.model.total import COUNT, RANK
-from adminview.totals.position import encode_position, position_name
+from adminview.model.total import ARCHIVED, COUNT, RANK
+from adminview.totals.archive import DISORDER, LEAST_MOVED, MOST_POSITIONS, RANDOM_BYTES
+from adminview.totals.position import (
+    HOUR,
+    LIVE_HOURS,
+    TIME_BYTES,
+    encode_position,
+    older,
+    position_name,
+    time_of,
+)
+from adminview.totals.units import SHARD_HOURS
 
 STREAM: Final = (
     "arn:aws:dynamodb:us-east-1:000000000000:table/AdminViewTable/stream/2026-01-01T00:00:00.000"
@@ -80,9 +92,26 @@ class TotalsLoad:
 
 @cache
 def positions(count: int) -> Attributes:
-    """Return the positions of *count* shards; the first shard is the stream's. None has expired."""
+    """Return the positions on a total that rows of *count* shards changed in the last 26 hours.
+
+    DynamoDB closes a shard after four hours, so a seventh of them are open, the stream's among
+    them. The others were closed one after the other. If there are too many, the function has
+    archived old ones; so many are left as it leaves at most until it archives again.
+    """
     shards = [SHARD, *(f"shardId-{number:020d}-1d2c3b4a" for number in range(1, count))]
-    return {position_name(shard): encode_position(FIRST - 1, START) for shard in shards[:count]}
+    opened = ceil(count * SHARD_HOURS / LIVE_HOURS)
+    pause = LIVE_HOURS * HOUR / max(1, count - opened)
+    ages = [max(0, place + 1 - opened) * pause for place in range(count)]
+    everything = {
+        position_name(shard): encode_position(FIRST - 1, START - age)
+        for shard, age in zip(shards, ages, strict=False)
+    }
+    if count <= MOST_POSITIONS:
+        return everything
+    old = sorted(older(everything, START - 2 * DISORDER).items(), key=lambda one: -time_of(one[1]))
+    gone = {name for name, _ in old[LEAST_MOVED - 1 :]}
+    mark: Attributes = {ARCHIVED: {"B": b64encode(bytes(TIME_BYTES + RANDOM_BYTES)).decode()}}
+    return mark | {name: one for name, one in everything.items() if name not in gone}
 
 
 def item_before(key: Attributes, count: int, *, is_ranked: bool) -> Attributes:

@@ -20,6 +20,7 @@ from adminview.model.errors import ServiceError
 from adminview.model.item import to_python
 from adminview.model.row import VIEW_TABLE
 from adminview.model.total import totals_table as totals_name
+from adminview.totals.archive import LEAST_MOVED, MOST_POSITIONS
 from adminview.totals.changes import GroupChange
 from adminview.totals.position import HOUR, encode_position, position_name
 from adminview.totals.update import MOST_EXPIRED, GroupUpdate, upkeep
@@ -359,6 +360,27 @@ def test_old_positions_are_removed_and_an_empty_total_expires(
     assert int(item["expires"]["N"]) > AT + 26 * HOUR
     table.apply([update(change(10))], later)
     assert "expires" not in stored(engine)[GROUP]
+
+
+def test_old_positions_are_archived_and_what_they_cover_is_not_added_again(
+    engine: Engine, updater: Updater
+) -> None:
+    table = TotalsTable(updater, TABLE, lambda: AT)
+    later = Deadline.after(60)
+    shards = [position_name(f"old-{number}") for number in range(MOST_POSITIONS + LEAST_MOVED)]
+    old = [update(change(5, at=AT - 2 * HOUR), shard=shard) for shard in shards]
+    for one in old:
+        table.apply([one], later)
+    table.apply([update(change(9))], later)
+    assert {name for name in stored(engine)[GROUP] if name[0] == "@"} == {SHARD}
+    assert len(stored(engine)) == 2, "the total and its archive"
+    assert table.apply([old[3]], later).covered == 1
+    more = update(*(change(n, at=AT - 2 * HOUR) for n in (5, 6)), shard=shards[3])
+    assert table.apply([more], later).updates == 1
+    assert table.apply([more], later).covered == 1
+    assert stored(engine)[GROUP]["count"] == {"N": str(len(shards) + 2)}
+    for one in old:
+        assert table.apply([one], later).updates == 0
 
 
 def test_a_position_is_compared_by_the_engine_as_a_number(engine: Engine, updater: Updater) -> None:

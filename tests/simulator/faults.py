@@ -42,8 +42,11 @@ class Fault(StrEnum):
     DETACHED = "invocation continued after Lambda gave it up"
     REPEATED = "old batch delivered again, out of order"
     RESTARTED = "stream delivered again from its oldest record"
+    STALLED = "shard not read for a while"
     COVERED = "changes left out that a total included"
     PRUNED = "expired positions removed"
+    ARCHIVED = "old positions moved to the archive"
+    LOOKED_UP = "old changes added after a look at the archive"
     DELETED = "empty total deleted after its expiry"
     MALFORMED = "malformed contribution skipped"
 
@@ -65,8 +68,11 @@ OF_TOTALS = (
     Fault.DETACHED,
     Fault.REPEATED,
     Fault.RESTARTED,
+    Fault.STALLED,
     Fault.COVERED,
     Fault.PRUNED,
+    Fault.ARCHIVED,
+    Fault.LOOKED_UP,
     Fault.DELETED,
     Fault.MALFORMED,
 )

@@ -15,12 +15,13 @@ Assumptions about AWS, besides those of `tests.simulator`:
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from decimal import Context, Decimal
+from itertools import count
 from logging import getLogger
 from typing import Any
 
 from adminview.aws import totals_table
 from adminview.aws.deadline import Deadline
-from adminview.totals import update
+from adminview.totals import archive, update
 from tests.simulator.broken import BrokenLawError, SurpriseError
 from tests.simulator.choices import Choices
 from tests.simulator.faults import Fault
@@ -121,6 +122,12 @@ def _shown(amounts: dict[str, Decimal]) -> str:
     return " ".join(f"{name}={amount}" for name, amount in sorted(amounts.items())) or "nothing"
 
 
+def _tokens() -> Callable[[int], bytes]:
+    """Return bytes that never repeat, and are the same in each run of a history."""
+    numbers = count()
+    return lambda size: next(numbers).to_bytes(size, "big")
+
+
 @contextmanager
 def _simulated(fibers: Fibers) -> Iterator[None]:
     """Run the real code on the simulated clock, in fibers, with calls that hold little."""
@@ -132,7 +139,11 @@ def _simulated(fibers: Fibers) -> Iterator[None]:
         (Deadline, "after", after),
         (totals_table, "map_concurrently", fibers.map_concurrently),
         (totals_table, "CALLS_PER_ROUND", 2),
+        (totals_table, "token_bytes", _tokens()),
         (update, "MOST_EXPIRED", 1),
+        (archive, "MOST_POSITIONS", 1),
+        (archive, "LEAST_MOVED", 1),
+        (archive, "DISORDER", 0),  # the times of records are exact here
         (getLogger("adminview.local.event_source.shard_processor"), "disabled", True),
     ]
     real = [(owner, name, owner.__dict__[name]) for owner, name, _ in stand_ins]

@@ -2,16 +2,18 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from secrets import token_bytes
 from typing import Any
 
 import pytest
 
+from adminview.aws import totals_table
 from adminview.aws.attribute_codec import from_boto3
 from adminview.aws.deadline import Deadline
 from adminview.aws.totals_table import Boto3Updater, Request, Result, TotalsOutcome, TotalsTable
 from adminview.handlers import totals as handler
 from adminview.model import delivery
-from adminview.totals import position, update
+from adminview.totals import archive, position, update
 from adminview.totals.changes import Group, GroupChange
 from adminview.totals.update import GroupUpdate, key_of_group
 from tests.simulator.plants import Plant
@@ -179,6 +181,64 @@ def checkpoint_after(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
+def no_archive(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take a shard without a position for one that was never counted, as before there was one."""
+    monkeypatch.setattr(update, "CONDITION", "attribute_not_exists(#p) OR #p < :first")
+
+
+def archive_after(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Remove the positions from the total before they are in the archive."""
+
+    def removed_first(
+        self: TotalsTable, one: GroupUpdate, item: Any, moved: Any, deadline: Deadline
+    ) -> None:
+        remove = archive.remove_moved(self._name, item, moved, token_bytes(5))
+        (result,) = self._updater.send([remove], deadline)
+        if not isinstance(result, dict):
+            return
+        now, version = self._now(), token_bytes(5)
+        (read,) = self._updater.send([archive.open_archive(self._name, one.group, now)], deadline)
+        if isinstance(read, dict):
+            stored = archive.store(
+                self._name, read["Attributes"], moved, at=now, now=now, version=version
+            )
+            self._updater.send([stored], deadline)
+
+    monkeypatch.setattr(TotalsTable, "_archive", removed_first)
+
+
+def archive_blindly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Store positions in the archive although it may have changed since it was read."""
+    stored = archive.store
+
+    def blindly(*arguments: Any, **rest: Any) -> Request:
+        request = stored(*arguments, **rest)
+        return {name: value for name, value in request.items() if name != "ConditionExpression"}
+
+    monkeypatch.setattr(totals_table, "store", blindly)
+
+
+def remove_blindly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Remove archived positions although they may have moved on."""
+    remove = archive.remove_moved
+
+    def blindly(*arguments: Any) -> Request:
+        request = remove(*arguments)
+        return {name: value for name, value in request.items() if name != "ConditionExpression"}
+
+    monkeypatch.setattr(totals_table, "remove_moved", blindly)
+
+
+def mark_too_low(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mark the time of the oldest archived position, not of the newest."""
+    monkeypatch.setattr(archive, "max", min, raising=False)
+
+
+def archive_pruned_early(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Remove positions from the archive while their records can still come again."""
+    monkeypatch.setattr(archive, "expired", lambda positions, _: positions)
+
+
 PLANTS: dict[str, Plant] = {
     "nofence": no_fence,
     "separate": separate,
@@ -195,4 +255,10 @@ PLANTS: dict[str, Plant] = {
     "expiry stays": expiry_stays,
     "expires blindly": expires_blindly,
     "checkpoint after": checkpoint_after,
+    "no look at the archive": no_archive,
+    "archived after removal": archive_after,
+    "archived blindly": archive_blindly,
+    "removed blindly": remove_blindly,
+    "mark too low": mark_too_low,
+    "archive pruned early": archive_pruned_early,
 }

@@ -23,6 +23,7 @@ from tests.simulator.totals_profile import HOUR
 from tests.simulator.totals_stream import ARN, LaneReader, as_delivered
 from tests.simulator.totals_world import TotalsWorld
 
+STALLS = (700.0, 2000.0)  # seconds, that Lambda does not read a shard
 NOTICED_AFTER = (0.0, 1.0, 60.0)  # seconds, until Lambda gives up an invocation that goes on
 
 
@@ -131,6 +132,8 @@ class Lane:
         )
         while not self._is_replaced and not self._processor.over:
             world.fibers.wait(self._due)
+            if world.faults.draw("totals", (Fault.STALLED,)):
+                world.fibers.sleep(world.choices.pick(STALLS))
             if self._is_replaced:
                 break
             self._settled += self._processor.advance()

@@ -28,6 +28,7 @@ POSSIBLE = (
     Fault.DETACHED,
     Fault.REPEATED,
     Fault.RESTARTED,
+    Fault.STALLED,
 )
 
 
@@ -41,8 +42,11 @@ class TotalsClient:
         def effect(_: Fault | None) -> dict[str, Any]:
             self._world.delete_expired()
             response = self._world.items.update_item(**request)
-            if "#p0" in request["ExpressionAttributeNames"]:
-                self._world.faults.came[Fault.PRUNED] += 1
+            names = request["ExpressionAttributeNames"]
+            if "#p0" in names:
+                self._world.faults.came[Fault.ARCHIVED if "#f" in names else Fault.PRUNED] += 1
+            elif ":mark" in request["ExpressionAttributeValues"]:
+                self._world.faults.came[Fault.LOOKED_UP] += 1
             return response
 
         sort, amounts = request["Key"]["SK"]["S"], request["ExpressionAttributeValues"]

@@ -71,7 +71,7 @@ def test_the_baseline_keeps_no_totals() -> None:
     assert TOTALS_TABLE not in Work.of(load, REGISTRY, BASELINE).units
 
 
-@pytest.mark.parametrize(("shards", "positions"), [(1, 15), (4, 36), (30, 218)])
+@pytest.mark.parametrize(("shards", "positions"), [(1, 15), (4, 35), (30, 35), (50, 53)])
 def test_positions_come_from_the_shards_of_a_day(shards: int, positions: int) -> None:
     assert positions_kept(shards) == positions
 

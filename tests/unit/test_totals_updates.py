@@ -6,6 +6,7 @@ import pytest
 
 from adminview.aws.attribute_codec import for_boto3
 from adminview.model.errors import RowError
+from adminview.totals.archive import mark_bound
 from adminview.totals.position import HOUR, LIVE_HOURS, encode_position, lower_bound
 from adminview.totals.update import MOST_EXPIRED, upkeep
 from tests.support.totals_items import TotalsItems
@@ -26,16 +27,21 @@ def test_the_request_adds_the_amounts_and_moves_the_position_in_one_condition() 
         "TableName": "T",
         "Key": KEY,
         "UpdateExpression": "ADD #a0 :a0, #a1 :a1 SET #p = :last REMOVE #x",
-        "ConditionExpression": "attribute_not_exists(#p) OR #p < :first",
+        "ConditionExpression": (
+            "attribute_not_exists(#p) AND attribute_not_exists(#f) OR #p < :first "
+            "OR attribute_not_exists(#p) AND #f < :oldest"
+        ),
         "ExpressionAttributeNames": {
             "#p": SHARD,
             "#x": "expires",
+            "#f": "archived",
             "#a0": "count",
             "#a1": "revenue",
         },
         "ExpressionAttributeValues": {
             ":first": lower_bound(5),
             ":last": encode_position(9, AT + HOUR),
+            ":oldest": mark_bound(AT),
             ":a0": {"N": "0"},
             ":a1": {"N": "3.1"},
         },
