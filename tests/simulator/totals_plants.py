@@ -207,17 +207,6 @@ def archive_after(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(TotalsTable, "_archive", removed_first)
 
 
-def archive_blindly(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Store positions in the archive although it may have changed since it was read."""
-    stored = archive.store
-
-    def blindly(*arguments: Any, **rest: Any) -> Request:
-        request = stored(*arguments, **rest)
-        return {name: value for name, value in request.items() if name != "ConditionExpression"}
-
-    monkeypatch.setattr(totals_table, "store", blindly)
-
-
 def remove_blindly(monkeypatch: pytest.MonkeyPatch) -> None:
     """Remove archived positions although they may have moved on."""
     remove = archive.remove_moved
@@ -257,7 +246,6 @@ PLANTS: dict[str, Plant] = {
     "checkpoint after": checkpoint_after,
     "no look at the archive": no_archive,
     "archived after removal": archive_after,
-    "archived blindly": archive_blindly,
     "removed blindly": remove_blindly,
     "mark too low": mark_too_low,
     "archive pruned early": archive_pruned_early,
