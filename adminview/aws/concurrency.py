@@ -40,4 +40,8 @@ def map_concurrently(
         for future in futures:
             future.cancel()
         wait(futures)
+    for future in futures:
+        # One that was about to start may be cancelled, though an earlier one has not failed.
+        if not future.cancelled():
+            future.result()
     return [future.result() for future in futures]

@@ -37,6 +37,7 @@ class ScanPage:
     items: list[Attributes]
     scanned: int  # including items that a filter removed
     last: Attributes | None  # the next page starts after it; None: this is the last page
+    table: str = ""
 
 
 class TableScanner:
@@ -84,7 +85,7 @@ class TableScanner:
         last = page.get("LastEvaluatedKey")
         items: Any = page["Items"]
         return ScanPage(
-            all_from_boto3(items), page["ScannedCount"], from_boto3(last) if last else None
+            all_from_boto3(items), page["ScannedCount"], from_boto3(last) if last else None, table
         )
 
     def get(

@@ -18,7 +18,7 @@ from adminview.aws.table_scanner import ScanPage, TableScanner
 from adminview.aws.view_table import ViewTable, WriteOutcome
 from adminview.bulk.failures import Failures
 from adminview.bulk.segment import Segment
-from adminview.bulk.task import PageTooLargeError
+from adminview.bulk.task import JobResult, PageTooLargeError, Task
 from adminview.model.errors import OwnershipError, RefusedRowError, ServiceError
 from adminview.model.item import AttributeValue, Image
 from adminview.model.json_codec import dump_json
@@ -39,7 +39,7 @@ Rows = dict[RowKey, Attributes]
 
 
 @dataclass(frozen=True, slots=True)
-class Backfill:
+class Backfill(Task):
     route: Route
     reader: TableScanner
     view: ViewTable
@@ -55,24 +55,24 @@ class Backfill:
         table = self.route.table
         return self.reader.page(table, segment.part, start, deadline=lambda: deadline, limit=limit)
 
-    def plan(self, items: Sequence[Attributes], deadline: Deadline) -> "PageOfItems":
+    def plan(self, page: ScanPage, deadline: Deadline) -> "PageOfItems":
         """Derive the rows of a page's items and compare them with the view."""
-        page = PageOfItems(self)
+        job = PageOfItems(self)
         derived: list[tuple[Attributes, Rows]] = []
         size = 0
-        for item in items:
-            if (rows := page.derive(item)) is not None:
+        for item in page.items:
+            if (rows := job.derive(item)) is not None:
                 derived.append((item, rows))
                 size += len(rows) * (ROW_BYTES + len(dump_json(item)))
-            if size > PAGE_BYTES and len(items) > 1:
+            if size > PAGE_BYTES and len(page.items) > 1:
                 raise PageTooLargeError
         keys = {key for _, rows in derived for key in rows}
         current = self.rows_at(keys, deadline)
         for item, rows in derived:
-            page.add(item, rows, current)
-        return page
+            job.add(item, rows, current)
+        return job
 
-    def recover_intent(self, intent: Sequence[Any], deadline: Deadline) -> Counter[str]:
+    def recover_intent(self, intent: Sequence[Any], deadline: Deadline) -> JobResult:
         """Reconcile the items of a page that was not finished.
 
         Calls of the worker that died may still arrive, so in-doubt dead letters have the items
@@ -82,7 +82,7 @@ class Backfill:
         counts = self.reconcile([(key, ()) for key in intent], failures, deadline)
         self.reconciler.report_in_doubt([ItemRef(self.route, key) for key in intent], deadline)
         counts["failed"] += failures.send(deadline)
-        return counts
+        return JobResult(counts)
 
     def rows_at(self, keys: Iterable[RowKey], deadline: Deadline) -> Rows:
         """Read rows consistently; missing ones are absent from the result."""
@@ -154,7 +154,7 @@ class PageOfItems:
             if puts:
                 self.items.append(item)
 
-    def execute(self, deadline: Deadline) -> Counter[str]:
+    def execute(self, deadline: Deadline) -> JobResult:
         """Write the rows, reconcile items that changed meanwhile, then send dead letters."""
         outcome = self.task.view.write(self.writes, deadline=deadline)
         self._report_in_doubt(outcome, deadline)
@@ -166,7 +166,7 @@ class PageOfItems:
         counts += self.task.reconcile(changed, self.failures, deadline)
         self._refuse(outcome)
         counts["failed"] += self.failures.send(deadline)
-        return counts
+        return JobResult(counts)
 
     def _changed_items(self, deadline: Deadline) -> list[tuple[Key, list[RowKey]]]:
         """Find the items that changed since they were scanned, with the rows written for them."""

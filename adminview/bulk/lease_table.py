@@ -24,6 +24,7 @@ WORK_SECONDS = 60.0
 LEASE_SECONDS = WORK_SECONDS + 120.0
 BUILT = "built"  # the partition of the completions
 BEGUN = "begun"  # the partition of the last generation of each run
+FINDINGS = "findings"  # the partition of what the last finished generation of a run has found
 OVERTAKEN = "another worker finished or restarted {run} meanwhile: begin again"
 GENERATION = "generation"  # in a completion: runs up to this generation are over
 ABSENT: Any = {
@@ -152,11 +153,29 @@ class LeaseTable:
 
     def begin(self, run: str, facts: dict[str, Any], *, deadline: Deadline) -> bool:
         """Write the beginning of a generation; return False if another one has begun meanwhile."""
+        return self._advance(BEGUN, run, facts, deadline)
+
+    def keep_findings(
+        self, run: str, generation: int, findings: list[Any], *, deadline: Deadline
+    ) -> None:
+        """Keep what a generation has found, until a later one has finished."""
+        self._advance(FINDINGS, run, {GENERATION: generation, FINDINGS: findings}, deadline)
+
+    def findings(self, run: str, generation: int, *, deadline: Deadline) -> list[Any]:
+        """Return what a finished generation has found; nothing if a later one has finished."""
+        kept = loads(self._facts(FINDINGS, run, deadline) or "{}")
+        found: list[Any] = kept[FINDINGS] if kept.get(GENERATION) == generation else []
+        return found
+
+    def _advance(
+        self, partition: str, subject: str, facts: dict[str, Any], deadline: Deadline
+    ) -> bool:
+        """Write facts unless those of the same or a later generation are stored: return False."""
         text = dumps(facts)
-        while (known := self._facts(BEGUN, run, deadline)) != text:
+        while (known := self._facts(partition, subject, deadline)) != text:
             if known and loads(known)[GENERATION] >= facts[GENERATION]:
                 return False
-            self._replace_facts(BEGUN, run, known, text, deadline)
+            self._replace_facts(partition, subject, known, text, deadline)
         return True
 
     def begun(self, run: str, *, deadline: Deadline) -> dict[str, Any]:

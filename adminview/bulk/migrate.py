@@ -16,6 +16,7 @@ from adminview.aws.source_tables import SourceReader
 from adminview.aws.source_updates import SourceUpdates
 from adminview.aws.table_scanner import ScanPage, TableScanner
 from adminview.bulk.segment import Segment
+from adminview.bulk.task import JobResult, Task
 from adminview.model.errors import RecordError
 from adminview.model.migration import Migration
 from adminview.model.row import Attributes
@@ -33,7 +34,7 @@ FAILED = "failed"  # the migration raises, or DynamoDB refuses the update
 
 
 @dataclass(frozen=True, slots=True)
-class Migrate:
+class Migrate(Task):
     migration: Migration
     table: str
     reader: TableScanner
@@ -50,15 +51,15 @@ class Migrate:
             self.table, segment.part, start, deadline=lambda: deadline, limit=limit
         )
 
-    def plan(self, items: Sequence[Attributes], deadline: Deadline) -> "PageOfUpdates":  # noqa: ARG002 - makes no call
-        page = PageOfUpdates(self)
-        for item in items:
-            page.add(item)
-        return page
+    def plan(self, page: ScanPage, deadline: Deadline) -> "PageOfUpdates":  # noqa: ARG002 - makes no call
+        job = PageOfUpdates(self)
+        for item in page.items:
+            job.add(item)
+        return job
 
-    def recover_intent(self, intent: Sequence[Any], deadline: Deadline) -> Counter[str]:  # noqa: ARG002 - see above
+    def recover_intent(self, intent: Sequence[Any], deadline: Deadline) -> JobResult:  # noqa: ARG002 - see above
         """Do nothing: pages have no intent."""
-        return Counter()
+        return JobResult(Counter())
 
     def update(self, update: Update, deadline: Deadline) -> str:
         """Write an update, recomputed while the item keeps changing; return the outcome."""
@@ -99,7 +100,7 @@ class PageOfUpdates:
             else:
                 self.counts[RIGHT] += 1
 
-    def execute(self, deadline: Deadline) -> Counter[str]:
+    def execute(self, deadline: Deadline) -> JobResult:
         """Write the updates concurrently and return the counts."""
 
         def write(update: Update) -> str | RecordError:
@@ -114,7 +115,7 @@ class PageOfUpdates:
                 self.counts[outcome] += 1
             else:
                 self._fail(update.key, outcome)
-        return self.counts
+        return JobResult(self.counts)
 
     def _fail(self, item: Attributes, error: RecordError) -> None:
         key = {attribute.name: item[attribute.name] for attribute in self.task.migration.source.key}

@@ -8,6 +8,7 @@ from adminview.model.errors import SettingsError
 TEXT, NAMES, FLAG = "a text", 'a list such as ["Orders"]', "true or false"
 IDS = 'an object such as {"Orders": "<UUID of an event source mapping>"}'
 COUNT, AMOUNT, RATE = "a whole number from 1 on", "a whole number from 0 on", "a number above 0"
+SECONDS = "a number from 0 on"
 FITS: Mapping[str, Callable[[Any], bool]] = {
     TEXT: lambda value: isinstance(value, str),
     NAMES: lambda value: isinstance(value, list),
@@ -16,6 +17,7 @@ FITS: Mapping[str, Callable[[Any], bool]] = {
     COUNT: lambda value: type(value) is int and value >= 1,  # bool is a subclass of int
     AMOUNT: lambda value: type(value) is int and value >= 0,
     RATE: lambda value: type(value) in {int, float} and value > 0,
+    SECONDS: lambda value: type(value) in {int, float} and value >= 0,
 }
 BUDGETS: Final = {"max_rcu": RATE, "max_wcu": RATE, "tolerated_failures": AMOUNT}
 STEPS: Mapping[str, Mapping[str, str]] = {
@@ -27,6 +29,9 @@ STEPS: Mapping[str, Mapping[str, str]] = {
         "segments": COUNT,
         "concurrency": COUNT,
         "restart": FLAG,
+        "sample": RATE,  # this and the next two: of a verification
+        "grace": SECONDS,
+        "repair": FLAG,
         **BUDGETS,
     },
     "work": {

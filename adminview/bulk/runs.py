@@ -2,8 +2,9 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from random import randrange
 from typing import Any, Final
 
 from adminview.aws.batch_writers import Boto3BatchWriter
@@ -24,15 +25,27 @@ from adminview.bulk.migrate import Migrate
 from adminview.bulk.segment import MOST_SEGMENTS, Segment, SegmentState
 from adminview.bulk.sweep import Sweep
 from adminview.bulk.task import Task
-from adminview.bulk.worker import SegmentWorker, check_failures, too_many
+from adminview.bulk.verify.scope import Scope, VerifyPhase
+from adminview.bulk.verify.verify import Verify
+from adminview.bulk.worker import SegmentWorker, check_failures, first_within, too_many
 from adminview.model import Migration, Registry
 from adminview.model.errors import RecordError, SettingsError
 from adminview.reconcile.reconciler import Reconciler
-from adminview.sync.decode import routes
+from adminview.sync.decode import Route, routes
 
-TASKS = BACKFILL, SWEEP, MIGRATE = "backfill", "sweep", "migrate"
-EVERYTHING: Final = "*"  # the subject of a sweep of all sources
+TASKS = BACKFILL, SWEEP, MIGRATE, VERIFY = "backfill", "sweep", "migrate", "verify"
+ROWS: Final = "-rows"  # ends the task of the second phase of a verification
+DAILY: Final = "daily-"  # begins the tasks of the scheduled verification: it has its own progress
+PHASES: Final = {
+    f"{prefix}{kind}": phase
+    for prefix in ("", DAILY)
+    for kind, phase in ((VERIFY, VerifyPhase.ITEMS), (f"{VERIFY}{ROWS}", VerifyPhase.ROWS))
+}
+EVERYTHING: Final = "*"  # the subject of a run over all sources
 SEGMENTS: Final = 16
+SCOPE, SEED, SEEDS = "scope", "seed", 1 << 32  # in a beginning
+PATIENCE_SECONDS: Final = 60.0
+FINDINGS_LIMIT: Final = 300 * 1024  # bytes; DynamoDB limits an item to 400 KB
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,19 +66,20 @@ class Bulk:
 
     def run(self, kind: str, subject: object = EVERYTHING) -> str:
         """Name a run by its task and subject; raise a SettingsError if one is unknown."""
-        if kind not in TASKS:
+        if kind not in {*TASKS, *PHASES}:
             msg = f"no task is named {kind!r}; choose one of {', '.join(TASKS)}"
             raise SettingsError(msg)
         if kind == MIGRATE:
             noun, known = "migration", [*self.migrations]
         else:
             noun, known = "source", [source.name for source in self.registry.sources]
-        if subject not in known and (kind, subject) != (SWEEP, EVERYTHING):
+        whole = kind in {SWEEP, *PHASES} and subject == EVERYTHING
+        if subject not in known and not whole:
             msg = f"no {noun} is named {subject!r}; declared: {', '.join(known) or 'none'}"
             raise SettingsError(msg)
         return f"{kind}/{subject}"
 
-    def begin(
+    def begin(  # noqa: PLR0913 - the options of a run
         self,
         run: str,
         of: int | None,
@@ -73,6 +87,7 @@ class Bulk:
         deadline: Deadline,
         restart: bool = False,
         tolerated: int | None = None,
+        scope: Scope | None = None,
     ) -> list[Segment]:
         """Begin or resume a run, and return the segments that are not done.
 
@@ -80,16 +95,19 @@ class Bulk:
         and they must be processed again to know.
 
         The intents of abandoned runs and of older models are recovered first. Raises a
-        SegmentTakenError if a worker is still active on one.
+        SegmentTakenError if a worker is still active on one. A verification has a *scope*, which
+        also determines the number of segments.
         """
-        if of is not None and not 1 <= of <= MOST_SEGMENTS:
+        if scope is not None:
+            of = scope.check().count(self.tables(run))
+        elif of is not None and not 1 <= of <= MOST_SEGMENTS:
             msg = f"{of} segments: choose 1 to {MOST_SEGMENTS}"
             raise SettingsError(msg)
         self.check()
         records = self.progress.records(run, deadline=deadline)
         ended = self._generations_ended(run, deadline)
         current = [] if restart else self._current(run, records, ended)
-        if too_many(added_up(current), tolerated):
+        if too_many(added_up(current), tolerated) or not self._fits(run, current, scope, deadline):
             current = []
         before = {record.segment.of for record in current}
         of = of or max(before, default=SEGMENTS)
@@ -102,7 +120,7 @@ class Bulk:
         generation = max((record.segment.generation for record in current), default=0)
         if not generation:
             last = max(ended, *(record.segment.generation for record in records), 0)
-            generation = self._begin(run, of, last, deadline, restart=restart)
+            generation = self._begin(run, of, scope, last, deadline, restart=restart)
             # Again: until now, a worker of an earlier generation could add a state.
             records = self.progress.records(run, deadline=deadline)
             current = [record for record in records if record.segment.generation == generation]
@@ -113,16 +131,55 @@ class Bulk:
         done = {record.segment.number for record in current if record.done}
         return [Segment(run, number, of, generation) for number in range(of) if number not in done]
 
-    def _begin(self, run: str, of: int, last: int, deadline: Deadline, *, restart: bool) -> int:
+    def _fits(
+        self, run: str, current: Sequence[SegmentState], scope: Scope | None, deadline: Deadline
+    ) -> bool:
+        """Return whether a run can be resumed, if one is in progress; False if it must start over.
+
+        Raises a SettingsError if its scope differs.
+        """
+        if scope is None or not current:
+            return True
+        begun = self.progress.begun(run, deadline=deadline).get(SCOPE, {})
+        if begun.get("after") != scope.after:
+            return False  # its first phase was repeated
+        if (unlike := scope.unlike(begun)) and run.startswith(DAILY):
+            return False  # the stage was changed
+        if unlike:
+            options = ", ".join(f"{name} {begun.get(name)!r}" for name in unlike)
+            msg = (
+                f"{run} was begun with {options} and has not finished: "
+                "finish it with the same options, or start again with --restart"
+            )
+            raise SettingsError(msg)
+        return True
+
+    def _begin(  # noqa: PLR0913 - the facts of a beginning
+        self,
+        run: str,
+        of: int,
+        scope: Scope | None,
+        last: int,
+        deadline: Deadline,
+        *,
+        restart: bool,
+    ) -> int:
         """Return a generation after *last*: one that began in the same way, or a new one."""
-        facts = {"model": self.model_of(run), "of": of}
+        facts: dict[str, Any] = {"model": self.model_of(run), "of": of}
+        if scope is not None:
+            facts[SCOPE] = scope.to_json()
         while True:
             begun = self.progress.begun(run, deadline=deadline)
-            generation = int(begun[GENERATION])
-            if generation > last and not restart and begun == {GENERATION: generation, **facts}:
+            generation = int(begun.pop(GENERATION))
+            seed = begun.get(SCOPE, {}).get(SEED)
+            if scope is not None:
+                facts[SCOPE][SEED] = seed
+            if generation > last and not restart and begun == facts:
                 return generation
+            if scope is not None:
+                facts[SCOPE][SEED] = randrange(SEEDS)  # noqa: S311 - a sample, not a secret
             new = max(last, generation) + 1
-            if self.progress.begin(run, {GENERATION: new, **facts}, deadline=deadline):
+            if self.progress.begin(run, {**facts, GENERATION: new}, deadline=deadline):
                 return new
 
     def finish(
@@ -141,7 +198,12 @@ class Bulk:
         current = [record for record in begun if record.done]
         if not current or len(current) < current[0].segment.of:
             return None
-        facts = self._facts(run, current[0].segment.generation, counts)
+        generation = current[0].segment.generation
+        facts = self._facts(run, generation, counts)
+        if is_verification(run):
+            facts[SCOPE] = self.progress.begun(run, deadline=deadline).get(SCOPE)
+            found = first_within(FINDINGS_LIMIT, *(record.findings for record in current))
+            self.progress.keep_findings(run, generation, found, deadline=deadline)
         if not self.progress.complete(run, facts, deadline=deadline):
             return None
         for record in current:
@@ -159,12 +221,16 @@ class Bulk:
             self.task(run), self.progress, self.model_of(run), self.client, clock=self.clock
         )
 
-    def table(self, run: str) -> str:
-        """Return the table that a run scans."""
+    def tables(self, run: str) -> list[str]:
+        """Return the tables that a run scans."""
         kind, _, subject = run.partition("/")
-        if kind == SWEEP:
-            return self.settings.view_table
-        source = self.migrations[subject].source.name if kind == MIGRATE else subject
+        if kind == SWEEP or PHASES.get(kind) is VerifyPhase.ROWS:
+            return [self.settings.view_table]
+        if subject == EVERYTHING:
+            return [self._table(source.name) for source in self.registry.sources]
+        return [self._table(self.migrations[subject].source.name if kind == MIGRATE else subject)]
+
+    def _table(self, source: str) -> str:
         return self.settings.sources.get(source, source)
 
     def task(self, run: str) -> Task:
@@ -180,13 +246,39 @@ class Bulk:
             return Sweep(by_name, view, reader, self._reconciler, self.post, only, self.now)
         if kind == MIGRATE:
             return self._migrate(self.migrations[subject], reader)
+        if kind in PHASES:
+            return self._verify(run, by_name, reader)
         rows = ViewTable(Boto3BatchWriter(self._dynamodb), view, self.backoff)
         return Backfill(by_name[subject], reader, rows, view, self._reconciler, self.post, self.now)
+
+    def _verify(self, run: str, by_name: Mapping[str, Route], reader: TableScanner) -> Verify:
+        """Make the task of a verification from what its beginning says."""
+        kind, _, subject = run.partition("/")
+        deadline = Deadline.after(PATIENCE_SECONDS)
+        scope = Scope(**self.progress.begun(run, deadline=deadline).get(SCOPE, {}))
+        findings: list[Any] = []
+        if PHASES[kind] is VerifyPhase.ROWS:
+            first = f"{kind.removesuffix(ROWS)}/{subject}"
+            findings = self.progress.findings(first, scope.after, deadline=deadline)
+        return Verify(
+            phase=PHASES[kind],
+            routes=by_name,
+            view_table=self.settings.view_table,
+            reader=reader,
+            reconciler=self._reconciler,
+            scope=scope,
+            source=None if subject == EVERYTHING else subject,
+            known=frozenset(
+                tuple(finding["row"] or ()) or finding["owner"] for finding in findings
+            ),
+            check_deployed=self.check,
+            now=self.now,
+        )
 
     def _migrate(self, migration: Migration, reader: TableScanner) -> Migrate:
         return Migrate(
             migration,
-            self.table(f"{MIGRATE}/{migration.name}"),
+            self._table(migration.source.name),
             reader,
             SourceReader(self._dynamodb, self.backoff),
             SourceUpdates(self._dynamodb, self.backoff),
@@ -243,6 +335,10 @@ class Bulk:
         code = self.registry.description()["code"].get(run.partition("/")[2])
         facts = {"model": self.model_of(run), "code": code, "at": self.now()}
         return {**facts, "counts": dict(counts), GENERATION: generation}
+
+
+def is_verification(run: str) -> bool:
+    return run.partition("/")[0] in PHASES
 
 
 def added_up(records: Iterable[SegmentState]) -> Counter[str]:

@@ -39,6 +39,9 @@ class SegmentState:
     start: Attributes | None = None  # where the next page begins
     intent: list[Any] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
+    last_read: bool = False  # whether the last page has been read
+    waiting: list[Any] = field(default_factory=list)  # to be checked again, each with its time
+    findings: list[Any] = field(default_factory=list)  # a bounded list of examples
     done: bool = False
     # The lease: who works on it, and until when nobody else may.
     holder: str = ""
@@ -53,6 +56,9 @@ class SegmentState:
                 "start": self.start,
                 "intent": self.intent,
                 "counts": self.counts,
+                "last_read": self.last_read,
+                "waiting": self.waiting,
+                "findings": self.findings,
                 "done": self.done,
             }
         )

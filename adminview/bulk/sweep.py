@@ -18,6 +18,7 @@ from adminview.aws.deadline import Deadline
 from adminview.aws.table_scanner import ScanPage, TableScanner, owners_only
 from adminview.bulk.failures import Failures
 from adminview.bulk.segment import Segment
+from adminview.bulk.task import JobResult, Task
 from adminview.bulk.verify.compare_page import by_owner
 from adminview.model.errors import RecordError
 from adminview.model.limits import ROW_LIMIT
@@ -31,7 +32,7 @@ Candidate = tuple[str, list[RowKey]]  # an owner, and its rows
 
 
 @dataclass(frozen=True, slots=True)
-class Sweep:
+class Sweep(Task):
     routes: Mapping[str, Route]  # by source name
     view_table: str
     reader: TableScanner
@@ -49,11 +50,11 @@ class Sweep:
             self.view_table, segment.part, start, deadline=lambda: deadline, limit=limit, **only
         )
 
-    def plan(self, items: Sequence[Attributes], deadline: Deadline) -> "PageOfRows":
+    def plan(self, page: ScanPage, deadline: Deadline) -> "PageOfRows":
         """Find the rows of a page that their items do not derive."""
         candidates: list[Candidate] = []
         targets: dict[str, list[ItemRef]] = {}
-        for owner, rows in by_owner(items).items():
+        for owner, rows in by_owner(page.items).items():
             if target := target_by_owner(self.routes.values(), owner, rows):
                 targets.setdefault(target.route.source.name, []).append(target)
             elif owner and self._is_undeclared(owner):
@@ -63,7 +64,7 @@ class Sweep:
             candidates += self._underived(refs, unjudged, deadline)
         return PageOfRows(self, candidates, len(unjudged))
 
-    def recover_intent(self, intent: Sequence[Any], deadline: Deadline) -> Counter[str]:
+    def recover_intent(self, intent: Sequence[Any], deadline: Deadline) -> JobResult:
         """Reconcile the items of a page that was not finished.
 
         Calls of the worker that died may still arrive, so in-doubt dead letters have the items
@@ -77,7 +78,7 @@ class Sweep:
                 by_source.setdefault(target.route.source.name, []).append(target)
         for targets in by_source.values():
             self.reconciler.report_in_doubt(targets, deadline)
-        return counts
+        return JobResult(counts)
 
     def reconcile(self, candidates: Sequence[Any], deadline: Deadline) -> Counter[str]:
         """Reconcile the owners of candidate rows; dead-letter those that fail."""
@@ -141,5 +142,6 @@ class PageOfRows:
     def intent(self) -> list[Any]:
         return list(self.candidates)
 
-    def execute(self, deadline: Deadline) -> Counter[str]:
-        return self.task.reconcile(self.candidates, deadline) + Counter(unjudged=self.unjudged)
+    def execute(self, deadline: Deadline) -> JobResult:
+        counts = self.task.reconcile(self.candidates, deadline)
+        return JobResult(counts + Counter(unjudged=self.unjudged))

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from adminview.aws.deadline import Deadline
@@ -14,6 +15,16 @@ class PageTooLargeError(Exception):
     """The page would take too much memory: read a smaller one."""
 
 
+@dataclass(frozen=True, slots=True)
+class JobResult:
+    """What a job did and found, as JSON."""
+
+    counts: Counter[str]
+    # What must be checked again: each entry with the time before which it must not be.
+    later: list[Any] = field(default_factory=list)
+    findings: list[Any] = field(default_factory=list)
+
+
 class Job(Protocol):
     """The planned work on one page."""
 
@@ -21,8 +32,16 @@ class Job(Protocol):
     def intent(self) -> list[Any]:
         """What to recover if the job is started and not finished, as JSON; empty if nothing."""
 
-    def execute(self, deadline: Deadline) -> Counter[str]:
-        """Execute the job and return its counts. Writes nothing after *deadline*."""
+    def execute(self, deadline: Deadline) -> JobResult:
+        """Execute the job and return its result. Writes nothing after *deadline*."""
+
+
+class CheckJob(Job, Protocol):
+    """The work that follows from a check."""
+
+    @property
+    def checked(self) -> JobResult:
+        """The result for the entries that are not in the intent."""
 
 
 class Task(Protocol):
@@ -34,11 +53,16 @@ class Task(Protocol):
         self, segment: Segment, start: Attributes | None, limit: int, deadline: Deadline
     ) -> ScanPage: ...
 
-    def plan(self, items: Sequence[Attributes], deadline: Deadline) -> Job:
+    def plan(self, page: ScanPage, deadline: Deadline) -> Job:
         """Plan the work on a page. Writes nothing.
 
         Raises a PageTooLargeError if the page must be smaller, but never for a single item.
         """
 
-    def recover_intent(self, intent: Sequence[Any], deadline: Deadline) -> Counter[str]:
+    def recover_intent(self, intent: Sequence[Any], deadline: Deadline) -> JobResult:
         """Recover what an unfinished job left."""
+
+    def plan_check(self, entries: Sequence[Any], deadline: Deadline) -> CheckJob:  # noqa: ARG002
+        """Check what jobs left for later, and plan the work that follows. Writes nothing."""
+        msg = "the task leaves nothing for later"
+        raise AssertionError(msg)

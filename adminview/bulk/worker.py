@@ -7,20 +7,24 @@ The start of the next page is saved together with that page's intent.
 
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import chain
 from json import dumps
+from typing import Any
 
 from adminview.aws.deadline import Deadline, awake_or_asleep
 from adminview.aws.metered_client import Metered
 from adminview.bulk.lease_table import WORK_SECONDS, LeaseTable
 from adminview.bulk.segment import Segment, SegmentState
-from adminview.bulk.task import PageTooLargeError, Task
+from adminview.bulk.task import Job, JobResult, PageTooLargeError, Task
 from adminview.model.errors import SegmentTakenError, ServiceError, TooManyFailuresError
 
 INTENT_LIMIT = 300 * 1024  # bytes; DynamoDB limits the whole item to 400 KB
-RECOVER_BATCH = 25
+# A state with these has a small intent. Pages pause while more than half of the first is waiting.
+WAITING_LIMIT, FINDINGS_LIMIT = 240 * 1024, 60 * 1024
+RECOVER_BATCH = CHECK_BATCH = 25
 ALIVE_SECONDS = WORK_SECONDS / 2  # between two renewals of the lease, at most
 NAP_SECONDS = 1.0  # at most, to notice a stop soon
 RETRY_SECONDS = 0.05  # between two attempts to begin a page while others share the budget
@@ -87,12 +91,15 @@ class SegmentWorker:
         while not session.record.done and not self._over(session.end):
             if session.wait():
                 continue
-            if not self._turn_page(session):
-                self.sleep(RETRY_SECONDS)
-                session.stay_alive()
-                continue
-            self.watch(session.record)
-            session.check_failures()
+            if session.check_due():
+                self.watch(session.record)
+            elif session.must_wait:
+                session.nap(NAP_SECONDS)
+            elif self._turn_page(session):
+                self.watch(session.record)
+                session.check_failures()
+            else:
+                session.nap(RETRY_SECONDS)
 
     def _turn_page(self, session: "SegmentSession") -> bool:
         """Process the next page; return False if the shared budget does not allow one now."""
@@ -122,8 +129,8 @@ class SegmentSession:
         """Recover the intent that an earlier worker left."""
         while self.record.intent:
             now, later = self.record.intent[:RECOVER_BATCH], self.record.intent[RECOVER_BATCH:]
-            counts = self.worker.task.recover_intent(now, self.work_until)
-            self.record = self._counted(counts, intent=later)
+            result = self.worker.task.recover_intent(now, self.work_until)
+            self.record = self._after(result, intent=later)
             self.save()
 
     def turn_page(self, limit: int) -> None:
@@ -131,20 +138,48 @@ class SegmentSession:
         patience = self.end.within(WORK_SECONDS)
         page = task.read(record.segment, record.start, limit, patience)
         try:
-            job = task.plan(page.items, patience)
+            job = task.plan(page, patience)
         except PageTooLargeError:
             return self.turn_page(max(1, len(page.items) // 2))
         if limit > 1 and len(dumps(job.intent)) > INTENT_LIMIT:
             return self.turn_page(limit // 2)
+        result = self._execute(job)
+        if limit > 1 and len(dumps([record.waiting, result.later])) > WAITING_LIMIT:
+            return self.turn_page(limit // 2)  # such a job writes nothing
+        result.counts["items"] += page.scanned
+        self.record = self._after(result, intent=[], start=page.last, last_read=page.last is None)
+        return self.stay_alive()
+
+    def check_due(self) -> bool:
+        """Check some of the entries that are due; return False if none is."""
+        task, waiting, now = self.worker.task, self.record.waiting, self.worker.progress.now()
+        due = [entry for entry in waiting if entry[0] <= now][:CHECK_BATCH]
+        if due:
+            job = task.plan_check([entry for _, entry in due], self.end.within(WORK_SECONDS))
+            rest = [entry for entry in waiting if entry not in due]
+            self.record = self._after(job.checked, waiting=rest, intent=job.intent)
+            self.record = self._after(self._execute(job), intent=[])
+            self.stay_alive()
+        return bool(due)
+
+    @property
+    def must_wait(self) -> bool:
+        """Whether no page may be read: there is none, or too much waits for a check."""
+        record = self.record
+        return record.last_read or len(dumps(record.waiting)) > WAITING_LIMIT / 2
+
+    def nap(self, seconds: float) -> None:
+        self.worker.sleep(seconds)
+        self.stay_alive()
+
+    def _execute(self, job: Job) -> JobResult:
+        """Execute a job, after its intent is saved."""
         if job.intent:
-            self.record = replace(record, intent=job.intent)
+            self.record = replace(self.record, intent=job.intent)
             self.save()
         else:
             self.stay_alive()
-        counts = job.execute(self.work_until)
-        counts["items"] += page.scanned
-        self.record = self._counted(counts, intent=[], start=page.last, done=page.last is None)
-        return self.stay_alive()
+        return job.execute(self.work_until)
 
     def wait(self) -> bool:
         """Wait briefly if the budget is overdrawn; return whether it was."""
@@ -190,8 +225,28 @@ class SegmentSession:
         lease = Deadline(self.saved_at + WORK_SECONDS, self.worker.clock)
         return self.end.or_sooner(lease)
 
-    def _counted(self, counts: Counter[str], **changes: object) -> SegmentState:
-        return replace(self.record, counts=self.record.counts + counts, **changes)  # type: ignore[arg-type]
+    def _after(self, result: JobResult, **changes: Any) -> SegmentState:
+        """Return the state with the result of a job and *changes*."""
+        record = replace(self.record, **changes)
+        waiting = [*record.waiting, *result.later]
+        return replace(
+            record,
+            counts=record.counts + result.counts,
+            waiting=waiting,
+            findings=first_within(FINDINGS_LIMIT, record.findings, result.findings),
+            done=record.last_read and not waiting and not record.intent,
+        )
+
+
+def first_within(size: int, *lists: Sequence[Any]) -> list[Any]:
+    """Return the first entries of all lists whose JSON has up to *size* bytes together."""
+    kept: list[Any] = []
+    for entry in chain.from_iterable(lists):
+        size -= len(dumps(entry)) + 2
+        if size < 0:
+            break
+        kept.append(entry)
+    return kept
 
 
 def check_failures(run: str, counts: Counter[str], tolerated: int | None) -> None:

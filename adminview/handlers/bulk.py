@@ -1,4 +1,4 @@
-"""The bulk function: backfill, sweep or migrate a table, one segment at a time.
+"""The bulk function: backfill, sweep, migrate or verify, one segment at a time.
 
 The state machine calls ``"step": "begin"`` once to get the segments, then ``"step": "work"`` for
 each segment until it is done, and ``"step": "finish"`` at the end. Progress stays in the progress
@@ -18,8 +18,19 @@ from adminview.aws.metered_client import Metered
 from adminview.aws.observability import Observability
 from adminview.aws.rate_limit import RateLimiter
 from adminview.bulk.request import validate_request
-from adminview.bulk.runs import BACKFILL, EVERYTHING, MIGRATE, SWEEP, Bulk, make_bulk
+from adminview.bulk.runs import (
+    BACKFILL,
+    EVERYTHING,
+    MIGRATE,
+    PHASES,
+    SWEEP,
+    VERIFY,
+    Bulk,
+    make_bulk,
+)
 from adminview.bulk.segment import Segment
+from adminview.bulk.verification import Verification
+from adminview.bulk.verify.scope import Scope
 from adminview.bulk.worker import FAILED
 from adminview.model.errors import SettingsError, reason_of
 from adminview.runtime import InvocationContext, read_settings
@@ -28,6 +39,7 @@ from adminview.views import migrations, registry
 RESERVE = 2 * LONGEST_CALL  # for the last call and the report
 PATIENCE_SECONDS = 60.0
 CONCURRENCY, TOLERATED = 8, 100
+SCOPE_FIELDS = ("segments", "sample", "repair", "grace")
 RESPONSE_LIMIT = 240 * 1024  # bytes; Step Functions limits the output of a step to 256 KB
 
 
@@ -78,7 +90,7 @@ def _begin(
 ) -> dict[str, Any]:
     """Begin the runs, and return their segments, each with its share of the budgets."""
     bulk = _make_bulk(event, dependencies)
-    runs = _runs(event, bulk)
+    runs, scope, then = _runs(event, bulk, end)
     if event.get("task", BACKFILL) == BACKFILL:
         dependencies.check(event.get("mappings", {}), [run.partition("/")[2] for run in runs])
     segments: list[Segment] = []
@@ -86,7 +98,7 @@ def _begin(
     restart = event.get("restart", False)
     for run in runs:
         of = event.get("segments")
-        left = bulk.begin(run, of, deadline=end, restart=restart, tolerated=tolerated)
+        left = bulk.begin(run, of, deadline=end, restart=restart, tolerated=tolerated, scope=scope)
         if not left:
             # The execution ended before its last step.
             bulk.finish(run, deadline=end, tolerated=tolerated)
@@ -104,6 +116,7 @@ def _begin(
         ],
         "concurrency": concurrency,
         "finish": {"step": "finish", "runs": runs, "tolerated_failures": tolerated},
+        **({"then": then} if then else {}),
     }
     if len(dumps(response)) > RESPONSE_LIMIT:
         msg = (
@@ -123,9 +136,41 @@ def _as_event(segment: Segment) -> dict[str, Any]:
     return {"run": segment.run, **position}
 
 
-def _runs(event: Mapping[str, Any], bulk: Bulk) -> list[str]:
-    """Name the runs of an event; raise a SettingsError if a name is unknown."""
+Runs = tuple[list[str], Scope | None, Mapping[str, Any] | None]
+
+
+def _runs(event: Mapping[str, Any], bulk: Bulk, end: Deadline) -> Runs:
+    """Return the runs of an event, the scope of a verification, and the event to follow, if any.
+
+    Raises a SettingsError if a name is unknown.
+    """
     task = event.get("task", BACKFILL)
+    if task in PHASES:
+        return _phase(event, bulk, end)
+    if named := [name for name in ("sample", "grace", "repair") if name in event]:
+        msg = f"only a verification takes {', '.join(named)}"
+        raise SettingsError(msg)
+    return _named_runs(task, event, bulk), None, None
+
+
+def _phase(event: Mapping[str, Any], bulk: Bulk, end: Deadline) -> Runs:
+    """Return one run of a verification, and the event that begins the next one."""
+    sources = event.get("sources") or [EVERYTHING]
+    if "migration" in event or len(sources) > 1:
+        msg = "pass one source to verify, or none for all"
+        raise SettingsError(msg)
+    options = {name: event[name] for name in SCOPE_FIELDS if name in event}
+    verification, scope = Verification(bulk, sources[0]), Scope(**options)
+    first, second = verification.runs
+    restart = event.get("restart", False)
+    left = [second]
+    if event["task"] == VERIFY:
+        left = verification.left(scope.check(), deadline=end, restart=restart)
+    then = {**event, "task": second.partition("/")[0]} if left[0] == first else None
+    return [left[0]], verification.scope_of(left[0], scope, deadline=end), then
+
+
+def _named_runs(task: str, event: Mapping[str, Any], bulk: Bulk) -> list[str]:
     if ("sources" if task == MIGRATE else "migration") in event:
         msg = "pass either a migration to migrate, or sources to backfill or sweep"
         raise SettingsError(msg)

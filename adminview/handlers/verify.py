@@ -1,24 +1,31 @@
-"""The verify function: a sample of all tables in, the drift out. Writes only its own progress."""
+"""The verify function: a sample of all tables in, the drift out. Writes only its own progress.
+
+It works on the segments of a verification as the bulk function does, one after the other. What it
+does not finish in its time, the next invocation continues.
+"""
 
 import os
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any, Protocol
 
 from adminview.aws.clients import Clients
+from adminview.aws.concurrency import map_concurrently
 from adminview.aws.deadline import LONGEST_CALL, Deadline
+from adminview.aws.metered_client import Metered
 from adminview.aws.observability import ALL_TOTALS, DriftObserver
 from adminview.aws.rate_limit import RateLimiter
 from adminview.aws.settings import Settings
+from adminview.bulk.runs import EVERYTHING, Bulk, make_bulk
+from adminview.bulk.verification import Verification
 from adminview.bulk.verify.differences import Kind
-from adminview.bulk.verify.run import VerifyRun
 from adminview.bulk.verify.scope import Scope
 from adminview.bulk.verify.totals import TotalsVerifier, make_totals_verifier
 from adminview.bulk.verify.totals_rounds import TotalsRounds
-from adminview.bulk.verify.verifier import Verifier, make_verifier
-from adminview.model.errors import ServiceError, SettingsError
+from adminview.model.errors import BulkError, ServiceError, SettingsError
 from adminview.model.source import UNKNOWN
 from adminview.runtime import InvocationContext
 from adminview.views import registry
@@ -44,10 +51,10 @@ class VerifyObserver(Protocol):
 class VerifyDependencies:
     """What a verification needs; tests pass their own."""
 
-    make: Callable[[RateLimiter], Verifier]
-    model: str
+    make: Callable[[RateLimiter], Bulk]
     observer: VerifyObserver
     make_totals: Callable[[RateLimiter], TotalsVerifier] | None = None  # None: there are no totals
+    sleep: Callable[[float], object] = time.sleep
 
 
 def handle(event: Mapping[str, Any], context: InvocationContext) -> dict[str, Any]:
@@ -57,14 +64,17 @@ def handle(event: Mapping[str, Any], context: InvocationContext) -> dict[str, An
 @cache
 def dependencies() -> VerifyDependencies:
     """Build the dependencies of this container from its environment, once."""
-    settings = Settings.from_env(os.environ)
-    dynamodb = Clients().dynamodb
+    settings, clients = Settings.from_env(os.environ), Clients()
+
+    def make(reads: RateLimiter) -> Bulk:
+        metered = Metered(clients.dynamodb, reads, RateLimiter())
+        return make_bulk(registry(), settings, clients, metered)
+
     return VerifyDependencies(
-        make=lambda budget: make_verifier(registry(), settings, dynamodb, budget),
-        model=settings.model,
+        make=make,
         observer=DriftObserver(service=settings.service),
         make_totals=(
-            partial(make_totals_verifier, registry(), settings.view_table, dynamodb)
+            partial(make_totals_verifier, registry(), settings.view_table, clients.dynamodb)
             if registry().totals
             else None
         ),
@@ -83,31 +93,25 @@ def verify(
     end = over.earlier(PAGES_RESERVE)
 
     def sleep(seconds: float) -> None:
-        time.sleep(max(0.0, min(seconds, end.remaining)))
+        dependencies.sleep(max(0.0, min(seconds, end.remaining)))
 
     budget = RateLimiter(_positive(event, "max_rcu"), sleep=sleep)
-    verifier = dependencies.make(budget)
     units, grace = _positive(event, "totals_units"), _positive(event, "grace")
-    how: dict[str, Any] = {
-        "grace": verifier.grace if grace is None else grace,
-        "patience": PATIENCE_SECONDS,
-        "end": over.earlier(CALLS_RESERVE),
-        "sleep": sleep,
-        "stopped": lambda: end.passed,
-    }
-    verifier = replace(verifier, **how)
-    scope = Scope(
-        view_table=verifier.view_table,
-        model=dependencies.model,
-        source=event.get("source"),
-        segments=event.get("segments", 4),
-        sample=event.get("sample", SAMPLE),
-    )
-    run = verifier.begin(scope)
-    trouble = _verify(verifier, run)
-    report = _report(run, list(verifier.routes), trouble, dependencies.observer)
-    if dependencies.make_totals and scope.source is None:
-        totals = replace(dependencies.make_totals(budget), **how)
+    scope = Scope(event.get("segments", 4), event.get("sample", SAMPLE)).check()
+    scope = scope if grace is None else replace(scope, grace=grace)
+    source = event.get("source")
+    verification = Verification(dependencies.make(budget), source or EVERYTHING, daily=True)
+    trouble = _verify(verification, scope, over.earlier(CALLS_RESERVE), sleep)
+    report = _report(verification, trouble, dependencies.observer)
+    if dependencies.make_totals and source is None:
+        totals = replace(
+            dependencies.make_totals(budget),
+            grace=scope.grace,
+            patience=PATIENCE_SECONDS,
+            end=over.earlier(CALLS_RESERVE),
+            sleep=sleep,
+            stopped=lambda: end.passed,
+        )
         rounds = TotalsRounds.of(totals, units)
         report["totals"] = _verify_totals(rounds, scope, dependencies.observer)
     return report
@@ -127,21 +131,33 @@ def _verify_totals(rounds: TotalsRounds, scope: Scope, observer: VerifyObserver)
     return {"finished": run.finished, "trouble": trouble, "scanned": run.scanned, **counts}
 
 
-def _verify(verifier: Verifier, run: VerifyRun) -> str:
+def _verify(
+    verification: Verification, scope: Scope, end: Deadline, sleep: Callable[[float], None]
+) -> str:
     """Verify until done or out of time; return why the run is incomplete, or an empty string."""
+    bulk = verification.bulk
     try:
-        verifier.verify(run)
-    except ServiceError as error:
+        for run in verification.left(scope, deadline=end):
+            own = verification.scope_of(run, scope, deadline=end)
+            segments = bulk.begin(run, None, deadline=end, scope=own)
+            worker = replace(bulk.worker(run), sleep=sleep)
+            records = map_concurrently(partial(worker.work, end=end), segments)
+            if not all(record.done for record in records):
+                return OUT_OF_TIME
+            bulk.finish(run, deadline=end)
+    except (BulkError, ServiceError) as error:
         return str(error)
-    return "" if run.finished else OUT_OF_TIME
+    return ""
 
 
-def _report(
-    run: VerifyRun, declared: list[str], trouble: str, observer: VerifyObserver
-) -> dict[str, Any]:
+def _report(verification: Verification, trouble: str, observer: VerifyObserver) -> dict[str, Any]:
     """Report the counts of each source and return the summary."""
-    counts = run.counts
-    sources = run.scope.sources([*declared, UNKNOWN])
+    bulk, subject = verification.bulk, verification.subject
+    counts = {}
+    with suppress(ServiceError):  # then it is the trouble
+        counts = verification.report(deadline=Deadline.after(PATIENCE_SECONDS)).counts
+    declared = [source.name for source in bulk.registry.sources]
+    sources = [*declared, UNKNOWN] if subject == EVERYTHING else [subject]
     by_source = {source: dict(counts.get(source, {})) for source in sources}
     for source, counted in by_source.items():
         drift = sum(counted.get(kind.value, 0) for kind in Kind)

@@ -10,12 +10,13 @@ from typing import Any, Final
 
 from adminview.aws.clients import Clients
 from adminview.aws.concurrency import batched
+from adminview.aws.deadline import Deadline
 from adminview.aws.metered_client import Metered
 from adminview.aws.rate_limit import RateLimiter
 from adminview.aws.transport.dynamodb_client import DynamoDbHttpClient
-from adminview.bulk.runs import BACKFILL, make_bulk
+from adminview.bulk.runs import BACKFILL, Bulk, make_bulk
+from adminview.bulk.verification import Verification
 from adminview.bulk.verify.scope import Scope
-from adminview.bulk.verify.verifier import make_verifier
 from adminview.cli.bulk.segment_pool import SegmentPool
 from adminview.cli.shutdown import Shutdown
 from adminview.local.engines import dynamodb_local_engine
@@ -87,10 +88,14 @@ def delete_rows(client: Any) -> None:
             )
 
 
-def backfill(cloud: LocalCloud, client: Any) -> int:
+def bulk_of(cloud: LocalCloud, client: Any) -> Bulk:
     clients = Clients(client, cloud.clients.sqs)
     metered = Metered(clients.dynamodb, RateLimiter(), RateLimiter())
-    bulk = make_bulk(cloud.registry, cloud.settings, clients, metered)
+    return make_bulk(cloud.registry, cloud.settings, clients, metered)
+
+
+def backfill(cloud: LocalCloud, client: Any) -> int:
+    bulk = bulk_of(cloud, client)
     pool = SegmentPool(bulk, bulk.run(BACKFILL, orders.name), Shutdown(), tolerated=0)
     outcome = pool.work(SEGMENTS)
     assert outcome.finished, outcome.trouble
@@ -103,15 +108,15 @@ def deployed_client(cloud: LocalCloud) -> Any:
 
 
 def verify(cloud: LocalCloud, client: Any) -> int:
-    settings = cloud.settings
-    verifier = make_verifier(cloud.registry, settings, client)
-    place = verifier.reader.place(settings.view_table, deadline=verifier.deadline())
-    scope = Scope(settings.view_table, settings.model, segments=SEGMENTS, place=place)
-    run = verifier.begin(scope)
-    verifier.verify(run)
-    assert run.finished
-    assert not run.total["left"]
-    return run.counts[orders.name]["items"]
+    bulk, scope, soon = bulk_of(cloud, client), Scope(SEGMENTS), Deadline.after(60)
+    verification = Verification(bulk)
+    for run in verification.runs:
+        own = verification.scope_of(run, scope, deadline=soon)
+        outcome = SegmentPool(bulk, run, Shutdown(), tolerated=0).work(scope=own)
+        assert outcome.finished, outcome.trouble
+    report = verification.report(deadline=soon)
+    assert not report.total["left"]
+    return report.counts[orders.name]["items"]
 
 
 def timed(operation: Callable[[], int], items: int) -> dict[str, float]:

@@ -90,6 +90,17 @@ def test_the_state_machines_build_and_sweep_the_view_and_complete_old_items(
     assert json.loads(checkout.adminview("sweep", *ONE, "--deployed", "--json"))[0]["finished"]
 
 
+def test_the_state_machine_verifies_and_repairs_the_view(checkout: Checkout) -> None:
+    row = {"PK": {"S": USER_KEY}, "SK": {"S": ORDER_KEY}}
+    checkout.client("dynamodb").delete_item(TableName="AdminViewTable", Key=row)
+    command = ("verify", *ONE, "--grace", "0", "--deployed", "--repair", "--json")
+    report = json.loads(checkout.adminview(*command))
+    assert (report["status"], report["finished"], report["repaired"]) == (0, True, 1)
+    (finding,) = report["listed"]
+    assert (finding["kind"], finding["row"]) == ("missing", [USER_KEY, ORDER_KEY])
+    assert checkout.row(USER_KEY, ORDER_KEY)
+
+
 def test_nothing_is_filled_from_a_source_that_nobody_follows(checkout: Checkout) -> None:
     mapping = json.loads(checkout.outputs("Sync")["Mappings"])["Orders"]
     functions = checkout.client("lambda")

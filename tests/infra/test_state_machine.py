@@ -66,7 +66,10 @@ def test_begin_lists_the_segments_and_each_is_worked_on(dev: Assembly, machine: 
         "Merge": ("Pass", ["Begin"]),
         "Begin": ("Task", ["Each segment"]),
         "Each segment": ("Map", ["Finish"]),
-        "Finish": ("Task", []),
+        "Finish": ("Task", ["Then?"]),
+        "Then?": ("Choice", ["Again", "End"]),
+        "Again": ("Pass", ["Begin"]),
+        "End": ("Succeed", []),
     }
 
 
@@ -108,9 +111,19 @@ def test_segments_have_no_output_so_that_their_number_is_not_limited(
 
 @each_machine
 def test_the_output_is_what_finish_returns(dev: Assembly, machine: str) -> None:
-    finish = definition(dev, machine)["States"]["Finish"]
-    assert finish["Parameters"]["Payload.$"] == "$.finish"
-    assert finish["OutputPath"] == "$.Payload"
+    states = definition(dev, machine)["States"]
+    assert states["Finish"]["Parameters"]["Payload.$"] == "$.finish"
+    assert states["Finish"]["ResultPath"] == "$.finished"
+    assert states["End"]["OutputPath"] == "$.finished.Payload"
+
+
+@each_machine
+def test_an_event_that_begin_wants_to_follow_is_its_next_one(dev: Assembly, machine: str) -> None:
+    states = definition(dev, machine)["States"]
+    assert states["Then?"]["Choices"] == [
+        {"Variable": "$.then", "IsPresent": True, "Next": "Again"}
+    ]
+    assert states["Again"]["Parameters"] == {"default": {}, "input.$": "$.then", "fixed": {}}
 
 
 @each_machine

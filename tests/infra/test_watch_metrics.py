@@ -60,7 +60,7 @@ def counted(printed: str) -> set[Counted]:
 
 def verification(lab: VerifyLab, service: str) -> VerifyDependencies:
     observer = DriftObserver(service=service)
-    return VerifyDependencies(lambda _: lab.verifier(), lab.model.fingerprint, observer)
+    return VerifyDependencies(lambda _: lab.bulk, observer, sleep=lab.sleep)
 
 
 @pytest.fixture

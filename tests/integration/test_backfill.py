@@ -1,6 +1,5 @@
 """The view is filled from tables that were there before it, beside live traffic."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -36,7 +35,7 @@ def user(number: int) -> dict[str, Any]:
 
 @pytest.mark.slow
 def test_a_backfill_that_is_killed_twice_ends_exact_beside_a_service_that_goes_on_writing(
-    cloud: LocalCloud, tmp_path: Path
+    cloud: LocalCloud,
 ) -> None:
     """Kill a process of the command, then the work of another; nothing deleted may come back."""
     users = [user(number) for number in range(ITEMS)]
@@ -51,7 +50,7 @@ def test_a_backfill_that_is_killed_twice_ends_exact_beside_a_service_that_goes_o
     assert outcome.finished, outcome.trouble
     assert 0 < first < second < outcome.counts["items"]  # each went on where the last one ended
     assert traffic.written > SEGMENTS
-    assert difference(cloud, tmp_path / "state") == ""
+    assert difference(cloud) == ""
     assert (
         bulk_of(cloud).built(deadline=Deadline.after(600))[RUN]["model"]
         == cloud.registry.fingerprint

@@ -113,7 +113,7 @@ def test_old_orders_stay_readable_while_a_day_of_delivery_is_added_in_bulk(
     )
     soon = Deadline.after(60)
     page = task.read(Segment("migrate/orders", 0, 1), None, 100, soon)
-    assert task.plan(page.items, soon).execute(soon)["updated"] == 3
+    assert task.plan(page, soon).execute(soon).counts["updated"] == 3
     cloud.settle()
     assert answers(cloud) == before
     assert by_day(cloud) == days_in_table(cloud) == ALL_DAYS

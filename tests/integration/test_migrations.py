@@ -278,9 +278,9 @@ def pages(task: Migrate, limit: int = 4) -> Counter[str]:
     start = None
     while True:
         page = task.read(Segment("migrate/orders", 0, 1), start, limit, soon())
-        job = task.plan(page.items, soon())
+        job = task.plan(page, soon())
         assert job.intent == []
-        counts += job.execute(soon())
+        counts += job.execute(soon()).counts
         start = page.last
         if start is None:
             return counts

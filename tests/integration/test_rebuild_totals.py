@@ -149,7 +149,7 @@ def verified(lab: Lab, model: Registry, *, repair: bool = False) -> TotalsRun:
     lab.cloud.settle()
     made = make_totals_verifier(model, VIEW_TABLE, lab.cloud.clients.dynamodb)
     verifier = replace(made, grace=0.0)
-    run = verifier.begin(Scope(VIEW_TABLE, model.fingerprint, segments=1, repair=repair))
+    run = verifier.begin(Scope(segments=1, repair=repair))
     verifier.verify(run)
     return run
 

@@ -12,16 +12,20 @@ from io import StringIO
 from itertools import count
 from pathlib import Path
 from subprocess import PIPE, Popen
-from threading import Event, Thread
+from threading import Event, Lock, Thread
 from typing import Any
 
 import pytest
 
 from adminview import views
+from adminview.aws.deadline import Deadline
+from adminview.aws.rate_limit import PageSizer
 from adminview.aws.settings import Settings
-from adminview.bulk.verify.verifier import make_verifier
-from adminview.cli.commands.verify import VerifyEnvironment, VerifyOptions, compare
+from adminview.bulk.runs import Bulk
+from adminview.bulk.verify.scope import Scope
+from adminview.cli.commands.verify import VerifyOptions, verify_here
 from adminview.cli.output.printing import Console
+from adminview.cli.shutdown import Shutdown
 from adminview.examples.shop import sample_data as shop
 from adminview.handlers.verify import VerifyDependencies, dependencies, handle, verify
 from adminview.local.engines import ACCESS_KEY, REGION, SECRET_KEY, Engine
@@ -29,9 +33,10 @@ from adminview.local.local_cloud import LocalCloud
 from adminview.local.source_writes import Delete, Put, apply
 from adminview.model import Registry
 from adminview.model.row import VIEW_TABLE
+from tests.support.backfill_workers import bulk_of
+from tests.support.bulk_tables import make_model
 from tests.support.fakes import Context
-from tests.support.model import registry
-from tests.support.verify_tables import HeardDrift, make_model
+from tests.support.verify_tables import HeardDrift
 
 ROOT = Path(__file__).parents[2]
 ORDER = "Orders/user-456/2025-03-02#2121207"
@@ -137,15 +142,18 @@ def settings_of(cloud: LocalCloud) -> Settings:
 
 
 def run(
-    cloud: LocalCloud, state: Path, dependencies: VerifyEnvironment | None = None, **changes: Any
+    cloud: LocalCloud, traffic: "TrafficShutdown | None" = None, **changes: Any
 ) -> tuple[int, dict[str, Any]]:
     """Run the command, and return its status and its JSON output."""
-    options = VerifyOptions(state=state, as_json=True, **({"grace": 0.2} | changes))
+    names = changes.keys() & {"repair", "sample", "segments"}
+    scope = Scope(**{"grace": 0.2} | changes)
+    assert names | {"grace"} >= changes.keys()
+    bulk, stop = bulk_of(cloud), traffic or Shutdown()
+    if traffic:
+        progress = replace(bulk.progress, now=lambda: traffic.now)
+        bulk = replace(bulk, progress=progress, now=lambda: traffic.now)
     console = Console(file=StringIO())
-    dynamodb = cloud.engine.dynamodb()
-    status = compare(
-        dynamodb, cloud.registry, settings_of(cloud), options, console, dependencies=dependencies
-    )
+    status = verify_here(bulk, VerifyOptions(scope, as_json=True), stop, console)
     return status, json.loads(console.file.getvalue())  # type: ignore[attr-defined]  # a StringIO
 
 
@@ -156,45 +164,45 @@ def differences(report: dict[str, Any]) -> list[tuple[Any, ...]]:
     ]
 
 
-def in_step(traffic: Traffic) -> VerifyEnvironment:
-    """Let traffic go on whenever the verifier waits; its time is the traffic's, not the machine's.
+class TrafficShutdown(Shutdown):
+    """Lets traffic go on whenever a worker waits; its time is the traffic's, not the machine's.
 
     The sync has caught up by the end of each wait, and every other step leaves changes in flight.
     """
-    now = 0.0
 
-    def sleep(seconds: float) -> None:
-        nonlocal now
-        now += seconds
-        traffic.step()
+    def __init__(self, traffic: Traffic) -> None:
+        super().__init__()
+        self.traffic, self.lock, self.now = traffic, Lock(), time.time()
 
-    return VerifyEnvironment(clock=lambda: now, sleep=sleep)
+    def sleep(self, seconds: float) -> None:
+        with self.lock:
+            self.now += seconds
+            self.traffic.step()
 
 
 @pytest.mark.parametrize("kind", PLANTED)
 def test_a_planted_difference_is_found_and_repaired_while_traffic_goes_on(
-    shop_cloud: LocalCloud, tmp_path: Path, kind: str
+    shop_cloud: LocalCloud, kind: str
 ) -> None:
     traffic = Traffic(shop_cloud)
     for _ in range(3):
         traffic.step()
     getattr(Tampering(shop_cloud), kind)()
     options: dict[str, Any] = {"segments": 1, "grace": 1.5}
-    state = tmp_path / "state.json"
-    status, report = run(shop_cloud, state, in_step(traffic), **options)
+    status, report = run(shop_cloud, TrafficShutdown(traffic), **options)
     assert (status, differences(report)) == (1, [PLANTED[kind]])
     traffic.step()
-    status, report = run(shop_cloud, state, in_step(traffic), repair=True, **options)
+    status, report = run(shop_cloud, TrafficShutdown(traffic), repair=True, **options)
     assert (status, differences(report), report["repaired"]) == (0, [PLANTED[kind]], 1)
     traffic.step()
-    status, report = run(shop_cloud, state, in_step(traffic), **options)
+    status, report = run(shop_cloud, TrafficShutdown(traffic), **options)
     assert (status, differences(report)) == (0, [])
     compared = report["equal"] + report["in_flight"] + report["differing"]
     assert report["items"] + report["rows"] == compared
 
 
 def test_everything_at_once_is_repaired_beside_a_service_that_never_rests(
-    shop_cloud: LocalCloud, tmp_path: Path
+    shop_cloud: LocalCloud,
 ) -> None:
     """With real threads and time. Changes that a slow machine leaves in flight may be reported."""
     tampering = Tampering(shop_cloud)
@@ -209,30 +217,29 @@ def test_everything_at_once_is_repaired_beside_a_service_that_never_rests(
     thread = Thread(target=live)
     thread.start()
     try:
-        report = run(shop_cloud, tmp_path / "state", repair=True, grace=1.0)[1]
+        report = run(shop_cloud, repair=True, grace=1.0)[1]
     finally:
         stop.set()
         thread.join()
     assert report["left"] == 0
     assert {PLANTED["stale"], PLANTED["gone"]} <= set(differences(report))
     shop_cloud.settle()
-    status, report = run(shop_cloud, tmp_path / "state")
+    status, report = run(shop_cloud)
     assert (status, differences(report)) == (0, [])
 
 
-def test_segments_cover_all_and_a_sample_its_share(shop_cloud: LocalCloud, tmp_path: Path) -> None:
-    state = tmp_path / "state"
-    whole = run(shop_cloud, state, segments=1)[1]
+def test_segments_cover_all_and_a_sample_its_share(shop_cloud: LocalCloud) -> None:
+    whole = run(shop_cloud, segments=1)[1]
     for segments in (3, 16):
-        report = run(shop_cloud, state, segments=segments)[1]
+        report = run(shop_cloud, segments=segments)[1]
         assert (report["items"], report["rows"]) == (whole["items"], whole["rows"])
         assert report["items"] == len(shop.FIRST_DAY)
-    sampled = run(shop_cloud, state, segments=2, sample=0.3)[1]
+    sampled = run(shop_cloud, segments=2, sample=0.3)[1]
     assert sampled["items"] + sampled["rows"] < whole["items"] + whole["rows"]
 
 
 def test_it_goes_on_after_stops_with_a_key_of_numbers(
-    start: Callable[[Registry], LocalCloud], tmp_path: Path
+    start: Callable[[Registry], LocalCloud],
 ) -> None:
     cloud = start(make_model())
     for number in range(12):
@@ -242,34 +249,49 @@ def test_it_goes_on_after_stops_with_a_key_of_numbers(
     key = {"PK": {"S": "THING#t2"}, "SK": {"S": "NOTE#5"}}
     cloud.clients.dynamodb.delete_item(TableName=VIEW_TABLE, Key=key)
     status, runs = 2, 0
-    ticks = map(float, count())
     while status == 2:
-        pages = iter(range(2))
-        dependencies = VerifyEnvironment(
-            clock=lambda: next(ticks),
-            sleep=lambda _: None,
-            stopped=lambda pages=pages: next(pages, None) is None,  # type: ignore[misc]  # of this round
-        )
-        if runs > 20:
-            dependencies = replace(dependencies, stopped=lambda: False)
-        status, report = run(
-            cloud, tmp_path / "state", dependencies, segments=1, grace=0, max_rcu=1, repair=True
-        )
+        client = StoppingClient(cloud.clients.dynamodb)
+        options = VerifyOptions(Scope(1, repair=True, grace=0.0), as_json=True)
+        console = Console(file=StringIO())
+        status = verify_here(small_pages(bulk_of(cloud, client)), options, client.stop, console)
         runs += 1
+    report = json.loads(console.file.getvalue())  # type: ignore[attr-defined]  # a StringIO
     assert runs > 5
     assert (status, differences(report)) == (0, [("missing", "Notes/t2/5", ("THING#t2", "NOTE#5"))])
     assert (report["items"], report["repaired"]) == (24, 1)
-    assert run(cloud, tmp_path / "state")[0] == 0
+    assert run(cloud)[0] == 0
+
+
+class StoppingClient:
+    """A client that requests a stop after its first page."""
+
+    def __init__(self, client: Any) -> None:
+        self._client, self.stop = client, Shutdown()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    def scan(self, **request: Any) -> Any:
+        try:
+            return self._client.scan(**request)
+        finally:
+            self.stop.at = time.monotonic()
+            self.stop.event.set()
+
+
+def small_pages(bulk: Bulk) -> Bulk:
+    """Limit a page to a few items."""
+    client: Any = bulk.client
+    client._pace = PageSizer(3)
+    client._pace.end = lambda *_: None
+    client._pace.begin = lambda _: 3
+    return bulk
 
 
 def test_the_scheduled_function_counts_the_drift(shop_cloud: LocalCloud) -> None:
     Tampering(shop_cloud).stale()
     heard = HeardDrift()
-    settings = settings_of(shop_cloud)
-    dynamodb = shop_cloud.engine.dynamodb()
-    with_ = VerifyDependencies(
-        lambda budget: make_verifier(registry(), settings, dynamodb, budget), settings.model, heard
-    )
+    with_ = VerifyDependencies(lambda _: bulk_of(shop_cloud), heard)
     summary = verify({"sample": 1, "grace": 0.1}, Context(), with_)
     assert summary["finished"]
     drift = {source: report[1] for source, report in heard.reported.items()}
@@ -293,16 +315,18 @@ def environ(engine: Engine) -> dict[str, str]:
 
 
 def test_ctrl_c_stops_it_and_the_same_command_goes_on(
-    start: Callable[[Registry], LocalCloud], tmp_path: Path, environ: dict[str, str]
+    start: Callable[[Registry], LocalCloud], environ: dict[str, str]
 ) -> None:
     cloud = start(views.registry())
     apply(cloud, shop.FIRST_DAY)
     Tampering(cloud).missing()
-    state = tmp_path / "state"
-    command = [sys.executable, "-c", CODE, "--state", str(state), "--json"]
-    with Popen([*command, "--grace", "500"], env=environ, stdout=PIPE, text=True) as process:
+    command = [sys.executable, "-c", CODE, "--grace", "8", "--json"]
+    progress = bulk_of(cloud).progress
+    with Popen(command, env=environ, stdout=PIPE, text=True) as process:
         end = time.monotonic() + 60
-        while not state.exists() and process.poll() is None and time.monotonic() < end:
+        while process.poll() is None and time.monotonic() < end:
+            if progress.records("verify/*", deadline=Deadline.after(10)):
+                break
             time.sleep(0.1)
         process.send_signal(signal.SIGINT)
         try:
@@ -311,16 +335,10 @@ def test_ctrl_c_stops_it_and_the_same_command_goes_on(
             process.kill()
     assert (process.returncode, report["status"], report["trouble"]) == (2, 2, "stopped")
     again = subprocess.run(
-        [*command, "--grace", "0.1"],
-        env=environ,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
+        command, env=environ, capture_output=True, text=True, check=False, timeout=60
     )
     assert again.returncode == 1, again.stderr
     assert differences(json.loads(again.stdout)) == [PLANTED["missing"]]
-    assert not state.exists()
 
 
 @pytest.mark.usefixtures("plain_boto3")

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import partial
 from io import StringIO
@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
+from adminview.aws.rate_limit import RateLimiter
+from adminview.bulk.verify.scope import Scope
 from adminview.bulk.verify.totals import make_totals_verifier
-from adminview.bulk.verify.verifier import make_verifier
-from adminview.cli.commands.verify import VerifyEnvironment, VerifyOptions, compare
+from adminview.cli.bulk.verify_totals import compare_totals
 from adminview.cli.output.printing import Console
 from adminview.handlers.verify import VerifyDependencies, verify
 from adminview.local.engines import EngineName
@@ -22,6 +23,7 @@ from adminview.model import Registry
 from adminview.model.row import VIEW_TABLE
 from adminview.model.total import totals_table
 from tests.support import totals_views
+from tests.support.backfill_workers import bulk_of
 from tests.support.fakes import Context
 from tests.support.live_deployment import Interrupting
 from tests.support.verify_tables import HeardDrift
@@ -86,14 +88,11 @@ class Traffic:
     def command(self, **options: Any) -> tuple[int, str]:
         console = Console(file=StringIO(), width=200)
         between: Any = Interrupting(self.cloud.clients.dynamodb, 1, self.step)
-        status = compare(
-            between,
-            self.cloud.registry,
-            self.cloud.settings,
-            VerifyOptions(totals=True, **{"segments": 1, "grace": 2.0} | options),
-            console,
-            dependencies=VerifyEnvironment(lambda: self.now, self.wait),
-        )
+        model, as_json = self.cloud.registry, options.pop("as_json", False)
+        budget = RateLimiter(options.pop("max_rcu", None), lambda: self.now, self.wait)
+        made = make_totals_verifier(model, VIEW_TABLE, between, budget)
+        timed = replace(made, grace=2.0, clock=lambda: self.now, sleep=self.wait)
+        status = compare_totals(timed, Scope(1, **options), model, console, as_json=as_json)
         assert isinstance(console.file, StringIO)
         return status, console.file.getvalue()
 
@@ -253,8 +252,7 @@ def test_the_scheduled_verification_finds_drift_in_as_many_runs_as_its_units_tak
     cloud, heard, runs = traffic.cloud, HeardDrift(), 0
     dynamodb = cloud.clients.dynamodb
     dependencies = VerifyDependencies(
-        make=lambda budget: make_verifier(cloud.registry, cloud.settings, dynamodb, budget),
-        model=cloud.registry.fingerprint,
+        make=lambda _: bulk_of(cloud),
         observer=heard,
         make_totals=partial(make_totals_verifier, cloud.registry, VIEW_TABLE, dynamodb),
     )

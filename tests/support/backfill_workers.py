@@ -22,8 +22,9 @@ from adminview.aws.metered_client import Metered
 from adminview.aws.rate_limit import RateLimiter
 from adminview.bulk.lease_table import LEASE_SECONDS
 from adminview.bulk.runs import Bulk, make_bulk
+from adminview.bulk.verify.scope import Scope
 from adminview.cli.bulk.segment_pool import SegmentOutcome, SegmentPool
-from adminview.cli.commands.verify import VerifyOptions, compare
+from adminview.cli.commands.verify import VerifyOptions, verify_here
 from adminview.cli.output.printing import Console
 from adminview.cli.shutdown import Shutdown
 from adminview.local.local_cloud import LocalCloud
@@ -181,12 +182,12 @@ def begin_and_kill(cloud: LocalCloud, source: str, of: int, *, after: int) -> No
     process.wait()
 
 
-def difference(cloud: LocalCloud, state: Path) -> str:
+def difference(cloud: LocalCloud) -> str:
     """Verify the whole view and return the differences; empty if there are none."""
     output = StringIO()
-    options = VerifyOptions(segments=4, grace=0.5, state=state)
+    options = VerifyOptions(Scope(segments=4, grace=0.5))
     console = Console(file=output, width=200)
-    status = compare(cloud.clients.dynamodb, cloud.registry, cloud.settings, options, console)
+    status = verify_here(bulk_of(cloud), options, Shutdown(), console)
     return output.getvalue() if status else ""
 
 

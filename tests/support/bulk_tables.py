@@ -1,9 +1,10 @@
 """In-memory tables for bulk work that can be killed at any call, with a controlled clock."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import count
 from threading import RLock
+from types import ModuleType
 from typing import Any
 from zlib import crc32
 
@@ -16,13 +17,12 @@ from adminview.bulk.lease_table import LEASE_SECONDS, LeaseTable, progress_table
 from adminview.bulk.runs import Bulk
 from adminview.bulk.segment import Segment, SegmentState
 from adminview.bulk.worker import SegmentWorker
-from adminview.model import Registry
+from adminview.model import Item, Registry, Row, Source, number, view
 from adminview.model.limits import ROW_LIMIT
 from adminview.model.row import RowKey, provenance
 from adminview.sync.derive import derive
 from tests.support.fakes import NO_WAIT, TABLE, FakeQueue, refusal
 from tests.support.stream_records import image
-from tests.support.verify_tables import make_model
 
 PROGRESS = progress_table(TABLE)
 KEYS = {
@@ -37,6 +37,31 @@ Image = dict[str, Any]
 Hook = Callable[[str, str], object]
 
 
+things = Source("Things", partition_key="id")
+notes = Source("Notes", partition_key="about", sort_key=number("number"))
+
+
+@view(things)
+def parts(item: Item) -> Iterator[Row]:
+    """Derive a row per part, and one that several things may claim."""
+    for name, value in item["parts"].items():
+        yield Row(f"THING#{item['id']}", name, data={"value": value})
+    if "shared" in item:
+        yield Row("SHARED", item["shared"], data={"by": item["id"]})
+
+
+@view(notes)
+def note(item: Item) -> Iterator[Row]:
+    """Derive a row per note."""
+    yield Row(f"THING#{item['about']}", f"NOTE#{item['number']}", data=item.pick("text"))
+
+
+def make_model() -> Registry:
+    module = ModuleType("lab")
+    module.__dict__.update(things=things, notes=notes, parts=parts, note=note)
+    return replace(Registry.of([module]), modules=())
+
+
 class KilledError(BaseException):
     """The process was killed."""
 
@@ -48,6 +73,7 @@ class Tables:
     tables: dict[str, dict[tuple[str, ...], Image]] = field(
         default_factory=lambda: {name: {} for name in KEYS}
     )
+    page_size: int = 1000
     calls: list[tuple[str, str]] = field(default_factory=list)  # operation and table
     before: Hook = lambda *_: None  # may raise: the call has no effect
     after: Hook = lambda *_: None  # may raise: the response is lost
@@ -63,7 +89,7 @@ class Tables:
             )
             if start := more.get("ExclusiveStartKey"):
                 keys = [key for key in keys if key > _key(TableName, start)]
-            page = [items_by_key[key] for key in keys[: more["Limit"]]]
+            page = [items_by_key[key] for key in keys[: min(more["Limit"], self.page_size)]]
             items = [item for item in page if _passes(item, more)]
             last = _key_image(TableName, page[-1]) if len(keys) > len(page) else {}
             left = {"LastEvaluatedKey": last} if last else {}
@@ -164,6 +190,8 @@ class Tables:
             "#version = :version AND #holder = :holder": (old.get("version"), old.get("holder"))
             == (values.get(":version"), values.get(":holder")),
             "#facts = :facts": old.get("facts") == values.get(":facts"),
+            "attribute_exists(#pk) AND attribute_not_exists(#owner)": bool(old)
+            and "_owner" not in old,
             "#owner = :owner": old.get("_owner") == values.get(":owner"),
             "attribute_not_exists(#owner) OR #owner = :owner": old.get(
                 "_owner", values.get(":owner")
@@ -218,6 +246,9 @@ class World:
 
     @property
     def bulk(self) -> Bulk:
+        return self.make_bulk()
+
+    def make_bulk(self) -> Bulk:
         client: Any = self.db
         names = {"Things": "Things", "Notes": "Notes"}
         queue: Any = self.queue

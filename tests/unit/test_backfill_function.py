@@ -12,6 +12,7 @@ from adminview.aws.metered_client import Metered
 from adminview.aws.rate_limit import RateLimiter
 from adminview.bulk.runs import Bulk
 from adminview.bulk.segment import Segment
+from adminview.bulk.verification import Verification
 from adminview.bulk.worker import PAGE_RESERVE
 from adminview.handlers.bulk import RESERVE, BulkDependencies, dependencies, run_step
 from adminview.model.errors import BulkError, SettingsError, TooManyFailuresError
@@ -223,6 +224,63 @@ def test_a_run_in_which_too_many_failed_is_begun_anew_unless_more_are_tolerated(
     (again,) = function(**asked)["segments"]
     assert again["generation"] == 2
     assert function(**again)["done"]
+
+
+def without_step(event: dict[str, Any]) -> dict[str, Any]:
+    assert event["step"] == "begin"
+    return {name: value for name, value in event.items() if name != "step"}
+
+
+def executed(function: Function, **event: Any) -> list[str]:
+    """Execute an event as the state machine does, and return the runs in order."""
+    begun = json.loads(json.dumps(function(step="begin", **event)))
+    runs = [*begun["finish"]["runs"]]
+    for segment in begun["segments"]:
+        while not function(**segment)["done"]:
+            pass
+    function(**begun["finish"])
+    return runs + (executed(function, **without_step(begun["then"])) if "then" in begun else [])
+
+
+@pytest.mark.parametrize("repair", [False, True])
+def test_a_verification_is_two_runs_one_after_the_other(
+    function: Function, *, repair: bool
+) -> None:
+    event = {"task": "verify", "segments": 2, "grace": 0, "repair": repair}
+    runs = executed(function, **event)
+    assert runs == ["verify/*", "verify-rows/*"]
+    report = Verification(function.world.bulk).report(deadline=never())
+    assert report.counts["Things"]["missing"] == 10
+    assert report.total["repaired" if repair else "left"] == 11
+    assert bool(function.world.view) is repair
+    assert function.checked == [], "no stream need be read"
+    told = json.dumps(function.told.segments)
+    assert "t0" not in told, "no key is logged"
+    assert executed(function, **event, sources=["Notes"]) == ["verify/Notes", "verify-rows/Notes"]
+
+
+@pytest.mark.parametrize(
+    ("event", "words"),
+    [
+        ({"task": "backfill", "repair": True}, "only a verification takes repair"),
+        ({"task": "verify", "sources": ["Things", "Notes"]}, "pass one source to verify, or none"),
+        ({"task": "verify", "sources": ["Nope"]}, "no source is named 'Nope'"),
+        ({"task": "verify", "sample": 2}, "choose a share above 0 and up to 1"),
+        ({"task": "verify", "grace": -1}, "grace is -1; it must be a number from 0 on"),
+        ({"task": "verify", "sample": "1"}, "sample is '1'; it must be a number above 0"),
+    ],
+)
+def test_a_verification_that_cannot_be_meant_is_refused(
+    function: Function, event: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(SettingsError, match=words):
+        function(step="begin", **event)
+    assert function.world.db.calls == []
+
+
+def test_the_second_phase_does_not_begin_without_the_first(function: Function) -> None:
+    with pytest.raises(BulkError, match="begin again"):
+        function(step="begin", task="verify-rows")
 
 
 def test_failures_of_all_segments_together_stop_a_run(function: Function) -> None:

@@ -67,8 +67,10 @@ def test_a_run_is_named_by_what_is_done_and_to_what(made: World) -> None:
 def test_the_table_of_a_run_is_the_deployments_own() -> None:
     made = World()
     bulk = replace(made.bulk, settings=replace(made.bulk.settings, sources={"Things": "prod-T"}))
-    assert bulk.table(RUN) == "prod-T"
-    assert bulk.table("sweep/*") == bulk.table("sweep/Things") == TABLE
+    assert bulk.tables(RUN) == ["prod-T"]
+    assert bulk.tables("sweep/*") == bulk.tables("sweep/Things") == [TABLE]
+    assert bulk.tables("verify/*") == ["prod-T", "Notes"]
+    assert bulk.tables("verify-rows/Things") == [TABLE]
 
 
 def test_a_run_is_cut_into_segments_sixteen_unless_told_otherwise(made: World) -> None:

@@ -14,8 +14,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from adminview.aws.dead_letter_consumer import Message
+from adminview.bulk.verification import VerifyReport
 from adminview.bulk.verify.differences import Difference, Kind
-from adminview.bulk.verify.run import VerifyRun
 from adminview.bulk.verify.scope import Scope
 from adminview.cli import main
 from adminview.cli.bulk.segment_pool import SegmentOutcome
@@ -226,12 +226,11 @@ def run(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
     return int(ended.value.code or 0)
 
 
-def a_run() -> VerifyRun:
+def a_run() -> verify_report.VerifyResult:
     """Make a verification that found a difference."""
-    made = VerifyRun(Scope("AdminViewTable", "model", None, 1, 1.0, False, ""), {})
     difference = Difference(Kind.STALE, "Users", HOSTILE, (HOSTILE, HOSTILE), HOSTILE)
-    made.differences[difference] = HOSTILE
-    return made
+    found = VerifyReport(findings=[difference.to_json() | {"fate": HOSTILE}])
+    return verify_report.VerifyResult(Scope(), None, found, 2, HOSTILE)
 
 
 def carry_out(console: Console) -> None:
@@ -283,7 +282,7 @@ REPORTS: dict[str, Callable[[Console], object]] = {
         report._costs(Estimate([SourceCosts(HOSTILE, 1, 1, Costs())], {}))
     ),
     "cost": lambda c: cost_report.show([], Prices(region=HOSTILE), [HOSTILE], c),
-    "verify": lambda c: verify_report.show(a_run(), 2, HOSTILE, c),
+    "verify": lambda c: verify_report.show(a_run(), c),
     "backfill": lambda c: bulk_report.show(SegmentOutcome(HOSTILE, Counter(), HOSTILE), c),
     "migrate": lambda c: migrate_report.show_outcome(
         SegmentOutcome(HOSTILE, Counter(), HOSTILE),

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from adminview.aws.deadline import Deadline
-from adminview.cli.bulk.verify_state import StateFile
 from adminview.cli.dead_letters.files import Audit, LetterFile
 from adminview.cli.private_file import open_private
 from adminview.model.dead_letter import OutgoingLetter
@@ -37,11 +36,7 @@ def write_audit(path: Path) -> None:
     Audit(path).write("discard", "a test", [message(letter_body("a"), "m-1")])
 
 
-def write_state(path: Path) -> None:
-    StateFile(path)._write({"keys": ["user-123"]})
-
-
-WRITERS = [write_letters, write_audit, write_state]
+WRITERS = [write_letters, write_audit]
 
 
 @pytest.mark.parametrize("write", WRITERS)
@@ -73,11 +68,6 @@ def test_letters_are_added_and_none_is_lost(tmp_path: Path) -> None:
         file.send([LETTER], deadline=Deadline.after(1))
         assert mode(tmp_path / "letters.jsonl") == 0o600
     assert (tmp_path / "letters.jsonl").read_text() == f"{LETTER.body}\n" * 2
-
-
-def test_the_lock_beside_a_state_is_for_its_owner_too(tmp_path: Path) -> None:
-    with StateFile(tmp_path / "state.json").locked():
-        assert mode(tmp_path / "state.json.lock") == 0o600
 
 
 def test_a_device_keeps_its_mode() -> None:

@@ -45,19 +45,17 @@ def test_verify_repairs_nothing_more_once_other_code_is_deployed() -> None:
     lab = verify_tables.Lab()
     for number in range(4):
         lab.put(f"t{number}", x="1", synced=False)
-    verifier = lab.verifier(check=ChangingModel(looks=2).check)
+    lab.check = ChangingModel(looks=1 + 2).check  # the run begins, and two items are repaired
     with pytest.raises(SettingsError, match="model another is deployed"):
-        verifier.verify(verifier.begin(lab.scope(repair=True)))
+        lab.verify(repair=True)
     assert len(lab.view) == 2
 
 
 def test_to_compare_without_a_repair_nobody_need_ask_what_is_deployed() -> None:
     lab = verify_tables.Lab()
     lab.put("t", x="1", synced=False)
-    verifier = lab.verifier(check=ChangingModel(looks=0).check)
-    run = verifier.begin(lab.scope())
-    verifier.verify(run)
-    assert run.total["left"] == 1
+    lab.check = ChangingModel(looks=2).check  # two phases begin
+    assert lab.verify().total["left"] == 1
 
 
 def test_a_replay_takes_up_no_more_letters_once_other_code_is_deployed() -> None:
@@ -96,12 +94,8 @@ def test_the_command_to_verify_asks_again(
     deployed: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[Any] = []
-
-    def compare(*_: Any, dependencies: Any) -> int:
-        seen.append(dependencies.check)
-        return 0
-
-    monkeypatch.setattr(verify, "compare", compare)
+    monkeypatch.setattr(verify, "connect", lambda *arguments: seen.append(arguments[-1]))
+    monkeypatch.setattr(verify, "verify_here", lambda *_: 0)
     with pytest.raises(typer.Exit):
         verify.verify()
     other_code_comes(deployed, monkeypatch, seen[0])

@@ -1,17 +1,18 @@
 """The scheduled verification: counts and a drift metric, no keys, and no good news half seen."""
 
 import json
-from time import monotonic
+from itertools import count
 from typing import Any
 
 import pytest
 
 from adminview.aws.observability import DriftObserver
 from adminview.aws.rate_limit import RateLimiter
-from adminview.bulk.verify.verifier import Verifier
+from adminview.bulk.runs import Bulk
 from adminview.handlers.verify import PAGES_RESERVE, VerifyDependencies, verify
 from adminview.model.errors import SettingsError
-from tests.support.fakes import Context, refusal
+from tests.support.bulk_tables import KilledError, at_call
+from tests.support.fakes import TABLE, Context, refusal
 from tests.support.verify_tables import HeardDrift, Lab
 
 ALL = {"sample": 1, "segments": 1, "grace": 0.001}
@@ -27,11 +28,11 @@ def lab() -> Lab:
 
 
 def verification(lab: Lab, observer: Any = None) -> VerifyDependencies:
-    def make(budget: RateLimiter) -> Verifier:
+    def make(budget: RateLimiter) -> Bulk:
         assert budget.per_second in {None, 50.0}
-        return lab.verifier(clock=monotonic)
+        return lab.bulk
 
-    return VerifyDependencies(make, lab.model.fingerprint, observer or HeardDrift())
+    return VerifyDependencies(make, observer or HeardDrift(), sleep=lab.sleep)
 
 
 def test_it_counts_by_source_and_names_no_key(lab: Lab) -> None:
@@ -49,12 +50,12 @@ def test_it_repairs_nothing(lab: Lab) -> None:
     before = dict(lab.view)
     verify(ALL, Context(), verification(lab))
     assert lab.view == before
-    assert not {"put_item", "delete_item"} & set(lab.dynamodb.calls)
+    assert lab.db.written(TABLE, "Things", "Notes") == []
 
 
 def test_one_source_is_told_alone(lab: Lab) -> None:
     summary = verify({**ALL, "source": "Notes"}, Context(), verification(lab))
-    assert summary["sources"] == {"Notes": {"items": 0}}
+    assert summary["sources"] == {"Notes": {}}
 
 
 def test_rows_with_a_broken_owner_count_for_the_source_that_it_names(lab: Lab) -> None:
@@ -67,9 +68,45 @@ def test_by_default_it_looks_at_a_hundredth(lab: Lab) -> None:
     for number in range(2000):
         lab.put(f"t{number}", x="1")
     lab.view.clear()
-    lab.dynamodb.tables["Things"].pop(("secret-customer",))
+    lab.db.tables["Things"].pop(("secret-customer",))
     verify({"grace": 0.001}, Context(), verification(lab))
-    assert lab.dynamodb.calls.count("scan") == 3 * 4
+    assert [name for name, _ in lab.db.calls].count("scan") == 3 * 4
+
+
+def test_what_one_invocation_does_not_finish_the_next_one_does(lab: Lab) -> None:
+    """Also after the last worker was killed: its lease expires long before the next day."""
+    lab.put("another", x="1", synced=False)
+    whole = verify(ALL, Context(), verification(lab))["sources"]["Things"]
+    killed = 0
+    for call in count(5):
+        lab.now += 24 * 3600
+        lab.db.on(before=at_call(call, die))
+        try:
+            finished = verify(ALL, Context(), verification(lab))
+        except KilledError:
+            killed += 1
+            lab.db.on()
+            lab.now += 24 * 3600
+            finished = verify(ALL, Context(), verification(lab))
+        else:
+            break
+        assert finished["sources"]["Things"] == whole
+        assert finished["finished"]
+    assert killed > 20
+
+
+def die() -> None:
+    raise KilledError
+
+
+def test_an_unfinished_run_of_other_options_is_begun_anew(lab: Lab) -> None:
+    lab.db.on(before=at_call(15, die))
+    with pytest.raises(KilledError):
+        verify({**ALL, "grace": 500}, Context(), verification(lab))
+    assert lab.records("daily-verify/*")
+    lab.db.on()
+    lab.later()
+    assert verify(ALL, Context(), verification(lab))["finished"]
 
 
 def test_out_of_time_it_says_so_and_not_that_all_is_well(lab: Lab) -> None:
@@ -81,10 +118,11 @@ def test_out_of_time_it_says_so_and_not_that_all_is_well(lab: Lab) -> None:
 
 
 def test_when_aws_refuses_it_says_so(lab: Lab) -> None:
-    def refuse(_: str) -> None:
-        raise refusal("AccessDeniedException")
+    def refuse(_: str, table: str) -> None:
+        if table == "Things":
+            raise refusal("AccessDeniedException")
 
-    lab.dynamodb.before = refuse
+    lab.db.on(before=refuse)
     summary = verify(ALL, Context(), verification(lab))
     assert summary["trouble"] == "scan Things: AWS answered AccessDeniedException"
 

@@ -11,14 +11,13 @@ import pytest
 from typer import BadParameter
 
 from adminview.aws.rate_limit import RateLimiter
-from adminview.aws.settings import Settings
 from adminview.aws.table_scanner import ScanPage
 from adminview.bulk.verify import totals
 from adminview.bulk.verify.scope import Scope
 from adminview.bulk.verify.totals import TotalsVerifier
 from adminview.bulk.verify.totals_rounds import GROUPS_OF_A_PART, TotalsRounds
 from adminview.bulk.verify.totals_run import TotalsPass, TotalsRun
-from adminview.cli.commands.verify import VerifyOptions, _check_lag, _totals_scope
+from adminview.cli.commands.verify import _check_lag, _check_totals
 from adminview.model.errors import SettingsError
 from adminview.totals.changes import Group
 from adminview.totals.comparison import (
@@ -141,7 +140,7 @@ def verifier(world: World, **changes: Any) -> TotalsVerifier:
 
 def verified(world: World, **changes: Any) -> TotalsRun:
     checker = verifier(world, **changes)
-    run = checker.begin(Scope("AdminViewTable", "model", segments=1))
+    run = checker.begin(Scope(segments=1))
     checker.verify(run)
     assert run.finished
     counts = run.counts
@@ -239,7 +238,7 @@ def test_a_run_that_is_stopped_is_not_finished() -> None:
     world = history(1)
     stops = iter([False] * 4 + [True] * 100)
     checker = verifier(world, stopped=lambda: next(stops))
-    run = checker.begin(Scope("AdminViewTable", "model", segments=1))
+    run = checker.begin(Scope(segments=1))
     checker.verify(run)
     assert not run.finished
     assert run.counts["totals"] == 0
@@ -300,7 +299,7 @@ def rounds(world: World, store: Memory, pages: int, **changes: Any) -> TotalsRun
         return next(spent) > pages
 
     checker = verifier(world, stopped=stopped, **changes)
-    return TotalsRounds(checker, kept).verify(Scope("AdminViewTable", "model", segments=1))
+    return TotalsRounds(checker, kept).verify(Scope(segments=1))
 
 
 def test_a_round_goes_on_where_the_last_run_stopped() -> None:
@@ -337,7 +336,7 @@ def test_a_round_that_is_too_large_to_store_begins_again_with_fewer_groups() -> 
 def test_a_run_ends_when_its_read_units_are_spent() -> None:
     world = history(2)
     kept: Any = Memory()
-    scope = Scope("AdminViewTable", "model", segments=1)
+    scope = Scope(segments=1)
     world.budget.spend(50)
     assert not TotalsRounds(verifier(world), kept, units=0.0).verify(scope).finished
     assert TotalsRounds(verifier(world), kept, units=1.0).verify(scope).finished
@@ -367,6 +366,7 @@ def test_totals_that_are_behind_are_not_verified() -> None:
 
 
 def test_totals_of_one_source_cannot_be_verified() -> None:
-    settings = Settings("AdminViewTable", "queue", {}, "model")
     with pytest.raises(BadParameter, match="leave --source out"):
-        _totals_scope(settings, VerifyOptions(source="Orders", totals=True))
+        _check_totals("Orders", deployed=False)
+    with pytest.raises(BadParameter, match="leave --deployed out"):
+        _check_totals(None, deployed=True)

@@ -1,11 +1,11 @@
-"""Compare a page with cheap reads: count what is equal, and queue the rest for a recheck."""
+"""Compare a page with cheap reads: count what is equal, and name candidates for a recheck."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
-from adminview.bulk.verify.differences import digest, failing
-from adminview.bulk.verify.run import Candidate, PageComparison
+from adminview.bulk.verify.differences import Difference, digest, failing
 from adminview.bulk.verify.scope import VerifyPhase
 from adminview.model.errors import RecordError
 from adminview.model.item import Image
@@ -14,6 +14,36 @@ from adminview.reconcile.equality import equivalent_rows
 from adminview.reconcile.expected_rows import expected_rows
 from adminview.reconcile.item_ref import ItemRef, target_by_owner
 from adminview.sync.decode import Route
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """An item, or rows of one, that may differ from the view."""
+
+    phase: VerifyPhase
+    source: str
+    owner: str  # empty for a row without an owner
+    rows: frozenset[RowKey]  # of the view; none in the items phase
+    digest: str  # of the item at the last check
+    weight: int  # how many scanned items or rows it stands for
+    looks: int = 1
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self) | {"phase": self.phase.value, "rows": sorted(map(list, self.rows))}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "Candidate":
+        rows = frozenset((pk, sk) for pk, sk in data["rows"])
+        return cls(**{**data, "phase": VerifyPhase(data["phase"]), "rows": rows})
+
+
+@dataclass(slots=True)
+class PageComparison:
+    """The result of comparing a page."""
+
+    counts: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    candidates: list[Candidate] = field(default_factory=list)
+    failures: list[Difference] = field(default_factory=list)  # final without a recheck
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +88,13 @@ def compare_items(
 ) -> None:
     """Compare the derived rows of items with the rows in the view."""
     for entry in claims:
-        differing = frozenset(
-            key
-            for key, row in (entry.rows or {}).items()
-            if key not in current or not equivalent_rows(current[key], row)
-        )
-        if entry.rows is None or differing:
-            item_digest = digest(entry.item)
-            comparison.candidates.append(
-                Candidate(VerifyPhase.ITEMS, source, entry.owner, differing, item_digest, weight=1)
-            )
+        if entry.rows is None or any(
+            key not in current or not equivalent_rows(current[key], row)
+            for key, row in entry.rows.items()
+        ):
+            phase, rows = VerifyPhase.ITEMS, frozenset[RowKey]()
+            candidate = Candidate(phase, source, entry.owner, rows, digest(entry.item), weight=1)
+            comparison.candidates.append(candidate)
         else:
             comparison.counts[source]["equal"] += 1
 

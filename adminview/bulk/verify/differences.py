@@ -1,6 +1,6 @@
 """How the view can differ from its sources, and the differences of one item."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
@@ -54,11 +54,6 @@ class Difference:
             "other": self.other,
             "both": self.both,
         }
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> "Difference":
-        row = tuple(data["row"]) if data["row"] else None
-        return cls(**{**data, "kind": Kind(data["kind"]), "row": row})
 
 
 def find_differences(plan: ReconcilePlan, source: str) -> Iterator[Difference]:

@@ -1,18 +1,19 @@
 """The scope of a verification: everything or a sample, of all sources or one."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from math import ceil
+from random import Random
 from typing import Any
 
+from adminview.bulk.segment import MOST_SEGMENTS
 from adminview.model.errors import SettingsError
 
-MOST_SEGMENTS = 1000
+GRACE_SECONDS = 15.0
 MOST_CUTS = 1_000_000  # segments of a table, set by DynamoDB
 FINENESS = 10  # cuts per segment at least, so that a sample is close to its share
-
-Choose = Callable[[Sequence[int], int], list[int]]  # such as random.sample
+CHOSEN = ("seed", "after", "removable")  # by a run, not by its options
 
 
 class VerifyPhase(StrEnum):
@@ -23,33 +24,19 @@ class VerifyPhase(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class ScopeSegment:
-    """A part of a table, read by one thread."""
-
-    stage: VerifyPhase
-    source: str  # empty for the view
-    number: int
-    total: int
-
-
-@dataclass(frozen=True, slots=True)
 class Scope:
-    """The parameters of a run. A run can only be resumed with the same ones."""
+    """The parameters of a verification. It can only be resumed with the same ones."""
 
-    view_table: str
-    model: str
-    source: str | None = None
-    segments: int = 4
+    segments: int = 4  # per table
     sample: float = 1.0
     repair: bool = False
-    place: str = ""  # distinguishes deployments whose tables have the same names
+    grace: float = GRACE_SECONDS  # seconds that a change may take to reach the view
+    seed: int = 0  # of the sample
+    after: int = 0  # in the second phase: the generation of the first
+    removable: bool = False  # in the second phase: whether no item derives a row that names none
 
-    def check(self, sources: Iterable[str]) -> "Scope":
+    def check(self) -> "Scope":
         """Return the scope; raise a SettingsError if a parameter is invalid."""
-        declared = sorted(sources)
-        if self.source is not None and self.source not in declared:
-            msg = f"no source is named {self.source!r}; declared: {', '.join(declared)}"
-            raise SettingsError(msg)
         if isinstance(self.segments, bool) or not isinstance(self.segments, int):
             msg = f"the number of segments must be a whole number, not {self.segments!r}"
             raise SettingsError(msg)
@@ -61,38 +48,44 @@ class Scope:
             raise SettingsError(msg)
         return self
 
-    @property
-    def complete(self) -> bool:
-        """Return whether the run covers everything."""
-        return self.source is None and self.sample == 1
-
-    def sources(self, declared: Iterable[str]) -> list[str]:
-        return [self.source] if self.source is not None else list(declared)
-
-    def cut(self, declared: Iterable[str], choose: Choose) -> list[ScopeSegment]:
-        """Cut the tables into segments; for a sample, choose its share of them."""
-        tables = [(VerifyPhase.ITEMS, source) for source in self.sources(declared)]
-        return [
-            ScopeSegment(stage, source, number, total)
-            for stage, source in [*tables, (VerifyPhase.ROWS, "")]
-            for total, numbers in [self._numbers(choose)]
-            for number in numbers
-        ]
-
-    def _numbers(self, choose: Choose) -> tuple[int, list[int]]:
-        """Choose segments: at least one per thread, at most ten.
+    def numbers(self, table: str) -> tuple[int, Sequence[int]]:
+        """Return how many segments a table has, and those to read: all of them, or a sample.
 
         Even an empty segment costs a call, so a small sample is few segments out of very many.
         """
+        total, count = self._cut
+        if count == total:
+            return total, range(total)
+        chosen = Random(f"{self.seed}/{table}")  # noqa: S311 - a sample, not a secret
+        return total, sorted(chosen.sample(range(total), count))
+
+    @property
+    def _cut(self) -> tuple[int, int]:
+        """How many segments a table has, and how many are read."""
         if self.sample == 1:
-            return self.segments, list(range(self.segments))
+            return self.segments, self.segments
         total = max(ceil(self.segments / self.sample), self.segments * FINENESS)
         total = min(total, MOST_CUTS)
-        return total, sorted(choose(range(total), max(1, round(total * self.sample))))
+        return total, max(1, round(total * self.sample))
+
+    def count(self, tables: Sequence[str]) -> int:
+        """Return the number of segments of a run over these tables."""
+        return len(tables) * self._cut[1]
+
+    def part(self, tables: Sequence[str], number: int) -> tuple[str, tuple[int, int]]:
+        """Return the table of a segment of the run, and Segment and TotalSegments of its scan."""
+        place, position = divmod(number, self._cut[1])
+        total, numbers = self.numbers(tables[place])
+        return tables[place], (numbers[position], total)
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 
     def unlike(self, other: Mapping[str, Any]) -> list[str]:
-        """Name the parameters in which the JSON of another run differs."""
-        return [name for name, value in self.to_json().items() if other.get(name) != value]
+        """Name the options in which the JSON of another run differs."""
+        own = self.to_json().items()
+        return [name for name, value in own if name not in CHOSEN and other.get(name) != value]
+
+    def follows(self, generation: int, *, removable: bool) -> "Scope":
+        """Return the scope of the second phase."""
+        return replace(self, after=generation, removable=removable)

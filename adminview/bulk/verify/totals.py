@@ -21,7 +21,7 @@ groups into parts by a hash of their keys, and reads the view once for each part
 
 import random
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -29,19 +29,14 @@ from math import ceil
 from threading import Event, Lock
 from typing import TYPE_CHECKING, Any, Final
 
+from adminview.aws.concurrency import MAX_CONCURRENCY
 from adminview.aws.deadline import Deadline
 from adminview.aws.rate_limit import RateLimiter
 from adminview.aws.retry import Backoff
 from adminview.aws.table_scanner import TableScanner
 from adminview.aws.totals_table import expire_totals
-from adminview.bulk.verify.scope import Choose, Scope
+from adminview.bulk.verify.scope import GRACE_SECONDS, Scope
 from adminview.bulk.verify.totals_run import Judgement, TotalsPass, TotalsRun, groups_of
-from adminview.bulk.verify.verifier import (
-    GRACE_SECONDS,
-    MOST_THREADS,
-    NAP_SECONDS,
-    PATIENCE_SECONDS,
-)
 from adminview.model import Registry
 from adminview.model.row import TOTALS, Attributes
 from adminview.model.total import COUNT, EXPIRES, totals_table
@@ -53,6 +48,8 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 GROUPS_AT_ONCE: Final = 500_000
+PATIENCE_SECONDS: Final = 30.0  # for one page, with retries
+NAP_SECONDS: Final = 1.0  # at most, to notice a stop soon
 MOST_PASSES: Final = 3  # over totals that change while they are compared
 
 WITH_CONTRIBUTIONS: Final[Mapping[str, Any]] = {
@@ -88,7 +85,7 @@ class TotalsVerifier:
     def begin(self, scope: Scope, randomness: random.Random | None = None) -> TotalsRun:
         """Choose the parts: all of them, or a sample."""
         chosen = randomness or random.Random()  # noqa: S311 - a sample, not a secret
-        parts = self.parts(GROUPS_AT_ONCE, scope.check(()).sample)
+        parts = self.parts(GROUPS_AT_ONCE, scope.check().sample)
         return TotalsRun(scope, parts, _choose(parts, scope.sample, chosen.sample))
 
     def parts(self, most: int, sample: float = 1.0) -> int:
@@ -236,7 +233,7 @@ class TotalsVerifier:
                 halt.set()  # the other threads stop at their next page
                 raise
 
-        with ThreadPoolExecutor(max(1, min(len(segments), MOST_THREADS))) as pool:
+        with ThreadPoolExecutor(max(1, min(len(segments), MAX_CONCURRENCY))) as pool:
             for future in [pool.submit(read, number) for number in list(segments)]:
                 future.result()
         return not segments
@@ -257,5 +254,7 @@ def make_totals_verifier(
     )
 
 
-def _choose(parts: int, sample: float, choose: Choose) -> list[int]:
+def _choose(
+    parts: int, sample: float, choose: Callable[[Sequence[int], int], list[int]]
+) -> list[int]:
     return sorted(choose(range(parts), max(1, round(parts * sample))))

@@ -104,8 +104,8 @@ class Recovery(Construct):
             key=(PK, SK),
             options=options,
         )
-        totals = may_verify_totals(self, options, self.progress)
-        self._add_verify([*may_verify(view.table, streams), *totals])
+        totals = may_verify_totals(self, options)
+        self._add_verify([*may_verify(view.table, streams, self.progress), *totals])
         self._add_backfill(
             may_backfill(view.table, sync.dead_letters, streams, sync.mappings, self.progress),
             {source: mapping.ref for source, mapping in sync.mappings.items()},
@@ -150,7 +150,7 @@ class Recovery(Construct):
         backfill = self._function(
             "Backfill",
             handler="bulk",
-            description="Backfills AdminViewTable from its source tables, and sweeps stale rows",
+            description="Backfills AdminViewTable from its source tables, sweeps and verifies it",
             memory_mb=BULK_MEMORY_MB,
             timeout=Duration.seconds(MAX_SECONDS),
             statements=statements,
@@ -161,7 +161,7 @@ class Recovery(Construct):
             default={"task": "backfill", **self._limits},
             # In the input: a hundred UUIDs do not fit into the function's environment.
             fixed={"step": "begin", "mappings": dict(mappings)},
-            comment="Backfills AdminViewTable from its source tables, or sweeps it",
+            comment="Backfills AdminViewTable from its source tables, sweeps or verifies it",
         ).machine
         CfnOutput(self, BACKFILL_MACHINE_OUTPUT, value=machine.state_machine_arn)
         CfnOutput(self, "BackfillFunctionName", value=backfill.function_name)

@@ -41,9 +41,9 @@ def may_replay(
 
 
 def may_verify(
-    view_table: dynamodb.ITableV2, streams: Sequence[SourceStream]
+    view_table: dynamodb.ITableV2, streams: Sequence[SourceStream], progress: dynamodb.ITableV2
 ) -> list[iam.PolicyStatement]:
-    """Return a verification's permissions. It writes nothing."""
+    """Return the scheduled verification's permissions. It writes nothing but its progress."""
     return [
         iam.PolicyStatement(
             actions=["dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:Scan"],
@@ -53,6 +53,7 @@ def may_verify(
             actions=["dynamodb:BatchGetItem", "dynamodb:Scan"], resources=[view_table.table_arn]
         ),
         _find_by_owner(view_table),
+        _keep_progress(progress),
     ]
 
 
@@ -63,7 +64,10 @@ def may_backfill(
     mappings: Mapping[str, lambda_.CfnEventSourceMapping],
     progress: dynamodb.ITableV2,
 ) -> list[iam.PolicyStatement]:
-    """Return the permissions of backfill and sweep. They write the view, never a source."""
+    """Return the permissions of backfill, sweep and `verify --deployed`.
+
+    They write the view, never a source.
+    """
     return [
         iam.PolicyStatement(
             actions=["dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:Scan"],

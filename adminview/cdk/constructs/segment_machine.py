@@ -55,7 +55,7 @@ class SegmentMachine(Construct):
     invocation of *function*. The output is what the function returns to Finish: segments have no
     output, because Step Functions limits that of all segments to 256 KB. A failed segment fails the
     execution; a redrive or the next execution continues where it stopped. The function decides how
-    many items of a run may fail.
+    many items of a run may fail. If Begin returns an event to follow, Begin gets it at the end.
 
     Written in JSONPath: the local cloud supports no JSONata in a distributed map.
     """
@@ -84,14 +84,31 @@ class SegmentMachine(Construct):
             },
         )
         begin = self._call("Begin", MERGED, output_path="$.Payload")
-        finish = self._call("Finish", "$.finish", output_path="$.Payload")
+        finish = self._call("Finish", "$.finish", result_path="$.finished")
+        again = sfn.Pass(
+            self,
+            "Again",
+            state_name="Again",
+            parameters={
+                "default": {},
+                "input": sfn.JsonPath.object_at("$.then"),
+                "fixed": {},
+            },
+        ).next(begin)
+        end = sfn.Succeed(self, "End", state_name="End", output_path="$.finished.Payload")
+        follows = sfn.Choice(self, "Follows", state_name="Then?").when(
+            sfn.Condition.is_present("$.then"), again
+        )
         log_group = LogGroup(self, "Logs", options=options, delivered=f"states/{id_}")
         self.machine = sfn.StateMachine(
             self,
             "Machine",
             comment=comment,
             definition_body=sfn.DefinitionBody.from_chainable(
-                merge.next(begin).next(self._each_segment()).next(finish)
+                merge.next(begin)
+                .next(self._each_segment())
+                .next(finish)
+                .next(follows.otherwise(end))
             ),
             logs=sfn.LogOptions(
                 destination=log_group, level=sfn.LogLevel.ALL, include_execution_data=False

@@ -96,19 +96,14 @@ def may_query_totals(scope: Construct, options: DeploymentOptions) -> list[iam.P
     ]
 
 
-def may_verify_totals(
-    scope: Construct, options: DeploymentOptions, progress: Table
-) -> list[iam.PolicyStatement]:
-    """Return the permissions to read all totals, and to continue a verification in a later run."""
+def may_verify_totals(scope: Construct, options: DeploymentOptions) -> list[iam.PolicyStatement]:
+    """Return the permissions to read all totals."""
     if not options.has_totals:
         return []
     return [
         iam.PolicyStatement(
             actions=["dynamodb:BatchGetItem", "dynamodb:Scan"],
             resources=[_table_arn(scope, options)],
-        ),
-        iam.PolicyStatement(
-            actions=["dynamodb:GetItem", "dynamodb:PutItem"], resources=[progress.table_arn]
         ),
     ]
 

@@ -21,6 +21,7 @@ from adminview.aws.rate_limit import RateLimiter
 from adminview.aws.settings import Settings
 from adminview.bulk.runs import Bulk, make_bulk
 from adminview.bulk.segment import Segment, SegmentState
+from adminview.bulk.verify.scope import Scope
 from adminview.bulk.worker import SegmentWorker
 from adminview.cli.dead_letters.files import LETTERS, LetterFile
 from adminview.cli.shutdown import Shutdown
@@ -84,10 +85,12 @@ class SegmentPool:
     _wait_reported: bool = False
     _lock: Any = field(default_factory=Lock)
 
-    def work(self, of: int | None = None, *, restart: bool = False) -> SegmentOutcome:
+    def work(
+        self, of: int | None = None, *, restart: bool = False, scope: Scope | None = None
+    ) -> SegmentOutcome:
         """Start or resume a run, and return when it is done, stopped or has failed."""
         try:
-            self._work(self._begin(of, restart=restart))
+            self._work(self._begin(of, scope, restart=restart))
             counts = self.bulk.finish(self.run, deadline=_soon(), tolerated=self.tolerated)
         except (ServiceError, BulkError) as error:
             trouble = STOPPED if self.stop.event.is_set() else describe_error(error)
@@ -108,7 +111,7 @@ class SegmentPool:
         with self._lock:
             return sum(self._counts.values(), Counter[str]())
 
-    def _begin(self, of: int | None, *, restart: bool) -> list[Segment]:
+    def _begin(self, of: int | None, scope: Scope | None, *, restart: bool) -> list[Segment]:
         """Return the segments, once no other process holds one that must be recovered first.
 
         Raises a SettingsError if other code was deployed meanwhile.
@@ -116,7 +119,12 @@ class SegmentPool:
         while not self.stop.event.is_set():
             try:
                 segments = self.bulk.begin(
-                    self.run, of, deadline=_soon(), restart=restart, tolerated=self.tolerated
+                    self.run,
+                    of,
+                    deadline=_soon(),
+                    restart=restart,
+                    tolerated=self.tolerated,
+                    scope=scope,
                 )
             except SegmentTakenError as error:
                 self._wait(error, LONG_NAP_SECONDS)

@@ -122,17 +122,16 @@ def execute_run(
     bulk: Bulk, run: str, options: RunOptions, stop: Shutdown, worker: SegmentWorker | None = None
 ) -> SegmentOutcome:
     """Execute one run and display its progress."""
-    with progress(run, _expected(bulk, run)) as watch:
+    with progress(run, expected_items(bulk, run)) as watch:
         notify = partial(echo, err=True)
         pool = SegmentPool(bulk, run, stop, options.tolerate, watch, notify, worker)
         return pool.work(options.segments, restart=options.restart)
 
 
-def _expected(bulk: Bulk, run: str) -> int | None:
+def expected_items(bulk: Bulk, run: str) -> int | None:
     """Estimate the number of items; None if the table cannot be described."""
     try:
-        return TableScanner(bulk.progress.client).count(
-            bulk.table(run), deadline=Deadline.after(10)
-        )
+        reader, deadline = TableScanner(bulk.progress.client), Deadline.after(10)
+        return sum(reader.count(table, deadline=deadline) for table in bulk.tables(run))
     except ServiceError:
         return None

@@ -2,71 +2,57 @@
 
 import json
 import os
-import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from math import inf, isfinite
-from pathlib import Path
-from random import Random
-from typing import TYPE_CHECKING, Annotated, Any
+from math import isfinite
+from typing import Annotated, Any
 
 import typer
 
 from adminview.aws.clients import Clients
+from adminview.aws.deadline import Deadline
 from adminview.aws.rate_limit import RateLimiter
-from adminview.aws.settings import Settings
-from adminview.bulk.verify.run import VerifyRun
-from adminview.bulk.verify.scope import MOST_SEGMENTS, Scope
+from adminview.aws.settings import BACKFILL_MACHINE_OUTPUT, Settings
+from adminview.bulk.runs import EVERYTHING, VERIFY, Bulk
+from adminview.bulk.segment import MOST_SEGMENTS
+from adminview.bulk.verification import Verification
+from adminview.bulk.verify.scope import GRACE_SECONDS, Scope
 from adminview.bulk.verify.totals import make_totals_verifier
-from adminview.bulk.verify.verifier import GRACE_SECONDS, Verifier, make_verifier
-from adminview.cli.bulk.verify_state import StateFile
+from adminview.cli.bulk.segment_pool import Limits, RunOptions, SegmentPool, connect
+from adminview.cli.bulk.state_machine import ExecutionRequest, as_event, run_on_aws
 from adminview.cli.bulk.verify_totals import DIFFERENT, EQUAL, UNFINISHED, compare_totals
-from adminview.cli.dead_letters.files import dead_letter_sink
+from adminview.cli.commands.backfill import Deployed, Restart, expected_items
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import Throttled, check_deployed, check_model, find_settings
+from adminview.cli.deployment.stacks import RECOVERY
 from adminview.cli.deployment.totals_lag import totals_lag
-from adminview.cli.errors import EXPECTED_ERRORS, report_error
+from adminview.cli.errors import exit_on_error
 from adminview.cli.options import Json, MaxRcu, Prefix, Stage
-from adminview.cli.output.printing import Console, print_traceback
-from adminview.cli.output.progress import progress_bar
-from adminview.cli.output.verify import STOPPED, as_data, show
-from adminview.cli.shutdown import graceful_shutdown
-from adminview.model import Registry
-from adminview.model.errors import ServiceError, SettingsError
+from adminview.cli.output.bulk import progress
+from adminview.cli.output.printing import Console, echo
+from adminview.cli.output.verify import VerifyResult, as_data, show
+from adminview.cli.shutdown import Shutdown, graceful_shutdown
+from adminview.model.errors import SettingsError
 from adminview.views import registry
 
-if TYPE_CHECKING:
-    from mypy_boto3_dynamodb import DynamoDBClient
-
-STATE = Path(".adminview-verify.json")
+PATIENCE_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class VerifyOptions:
+    """What to verify, and how to print the result."""
+
+    scope: Scope
     source: str | None = None
-    segments: int = 4
-    sample: float = 1.0
-    repair: bool = False
-    as_json: bool = False
-    max_rcu: float | None = None
-    grace: float = GRACE_SECONDS
-    state: Path = STATE
     restart: bool = False
-    totals: bool = False
+    as_json: bool = False
+
+    @property
+    def subject(self) -> str:
+        return EVERYTHING if self.source is None else self.source
 
 
-@dataclass(frozen=True, slots=True)
-class VerifyEnvironment:
-    """Clock, randomness and stop request of a run."""
-
-    clock: Callable[[], float] = time.monotonic
-    sleep: Callable[[float], object] = time.sleep
-    stopped: Callable[[], bool] = lambda: False
-    random: Random | None = None
-    check: Callable[[], object] = lambda: None  # raises if repairs must stop
-
-
+@exit_on_error(UNFINISHED)  # 1 would mean that there are differences
 def verify(  # noqa: PLR0913 - a command's options
     *,
     totals: Annotated[
@@ -99,10 +85,8 @@ def verify(  # noqa: PLR0913 - a command's options
     grace: Annotated[
         float, typer.Option(min=0, help="Seconds that a change may take to reach the view.")
     ] = GRACE_SECONDS,
-    state: Annotated[Path, typer.Option(help="File that records the progress.")] = STATE,
-    restart: Annotated[
-        bool, typer.Option("--restart", help="Ignore the state file and start again.")
-    ] = False,
+    restart: Restart = False,
+    deployed: Deployed = False,
     as_json: Json = False,
     stage: Stage = None,
     prefix: Prefix = "",
@@ -114,95 +98,99 @@ def verify(  # noqa: PLR0913 - a command's options
 
     Exit status: 0 equal, 1 differences are left, 2 not finished.
     """
-    options = VerifyOptions(
-        source, segments, sample, repair, as_json, max_rcu, grace, state, restart, totals
-    )
-    try:
-        deployment = Deployment.from_options(stage, prefix, os.environ)
-        settings = find_settings(registry(), deployment)
-        check_model(registry(), settings)
-        if totals and not deployment.local:
+    if max_rcu is not None and not isfinite(max_rcu):
+        msg = "give a finite number of read units per second"
+        raise typer.BadParameter(msg, param_hint="--max-rcu")
+    deployment = Deployment.from_options(stage, prefix, os.environ)
+    settings = find_settings(registry(), deployment)
+    check_model(registry(), settings)
+    scope = Scope(segments, sample, repair, grace).check()
+    check = Throttled(partial(check_deployed, registry(), deployment))
+    if totals:
+        if not deployment.local:
             _check_lag(totals_lag(deployment), grace)
-        clients = Clients()
+        _check_totals(source, deployed=deployed)
+        raise typer.Exit(_verify_totals(settings, scope, max_rcu, check, as_json=as_json))
+    options = VerifyOptions(scope, source, restart, as_json)
+    bulk = connect(registry(), settings, Limits(max_rcu), check)
+    if deployed:
+        machine = deployment.output(RECOVERY, BACKFILL_MACHINE_OUTPUT)
+        status = verify_on_aws(bulk, options, machine, Limits(max_rcu))
+    else:
         with graceful_shutdown() as stop:
-            recheck = partial(check_deployed, registry(), deployment)
-            dependencies = VerifyEnvironment(
-                sleep=stop.sleep, stopped=stop.event.is_set, check=Throttled(recheck)
-            )
-            status = compare(
-                clients.dynamodb,
-                registry(),
-                settings,
-                options,
-                Console(),
-                dependencies=dependencies,
-            )
-    except typer.BadParameter:
-        raise
-    except EXPECTED_ERRORS as error:
-        report_error(error)
-        status = UNFINISHED  # 1 would mean that there are differences
-    except Exception:  # noqa: BLE001 - likewise
-        print_traceback()
-        status = UNFINISHED
+            status = verify_here(bulk, options, stop, Console())
     raise typer.Exit(status)
 
 
-def compare(  # noqa: PLR0913 - all that a test replaces
-    dynamodb: "DynamoDBClient",
-    model: Registry,
-    settings: Settings,
-    options: VerifyOptions,
-    console: Console,
-    *,
-    dependencies: VerifyEnvironment | None = None,
-) -> int:
+def verify_here(bulk: Bulk, options: VerifyOptions, stop: Shutdown, console: Console) -> int:
     """Run or resume a verification, print the result, and return the exit status."""
-    dependencies = dependencies or VerifyEnvironment()
-    if options.max_rcu is not None and not isfinite(options.max_rcu):
-        msg = "give a finite number of read units per second"
-        raise typer.BadParameter(msg, param_hint="--max-rcu")
-    budget = RateLimiter(options.max_rcu, dependencies.clock, dependencies.sleep)
-    how: dict[str, Any] = {
-        "grace": options.grace,
-        "clock": dependencies.clock,
-        "sleep": dependencies.sleep,
-        "stopped": dependencies.stopped,
-        "check": dependencies.check,
+    verification, trouble = Verification(bulk, options.subject), ""
+    for run in verification.left(options.scope, deadline=_soon(), restart=options.restart):
+        scope = verification.scope_of(run, options.scope, deadline=_soon())
+        with progress(run, _expected(bulk, run, scope)) as watch:
+            pool = SegmentPool(bulk, run, stop, 0, watch, partial(echo, err=True))
+            trouble = pool.work(scope=scope, restart=options.restart).trouble
+        if trouble:
+            break
+    return _report(verification, options, trouble, console)
+
+
+def verify_on_aws(bulk: Bulk, options: VerifyOptions, machine: str, limits: Limits) -> int:
+    """Verify in the state machine, print the result, and return the exit status."""
+    verification, scope = Verification(bulk, options.subject), options.scope
+    event = {
+        **as_event(RunOptions(scope.segments, restart=options.restart), limits),
+        "task": VERIFY,
+        "sources": options.source and [options.source],
+        "sample": scope.sample,
+        "grace": scope.grace,
+        "repair": scope.repair,
     }
-    if options.totals:
-        scope = _totals_scope(settings, options)
-        made = make_totals_verifier(model, settings.view_table, dynamodb, budget)
-        return compare_totals(replace(made, **how), scope, model, console, as_json=options.as_json)
-    verifier = replace(
-        make_verifier(
-            model, settings, dynamodb, budget, post=dead_letter_sink(settings, Clients())
-        ),
-        **how,
-    )
-    scope = Scope(
-        settings.view_table,
-        settings.model,
-        options.source,
-        options.segments,
-        options.sample,
-        options.repair,
-        verifier.reader.place(settings.view_table, deadline=verifier.deadline()),
-    )
-    run = verifier.begin(scope, dependencies.random)
-    file = StateFile(options.state, dependencies.clock)
-    with file.locked():
-        if options.restart:
-            file.remove()
-        if file.resume(run) and not options.as_json:
-            console.print(f"resuming from {options.state}")
-        trouble = _run(verifier, run, file)
-    status = UNFINISHED if trouble else DIFFERENT if run.total["left"] else EQUAL
+    tables = [table for run in verification.runs for table in bulk.tables(run)]
+    request = ExecutionRequest(event, verification.runs, tables)
+    outcomes = run_on_aws(machine, bulk.settings, request)
+    trouble = next((outcome.trouble for outcome in outcomes if outcome.trouble), "")
+    return _report(verification, options, trouble, Console())
+
+
+def _report(
+    verification: Verification, options: VerifyOptions, trouble: str, console: Console
+) -> int:
+    report = verification.report(deadline=_soon())
+    status = UNFINISHED if trouble else DIFFERENT if report.total["left"] else EQUAL
+    result = VerifyResult(options.scope, options.source, report, status, trouble)
     if options.as_json:
-        console.write_json(json.dumps(as_data(run, status, trouble), indent=2))
+        console.write_json(json.dumps(as_data(result), indent=2))
     else:
-        show(run, status, trouble, console)
+        show(result, console)
     return status
+
+
+def _expected(bulk: Bulk, run: str, scope: Scope) -> int | None:
+    """Estimate the items or rows to scan; None if a table cannot be described."""
+    expected = expected_items(bulk, run)
+    return None if expected is None else round(expected * scope.sample)
+
+
+def _verify_totals(
+    settings: Settings, scope: Scope, max_rcu: float | None, check: Any, *, as_json: bool
+) -> int:
+    with graceful_shutdown() as stop:
+        budget = RateLimiter(max_rcu, sleep=stop.sleep)
+        made = make_totals_verifier(registry(), settings.view_table, Clients().dynamodb, budget)
+        verifier = replace(
+            made, grace=scope.grace, sleep=stop.sleep, stopped=stop.event.is_set, check=check
+        )
+        return compare_totals(verifier, scope, registry(), Console(), as_json=as_json)
+
+
+def _check_totals(source: str | None, *, deployed: bool) -> None:
+    if source is not None:
+        msg = "rows of all sources contribute to a total: leave --source out"
+        raise typer.BadParameter(msg, param_hint="--source")
+    if deployed:
+        msg = "totals are verified from here: leave --deployed out"
+        raise typer.BadParameter(msg, param_hint="--deployed")
 
 
 def _check_lag(lag: float | None, grace: float) -> None:
@@ -215,44 +203,5 @@ def _check_lag(lag: float | None, grace: float) -> None:
         raise SettingsError(msg)
 
 
-def _totals_scope(settings: Settings, options: VerifyOptions) -> Scope:
-    if options.source is not None:
-        msg = "rows of all sources contribute to a total: leave --source out"
-        raise typer.BadParameter(msg, param_hint="--source")
-    return Scope(
-        settings.view_table,
-        settings.model,
-        segments=options.segments,
-        sample=options.sample,
-        repair=options.repair,
-    )
-
-
-def _run(verifier: Verifier, run: VerifyRun, file: StateFile) -> str:
-    """Run to the end and return "", or return why it stopped and keep the state file."""
-    try:
-        with progress_bar("items and rows", lambda: _expected(verifier, run), run.scanned) as move:
-            file.watch = lambda now: move(now.scanned)
-            replace(verifier, journal=file).verify(run)
-    except ServiceError as error:
-        file.note(run, since=inf)
-        return str(error)
-    except BaseException:
-        file.note(run, since=inf)
-        raise
-    if not run.finished:
-        file.note(run, since=inf)
-        return STOPPED
-    file.remove()
-    return ""
-
-
-def _expected(verifier: Verifier, run: VerifyRun) -> int | None:
-    """Estimate the items and rows to scan; None if a table cannot be described."""
-    sources = run.scope.sources(verifier.routes)
-    tables = [verifier.view_table, *(verifier.routes[source].table for source in sources)]
-    try:
-        counts = [verifier.reader.count(table, deadline=verifier.deadline()) for table in tables]
-    except ServiceError:
-        return None
-    return round(sum(counts) * run.scope.sample)
+def _soon() -> Deadline:
+    return Deadline.after(PATIENCE_SECONDS)

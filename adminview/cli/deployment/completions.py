@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from adminview.aws.deadline import Deadline
 from adminview.bulk.lease_table import GENERATION, LeaseTable
-from adminview.bulk.runs import BACKFILL, EVERYTHING, SWEEP
+from adminview.bulk.runs import BACKFILL, EVERYTHING, ROWS, SWEEP, VERIFY
 from adminview.cli.deployment.facts import Marker
 from adminview.model.errors import ServiceError
 
@@ -42,7 +42,8 @@ class CompletionMarkers:
     def busy_until(self, sources: Iterable[str], model: str) -> float:
         """Return until when a bulk worker of another model may still run; 0 if there is none."""
         subjects = [*sources, EVERYTHING]
-        runs = [f"{kind}/{subject}" for kind in (BACKFILL, SWEEP) for subject in subjects]
+        kinds = (BACKFILL, SWEEP, VERIFY, f"{VERIFY}{ROWS}")  # a verification may repair
+        runs = [f"{kind}/{subject}" for kind in kinds for subject in subjects]
         try:
             records = [
                 record for run in runs for record in self.table.records(run, deadline=_soon())

@@ -1,9 +1,13 @@
 """Results of a verification, as text and as JSON."""
 
+from dataclasses import dataclass
 from typing import Any
 
-from adminview.bulk.verify.differences import Difference, Kind
-from adminview.bulk.verify.run import REPAIRED, VerifyRun
+from adminview.bulk.verification import VerifyReport
+from adminview.bulk.verify.differences import Kind
+from adminview.bulk.verify.repair import REPAIRED
+from adminview.bulk.verify.scope import Scope
+from adminview.bulk.verify.verify import LEFT
 from adminview.cli.output.printing import Console, TextTable
 from adminview.cli.output.tables import facts
 
@@ -11,80 +15,91 @@ LINES = 50
 STOPPED = "stopped"
 
 
-def as_data(run: VerifyRun, status: int, trouble: str) -> dict[str, Any]:
-    total = run.total
-    listed = [
-        difference.to_json() | {"fate": outcome} for difference, outcome in run.differences.items()
-    ]
+@dataclass(frozen=True, slots=True)
+class VerifyResult:
+    """The result of `adminview verify`."""
+
+    scope: Scope
+    source: str | None
+    report: VerifyReport
+    status: int
+    trouble: str = ""  # why it is not finished
+
+    @property
+    def complete(self) -> bool:
+        """Whether everything was compared."""
+        return self.source is None and self.scope.sample == 1
+
+
+def as_data(result: VerifyResult) -> dict[str, Any]:
+    run, total = result.report, result.report.total
+    options = ("segments", "sample", "repair", "grace")
     return {
-        "status": status,
-        "finished": run.finished,
-        "trouble": trouble,
-        "scope": run.scope.to_json(),
+        "status": result.status,
+        "finished": not result.trouble,
+        "trouble": result.trouble,
+        "scope": {"source": result.source}
+        | {name: getattr(result.scope, name) for name in options},
         **summary(run),
         "differences": {kind.value: total[kind.value] for kind in Kind},
-        "listed": listed,
-        "not_listed": _difference_count(run) - len(listed),
+        "listed": run.findings,
+        "not_listed": _difference_count(run) - len(run.findings),
         "sources": {source: dict(counts) for source, counts in sorted(run.counts.items())},
     }
 
 
-def summary(run: VerifyRun) -> dict[str, int]:
+def summary(run: VerifyReport) -> dict[str, int]:
     """Return the totals. They satisfy items + rows = equal + in_flight + differing."""
     total = run.total
     names = ("items", "rows", "equal", "in_flight", "differing", "repaired", "left")
     return {name: total[name] for name in names}
 
 
-def show(run: VerifyRun, status: int, trouble: str, console: Console) -> None:
+def show(result: VerifyResult, console: Console) -> None:
     """Print the differences, the counts and the verdict."""
-    if run.differences:
+    run = result.report
+    if run.findings:
         console.print(_table(run))
-        if more := _difference_count(run) - min(len(run.differences), LINES):
-            console.print(f"and {more} more (--json lists {len(run.differences)})\n")
-    console.print(facts("The counts add up" if run.finished else "So far", _counts(run)))
-    console.print(verdict(run, status, trouble))
+        if more := _difference_count(run) - min(len(run.findings), LINES):
+            console.print(f"and {more} more (--json lists {len(run.findings)})\n")
+    console.print(facts("So far" if result.trouble else "The counts add up", _counts(run)))
+    console.print(verdict(result), soft_wrap=True)
 
 
-def verdict(run: VerifyRun, status: int, trouble: str) -> str:
-    total = run.total
-    what = "the view" if run.scope.complete else "the compared part of the view"
-    if trouble:
-        return (
-            f"{trouble}; the same command resumes here"
-            if run.scanned or trouble == STOPPED
-            else trouble
-        )
-    if status == 0 and total["repaired"]:
+def verdict(result: VerifyResult) -> str:
+    total = result.report.total
+    what = "the view" if result.complete else "the compared part of the view"
+    if result.trouble:
+        return f"{result.trouble}; the same command (without --restart) resumes it"
+    if result.status == 0 and total["repaired"]:
         return f"{what} is equal to the sources, after {_count(total['repaired'], 'repair')}"
-    if status == 0:
+    if result.status == 0:
         return f"{what} is equal to the sources"
     repairable = total["left"] > total[Kind.FAILING.value]
-    advice = "; --repair repairs them" if repairable and not run.scope.repair else ""
+    advice = "; --repair repairs them" if repairable and not result.scope.repair else ""
     left = _count(total["left"], "difference")
     return f"{what} is not equal to the sources: {left} left{advice}"
 
 
-def _table(run: VerifyRun) -> TextTable:
+def _table(run: VerifyReport) -> TextTable:
     lines = TextTable("Differences")
     for name in ("kind", "item", "row", "what"):
         lines.add_column(name, overflow="fold")
-    for difference, outcome in [*run.differences.items()][:LINES]:
-        row = " | ".join(difference.row) if difference.row else ""
-        what = _description(difference, outcome)
-        lines.add_row(difference.kind.value, difference.owner or "none", row, what)
+    for finding in run.findings[:LINES]:
+        row = " | ".join(finding["row"] or ())
+        what = _description(finding["what"], finding["fate"])
+        lines.add_row(finding["kind"], finding["owner"] or "none", row, what)
     return lines
 
 
-def _description(difference: Difference, outcome: str) -> str:
+def _description(what: str, outcome: str) -> str:
     """Return what differs and, if a repair was tried, its result."""
     if outcome == REPAIRED:
-        return f"{difference.what}; repaired"
-    failed = outcome not in {"", "left", difference.what}
-    return f"{difference.what}; left: {outcome}" if failed else difference.what
+        return f"{what}; repaired"
+    return what if outcome in {LEFT, what} else f"{what}; left: {outcome}"
 
 
-def _counts(run: VerifyRun) -> dict[str, Any]:
+def _counts(run: VerifyReport) -> dict[str, Any]:
     total, counts = run.total, summary(run)
     kinds = [f"{total[kind.value]} {kind.value}" for kind in Kind if total[kind.value]]
     differences = _difference_count(run)
@@ -100,7 +115,7 @@ def _counts(run: VerifyRun) -> dict[str, Any]:
     }
 
 
-def _difference_count(run: VerifyRun) -> int:
+def _difference_count(run: VerifyReport) -> int:
     total = run.total
     return sum(total[kind.value] for kind in Kind)
 

@@ -46,7 +46,7 @@ def show(run: TotalsRun, model: Registry, status: int, trouble: str, console: Co
 def verdict(run: TotalsRun, status: int, trouble: str) -> str:
     if trouble:
         return f"{trouble}; the same command starts again"
-    what = "the totals" if run.scope.complete else "the sampled totals"
+    what = "the totals" if run.scope.sample == 1 else "the sampled totals"
     equal = f"{what} are the sums of their rows"
     differing = run.counts["differing"]
     different = f"{_count(differing)} not the sum of {'its' if differing == 1 else 'their'} rows"
