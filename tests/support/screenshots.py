@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, ViewportSize, expect
 
 from adminview.examples.shop import sample_data as shop
 from adminview.local.engines import ENGINES, EngineName
@@ -19,7 +19,7 @@ from tests.support.console import serve_console
 from tests.support.shop import registry
 
 FOLDER = Path(__file__).parents[2] / "docs/images"
-SIZE = {"width": 1200, "height": 800}
+SIZE: ViewportSize = {"width": 1200, "height": 800}
 SCREENS = {
     "patterns": ("/patterns", "user-profile"),
     "query": ("/patterns/orders-of-user?user_id=user-123", "2 rows"),
