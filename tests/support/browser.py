@@ -15,7 +15,7 @@ from tests.support.ci import IN_CI
 
 ROOT = Path(__file__).parents[2]
 NAMES = ("chromium", "chromium-browser", "google-chrome")
-# Chromium does not run as root with its sandbox, and calls home unless it is told not to.
+# Chromium does not run as root with its sandbox, and calls home unless options forbid it.
 ARGUMENTS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
