@@ -23,6 +23,9 @@ RANK: Final = "rank"  # a copy of the amount that the total is ranked by
 EXPIRES: Final = "expires"  # when DynamoDB may delete a total that is empty, in seconds since 1970
 ARCHIVED: Final = "archived"  # up to which time the positions are in the archive of the total
 POSITION: Final = "@"  # begins the name of each position, followed by a hash of the shard
+# Begin the keys of items of the totals table that are no totals of a view, whose names have no "~".
+INTERNAL: Final = "~"
+PROBE: Final = "~probe"  # the only one that rows may contribute to: see the probes of a plan
 AVERAGE: Final = "average_"  # begins the names of averages, which are computed when reading
 NO_SORT: Final = "TOTAL"  # the sort key of a total without a sort attribute
 

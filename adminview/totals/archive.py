@@ -22,7 +22,7 @@ from typing import Any, Final
 
 from adminview.model.attribute import PK, SK
 from adminview.model.item import AttributeValue
-from adminview.model.total import ARCHIVED, EXPIRES
+from adminview.model.total import ARCHIVED, EXPIRES, INTERNAL
 from adminview.totals.changes import Group
 from adminview.totals.position import (
     HOUR,
@@ -36,7 +36,7 @@ from adminview.totals.position import (
     time_of,
 )
 
-ARCHIVE: Final = "~archive"  # no total can have this name
+ARCHIVE: Final = f"{INTERNAL}archive"
 # So many positions and the amounts fit into one write unit. Below, a total needs no archive.
 MOST_POSITIONS: Final = 35
 LEAST_MOVED: Final = 3  # a move takes several writes, so it waits for some positions

@@ -13,8 +13,10 @@ from adminview.model.row import TOTALS
 from adminview.model.total import (
     AMOUNT_DIGITS,
     COUNT,
+    INTERNAL,
     MOST_SUMS,
     MOST_TOTALS,
+    PROBE,
     RANK,
     RESERVED_NAMES,
     SUM_NAME,
@@ -145,6 +147,8 @@ def _amounts(group: Group, content: Any) -> Amounts | None:
     stored = content.get("M") if isinstance(content, Mapping) else None
     partition, sort = group
     is_key = _is_key(partition, PARTITION_LIMIT) and _is_key(sort, SORT_LIMIT)
+    if partition.startswith(INTERNAL) and not partition.startswith(PROBE):
+        return None  # it would change an archive, and so what other totals count
     if not isinstance(stored, Mapping) or not is_key or len(stored) > MOST_SUMS + 1:  # the rank
         return None
     amounts = {COUNT: ONE}

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from adminview.model.attribute import PK, SK
 from adminview.model.item import AttributeValue, normalize_number, number_text
-from adminview.model.total import ARCHIVED, COUNT, EXPIRES, RANK
+from adminview.model.total import ARCHIVED, COUNT, EXPIRES, INTERNAL, RANK
 from adminview.totals.archive import mark_bound
 from adminview.totals.changes import Amounts, Group, GroupChange, add
 from adminview.totals.comparison import amounts_of
@@ -26,7 +26,7 @@ from adminview.totals.position import (
 # Expired positions of one item. Removing them is a separate write, so it waits for several.
 MOST_EXPIRED: Final = 8
 MOST_REMOVED: Final = 100  # in one call: DynamoDB takes at most 300 operators in a condition
-TRIAL: Final = ("~trial", "~trial")  # no total can have this name
+TRIAL: Final = (f"{INTERNAL}trial", f"{INTERNAL}trial")
 CONDITION: Final = (
     "attribute_not_exists(#p) AND attribute_not_exists(#f) OR #p < :first "
     "OR attribute_not_exists(#p) AND #f < :oldest"

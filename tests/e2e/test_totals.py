@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from adminview.cli.deployment.totals_probes import PROBE
 from adminview.local.event_source import EventSource
 from adminview.local.event_source.on_failure import no_destination
 from adminview.model.delivery import TOTALS_DELIVERY
+from adminview.model.total import PROBE
 from tests.support.e2e.api_client import BEING_BUILT, OK, UNKNOWN, Api
 from tests.support.e2e.cloud import Checkout, local_cloud
 

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from adminview.model.errors import UnreadableRecordError
 from adminview.model.total import RESERVED_NAMES
+from adminview.totals.archive import archive_key
 from adminview.totals.changes import GroupChange, contributions, read_changes
 from adminview.totals.position import position_name
-from adminview.totals.update import GroupUpdate
+from adminview.totals.update import TRIAL, GroupUpdate
 from tests.support.totals_records import AT, Groups, added, record, removed, row, stored
 
 NORTH, SOUTH = ("Sales.1#north", "2025"), ("Sales.1#south", "2025")
@@ -193,6 +194,16 @@ def test_a_malformed_contribution_is_counted_and_skipped_and_the_others_count(
     assert [*changes.groups] == [NORTH]
     gone = read_changes([record(3, row(hostile), None)])
     assert (gone.malformed, gone.groups) == (1, {})
+
+
+@pytest.mark.parametrize(
+    ("partition", "malformed"),
+    [(archive_key(("Sales.1", "a"))["PK"]["S"], 1), (TRIAL[0], 1), ("~x", 1), ("~probe#1", 0)],
+)
+def test_no_row_contributes_to_items_that_are_no_totals(partition: str, malformed: int) -> None:
+    """A position in an archive would cover records that another total has not counted."""
+    changes = read_changes([added(1, {(partition, "~archive"): {}})])
+    assert (changes.malformed, len(changes.groups)) == (malformed, 1 - malformed)
 
 
 def test_a_malformed_contribution_does_not_spoil_the_others_of_its_row() -> None:

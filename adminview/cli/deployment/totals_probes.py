@@ -25,14 +25,13 @@ from adminview.aws.view_table import BATCH_LIMIT
 from adminview.model.attribute import PK, SK
 from adminview.model.errors import SettingsError
 from adminview.model.row import TOTALS, Attributes
-from adminview.model.total import totals_table
+from adminview.model.total import PROBE, totals_table
 from adminview.totals.position import position_name, positions_of
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_dynamodbstreams import DynamoDBStreamsClient
 
-PROBE: Final = "~probe"  # no total can have this name, and no view writes such a key
 SECONDS: Final = 60.0  # for one call with its retries
 # So many for each shard, and more if there are many: then one in a thousand runs needs a second
 # round, if partitions are of equal size.
