@@ -32,7 +32,7 @@ from adminview.cli.output.tables import patterns_data, patterns_markdown, patter
 from adminview.local.engines import EngineName
 from adminview.views import registry
 
-WAITING = {"dev", "serve"}  # commands that run until Ctrl-C
+WAITING = {"console", "dev", "serve"}  # commands that run until Ctrl-C
 
 app = typer.Typer(
     cls=EscapingGroup,

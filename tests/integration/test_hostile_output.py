@@ -119,6 +119,8 @@ COMMANDS = [
     ("cost", "--source", HOSTILE),
     ("cost", "--load", HOSTILE),
     ("serve", "--host", HOSTILE),
+    ("console", HOSTILE),
+    ("smoke", "--only", HOSTILE),
 ]
 JSON = [
     ("query", "user-profile", "--user-id", ID, "--json"),
