@@ -30,7 +30,7 @@ LIBRARY: Final = Path(__file__).parents[1]
 # Parts of the library that no function imports.
 NOT_DEPLOYED: Final = (
     *("__main__.py", "cdk", "checks", "cli", "console", "examples", "local"),
-    *("http_api/operations", "preview.py", "testing.py"),
+    *("http_api/operations", "item_files.py", "preview.py", "testing.py"),
 )
 BUILD: Final = Path("build", "lambda")  # in the app's folder
 REQUIREMENTS: Final = LIBRARY / "cdk" / "bundled" / "requirements.txt"

@@ -6,7 +6,7 @@ passes requests in payload format 2.0.
 
 import ipaddress
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socket import AF_INET6
@@ -29,6 +29,10 @@ DRAINED: Final = 4 * 1024 * 1024  # bytes of a body that is too long
 NO_LENGTH: Final = "a request with a body needs a Content-Length"
 
 
+# Powertools keeps the current request in a class attribute, which all APIs of a process share.
+CURRENT_REQUEST: Final = Lock()
+
+
 class Gateway(Protocol):
     """Answers requests."""
 
@@ -41,12 +45,11 @@ class Gateway(Protocol):
 
 @dataclass
 class LocalGateway:
-    """The API behind a lock: Powertools keeps the current request in a class attribute."""
+    """The API behind a lock."""
 
     api: Api
     origins: Sequence[str] = ()
     any_host: bool = False
-    lock: Lock = field(default_factory=Lock)
     body_limit: int = 0
 
     def answer(
@@ -76,7 +79,7 @@ class LocalGateway:
 
     def query(self, method: str, target: str, headers: Mapping[str, str]) -> dict[str, Any]:
         """Return the API's response alone."""
-        with self.lock:
+        with CURRENT_REQUEST:
             return self.api(event(method, target, headers), _context())
 
 

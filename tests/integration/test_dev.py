@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 import boto3
 import pytest
@@ -119,6 +119,14 @@ def listens(url: str) -> bool:
         return probe.connect_ex((host, int(port))) == 0
 
 
+def ask_console(url: str, route: str) -> str:
+    """Call a route of the console's API with the printed token."""
+    place, _, token = url.partition("/?token=")
+    request = Request(f"{place}/api/{route}", headers={"Authorization": f"Bearer {token}"})  # noqa: S310
+    with urlopen(request) as response:  # noqa: S310 - our own
+        return str(response.read().decode())
+
+
 def line_with(text: str, code: str) -> int:
     return next(number for number, line in enumerate(code.splitlines(), 1) if text in line)
 
@@ -126,7 +134,7 @@ def line_with(text: str, code: str) -> int:
 def test_the_first_hour(hour: Hour) -> None:
     before = hour.files()
     dev = hour.dev()
-    (api,) = {line.split()[1] for line in dev.said.splitlines() if line.startswith("open ")}
+    api, console = [line.split()[1] for line in dev.said.splitlines() if line.startswith("open ")]
     with urlopen(api) as response:  # noqa: S310 - our own
         assert "open-orders" in response.read().decode()
 
@@ -142,6 +150,10 @@ def test_the_first_hour(hour: Hour) -> None:
     with urlopen(f"{api}patterns/invoices-by-country?country=XX") as response:  # noqa: S310
         (row,) = json.load(response)["rows"]
     assert row["data"] == {"orderId": "o-1"}
+    assert "invoices-by-country" in ask_console(console, "patterns")
+    (orders,) = json.loads(ask_console(console, "status"))["sources"]
+    assert (orders["records"]["value"], orders["writes"]["value"]) == (1, 1)
+    assert orders["lag"]["value"] is not None
 
     make_mistakes_in_files(hour, dev)
     make_mistakes_in_rows(hour, dev)

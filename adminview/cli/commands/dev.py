@@ -24,7 +24,9 @@ from adminview.aws.settings import (
 from adminview.aws.view_reader import Boto3Reader, ViewReader
 from adminview.checks.static import static_findings
 from adminview.cli.commands.check import view_requirements
+from adminview.cli.commands.console import PORT as CONSOLE_PORT
 from adminview.cli.commands.serve import PORT, make_api
+from adminview.cli.console.dev_console import DevConsole
 from adminview.cli.endpoints import check_endpoints
 from adminview.cli.errors import EXPECTED_ERRORS, report_error, usage_errors
 from adminview.cli.model_lock.model_diff import ModelDiff
@@ -104,19 +106,25 @@ def dev(
         connected, variables = running.enter_context(_connect(engine, os.environ))
         gateway = LocalGateway(_api(registry, connected))
 
+        console = DevConsole(connected, "adminview dev")
+
         def publish(model: Registry) -> None:
             gateway.api = _api(model, connected)
+            console.publish(model)
 
-        hooks = Hooks(echo, publish, _compare, stop.event.is_set)
+        hooks = Hooks(echo, publish, _compare, stop.event.is_set, console.counts.add)
         session = Session(connected, hooks, waiting)
         running.callback(_end, session)
         session.begin(registry)
         print_findings(registry)
-        server = _serve(gateway, port)
+        server = _serve(Server(LOOPBACK, free_port(PORT) if port is None else port, gateway))
         running.callback(_close, server)
+        shown = _serve(console.listen(free_port(CONSOLE_PORT)))
+        running.callback(_close, shown)
         session.load(writes)
         echo(f"\nIn another terminal:\n\n{export_line(variables)}\n")
         echo(f"open {server.url}/ for the access patterns and the API reference")
+        echo(f"open {console.url(shown)} for the console")
         names = ", ".join(source.name for source in registry.sources)
         echo(f"following {names or 'no source yet'}; Ctrl-C to stop")
         _run(files, session, stop)
@@ -247,8 +255,7 @@ def _api(registry: Registry, engine: DevEngine) -> Api:
     return make_api(QueryEngine(registry, reader))
 
 
-def _serve(gateway: LocalGateway, port: int | None) -> Server:
-    server = Server(LOOPBACK, free_port(PORT) if port is None else port, gateway)
+def _serve(server: Server) -> Server:
     Thread(target=server.serve_forever, daemon=True).start()
     return server
 

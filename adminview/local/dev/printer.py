@@ -23,6 +23,7 @@ class BatchPrinter:
     say: Callable[[str], None]
     explain: Callable[[AnyLetter], str] = lambda _: ""  # a traceback, if there is one
     batches: int = 0  # that the sync has done so far
+    add: Callable[[BatchCounts], object] = lambda _: None  # keeps the counts of a batch
     _explained: set[str] = field(default_factory=set)
 
     def invoked(self, request_id: str) -> None: ...
@@ -40,6 +41,7 @@ class BatchPrinter:
         self.dead_lettered(letters)
         if errors:
             self.say(f"  failed calls: {', '.join(errors)}")
+        self.add(counts)
         self.batches += 1
 
     def counted(self, counts: Mapping[str, Any], errors: CallErrors) -> None:

@@ -32,6 +32,7 @@ from adminview.model.errors import ServiceError
 from adminview.model.item import AttributeValue, Image
 from adminview.model.total import totals_table
 from adminview.runtime import Runtime, make_runtime
+from adminview.sync.counts import BatchCounts
 
 READ_SECONDS = 30.0
 
@@ -62,6 +63,7 @@ class Hooks:
     publish: Callable[[Registry], None]  # lets the API answer with a model
     compare: Callable[[Registry, Registry], ModelChange]
     stopped: Callable[[], bool] = lambda: False
+    synced: Callable[[BatchCounts], object] = lambda _: None  # after each batch
 
 
 @dataclass(slots=True)
@@ -78,7 +80,7 @@ class Session:
     _tables: dict[str, None] = field(default_factory=dict)  # of all sources so far, in order
 
     def __post_init__(self) -> None:
-        self.printer = BatchPrinter(self.hooks.say, self._explain)
+        self.printer = BatchPrinter(self.hooks.say, self._explain, add=self.hooks.synced)
 
     def begin(self, registry: Registry) -> None:
         """Create the tables and follow them. Rebuild the rows if the view table existed before."""
