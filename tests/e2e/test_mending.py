@@ -124,8 +124,7 @@ def test_then_there_is_nothing_to_put_right(checkout: Checkout) -> None:
     )
     assert "the view is equal to the sources" in verified
     assert planned.startswith("nothing to do: ")
-    findings = json.loads(examined)["findings"]
-    states = {one["name"]: one["state"] for one in findings}
-    assert states.pop("topic Alarms") == "warning", "nobody has subscribed to this one"
-    assert states.pop("mapping of the totals") == "problem", "this cloud has no windows"
-    assert {*states.values()} == {"ok"}, findings
+    findings = {one["name"]: one for one in json.loads(examined)["findings"]}
+    assert findings.pop("topic Alarms")["state"] == "warning", "nobody has subscribed to this one"
+    assert findings.pop("mapping of the totals")["state"] == "problem", "this cloud has no windows"
+    assert [one for one in findings.values() if one["state"] != "ok"] == []

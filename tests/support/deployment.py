@@ -187,7 +187,8 @@ class Client:
     def describe_alarms(self, AlarmNames: list[str], AlarmTypes: list[str]) -> Any:  # noqa: N803
         assert AlarmTypes == ["MetricAlarm", "CompositeAlarm"]
         alarms = [self.here.alarms[name] for name in AlarmNames if name in self.here.alarms]
-        return {"MetricAlarms": alarms}
+        more = {"NextToken": "next"} if alarms[50:] else {}
+        return {"MetricAlarms": alarms[:50], **more}  # a page has 50, unless a call says otherwise
 
     def get_role(self, RoleName: str) -> Any:  # noqa: N803
         _known(self.here.roles, RoleName, "NoSuchEntity")

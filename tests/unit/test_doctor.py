@@ -18,6 +18,7 @@ from tests.support.deployment import (
     RECOVERY,
     SYNC,
     TOPIC,
+    WATCH,
     Deployment,
     sound,
 )
@@ -380,3 +381,12 @@ def test_a_new_deployment_is_in_order_though_not_all_has_happened_yet(change: Br
     here = sound()
     change(here)
     assert others_than_ok(here.examine()) == []
+
+
+def test_more_alarms_than_a_page_has_are_all_found() -> None:
+    here, names = sound(), [f"alarm-{number}" for number in range(120)]
+    here.stack(WATCH, **{name: ("AWS::CloudWatch::Alarm", name, {}) for name in names})
+    for name in names:
+        here.alarms[name] = {**here.alarms["age"], "AlarmName": name}
+    found = here.examine()[f"alarms of {WATCH}"]
+    assert (found.state, found.summary) == (State.OK, "none of 120 is in ALARM")

@@ -13,7 +13,7 @@ from adminview.cli.doctor.references import stale_references
 
 TOPIC: Final = "AWS::SNS::Topic"
 ALARM: Final = ("AWS::CloudWatch::Alarm", "AWS::CloudWatch::CompositeAlarm")
-ALARM_LIMIT: Final = 100  # names per call, set by CloudWatch
+ALARM_LIMIT: Final = 50  # names per call: the size of a page, set by CloudWatch
 DAY: Final = 24 * 60 * 60
 
 
