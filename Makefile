@@ -42,14 +42,13 @@ check: .venv/ready node_modules/ready ## Lint; check the format, the import laye
 	lint-imports
 	codespell
 	mypy
-	biome ci --error-on-warnings adminview/console/page
+	eslint --max-warnings 0 adminview/console/page
 	tsc
 	python -m tests.infra.checks
 
-format: .venv/ready node_modules/ready ## Put the code into form
+format: .venv/ready ## Put the code into form
 	ruff check --fix .
 	ruff format .
-	biome check --write adminview/console/page
 
 synth: .venv/ready node_modules/ready ## Synthesize the CloudFormation templates into cdk.out
 	cdk synth --quiet
