@@ -229,9 +229,9 @@ def test_a_page_whose_rows_would_fill_the_memory_is_read_in_smaller_ones(
     sizes: list[int] = []
     plan = Backfill.plan
 
-    def note(self: Backfill, items: Any, deadline: Any) -> Any:
-        job = plan(self, items, deadline)
-        sizes.append(len(items))
+    def note(self: Backfill, page: Any, deadline: Any) -> Any:
+        job = plan(self, page, deadline)
+        sizes.append(len(page.items))
         return job
 
     monkeypatch.setattr(Backfill, "plan", note)
