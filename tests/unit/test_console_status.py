@@ -215,12 +215,17 @@ def test_the_sync_of_this_process_is_counted_by_source() -> None:
 
 def test_the_last_verification_of_a_source_counts() -> None:
     completions = {
-        "verify/Orders": {"at": 10.0, "counts": {"drift": 1, "items": 5}},
-        "daily-verify/*": {"at": 20.0, "counts": {"items": 7}},
+        "verify/Orders": {"at": 10.0, "counts": {"Orders/left": 1, "Orders/items": 5}},
+        "daily-verify/*": {"at": 20.0, "counts": {"Orders/items": 7, "Users/left": 4}},
     }
     assert all(map(is_verification, completions))
     assert not is_verification("backfill/Orders")
     found = verification_of("Orders", completions)
-    assert (found["verified_at"], found["checked"].value) == (20.0, 7)
-    assert found["drift"].value is None
+    assert (found["verified_at"], found["checked"].value, found["drift"].value) == (20.0, 7, 0)
+    assert not found["verification_complete"]
+    rows = {"at": 21.0, "counts": {"Orders/left": 2, "Orders/rows": 9}}
+    found = verification_of("Orders", completions | {"daily-verify-rows/*": rows})
+    assert (found["drift"].value, found["verification_complete"]) == (2, True)
+    found = verification_of("Orders", completions | {"daily-verify-rows/*": rows | {"at": 19.0}})
+    assert not found["verification_complete"], "of an earlier verification"
     assert verification_of("Users", {})["verification_reason"] == NO_VERIFICATION

@@ -9,6 +9,8 @@ from typing import Any, Final
 
 from adminview.aws.deadline import Deadline
 from adminview.aws.settings import Settings
+from adminview.bulk.runs import EVERYTHING, ROWS
+from adminview.bulk.verify.verify import LEFT
 from adminview.cli.console.progress import ProgressReader
 from adminview.cli.deployment.completions import Completions
 from adminview.http_api.operations.dead_letters import DeadLetters
@@ -30,7 +32,6 @@ NO_METRICS: Final = "a local engine has no metrics; the console of `adminview de
 NO_BATCH: Final = "nothing was synced since this console started"
 NO_QUEUE: Final = "there is no dead-letter queue"
 NO_VERIFICATION: Final = "no verification is recorded: run adminview verify"
-NO_DRIFT: Final = "the last verification recorded no count of differences"
 NO_ALARMS: Final = "a local engine has no alarms"
 
 
@@ -135,21 +136,28 @@ class LocalStatus:
 
 
 def verification_of(source: str, verifications: Completions) -> dict[str, Any]:
-    """Return what the last recorded verification of a source found, as fields of its status."""
-    times = [
-        (float(facts.get("at", 0.0)), facts)
-        for run, facts in verifications.items()
-        if run.partition("/")[2] in (source, "*")
-    ]
+    """Return what the last recorded verification of a source found, as fields of its status.
+
+    It is complete if its second phase has finished after the first.
+    """
+    times: list[tuple[float, str]] = []
+    for run, facts in verifications.items():
+        kind, _, subject = run.partition("/")
+        if subject in (source, EVERYTHING) and not kind.endswith(ROWS):
+            times.append((float(facts.get("at", 0.0)), run))
     if not times:
         unknown = Measure.unknown(NO_VERIFICATION)
         return {"drift": unknown, "checked": unknown, "verification_reason": NO_VERIFICATION}
-    at, facts = max(times, key=lambda pair: pair[0])
-    counts: Mapping[str, int] = facts.get("counts", {})
-    drift, items = counts.get("drift"), counts.get("items")
+    at, run = max(times)
+    kind, _, subject = run.partition("/")
+    second = verifications.get(f"{kind}{ROWS}/{subject}", {})
+    complete = float(second.get("at", 0.0)) >= at
+    counts = Counter(verifications[run].get("counts", {}))
+    if complete:
+        counts.update(second.get("counts", {}))
     return {
-        "drift": Measure.unknown(NO_DRIFT) if drift is None else Measure(drift, at=at),
-        "checked": Measure.unknown(NO_DRIFT) if items is None else Measure(items, at=at),
+        "drift": Measure(counts[f"{source}/{LEFT}"], at=at),
+        "checked": Measure(counts[f"{source}/items"], at=at),
         "verified_at": at,
-        "verification_complete": True,
+        "verification_complete": complete,
     }

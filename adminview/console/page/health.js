@@ -65,7 +65,7 @@ function SourceRow({ source }) {
     <th scope="row"><${Text} text=${source.name} /></th>
     <td><${State} state=${source.state} /></td>
     ${[source.lag, source.records, source.writes, source.deadLetters, source.drift].map((measure) => html`<td class="number"><${Number_} measure=${measure} /></td>`)}
-    <td>${verified.at ? html`<time datetime=${verified.at} title=${verified.at}>${moment(verified.at)}</time>${verified.complete === false && " (a sample)"}` : html`<span class="muted" title=${verified.reason ?? ""}>${verified.reason ?? "never"}</span>`}</td>
+    <td>${verified.at ? html`<time datetime=${verified.at} title=${verified.at}>${moment(verified.at)}</time>${verified.complete === false && " (not finished)"}` : html`<span class="muted" title=${verified.reason ?? ""}>${verified.reason ?? "never"}</span>`}</td>
   </tr>`;
 }
 
