@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from adminview.model.row import key_of
+from adminview.model.total import ARCHIVED
 from bench.stub_client import StubClient, running_stub
 from bench.totals.contenders import ADD, OURS, TRANSACTION
 from bench.totals.counts import POSITIONS, count, requests_of
@@ -24,7 +25,7 @@ def stub() -> Iterator[StubClient]:
 
 
 def totals_after(requests: list[dict[str, Any]]) -> dict[tuple[str, str], dict[str, Any]]:
-    """Apply calls, and return the items without positions."""
+    """Apply calls, and return the items without positions and the mark of archived ones."""
     items: dict[tuple[str, str], dict[str, Any]] = {}
     for request in requests:
         updates = [
@@ -34,7 +35,7 @@ def totals_after(requests: list[dict[str, Any]]) -> dict[tuple[str, str], dict[s
             key = key_of(update["Key"])
             items[key] = updated(items.get(key) or before(update), update)
     return {
-        key: {name: value for name, value in item.items() if name[0] != "@"}
+        key: {name: item[name] for name in item if name[0] != "@" and name != ARCHIVED}
         for key, item in items.items()
     }
 
@@ -72,14 +73,8 @@ def test_a_quick_run_reports_each_figure_and_each_limit(stub: StubClient) -> Non
 
 def test_a_limit_that_is_exceeded_is_reported() -> None:
     results = {"records": 1000, "counted": count(1000), "seconds": Seconds()}
-    not_met = [limit.name for limit in limits(results) if not limit.met]
-    assert not_met == [
-        "20 groups, 200 positions: units of one ADD per record",
-        "20 groups, 200 positions: units of one transaction per record",
-        "1,000 groups, 200 positions: units of one ADD per record",
-    ]
+    assert [limit.name for limit in limits(results) if not limit.met] == []
     limit = next(limits(results))
-    assert limit.met
     assert not replace(limit, figure=limit.most + 1).met
 
 

@@ -122,7 +122,7 @@ def run(words: tuple[str, ...], answers: str = "", *, stopped: bool = False) -> 
         (("backfill",), f"{COMMANDS}.backfill.execute_runs", {"describe_stacks": 1}),
         (("backfill", "--deployed"), f"{COMMANDS}.backfill.run_on_aws", {"describe_stacks": 2}),
         (("sweep",), f"{COMMANDS}.backfill.execute_runs", {"describe_stacks": 1}),
-        (("verify",), f"{COMMANDS}.verify.compare", {"describe_stacks": 1}),
+        (("verify",), f"{COMMANDS}.verify.verify_here", {"describe_stacks": 1}),
         (
             ("migrate", "orders-delivery-date", "--yes", "--deployed"),
             f"{COMMANDS}.migrate.run_on_aws",
