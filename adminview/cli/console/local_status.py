@@ -152,7 +152,7 @@ def verification_of(source: str, verifications: Completions) -> dict[str, Any]:
     kind, _, subject = run.partition("/")
     second = verifications.get(f"{kind}{ROWS}/{subject}", {})
     complete = float(second.get("at", 0.0)) >= at
-    counts = Counter(verifications[run].get("counts", {}))
+    counts = Counter[str](verifications[run].get("counts", {}))
     if complete:
         counts.update(second.get("counts", {}))
     return {
