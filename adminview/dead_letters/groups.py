@@ -27,9 +27,10 @@ class LetterGroup:
     @classmethod
     def of(cls, resolved: ResolvedLetter) -> "LetterGroup":
         error = resolved.letter.latest_error
-        return cls(resolved.source, view_of(error.reason), error.kind)
+        return cls(resolved.source, view_of(error.reason), error.kind[:LONGEST_KIND])
 
 
+LONGEST_KIND: Final = 200  # characters; a message may contain any text
 UNREADABLE_GROUP: Final = LetterGroup(None, None, UNREADABLE)
 
 

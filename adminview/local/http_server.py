@@ -5,6 +5,7 @@ passes requests in payload format 2.0.
 """
 
 import ipaddress
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -112,6 +113,11 @@ class Server(ThreadingHTTPServer):
             self.address_family = AF_INET6
         self.gateway = gateway
         super().__init__((host, port), _Request)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Print an error, except that the other side has closed the connection."""
+        if not isinstance(sys.exception(), ConnectionError | TimeoutError):
+            super().handle_error(request, client_address)
 
     @property
     def url(self) -> str:

@@ -50,8 +50,11 @@ Item = Mapping[str, Any]
 
 
 def archive_key(group: Group) -> dict[str, AttributeValue]:
-    """Return the key of the archive of a group: a hash, because a group's key may be long."""
-    content = "\0".join(group).encode("utf-8", "surrogatepass")
+    """Return the key of the archive of a group: a hash, because a group's key may be long.
+
+    The length separates the two parts: a group value may contain any character.
+    """
+    content = f"{len(group[0])}#{group[0]}{group[1]}".encode("utf-8", "surrogatepass")
     return {PK.name: {"S": f"{ARCHIVE}#{sha256(content).hexdigest()}"}, SK.name: {"S": ARCHIVE}}
 
 

@@ -1,13 +1,19 @@
 """The console's page is built without a bundler: hashed names, no inline code, no foreign hosts."""
 
 import gzip
+import json
 import re
+import shlex
+import shutil
+import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from adminview.cli.commands.query import _reserved
 from adminview.console import build as page_build
-from adminview.console.build import BuildError, PageBuild, build
+from adminview.console.build import PAGE, BuildError, PageBuild, build
 
 LIMIT = 150_000  # bytes that a browser loads, compressed
 NAMESPACES = {
@@ -107,3 +113,64 @@ def test_only_imports_are_rewritten(tmp_path: Path) -> None:
     page = PageBuild()
     page.module(tmp_path / "a.js")
     assert [*page.assets.values()] == [code.encode()]
+
+
+def in_node(tmp_path: Path, expression: str) -> Any:
+    """Evaluate an expression with the functions of format.js."""
+    module = shutil.copy(PAGE / "format.js", tmp_path / "format.mjs")
+    code = f"import * as format from {json.dumps(str(module))};"
+    code += f"console.log(JSON.stringify({expression}))"
+    done = subprocess.run(
+        [shutil.which("node") or "node", "--input-type=module", "--eval", code],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize(
+    "text", ["=1+1", " =1", "\uff1d1", "\u200b=1", "-1+1", "+1", "@sum", "\n=1"]
+)
+def test_a_copied_cell_is_no_formula(tmp_path: Path, text: str) -> None:
+    rows = [{"key": {"PK": "p", "SK": "s"}, "data": {"a": text}, "index": {}}]
+    copied = in_node(tmp_path, f"format.csv({json.dumps(rows)}, [], false)")
+    assert copied.partition("\r\n")[2].lstrip('"').startswith("'")
+
+
+@pytest.mark.parametrize("text", ["a;=HYPERLINK(1)", "a,b", 'say "a"', "a\nb"])
+def test_a_copied_cell_stays_one_cell(tmp_path: Path, text: str) -> None:
+    rows = [{"key": {"PK": "p", "SK": "s"}, "data": {"a": text}, "index": {}}]
+    copied = in_node(tmp_path, f"format.csv({json.dumps(rows)}, [], false)")
+    quoted = '"' + text.replace('"', '""') + '"'
+    assert copied == f"a\r\n{quoted}\r\n"
+
+
+def test_an_attribute_that_every_object_inherits_is_an_attribute(tmp_path: Path) -> None:
+    names = ("constructor", "toString", "__proto__")
+    rows = ", ".join(
+        f"{{key: {{}}, index: {{}}, data: JSON.parse({json.dumps(json.dumps({name: 'x'}))})}}"
+        for name in names
+    )
+    values = "format.columns(rows).map((column) => rows.map((row) => column.value(row) ?? null))"
+    found = in_node(tmp_path, f"(() => {{ const rows = [{rows}]; return {values}; }})()")
+    assert found == [["x" if row == column else None for row in range(3)] for column in range(3)]
+
+
+@pytest.mark.parametrize("word", ["a", "a b", "it's", "-x", "=ls", "$(id)", "a;b", "*", "~"])
+def test_a_word_is_quoted_for_a_shell(tmp_path: Path, word: str) -> None:
+    quoted = in_node(tmp_path, f"format.shell({json.dumps(word)})")
+    assert shlex.split(quoted) == [word]
+    assert quoted == word or quoted.startswith("'")
+
+
+def test_a_control_character_is_never_pasted(tmp_path: Path) -> None:
+    word = "a\x03\nb'"
+    quoted = in_node(tmp_path, f"format.shell({json.dumps(word)})")
+    assert quoted == "$'a\\x03\\x0ab\\''"
+
+
+def test_the_page_knows_the_options_of_every_query() -> None:
+    (names,) = re.findall(r'RESERVED = new Set\(\s*"([^"]*)"', (PAGE / "patterns.js").read_text())
+    flags = {f"--{name}" for name in names.split()}
+    assert flags == {option for option in _reserved() if option.startswith("--")}

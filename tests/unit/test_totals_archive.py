@@ -263,3 +263,8 @@ def test_a_verification_notices_an_update_whose_position_was_archived_at_once() 
     item = {**update(change(1)).request("T")["Key"], "count": {"N": "1"}}
     marked = {**item, "archived": {"B": "AAAA"}}
     assert StoredTotal.of(item).version != StoredTotal.of(marked).version
+
+
+def test_groups_with_any_characters_have_archives_of_their_own() -> None:
+    groups = [("t.1#a\0b", "c"), ("t.1#a", "b\0c"), ("t.1#a", "#b"), ("t.1#a#", "b"), ("1", "1")]
+    assert len({archive_key(group)["PK"]["S"] for group in groups}) == len(groups)

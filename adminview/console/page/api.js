@@ -54,6 +54,14 @@ export async function start() {
 /** Exchange the token that the terminal shows, or the whole URL, for a session.
  * @param {string} text */
 export async function signIn(text) {
+  const pasted = URL.canParse(text.trim()) ? new URL(text.trim()) : null;
+  if (pasted && pasted.origin !== "null" && pasted.origin !== location.origin)
+    throw new ApiError({
+      type: "about:blank",
+      title: "Another console",
+      status: 0,
+      detail: "This URL is of another console: open it in the address bar. Its token was not sent.",
+    });
   const launch = (/[?&]token=([^&#\s]+)/.exec(text)?.[1] ?? text).trim();
   const response = await send("/session", { method: "POST", body: {}, bearer: launch });
   if (!response.ok) throw new ApiError(await problemOf(response));

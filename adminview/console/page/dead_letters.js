@@ -15,7 +15,6 @@ import {
   Text,
   Title,
   useRoute,
-  Value,
 } from "./ui.js";
 
 /** @import { AuditEntry, Job, Letter, LetterDetails, LetterGroup, Letters, Preview, Selection } from "./types.d.ts" */
@@ -129,8 +128,9 @@ function Details({ id, canRepair, act, close }) {
         <div><dt>tried</dt><dd>${data.attempts} times</dd></div>
         ${data.rows.length > 0 && html`<div><dt>rows it may have touched</dt><dd><ul>${data.rows.map((key) => html`<li><${RowLink} of=${key} /></li>`)}</ul></dd></div>`}
       </dl>
-      <details><summary>The whole message</summary>${data.body === null ? html`<pre><${Text} text=${data.text ?? ""} /></pre>` : html`<${Value} value=${data.body} />`}
-        <${CopyButton} text=${() => data.text ?? JSON.stringify(data.body, null, 2)}>Copy<//></details>
+      <details><summary>The whole message</summary><pre><${Text} text=${data.text ?? ""} /></pre>
+        ${data.truncated && html`<p class="muted">Only the beginning is shown.</p>`}
+        <${CopyButton} text=${() => data.text ?? ""}>Copy<//></details>
       <div class="tools">
         <button type="button" onClick=${() => open("preview")}>Preview a replay …</button>
         ${canRepair && html`<button type="button" class="primary" onClick=${() => open("replay")}>Replay …</button>`}

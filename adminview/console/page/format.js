@@ -74,6 +74,15 @@ export function duration(seconds) {
   });
 }
 
+/** Return a member of an object, and undefined for what every object inherits.
+ * @template T
+ * @param {{[name: string]: T} | null | undefined} object
+ * @param {string} name
+ * @returns {T | undefined} */
+export function member(object, name) {
+  return object && Object.hasOwn(object, name) ? object[name] : undefined;
+}
+
 /** Return the columns of rows: attributes of `data` in order of appearance, then joined rows.
  * @param {Row[]} rows
  * @param {string[]} [first] attributes that come first
@@ -85,15 +94,15 @@ export function columns(rows, first = []) {
   const ordered = [...new Set([...first.filter((name) => all.includes(name)), ...all])];
   const own = ordered.map((name) => ({
     title: name,
-    value: /** @param {Row} row */ (row) => row.data?.[name],
+    value: /** @param {Row} row */ (row) => member(row.data, name),
   }));
   const joins = [...new Set(rows.flatMap((row) => Object.keys(row.joined ?? {})))];
   const joined = joins.flatMap((join) => {
-    const attributes = names(rows.map((row) => row.joined?.[join]));
+    const attributes = names(rows.map((row) => member(row.joined, join)));
     if (!attributes.length) return [{ title: join, value: () => undefined }];
     return attributes.map((name) => ({
       title: `${join}.${name}`,
-      value: /** @param {Row} row */ (row) => row.joined?.[join]?.data?.[name],
+      value: /** @param {Row} row */ (row) => member(member(row.joined, join)?.data, name),
     }));
   });
   return [...own, ...joined];
@@ -113,15 +122,29 @@ export function csv(rows, first, keys) {
   return [head, ...lines].map((line) => `${line.map(cell).join(",")}\r\n`).join("");
 }
 
+// What spreadsheets take for the beginning of a formula, also behind blanks and hidden characters.
+const FORMULA = /^[\s\p{Cf}]*[=+\-@\uff1d\uff0b\uff0d\uff20\ufe66]/u;
+const NUMBER = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/;
+const CONTROL = /[^\P{Cc}\n]/gu;
+
 /** @param {Value | undefined} value */
 function cell(value) {
   if (value === null || value === undefined) return "";
   let text = typeof value === "object" ? JSON.stringify(value) : String(value);
-  if (typeof value === "string" && /^[=+\-@\t\r]/.test(text)) text = `'${text}`;
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  const formula = typeof value !== "number" && FORMULA.test(text) && !NUMBER.test(text);
+  text = text.replace(CONTROL, escaped);
+  if (formula) text = `'${text}`;
+  return /[",;\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** Quote a word for a POSIX shell. @param {string} word */
+/** @param {string} character */
+function escaped(character) {
+  return `\\x${character.charCodeAt(0).toString(16).padStart(2, "0")}`;
+}
+
+/** Quote a word for a shell. @param {string} word */
 export function shell(word) {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+  if (/\p{Cc}/u.test(word))
+    return `$'${word.replace(/[\\']/g, "\\$&").replace(/\p{Cc}/gu, escaped)}'`;
+  return /^[\w@%+:,./][\w@%+=:,./-]*$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

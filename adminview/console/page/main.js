@@ -1,6 +1,6 @@
 // The frame of the console: navigation, theme, keyboard, session.
 import { render } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useErrorBoundary, useState } from "preact/hooks";
 import { call, onExpired, signIn, start } from "./api.js";
 import { DeadLetters } from "./dead_letters.js";
 import { Health } from "./health.js";
@@ -66,7 +66,15 @@ function Frame({ session }) {
       </span>
       <${Theme} />
     </header>
-    <main id="content"><${Screen} url=${url} session=${session} /></main>`;
+    <main id="content"><${Guarded} key=${url.pathname} url=${url} session=${session} /></main>`;
+}
+
+/** A screen, or the error that kept it from being shown.
+ * @param {{url: URL, session: Session}} props */
+function Guarded({ url, session }) {
+  const [error, reset] = useErrorBoundary();
+  if (error) return html`<${Failure} error=${error} retry=${reset} />`;
+  return html`<${Screen} url=${url} session=${session} />`;
 }
 
 /** @param {{url: URL, session: Session}} props */

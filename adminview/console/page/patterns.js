@@ -2,13 +2,23 @@
 import { useEffect, useState } from "preact/hooks";
 import { address, call } from "./api.js";
 import { Chart } from "./chart.js";
-import { columns, csv, shell } from "./format.js";
+import { columns, csv, member, shell } from "./format.js";
 import { html } from "./html.js";
 import { Link, navigate, patternUrl, rowUrl } from "./router.js";
 import { CopyButton, Failure, Loading, Table, Text, Title, useRoute, Value } from "./ui.js";
 
 /** @import { Page, Parameter, Pattern, Row, Target } from "./types.d.ts" */
 
+// Options of every query: a parameter of such a name has another option.
+const RESERVED = new Set(
+  "all columns count csv csv-raw cursor explain help json limit order prefix stage".split(" "),
+);
+// Names that are no keyword arguments in Python.
+const KEYWORDS = new Set(
+  "False None True and as assert async await break class continue def del elif else except finally for from global if import in is lambda nonlocal not or pass raise return try while with yield".split(
+    " ",
+  ),
+);
 const LIMITS = ["20", "50", "200", "1000"];
 const PLACEHOLDERS = { date: "YYYY-MM-DD", month: "YYYY-MM", datetime: "YYYY-MM-DDThh:mm:ssZ" };
 
@@ -57,7 +67,8 @@ export function PatternScreen({ name, url, target }) {
 
 /** @param {{pattern: Pattern, url: URL, target: Target}} props */
 function Query({ pattern, url, target }) {
-  const given = Object.fromEntries(url.searchParams);
+  /** @type {Record<string, string>} */
+  const given = Object.assign(Object.create(null), Object.fromEntries(url.searchParams));
   const [fields, setFields] = useState(given);
   // Back and Forward fill in the form again.
   useEffect(() => setFields(given), [url.search]);
@@ -78,7 +89,7 @@ function Query({ pattern, url, target }) {
   return html`<${Title}>${pattern.name}<//>
     <p>${pattern.about}</p>
     <form class="fields" onSubmit=${submit}>
-      ${pattern.parameters.map((one) => html`<${Field} key=${one.name} parameter=${one} value=${fields[one.name] ?? ""} set=${set} />`)}
+      ${pattern.parameters.map((one) => html`<${Field} key=${one.name} parameter=${one} value=${member(fields, one.name) ?? ""} set=${set} />`)}
       <label>Order <select value=${fields.order ?? ""} onChange=${(/** @type {any} */ event) => set("order", event.target.value)}>
         <option value="">as declared (${pattern.order === "desc" ? "descending" : "ascending"})</option>
         <option value="asc">ascending</option><option value="desc">descending</option></select></label>
@@ -204,6 +215,12 @@ function Count({ pattern, given }) {
   return html`<button type="button" class="small" disabled=${state === "counting"} onClick=${count}>${state === "counting" ? "Counting …" : "Count all"}</button>`;
 }
 
+/** Return the option of a parameter on the command line. @param {string} name */
+function option(name) {
+  const word = name.replaceAll("_", "-");
+  return RESERVED.has(word) ? `--parameter-${word}` : `--${word}`;
+}
+
 /** @param {{pattern: Pattern, given: Record<string, string>, path: string, rows: Row[], page: Page, target: Target}} props */
 function Copies({ pattern, given, path, rows, page, target }) {
   const values = pattern.parameters
@@ -214,7 +231,7 @@ function Copies({ pattern, given, path, rows, page, target }) {
     [
       "adminview query",
       pattern.name,
-      ...values.map(([one, value]) => `--${one.name.replaceAll("_", "-")} ${shell(value)}`),
+      ...values.map(([one, value]) => `${option(one.name)} ${shell(value)}`),
       ...(order ? [`--order ${order}`] : []),
       ...(target.stage ? [`--stage ${shell(target.stage)}`] : []),
       ...(target.prefix ? [`--prefix ${shell(target.prefix)}`] : []),
@@ -224,10 +241,11 @@ function Copies({ pattern, given, path, rows, page, target }) {
       ...(target.stage ? [`stage=${JSON.stringify(target.stage)}`] : []),
       ...(target.prefix ? [`prefix=${JSON.stringify(target.prefix)}`] : []),
     ];
-    const parameters = values.map(
-      ([one, value]) =>
-        `, ${one.name}=${one.type === "number" ? `Decimal(${JSON.stringify(value.trim())})` : JSON.stringify(value)}`,
-    );
+    const parameters = values.map(([one, value]) => {
+      const text = JSON.stringify(one.type === "number" ? value.trim() : value);
+      const literal = one.type === "number" ? `Decimal(${text})` : text;
+      return KEYWORDS.has(one.name) ? `, **{"${one.name}": ${literal}}` : `, ${one.name}=${literal}`;
+    });
     const imports = values.some(([one]) => one.type === "number")
       ? "from decimal import Decimal\n\n"
       : "";

@@ -130,8 +130,8 @@ export interface LetterDetails extends Letter {
   model: string | null;
   sequence: string | null;
   table: string | null;
-  body: Value;
   text: string | null;
+  truncated: boolean;
 }
 
 export interface LetterGroup {

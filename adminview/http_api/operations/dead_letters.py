@@ -33,7 +33,12 @@ from adminview.http_api.operations.moments import moment
 from adminview.http_api.operations.router import Operation, OperationGroup, Reply, Request
 from adminview.http_api.operations.rows import key_members
 from adminview.http_api.operations.schemas import DEAD_LETTERS
-from adminview.http_api.operations.selection import read_members, read_selection, refuse
+from adminview.http_api.operations.selection import (
+    is_whole_number,
+    read_members,
+    read_selection,
+    refuse,
+)
 from adminview.http_api.problems import ProblemError
 from adminview.http_api.render import Renderer, text
 from adminview.model import Registry
@@ -268,7 +273,7 @@ def _by_source(listed: PeekResult) -> dict[str, int]:
 def _limit(value: str | None) -> int:
     if value is None:
         return DEFAULT_LETTERS
-    if not (value.isascii() and value.isdigit() and 1 <= int(value[:5]) <= MOST_LETTERS):
+    if not is_whole_number(value, MOST_LETTERS):
         refuse(f"limit must be a whole number from 1 to {MOST_LETTERS}")
     return int(value)
 

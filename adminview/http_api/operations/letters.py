@@ -88,7 +88,7 @@ def _letter(resolved: ResolvedLetter) -> dict[str, Any]:
         "id": resolved.message.id,
         "source": resolved.source,
         "view": LetterGroup.of(resolved).view,
-        "error": short(error.kind),
+        "error": LetterGroup.of(resolved).error,
         "reason": short(error.reason),
         "items": [target.owner for target in resolved.targets] or [_records(letter)],
         "changed": moment(letter.at),

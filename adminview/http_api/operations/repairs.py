@@ -24,6 +24,7 @@ from adminview.http_api.operations.router import Operation, OperationGroup, Repl
 from adminview.http_api.operations.rows import NO_ROW, SECONDS, read_key
 from adminview.http_api.operations.schemas import REPAIRS
 from adminview.http_api.operations.selection import (
+    is_whole_number,
     read_members,
     read_reason,
     read_selection,
@@ -200,7 +201,7 @@ class Repairs:
 
     def list_audit(self, request: Request) -> Reply:
         value = request.parameters("limit").get("limit", "100")
-        if not (value.isascii() and value.isdigit() and 1 <= int(value[:5]) <= MOST_ENTRIES):
+        if not is_whole_number(value, MOST_ENTRIES):
             refuse(f"limit must be a whole number from 1 to {MOST_ENTRIES}")
         members = ("at", "by", "action", "reason", "id", "outcome", "job", "item")
         entries = [

@@ -48,6 +48,12 @@ def read_members(body: Mapping[str, Any], required: set[str], optional: set[str]
         refuse(f"the body may have only {', '.join(sorted(required | optional))}")
 
 
+def is_whole_number(text: str, most: int) -> bool:
+    """Return whether *text* is a whole number from 1 to *most*."""
+    plain = text.isascii() and text.isdigit() and len(text) <= len(str(most))
+    return plain and 1 <= int(text) <= most
+
+
 def refuse(detail: str) -> NoReturn:
     """Raise a ProblemError (400)."""
     raise ProblemError(HTTPStatus.BAD_REQUEST, detail)
