@@ -43,7 +43,9 @@ def parcel(item: Item) -> Iterator[Row]:
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
     """Copy this repository without what was built or installed."""
-    return Path(shutil.copytree(ROOT, tmp_path / "repository", ignore=NOT_COPIED))
+    repository = Path(shutil.copytree(ROOT, tmp_path / "repository", ignore=NOT_COPIED))
+    (repository / "node_modules").symlink_to(ROOT / "node_modules")
+    return repository
 
 
 def run_pytest(repository: Path, *arguments: str) -> None:

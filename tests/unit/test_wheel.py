@@ -130,7 +130,7 @@ def test_the_demo_of_the_wheel_runs_the_shop_in_any_folder(
     for folder in (tmp_path, app):
         demo = run(environment / "bin/adminview", "demo", cwd=folder)
         assert demo.returncode == 0, demo.stderr
-        assert "orders-by-status" in demo.stdout
+        assert "query buyers-of-product" in demo.stdout
         assert "parcel" not in demo.stdout
 
 
