@@ -15,7 +15,7 @@ from adminview.cli.commands.smoke import _check_stage
 from adminview.cli.errors import UsageError
 from adminview.cli.main import app
 from adminview.cli.output.smoke import as_data, listing, markdown
-from adminview.cli.smoke.catalogue import ALL, ORDER, Estimate, run_checks, select
+from adminview.cli.smoke.catalogue import ALL, ORDER, RunEstimate, run_checks, select
 from adminview.cli.smoke.check import (
     Cleanup,
     Seen,
@@ -69,16 +69,16 @@ def test_checks_are_selected_by_number_and_run_in_order() -> None:
 
 
 def test_a_whole_run_is_within_its_limits() -> None:
-    estimate = Estimate.of(select(None))
+    estimate = RunEstimate.of(select(None))
     assert estimate.cents < 50
     assert estimate.minutes <= MOST_SECONDS / 60
 
 
 def test_waiting_for_metrics_counts_once_and_goes_on_while_other_checks_run() -> None:
-    assert Estimate.of(select([7])).minutes == 6
-    assert Estimate.of(select([7, 8])).minutes == pytest.approx(6.1)
-    assert Estimate.of(select([1, 7])).minutes == 6
-    assert Estimate.of(select([9, 7])).minutes == 8
+    assert RunEstimate.of(select([7])).minutes == 6
+    assert RunEstimate.of(select([7, 8])).minutes == pytest.approx(6.1)
+    assert RunEstimate.of(select([1, 7])).minutes == 6
+    assert RunEstimate.of(select([9, 7])).minutes == 8
 
 
 # Running

@@ -39,7 +39,7 @@ from adminview.cli.output.smoke import as_data, listing, markdown
 from adminview.cli.planning.cdk import CdkDeployer
 from adminview.cli.planning.steps import Phase
 from adminview.cli.shutdown import graceful_shutdown
-from adminview.cli.smoke.catalogue import ALL, Estimate, run_checks, select
+from adminview.cli.smoke.catalogue import ALL, RunEstimate, run_checks, select
 from adminview.cli.smoke.check import SmokeResult, SmokeStatus
 from adminview.cli.smoke.cost import dollars
 from adminview.cli.smoke.letters import LetterQueue
@@ -114,7 +114,7 @@ def smoke(  # noqa: PLR0913 - the command's options
         imported, api_url, confirm if interactive else None, _deployer(deployment)
     )
     run = _prepare(deployment, items, options)
-    estimate = Estimate.of(checks)
+    estimate = RunEstimate.of(checks)
     most = f"about {estimate.minutes:.0f} minutes, at most {estimate.cents:.0f} cents"
     echo(f"{len(checks)} checks of {prefix}{deployment.stage}: {most}", err=True)
     if interactive and not yes:

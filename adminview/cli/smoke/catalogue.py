@@ -16,14 +16,14 @@ ORDER: Final = (1, 2, 15, 5, 6, 4, 13, 14, 10, 3, 11, 9, 7, 8, 12)
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class RunEstimate:
     """How long a selection of checks usually takes, and what it costs at most."""
 
     minutes: float
     cents: float
 
     @classmethod
-    def of(cls, checks: Iterable[SmokeCheck]) -> "Estimate":
+    def of(cls, checks: Iterable[SmokeCheck]) -> "RunEstimate":
         checks = [*checks]
         waiting = [check for check in checks if check.after_minutes]
         # The others run meanwhile.

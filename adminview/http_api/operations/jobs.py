@@ -22,7 +22,7 @@ ACTIVE: Final = (RUNNING, STOPPING)
 
 
 @dataclass(slots=True, kw_only=True)
-class Job:
+class RepairJob:
     """A replay or a discard, and what it has done so far."""
 
     action: str
@@ -93,10 +93,10 @@ class Job:
 class Jobs:
     """The jobs of this process; one runs at a time, so that its rate is the rate."""
 
-    _jobs: dict[str, Job] = field(default_factory=dict)
+    _jobs: dict[str, RepairJob] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 
-    def start(self, job: Job, work: Callable[[Job], None]) -> Job:
+    def start(self, job: RepairJob, work: Callable[[RepairJob], None]) -> RepairJob:
         """Run *work* in the background; raise a ProblemError (409) if another job is active."""
         with self._lock:
             for other in self._jobs.values():
@@ -110,7 +110,7 @@ class Jobs:
         Thread(target=_run, args=(job, work), daemon=True).start()
         return job
 
-    def find(self, id_: str) -> Job:
+    def find(self, id_: str) -> RepairJob:
         """Return a job; raise a ProblemError (404) if there is none."""
         try:
             return self._jobs[id_]
@@ -118,7 +118,7 @@ class Jobs:
             detail = "there is no such job: a restart forgets jobs, and the audit file keeps them"
             raise ProblemError(HTTPStatus.NOT_FOUND, detail) from error
 
-    def newest_first(self) -> list[Job]:
+    def newest_first(self) -> list[RepairJob]:
         with self._lock:
             return [*reversed(self._jobs.values())]
 
@@ -128,7 +128,7 @@ class Jobs:
             job.stop.set()
 
 
-def _run(job: Job, work: Callable[[Job], None]) -> None:
+def _run(job: RepairJob, work: Callable[[RepairJob], None]) -> None:
     try:
         work(job)
     except Exception as error:  # noqa: BLE001 - a job reports every error

@@ -19,7 +19,7 @@ from adminview.dead_letters.resolve import LetterResolver
 from adminview.http_api.openapi import parameter
 from adminview.http_api.operations.dead_letters import DeadLetters
 from adminview.http_api.operations.hidden_letters import HiddenLetter, HiddenLetters
-from adminview.http_api.operations.jobs import Job, Jobs
+from adminview.http_api.operations.jobs import Jobs, RepairJob
 from adminview.http_api.operations.router import Operation, OperationGroup, Reply, Request
 from adminview.http_api.operations.rows import NO_ROW, SECONDS, read_key
 from adminview.http_api.operations.schemas import REPAIRS
@@ -210,12 +210,12 @@ class Repairs:
         ]
         return Reply({"file": self.audit.name, "entries": entries})
 
-    def _start(self, job: Job, work: Callable[[Job], None]) -> Reply:
+    def _start(self, job: RepairJob, work: Callable[[RepairJob], None]) -> Reply:
         self.jobs.start(job, work)
         headers = {"Location": f"/api/jobs/{job.id}"}
         return Reply({"job": job.as_dict()}, HTTPStatus.ACCEPTED, headers)
 
-    def _replay(self, job: Job, selection: Selection, writer: Replayer) -> None:
+    def _replay(self, job: RepairJob, selection: Selection, writer: Replayer) -> None:
         self.audit.note(job.action, job.reason, job=job.id, outcome="started")
 
         def check() -> None:
@@ -242,7 +242,7 @@ class Repairs:
             summary = paced.replay(selection, deadline=done, end=NEVER, report_error=report)
         job.rows_put, job.rows_deleted = summary.rows_put, summary.rows_deleted
 
-    def _discard(self, job: Job, selection: Selection) -> None:
+    def _discard(self, job: RepairJob, selection: Selection) -> None:
         consumer, seen = self.letters.replayer.consumer, set[str]()
         job.total = len(selection.ids) if selection.ids is not None else None
         with self.letters.changing():
@@ -284,7 +284,7 @@ def _subject(message: Message, resolver: LetterResolver) -> tuple[str, str, str]
     return resolved.about, resolved.source, resolved.letter.latest_error.kind
 
 
-def _read_job(action: str, request: Request) -> tuple[Job, Selection]:
+def _read_job(action: str, request: Request) -> tuple[RepairJob, Selection]:
     request.parameters()
     body = request.json()
     read_members(body, {"select", "reason"}, {"perSecond"})
@@ -295,7 +295,7 @@ def _read_job(action: str, request: Request) -> tuple[Job, Selection]:
     selection = read_selection(body["select"])
     reason = read_reason(body["reason"])
     select: dict[str, Any] = dict(body["select"])
-    return Job(action=action, reason=reason, select=select, per_second=per_second), selection
+    return RepairJob(action=action, reason=reason, select=select, per_second=per_second), selection
 
 
 def _checked(writer: Callable[[], Replayer]) -> Replayer:
