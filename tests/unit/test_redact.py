@@ -80,7 +80,7 @@ def test_an_error_is_told_without_the_data_it_may_quote(derivation: Any, kind: s
     assert len(batch.writes) == 0
     error = json.loads(batch.letters[0].body)["error"]
     assert error["kind"] == kind
-    assert f"view {derivation.__name__!r} at tests.unit.test_blame:" in error["reason"]
+    assert f"view {derivation.__name__!r} at tests.unit.test_redact:" in error["reason"]
     assert CUSTOMER not in batch.letters[0].body
 
 

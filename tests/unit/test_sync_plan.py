@@ -274,7 +274,7 @@ def test_an_error_of_a_view_is_told_by_kind_and_place_and_never_quotes_data() ->
 
     batch = prepared(record(things, None, {"id": "i", "name": "Ada"}), model=model_of(derivation))
     reason = letters(batch)[0]["error"]["reason"]
-    assert "the view raised ValueError; view 'derivation' at tests.unit.test_prepare:" in reason
+    assert "the view raised ValueError; view 'derivation' at tests.unit.test_sync_plan:" in reason
     assert "Ada" not in batch.letters[0].body
 
 
