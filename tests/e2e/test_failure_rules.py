@@ -128,7 +128,7 @@ def test_the_deployed_mappings_have_the_rules_that_are_declared(closed: Closed) 
         }
 
 
-def test_a_poison_record_is_set_aside_and_its_neighbours_are_written(courier: Courier) -> None:
+def test_a_poison_record_is_dead_lettered_and_its_neighbours_are_written(courier: Courier) -> None:
     courier.put(FIRST, POISON, SECOND)
 
     courier.source.drain()
@@ -162,7 +162,9 @@ def test_what_cannot_be_written_now_is_delivered_again_until_it_is(courier: Cour
     assert courier.letters == []
 
 
-def test_a_record_stays_in_the_stream_while_the_queue_refuses_its_letter(courier: Courier) -> None:
+def test_a_record_stays_in_the_stream_while_the_queue_refuses_its_dead_letter(
+    courier: Courier,
+) -> None:
     courier.put(FIRST, POISON, SECOND)
 
     with without(courier.lab.closed, "sqs:SendMessage"), pytest.raises(UnsettledRecordsError):
@@ -178,7 +180,7 @@ def test_a_record_stays_in_the_stream_while_the_queue_refuses_its_letter(courier
     assert letter["sequence"] == sequences[1]
 
 
-def test_records_that_fail_for_a_day_become_letters_that_the_replay_answers(
+def test_records_that_fail_for_a_day_become_dead_letters_that_the_replay_resolves(
     courier: Courier,
 ) -> None:
     closed = courier.lab.closed

@@ -25,7 +25,9 @@ def letters(checkout: Checkout, *kinds: str) -> int:
     return sum(int(found["Attributes"][name]) for name in names)
 
 
-def test_a_poison_record_is_set_aside_and_its_neighbours_are_written(checkout: Checkout) -> None:
+def test_a_poison_record_is_dead_lettered_and_its_neighbours_are_written(
+    checkout: Checkout,
+) -> None:
     for name, item in {"txn-before": PAYMENT, "txn-poison": POISON, "txn-after": PAYMENT}.items():
         checkout.put("Payments", item | {"transactionId": name})
     for name in ("txn-before", "txn-after"):
@@ -46,7 +48,7 @@ def test_a_corrected_view_is_deployed_and_then_there_is_no_difference(checkout: 
     assert "Number of stacks with differences: 0" in checkout.cdk("diff", "--fail", "--ci")
 
 
-def test_a_letter_holds_keys_and_a_reason_and_the_deployed_function_replays_it(
+def test_a_dead_letter_holds_keys_and_a_reason_and_the_deployed_function_replays_it(
     checkout: Checkout,
 ) -> None:
     checkout.deadline(lambda: letters(checkout, ""), "the letter has rested", REST_SECONDS)
@@ -116,7 +118,7 @@ def test_nothing_is_filled_from_a_source_that_nobody_follows(checkout: Checkout)
         assert "the stream of 'Orders' is not read" in said
 
 
-def test_then_there_is_nothing_to_put_right(checkout: Checkout) -> None:
+def test_after_the_repairs_verify_plan_and_doctor_find_nothing(checkout: Checkout) -> None:
     verified, planned, examined = at_once(
         lambda: checkout.adminview("verify", "--grace", "1"),
         lambda: checkout.adminview("plan"),

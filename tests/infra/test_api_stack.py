@@ -67,7 +67,7 @@ def test_nobody_else_can_reach_the_function(dev: Assembly) -> None:
     assert not dev.resources("AWS::Lambda::Url")
 
 
-def test_pages_of_other_origins_may_not_ask_unless_they_are_named(
+def test_pages_of_other_origins_may_not_query_unless_they_are_named(
     dev: Assembly, with_jwt: Assembly
 ) -> None:
     assert "CorsConfiguration" not in only(dev, "AWS::ApiGatewayV2::Api")
@@ -92,7 +92,7 @@ def test_each_stage_lets_so_many_requests_through(dev: Assembly, prod: Assembly)
     ("assembly", "caller"),
     [("dev", "$context.identity.userArn"), ("with_jwt", "$context.authorizer.claims.sub")],
 )
-def test_the_access_log_says_who_asked_and_how_it_went_but_never_for_which_key(
+def test_the_access_log_has_the_caller_and_the_status_and_no_key(
     assembly: str, caller: str, request: pytest.FixtureRequest
 ) -> None:
     settings = only(request.getfixturevalue(assembly), "AWS::ApiGatewayV2::Stage")
@@ -121,7 +121,7 @@ def test_the_gateway_hands_requests_over_as_the_function_reads_them(dev: Assembl
     assert dev.function("Api")["Timeout"] < 30  # after which the gateway gives up
 
 
-def test_an_index_that_no_question_is_put_to_may_not_be_read(tmp_path: Path) -> None:
+def test_an_index_that_no_access_pattern_uses_may_not_be_read(tmp_path: Path) -> None:
     assembly = synthesize(registry(), tmp_path)
     read = {one for _, resources in assembly.statements("Api") for one in resources}
     assert "AdminViewTable.Arn/index/Owner" not in read

@@ -197,7 +197,7 @@ def test_the_app_synthesizes_without_credentials_region_or_network(tmp_path: Pat
     }
 
 
-def test_a_wrong_context_is_told_in_one_line_instead_of_a_traceback(tmp_path: Path) -> None:
+def test_a_wrong_context_is_reported_in_one_line_instead_of_a_traceback(tmp_path: Path) -> None:
     done = run_app(tmp_path, adminview={"stage": "staging"})
     assert done.returncode == 1
     assert "error: no stage is named 'staging'; there are dev, prod" in done.stderr

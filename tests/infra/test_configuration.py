@@ -60,13 +60,13 @@ def test_the_example_of_alarms_shows_all_that_it_may_hold() -> None:
     assert example["alarms"].keys() == {*ALARM_KEYS}
 
 
-def test_the_defaults_that_are_told_are_those_of_the_stages() -> None:
+def test_the_documented_defaults_are_those_of_the_stages() -> None:
     assert f"{PROD.sync_concurrency} in `prod` and none in `dev`" in " ".join(
         SECTIONS["budgets"].split()
     )
 
 
-def test_what_is_said_to_be_refused_is_refused() -> None:
+def test_what_is_documented_as_refused_is_refused() -> None:
     text = " ".join(SECTIONS["What is not here"].split())
     assert "Synthesis rejects a `writeShards` here" in text
     with pytest.raises(SettingsError):
@@ -87,7 +87,7 @@ def test_the_keys_policy_lets_in_iam_and_the_two_services_that_come_by_themselve
         assert "111122223333" in json.dumps(statement["Condition"]), "only for this account"
 
 
-def test_those_who_send_letters_are_named() -> None:
+def test_the_functions_that_send_dead_letters_are_named() -> None:
     named = ", ".join(SENDERS[:-1]).lower() + f" and {SENDERS[-1].lower()}"
     text = " ".join(SECTIONS["customerKeyArn"].split())
     assert f"`kms:GenerateDataKey` for {named}" in text

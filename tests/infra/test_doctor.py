@@ -130,7 +130,7 @@ def test_mappings_are_expected_to_be_set_by_the_rules_of_delivery(dev: Assembly)
         }
 
 
-def test_what_the_stacks_tell_of_themselves_is_what_the_doctor_reads(dev: Assembly) -> None:
+def test_the_outputs_of_the_stacks_are_what_the_doctor_reads(dev: Assembly) -> None:
     site, model = deployed(dev), registry()
     assert site.settings.sources == {source.name: source.name for source in model.sources}
     assert {*site.mappings} == {source.name for source in model.sources}

@@ -71,7 +71,7 @@ def test_logs_that_services_deliver_are_where_the_resource_policy_does_not_grow(
 
 
 @every_deployment
-def test_every_function_and_machine_traces_if_asked_and_only_then(
+def test_every_function_and_state_machine_traces_only_if_configured(
     assembly: Assembly, deployment: str
 ) -> None:
     traced = deployment == "everything"

@@ -100,7 +100,7 @@ def test_no_network_is_looked_up_or_made(everything: Assembly) -> None:
     assert not [type_ for type_ in types if type_.startswith("AWS::EC2")]
 
 
-def test_the_one_who_reads_streams_is_told_where_they_are(everything: Assembly) -> None:
+def test_the_function_that_reads_streams_gets_their_endpoint(everything: Assembly) -> None:
     told = {
         name: found["Environment"]["Variables"].get("AWS_ENDPOINT_URL_DYNAMODB_STREAMS")
         for name, found in functions(everything).items()

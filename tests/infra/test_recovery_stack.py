@@ -49,7 +49,7 @@ def test_each_function_runs_its_handler(
     assert (found["MemorySize"], found["Timeout"]) == (memory, seconds)
 
 
-def test_a_replay_is_over_before_its_letters_can_be_seen_again(dev: Assembly) -> None:
+def test_a_replay_ends_before_its_dead_letters_are_visible_again(dev: Assembly) -> None:
     (queue,) = dev.resources("AWS::SQS::Queue")
     assert queue["Properties"]["VisibilityTimeout"] == HIDDEN_SECONDS
     assert dev.function("Replay")["Timeout"] <= HIDDEN_SECONDS - IN_DOUBT_SECONDS
@@ -71,7 +71,7 @@ def schedules(assembly: Assembly) -> dict[str, tuple[str, dict[str, Any]]]:
 
 
 @pytest.mark.parametrize("stage", ["dev", "prod"])
-def test_letters_are_replayed_every_ten_minutes_and_the_view_is_sampled_every_day(
+def test_dead_letters_are_replayed_every_ten_minutes_and_the_view_is_sampled_every_day(
     stage: str, request: pytest.FixtureRequest
 ) -> None:
     assert schedules(request.getfixturevalue(stage)) == RULES
@@ -164,7 +164,7 @@ def test_a_mapping_may_be_replaced_while_the_backfill_knows_the_old_one(dev: Ass
     assert not [name for name in exported if "Mapping" in name]
 
 
-def test_the_backfill_is_deployed_after_the_mappings_it_is_told_of(dev: Assembly) -> None:
+def test_the_backfill_is_deployed_after_the_mappings_in_its_settings(dev: Assembly) -> None:
     recovery = dev.manifest["artifacts"]["AdminView-dev-Recovery"]
     assert "AdminView-dev-Sync" in recovery["dependencies"]
 

@@ -86,7 +86,9 @@ def test_the_attributes_defined_are_those_that_are_keys_in_this_wave(phase: Asse
     assert not {"GSI2_PK", "GSI2_SK"} & used
 
 
-def test_the_api_is_told_what_is_being_built_and_so_is_whoever_asks(phase: Assembly) -> None:
+def test_the_api_and_its_output_name_the_access_patterns_that_are_not_ready(
+    phase: Assembly,
+) -> None:
     pending = {
         "orders-by-status": "OldGSI1",
         "payments-by-status": None,
@@ -106,13 +108,15 @@ def test_without_a_wave_everything_is_switched_on(dev: Assembly) -> None:
     assert indexes_of(dev).keys() == {index.name for index in registry().indexes}
 
 
-def test_the_api_may_ask_both_sides_of_what_a_wave_switches(phase: Assembly, dev: Assembly) -> None:
+def test_the_api_may_query_both_indexes_that_a_phase_switches(
+    phase: Assembly, dev: Assembly
+) -> None:
     """For its role changes before its environment does, and takes a while to be obeyed."""
     assert may_ask(phase) == may_ask(dev) | {"OldGSI1", "ByWeight"}
     assert "Owner" not in may_ask(phase)
 
 
-def test_an_index_that_only_stands_in_may_be_asked(tmp_path: Path) -> None:
+def test_a_fallback_index_may_be_queried(tmp_path: Path) -> None:
     """The older index is kept by the phase; no model declares two indexes of the same keys."""
     changed = with_view_file(tmp_path / "carriers.py", VIEW_FILE)
     older = Index("ByCarrierOnce", partition="carrier")

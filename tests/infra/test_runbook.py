@@ -61,7 +61,7 @@ def test_a_section_says_what_it_means_how_to_see_it_what_to_run_and_what_not_to_
     assert "\n$ " in SECTIONS[name][places[2] : places[3]], "a command that repairs it"
 
 
-def test_a_letter_that_is_not_understood_is_told_by_its_age_as_the_replay_counts_it() -> None:
+def test_the_runbook_leads_from_an_unreadable_dead_letter_to_the_alarm_on_its_age() -> None:
     """SQS leaves a message out of its age that was received three times, as this one soon is."""
     assert "it cannot be parsed" in SECTIONS["oldest-letter"].replace("\n", " ")
     untouched = SECTIONS["untouched-letter"]

@@ -49,7 +49,9 @@ def queue_arn(assembly: Assembly) -> dict[str, list[str]]:
     return {"Fn::GetAtt": [id_, "Arn"]}
 
 
-def test_letters_are_kept_for_14_days_encrypted_and_are_not_tried_at_once(dev: Assembly) -> None:
+def test_dead_letters_are_kept_for_14_days_encrypted_and_are_not_tried_at_once(
+    dev: Assembly,
+) -> None:
     (queue,) = dev.resources("AWS::SQS::Queue")
     assert {name: value for name, value in queue["Properties"].items() if name != "Tags"} == {
         "MessageRetentionPeriod": 14 * 24 * 3600,
@@ -73,7 +75,7 @@ def test_the_queue_refuses_whoever_comes_without_tls(dev: Assembly) -> None:
     assert [dev.name(queue) for queue in policy["Properties"]["Queues"]] == ["DeadLetters"]
 
 
-def test_letters_of_prod_outlive_their_stack(dev: Assembly, prod: Assembly) -> None:
+def test_dead_letters_of_prod_outlive_their_stack(dev: Assembly, prod: Assembly) -> None:
     assert [one["DeletionPolicy"] for one in prod.resources("AWS::SQS::Queue")] == [
         "RetainExceptOnCreate"
     ]

@@ -180,7 +180,7 @@ def test_an_expression_over_counts_adds_them_up(dev: Assembly) -> None:
     assert evaluate(alarms["index-throttling-GSI1"], reads=None, writes=4) == 4
 
 
-def test_one_letter_is_counted_though_sqs_tells_nothing_of_the_other_kinds(dev: Assembly) -> None:
+def test_one_dead_letter_is_counted_though_sqs_reports_no_other_counts(dev: Assembly) -> None:
     alarm = watched(dev)["letters"]
     assert evaluate(alarm, visible=1, notvisible=None, delayed=None) == 1
     assert evaluate(alarm, visible=None, notvisible=None, delayed=1) == 1
@@ -235,7 +235,7 @@ def test_every_kind_of_alarm_has_been_made_to_ring(dev: Assembly, totals: Assemb
     assert {kind for kind in kinds if not any(name.startswith(kind) for name in RINGS)} == set()
 
 
-def test_what_is_told_now_and_then_holds_until_it_is_told_otherwise(dev: Assembly) -> None:
+def test_an_alarm_on_a_rare_metric_keeps_its_state_until_the_next_value(dev: Assembly) -> None:
     alarms = watched(dev)
     lasting = {
         name

@@ -74,7 +74,7 @@ def test_the_view_and_each_of_its_global_indexes_have_an_alarm_on_throttling(
     assert alone == {("TableName", "AdminViewTable")}, "without its indexes"
 
 
-def test_letters_count_whether_they_can_be_seen_or_not(dev: Assembly) -> None:
+def test_dead_letters_count_whether_they_are_visible_or_not(dev: Assembly) -> None:
     alarm = watched(dev)["letters"]
     where = frozenset({("QueueName", "DeadLetters.QueueName")})
     names = ("Visible", "NotVisible", "Delayed")
@@ -92,7 +92,7 @@ def test_an_alarm_tells_the_topic_that_it_rings_and_that_it_is_over(assembly: As
 
 
 @each_deployment
-def test_that_no_verification_runs_any_more_is_told_and_no_other_lack_of_data(
+def test_missing_data_alarms_only_when_no_verification_runs_any_more(
     assembly: Assembly,
 ) -> None:
     told = {
@@ -280,7 +280,7 @@ def test_what_a_stage_does_not_do_by_schedule_has_no_alarm(
     assert {"letters", "iterator-age"} <= found
 
 
-def test_a_letter_is_untouched_by_the_schedule_of_the_replay(
+def test_a_dead_letter_is_untouched_by_the_schedule_of_the_replay(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(STAGES, "dev", replace(DEV, replay_every=Duration.minutes(20)))

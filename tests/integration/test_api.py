@@ -33,7 +33,7 @@ def keys(page: Any) -> list[tuple[str, str]]:
     return [(row["key"]["PK"], row["key"]["SK"]) for row in page["rows"]]
 
 
-def test_every_question_is_answered_as_by_the_library(shop: LocalCloud) -> None:
+def test_every_access_pattern_returns_the_same_rows_as_the_library(shop: LocalCloud) -> None:
     client, compared = Client(shop.query_engine), 0
     for pattern in registry().patterns:
         given = parameters(pattern.name)
@@ -98,7 +98,9 @@ def test_a_key_with_a_slash_is_found_in_a_path_and_in_a_query(shop: LocalCloud) 
 
 
 @pytest.mark.parametrize("given", [{}, {"status": "X", "colour": "red"}])
-def test_problems_are_told_in_the_librarys_words(shop: LocalCloud, given: dict[str, Any]) -> None:
+def test_problems_have_the_same_text_as_the_librarys_errors(
+    shop: LocalCloud, given: dict[str, Any]
+) -> None:
     with pytest.raises(QueryError) as caught:
         shop.query_engine.page("orders-by-status", **given)
     refused = Client(shop.query_engine).send(f"/patterns/orders-by-status?{urlencode(given)}")

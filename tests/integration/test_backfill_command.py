@@ -81,7 +81,7 @@ def test_it_fills_the_view_as_the_sync_would_and_a_second_run_changes_nothing(
     assert shown(shop) == filled, "the sync has nothing to add"
 
 
-def test_items_that_fail_are_letters_and_the_exit_status_says_so(shop: LocalCloud) -> None:
+def test_items_that_fail_become_dead_letters_and_the_exit_status_is_1(shop: LocalCloud) -> None:
     shop.put("Orders", BAD_ORDER)
     result = adminview("backfill", "--source", "Orders")
     assert result.exit_code == 1
@@ -95,7 +95,7 @@ def test_items_that_fail_are_letters_and_the_exit_status_says_so(shop: LocalClou
     assert "more than the tolerated 0" in result.stdout
 
 
-def test_where_there_is_no_queue_letters_go_into_a_file(
+def test_without_a_queue_dead_letters_go_into_a_file(
     shop: LocalCloud, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.delenv("ADMINVIEW_DEAD_LETTER_QUEUE_URL")

@@ -57,7 +57,7 @@ def tamper(cloud: LocalCloud, key: tuple[str, str], **changes: Any) -> None:
         )
 
 
-def test_letters_are_listed_by_source_error_key_and_age(shop: LocalCloud) -> None:
+def test_dead_letters_are_listed_by_source_error_key_and_age(shop: LocalCloud) -> None:
     (letter,) = parsed("dlq", "list")
     assert letter["item"] == "Orders/user-123/2025-03-02#7"
     assert letter["error"] == "MissingAttributeError"
@@ -89,7 +89,7 @@ def test_a_list_for_people_says_what_is_wrong_and_how_many_there_are(shop: Local
     assert "0 dead letters" in adminview("dlq", "list").stdout
 
 
-def test_one_letter_is_shown_whole_by_the_beginning_of_its_id(shop: LocalCloud) -> None:
+def test_a_dead_letter_is_shown_whole_by_the_beginning_of_its_id(shop: LocalCloud) -> None:
     (letter,) = parsed("dlq", "list")
     assert parsed("dlq", "show", letter["id"][:6]) == letter["letter"]
     shown = " ".join(adminview("dlq", "show", letter["id"]).stdout.split())
@@ -113,7 +113,7 @@ def test_a_dry_run_says_what_would_be_written_and_writes_nothing(shop: LocalClou
     assert shop.letters()
 
 
-def test_a_replay_tells_what_it_did_and_whether_letters_are_left(shop: LocalCloud) -> None:
+def test_a_replay_reports_what_it_did_and_whether_dead_letters_are_left(shop: LocalCloud) -> None:
     shop.put("Orders", order(SK="2025-03-02#7", OrderId="7", Items=[]))
     replayed = adminview("dlq", "replay")
     assert replayed.exit_code == 0
@@ -127,7 +127,9 @@ def test_a_replay_tells_what_it_did_and_whether_letters_are_left(shop: LocalClou
     assert json.loads(failed.stdout)["outcomes"]["still_failing"] >= 1
 
 
-def test_a_replay_that_fails_says_how_many_letters_are_left_and_why(shop: LocalCloud) -> None:
+def test_a_replay_that_fails_reports_how_many_dead_letters_are_left_and_why(
+    shop: LocalCloud,
+) -> None:
     assert shop.rows()
     failed = adminview("dlq", "replay")
     assert failed.exit_code == 1
@@ -161,7 +163,7 @@ def test_a_dry_run_is_never_left_to_the_deployed_function(shop: LocalCloud) -> N
     assert shop.letters()
 
 
-def test_letters_that_rest_are_told_of_wherever_they_might_be_missed(shop: LocalCloud) -> None:
+def test_hidden_dead_letters_are_reported_wherever_they_might_be_missed(shop: LocalCloud) -> None:
     assert adminview("dlq", "replay").exit_code == 1
     again = adminview("dlq", "replay")
     assert again.exit_code == 1, "a letter is left, though nobody can see it"

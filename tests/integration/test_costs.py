@@ -185,7 +185,7 @@ def change_all(cloud: LocalCloud, items: list[dict[str, Any]], meter: Meter) -> 
 
 
 @pytest.mark.slow
-def test_a_change_costs_what_was_said(
+def test_a_change_costs_what_was_estimated(
     start: Callable[[Registry], LocalCloud], models: tuple[Registry, Registry]
 ) -> None:
     old, new = models

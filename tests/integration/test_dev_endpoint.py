@@ -69,7 +69,7 @@ def put(client: Any, table: str, **item: Any) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_it_creates_what_is_missing_follows_it_and_ends_when_told(
+def test_it_creates_what_is_missing_follows_it_and_ends_on_a_signal(
     run: Run, empty: Any, number: signal.Signals
 ) -> None:
     dev = run()
@@ -212,7 +212,7 @@ def test_an_index_with_another_key_is_named_with_the_way_to_replace_it(
         ({"AWS_ENDPOINT_URL": "http://127.0.0.1:9"}, "no connection to http://127.0.0.1:9"),
     ],
 )
-def test_what_is_missing_to_reach_the_endpoint_is_said_without_a_traceback(
+def test_what_is_missing_to_reach_the_endpoint_is_reported_without_a_traceback(
     run: Run, change: dict[str, str], why: str
 ) -> None:
     dev = run(**change)

@@ -51,7 +51,7 @@ def test_a_shop_on_an_engine_is_in_order(here: Doctored) -> None:
     assert here.not_ok() == {}
 
 
-def test_a_letter_that_waits_is_seen_and_left_where_it_is(
+def test_a_waiting_dead_letter_is_reported_and_stays_in_the_queue(
     here: Doctored, cloud: LocalCloud
 ) -> None:
     cloud.clients.sqs.send_message(QueueUrl=cloud.queue_url, MessageBody="{}", DelaySeconds=0)
@@ -59,7 +59,7 @@ def test_a_letter_that_waits_is_seen_and_left_where_it_is(
         assert here.not_ok() == {"queue Letters": (State.WARNING, "dead letters: 1 waiting")}
 
 
-def test_a_table_that_was_made_anew_has_another_stream(here: Doctored) -> None:
+def test_a_table_that_was_recreated_has_another_stream(here: Doctored) -> None:
     client = here.clients.dynamodb
     client.delete_table(TableName="Users")
     gone = client.get_waiter("table_not_exists")

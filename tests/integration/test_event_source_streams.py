@@ -128,7 +128,9 @@ def test_a_partial_failure_brings_the_rest_again(followed: Followed) -> None:
     assert followed.letters == []
 
 
-def test_a_poison_record_ends_in_a_letter_that_finds_it_in_the_stream(followed: Followed) -> None:
+def test_a_poison_record_ends_in_a_dead_letter_that_finds_it_in_the_stream(
+    followed: Followed,
+) -> None:
     for id_ in "abcd":
         followed.put(id_)
 

@@ -221,7 +221,7 @@ class Meddled:
         return getattr(self._client, name)
 
 
-def test_an_order_that_was_sorted_anew_is_read_again_and_the_right_line_is_marked(
+def test_an_order_whose_lines_were_sorted_again_is_reread_and_the_right_line_is_marked(
     store: LocalCloud,
 ) -> None:
     anew = Meddled(
@@ -239,7 +239,7 @@ def test_a_product_that_was_taken_off_the_order_is_no_favourite(store: LocalClou
     assert seen(store) == ([], [])
 
 
-def test_an_order_that_is_sorted_anew_each_time_is_given_up_for_now(store: LocalCloud) -> None:
+def test_an_order_that_is_sorted_again_each_time_is_given_up_for_now(store: LocalCloud) -> None:
     ways = [ordered(shop.EGGS, shop.MILK), ordered(shop.MILK, shop.EGGS)]
 
     def swap() -> None:
@@ -289,7 +289,7 @@ def test_both_access_patterns_have_the_same_rows_until_the_old_one_is_removed(
     assert customers_in(cloud, NEW) == ["grace"]
 
 
-def test_the_old_question_is_answered_at_every_step_of_the_way(
+def test_the_old_access_pattern_returns_rows_at_every_step(
     start: Callable[[Registry], LocalCloud],
 ) -> None:
     """New code runs before the rows are rebuilt: what it does not touch must stay."""

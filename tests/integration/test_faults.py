@@ -131,7 +131,7 @@ def test_a_fault_that_passes_leaves_no_trace(cloud: LocalCloud, fault: Any) -> N
     assert failing.calls >= 3
 
 
-def test_a_row_the_engine_refuses_is_set_aside_and_the_others_are_written(
+def test_a_row_the_engine_refuses_is_dead_lettered_and_the_others_are_written(
     cloud: LocalCloud, engine: Any
 ) -> None:
     if engine.name == "moto":  # it takes any text for a number
@@ -157,7 +157,7 @@ def test_a_row_the_engine_refuses_is_set_aside_and_the_others_are_written(
     assert ["THING#t5", "B"] in letter["rows"]
 
 
-def test_a_record_waits_in_the_stream_while_the_queue_refuses_its_letter(
+def test_a_record_waits_in_the_stream_while_the_queue_refuses_its_dead_letter(
     cloud: LocalCloud,
 ) -> None:
     put(cloud, "fine", A="1")

@@ -173,7 +173,7 @@ def test_csv_holds_no_control_characters(
     check_inert(out, csv=True)
 
 
-def test_a_letter_is_shown_and_replayed_and_discarded_without_harm(
+def test_a_dead_letter_is_shown_and_replayed_and_discarded_without_harm(
     run: Callable[..., tuple[str, str]],
 ) -> None:
     found = json.loads(run("dlq", "list", "--json")[0])

@@ -90,7 +90,7 @@ def test_a_sample_stands_for_all_items(cloud: LocalCloud) -> None:
     assert (every["whole"], every["sampled"], every["would_update"]) == (True, 48, 48)
 
 
-def test_it_asks_before_it_begins_and_no_is_no(cloud: LocalCloud) -> None:
+def test_it_prompts_before_it_begins_and_no_ends_it(cloud: LocalCloud) -> None:
     put(cloud, old_order(1))
     before = orders_of(cloud)
     refused = adminview("migrate", NAME, stdin="n\n")

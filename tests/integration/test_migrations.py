@@ -335,7 +335,7 @@ def test_an_item_that_never_stands_still_is_counted_and_left_to_the_next_run(
     assert pages(bulk(service)) == {"updated": 1}
 
 
-def test_an_item_that_fails_is_counted_and_told_and_harms_no_other(
+def test_an_item_that_fails_is_counted_and_reported_and_harms_no_other(
     cloud: LocalCloud, service: Interrupted
 ) -> None:
     errors: list[Any] = []

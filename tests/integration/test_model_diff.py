@@ -22,7 +22,7 @@ def million(units_of_an_order: int) -> int:
     return round(units_of_an_order * 30 * 1_000_000 / 31)
 
 
-def test_the_command_reckons_the_costs_from_the_tables_there_are(
+def test_the_command_estimates_the_costs_from_the_existing_tables(
     start: Callable[[Registry], LocalCloud], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     cloud = start(registry())

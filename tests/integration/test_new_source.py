@@ -31,7 +31,7 @@ def shipment(item):
 '''
 
 
-def test_a_source_in_a_new_file_is_followed_and_asked_with_no_other_change(
+def test_a_source_in_a_new_file_is_followed_and_queried_with_no_other_change(
     tmp_path: Path, start: Callable[[Registry], LocalCloud]
 ) -> None:
     model = with_view_file(tmp_path / "shipments.py", SHIPMENTS)

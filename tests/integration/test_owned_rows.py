@@ -67,7 +67,7 @@ def test_values_come_back_as_they_were_written(rows: RowStore) -> None:
     assert rows.read([("THING#1", "s")], deadline=SOON) == {("THING#1", "s"): written}
 
 
-def test_a_row_that_the_engine_refuses_is_told_apart_from_trouble(rows: RowStore) -> None:
+def test_a_row_that_the_engine_refuses_is_distinguished_from_a_failed_call(rows: RowStore) -> None:
     too_large = row("s", "Users/a", text="x" * 410_000)
     with pytest.raises(RefusedRowError):
         rows.put("Users/a", too_large, deadline=SOON)

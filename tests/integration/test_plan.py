@@ -214,7 +214,7 @@ def check_end(lab: Lab) -> None:
     assert lab.application(lab.new).plan().steps == ()
 
 
-def test_every_question_is_right_at_every_moment_of_a_change(lab: Lab) -> None:
+def test_every_access_pattern_is_right_at_every_moment_of_a_change(lab: Lab) -> None:
     lab.states.clear()
     lab.answers.clear()
     application = lab.application(lab.new)

@@ -121,7 +121,7 @@ def test_joined_rows_are_columns_of_their_own() -> None:
 
 
 @pytest.mark.usefixtures("shop")
-def test_a_question_is_explained_beside_its_answer() -> None:
+def test_a_query_is_explained_next_to_its_rows() -> None:
     explained = query("orders-by-status", "--status", "PENDING", "--limit", "2", "--explain")
     explanation = explained.stderr
     assert "index 'GSI1' of AdminViewTable" in explanation

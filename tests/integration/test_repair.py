@@ -60,7 +60,7 @@ def shown(cloud: LocalCloud) -> dict[tuple[str, str], str]:
     }
 
 
-def test_a_poisoned_record_is_exact_after_the_view_is_fixed_and_its_letter_replayed(
+def test_a_poisoned_record_is_exact_after_the_view_is_fixed_and_its_dead_letter_replayed(
     cloud: LocalCloud,
 ) -> None:
     put(cloud, "a", A="1", B="1")
@@ -77,7 +77,9 @@ def test_a_poisoned_record_is_exact_after_the_view_is_fixed_and_its_letter_repla
     assert cloud.letters() == []
 
 
-def test_an_item_that_was_deleted_does_not_come_back_with_its_old_letter(cloud: LocalCloud) -> None:
+def test_an_item_that_was_deleted_does_not_come_back_with_its_old_dead_letter(
+    cloud: LocalCloud,
+) -> None:
     put(cloud, "a", A="1", colour="red")
     cloud.settle()
     cloud.delete("Things", {"id": "a"})
@@ -90,7 +92,7 @@ def test_an_item_that_was_deleted_does_not_come_back_with_its_old_letter(cloud: 
     assert cloud.letters() == []
 
 
-def test_a_letter_of_an_item_that_has_changed_since_keeps_the_newer_state(
+def test_a_dead_letter_of_an_item_that_has_changed_since_keeps_the_newer_state(
     cloud: LocalCloud,
 ) -> None:
     put(cloud, "a", A="1", colour="red")
@@ -115,7 +117,7 @@ def test_rows_from_before_an_unreadable_image_are_found_by_their_owner(cloud: Lo
     assert shown(cloud) == {}
 
 
-def test_an_item_whose_view_still_raises_keeps_its_letter_with_the_count_and_the_newest_error(
+def test_an_item_whose_view_still_raises_keeps_its_dead_letter_with_count_and_newest_error(
     cloud: LocalCloud,
 ) -> None:
     put(cloud, "a", A="1", colour="red")
@@ -133,7 +135,7 @@ def test_an_item_whose_view_still_raises_keeps_its_letter_with_the_count_and_the
     assert letter["attempts"]["at"]
 
 
-def test_many_letters_for_one_item_are_one_reconcile(cloud: LocalCloud) -> None:
+def test_many_dead_letters_for_one_item_are_one_reconcile(cloud: LocalCloud) -> None:
     for number in range(5):
         put(cloud, "a", A=str(number), colour="red")
         cloud.settle()

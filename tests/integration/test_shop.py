@@ -163,7 +163,7 @@ def test_query_5_4_finds_the_profiles_of_all_who_bought_a_product() -> None:
     ],
 )
 @pytest.mark.usefixtures("plain_boto3", "second_day")
-def test_the_order_dashboard_is_asked_by_customer_then_status_then_date(
+def test_the_order_dashboard_is_queried_by_customer_then_status_then_date(
     condition: Any, orders: list[str]
 ) -> None:
     table = boto3.resource("dynamodb").Table("AdminViewTable")
@@ -337,7 +337,7 @@ def test_every_row_is_found_by_its_owner(second_day: LocalCloud) -> None:
         }
 
 
-def test_a_poison_record_leaves_a_letter_and_its_neighbours_are_written(
+def test_a_poison_record_leaves_a_dead_letter_and_its_neighbours_are_written(
     cloud: LocalCloud,
 ) -> None:
     apply(cloud, [*shop.FIRST_DAY, shop.POISON, shop.favourite(shop.ALAN, shop.TEA)])

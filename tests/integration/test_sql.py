@@ -155,7 +155,7 @@ def test_a_page_has_as_many_rows_as_were_asked_for_however_many_are_filtered_out
 
 @on_the_real_one
 @pytest.mark.usefixtures("partiql")
-def test_an_index_is_asked_by_its_partition_key() -> None:
+def test_an_index_is_queried_by_its_partition_key() -> None:
     pending = 'FROM "AdminViewTable"."GSI1" WHERE GSI1_PK = \'ORDER#STATUS#PENDING\''
     assert len(json.loads(run(f"SELECT SK {pending}", "--json").stdout)["rows"]) == 5
     several = "SELECT SK FROM AdminViewTable WHERE PK IN ['ORDER#1', 'ORDER#2']"

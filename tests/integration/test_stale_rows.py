@@ -31,7 +31,7 @@ def parcel_view(item):
     ("sort", "left"),
     [("f\"DAY#{item['day']}\"", {("PARCEL#1", "DETAILS")}), ('"DET" + "AILS"', set())],
 )
-def test_a_row_that_gets_another_key_is_found_with_the_question_that_shows_it(
+def test_a_row_that_gets_another_key_is_found_with_the_access_pattern_that_shows_it(
     start: Callable[[Registry], LocalCloud], tmp_path: Path, sort: str, left: set[tuple[str, str]]
 ) -> None:
     old, new = (

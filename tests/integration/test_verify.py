@@ -201,7 +201,7 @@ def test_a_planted_difference_is_found_and_repaired_while_traffic_goes_on(
     assert report["items"] + report["rows"] == compared
 
 
-def test_everything_at_once_is_repaired_beside_a_service_that_never_rests(
+def test_drift_is_repaired_while_a_service_keeps_writing(
     shop_cloud: LocalCloud,
 ) -> None:
     """With real threads and time. Changes that a slow machine leaves in flight may be reported."""

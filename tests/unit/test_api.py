@@ -33,7 +33,7 @@ def keyed(*keys: tuple[str, str]) -> Client:
     return Client(lab.query_engine)
 
 
-def test_the_catalogue_says_what_each_question_takes() -> None:
+def test_the_catalogue_lists_the_parameters_of_each_access_pattern() -> None:
     found = client().get("/patterns")
     assert found["model"] == "model-1"
     assert found["patterns"][0] == {
@@ -70,7 +70,7 @@ def test_the_catalogue_says_what_each_question_takes() -> None:
     }
 
 
-def test_a_question_is_answered_with_rows_and_shards_stay_hidden() -> None:
+def test_a_query_returns_rows_and_hides_shards() -> None:
     found = client().get("/patterns/heavy?colour=red&least=5&order=desc")
     assert found == {
         "pattern": "heavy",
@@ -147,7 +147,7 @@ def test_a_wrong_page_is_refused_in_the_librarys_words(query: str, words: str) -
     assert (refused.status, refused.detail) == (400, words)
 
 
-def test_a_cursor_of_another_question_is_refused_as_the_library_does() -> None:
+def test_a_cursor_of_another_access_pattern_is_refused_as_the_library_does() -> None:
     asked = client()
     cursor = asked.get("/patterns/of-colour?colour=red&limit=1")["cursor"]
     with pytest.raises(QueryError) as caught:
@@ -277,7 +277,7 @@ class Refusing:
         ("ValidationException", 400),
     ],
 )
-def test_what_aws_refuses_is_told_without_what_it_said(code: str, status: int) -> None:
+def test_a_refusal_of_aws_is_reported_without_its_text(code: str, status: int) -> None:
     asked = client()
     asked.query_engine.reader._reader = Refusing(code)
     refused = asked.send("/patterns/of-colour?colour=red")
@@ -298,7 +298,7 @@ def test_throttling_is_answered_with_when_to_come_back(monkeypatch: pytest.Monke
     assert refused.detail == "the view cannot be read at the moment; try again later"
 
 
-def test_a_fault_of_our_own_is_logged_by_place_and_told_without_internals() -> None:
+def test_an_unexpected_error_is_logged_by_place_and_returned_without_internals() -> None:
     asked = client()
     asked.query_engine.reader._reader = None  # type: ignore[assignment]
     refused = asked.send("/patterns/of-colour?colour=red")

@@ -13,7 +13,7 @@ from adminview.model import AccessPattern, Index, LocalIndex, binary, number
 from tests.support.model import registry
 
 
-def test_each_question_has_paths_of_its_own_with_its_parameters() -> None:
+def test_each_access_pattern_has_paths_of_its_own_with_its_parameters() -> None:
     paths = document(registry(), "m")["paths"]
     for pattern in registry().patterns:
         asked = paths[f"/patterns/{pattern.name}"]["get"]["parameters"]
@@ -38,7 +38,7 @@ def test_an_answer_names_the_rows_that_are_shown_beside_its_rows() -> None:
     assert schemas["OrdersByStatusRow"]["properties"]["joined"] == reference("Empty")
 
 
-def test_a_question_that_shows_where_rows_come_from_says_so() -> None:
+def test_an_access_pattern_that_shows_where_rows_come_from_declares_it() -> None:
     asked = AccessPattern("x", partition="{x}", shows=["data", "_owner"])
     assert "provenance" in pattern_components(asked, "X")["XRow"]["required"]
 

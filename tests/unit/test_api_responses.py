@@ -141,7 +141,7 @@ def test_rows_are_read_in_shares_so_that_many_large_ones_are_never_held_at_once(
     assert asked == [5, 7, 6]  # one more each, to see whether there is more
 
 
-def test_a_row_that_no_answer_can_hold_is_said_to_be_one() -> None:
+def test_a_row_that_no_response_can_hold_is_named() -> None:
     with pytest.raises(ProblemError, match="exceeds the size of a response"):
         fill(large([3000]), 2500)
 

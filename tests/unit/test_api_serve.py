@@ -87,7 +87,7 @@ def test_this_machine_answers_to_its_own_names(host: str) -> None:
     assert client().send("/patterns", Host=host).status == 200
 
 
-def test_only_the_origins_that_were_named_may_ask() -> None:
+def test_only_the_configured_origins_may_query() -> None:
     asked = client()
     assert "Access-Control-Allow-Origin" not in asked.send("/patterns", Origin=PANEL).headers
     assert asked.send("/patterns", "OPTIONS", Origin=PANEL).status == 405
@@ -157,7 +157,7 @@ def answer_of(
     return answer
 
 
-def test_the_function_is_told_by_its_environment_what_is_being_built(
+def test_the_function_reads_pending_patterns_from_its_environment(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pending = PendingPatterns({"orders-by-status": None, "of-another-model": None})

@@ -149,7 +149,7 @@ def test_nothing_is_destroyed_that_nobody_agreed_on(site: Site) -> None:
     assert {"Older", "City"} <= {one.name for one in site.world.deployed.indexes or ()}
 
 
-def test_an_index_is_not_dropped_while_somebody_asks_it(site: Site) -> None:
+def test_an_index_is_not_dropped_while_it_is_queried(site: Site) -> None:
     """Somebody deploys the old API at the last moment."""
     application = site.application()
     looks = iter(range(10_000))
@@ -202,7 +202,7 @@ def run(site: Site, confirm: Callable[[str], bool] | None) -> tuple[int, str]:
     return status, console.file.getvalue()
 
 
-def test_the_command_shows_the_plan_and_asks_before_it_drops_anything(site: Site) -> None:
+def test_the_command_shows_the_plan_and_prompts_before_it_drops_anything(site: Site) -> None:
     asked: list[str] = []
 
     def no(question: str) -> bool:
@@ -223,7 +223,7 @@ def test_the_command_shows_the_plan_and_asks_before_it_drops_anything(site: Site
     assert len(asked) == 1  # nothing to do is nothing to ask
 
 
-def test_a_signal_ends_the_command_while_it_asks_and_is_a_wish_only_when_it_works(
+def test_a_signal_ends_the_command_at_a_prompt_and_stops_it_gracefully_at_work(
     site: Site,
 ) -> None:
     usual = signal.getsignal(signal.SIGINT)

@@ -82,7 +82,7 @@ def test_a_stop_before_the_first_segment_is_a_stop_though_an_earlier_run_has_end
     assert shift(made, stop=stop).work(2).trouble == "stopped"
 
 
-def test_trouble_with_one_segment_stops_all_and_is_told(made: World) -> None:
+def test_an_error_in_one_segment_stops_all_and_is_reported(made: World) -> None:
     def refuse(name: str, _: str) -> None:
         if name == "batch_write_item" and len(made.view) > 20:
             raise refusal("AccessDeniedException")
@@ -149,7 +149,7 @@ def test_trouble_ends_the_waiting_for_other_hands_too(made: World) -> None:
     assert "AccessDenied" in shift(made).work().trouble
 
 
-def test_more_failures_than_tolerated_are_told(made: World) -> None:
+def test_more_failures_than_tolerated_are_reported(made: World) -> None:
     made.write("Things", {"id": "bad"})
     outcome = shift(made).work(1)
     assert outcome.trouble.startswith(
@@ -188,7 +188,9 @@ def test_a_surprise_stops_the_others_and_comes_out(made: World) -> None:
         shift(made).work(16)
 
 
-def test_a_segment_in_other_hands_is_waited_for_while_the_others_are_done(made: World) -> None:
+def test_a_segment_leased_by_another_worker_is_waited_for_while_the_others_are_done(
+    made: World,
+) -> None:
     segments = made.bulk.begin(RUN, 4, deadline=never())
     made.progress.take(segments[0], made.fingerprint, deadline=never())
     said: list[str] = []
@@ -203,7 +205,7 @@ def test_a_segment_in_other_hands_is_waited_for_while_the_others_are_done(made: 
     assert made.shown() == made.expected()
 
 
-def test_what_an_older_model_left_is_waited_for_and_put_right(made: World) -> None:
+def test_what_an_older_model_left_is_waited_for_and_recovered(made: World) -> None:
     made.progress.take(Segment(RUN, 0, 3), "older", deadline=never())
     said: list[str] = []
     assert shift(made, notify=said.append).work(2).finished
@@ -236,7 +238,7 @@ def test_the_pace_is_that_of_this_command_and_says_when_it_will_be_done() -> Non
     assert ProgressRate(None, lambda: now[0]).text(Counter(items=5)) == "5 items, 0 items/s"
 
 
-def test_where_there_is_no_terminal_a_line_is_said_now_and_then() -> None:
+def test_without_a_terminal_a_line_is_printed_now_and_then() -> None:
     now = [0.0]
     said: list[str] = []
     watch = lines("backfill/Orders", ProgressRate(None, lambda: now[0]), said.append)
@@ -276,7 +278,7 @@ def test_on_a_terminal_a_bar_is_shown_beside_the_output(
         ),
     ],
 )
-def test_what_it_came_to_is_told_in_words_and_by_the_exit_status(
+def test_the_result_is_printed_and_is_the_exit_status(
     outcome: SegmentOutcome, status: int, words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(typer.Exit) as ended:
@@ -302,7 +304,7 @@ def test_the_worst_of_several_outcomes_is_the_exit_status() -> None:
     assert ended.value.exit_code == 1
 
 
-def test_a_deployment_without_a_progress_table_is_told_to_be_deployed(
+def test_without_a_progress_table_the_error_advises_a_deployment(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)

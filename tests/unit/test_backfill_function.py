@@ -165,7 +165,7 @@ def test_an_event_that_is_not_understood_is_refused_in_words(
     assert function.world.db.calls == []
 
 
-def test_what_is_null_is_not_said(function: Function) -> None:
+def test_null_fields_count_as_unset(function: Function) -> None:
     told = function(step="begin", sources=None, segments=None, max_rcu=None, restart=None)
     assert len(told["segments"]) == 32
     assert "max_rcu" not in told["segments"][0]
@@ -181,7 +181,7 @@ def test_it_returns_before_its_time_is_up_and_goes_on_when_called_again(
     assert function(**event)["done"]
 
 
-def test_a_run_that_nobody_has_ended_is_ended_by_the_next_one_that_asks(
+def test_a_run_that_was_not_ended_is_ended_by_the_next_request(
     function: Function,
 ) -> None:
     """The last worker died between its last page and the mark; no segment is left to work on."""
@@ -193,7 +193,7 @@ def test_a_run_that_nobody_has_ended_is_ended_by_the_next_one_that_asks(
     assert len(function(step="begin", sources=["Things"])["segments"]) == 16
 
 
-def test_a_run_is_begun_anew_if_that_is_asked(function: Function) -> None:
+def test_a_run_is_started_over_on_request(function: Function) -> None:
     asked = {"step": "begin", "sources": ["Things"], "segments": 2}
     function(**function(**asked)["segments"][0])
     assert len(function(**asked)["segments"]) == 1
@@ -208,7 +208,7 @@ def test_a_run_is_begun_anew_if_that_is_asked(function: Function) -> None:
     assert function.world.bulk.built(deadline=never())[RUN]["generation"] == 2
 
 
-def test_a_run_in_which_too_many_failed_is_begun_anew_unless_more_are_tolerated(
+def test_a_run_with_too_many_failures_is_started_over_unless_more_are_tolerated(
     function: Function,
 ) -> None:
     function.world.write("Things", {"id": "bad"})
@@ -310,7 +310,7 @@ def test_a_worker_of_an_execution_that_is_out_of_date_fails_at_once(function: Fu
         function(**old)
 
 
-def test_more_segments_than_a_state_machine_can_be_told_of_are_refused(function: Function) -> None:
+def test_more_segments_than_a_state_machine_can_pass_on_are_refused(function: Function) -> None:
     asked = {"step": "begin", "segments": 1000, "max_rcu": 1000, "max_wcu": 1000}
     with pytest.raises(SettingsError, match="2000 segments exceed what a state machine step can"):
         function(**asked)

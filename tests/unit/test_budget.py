@@ -32,7 +32,7 @@ def test_no_more_is_spent_than_the_rate_allows() -> None:
     assert time.now == pytest.approx(39.6)
 
 
-def test_a_call_dearer_than_a_second_of_the_rate_is_made_good_before_the_next() -> None:
+def test_a_call_that_exceeds_a_second_of_the_rate_delays_the_next_one() -> None:
     time = Time()
     budget = RateLimiter(5, lambda: time.now, time.sleep)
     budget.wait()
@@ -83,7 +83,7 @@ def test_a_pause_and_a_debt_pass_side_by_side() -> None:
     assert budget.wait_seconds == 1.0
 
 
-def test_a_debt_that_another_bucket_left_is_made_good_first_and_counts_once() -> None:
+def test_a_debt_that_another_bucket_left_is_paid_first_and_counts_once() -> None:
     time = Time()
     budget = RateLimiter(10, lambda: time.now, time.sleep)
     budget.add_debt(4)

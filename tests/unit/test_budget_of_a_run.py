@@ -129,7 +129,7 @@ def test_a_segment_whose_work_is_not_paid_yet_is_called_again_before_the_next_be
     assert RUN in made.bulk.built(deadline=never())
 
 
-def test_what_was_in_hand_is_put_right_only_when_nothing_is_owed() -> None:
+def test_the_page_in_progress_is_recovered_only_when_no_debt_is_left() -> None:
     made = world(3)
     made.db.on(after=lambda name, _: die() if name == "batch_write_item" else None)
     with pytest.raises(KilledError):

@@ -46,7 +46,9 @@ def test_a_second_run_reads_all_and_writes_nothing(made: World) -> None:
     assert made.db.written(TABLE, "Things", "Notes") == []
 
 
-def test_rows_that_were_right_before_are_neither_written_nor_noted(made: World) -> None:
+def test_rows_that_were_right_before_are_neither_written_nor_in_the_intent_record(
+    made: World,
+) -> None:
     made.sync("a")
     made.sync("b")
     made.view["THING#b", "y"]["data"] = image({"d": {"value": "stale"}})["d"]
@@ -62,7 +64,7 @@ def test_rows_that_were_right_before_are_neither_written_nor_noted(made: World) 
     assert made.shown() == made.expected()
 
 
-def test_a_row_of_another_item_is_not_overwritten_and_the_claim_becomes_a_letter(
+def test_a_row_of_another_item_is_not_overwritten_and_the_claim_becomes_a_dead_letter(
     made: World,
 ) -> None:
     made.put("first", shared="prize")
@@ -74,7 +76,7 @@ def test_a_row_of_another_item_is_not_overwritten_and_the_claim_becomes_a_letter
     assert ("THING#c", "y") in made.view, "its neighbours are written"
 
 
-def test_of_two_items_of_a_page_that_claim_one_row_one_becomes_a_letter(made: World) -> None:
+def test_of_two_items_of_a_page_that_claim_one_row_one_becomes_a_dead_letter(made: World) -> None:
     made.put("first", shared="prize")
     made.put("second", shared="prize")
     assert made.run()["failed"] == 1
@@ -82,7 +84,7 @@ def test_of_two_items_of_a_page_that_claim_one_row_one_becomes_a_letter(made: Wo
     assert letters(made) == [("Things/second", "OwnershipError")]
 
 
-def test_an_item_whose_view_raises_becomes_a_letter_and_its_neighbours_are_written(
+def test_an_item_whose_view_raises_becomes_a_dead_letter_and_its_neighbours_are_written(
     made: World,
 ) -> None:
     made.write("Things", {"id": "bb"})
@@ -91,7 +93,7 @@ def test_an_item_whose_view_raises_becomes_a_letter_and_its_neighbours_are_writt
     assert len(made.view) == 6
 
 
-def test_a_row_that_dynamodb_refuses_becomes_a_letter_that_names_all_rows_of_its_item(
+def test_a_row_that_dynamodb_refuses_becomes_a_dead_letter_that_names_all_rows_of_its_item(
     made: World,
 ) -> None:
     made.put("b", x="1", cursed="2")
@@ -103,13 +105,13 @@ def test_a_row_that_dynamodb_refuses_becomes_a_letter_that_names_all_rows_of_its
     assert letter["key"] == {"id": {"S": "b"}}
 
 
-def test_an_item_with_a_key_too_long_to_be_an_owner_becomes_a_letter(made: World) -> None:
+def test_an_item_with_a_key_too_long_to_be_an_owner_becomes_a_dead_letter(made: World) -> None:
     made.put("k" * 2047, x="1")
     assert made.run() == {"items": 4, "rows": 6, "failed": 1}
     assert letters(made) == [("too long", "UnreadableRecordError")]
 
 
-def test_what_changed_while_it_was_written_is_put_right(made: World) -> None:
+def test_rows_of_an_item_that_changed_during_the_write_are_corrected(made: World) -> None:
     """A change, a deletion and a new item, between the scan and the second look."""
 
     def change(name: str, _: str) -> None:
@@ -126,7 +128,7 @@ def test_what_changed_while_it_was_written_is_put_right(made: World) -> None:
     assert made.shown() == made.expected()
 
 
-def test_an_item_that_changes_all_the_time_becomes_a_letter(made: World) -> None:
+def test_an_item_that_keeps_changing_becomes_a_dead_letter(made: World) -> None:
     ticks = iter(range(10_000))
 
     def change(name: str, table: str) -> None:
@@ -139,7 +141,7 @@ def test_an_item_that_changes_all_the_time_becomes_a_letter(made: World) -> None
     assert made.view.keys() >= {("THING#a", "x"), ("THING#c", "y")}
 
 
-def test_letters_leave_only_after_the_rows_of_the_page_are_written(made: World) -> None:
+def test_dead_letters_leave_only_after_the_rows_of_the_page_are_written(made: World) -> None:
     made.write("Things", {"id": "aa"})
 
     def look(*_: str) -> None:
@@ -152,7 +154,7 @@ def test_letters_leave_only_after_the_rows_of_the_page_are_written(made: World) 
     assert len(made.queue.bodies) == 1
 
 
-def test_if_the_queue_refuses_the_page_stays_noted_and_its_letters_come_later(
+def test_if_the_queue_refuses_the_intent_stays_and_the_dead_letters_come_later(
     made: World,
 ) -> None:
     made.write("Things", {"id": "aa"})
@@ -167,7 +169,7 @@ def test_if_the_queue_refuses_the_page_stays_noted_and_its_letters_come_later(
     assert letters(made) == [("Things/aa", "MissingAttributeError")]
 
 
-def test_if_dynamodb_goes_on_leaving_rows_unprocessed_the_page_stays_noted(made: World) -> None:
+def test_if_dynamodb_keeps_leaving_rows_unprocessed_the_intent_stays(made: World) -> None:
     made.db.unprocessed = lambda requests: requests[1:]
 
     def late(name: str, _: str) -> None:
@@ -213,7 +215,7 @@ def test_another_source_is_another_run(made: World) -> None:
     assert set(made.view) == {("THING#a", "NOTE#7")}
 
 
-def test_errors_and_letters_hold_keys_and_no_data(made: World) -> None:
+def test_errors_and_dead_letters_hold_keys_and_no_data(made: World) -> None:
     made.write("Things", {"id": "aa", "secret": "a customer's name"})
     made.run()
     assert "customer" not in str(made.queue.bodies)

@@ -28,7 +28,7 @@ class Post:
         return [], set()
 
 
-def test_a_letter_names_the_rows_that_were_written_before_the_item_failed() -> None:
+def test_a_dead_letter_names_the_rows_that_were_written_before_the_item_failed() -> None:
     post = Post()
     failures = Failures(cast("Any", post), "model-1", lambda: 0.0)
     target = ItemRef(ROUTE, {"id": {"S": "a"}}, frozenset({("THING#a", "known")}))

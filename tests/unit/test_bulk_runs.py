@@ -73,7 +73,7 @@ def test_the_table_of_a_run_is_the_deployments_own() -> None:
     assert bulk.tables("verify-rows/Things") == [TABLE]
 
 
-def test_a_run_is_cut_into_segments_sixteen_unless_told_otherwise(made: World) -> None:
+def test_a_run_has_sixteen_segments_by_default(made: World) -> None:
     assert begin(made, 3) == [Segment(RUN, number, 3) for number in range(3)]
     assert len(begin(made)) == 16
     for wrong in (0, -1, 1001):
@@ -199,7 +199,9 @@ def test_taking_and_finishing_a_segment_reads_a_fixed_number_of_items(made: Worl
     assert reads == ["get_item"] * 5
 
 
-def test_what_a_run_of_an_older_model_left_in_hand_is_put_right_first(made: World) -> None:
+def test_pages_that_a_run_of_an_older_model_left_in_progress_are_recovered_first(
+    made: World,
+) -> None:
     killed_over_a_page(made)
     made.later()
     made.fingerprint = "model-2"
@@ -212,7 +214,7 @@ def test_what_a_run_of_an_older_model_left_in_hand_is_put_right_first(made: Worl
     assert made.shown() == made.expected()
 
 
-def test_what_a_run_that_is_begun_anew_left_in_hand_is_put_right_first(made: World) -> None:
+def test_pages_that_a_started_over_run_left_in_progress_are_recovered_first(made: World) -> None:
     killed_over_a_page(made)
     with pytest.raises(SegmentTakenError):
         begin(made, restart=True)
@@ -221,7 +223,7 @@ def test_what_a_run_that_is_begun_anew_left_in_hand_is_put_right_first(made: Wor
     assert ("THING#t0", "x") not in made.view
 
 
-def test_nothing_is_begun_anew_while_somebody_is_at_work(made: World) -> None:
+def test_no_run_is_started_over_while_a_worker_is_active(made: World) -> None:
     made.progress.take(Segment(RUN, 0, 1), made.fingerprint, deadline=never())
     made.fingerprint = "model-2"
     with pytest.raises(SegmentTakenError):
@@ -278,7 +280,7 @@ def test_after_a_restart_an_old_worker_finds_no_place(made: World) -> None:
         made.worker().work(old, end=never())
 
 
-def test_a_run_in_which_too_many_items_failed_is_never_marked_however_often_it_is_asked(
+def test_a_run_with_too_many_failed_items_is_never_marked_complete(
     made: World,
 ) -> None:
     for number in range(3):
@@ -297,7 +299,7 @@ def test_a_run_in_which_too_many_items_failed_is_never_marked_however_often_it_i
     assert counts["failed"] == 3
 
 
-def test_too_many_failures_of_a_run_are_told_as_soon_as_a_segment_ends(made: World) -> None:
+def test_too_many_failures_of_a_run_are_reported_as_soon_as_a_segment_ends(made: World) -> None:
     for number in range(40):
         made.write("Things", {"id": f"bad{number}"})
     first, second, _ = begin(made, 3)

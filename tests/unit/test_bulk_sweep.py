@@ -76,7 +76,7 @@ def test_rows_of_an_item_whose_view_raises_stay(made: World) -> None:
     assert not made.queue.bodies
 
 
-def test_an_item_whose_view_raises_only_when_it_is_reconciled_becomes_a_letter(
+def test_an_item_whose_view_raises_only_when_it_is_reconciled_becomes_a_dead_letter(
     made: World,
 ) -> None:
     def change(name: str, table: str) -> None:

@@ -50,7 +50,7 @@ def states(made: World) -> list[tuple[list[Any], Any, bool]]:
     return said
 
 
-def test_a_page_is_noted_before_it_is_written_and_the_checkpoint_moves_with_the_next_note() -> None:
+def test_the_intent_precedes_the_write_of_a_page_and_the_next_intent_moves_the_checkpoint() -> None:
     made = world(things=5, most=2)
     said = states(made)
     made.work()
@@ -108,7 +108,7 @@ def test_killed_at_any_call_while_items_go_at_any_other_the_end_is_right(lost: s
     assert killed > 200
 
 
-def test_a_segment_in_other_hands_is_refused_with_the_seconds_that_are_left() -> None:
+def test_a_segment_leased_by_another_worker_is_refused_with_the_seconds_left() -> None:
     made = world()
     made.db.on(before=dies_from(4))
     with pytest.raises(KilledError):
@@ -141,7 +141,7 @@ def test_a_worker_that_has_lost_its_segment_never_writes_again() -> None:
     assert record.version == 2
 
 
-def test_what_is_slow_to_be_noted_leaves_no_time_to_write_in() -> None:
+def test_a_slow_write_of_the_intent_leaves_no_time_for_the_page() -> None:
     """The lease was asked for long ago when the table took it: another may have the segment."""
     made = world()
 
@@ -209,7 +209,7 @@ def test_an_answer_that_is_lost_is_no_loss() -> None:
         ("batch_get_item", "Things", False),
     ],
 )
-def test_when_aws_refuses_the_segment_is_free_at_once_only_if_nothing_is_in_hand(
+def test_when_aws_refuses_the_segment_is_free_at_once_only_without_a_page_in_progress(
     call: str, table: str, *, left_at_once: bool
 ) -> None:
     made = world(things=6, most=2)
@@ -233,7 +233,7 @@ def test_when_aws_refuses_the_segment_is_free_at_once_only_if_nothing_is_in_hand
     assert made.shown() == made.expected()
 
 
-def test_the_first_trouble_is_told_though_the_segment_cannot_even_be_left() -> None:
+def test_the_first_error_is_reported_though_the_lease_cannot_be_released() -> None:
     made = world()
 
     def refuse(name: str, _: str) -> None:
@@ -259,7 +259,7 @@ def test_failing_items_are_tolerated_up_to_a_limit_and_then_all_stops() -> None:
     assert made.work(tolerated=10).done
 
 
-def test_it_stops_when_asked_and_begins_no_page_that_it_could_not_end() -> None:
+def test_it_stops_on_request_and_begins_no_page_that_it_could_not_end() -> None:
     made = world(things=6, most=2)
     stopped = made.work(stopped=lambda: bool(made.view))
     assert (stopped.done, stopped.counts["items"]) == (False, 2)
@@ -313,7 +313,7 @@ def pages_of(made: World) -> list[int]:
     return [after - before for before, after in pairwise(items)]
 
 
-def test_a_worker_that_rests_says_that_it_is_alive_and_hears_when_it_is_to_stop() -> None:
+def test_a_waiting_worker_renews_its_lease_and_stops_on_request() -> None:
     made = world(things=4, most=2)
     made.writes = RateLimiter(0.01, lambda: made.now)  # a page is made good in minutes
     began = made.now

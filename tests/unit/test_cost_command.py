@@ -98,7 +98,7 @@ def test_a_rate_is_shown_as_people_write_it(changes: str, shown: str) -> None:
     assert f"Orders: {shown} changes per second" in done.stdout
 
 
-def test_other_prices_are_reckoned_with_and_told(tmp_path: Path) -> None:
+def test_other_prices_are_used_and_printed(tmp_path: Path) -> None:
     file = tmp_path / "prices.json"
     file.write_text('{"region": "eu-west-1", "write_units": 0}')
     found = told(*ORDERS, "--prices", str(file))
@@ -107,7 +107,7 @@ def test_other_prices_are_reckoned_with_and_told(tmp_path: Path) -> None:
     assert found["bills"][0]["lines"]["writes to the table"] == {"adminview": 0, "baseline": 0}
 
 
-def test_a_sample_tells_rows_sizes_and_indexes_and_what_is_told_counts_more(
+def test_a_sample_gives_rows_sizes_and_indexes_and_options_override_it(
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "orders.json"
@@ -199,7 +199,7 @@ ODD = json.dumps(
         ((*ORDERS, "--prices", "absent.json"), "", "absent.json"),
     ],
 )
-def test_what_cannot_be_reckoned_with_is_said(
+def test_what_cannot_be_estimated_is_reported(
     words: tuple[str, ...], given: str, said: str
 ) -> None:
     done = run(*words, given=given)

@@ -83,7 +83,7 @@ def test_the_less_stays_unchanged_the_more_it_costs(load: SourceLoad, other: flo
 
 
 @given(loads_of_orders())
-def test_neither_the_table_nor_a_declared_index_takes_more_than_in_the_usual_way(
+def test_neither_the_table_nor_a_declared_index_takes_more_than_the_baseline(
     load: SourceLoad,
 ) -> None:
     ours, baseline = (Work.of(load, registry(), method) for method in (ADMINVIEW, BASELINE))
@@ -134,7 +134,7 @@ def test_bills_of_several_sources_add_up(several: list[SourceLoad]) -> None:
     assert each * changes * 30 * 86400 / 1e6 == pytest.approx(sum(total.values()))
 
 
-def test_what_is_assumed_is_said_in_the_numbers_that_are_reckoned_with() -> None:
+def test_the_stated_assumptions_are_the_numbers_of_the_load() -> None:
     (load,) = read_loads({"Orders": {"changesPerSecond": 1}}, registry())
     # Of totals nothing is said: the model has none.
     assert load.assumed == tuple(words for name, words in ASSUMED.items() if name != "totals")

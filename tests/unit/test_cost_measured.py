@@ -116,7 +116,7 @@ def test_ours_is_what_was_counted(here: Counting) -> None:
     }
 
 
-def test_the_usual_way_would_have_written_rows_of_all_records_and_waited_for_each(
+def test_the_baseline_would_have_written_rows_of_all_records_and_waited_for_each(
     here: Counting,
 ) -> None:
     compared = compare_observed(here.observe())

@@ -61,7 +61,7 @@ def test_the_totals_function_is_paid_for_and_reads_its_stream_for_nothing() -> N
     assert bill["reads of the stream"] == 0
 
 
-def test_without_a_description_it_is_said_that_no_row_contributes() -> None:
+def test_without_a_description_the_output_states_that_no_row_contributes() -> None:
     (load,) = read_loads({"Orders": {"changesPerSecond": 1}}, REGISTRY)
     assert "no row contributes to a total" in load.assumed
 

@@ -32,21 +32,21 @@ def sqs() -> FakeSqs:
     return queue
 
 
-def test_letters_are_taken_up_with_what_sqs_knows_of_them(sqs: FakeSqs) -> None:
+def test_dead_letters_are_received_with_their_attributes_of_sqs(sqs: FakeSqs) -> None:
     one, two = consumer(sqs).take(deadline=soon())
     assert one == Message("m-1", "m-1/1", "one", AT + 0.5, 2)
     assert two.body == "two"
     assert sqs.requests[0]["WaitTimeSeconds"] == 1, "or not all servers are asked"
 
 
-def test_at_most_ten_letters_come_at_once_and_nobody_else_sees_them(sqs: FakeSqs) -> None:
+def test_at_most_ten_dead_letters_are_received_at_once_and_hidden_from_others(sqs: FakeSqs) -> None:
     sqs.add(*map(str, range(10)))
     assert len(consumer(sqs).take(deadline=soon())) == 10
     assert len(consumer(sqs).take(deadline=soon())) == 2
     assert consumer(sqs).take(deadline=soon()) == []
 
 
-def test_letters_are_hidden_as_long_as_the_queue_says_or_as_long_as_asked(sqs: FakeSqs) -> None:
+def test_dead_letters_are_hidden_for_the_time_of_the_queue_or_of_the_call(sqs: FakeSqs) -> None:
     consumer(sqs).take(deadline=soon())
     assert "VisibilityTimeout" not in sqs.requests[0]
     consumer(sqs).take(deadline=soon(), hide_seconds=0)
@@ -87,7 +87,7 @@ def test_throttling_and_the_network_are_waited_out(sqs: FakeSqs) -> None:
     assert len(sqs.requests) == 3
 
 
-def test_a_refusal_is_told_at_once(sqs: FakeSqs) -> None:
+def test_a_refusal_is_raised_at_once(sqs: FakeSqs) -> None:
     sqs.faults["receive"] = [refusal("AccessDenied", "ReceiveMessage")]
     with pytest.raises(
         ServiceError, match="receive dead letters from queue: AWS answered AccessDenied"
@@ -105,19 +105,19 @@ def test_throttling_is_not_waited_out_past_the_deadline(sqs: FakeSqs) -> None:
     assert len(sqs.bodies) == 2
 
 
-def test_nothing_is_asked_after_the_deadline(sqs: FakeSqs) -> None:
+def test_no_call_is_made_after_the_deadline(sqs: FakeSqs) -> None:
     with pytest.raises(ServiceError, match="OutOfTime"):
         consumer(sqs).take(deadline=Deadline.after(-1))
     assert sqs.requests == []
 
 
-def test_letters_are_deleted_in_tens(sqs: FakeSqs) -> None:
+def test_dead_letters_are_deleted_in_tens(sqs: FakeSqs) -> None:
     consumer(sqs).delete([message("", f"m-{number}") for number in range(21)], deadline=soon())
     assert [len(call["Entries"]) for call in sqs.requests] == [10, 10, 1]
     assert sqs.bodies == {}
 
 
-def test_letters_are_put_back_in_tens_for_all_to_see(sqs: FakeSqs) -> None:
+def test_dead_letters_are_made_visible_again_in_tens(sqs: FakeSqs) -> None:
     sqs.add(*map(str, range(9)))
     box = consumer(sqs)
     taken = box.take(deadline=soon()) + box.take(deadline=soon())
@@ -127,13 +127,13 @@ def test_letters_are_put_back_in_tens_for_all_to_see(sqs: FakeSqs) -> None:
     assert sqs.hidden() == set()
 
 
-def test_no_letters_make_no_call(sqs: FakeSqs) -> None:
+def test_no_dead_letters_make_no_call(sqs: FakeSqs) -> None:
     consumer(sqs).delete([], deadline=Deadline.after(-1))
     consumer(sqs).put_back([], deadline=Deadline.after(-1))
     assert sqs.requests == []
 
 
-def test_letters_are_counted_by_where_they_are() -> None:
+def test_dead_letters_are_counted_by_where_they_are() -> None:
     class Counted:
         """A queue that counts."""
 

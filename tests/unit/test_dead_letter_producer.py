@@ -23,25 +23,25 @@ def send(
     return unsent
 
 
-def test_letters_go_out_in_calls_of_ten() -> None:
+def test_dead_letters_go_out_in_calls_of_ten() -> None:
     queue = FakeQueue()
     assert send(queue, letters(21)) == []
     assert (queue.calls, len(queue.bodies)) == (3, 21)
 
 
-def test_large_letters_go_out_in_calls_that_sqs_takes() -> None:
+def test_large_dead_letters_go_out_in_calls_that_sqs_takes() -> None:
     queue = FakeQueue()
     assert send(queue, letters(4, CALL_LIMIT // 2)) == []
     assert queue.calls == 2
 
 
-def test_no_letters_make_no_call() -> None:
+def test_no_dead_letters_make_no_call() -> None:
     queue = FakeQueue()
     assert send(queue, []) == []
     assert queue.calls == 0
 
 
-def test_letters_the_queue_fails_to_take_are_sent_again_and_only_those() -> None:
+def test_only_dead_letters_that_the_queue_failed_to_take_are_sent_again() -> None:
     queue = FakeQueue([{"1", "2"}, NETWORK_DOWN, {"0"}])
     assert send(queue, letters(3)) == []
     assert sorted(body.strip() for body in queue.bodies) == ["0", "1", "2"]
@@ -49,18 +49,18 @@ def test_letters_the_queue_fails_to_take_are_sent_again_and_only_those() -> None
 
 
 @pytest.mark.parametrize("code", ["AccessDenied", "AWS.SimpleQueueService.NonExistentQueue"])
-def test_letters_a_queue_refuses_for_good_come_back_at_once(code: str) -> None:
+def test_dead_letters_that_a_queue_refuses_for_good_are_returned_at_once(code: str) -> None:
     queue = FakeQueue([refusal(code, "SendMessageBatch")])
     assert send(queue, letters(3)) == letters(3)
     assert queue.calls == 1
     assert queue.said == {code}
 
 
-def test_letters_that_are_not_in_by_the_deadline_come_back() -> None:
+def test_dead_letters_that_are_not_sent_by_the_deadline_are_returned() -> None:
     assert send(FakeQueue(), letters(3), seconds=-1) == letters(3)
 
 
-def test_a_refused_call_does_not_keep_the_other_letters_back() -> None:
+def test_a_refused_call_does_not_hold_up_the_other_dead_letters() -> None:
     queue = FakeQueue([refusal("AccessDenied", "SendMessageBatch")])
     assert [letter.position for letter in send(queue, letters(15))] == list(range(10))
     assert len(queue.bodies) == 5

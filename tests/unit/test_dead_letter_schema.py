@@ -52,7 +52,7 @@ def opened_batch(body: str) -> BatchLetter:
     return letter
 
 
-def test_our_letter_names_its_item_the_rows_and_the_error() -> None:
+def test_our_dead_letter_names_its_item_the_rows_and_the_error() -> None:
     letter = opened(letter_body("a", "X", "Y"))
     assert (letter.source, letter.table) == ("Things", "Things")
     assert letter.key == {"id": {"S": "a"}}
@@ -74,7 +74,7 @@ def test_what_the_sync_writes_can_be_read() -> None:
     assert letter.rows == {("PK", "SK")}
 
 
-def test_a_letter_about_a_record_that_names_no_item_is_not_understood() -> None:
+def test_a_dead_letter_about_a_record_that_names_no_item_is_not_understood() -> None:
     written = dead_letter(0, identify({}, None, "model-1"), ViewError(LookupError()), ())
     with pytest.raises(UnknownLetterError, match="names no table"):
         resolved(written.body)
@@ -83,7 +83,7 @@ def test_a_letter_about_a_record_that_names_no_item_is_not_understood() -> None:
         resolved(written.body)
 
 
-def test_a_letter_that_was_tried_tells_the_newest_error_and_keeps_the_first() -> None:
+def test_a_retried_dead_letter_has_the_newest_error_and_keeps_the_first() -> None:
     once = opened(retried(opened(letter_body()), MOVED, WITHIN_A_MINUTE).to_json())
     assert once.latest_error == ErrorSummary(kind="MovingItemError", reason=str(MOVED))
     assert once.error.kind == "ViewError"
@@ -94,7 +94,7 @@ def test_a_letter_that_was_tried_tells_the_newest_error_and_keeps_the_first() ->
     assert twice.key == once.key
 
 
-def test_lambdas_letter_names_its_stretch_and_when_its_records_came() -> None:
+def test_lambdas_dead_letter_names_its_range_and_when_its_records_arrived() -> None:
     letter = opened_batch(lambdas_own(5, 9))
     assert letter.records.stream_arn == STREAM.format("Things")
     assert letter.records.shard_id.startswith("shardId-")
@@ -107,7 +107,7 @@ def test_lambdas_letter_names_its_stretch_and_when_its_records_came() -> None:
 
 
 @pytest.mark.parametrize("missing", ["responseContext", "version", "timestamp", "requestContext"])
-def test_lambdas_letter_needs_no_more_than_its_stretch(missing: str) -> None:
+def test_lambdas_dead_letter_needs_no_more_than_its_range(missing: str) -> None:
     given_up = batch_facts()
     del given_up[missing]
     letter = opened_batch(json.dumps(given_up))
@@ -115,7 +115,7 @@ def test_lambdas_letter_needs_no_more_than_its_stretch(missing: str) -> None:
     assert (letter.latest_error.kind, letter.count) == (expected, 2)
 
 
-def test_lambdas_letter_that_was_tried_is_still_lambdas() -> None:
+def test_lambdas_dead_letter_is_still_lambdas_after_a_retry() -> None:
     letter = opened_batch(lambdas_own())
     again = opened_batch(retried(letter, MOVED, WITHIN_A_MINUTE).to_json())
     assert (again.latest_error.kind, again.failed_replays) == ("MovingItemError", 1)
@@ -206,7 +206,9 @@ in_doubt_letters = st.builds(
 
 
 @given(record_letters | in_doubt_letters)
-def test_every_letter_is_read_back_as_it_was_written(letter: RecordLetter | InDoubtLetter) -> None:
+def test_every_dead_letter_is_read_back_as_it_was_written(
+    letter: RecordLetter | InDoubtLetter,
+) -> None:
     body = letter.to_json()
     assert body.isascii()
     assert from_json(body) == letter
@@ -250,7 +252,7 @@ any_record = st.fixed_dictionaries(
 
 
 @given(any_record)
-def test_a_letter_about_any_record_is_read_back(unreadable: dict[str, Any]) -> None:
+def test_a_dead_letter_about_any_record_is_read_back(unreadable: dict[str, Any]) -> None:
     written = dead_letter(0, identify(unreadable, None, "m"), ViewError(LookupError()), ())
     letter = opened(written.body)
     assert (letter.sequence or "", letter.model) == (sequence_of(unreadable) or "", "m")
@@ -263,19 +265,21 @@ json_values = st.recursive(
 
 
 @given(st.text())
-def test_no_text_passes_for_a_letter(body: str) -> None:
+def test_no_text_passes_for_a_dead_letter(body: str) -> None:
     with pytest.raises(UnknownLetterError):
         from_json(body)
 
 
 @given(json_values)
-def test_no_other_json_passes_for_a_letter(value: Any) -> None:
+def test_no_other_json_passes_for_a_dead_letter(value: Any) -> None:
     with pytest.raises(UnknownLetterError):
         from_json(json.dumps(value))
 
 
 @given(st.sets(st.sampled_from(sorted(facts()))))
-def test_our_letter_with_parts_missing_is_whole_enough_or_not_understood(missing: set[str]) -> None:
+def test_our_dead_letter_with_parts_missing_is_whole_enough_or_not_understood(
+    missing: set[str],
+) -> None:
     body = json.dumps({name: value for name, value in facts().items() if name not in missing})
     if missing <= {"event", "sequence", "stream", "model", "owner"}:
         assert resolved(body).about == "Things/a"
@@ -285,7 +289,9 @@ def test_our_letter_with_parts_missing_is_whole_enough_or_not_understood(missing
 
 
 @given(st.sampled_from(sorted(batch_facts()["DDBStreamBatchInfo"])))
-def test_lambdas_letter_with_any_part_of_its_stretch_missing_is_not_understood(name: str) -> None:
+def test_lambdas_dead_letter_with_any_part_of_its_range_missing_is_not_understood(
+    name: str,
+) -> None:
     body = batch_facts()
     del body["DDBStreamBatchInfo"][name]
     with pytest.raises(UnknownLetterError):

@@ -20,7 +20,7 @@ def test_of_two_deadlines_the_sooner_counts_each_by_its_own_clock() -> None:
     assert both.passed
 
 
-def test_time_goes_on_while_a_laptop_sleeps(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_time_goes_on_while_the_machine_sleeps(monkeypatch: pytest.MonkeyPatch) -> None:
     if deadline.BOOT_CLOCK is not None:
         assert awake_or_asleep() == pytest.approx(time.clock_gettime(deadline.BOOT_CLOCK), abs=5)
     monkeypatch.setattr(deadline, "BOOT_CLOCK", None)

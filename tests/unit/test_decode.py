@@ -40,7 +40,7 @@ users = registry().source("Users")
         (lambda r: r.clear(), "does not name its stream"),
     ],
 )
-def test_a_record_that_is_no_record_is_set_aside_and_says_why(invalidate: Any, reason: str) -> None:
+def test_an_invalid_record_is_dead_lettered_with_the_reason(invalidate: Any, reason: str) -> None:
     spoiled = record(users, None, USER, 1)
     invalidate(spoiled)
     batch = prepared(spoiled, record(users, None, USER, 2))

@@ -116,7 +116,7 @@ def test_an_index_that_is_being_deleted_stands_in_nobodys_way(cloud: Cloud) -> N
     ]
 
 
-def test_a_stack_of_an_older_release_needs_to_be_told_its_model(cloud: Cloud) -> None:
+def test_a_stack_of_an_older_release_needs_its_model_as_an_option(cloud: Cloud) -> None:
     for part in ("Sync", "Api"):
         template = cloud.stacks[f"team-AdminView-dev-{part}"]["template"]
         template["Resources"]["F"].pop("Metadata", None)

@@ -170,7 +170,7 @@ def questions(**told: Any) -> dict[str, str]:
     return {"AccessPatterns": json.dumps(right | told)}
 
 
-def test_what_is_being_built_is_told_by_the_api_of_the_stage_that_is_named(aws: FakeAws) -> None:
+def test_pending_patterns_are_read_from_the_api_of_the_named_stage(aws: FakeAws) -> None:
     pending = {"orders-by-status": None, "order-by-payment": "GSI3"}
     aws.stacks["team-AdminView-prod-Api"] = questions(pending=pending)
     aws.stacks["AdminView-dev-Api"] = questions()
@@ -178,7 +178,7 @@ def test_what_is_being_built_is_told_by_the_api_of_the_stage_that_is_named(aws: 
     assert find_pending(registry(), named(None, "", {})) == {}
 
 
-def test_questions_of_another_model_are_not_asked_of_a_deployment(aws: FakeAws) -> None:
+def test_access_patterns_of_another_model_are_not_sent_to_a_deployment(aws: FakeAws) -> None:
     aws.stacks["AdminView-dev-Api"] = questions(model="abc")
     here = registry().fingerprint
     with pytest.raises(SettingsError) as caught:
@@ -190,14 +190,14 @@ def test_questions_of_another_model_are_not_asked_of_a_deployment(aws: FakeAws) 
 
 
 @pytest.mark.parametrize("output", ["not JSON", "[]", "{}", '{"model": "abc"}', "7"])
-def test_an_output_that_says_nothing_of_questions_is_named(aws: FakeAws, output: str) -> None:
+def test_an_output_without_access_patterns_is_named(aws: FakeAws, output: str) -> None:
     aws.stacks["AdminView-dev-Api"] = {"AccessPatterns": output}
     with pytest.raises(SettingsError, match="the output 'AccessPatterns' of stack"):
         find_pending(registry(), named(None, "", {}))
 
 
 @pytest.mark.parametrize("environ", [ENDPOINT, SETTINGS.to_env()])
-def test_where_nothing_is_deployed_the_environment_says_what_is_being_built(
+def test_without_a_deployment_pending_patterns_come_from_the_environment(
     aws: FakeAws, environ: dict[str, str]
 ) -> None:
     assert find_pending(registry(), named(None, "", environ)) == {}
@@ -206,7 +206,7 @@ def test_where_nothing_is_deployed_the_environment_says_what_is_being_built(
     assert aws.configs == {}
 
 
-def test_letters_need_a_queue() -> None:
+def test_dead_letters_need_a_queue() -> None:
     check_queue(SETTINGS)
     with pytest.raises(SettingsError, match="set ADMINVIEW_DEAD_LETTER_QUEUE_URL") as refused:
         check_queue(replace(SETTINGS, dead_letter_queue_url=""))

@@ -138,7 +138,7 @@ def test_a_refused_call_is_divided_alike(fault: Any) -> None:
 
 
 @pytest.mark.parametrize("fault", SLOW)
-def test_who_does_not_answer_in_time_is_asked_again(fault: str) -> None:
+def test_a_request_without_a_response_in_time_is_sent_again(fault: str) -> None:
     plain, direct = outcomes(SLOW[fault], HASTY)
     assert plain == direct
     assert (direct[0], direct[3]) == (4, ["ReadTimeoutError"])
@@ -160,7 +160,7 @@ def test_who_cannot_be_reached_is_so_alike(nobody: str, tmp_path: Path) -> None:
     assert is_transient(plain) == is_transient(direct) is True
 
 
-def test_who_speaks_no_tls_is_asked_again() -> None:
+def test_a_request_to_a_server_without_tls_is_sent_again() -> None:
     with Faulty(scheme="https") as server:
         assert all(is_transient(error_of(writer)) for writer in both(server.url, HASTY))
 
@@ -200,7 +200,7 @@ def test_an_answer_that_trickles_has_an_end_all_the_same(monkeypatch: pytest.Mon
         "413 Too Large\r\nContent-Length: -1",
     ],
 )
-def test_a_refusal_is_heard_though_its_length_is_not_said(head: str) -> None:
+def test_a_refusal_without_a_content_length_is_read(head: str) -> None:
     with Faulty([say(f"HTTP/1.1 {head}\r\n\r\n".encode())]) as server:
         direct = make_http_client(server.url)
         with pytest.raises(ClientError) as caught:
@@ -258,7 +258,7 @@ QUOTING = [
 
 
 @pytest.mark.parametrize("fault", QUOTING)
-def test_no_error_quotes_what_was_said_or_sent(fault: Any) -> None:
+def test_no_error_quotes_the_request_or_the_response(fault: Any) -> None:
     with Faulty([fault]) as server, pytest.raises((ClientError, BotoCoreError)) as caught:
         make_http_client(server.url).call("BatchWriteItem", b'{"x": "Ms Secret"}')
     error = caught.value

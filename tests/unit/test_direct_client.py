@@ -55,7 +55,7 @@ def arguments(item: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 @given(value=values, blob=blobs)
-def test_every_call_is_spelled_as_botocore_spells_it(value: Any, blob: str) -> None:
+def test_every_call_is_encoded_as_botocore_encodes_it(value: Any, blob: str) -> None:
     item = for_boto3({"v": value, "b": {"B": blob}, "d": {"L": [{"BS": [blob]}]}})
     sent = Sent()
     client: Any = DynamoDbHttpClient(cast("Any", sent), no_client)

@@ -125,7 +125,7 @@ def test_calls_that_are_silent_together_are_waited_for_once(
     assert sum(waited) <= HASTY[1] + 8 * SHORTEST_TIMEOUT
 
 
-def test_who_cannot_be_reached_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_server_gets_one_connection_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[object] = []
     connect = HttpConnection.to
 
@@ -156,7 +156,7 @@ def test_what_is_not_begun_in_time_is_not_begun() -> None:
 
 
 @pytest.mark.parametrize("taken", [0, 1, 3])
-def test_none_is_under_way_when_whoever_asked_goes_away(taken: int) -> None:
+def test_no_call_is_in_flight_when_the_caller_goes_away(taken: int) -> None:
     answered = threading.Semaphore(0)
 
     def slowly(request: Request) -> object:
@@ -222,7 +222,7 @@ def test_a_send_that_fails_is_one_calls_trouble_and_not_that_of_the_round(
     assert [isinstance(one, BotoCoreError) for one in told] == [False, True] + [False] * 8
 
 
-def test_what_is_under_way_is_heard_though_memory_fails_again_and_again(
+def test_responses_in_flight_are_read_though_memory_fails_again_and_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     receive, heard = HttpConnection.receive, [0]

@@ -126,7 +126,7 @@ def test_calls_at_once_have_connections_of_their_own() -> None:
         assert server.connections == len(direct._idle) == 8
 
 
-def test_an_answer_that_comes_before_the_request_is_read_is_heard() -> None:
+def test_a_response_that_arrives_before_the_request_is_read_is_returned() -> None:
     """A server that will not read 16 MB says so, and stops to listen."""
     with Faulty() as server:
         deaf_ears: Any = lambda _, connection: Request(connection, "", b"", server)  # noqa: E731 - one line

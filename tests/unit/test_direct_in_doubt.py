@@ -186,7 +186,7 @@ def test_a_call_that_is_found_in_doubt_by_the_next_invocation_is_reported_then(
         assert len(queue.bodies) == 1, "once"
 
 
-def test_a_letter_about_an_earlier_call_is_kept_until_the_queue_takes_it() -> None:
+def test_a_dead_letter_about_an_earlier_call_is_kept_until_the_queue_takes_it() -> None:
     queue, go = FakeQueue([refused("AccessDenied", "SendMessageBatch")]), Event()
     with Faulty([unasked_then(go, refuse_all)]) as server:
         direct = make_http_client(server.url)
@@ -315,7 +315,7 @@ def test_what_is_remembered_is_bounded_and_connections_are_used_again_after_a_re
         assert sum(len(one.unproven) for one in (*direct._resting, *direct._idle)) == 5
 
 
-def test_after_unsolicited_bytes_the_other_connections_are_heard_but_not_used() -> None:
+def test_after_unsolicited_bytes_the_other_connections_are_read_but_not_used() -> None:
     first, second = Event(), Event()
     with Faulty([then_more(first), then_more(second)]) as server:
         direct = make_http_client(server.url)

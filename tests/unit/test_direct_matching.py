@@ -88,7 +88,7 @@ def test_a_response_about_something_else_counts_as_none(
         ("get_item", {**GET, "TableName": "arn:aws:dynamodb:::table/x"}, {"Item": KEY} | UNITS),
     ],
 )
-def test_a_response_about_what_was_asked_is_returned(
+def test_a_response_that_matches_the_request_is_returned(
     name: str, asked: dict[str, Any], response: dict[str, Any]
 ) -> None:
     found = called(name, asked, response, reader=False)

@@ -82,7 +82,7 @@ SIGNED_OUT = [
 
 
 @pytest.mark.parametrize("error", SIGNED_OUT)
-def test_who_is_not_signed_in_is_told_so_once(here: Deployment, error: Exception) -> None:
+def test_missing_credentials_are_reported_once(here: Deployment, error: Exception) -> None:
     here.refused["describe_stacks"] = error
     assert {(one["state"], *one["do"]) for one in findings()} == {("unknown", SIGN_IN)}
     result = CliRunner().invoke(app, ["doctor"], catch_exceptions=False)

@@ -46,7 +46,7 @@ def test_a_role_that_lost_a_statement_cannot_do_what_it_must(here: Deployment) -
         ),
     ],
 )
-def test_a_refusal_from_above_the_role_is_not_mended_by_a_deployment(
+def test_a_refusal_by_a_policy_above_the_role_is_not_fixed_by_a_deployment(
     here: Deployment, detail: dict[str, Any], words: str
 ) -> None:
     here.denied["dynamodb:BatchWriteItem"] = {"EvalDecision": "implicitDeny", **detail}
@@ -80,7 +80,9 @@ def test_the_same_in_other_words_is_a_warning_if_it_can_be_done(here: Deployment
     assert f"allowed by other statements: sqs:SendMessage on {QUEUE}" in found.summary
 
 
-def test_what_is_not_simulated_is_judged_by_the_text_and_said(here: Deployment) -> None:
+def test_what_is_not_simulated_is_evaluated_by_the_policy_text_and_reported(
+    here: Deployment,
+) -> None:
     here.refused["simulate_principal_policy"] = DENIED
     found = role_of(here)
     assert found.state is State.WARNING
@@ -205,7 +207,7 @@ def test_references_of_a_template_are_what_was_made(
         {"Fn::Sub": "x"},
     ],
 )
-def test_a_reference_that_cannot_be_told_is_not_guessed(here: Deployment, value: Any) -> None:
+def test_a_reference_that_cannot_be_resolved_is_not_guessed(here: Deployment, value: Any) -> None:
     site = here.deployment()
     with pytest.raises(SettingsError, match="cannot resolve"):
         resolve(value, site.part("Sync"), site)

@@ -160,7 +160,7 @@ def test_variables_that_nobody_may_decrypt_are_unknown(here: Deployment) -> None
         ("get_topic_attributes", "topic Alarms", "sns:GetTopicAttributes"),
     ],
 )
-def test_what_may_not_be_asked_is_unknown(
+def test_what_the_caller_may_not_read_is_unknown(
     here: Deployment, call: str, name: str, permission: str
 ) -> None:
     here.refused[call] = refusal("AccessDenied", call, 403)
@@ -170,7 +170,7 @@ def test_what_may_not_be_asked_is_unknown(
     ]
 
 
-def test_a_schedule_that_is_off_is_a_problem_though_its_targets_are_not_told(
+def test_a_disabled_schedule_is_a_problem_though_its_targets_cannot_be_read(
     here: Deployment,
 ) -> None:
     here.refused["list_targets_by_rule"] = refusal("AccessDenied", "ListTargetsByRule", 403)

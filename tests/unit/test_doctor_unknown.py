@@ -70,7 +70,7 @@ def test_a_service_that_does_not_answer_is_not_waited_for_again(here: Deployment
     assert states(here, State.UNKNOWN) == ["schedule ReplayRule", "schedule Second"]
 
 
-def test_a_refusal_is_asked_again_for_the_next_thing(here: Deployment) -> None:
+def test_a_refused_call_is_made_again_for_the_next_resource(here: Deployment) -> None:
     here.refused["describe_table"] = refusal("AccessDeniedException", "DescribeTable")
     aws = here.aws()
     for name in ("Orders", "Users"):
@@ -88,7 +88,7 @@ def test_a_stack_that_cannot_be_read_is_unknown_and_what_is_in_it_is_left_out(
     assert [*found] == [f"stack AdminView-dev-{part}" for part in PARTS], "whether needed or not"
 
 
-def test_a_sync_stack_of_another_version_is_said_once_for_all_sources(here: Deployment) -> None:
+def test_a_sync_stack_of_another_version_is_reported_once_for_all_sources(here: Deployment) -> None:
     here.output(SYNC, "Settings", "not JSON")
     here.output(SYNC, "Mappings", "not JSON")
     found = here.examine()
@@ -115,7 +115,7 @@ def test_sources_that_are_all_others_tables_need_no_stack(here: Deployment) -> N
     assert states(here, State.PROBLEM) == []
 
 
-def test_a_stage_that_is_not_watched_has_no_alarms_and_that_is_said(here: Deployment) -> None:
+def test_a_stage_without_monitoring_has_no_alarms_and_that_is_reported(here: Deployment) -> None:
     del here.stacks["AdminView-dev-Watch"]
     found = here.examine()
     watch = "stack AdminView-dev-Watch"
@@ -128,7 +128,7 @@ def test_a_stage_that_is_not_watched_has_no_alarms_and_that_is_said(here: Deploy
 
 
 @pytest.mark.parametrize(("kept", "warnings"), [({}, 1), ({"DeletionPolicy": "Retain"}, 0)])
-def test_who_follows_another_stream_of_our_own_table_is_told_what_becomes_of_the_table(
+def test_the_advice_about_another_stream_of_our_table_warns_if_a_deployment_deletes_the_table(
     here: Deployment, kept: dict[str, str], warnings: int
 ) -> None:
     here.stacks["AdminView-dev-Sources"]["template"]["Resources"]["Orders"].update(kept)
@@ -150,7 +150,7 @@ def test_models_that_differ_while_a_plan_is_carried_out_are_a_warning(here: Depl
     assert states(here, State.PROBLEM) == []
 
 
-def test_an_index_of_a_question_that_is_being_built_need_not_be_there(here: Deployment) -> None:
+def test_an_index_of_a_pending_pattern_may_be_missing(here: Deployment) -> None:
     view = here.stacks["AdminView-dev-View"]["template"]["Resources"]["View"]["Properties"]
     for table in (view, here.tables["AdminViewTable"]):
         table["GlobalSecondaryIndexes"] = table["GlobalSecondaryIndexes"][1:]
@@ -183,7 +183,7 @@ def test_the_command_fails_if_something_is_wrong_or_unknown(here: Deployment, br
     assert "not healthy: " in result.stdout
 
 
-def test_machines_are_told_everything_as_json(here: Deployment) -> None:
+def test_all_findings_are_printed_as_json(here: Deployment) -> None:
     here.concurrency["sync"] = 0
     result = adminview("--json")
     told = json.loads(result.stdout)

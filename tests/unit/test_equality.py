@@ -72,7 +72,7 @@ def typed(value: Any) -> Any:
         ("12345678901234567890123456789012345678", "12345678901234567890123456789012345678.0"),
     ],
 )
-def test_a_number_may_be_spelled_in_many_ways(one: str, other: str) -> None:
+def test_a_number_may_be_written_in_many_ways(one: str, other: str) -> None:
     assert equivalent({"n": {"N": one}}, {"n": {"N": other}})
     assert equivalent({"n": {"NS": [one, "7"]}}, {"n": {"NS": ["7", other]}})
 

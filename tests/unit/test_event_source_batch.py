@@ -136,7 +136,7 @@ def test_only_records_at_the_front_expire_and_only_past_the_limit() -> None:
 ADDRESS = BatchOrigin("arn:aws:lambda:us-east-1:1:function:sync", "arn:stream", "shardId-1")
 
 
-def test_a_letter_has_lambdas_shape_and_no_data() -> None:
+def test_a_dead_letter_has_lambdas_shape_and_no_data() -> None:
     tried = StreamBatch(
         (
             StreamRecord("4421584500000000017450439091", 1_767_225_600.0, "{}", 2),
@@ -173,7 +173,9 @@ def test_a_letter_has_lambdas_shape_and_no_data() -> None:
     }
 
 
-def test_a_letter_names_no_function_error_when_the_function_reported_the_failure_itself() -> None:
+def test_a_dead_letter_names_no_function_error_when_the_function_reported_the_failure_itself() -> (
+    None
+):
     tried = batch("1", invocations=1, last=BatchResult(0, Failure.PARTIAL, "request-1"))
 
     written = failure_message(tried, Condition.RETRIES, ADDRESS, 0.0)
@@ -181,7 +183,7 @@ def test_a_letter_names_no_function_error_when_the_function_reported_the_failure
     assert written["responseContext"] == {"statusCode": 200, "executedVersion": "$LATEST"}
 
 
-def test_a_letter_about_records_that_were_never_delivered_has_no_response() -> None:
+def test_a_dead_letter_about_records_that_were_never_delivered_has_no_response() -> None:
     written = failure_message(batch("1"), Condition.AGE, ADDRESS, 0.0)
 
     assert written["requestContext"]["condition"] == "RecordAgeExceeded"

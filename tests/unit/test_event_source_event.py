@@ -82,7 +82,7 @@ def test_a_record_names_its_stream_and_region() -> None:
     assert "userIdentity" not in record
 
 
-def test_the_identity_of_a_ttl_deletion_is_spelled_as_lambda_spells_it() -> None:
+def test_the_identity_of_a_ttl_deletion_is_encoded_as_lambda_encodes_it() -> None:
     record = delivered(
         {}, userIdentity={"PrincipalId": "dynamodb.amazonaws.com", "Type": "Service"}
     )

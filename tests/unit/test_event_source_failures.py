@@ -50,7 +50,7 @@ def test_with_no_retries_the_first_failure_is_the_last() -> None:
     assert lab.ranges == [("RetryAttemptsExhausted", "98", "98")]
 
 
-def test_a_batch_is_retried_for_ever_when_told_so() -> None:
+def test_a_batch_is_retried_for_ever_without_a_limit() -> None:
     lab = Lab(*[failed("98")] * 500)
     lab.stream.put()
 
@@ -80,7 +80,9 @@ def test_a_record_that_grows_too_old_while_it_fails_is_put_aside_and_the_next_go
     assert NOW + 60 < lab.now < NOW + 75
 
 
-def test_records_stay_when_their_letter_is_refused_and_the_function_is_not_asked_again() -> None:
+def test_records_stay_when_their_dead_letter_is_refused_and_the_function_is_not_invoked_again() -> (
+    None
+):
     letters: list[Any] = []
 
     def refuse_twice(letter: dict[str, Any]) -> None:
@@ -98,7 +100,7 @@ def test_records_stay_when_their_letter_is_refused_and_the_function_is_not_asked
     assert len(letters) == 3
 
 
-def test_rests_between_retries_double_up_to_a_limit_and_begin_anew_after_a_success() -> None:
+def test_waits_between_retries_double_up_to_a_limit_and_are_reset_by_a_success() -> None:
     lab = Lab(*[ValueError()] * 5, None, ValueError(), backoff=RetryDelay(first=1, limit=4))
     lab.stream.put()
     lab.source.drain()
@@ -109,7 +111,7 @@ def test_rests_between_retries_double_up_to_a_limit_and_begin_anew_after_a_succe
     assert lab.sleeps == [1, 2, 4, 4, 4, 1]
 
 
-def test_a_shard_that_rests_is_not_tried_before_its_time() -> None:
+def test_a_shard_that_waits_is_not_tried_before_its_time() -> None:
     lab = Lab(ValueError(), backoff=RetryDelay(first=1))
     lab.stream.put()
     lab.source.poll()

@@ -36,7 +36,9 @@ def test_draining_an_empty_stream_ends() -> None:
     assert lab.source.drain() == 0
 
 
-def test_draining_asks_as_many_more_times_as_told_before_it_believes_the_stream_is_empty() -> None:
+def test_draining_polls_the_configured_number_of_times_before_it_takes_the_stream_for_empty() -> (
+    None
+):
     lab = Lab()
     polls: list[int] = []
     lab.stream.shards["A"] = FakeShard()
@@ -201,7 +203,7 @@ OUTCOMES = st.lists(
         max_age_seconds=st.sampled_from([FOREVER, 60]),
     ),
 )
-def test_every_record_is_settled_once_by_success_or_by_one_letter_and_in_order_per_shard(
+def test_every_record_is_settled_once_by_success_or_one_dead_letter_in_order_per_shard(
     shards: Sequence[tuple[int, bool]],
     outcomes: Sequence[str | int],
     refusals: Sequence[bool],

@@ -13,7 +13,7 @@ from examples.evolution.__main__ import STORIES, app
 
 
 @pytest.mark.shop
-def test_the_stories_are_told_to_the_end() -> None:
+def test_the_examples_run_to_the_end() -> None:
     """Run them as a process: moto keeps one state in each."""
     command = [sys.executable, "-m", "examples.evolution"]
     root = Path(examples.__file__).parents[1]

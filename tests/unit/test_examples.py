@@ -77,7 +77,7 @@ def test_an_example_is_written_in_the_words_of_the_model_alone(example: Example)
     assert theirs == {"adminview"}
 
 
-def test_every_pattern_of_an_example_is_asked(example: Example) -> None:
+def test_every_pattern_of_an_example_is_queried(example: Example) -> None:
     asked = {query.pattern for query in example.queries}
     assert asked == {pattern.name for pattern in example.registry.patterns}
 
@@ -88,7 +88,7 @@ def test_every_pattern_has_an_answer_with_rows_and_says_what_it_is_about(example
     assert answered == {pattern.name for pattern in example.registry.patterns if pattern.about}
 
 
-def test_every_index_of_an_example_is_asked(example: Example) -> None:
+def test_every_index_of_an_example_is_queried(example: Example) -> None:
     asked = {pattern.index for pattern in example.registry.patterns if pattern.index}
     assert {*asked, OWNER_INDEX} == set(example.registry.indexes)
 
@@ -116,7 +116,7 @@ def test_no_answer_is_simply_every_row_there_is(example: Example) -> None:
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
-def test_asking_without_a_parameter_is_an_error_that_names_it(pattern: AccessPattern) -> None:
+def test_a_query_without_a_parameter_is_an_error_that_names_it(pattern: AccessPattern) -> None:
     whole = anything(pattern)
     assert pattern.condition(**whole).expression
     for missing in pattern.required:
@@ -176,7 +176,7 @@ def test_a_template_for_no_attribute_or_without_the_one_before_is_refused_by_nam
         replace(customers, **declared)
 
 
-def test_templates_by_name_ask_the_same_in_whatever_order_they_are_given() -> None:
+def test_templates_by_name_give_the_same_query_in_any_order() -> None:
     customers = load("crm").registry.pattern("customers-in-touch-after")
     assert isinstance(customers.partition, dict)
     turned = replace(customers, partition=dict(reversed(customers.partition.items())))
@@ -186,7 +186,7 @@ def test_templates_by_name_ask_the_same_in_whatever_order_they_are_given() -> No
 
 
 @pytest.mark.parametrize("index", INDEXES)
-def test_an_index_is_not_asked_with_fewer_partition_attributes_than_it_has(index: Index) -> None:
+def test_an_index_is_not_queried_with_fewer_partition_attributes_than_it_has(index: Index) -> None:
     partition = [f"{{{attribute.name}}}" for attribute in index.partition]
     missing = index.partition[-1].name
     assert AccessPattern("whole", index=index, partition=partition)
@@ -195,7 +195,7 @@ def test_an_index_is_not_asked_with_fewer_partition_attributes_than_it_has(index
 
 
 @pytest.mark.parametrize("index", INDEXES)
-def test_an_index_is_asked_with_its_sort_attributes_from_the_left_and_no_others(
+def test_an_index_is_queried_with_its_sort_attributes_from_the_left_and_no_others(
     index: Index,
 ) -> None:
     partition = [f"{{{attribute.name}}}" for attribute in index.partition]
@@ -231,7 +231,7 @@ def test_help_says_how_to_run_an_example() -> None:
     assert "--engine" in result.stdout
 
 
-def test_an_example_shows_each_question_and_its_answer() -> None:
+def test_an_example_shows_each_query_and_its_rows() -> None:
     """Run it as a process: moto keeps one state in each."""
     command = [sys.executable, "-m", "examples", "crm"]
     root = Path(examples.__file__).parents[1]

@@ -74,7 +74,7 @@ def follower(world: World, states: States, **changes: Any) -> ExecutionFollower:
     return ExecutionFollower(states, MACHINE, ORDER, world.progress, **given)
 
 
-def test_an_execution_is_started_with_what_was_said_and_nothing_else(world: World) -> None:
+def test_an_execution_is_started_with_the_given_options_and_nothing_else(world: World) -> None:
     states, said = States(), list[str]()
     assert follower(world, states, notify=said.append).start() == EXECUTION
     (started,) = states.started
@@ -119,7 +119,7 @@ def test_the_same_command_follows_the_execution_that_is_running(world: World) ->
     assert notes == SegmentOutcome(RUNS[1], Counter(items=1, rows=1)), "it may have ended before"
 
 
-def test_beside_an_execution_that_was_asked_otherwise_none_is_started(world: World) -> None:
+def test_no_execution_is_started_while_one_with_other_options_runs(world: World) -> None:
     states = States(running={EXECUTION: '{"task": "sweep"}'})
     with pytest.raises(SettingsError, match=f"is executing another request: .*{STOPPING}"):
         follower(world, states).start()
@@ -151,7 +151,7 @@ WRAPPED = json.dumps({"errorType": "SettingsError", "errorMessage": "Disabled: e
         ),
     ],
 )
-def test_why_it_failed_is_told_in_the_words_of_the_function(
+def test_the_reason_of_a_failure_is_the_functions_own_text(
     world: World, told: dict[str, str], failed: dict[str, str], words: str
 ) -> None:
     made = follower(world, States([{"status": "FAILED", **told}], failed=failed))
@@ -170,7 +170,7 @@ def test_of_an_execution_that_failed_the_runs_that_have_ended_are_done(world: Wo
     assert second.trouble == f"the execution is TIMED_OUT: {EXECUTION}"
 
 
-def test_trouble_with_looking_is_told_and_not_taken_for_the_end(world: World) -> None:
+def test_a_failed_status_call_is_reported_and_not_taken_for_the_end(world: World) -> None:
     def refuse() -> Any:
         raise refusal("AccessDeniedException")
 

@@ -104,7 +104,7 @@ def test_a_call_is_in_doubt_if_it_may_have_been_sent_and_dynamodb_did_not_answer
     assert is_in_doubt(error) is expected
 
 
-def test_one_letter_per_call_names_its_owners_and_waits_until_it_cannot_arrive() -> None:
+def test_one_dead_letter_per_call_names_its_owners_and_waits_until_the_call_cannot_arrive() -> None:
     dynamodb, queue, heard = FakeDynamoDB([TIMEOUT]), FakeQueue(), RecordingObserver()
     runtime = make_runtime(registry(), dynamodb, queue, heard)
     assert sync({"Records": inserts(3)}, Context(), runtime) == DONE
@@ -123,14 +123,14 @@ def test_one_letter_per_call_names_its_owners_and_waits_until_it_cannot_arrive()
     ]
 
 
-def test_a_call_that_times_out_again_and_again_is_one_letter() -> None:
+def test_a_call_that_times_out_repeatedly_is_one_dead_letter() -> None:
     queue = FakeQueue()
     runtime = make_runtime(registry(), FakeDynamoDB([TIMEOUT] * 9), queue)
     sync({"Records": inserts(2)}, Context(), runtime)
     assert in_doubt(queue) == [["Users/u0", "Users/u1"]]
 
 
-def test_a_call_that_was_never_sent_or_was_answered_leaves_no_letter() -> None:
+def test_a_call_that_was_never_sent_or_was_answered_leaves_no_dead_letter() -> None:
     queue = FakeQueue()
     faults = [ConnectTimeoutError(endpoint_url=URL), refusal("ThrottlingException")]
     sync({"Records": inserts(2)}, Context(), make_runtime(registry(), FakeDynamoDB(faults), queue))
@@ -147,7 +147,7 @@ def test_what_stays_unwritten_is_in_doubt_too() -> None:
     assert in_doubt(queue) == [["Users/u0", "Users/u1"]]
 
 
-def test_a_letter_that_the_queue_refuses_keeps_the_batch_and_is_sent_later() -> None:
+def test_a_dead_letter_that_the_queue_refuses_keeps_the_batch_and_is_sent_later() -> None:
     queue = FakeQueue([refusal("AccessDenied", "SendMessageBatch")])
     runtime = make_runtime(registry(), FakeDynamoDB([TIMEOUT]), queue)
     response = sync({"Records": inserts(2)}, Context(), runtime)
@@ -160,7 +160,7 @@ def test_a_letter_that_the_queue_refuses_keeps_the_batch_and_is_sent_later() -> 
     assert len(queue.bodies) == 1, "once"
 
 
-def test_a_kept_letter_is_sent_before_the_next_invocation_writes() -> None:
+def test_a_kept_dead_letter_is_sent_before_the_next_invocation_writes() -> None:
     """An invocation that is killed while it writes can then lose no doubt but its own."""
     queue, heard = FakeQueue([refusal("AccessDenied", "SendMessageBatch")]), RecordingObserver()
     sent_before_writing: list[int] = []
@@ -178,7 +178,7 @@ def test_a_kept_letter_is_sent_before_the_next_invocation_writes() -> None:
     assert heard.batches[-1].letters == 1, "it is counted, and logged, by whoever sent it"
 
 
-def test_an_unsent_in_doubt_letter_never_moves_the_checkpoint_past_an_unwritten_record() -> None:
+def test_an_unsent_in_doubt_dead_letter_moves_no_checkpoint_past_an_unwritten_record() -> None:
     """The first call is refused for good, the second is in doubt, and the queue is closed."""
     faults: dict[int, list[Exception]] = {0: [refusal("AccessDeniedException")], 1: [TIMEOUT]}
 
@@ -279,7 +279,7 @@ def touched(name: str, rows: int = 1) -> TouchedItem:
     return TouchedItem(key={"id": {"S": name}}, owner=f"Things/{name}", rows=keys)
 
 
-def test_an_in_doubt_letter_is_read_back_as_it_was_written() -> None:
+def test_an_in_doubt_dead_letter_is_read_back_as_it_was_written() -> None:
     (written,) = in_doubt_letters(0, ORIGIN, [touched("a", 2), touched("b")])
     letter = from_json(written.body)
     assert isinstance(letter, InDoubtLetter)
@@ -287,7 +287,7 @@ def test_an_in_doubt_letter_is_read_back_as_it_was_written() -> None:
     assert letter.latest_error.kind == "UnansweredCallError"
 
 
-def test_letters_stay_small_whatever_a_call_held() -> None:
+def test_dead_letters_stay_small_whatever_a_call_held() -> None:
     many = [touched(f"{n}", 20_000) for n in range(60)]
     letters = [*in_doubt_letters(0, ORIGIN, many)]
     assert all(len(letter.body) < 256 * 1024 for letter in letters)
@@ -295,7 +295,7 @@ def test_letters_stay_small_whatever_a_call_held() -> None:
     assert named == [f"{n}" for n in range(60)]
 
 
-def test_a_replay_reconciles_every_item_of_an_in_doubt_letter_and_deletes_it() -> None:
+def test_a_replay_reconciles_every_item_of_an_in_doubt_dead_letter_and_deletes_it() -> None:
     lab = Lab()
     (written,) = in_doubt_letters(0, ORIGIN, [touched("a"), touched("b")])
     lab.sqs.add(written.body)
@@ -304,7 +304,7 @@ def test_a_replay_reconciles_every_item_of_an_in_doubt_letter_and_deletes_it() -
     assert (summary.items, lab.letters()) == (2, [])
 
 
-def test_of_an_in_doubt_letter_only_the_item_that_fails_stays_in_the_queue() -> None:
+def test_of_an_in_doubt_dead_letter_only_the_item_that_fails_stays_in_the_queue() -> None:
     lab = Lab()
     (written,) = in_doubt_letters(0, ORIGIN, [touched("a"), touched("poison")])
     lab.sqs.add(written.body)
@@ -314,7 +314,7 @@ def test_of_an_in_doubt_letter_only_the_item_that_fails_stays_in_the_queue() -> 
     assert (left["kind"], left["owner"]) == ("adminview.letter/1", "Things/poison")
 
 
-def test_the_commands_show_an_in_doubt_letter() -> None:
+def test_the_commands_show_an_in_doubt_dead_letter() -> None:
     lab = Lab()
     (written,) = in_doubt_letters(0, ORIGIN, [touched("a"), touched("b"), touched("c")])
     lab.sqs.add(written.body)

@@ -56,6 +56,6 @@ def test_what_dynamodb_will_never_take_is_the_items_fault_and_tried_once() -> No
         write(table)
 
 
-def test_whoever_may_not_write_is_told_so() -> None:
+def test_a_missing_permission_to_write_is_reported() -> None:
     with pytest.raises(ServiceError, match="update an item of Things: AWS answered AccessDenied"):
         write(FakeTable(refusal("AccessDeniedException", "UpdateItem")))

@@ -34,7 +34,7 @@ def module(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
 
 
 @given(value=values)
-def test_what_is_spelled_is_read_back_whoever_reads_it(value: Any) -> None:
+def test_encoded_json_is_read_back_by_either_codec(value: Any) -> None:
     with pytest.MonkeyPatch.context() as patch:
         with_it = dump_json(value)
         patch.setattr(spelling, "orjson", None)

@@ -177,7 +177,7 @@ def test_every_row_says_whose_it_is_and_which_model_wrote_it(
 
 
 @given(poisoned, st.data())
-def test_what_poison_leaves_wrong_is_exactly_what_letters_name(
+def test_rows_that_poison_leaves_wrong_are_exactly_those_that_dead_letters_name(
     steps: list[Step], data: st.DataObject
 ) -> None:
     """Repairing the items that have letters, and no others, makes the view exact."""
@@ -197,7 +197,7 @@ def test_what_poison_leaves_wrong_is_exactly_what_letters_name(
 
 
 @given(poisoned, st.data())
-def test_counts_add_up_and_no_data_is_told(steps: list[Step], data: st.DataObject) -> None:
+def test_counts_add_up_and_no_data_is_logged(steps: list[Step], data: st.DataObject) -> None:
     _, queue, heard = deliver(make_table(steps), Luck(data))
     for tally in heard.batches:
         outcomes = (

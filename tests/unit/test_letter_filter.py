@@ -34,7 +34,7 @@ LAMBDAS = resolved(lambdas_own(), "4f2a-2")
         (LetterFilter(id="4f2a", source="Things", error="ViewError", key="a"), True),
     ],
 )
-def test_a_letter_is_taken_if_it_has_all_that_is_asked_for(
+def test_a_dead_letter_matches_if_it_has_all_fields_of_the_filter(
     letter_filter: LetterFilter,
     takes: bool,  # noqa: FBT001 - a parameter
 ) -> None:
@@ -51,27 +51,27 @@ def test_a_letter_is_taken_if_it_has_all_that_is_asked_for(
         (LetterFilter(key="Things/a"), False),
     ],
 )
-def test_lambdas_letter_has_a_source_an_error_and_an_age_but_no_key(
+def test_lambdas_dead_letter_has_a_source_an_error_and_an_age_but_no_key(
     letter_filter: LetterFilter,
     takes: bool,  # noqa: FBT001 - a parameter
 ) -> None:
     assert letter_filter.matches(LAMBDAS, NOW) is takes
 
 
-def test_a_letter_without_a_time_is_as_old_as_its_message() -> None:
+def test_a_dead_letter_without_a_time_is_as_old_as_its_message() -> None:
     timeless = resolved(letter_body(at=None), sent=NOW - 10)
     assert LetterFilter(older_than=9).matches(timeless, NOW)
     assert not LetterFilter(older_than=11).matches(timeless, NOW)
 
 
-def test_a_letter_that_was_tried_is_chosen_by_its_newest_error() -> None:
+def test_a_retried_dead_letter_is_matched_by_its_newest_error() -> None:
     attempts = {"count": 1, "at": "", "error": {"kind": "MovingItemError", "reason": ""}}
     tried = resolved(letter_body(attempts=attempts))
     assert LetterFilter(error="MovingItemError").matches(tried, NOW)
     assert not LetterFilter(error="ViewError").matches(tried, NOW)
 
 
-def test_a_letter_without_an_owner_is_chosen_by_a_value_of_its_key() -> None:
+def test_a_dead_letter_without_an_owner_is_matched_by_a_value_of_its_key() -> None:
     assert LetterFilter(key="a").matches(resolved(letter_body(owner=None)), NOW)
 
 

@@ -80,7 +80,7 @@ def test_what_a_write_took_is_spent_from_the_budget_of_writes(call: str, consume
     )
 
 
-def test_every_call_asks_what_it_took_and_one_that_costs_nothing_is_handed_on() -> None:
+def test_every_call_requests_its_consumed_capacity_and_free_calls_are_passed_on() -> None:
     client = Client()
     metered(client).put_item(TableName="T")
     metered(client).scan(TableName="T", ReturnConsumedCapacity="INDEXES")
@@ -152,7 +152,7 @@ def test_an_error_that_is_no_throttling_closes_nothing() -> None:
     rate=st.floats(0.5, 200),
     costs=st.lists(st.tuples(st.floats(0, 50), st.floats(0, 3)), min_size=1, max_size=60),
 )
-def test_in_no_stretch_of_time_is_more_spent_than_the_rate_a_second_of_it_and_one_call(
+def test_in_no_period_is_more_spent_than_the_rate_times_its_seconds_and_one_call(
     rate: float, costs: list[tuple[float, float]]
 ) -> None:
     clock = Clock()

@@ -108,7 +108,7 @@ CANNOT = (
         ),
     ],
 )
-def test_each_difference_is_said_in_words(changes: dict[str, Any], words: str) -> None:
+def test_each_difference_is_described(changes: dict[str, Any], words: str) -> None:
     assert words in said(**changes)
 
 

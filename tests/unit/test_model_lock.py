@@ -50,7 +50,7 @@ def test_the_model_is_locked_with_a_reason() -> None:
         {"views": []},
     ],
 )
-def test_a_model_that_moved_is_told_what_to_do(lock: Lock, changes: dict[str, Any]) -> None:
+def test_a_changed_model_is_reported_with_what_to_do(lock: Lock, changes: dict[str, Any]) -> None:
     problem = next(lock.problems(described(**changes)))
     assert problem.startswith("model.lock.json does not describe the model ")
     assert 'run `adminview model lock --reason "why it changes"`' in problem

@@ -100,7 +100,7 @@ WHOLE = {"org": "{org}", "region": "{region}"}
         ),
     ],
 )
-def test_a_question_that_breaks_a_rule_is_refused_with_the_attribute_that_does(
+def test_an_access_pattern_that_breaks_a_rule_is_refused_with_the_attribute_that_does(
     wrong: dict[str, Any], why: str
 ) -> None:
     with pytest.raises(DeclarationError, match=rf"'teams' on index 'Teams': .*{why}"):

@@ -61,14 +61,14 @@ flat = Index("Flat", partition="a", include=["data"])
         ({"partition": "X", "shows": ["colour"]}, "'colour', which no row has"),
     ],
 )
-def test_a_question_that_breaks_a_key_rule_is_refused_when_declared(
+def test_an_access_pattern_that_breaks_a_key_rule_is_refused_when_declared(
     wrong: dict[str, Any], why: str
 ) -> None:
     with pytest.raises(DeclarationError, match=why):
         AccessPattern(**({"name": "asked"} | wrong))
 
 
-def test_a_question_to_the_table_becomes_one_key_condition() -> None:
+def test_a_query_of_the_table_becomes_one_key_condition() -> None:
     asked = AccessPattern("orders", partition="USER#{user}", sort_begins="ORDER#")
     assert asked.condition(user="u1") == KeyCondition(
         index=None,
@@ -78,7 +78,7 @@ def test_a_question_to_the_table_becomes_one_key_condition() -> None:
     )
 
 
-def test_a_question_to_a_multi_attribute_index_fixes_its_attributes_from_left_to_right() -> None:
+def test_a_query_of_a_multi_attribute_index_fixes_its_attributes_from_left_to_right() -> None:
     asked = AccessPattern(
         "matches",
         index=matches,
@@ -114,7 +114,7 @@ def test_a_range_may_be_open_at_the_end() -> None:
         ({"status": 5}, "status must be text, not int"),
     ],
 )
-def test_a_wrong_question_is_answered_with_how_to_ask(given: dict[str, Any], why: str) -> None:
+def test_the_error_of_a_wrong_query_names_the_parameters(given: dict[str, Any], why: str) -> None:
     with pytest.raises(QueryError, match=why):
         registry().pattern("orders-by-status").condition(**given)
 

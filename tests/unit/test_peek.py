@@ -35,7 +35,7 @@ def look(lab: Lab, letter_filter: LetterFilter = ALL, limit: int | None = None) 
     )
 
 
-def test_letters_are_sorted_into_those_that_are_understood_and_others(lab: Lab) -> None:
+def test_dead_letters_are_sorted_into_those_that_are_understood_and_others(lab: Lab) -> None:
     with look(lab) as peeked:
         assert [resolved.message.id for resolved in peeked.matched] == ["m-1", "m-2", "m-4"]
         ((unknown, why),) = peeked.unknown
@@ -43,14 +43,14 @@ def test_letters_are_sorted_into_those_that_are_understood_and_others(lab: Lab) 
         assert (len(peeked), peeked.complete) == (4, True)
 
 
-def test_only_letters_that_are_meant_are_shown(lab: Lab) -> None:
+def test_only_dead_letters_that_match_the_filter_are_shown(lab: Lab) -> None:
     with look(lab, LetterFilter(key="b")) as peeked:
         assert [resolved.message.id for resolved in peeked.matched] == ["m-4"]
         assert peeked.unknown == []
     assert lab.sqs.hidden() == set()
 
 
-def test_nobody_else_sees_the_letters_meanwhile_and_everybody_afterwards(lab: Lab) -> None:
+def test_dead_letters_are_hidden_meanwhile_and_visible_afterwards(lab: Lab) -> None:
     with look(lab):
         assert len(lab.sqs.hidden()) == 4
         lab.sqs.now += HIDE_SECONDS
@@ -60,13 +60,13 @@ def test_nobody_else_sees_the_letters_meanwhile_and_everybody_afterwards(lab: La
     assert len(lab.sqs.bodies) == 4
 
 
-def test_letters_are_put_back_even_if_their_reader_fails(lab: Lab) -> None:
+def test_dead_letters_are_released_even_if_their_reader_fails(lab: Lab) -> None:
     with pytest.raises(LookupError), look(lab):
         raise LookupError
     assert lab.sqs.hidden() == set()
 
 
-def test_letters_are_put_back_even_if_the_queue_fails_half_way(lab: Lab) -> None:
+def test_dead_letters_are_released_even_if_the_queue_fails_half_way(lab: Lab) -> None:
     lab.sqs.add(*(letter_body(f"i{number}") for number in range(10)))
     receive = lab.sqs.receive_message
 
@@ -89,27 +89,27 @@ def test_looking_ends_soon_after_the_limit_and_says_that_there_may_be_more(lab: 
     assert lab.sqs.hidden() == set()
 
 
-def test_letters_that_are_not_meant_do_not_count_for_the_limit(lab: Lab) -> None:
+def test_dead_letters_that_do_not_match_do_not_count_for_the_limit(lab: Lab) -> None:
     lab.sqs.add(*(letter_body(f"i{number}") for number in range(30)), letter_body("last"))
     with look(lab, LetterFilter(key="last"), limit=1) as peeked:
         assert len(peeked) == 1
 
 
-def test_letters_that_come_again_are_shown_once_and_end_it(lab: Lab) -> None:
+def test_dead_letters_that_are_delivered_again_are_shown_once_and_end_it(lab: Lab) -> None:
     receive = lab.sqs.receive_message
     lab.sqs.receive_message = lambda **asked: receive(**asked | {"VisibilityTimeout": 0})  # type: ignore[method-assign]
     with look(lab) as peeked:
         assert len(peeked) == 4
 
 
-def test_letters_that_were_deleted_meanwhile_stay_deleted(lab: Lab) -> None:
+def test_dead_letters_that_were_deleted_meanwhile_stay_deleted(lab: Lab) -> None:
     with look(lab, LetterFilter(id="m-3")) as peeked:
         messages = [message for message, _ in peeked.unknown]
         lab.replayer.consumer.delete(messages, deadline=Deadline.after(60))
     assert [*lab.sqs.bodies] == ["m-1", "m-2", "m-4"]
 
 
-def test_looking_asks_nothing_of_tables_and_streams(lab: Lab) -> None:
+def test_a_peek_calls_neither_tables_nor_streams(lab: Lab) -> None:
     lab.streams.error = ServiceError("AccessDeniedException", "read the stream again")
     with look(lab) as peeked:
         assert len(peeked.matched) == 3

@@ -57,7 +57,7 @@ def ids(answered: Any) -> list[str]:
     return [one.row["data"]["M"]["id"]["S"] for one in answered]
 
 
-def test_a_question_that_is_being_built_is_refused_however_it_is_asked(
+def test_a_pending_pattern_is_refused_however_it_is_queried(
     new: QueryEngine, table: NotingTable
 ) -> None:
     query_engine = replace(new, pending={"of-colour": None})
@@ -77,13 +77,13 @@ def test_a_question_that_is_being_built_is_refused_however_it_is_asked(
     assert query_engine.count("heavy", colour="red", least=2) == 5, "the others are answered"
 
 
-def test_a_wrong_question_is_told_so_even_while_it_is_being_built(new: QueryEngine) -> None:
+def test_a_wrong_query_of_a_pending_pattern_is_reported_as_wrong(new: QueryEngine) -> None:
     query_engine = replace(new, pending={"of-colour": None})
     with pytest.raises(QueryError, match="colour is missing"):
         query_engine.count("of-colour")
 
 
-def test_a_question_whose_older_index_is_there_is_asked_of_that(
+def test_a_pattern_with_a_fallback_index_is_queried_there(
     new: QueryEngine, table: NotingTable
 ) -> None:
     query_engine = replace(new, pending={"of-colour": "ByColour"})
@@ -95,7 +95,9 @@ def test_a_question_whose_older_index_is_there_is_asked_of_that(
     assert table.requests == ["ByColourAndMore"], "the others are asked as they are declared"
 
 
-def test_a_cursor_lives_as_long_as_its_index_is_asked(old: QueryEngine, new: QueryEngine) -> None:
+def test_a_cursor_is_valid_as_long_as_its_index_is_queried(
+    old: QueryEngine, new: QueryEngine
+) -> None:
     """Turn a page before the change, while it is under way, and after it."""
     first = old.page("of-colour", **RED)
     meanwhile = replace(new, pending={"of-colour": "ByColour"})
@@ -107,7 +109,7 @@ def test_a_cursor_lives_as_long_as_its_index_is_asked(old: QueryEngine, new: Que
     assert ids(old.page("of-colour", cursor=second.cursor, **RED).rows) == IDS[6:], "and back"
 
 
-def test_a_name_that_no_question_has_is_overlooked(new: QueryEngine) -> None:
+def test_an_unknown_pattern_name_is_ignored(new: QueryEngine) -> None:
     query_engine = replace(new, pending={"of-another-model": None})
     assert ids(query_engine.rows("of-colour", **RED)) == IDS
 
@@ -119,7 +121,7 @@ def client(new: QueryEngine) -> Client:
 
 
 @pytest.mark.parametrize("route", ["/patterns/of-colour", "/patterns/of-colour/count"])
-def test_the_api_answers_not_now_and_when_to_ask_again(client: Client, route: str) -> None:
+def test_the_api_responds_503_and_when_to_retry(client: Client, route: str) -> None:
     refused = client.send(f"{route}?colour=red")
     assert (refused.status, refused.headers["Retry-After"]) == (503, "60")
     assert refused.json["title"] == "not ready"
@@ -128,7 +130,7 @@ def test_the_api_answers_not_now_and_when_to_ask_again(client: Client, route: st
     assert client.send(f"{route}?color=red").status == 400
 
 
-def test_the_catalogue_marks_what_is_being_built_and_says_what_is_asked(client: Client) -> None:
+def test_the_catalogue_marks_pending_patterns_and_names_the_queried_index(client: Client) -> None:
     found = {one["name"]: one for one in client.get("/patterns")["patterns"]}
     assert {name: pattern["ready"] for name, pattern in found.items()} == {
         "heavy": True,
@@ -138,7 +140,7 @@ def test_the_catalogue_marks_what_is_being_built_and_says_what_is_asked(client: 
     assert found["of-colour"]["index"] == "ByColourAndMore"
 
 
-def test_pages_over_http_stay_whole_while_a_question_moves(client: Client) -> None:
+def test_pages_over_http_stay_whole_while_a_pattern_moves(client: Client) -> None:
     page = client.get("/patterns/heavy?colour=red&least=0&limit=5")
     more = client.get(f"/patterns/heavy?colour=red&least=0&cursor={quote(page['cursor'])}")
     assert [row["data"]["id"] for row in page["rows"] + more["rows"]] == IDS
@@ -149,7 +151,7 @@ def operations(client: Client) -> Iterator[tuple[str, dict[str, Any]]]:
         yield path, methods["get"]
 
 
-def test_openapi_says_that_a_question_may_be_refused_for_a_while(client: Client) -> None:
+def test_openapi_documents_that_a_pattern_may_be_refused_for_a_while(client: Client) -> None:
     for path, operation in operations(client):
         asked = path.startswith("/patterns/")
         assert ("503" in operation["responses"]) == asked
@@ -157,7 +159,7 @@ def test_openapi_says_that_a_question_may_be_refused_for_a_while(client: Client)
             assert "Retry-After" in operation["responses"]["503"]["headers"]
 
 
-def test_what_is_being_built_survives_the_environment() -> None:
+def test_pending_patterns_survive_the_environment() -> None:
     for given in ({}, {"a": None}, {"a": None, "b": "GSI1"}):
         assert PendingPatterns.from_env(PendingPatterns(given).to_env()) == PendingPatterns(given)
     assert PendingPatterns().to_env() == {}, (

@@ -92,7 +92,7 @@ def test_the_waves_say_what_is_there_and_what_is_not_yet() -> None:
     ]
 
 
-def test_on_the_first_day_all_questions_are_refused_until_all_is_filled() -> None:
+def test_on_the_first_deployment_all_patterns_are_refused_until_all_is_filled() -> None:
     assert titles(World(), NEW) == [
         "create the tables of Orders, Users, Products",
         "create the view table with all its indexes",
@@ -214,7 +214,7 @@ def test_functions_of_which_one_is_older_are_deployed_again() -> None:
     assert titles(world, OLD) == ["deploy the views: the sync function and the repair functions"]
 
 
-def test_a_new_question_that_could_show_old_rows_waits_for_the_sweep() -> None:
+def test_a_new_pattern_that_could_show_old_rows_waits_for_the_sweep() -> None:
     new = model({"Orders": "o2"}, (STATUS,), (question("by-status", STATUS), question("new")))
     old = model({"Orders": "o1"}, (STATUS,), (question("by-status", STATUS),))
     done = titles(deployed(old), new)
@@ -225,7 +225,7 @@ def test_a_new_question_that_could_show_old_rows_waits_for_the_sweep() -> None:
     assert titles(world, new) == done[-2:]
 
 
-def test_older_rows_that_nobody_noted_are_swept_once() -> None:
+def test_older_rows_without_a_recorded_sweep_are_swept_once() -> None:
     world = deployed()
     older = RowCounts({("Orders", "older"): 3, ("Gone", "older"): 1})
     world.deployed = replace(world.deployed, rows=older)
@@ -331,7 +331,7 @@ def test_a_source_cannot_change_its_key() -> None:
     assert "source 'Orders' is declared with another key" in refused(new)
 
 
-def test_rows_in_shards_that_nobody_would_ask_are_not_lost() -> None:
+def test_rows_in_shards_that_no_query_reads_are_not_lost() -> None:
     eight = index("Hot", "h", shards=8)
     old = model({"Orders": "o1"}, (eight,), (question("hot", eight),))
     fewer, read = index("Hot", "h", shards=2), index("Hot", "h", shards=2, shards_were=8)
@@ -352,7 +352,7 @@ def test_an_index_made_by_hand_is_left_alone_unless_it_is_declared() -> None:
     assert "the View stack did not create it" in make_plan(facts, NEW, world.now).refusals[0]
 
 
-def test_a_question_whose_index_somebody_deleted_is_built_again() -> None:
+def test_a_pattern_whose_index_was_deleted_is_backfilled_again() -> None:
     world = deployed()
     left = tuple(one for one in world.deployed.indexes or () if one.name != "ByStatus")
     world.deployed = replace(world.deployed, indexes=left)
@@ -360,7 +360,7 @@ def test_a_question_whose_index_somebody_deleted_is_built_again() -> None:
     assert "refuse by-status until backfilled" in titles(world, moved)[1]
 
 
-def test_an_index_is_in_use_while_a_question_stands_on_it() -> None:
+def test_an_index_is_in_use_while_a_pattern_uses_it() -> None:
     facts = Deployed(api=NEW, pending={"by-status": "ByStatus", "of-day": None})
     assert in_use(facts, "ByStatus") == ["by-status"]
     assert in_use(facts, "ByDay") == in_use(facts, "ByStatus2") == []

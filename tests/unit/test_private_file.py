@@ -62,7 +62,7 @@ def test_a_narrower_mode_is_kept(tmp_path: Path) -> None:
     assert mode(path) == 0o200
 
 
-def test_letters_are_added_and_none_is_lost(tmp_path: Path) -> None:
+def test_dead_letters_are_added_and_none_is_lost(tmp_path: Path) -> None:
     file = LetterFile(tmp_path / "letters.jsonl")
     for _ in range(2):
         file.send([LETTER], deadline=Deadline.after(1))

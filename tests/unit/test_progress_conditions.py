@@ -47,7 +47,7 @@ def test_a_record_that_another_has_taken_is_not_forgotten(world: World) -> None:
     assert played(world, story) == []
 
 
-def test_a_record_made_anew_is_safe_from_whoever_had_the_one_before(world: World) -> None:
+def test_a_recreated_record_is_safe_from_the_holder_of_the_previous_one(world: World) -> None:
     def story(one: LeaseTable, other: LeaseTable, deadline: Deadline) -> list[SegmentState]:
         before = one.take(SEGMENT, "model", deadline=deadline)
         world.fibers.now += LEASE_SECONDS + 1

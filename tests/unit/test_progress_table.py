@@ -226,7 +226,7 @@ def test_a_run_that_is_overtaken_just_before_its_mark_does_not_count(made: World
     assert marked(made) == spoiled
 
 
-def test_trouble_is_told_with_the_tables_name(made: World) -> None:
+def test_an_error_names_the_table(made: World) -> None:
     def refuse(*_: str) -> None:
         raise refusal("ResourceNotFoundException")
 

@@ -47,14 +47,14 @@ def asked(monkeypatch: pytest.MonkeyPatch, *patterns: AccessPattern) -> list[dic
     return notes
 
 
-def test_help_lists_every_question_with_what_it_is_about() -> None:
+def test_help_lists_every_pattern_with_its_description() -> None:
     told = run("--help").stdout
     for pattern in registry().patterns:
         assert pattern.name in told
         assert pattern.about in told
 
 
-def test_help_of_a_question_shows_its_parameters_with_their_types_and_keys() -> None:
+def test_help_of_a_pattern_shows_its_parameters_with_their_types_and_keys() -> None:
     told = run("orders-of-customer-between", "--help").stdout
     assert "Orders of one status between two dates" in told
     for part in (
@@ -69,7 +69,7 @@ def test_help_of_a_question_shows_its_parameters_with_their_types_and_keys() -> 
         assert part in told
 
 
-def test_an_unknown_question_is_answered_with_those_that_are_like_it() -> None:
+def test_an_unknown_pattern_is_refused_with_similar_names() -> None:
     result = run("orders-by-stat")
     assert result.exit_code == 2
     assert "Did you mean 'orders-by-status'" in result.stderr
@@ -89,7 +89,7 @@ def test_a_missing_parameter_is_named_as_it_is_typed() -> None:
         ("adminview query orders-by-status --status PENDING --order ", {"asc", "desc"}),
     ],
 )
-def test_a_shell_completes_questions_options_and_orders(typed: str, completions: set[str]) -> None:
+def test_a_shell_completes_patterns_options_and_orders(typed: str, completions: set[str]) -> None:
     """Ask as a shell does, of a command that has these among others."""
     script = (
         "import typer\nfrom adminview.cli.commands import query\napp = typer.Typer()\n"
@@ -157,7 +157,7 @@ def test_the_names_of_shared_options_are_not_taken_by_parameters() -> None:
         assert query.option_of(taken) == f"--parameter-{taken}"
 
 
-def test_what_is_wrong_is_said_in_the_librarys_words(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_have_the_librarys_text(monkeypatch: pytest.MonkeyPatch) -> None:
     gear = load("game").registry
     monkeypatch.setattr("adminview.cli.commands.query.registry", lambda: gear)
     result = run("gear-of-level", "--level", "high")

@@ -186,7 +186,7 @@ def test_a_cursor_forged_with_care_still_has_to_fit(lab: Lab, value: Any) -> Non
         lab.query_engine.page("of-colour", colour="red", cursor=forged)
 
 
-def test_a_number_may_be_spelled_in_any_way(lab: Lab) -> None:
+def test_a_number_may_be_written_in_any_way(lab: Lab) -> None:
     pages = [lab.query_engine.page("heavy", colour="red", least=Decimal("5.0"), limit=3)]
     follow: dict[str, Any] = {"colour": "red", "least": Decimal("0.5E+1"), "limit": 3}
     pages.append(lab.query_engine.page("heavy", cursor=pages[0].cursor, **follow))
@@ -220,7 +220,7 @@ def test_a_page_of_an_odd_size_is_refused(lab: Lab, limit: Any) -> None:
         ("of-colour", {"colour": "red", "order": "up"}, "order must be asc or desc"),
     ],
 )
-def test_a_wrong_question_is_answered_with_how_to_ask(
+def test_the_error_of_a_wrong_query_names_the_parameters(
     lab: Lab, name: str, asked: dict[str, Any], why: str
 ) -> None:
     with pytest.raises(QueryError, match=why):

@@ -51,14 +51,14 @@ def test_verify_repairs_nothing_more_once_other_code_is_deployed() -> None:
     assert len(lab.view) == 2
 
 
-def test_to_compare_without_a_repair_nobody_need_ask_what_is_deployed() -> None:
+def test_a_comparison_without_a_repair_does_not_read_the_deployed_model() -> None:
     lab = verify_tables.Lab()
     lab.put("t", x="1", synced=False)
     lab.check = ChangingModel(looks=2).check  # two phases begin
     assert lab.verify().total["left"] == 1
 
 
-def test_a_replay_takes_up_no_more_letters_once_other_code_is_deployed() -> None:
+def test_a_replay_receives_no_more_dead_letters_once_other_code_is_deployed() -> None:
     lab = dead_letter_queue.Lab()
     lab.sqs.add(*(dead_letter_queue.letter_body(f"i{number}") for number in range(ROUND + 1)))
     replayer = replace(lab.replayer, check=ChangingModel(looks=1).check)
@@ -90,7 +90,7 @@ def other_code_comes(deployed: Settings, monkeypatch: pytest.MonkeyPatch, check:
         check()
 
 
-def test_the_command_to_verify_asks_again(
+def test_the_verify_command_reads_the_deployed_model_again(
     deployed: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[Any] = []
@@ -101,7 +101,7 @@ def test_the_command_to_verify_asks_again(
     other_code_comes(deployed, monkeypatch, seen[0])
 
 
-def test_the_command_to_replay_asks_again(
+def test_the_replay_command_reads_the_deployed_model_again(
     deployed: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     check = mailroom.replayer_for(Deployment.from_options(None, "", os.environ), writes=True).check

@@ -187,7 +187,7 @@ def test_all_rows_go_of_an_item_that_is_gone(lab: Lab) -> None:
     assert lab.rows.shown() == {}
 
 
-def test_rows_that_the_index_does_not_show_yet_are_known_from_the_letter(lab: Lab) -> None:
+def test_rows_that_the_index_does_not_show_yet_are_known_from_the_dead_letter(lab: Lab) -> None:
     lab.row("A", "1")
     lab.rows.indexed = lambda _: False
     lab.reconcile()
@@ -213,7 +213,7 @@ def test_an_item_that_vanishes_meanwhile_leaves_nothing(lab: Lab) -> None:
     assert lab.rows.shown() == {}
 
 
-def test_an_item_that_never_rests_is_given_up_after_some_rounds(lab: Lab) -> None:
+def test_an_item_that_keeps_changing_is_given_up_after_some_rounds(lab: Lab) -> None:
     lab.sources.when_read = lambda number: lab.item(A=str(number))
     with pytest.raises(MovingItemError, match="changed 10 times"):
         lab.reconcile()
@@ -323,7 +323,9 @@ def test_what_fails_after_an_unanswered_write_reports_that_too(lab: Lab) -> None
     assert len(lab.queue.bodies) == 1
 
 
-def test_a_reconcile_is_not_done_before_the_queue_has_taken_its_in_doubt_letter(lab: Lab) -> None:
+def test_a_reconcile_is_not_done_before_the_queue_has_taken_its_in_doubt_dead_letter(
+    lab: Lab,
+) -> None:
     lab.item(A="1")
     lab.rows.unanswered = {"A"}
     lab.queue.failures = [refusal("AccessDenied", "SendMessageBatch")]
@@ -343,7 +345,7 @@ def test_a_call_that_was_found_in_doubt_after_its_answer_is_reported(lab: Lab) -
     assert lab.queue.delays == [IN_DOUBT_SECONDS]
 
 
-def test_a_call_in_doubt_is_kept_while_the_queue_refuses_its_letter(lab: Lab) -> None:
+def test_a_call_in_doubt_is_kept_while_the_queue_refuses_its_dead_letter(lab: Lab) -> None:
     lab.rows.in_doubt = [("Things/b",)]
     lab.queue.failures = [refusal("AccessDenied", "SendMessageBatch")]
     with pytest.raises(ServiceError, match="send in-doubt dead letters"):

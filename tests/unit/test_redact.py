@@ -74,7 +74,7 @@ def same_instance(item: Item) -> Iterator[Row]:
         (same_instance, "ViewError"),
     ],
 )
-def test_an_error_is_told_without_the_data_it_may_quote(derivation: Any, kind: str) -> None:
+def test_an_error_is_reported_without_the_data_it_may_quote(derivation: Any, kind: str) -> None:
     batch = work_out(derivation)
     assert batch.outcomes == [RecordOutcome.DEAD_LETTERED]
     assert len(batch.writes) == 0
@@ -103,12 +103,12 @@ def test_a_predicate_that_raises_sets_the_record_aside() -> None:
     assert CUSTOMER not in batch.letters[0].body
 
 
-def test_an_error_that_is_raised_twice_is_told_the_same_way_twice() -> None:
+def test_an_error_that_is_raised_twice_is_reported_the_same_way_twice() -> None:
     first, second = (work_out(same_instance).letters[0].body for _ in range(2))
     assert first == second
 
 
-def test_want_of_memory_is_not_the_records_fault() -> None:
+def test_running_out_of_memory_is_not_attributed_to_the_record() -> None:
     def hungry(item: Item) -> Iterator[Row]:
         yield Row("PK", item["id"])
         raise MemoryError

@@ -40,7 +40,7 @@ def test_an_empty_queue_is_no_work(lab: Lab) -> None:
     assert lab.log == []
 
 
-def test_a_letter_is_deleted_after_its_reconcile_and_not_before(lab: Lab) -> None:
+def test_a_dead_letter_is_deleted_after_its_reconcile_and_not_before(lab: Lab) -> None:
     lab.sqs.add(letter_body("a"))
     summary = lab.replay()
     assert lab.log == ["reconcile Things/a", "delete m-1"]
@@ -48,14 +48,16 @@ def test_a_letter_is_deleted_after_its_reconcile_and_not_before(lab: Lab) -> Non
     assert summary.reasons == {}
 
 
-def test_a_letter_whose_rows_were_right_is_deleted_and_counted_apart(lab: Lab) -> None:
+def test_a_dead_letter_whose_rows_were_right_is_deleted_and_counted_separately(lab: Lab) -> None:
     lab.sqs.add(letter_body("a"))
     lab.reconciler.results["Things/a"] = Reconciled()
     assert outcomes(lab.replay()) == {LetterOutcome.UNCHANGED: 1}
     assert lab.letters() == []
 
 
-def test_many_letters_for_one_item_are_one_reconcile_that_knows_all_their_rows(lab: Lab) -> None:
+def test_many_dead_letters_for_one_item_are_one_reconcile_that_knows_all_their_rows(
+    lab: Lab,
+) -> None:
     lab.sqs.add(*(letter_body("a", f"ROW#{number}") for number in range(12)), letter_body("b", "X"))
     summary = lab.replay()
     assert sorted(lab.log[:2]) == ["reconcile Things/a", "reconcile Things/b"]
@@ -66,7 +68,7 @@ def test_many_letters_for_one_item_are_one_reconcile_that_knows_all_their_rows(l
     assert lab.letters() == []
 
 
-def test_a_failing_letter_is_sent_anew_before_the_old_one_is_deleted(lab: Lab) -> None:
+def test_a_failing_dead_letter_is_sent_again_before_the_old_one_is_deleted(lab: Lab) -> None:
     lab.sqs.add(letter_body("a", "X"))
     lab.fail("a", POISON)
     summary = lab.replay()
@@ -79,7 +81,7 @@ def test_a_failing_letter_is_sent_anew_before_the_old_one_is_deleted(lab: Lab) -
     assert lab.sqs.delays == [HIDDEN_SECONDS]
 
 
-def test_a_letter_that_fails_again_counts_on_and_keeps_its_first_error(lab: Lab) -> None:
+def test_a_dead_letter_that_fails_again_counts_on_and_keeps_its_first_error(lab: Lab) -> None:
     lab.sqs.add(letter_body("a"))
     lab.fail("a", POISON)
     lab.replay()
@@ -92,7 +94,7 @@ def test_a_letter_that_fails_again_counts_on_and_keeps_its_first_error(lab: Lab)
     assert letter["error"]["kind"] == "ViewError"
 
 
-def test_the_old_letter_stays_when_the_queue_refuses_the_new_one(lab: Lab) -> None:
+def test_the_old_dead_letter_stays_when_the_queue_refuses_the_new_one(lab: Lab) -> None:
     lab.sqs.add(letter_body("a"))
     lab.fail("a", POISON)
     lab.sqs.faults["send"] = [refusal("AccessDenied", "SendMessageBatch")]
@@ -101,7 +103,7 @@ def test_the_old_letter_stays_when_the_queue_refuses_the_new_one(lab: Lab) -> No
     assert [*lab.sqs.bodies] == ["m-1"]
 
 
-def test_a_letter_that_fails_harms_no_other(lab: Lab) -> None:
+def test_a_dead_letter_that_fails_harms_no_other(lab: Lab) -> None:
     lab.sqs.add(letter_body("a"), letter_body("b"), letter_body("c"))
     lab.fail("b", POISON)
     assert outcomes(lab.replay()) == {LetterOutcome.RECONCILED: 2, LetterOutcome.FAILING: 1}
@@ -109,7 +111,7 @@ def test_a_letter_that_fails_harms_no_other(lab: Lab) -> None:
     assert letter["owner"] == "Things/b"
 
 
-def test_a_letter_that_aws_had_no_answer_for_is_left_as_it_is_and_out_of_sight(lab: Lab) -> None:
+def test_a_dead_letter_that_met_an_aws_failure_stays_unchanged_and_hidden(lab: Lab) -> None:
     lab.sqs.add(letter_body("a"))
     lab.fail("a", REFUSED)
     summary = lab.replay()
@@ -131,19 +133,19 @@ def test_a_message_that_is_not_understood_is_reported_and_stays(lab: Lab, body: 
     assert lab.sqs.hidden() == set()
 
 
-def test_a_letter_of_a_source_that_is_no_longer_declared_stays(lab: Lab) -> None:
+def test_a_dead_letter_of_a_source_that_is_no_longer_declared_stays(lab: Lab) -> None:
     lab.sqs.add(letter_body(source="Gone", table="gone-table"))
     summary = lab.replay()
     assert outcomes(summary) == {LetterOutcome.UNKNOWN: 1}
     assert "no view file declares a source for table 'gone-table'" in next(iter(summary.reasons))
 
 
-def test_a_letter_of_a_source_that_has_moved_to_another_table_is_understood(lab: Lab) -> None:
+def test_a_dead_letter_of_a_source_that_has_moved_to_another_table_is_understood(lab: Lab) -> None:
     lab.sqs.add(letter_body(table="things-of-old"))
     assert outcomes(lab.replay()) == {LetterOutcome.RECONCILED: 1}
 
 
-def test_letters_that_are_not_meant_are_put_back_and_not_counted(lab: Lab) -> None:
+def test_dead_letters_that_do_not_match_are_released_and_not_counted(lab: Lab) -> None:
     lab.sqs.add(letter_body("a"), letter_body("b"), "no letter")
     summary = lab.replay(LetterFilter(key="b"))
     assert lab.log == ["reconcile Things/b", "delete m-2", "put back m-1", "put back m-3"]
@@ -151,7 +153,7 @@ def test_letters_that_are_not_meant_are_put_back_and_not_counted(lab: Lab) -> No
     assert lab.sqs.hidden() == set()
 
 
-def test_letters_are_put_back_even_if_the_run_breaks(lab: Lab) -> None:
+def test_dead_letters_are_released_even_if_the_run_breaks(lab: Lab) -> None:
     lab.sqs.add("no letter", letter_body("a"))
     lab.sqs.faults["delete"] = [refusal("AccessDenied", "DeleteMessageBatch")]
     with pytest.raises(ServiceError, match="delete dead letters"):
@@ -173,7 +175,9 @@ def test_what_lambda_gave_up_on_is_reconciled_item_by_item(lab: Lab) -> None:
     assert lab.letters() == []
 
 
-def test_of_lambdas_letter_only_what_still_fails_stays_as_letters_of_our_own(lab: Lab) -> None:
+def test_records_of_lambdas_dead_letter_that_still_fail_become_dead_letters_of_our_own(
+    lab: Lab,
+) -> None:
     lab.streams.records = [record(things, None, {"id": id_, "parts": ["X"]}) for id_ in "abcb"]
     lab.sqs.add(lambdas_own(1, 4))
     lab.fail("b", POISON)
@@ -187,7 +191,9 @@ def test_of_lambdas_letter_only_what_still_fails_stays_as_letters_of_our_own(lab
     assert outcomes(lab.replay()) == {LetterOutcome.RECONCILED: 1}
 
 
-def test_a_record_of_lambdas_letter_that_cannot_be_read_becomes_a_letter(lab: Lab) -> None:
+def test_a_record_of_lambdas_dead_letter_that_cannot_be_read_becomes_a_dead_letter(
+    lab: Lab,
+) -> None:
     broken = record(things, None, {"id": "a", "parts": []})
     del broken["dynamodb"]["NewImage"]
     lab.streams.records = [broken, record(things, None, {"id": "b", "parts": []})]
@@ -199,7 +205,7 @@ def test_a_record_of_lambdas_letter_that_cannot_be_read_becomes_a_letter(lab: La
     assert "reconcile Things/b" in lab.log
 
 
-def test_lambdas_letter_stays_when_not_all_of_its_items_could_be_asked_for(lab: Lab) -> None:
+def test_lambdas_dead_letter_stays_when_not_all_of_its_items_could_be_reconciled(lab: Lab) -> None:
     lab.streams.records = [record(things, None, {"id": id_, "parts": []}) for id_ in "ab"]
     lab.sqs.add(lambdas_own())
     lab.fail("a", POISON)
@@ -209,7 +215,9 @@ def test_lambdas_letter_stays_when_not_all_of_its_items_could_be_asked_for(lab: 
     assert "send" not in lab.log
 
 
-def test_items_of_lambdas_letter_are_named_before_the_stream_drops_their_records(lab: Lab) -> None:
+def test_items_of_lambdas_dead_letter_are_named_before_the_stream_drops_their_records(
+    lab: Lab,
+) -> None:
     """Otherwise only a comparison of the whole source would find them."""
     lab.streams.records = [record(things, None, {"id": id_, "parts": []}) for id_ in "abc"]
     lab.sqs.add(lambdas_own())
@@ -226,7 +234,7 @@ def test_items_of_lambdas_letter_are_named_before_the_stream_drops_their_records
     assert lab.log[-2:] == ["send", "delete m-1"]
 
 
-def test_lambdas_letter_stays_while_the_stream_cannot_be_read(lab: Lab) -> None:
+def test_lambdas_dead_letter_stays_while_the_stream_cannot_be_read(lab: Lab) -> None:
     lab.streams.records = [record(things, None, {"id": "a", "parts": []})]
     lab.streams.error = ServiceError("AccessDeniedException", "read the stream again")
     lab.sqs.add(lambdas_own())
@@ -234,7 +242,7 @@ def test_lambdas_letter_stays_while_the_stream_cannot_be_read(lab: Lab) -> None:
     assert lab.log == []
 
 
-def test_a_letter_whose_records_are_forgotten_says_so_and_names_the_command(lab: Lab) -> None:
+def test_a_dead_letter_whose_records_have_expired_names_the_command_to_run(lab: Lab) -> None:
     lab.streams.records = [record(things, None, {"id": "a", "parts": []})]
     lab.streams.error = ExpiredRecordsError("gone")
     lab.sqs.add(lambdas_own())
@@ -261,7 +269,7 @@ def test_what_failed_is_not_tried_twice_in_one_run(lab: Lab, body: str) -> None:
     assert lab.sqs.hidden() == {"m-2"}, "it rests"
 
 
-def test_more_letters_than_a_round_holds_are_all_replayed(lab: Lab) -> None:
+def test_more_dead_letters_than_a_round_holds_are_all_replayed(lab: Lab) -> None:
     lab.sqs.add(*(letter_body(f"i{number}") for number in range(ROUND + 15)))
     assert lab.replay().outcomes == {LetterOutcome.RECONCILED: ROUND + 15}
     assert lab.letters() == []
@@ -273,7 +281,7 @@ def test_nothing_is_begun_after_the_deadline(lab: Lab) -> None:
     assert lab.sqs.requests == []
 
 
-def test_a_run_stops_at_the_deadline_with_its_letters_seen_to(lab: Lab) -> None:
+def test_a_run_stops_at_the_deadline_with_its_dead_letters_settled(lab: Lab) -> None:
     lab.sqs.add(*(letter_body(f"i{number}") for number in range(ROUND + 50)))
     clock = iter([0.0] * 1000)
     deadline = Deadline(1.0, lambda: 2.0 if "delete m-1" in lab.log else next(clock))
@@ -282,7 +290,7 @@ def test_a_run_stops_at_the_deadline_with_its_letters_seen_to(lab: Lab) -> None:
     assert lab.sqs.hidden() == set()
 
 
-def test_two_replays_of_the_same_letter_are_harmless(lab: Lab) -> None:
+def test_two_replays_of_the_same_dead_letter_are_harmless(lab: Lab) -> None:
     lab.sqs.add(letter_body("a"))
     first = lab.replayer
     taken = first.take_round(Deadline.after(60))
@@ -296,7 +304,7 @@ def test_two_replays_of_the_same_letter_are_harmless(lab: Lab) -> None:
     assert lab.letters() == []
 
 
-def test_two_replays_share_the_letters_between_them(lab: Lab) -> None:
+def test_two_replays_share_the_dead_letters_between_them(lab: Lab) -> None:
     lab.sqs.add(letter_body("a"), *(letter_body(f"i{number}") for number in range(10)))
     other = lab.replayer.consumer.take(deadline=Deadline.after(60))
     assert len(other) == 10
@@ -304,7 +312,7 @@ def test_two_replays_share_the_letters_between_them(lab: Lab) -> None:
     assert len(lab.letters()) == 10
 
 
-def test_a_letter_that_is_delivered_twice_is_counted_once(lab: Lab) -> None:
+def test_a_dead_letter_that_is_delivered_twice_is_counted_once(lab: Lab) -> None:
     lab.sqs.add(letter_body("a"), "no letter")
     receive = lab.sqs.receive_message
     answers = [receive(QueueUrl="queue", MaxNumberOfMessages=10, VisibilityTimeout=0)] * 2
@@ -315,7 +323,7 @@ def test_a_letter_that_is_delivered_twice_is_counted_once(lab: Lab) -> None:
     assert lab.log.count("put back m-2") == 1
 
 
-def test_letters_that_come_again_and_again_end_the_run(lab: Lab) -> None:
+def test_dead_letters_that_are_delivered_again_and_again_end_the_run(lab: Lab) -> None:
     lab.sqs.add("no letter")
     receive = lab.sqs.receive_message
     lab.sqs.receive_message = lambda **asked: receive(**asked | {"VisibilityTimeout": 0})  # type: ignore[method-assign]
@@ -357,7 +365,7 @@ def test_a_summary_adds_up_and_holds_no_data(lab: Lab) -> None:
     }
 
 
-def test_a_letter_is_judged_old_or_new_by_the_clock_it_is_given(lab: Lab) -> None:
+def test_the_age_of_a_dead_letter_is_computed_with_the_injected_clock(lab: Lab) -> None:
     lab.sqs.add(letter_body("a"))
     assert outcomes(lab.replay(LetterFilter(older_than=1001))) == {}
     by = replace(lab.replayer, now=lambda: lab.sqs.now + 2)

@@ -42,7 +42,7 @@ def run(lab: Lab, event: dict[str, Any], context: Context | None = None) -> dict
     return replay(event, context or Context(), lab.replayer, Ears().observer)
 
 
-def test_an_empty_event_means_all_letters(lab: Lab) -> None:
+def test_an_empty_event_means_all_dead_letters(lab: Lab) -> None:
     summary = run(lab, {})
     assert json.loads(json.dumps(summary)) == summary
     assert summary["outcomes"] == {
@@ -69,12 +69,14 @@ def test_an_empty_event_means_all_letters(lab: Lab) -> None:
         ({"source": None}, 2),
     ],
 )
-def test_an_event_chooses_letters(lab: Lab, event: dict[str, Any], reconciled: int) -> None:
+def test_an_event_filters_dead_letters(lab: Lab, event: dict[str, Any], reconciled: int) -> None:
     assert run(lab, event)["outcomes"]["reconciled"] == reconciled
     assert lab.sqs.hidden() == set(), "the others can be seen"
 
 
-def test_an_event_with_a_field_that_means_nothing_is_refused_before_any_letter(lab: Lab) -> None:
+def test_an_event_with_a_field_that_means_nothing_is_refused_before_any_dead_letter(
+    lab: Lab,
+) -> None:
     with pytest.raises(
         SettingsError, match="unknown fields: Key, sorce; dead letters are filtered by id"
     ):
@@ -112,7 +114,7 @@ def test_metrics_of_two_runs_do_not_mix(lab: Lab, capsys: Any) -> None:
     assert (first["LettersNotUnderstood"], second["LettersNotUnderstood"]) == ([1], [1])
 
 
-def test_a_run_with_too_little_time_to_see_letters_through_takes_up_none(lab: Lab) -> None:
+def test_a_run_with_too_little_time_receives_no_dead_letters(lab: Lab) -> None:
     summary = run(lab, {}, Context(remaining_ms=int(ROUND_RESERVE * 1000)))
     assert sum(summary["outcomes"].values()) == 0
     assert lab.sqs.requests == []
@@ -139,7 +141,7 @@ def age(lab: Lab, event: dict[str, Any], capsys: Any) -> float:
     return float(seconds)
 
 
-def test_the_oldest_letter_is_as_old_as_its_change_however_often_it_is_written_anew(
+def test_the_oldest_dead_letter_is_as_old_as_its_change_however_often_it_is_sent_again(
     capsys: Any,
 ) -> None:
     lab = Lab()
@@ -156,13 +158,13 @@ def test_the_oldest_letter_is_as_old_as_its_change_however_often_it_is_written_a
     [({}, 999.5), ({"source": "Users"}, 1000)],
     ids=["not understood: since it was sent", "not meant"],
 )
-def test_letters_that_a_run_leaves_alone_grow_old_too(
+def test_dead_letters_that_a_run_does_not_match_age_too(
     lab: Lab, event: dict[str, Any], seconds: float, capsys: Any
 ) -> None:
     assert age(lab, event, capsys) == seconds
 
 
-def test_a_letter_that_aws_refused_to_see_to_grows_old_too(lab: Lab, capsys: Any) -> None:
+def test_a_dead_letter_that_met_an_aws_refusal_ages_too(lab: Lab, capsys: Any) -> None:
     lab.sqs.add(letter_body("c", at=AT - 500))
     lab.fail("c", ServiceError("throttled", "read an item"))
     assert age(lab, {}, capsys) == 1500

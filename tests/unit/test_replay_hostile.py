@@ -77,7 +77,7 @@ def test_a_hostile_message_can_be_shown(body: str) -> None:
     assert shown.letter_table(body)
 
 
-def test_a_letter_of_any_depth_is_answered_or_left() -> None:
+def test_a_dead_letter_of_any_depth_is_resolved_or_left() -> None:
     for depth in range(900, 1000, 3):
         lab = Lab()
         lab.fail("a", POISON)
@@ -109,7 +109,7 @@ mutations = st.sampled_from([facts("a", "X") | ATTEMPTS, batch_facts() | ATTEMPT
 
 
 @given(mutations)
-def test_a_letter_with_a_wrong_part_is_sound_or_not_understood(mutation: Any) -> None:
+def test_a_dead_letter_with_a_wrong_part_is_sound_or_not_understood(mutation: Any) -> None:
     whole, path, value = mutation
     part = whole = json.loads(json.dumps(whole))
     for name in path[:-1]:
@@ -165,7 +165,7 @@ def test_a_shard_that_says_nothing_is_not_read_for_ever(lab: Lab) -> None:
     assert lab.replay().outcomes == {LetterOutcome.LEFT: 1}
 
 
-def test_letters_that_cannot_be_deleted_do_not_multiply(lab: Lab) -> None:
+def test_dead_letters_that_cannot_be_deleted_do_not_multiply(lab: Lab) -> None:
     lab.sqs.add(*(letter_body(id_) for id_ in "abcdefgh"))
     for id_ in "abcdefgh":
         lab.fail(id_, POISON)
@@ -197,7 +197,7 @@ def test_a_courtesy_that_fails_costs_no_summary(lab: Lab) -> None:
     assert lab.replay().outcomes == {LetterOutcome.UNKNOWN: 1, LetterOutcome.RECONCILED: 1}
 
 
-def test_every_letter_is_counted_though_its_item_failed_before(lab: Lab) -> None:
+def test_every_dead_letter_is_counted_though_its_item_failed_before(lab: Lab) -> None:
     lab.sqs.add(
         letter_body("a"), *(letter_body(f"i{number}") for number in range(99)), letter_body("a")
     )
@@ -222,7 +222,7 @@ def test_an_expired_batch_names_the_commands_and_the_time_range(lab: Lab) -> Non
     assert "adminview dlq discard --source Things --error ExpiredRecordsError" in reason
 
 
-def test_one_letter_that_gets_no_answer_does_not_hold_up_the_others_for_ever(lab: Lab) -> None:
+def test_one_dead_letter_without_a_response_does_not_hold_up_the_others_for_ever(lab: Lab) -> None:
     lab.sqs.add(letter_body("a"))
     lab.replay(deadline=Deadline.after(10_000), end=Deadline.after(10_000))
     (deadline,) = lab.reconciler.deadlines

@@ -9,7 +9,7 @@ from adminview.cli.shutdown import graceful_shutdown
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_nothing_new_begins_when_the_command_is_told_to_stop(number: signal.Signals) -> None:
+def test_no_new_work_begins_after_a_signal(number: signal.Signals) -> None:
     before = signal.getsignal(number)
     with graceful_shutdown() as stop:
         assert not stop.deadline.passed

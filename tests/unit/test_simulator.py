@@ -32,7 +32,7 @@ def test_the_histories_meet_every_kind_of_fault() -> None:
     assert set(Fault) - set(OF_TOTALS) == set(came)
 
 
-def test_before_other_code_comes_what_is_said_of_every_run_is_taken_back(
+def test_completion_markers_are_invalidated_before_other_code_is_deployed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """As a plan does: or a worker of the old model could end a run of the new one."""
@@ -163,7 +163,7 @@ def test_an_invocation_that_takes_too_long_is_killed() -> None:
     assert fibers.timeouts == 1
 
 
-def test_a_history_in_which_nobody_can_go_on_is_told() -> None:
+def test_a_history_in_which_no_fiber_can_go_on_is_reported() -> None:
     fibers = Fibers(Choices())
     fibers.spawn("the one who waits", lambda: fibers.wait(float("inf")))
     with pytest.raises(StuckError, match="the one who waits"):

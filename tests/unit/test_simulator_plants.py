@@ -34,7 +34,7 @@ def test_a_wrong_variant_is_caught_where_the_product_is_not(variant: str) -> Non
     assert repeat(short.choices).failure is None
 
 
-def test_a_failure_is_told_with_its_seed_its_law_and_a_short_history(
+def test_a_failure_is_reported_with_its_seed_its_law_and_a_short_history(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     first_write_wins(monkeypatch)

@@ -129,7 +129,7 @@ def test_a_statement_is_sent_without_comments_and_for_the_deployed_table() -> No
     assert select.on('a"b') == 'select "FROM", a.b FROM "a""b"."GSI1" WHERE x=\'-- "y"\''
 
 
-def test_what_a_statement_would_do_is_said_in_the_names_of_the_model() -> None:
+def test_a_statement_is_explained_with_the_names_of_the_model() -> None:
     made = plan(read("SELECT * FROM AdminViewTable.OrderDashboard"), registry(), TABLE)
     assert made.scans
     assert explanation(made)["it would"] == "scan: its condition does not fix customerId"

@@ -56,13 +56,13 @@ ORDER = image({"PK": "USER#1", "SK": "ORDER#7"})
         (by_day, {"PK": "x", "SK": "y", "state": "S#NEW"}, False),  # not in the index
     ],
 )
-def test_a_row_can_be_in_an_answer_if_it_fits_the_fixed_parts_of_the_question(
+def test_a_row_can_be_in_a_result_if_it_fits_the_fixed_parts_of_the_pattern(
     pattern: AccessPattern, row: dict[str, str], *, shown: bool
 ) -> None:
     assert pattern.may_show(image(row)) is shown
 
 
-def test_questions_that_stay_and_would_show_what_is_left_are_named() -> None:
+def test_patterns_that_would_show_stale_rows_are_named() -> None:
     patterns = (of_user, profile, since)
     found = list(
         stale_row_refusals(

@@ -77,7 +77,7 @@ def test_a_surprise_is_traced_and_is_no_success_either(monkeypatch: pytest.Monke
     ("failing", "named"),
     [([], True), ([({"PK": {"S": "one"}}, RecordError("is bad"))], False)],
 )
-def test_where_items_failed_elsewhere_it_is_said_how_to_see_which(
+def test_failed_items_of_a_run_on_aws_are_reported_with_the_command_that_lists_them(
     failing: list[Any], *, named: bool
 ) -> None:
     console = Console(file=StringIO(), width=60)

@@ -85,7 +85,7 @@ def test_reading_begins_at_the_first_record() -> None:
         ([[], [3, 4], [], [], [11], []], 5),
     ],
 )
-def test_reading_ends_with_the_last_record_and_asks_no_further(
+def test_reading_ends_with_the_last_record_without_another_call(
     pages: list[list[int]], calls: int
 ) -> None:
     stream = FakeStream(*pages)
@@ -116,7 +116,7 @@ def test_records_that_are_gone_have_expired(code: str) -> None:
 
 
 @pytest.mark.parametrize("code", ["AccessDeniedException", "ExpiredIteratorException"])
-def test_other_trouble_is_told_as_it_is(code: str) -> None:
+def test_other_errors_are_raised_unchanged(code: str) -> None:
     with pytest.raises(ServiceError, match=f"read the stream again: AWS answered {code}"):
         read(FakeStream([3], faults=[refusal(code, "GetRecords")]))
 

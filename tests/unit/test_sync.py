@@ -118,7 +118,7 @@ def test_a_refused_row_sets_its_record_aside_and_the_others_are_written() -> Non
     assert (tally.written, tally.dead_lettered) == (3, 1)
 
 
-def test_letters_are_sent_after_the_writes_are_in() -> None:
+def test_dead_letters_are_sent_after_the_writes() -> None:
     dynamodb = FakeDynamoDB()
 
     class Watching(FakeQueue):
@@ -131,7 +131,7 @@ def test_letters_are_sent_after_the_writes_are_in() -> None:
     assert len(queue.bodies) == 1
 
 
-def test_letters_behind_the_checkpoint_wait_for_their_record_to_come_again() -> None:
+def test_dead_letters_behind_the_checkpoint_wait_for_their_record_to_be_redelivered() -> None:
     brief = Context(int(WRITES_RESERVE * 1000) + 100)
     dynamodb, queue = FakeDynamoDB([unprocessed("u2")] * 100_000), FakeQueue()
     answer = run(inserts(5, poison=(1, 3)), dynamodb=dynamodb, queue=queue, context=brief)
@@ -139,7 +139,7 @@ def test_letters_behind_the_checkpoint_wait_for_their_record_to_come_again() -> 
     assert [json.loads(body)["owner"] for body in queue.bodies] == ["Users/u1"]
 
 
-def test_a_record_whose_letter_the_queue_refuses_is_reported() -> None:
+def test_a_record_whose_dead_letter_the_queue_refuses_is_reported() -> None:
     queue, heard = FakeQueue([refusal("AccessDenied")]), RecordingObserver()
     assert run(inserts(5, poison=(2, 4)), queue=queue, observer=heard) == at(2)
     assert heard.errors == {"dead-letter queue: AccessDenied"}
@@ -147,7 +147,7 @@ def test_a_record_whose_letter_the_queue_refuses_is_reported() -> None:
     assert (tally.dead_lettered, tally.redelivered, tally.letters) == (0, 3, 0)
 
 
-def test_time_is_kept_in_hand_for_a_hung_call_and_for_the_letters() -> None:
+def test_time_is_reserved_for_a_hung_call_and_for_the_dead_letters() -> None:
     assert LETTERS_RESERVE > LONGEST_CALL
     assert WRITES_RESERVE >= LETTERS_RESERVE + LONGEST_CALL
 
@@ -164,7 +164,7 @@ def test_the_deployed_handler_makes_its_runtime_once(monkeypatch: pytest.MonkeyP
     assert len(dynamodb.rows) == 1
 
 
-def test_many_refused_rows_of_one_record_make_one_letter() -> None:
+def test_many_refused_rows_of_one_record_make_one_dead_letter() -> None:
     many = USER | {"addresses": [{"id": f"{n}"} for n in range(60)]}
     bad = {f"ADDRESS#{n}" for n in range(60)}
     queue = FakeQueue()
@@ -187,7 +187,7 @@ def test_a_batch_too_large_for_one_call_is_halved() -> None:
     assert len(dynamodb.rows) == 20
 
 
-def test_a_row_that_no_request_can_hold_is_set_aside_alone() -> None:
+def test_a_row_that_no_request_can_hold_is_dead_lettered_alone() -> None:
     class Picky(FakeDynamoDB):
         def batch_write_item(self, RequestItems: dict[str, Any]) -> dict[str, Any]:  # noqa: N803 - boto3's
             if any("USER#u1" in str(request) for request in RequestItems[TABLE]):
@@ -201,7 +201,7 @@ def test_a_row_that_no_request_can_hold_is_set_aside_alone() -> None:
 
 
 @pytest.mark.parametrize("id_", ["bad\uffff", "bad\ud800", "bad\x00", "Ünï"])
-def test_any_key_fits_into_a_letter(id_: str) -> None:
+def test_any_key_fits_into_a_dead_letter(id_: str) -> None:
     queue = FakeQueue()
     assert run([record(users, None, {"userId": id_, "addresses": [{}]})], queue=queue) == DONE
     assert json.loads(queue.bodies[0])["key"] == {"userId": {"S": id_}}

@@ -98,7 +98,7 @@ def test_an_owner_can_be_read_back_into_its_key() -> None:
 BROKEN = {"CustomerId": "user-123", "SK": "2025-03-01#2121195", "OrderId": "2121195"}
 
 
-def test_a_record_whose_view_raises_is_set_aside_and_its_neighbours_are_written() -> None:
+def test_a_record_whose_view_raises_is_dead_lettered_and_its_neighbours_are_written() -> None:
     batch = prepared(
         record(users, None, USER, 1),
         record(orders, None, BROKEN, 2),
@@ -120,7 +120,7 @@ def test_a_record_whose_view_raises_is_set_aside_and_its_neighbours_are_written(
     assert letter["rows"] == []
 
 
-def test_a_letter_names_the_rows_that_the_record_might_have_touched() -> None:
+def test_a_dead_letter_names_the_rows_that_the_record_might_have_touched() -> None:
     batch = prepared(record(orders, order(), BROKEN))
     assert [tuple(row) for row in letters(batch)[0]["rows"]] == [
         ("ORDER#2121195", "PRODUCT#product-abc-123#user-123#2025-03-01#2121195"),
@@ -130,7 +130,7 @@ def test_a_letter_names_the_rows_that_the_record_might_have_touched() -> None:
     assert written(batch) == {}
 
 
-def test_an_unreadable_before_is_written_over_and_leaves_a_letter() -> None:
+def test_an_unreadable_before_is_written_over_and_leaves_a_dead_letter() -> None:
     batch = prepared(record(orders, BROKEN, order()))
     assert len(batch.writes) == 3
     assert batch.outcomes == [RecordOutcome.WRITTEN]
@@ -139,7 +139,7 @@ def test_an_unreadable_before_is_written_over_and_leaves_a_letter() -> None:
     assert len(letter["rows"]) == 3
 
 
-def test_the_deletion_of_an_unreadable_item_is_set_aside() -> None:
+def test_the_deletion_of_an_unreadable_item_is_dead_lettered() -> None:
     batch = prepared(record(orders, BROKEN, None))
     assert (written(batch), batch.outcomes, len(batch.letters)) == (
         {},
@@ -217,7 +217,7 @@ def test_a_row_just_within_the_limit_passes_with_its_provenance_counted() -> Non
     assert outcome(limit + 1) is RecordOutcome.DEAD_LETTERED
 
 
-def test_rows_that_cannot_be_spelled_are_set_aside_whole_though_nobody_knows_why(
+def test_rows_that_cannot_be_encoded_are_dead_lettered_together_though_the_cause_is_unknown(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Hold that no row is left out in silence, should a closer look find nothing wrong."""
@@ -240,7 +240,7 @@ def test_rows_that_cannot_be_spelled_are_set_aside_whole_though_nobody_knows_why
 
 
 @pytest.mark.parametrize("id_", ["\ud800", "\ud800" * 600])
-def test_a_key_that_is_no_text_is_set_aside_however_short(id_: str) -> None:
+def test_a_key_that_is_no_text_is_dead_lettered_however_short(id_: str) -> None:
     def derivation(_: Item) -> Iterator[Row]:
         yield Row("PK", "SK")
 
@@ -248,7 +248,7 @@ def test_a_key_that_is_no_text_is_set_aside_however_short(id_: str) -> None:
     assert batch.outcomes == [RecordOutcome.DEAD_LETTERED]
 
 
-def test_one_item_with_two_rows_of_one_key_is_set_aside() -> None:
+def test_one_item_with_two_rows_of_one_key_is_dead_lettered() -> None:
     def derivation(item: Item) -> Iterator[Row]:
         yield Row("PK", item["id"])
         yield Row("PK", item["id"])
@@ -268,7 +268,7 @@ def test_two_items_that_claim_one_row_are_noticed() -> None:
     assert letters(batch)[0]["rows"] == []  # a repair of the second must not delete the first's
 
 
-def test_an_error_of_a_view_is_told_by_kind_and_place_and_never_quotes_data() -> None:
+def test_an_error_of_a_view_is_reported_by_kind_and_place_and_never_quotes_data() -> None:
     def derivation(item: Item) -> Iterator[Row]:
         yield Row("PK", str(int(item["name"])))
 
@@ -309,7 +309,7 @@ def test_an_item_that_changes_its_kind_loses_the_rows_of_the_old_one() -> None:
     assert written(prepared(record(things, before, after), model=model)) == {("PK", "i"): False}
 
 
-def test_a_key_too_long_for_an_owner_is_set_aside() -> None:
+def test_a_key_too_long_for_an_owner_is_dead_lettered() -> None:
     def derivation(_: Item) -> Iterator[Row]:
         yield Row("PK", "SK")
 
@@ -317,7 +317,7 @@ def test_a_key_too_long_for_an_owner_is_set_aside() -> None:
     assert "has too long a key" in letters(batch)[0]["error"]["reason"]
 
 
-def test_row_keys_too_many_for_one_letter_are_left_to_the_owner_index() -> None:
+def test_row_keys_too_many_for_one_dead_letter_are_left_to_the_owner_index() -> None:
     def derivation(item: Item) -> Iterator[Row]:
         if "poison" in item:
             raise ValueError

@@ -141,7 +141,7 @@ def test_other_rows_of_such_an_item_are_repaired_all_the_same(lab: Lab) -> None:
     assert ("THING#d", "x") in lab.view
 
 
-def test_an_item_whose_view_raises_is_told_without_its_data(lab: Lab) -> None:
+def test_an_item_whose_view_raises_is_reported_without_its_data(lab: Lab) -> None:
     lab.write("Things", {"id": "bad", "secret": "hush"}, synced=False)
     stranger(lab, owner="Things/bad")
     run = lab.verify(repair=True)

@@ -243,7 +243,7 @@ def test_the_first_phase_is_not_repeated_if_only_the_second_is_left(lab: Lab) ->
     assert ("scan", "Things") in lab.db.calls, "a finished verification starts again"
 
 
-def test_when_aws_goes_on_refusing_the_reason_is_told_and_it_can_be_resumed(lab: Lab) -> None:
+def test_when_aws_keeps_refusing_the_reason_is_reported_and_it_can_be_resumed(lab: Lab) -> None:
     def refuse(name: str, table: str) -> None:
         if (name, table) == ("query", TABLE):
             raise refusal("AccessDeniedException")
@@ -260,7 +260,7 @@ def test_when_aws_goes_on_refusing_the_reason_is_told_and_it_can_be_resumed(lab:
     assert sum(json.loads(said)["differences"].values()) == 10
 
 
-def test_no_repair_is_advised_for_what_none_can_mend() -> None:
+def test_no_repair_is_advised_for_what_none_can_correct() -> None:
     lab = Lab()
     lab.write("Things", {"id": "poison"}, synced=False)
     status, said = lab.command()

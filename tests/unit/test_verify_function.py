@@ -53,7 +53,7 @@ def test_it_repairs_nothing(lab: Lab) -> None:
     assert lab.db.written(TABLE, "Things", "Notes") == []
 
 
-def test_one_source_is_told_alone(lab: Lab) -> None:
+def test_one_source_is_verified_alone(lab: Lab) -> None:
     summary = verify({**ALL, "source": "Notes"}, Context(), verification(lab))
     assert summary["sources"] == {"Notes": {}}
 
@@ -99,7 +99,7 @@ def die() -> None:
     raise KilledError
 
 
-def test_an_unfinished_run_of_other_options_is_begun_anew(lab: Lab) -> None:
+def test_an_unfinished_run_of_other_options_is_started_over(lab: Lab) -> None:
     lab.db.on(before=at_call(15, die))
     with pytest.raises(KilledError):
         verify({**ALL, "grace": 500}, Context(), verification(lab))

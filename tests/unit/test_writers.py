@@ -134,7 +134,7 @@ def test_both_ways_understand_what_is_left(writes: list[Write], data: st.DataObj
         assert len(again.later) + outcome.written == len(writes)
 
 
-def test_what_is_spelled_already_is_sent_as_it_is() -> None:
+def test_values_that_are_already_encoded_are_sent_unchanged() -> None:
     normalize_number = b'{"PK": {"S": "P"},  "SK": {"S": "\\u00e9"}}'
     assert normalize_number in body(TABLE, [Write(("P", "é"), "o", normalize_number, 0, 0)])
 
