@@ -15,8 +15,16 @@ def polls_metric(mapping: str) -> dict[str, Any]:
 
 
 def dropped_metric(mapping: str) -> dict[str, Any]:
-    """Return the number of records that Lambda gave up and sent to no on-failure destination."""
+    """Return the number of records that Lambda gave up and sent to no on-failure destination.
+
+    Records that the stream itself dropped are not included.
+    """
     return _of_mapping("DroppedEventCount", "Sum", mapping)
+
+
+def unsent_metric(function: str) -> dict[str, Any]:
+    """Return the number of messages that Lambda could not send to an on-failure destination."""
+    return _metric("DestinationDeliveryFailures", "Sum", FunctionName=function)
 
 
 def age_metric(function: str) -> dict[str, Any]:

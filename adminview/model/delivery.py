@@ -14,6 +14,9 @@ GIVE_UP_SECONDS: Final = RETENTION_SECONDS - 2 * 60 * 60
 SAVE_SECONDS: Final = RETENTION_SECONDS - 60 * 60
 # So that at least one replay falls into each of the two hours.
 MAX_REPLAY_PAUSE_SECONDS: Final = 30 * 60
+# The totals have no dead letters, so Lambda retries for longer. It must give up before the stream
+# does: Lambda counts the records that it drops, and nothing counts those that the stream drops.
+TOTALS_GIVE_UP_SECONDS: Final = RETENTION_SECONDS - 30 * 60
 # The owner index must catch up with the failed batch before the first replay, and with a replay
 # before the next one.
 FIRST_TRY_SECONDS: Final = 30
@@ -42,6 +45,7 @@ class Delivery:
 
 # How Lambda delivers the stream of AdminViewTable to the totals function. Only the events of a
 # tumbling window name the shard; a short window would only cut batches. Two concurrent batches of a
-# shard would break the positions, so the parallelization stays 1. There are no dead letters: Lambda
-# retries until the stream drops the records.
-TOTALS_DELIVERY: Final = Delivery(parallelization=1, max_age_seconds=FOREVER, tumbling_seconds=900)
+# shard would break the positions, so the parallelization stays 1.
+TOTALS_DELIVERY: Final = Delivery(
+    parallelization=1, max_age_seconds=TOTALS_GIVE_UP_SECONDS, tumbling_seconds=900
+)

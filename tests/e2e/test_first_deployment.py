@@ -1,13 +1,19 @@
 """A first deployment of prod that fails can be repeated.
 
 This cloud creates a table over one of the same name, ignores the deletion protection of tables that
-CloudFormation creates, and imports none. So the tests look at what is kept, not at what adopts it.
+CloudFormation creates, and imports none. So the tests look at what is kept, and at the request that
+lets CloudFormation adopt it. tests/infra/test_tables.py shows that CloudFormation may.
 """
 
 import json
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 from typing import Any
+from urllib.parse import parse_qs
+from urllib.request import Request, urlopen
 
 import pytest
 from botocore.exceptions import ClientError
@@ -24,6 +30,7 @@ broken.node.add_dependency(stack.view.table)
 """
 SYNTH = "app.synth()\n"
 PROTECTED = "TerminationProtection is enabled"
+IMPORT = "--import-existing-resources"
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +41,33 @@ def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Checkout]:
         yield started
 
 
+@contextmanager
+def recorded(endpoint: str) -> Iterator[tuple[str, list[dict[str, str]]]]:
+    """Forward requests to *endpoint*; yield the URL to use, and the forms that were sent."""
+    forms: list[dict[str, str]] = []
+
+    class Forwarder(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            forms.append({name: values[-1] for name, values in parse_qs(body.decode()).items()})
+            request = Request(f"{endpoint}{self.path}", body, {**self.headers})  # noqa: S310
+            with urlopen(request) as response:  # noqa: S310 - a URL of this machine
+                content = response.read()
+                self.send_response(response.status)
+                self.send_header("Content-Type", response.headers["Content-Type"])
+                self.send_header("Content-Length", str(len(content)))
+                self.end_headers()
+                self.wfile.write(content)
+
+        def log_message(self, *_: object) -> None:
+            """Print nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Forwarder) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}", forms
+        server.shutdown()
+
+
 class Attempts:
     """Deployments of the View stack of prod, under a prefix of their own."""
 
@@ -42,12 +76,14 @@ class Attempts:
         self.stack = f"{prefix}AdminView-prod-View"
         self.table = f"{prefix}AdminViewTable"
 
-    def deploy(self) -> str:
+    def deploy(self, *options: str, **environment: str) -> str:
         """Deploy, and return the errors; empty if there are none."""
         done = self.cloud.run(
             *("node_modules/.bin/cdk", "deploy", self.stack, "--require-approval", "never"),
             *("-c", "adminview:stage=prod", "-c", f"adminview:prefix={self.prefix}"),
             *("-c", f"adminview:protect={self.protect}"),
+            *options,
+            **environment,
         )
         return done.stdout + done.stderr if done.returncode else ""
 
@@ -106,4 +142,10 @@ def test_a_first_deployment_that_was_protected_is_repeated_as_the_doctor_says(
     cloud.client("cloudformation").update_termination_protection(
         StackName=eager.stack, EnableTerminationProtection=False
     )
-    assert eager.deploy() == ""
+    assert advice.split(" (")[0].endswith(f" {IMPORT}")
+    with recorded(cloud.environment["AWS_ENDPOINT_URL"]) as (url, forms):
+        assert eager.deploy(IMPORT, AWS_ENDPOINT_URL_CLOUDFORMATION=url) == ""
+    (created,) = [form for form in forms if form["Action"] == "CreateChangeSet"]
+    assert created["StackName"] == eager.stack
+    assert created["ChangeSetType"] == "CREATE"
+    assert created["ImportExistingResources"] == "true"

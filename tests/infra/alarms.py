@@ -1,4 +1,4 @@
-"""Read the alarms and the dashboard of a template, and say when they would ring.
+"""Read the alarms and the dashboard of a template, and evaluate when they ring.
 
 `python -m tests.infra.alarms` writes the alarms as the table of alarms.md.
 """
@@ -15,12 +15,12 @@ Counted = tuple[str, str, frozenset[tuple[str, str]]]  # namespace, name, dimens
 ALARM = "AWS::CloudWatch::Alarm"
 PAGE = Path(__file__).with_name("alarms.md")
 COMMAND = "python -m tests.infra.alarms"
-TEXT = f"""# When somebody is called
+TEXT = f"""# Alarms
 
 Every alarm of the dev stage; prod has the same. An alarm rings when M of the last N periods reach
-the threshold. A metric is told by its id in the expression, its statistic, its namespace and name,
-and its dimensions.
-Written from the templates by `{COMMAND}`, and compared with them by `test_alarms.py`.
+the threshold. The column `metrics` has the id of each metric in the expression, its statistic, its
+namespace and name, and its dimensions. `{COMMAND}` writes this page from the templates, and
+`test_alarms.py` compares it with them.
 """
 HEAD = ("alarm", "expression", "metrics", "period (s)", "threshold", "M of N", "missing data")
 
@@ -124,7 +124,7 @@ def _row(name: str, alarm: Watched, assembly: Assembly) -> list[str]:
     return [
         name,
         f"`{alarm.expression}`",
-        "<br>".join(_told(id_, one, assembly) for id_, one in alarm.metrics.items()),
+        "<br>".join(_described(id_, one, assembly) for id_, one in alarm.metrics.items()),
         str(alarm.seconds),
         below + str(properties["Threshold"]),
         f"{properties['DatapointsToAlarm']} of {properties['EvaluationPeriods']}",
@@ -132,7 +132,7 @@ def _row(name: str, alarm: Watched, assembly: Assembly) -> list[str]:
     ]
 
 
-def _told(id_: str, metric: dict[str, Any], assembly: Assembly) -> str:
+def _described(id_: str, metric: dict[str, Any], assembly: Assembly) -> str:
     whose = deployment(assembly)
     on = [f"{name} {_value(value, whose)}" for name, value in sorted(metric["On"])]
     return (

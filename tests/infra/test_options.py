@@ -96,7 +96,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "a list of budgets": ({"budgets": [1]}, f"found list; {OBJECT}"),
     "an unknown budget": (
         {"budgets": {"readunits": 1}},
-        "unknown 'readunits'; there are readUnits, writeUnits, syncConcurrency",
+        "unknown 'readunits'; there are readUnits, writeUnits, syncConcurrency, syncPar",
     ),
     "no units": ({"budgets": {"readUnits": 0}}, "readUnits is 0; it is a number above 0"),
     "a yes for a number": ({"budgets": {"writeUnits": True}}, "writeUnits is True; it is a number"),
@@ -108,6 +108,18 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "fewer at once than streams": (
         {"budgets": {"syncConcurrency": 3}},
         "syncConcurrency is 3, but 4 streams have at least one shard each",
+    ),
+    "fewer at once than batches": (
+        {"budgets": {"syncConcurrency": 8, "syncParallelization": 3}},
+        "and a shard has 3 batches in progress: give 12 or more",
+    ),
+    "no batch of a shard": (
+        {"budgets": {"syncParallelization": 0}},
+        "syncParallelization is 0; it is a whole number from 1 on, and Lambda allows 10",
+    ),
+    "too many batches of a shard": (
+        {"budgets": {"syncParallelization": 11}},
+        "is 11; it is a whole",
     ),
     "protection for a while": ({"protect": "later"}, "'later' is neither true nor false"),
     "tracing sometimes": ({"tracing": "yes"}, "'yes' is neither true nor false"),

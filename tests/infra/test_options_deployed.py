@@ -121,6 +121,23 @@ def test_executions_are_reserved_for_the_sync_alone(
     assert reserved(everything) == {"Sync": BUDGETS["syncConcurrency"]}
 
 
+def test_batches_of_a_shard_run_in_parallel_as_the_option_says(
+    prod: Assembly, everything: Assembly
+) -> None:
+    """Two batches of a shard at a time would break the positions of totals."""
+
+    def parallel(assembly: Assembly) -> dict[str, set[int]]:
+        found: dict[str, set[int]] = {}
+        for mapping in assembly.mappings().values():
+            function = assembly.name(mapping["FunctionName"])
+            found.setdefault(function, set()).add(mapping["ParallelizationFactor"])
+        return found
+
+    assert parallel(prod) == {"SyncFunction": {1}, "TotalsFunction": {1}}
+    wanted = BUDGETS["syncParallelization"]
+    assert parallel(everything) == {"SyncFunction": {wanted}, "TotalsFunction": {1}}
+
+
 def merged(assembly: Assembly, machine: str) -> dict[str, Any]:
     text = assembly.name(assembly.machine(machine)["DefinitionString"])
     return dict(json.loads(text)["States"]["Merge"]["Parameters"])

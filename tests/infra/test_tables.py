@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cfnlint.schema.manager import PROVIDER_SCHEMA_MANAGER
 
 from adminview.model.row import OWNER_INDEX
 from tests.infra.roles import held
@@ -180,3 +181,33 @@ def terminable(assembly: Assembly) -> dict[str, bool]:
         for name, artifact in assembly.manifest["artifacts"].items()
         if artifact["type"] == "aws:cloudformation:stack"
     }
+
+
+@pytest.mark.parametrize("stage", ["prod", "prod_totals"])
+def test_a_new_stack_can_adopt_every_table_that_was_kept(
+    stage: str, request: pytest.FixtureRequest
+) -> None:
+    """CloudFormation imports a resource by itself only if all of this holds.
+
+    https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/import-resources-automatically.html
+    """
+    assembly: Assembly = request.getfixturevalue(stage)
+    for table in assembly.tables().values():
+        schema = PROVIDER_SCHEMA_MANAGER.get_resource_schema("us-east-1", table["Type"]).schema
+        assert table["DeletionPolicy"] in {"Retain", "RetainExceptOnCreate"}
+        assert schema["primaryIdentifier"] == ["/properties/TableName"]
+        assert "/properties/TableName" not in schema["readOnlyProperties"]
+        assert isinstance(table["Properties"]["TableName"], str), "a name without functions"
+        assert {"create", "read", "update", "delete", "list"} <= schema["handlers"].keys()
+
+
+def test_nothing_else_that_is_kept_has_a_name_that_a_new_stack_needs(prod: Assembly) -> None:
+    names = {
+        property_
+        for template in prod.templates.values()
+        for resource in template["Resources"].values()
+        if resource.get("DeletionPolicy", "Delete") != "Delete"
+        for property_, value in resource["Properties"].items()
+        if property_.endswith("Name") and isinstance(value, str)
+    }
+    assert names == {"TableName"}

@@ -12,8 +12,14 @@ from aws_cdk.assertions import Template
 from adminview.aws.settings import TotalsSettings
 from adminview.cdk import AdminView
 from adminview.cdk import bundle as bundling
+from adminview.cdk.constructs.totals import TIMEOUT_SECONDS
 from adminview.model import Registry
-from adminview.model.delivery import TOTALS_DELIVERY
+from adminview.model.delivery import (
+    GIVE_UP_SECONDS,
+    RETENTION_SECONDS,
+    TOTALS_DELIVERY,
+    TOTALS_GIVE_UP_SECONDS,
+)
 from adminview.model.errors import SettingsError
 from tests.infra.alarms import dashboard, watched
 from tests.infra.roles import held
@@ -95,11 +101,17 @@ def test_the_view_is_delivered_in_windows_and_to_nobody_when_it_fails(totals: As
         "FunctionResponseTypes": ["ReportBatchItemFailures"],
         "BisectBatchOnFunctionError": True,
         "MaximumRetryAttempts": -1,
-        "MaximumRecordAgeInSeconds": -1,
+        "MaximumRecordAgeInSeconds": TOTALS_GIVE_UP_SECONDS,
     }
     assert mapping["TumblingWindowInSeconds"] > 0, "or no event names its shard"
     assert totals.name(mapping["FunctionName"]) == "TotalsFunction"
     assert len(asdict(TOTALS_DELIVERY)) == 7, "a new rule of delivery has to reach the mapping"
+
+
+def test_lambda_drops_old_records_before_the_stream_does_so_that_they_are_counted() -> None:
+    """DroppedEventCount leaves out records that expire in the stream."""
+    assert GIVE_UP_SECONDS < TOTALS_GIVE_UP_SECONDS < RETENTION_SECONDS - TIMEOUT_SECONDS
+    assert TOTALS_DELIVERY.max_age_seconds == TOTALS_GIVE_UP_SECONDS
 
 
 def test_the_function_knows_its_table_and_not_the_model(totals: Assembly) -> None:

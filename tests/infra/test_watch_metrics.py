@@ -201,6 +201,7 @@ RINGS: dict[str, tuple[list[float | None], list[float | None]]] = {
     "lag-Users": ([900] * 3, [899] * 3),
     "iterator-age": ([6 * HOUR * 1000] * 3, [6 * HOUR * 1000 - 1] * 3),
     "silence-Orders": ([0, 0, 0], [0, 0, 1]),
+    "dropped": ([1], [None]),
     "dropped-Orders": ([1], [None]),
     "totals-lag": ([HOUR * 1000] * 3, [HOUR * 1000 - 1] * 3),
     "totals-silence-AdminViewTable": ([None, None, None], [None, None, 1]),

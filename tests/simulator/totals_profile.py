@@ -56,6 +56,7 @@ class TotalsProfile:
             delivery=replace(
                 # The module's, so that another parallelization is taken over.
                 delivery.TOTALS_DELIVERY,
+                max_age_seconds=delivery.FOREVER,  # dropped records are a known loss
                 batch_size=1 + below(5),
                 window_seconds=pick((0, 0, 5)),
                 tumbling_seconds=pick((900, 900, 30)),

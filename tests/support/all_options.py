@@ -8,7 +8,12 @@ VPC = {
     "subnetIds": ["subnet-0123456789abcdef0", "subnet-0123456789abcdef1"],
     "securityGroupIds": ["sg-0123456789abcdef0"],
 }
-BUDGETS = {"readUnits": 500, "writeUnits": 0.5, "syncConcurrency": 50}
+BUDGETS = {
+    "readUnits": 500,
+    "writeUnits": 0.5,
+    "syncConcurrency": 50,
+    "syncParallelization": 4,
+}
 TAGS = {"team": "shop"}
 ALARMS = {"email": "ops@example.com"}
 EVERYTHING: dict[str, Any] = {

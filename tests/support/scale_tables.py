@@ -71,7 +71,7 @@ def _limits(work: Work) -> Iterator[tuple[float, str, str]]:
         yield (
             1 / work.busy,
             "one function per shard does not keep up",
-            "`parallelization`, then the function's memory",
+            "`budgets.syncParallelization`, then the function's memory",
         )
     yield (
         QUOTA_UNITS / table,

@@ -47,7 +47,6 @@ class SyncPipeline(Construct):
         options: DeploymentOptions,
         view: AdminViewTable,
         streams: Sequence[SourceStream],
-        delivery: Delivery | None = None,
     ) -> None:
         super().__init__(scope, id_)
         self.dead_letters = self._queue(options)
@@ -80,7 +79,7 @@ class SyncPipeline(Construct):
                 stream_arn=stream.stream_arn,
                 function=self.function,
                 queue=self.dead_letters,
-                delivery=delivery or Delivery(),
+                delivery=Delivery(parallelization=options.stage.sync_parallelization),
             ).mapping
             for stream in streams
         }

@@ -61,7 +61,7 @@ class Totals(Construct):
             options=options,
         ).function
         # No queue: a record that is skipped would leave its totals wrong, so Lambda retries it
-        # until the stream drops it.
+        # until shortly before the stream drops it.
         self.mapping = StreamSubscription(
             self,
             "FollowView",

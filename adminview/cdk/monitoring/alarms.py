@@ -9,7 +9,12 @@ from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 
 from adminview.aws.observability import ALL_TOTALS, DRIFT, LAG, OLDEST_LETTER, TOTALS_SKIPPED
-from adminview.aws.stream_metrics import age_metric, dropped_metric, polls_metric
+from adminview.aws.stream_metrics import (
+    age_metric,
+    dropped_metric,
+    polls_metric,
+    unsent_metric,
+)
 from adminview.cdk.monitoring import metrics, rules
 from adminview.cdk.monitoring.rules import Rule
 from adminview.cdk.options.stage import Stage
@@ -108,6 +113,7 @@ def alarms(resources: MonitoredResources) -> Iterator[Alarm]:
 def _of_sources(resources: MonitoredResources) -> Iterator[Alarm]:
     # Lambda reports one age for all sources; our own metric shows which source is behind.
     yield Alarm(rules.ITERATOR_AGE, metrics.from_query(age_metric(resources.sync)))
+    yield Alarm(rules.UNSENT, metrics.from_query(unsent_metric(resources.sync)))
     for stream in resources.streams:
         lag = metrics.own_metric(resources.service, LAG, stream.source, "Maximum")
         polls = metrics.from_query(polls_metric(stream.mapping))

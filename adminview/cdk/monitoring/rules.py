@@ -83,6 +83,12 @@ DROPPED: Final = Rule(
     meaning="Lambda dropped changes of {subject}: neither their rows nor dead letters exist.",
     at=1,
 )
+# Of all sources together: Lambda counts these by function only. AWS does not document whether it
+# also counts them as dropped.
+UNSENT: Final = replace(
+    DROPPED,
+    meaning="Lambda could not send a dead letter to the queue: its records may be lost.",
+)
 TOTALS_DROPPED: Final = replace(
     DROPPED,
     name="totals-dropped",

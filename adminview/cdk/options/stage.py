@@ -18,7 +18,9 @@ from adminview.model.delivery import MAX_REPLAY_PAUSE_SECONDS, Delivery
 from adminview.model.errors import SettingsError
 
 READ, WRITE, SYNC = "readUnits", "writeUnits", "syncConcurrency"
-BUDGET_KEYS: Final = (READ, WRITE, SYNC)
+PER_SHARD: Final = "syncParallelization"
+BUDGET_KEYS: Final = (READ, WRITE, SYNC, PER_SHARD)
+MAX_PER_SHARD: Final = 10  # set by Lambda
 NONE: Final = "none"  # not null: the CDK drops null values of an object
 BUDGETS_EXAMPLE: Final = '{"readUnits": 500, "writeUnits": 200, "syncConcurrency": 50}'
 TEN_MINUTES: Final = Duration.minutes(10)
@@ -45,6 +47,8 @@ class Stage:
     # Reserved and maximum concurrency of the sync. None: unreserved. A new account has 10 in all,
     # and Lambda keeps 10 (later 100) unreserved: any reservation fails its first deployment.
     sync_concurrency: int | None = None
+    # Batches of one shard that the sync processes at once. The records of an item stay in order.
+    sync_parallelization: int = Delivery().parallelization
     # Replays are scheduled, so that rows are repaired once a corrected view is deployed, and often
     # enough to consume in-doubt dead letters before the alarm on dead letters rings, and to read
     # the records that Lambda gave up on before the stream drops them. A dead letter that fails
@@ -94,7 +98,13 @@ def with_budgets(stage: Stage, value: object, registry: Registry) -> Stage:
     """Return *stage* with the context's `budgets`, or raise a SettingsError."""
     entries = read_object("budgets", value, example=BUDGETS_EXAMPLE, known=BUDGET_KEYS)
     concurrency = entries.get(SYNC, stage.sync_concurrency)
-    for problem in (*_budget_problems(entries), *_concurrency_problems(concurrency, registry)):
+    per_shard = entries.get(PER_SHARD, stage.sync_parallelization)
+    problems = (
+        *_budget_problems(entries),
+        *_parallelization_problems(per_shard),
+        *_concurrency_problems(concurrency, per_shard, registry),
+    )
+    for problem in problems:
         msg = f"context budgets: {problem}"
         raise SettingsError(msg)
     return replace(
@@ -102,6 +112,7 @@ def with_budgets(stage: Stage, value: object, registry: Registry) -> Stage:
         read_units=entries.get(READ, stage.read_units),
         write_units=entries.get(WRITE, stage.write_units),
         sync_concurrency=None if concurrency == NONE else concurrency,
+        sync_parallelization=per_shard,
     )
 
 
@@ -113,9 +124,14 @@ def _budget_problems(entries: Mapping[str, Any]) -> Iterator[str]:
         yield f"{SYNC} is {entries[SYNC]!r}; it is {COUNT}, or {NONE!r} to reserve nothing"
 
 
-def _concurrency_problems(concurrency: object, registry: Registry) -> Iterator[str]:
+def _parallelization_problems(per_shard: Any) -> Iterator[str]:
+    if not FITS[COUNT](per_shard) or per_shard > MAX_PER_SHARD:
+        yield f"{PER_SHARD} is {per_shard!r}; it is {COUNT}, and Lambda allows {MAX_PER_SHARD}"
+
+
+def _concurrency_problems(concurrency: object, per_shard: int, registry: Registry) -> Iterator[str]:
     """Refuse a limit below one shard per stream: the streams would wait for each other."""
-    sources, per_shard = len(registry.sources), Delivery().parallelization
+    sources = len(registry.sources)
     least = sources * per_shard
     if isinstance(concurrency, int) and concurrency < least:
         yield (
