@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from adminview.aws.deadline import Deadline
-from adminview.aws.retry import Backoff, call_with_retry
+from adminview.aws.retry import NEXT_TOKEN, Backoff, all_pages, call_with_retry
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudwatch import CloudWatchClient
@@ -63,11 +63,7 @@ class AlarmStates:
         return frozenset(name.removeprefix(self._prefix) for name in names)
 
     def _alarms(self, deadline: Deadline, **chosen: Any) -> Iterator[str]:
-        request = {"AlarmTypes": ["MetricAlarm"], **chosen}
-        while True:
-            call = partial(self._client().describe_alarms, **request)
-            response: Any = call_with_retry(call, "read alarms", self._backoff, deadline)
-            yield from (alarm["AlarmName"] for alarm in response["MetricAlarms"])
-            if not (token := response.get("NextToken")):
-                return
-            request["NextToken"] = token
+        call = self._client().describe_alarms
+        read = partial(call_with_retry, call, "read alarms", self._backoff, deadline)
+        for page in all_pages(read, {"AlarmTypes": ["MetricAlarm"], **chosen}, NEXT_TOKEN):
+            yield from (alarm["AlarmName"] for alarm in page["MetricAlarms"])

@@ -62,55 +62,45 @@ class DeadLetterConsumer:
         They stay invisible to others for *hide_seconds*, or for the queue's visibility timeout.
         """
         hide: Any = {} if hide_seconds is None else {"VisibilityTimeout": hide_seconds}
-        call = partial(
+        response = self._call(
             self._client.receive_message,
-            QueueUrl=self._queue_url,
+            "receive dead letters from",
+            deadline,
             MaxNumberOfMessages=BATCH_LIMIT,
             WaitTimeSeconds=self._wait_seconds,
             MessageSystemAttributeNames=["ApproximateReceiveCount", "SentTimestamp"],
             **hide,
         )
-        response = call_with_retry(
-            call, f"receive dead letters from {self._queue_url}", self._backoff, deadline
-        )
         return [_message(message) for message in response.get("Messages", [])]
 
     def delete(self, messages: Sequence[Message], *, deadline: Deadline) -> list[Message]:
         """Delete dead letters; returns those that SQS did not delete: they are replayed again."""
-        delete = partial(self._client.delete_message_batch, QueueUrl=self._queue_url)
-        action = f"delete dead letters of {self._queue_url}"
-        return self._in_tens(delete, messages, {}, action, deadline)
+        delete = partial(
+            self._call, self._client.delete_message_batch, "delete dead letters of", deadline
+        )
+        return self._in_tens(delete, messages)
 
     def put_back(self, messages: Sequence[Message], *, deadline: Deadline) -> None:
         """Make dead letters visible again at once."""
-        change = partial(self._client.change_message_visibility_batch, QueueUrl=self._queue_url)
-        self._in_tens(
-            change,
-            messages,
-            {"VisibilityTimeout": 0},
-            f"make dead letters visible in {self._queue_url}",
-            deadline,
-        )
+        change = self._client.change_message_visibility_batch
+        show = partial(self._call, change, "make dead letters visible in", deadline)
+        self._in_tens(show, messages, VisibilityTimeout=0)
 
     def count(self, *, deadline: Deadline) -> Waiting:
         names = ("", "NotVisible", "Delayed")
-        call = partial(
-            self._client.get_queue_attributes,
-            QueueUrl=self._queue_url,
-            AttributeNames=["All"],
-        )
-        counts: Any = call_with_retry(
-            call, f"count the dead letters in {self._queue_url}", self._backoff, deadline
-        )["Attributes"]
+        call, action = self._client.get_queue_attributes, "count the dead letters in"
+        counts = self._call(call, action, deadline, AttributeNames=["All"])["Attributes"]
         return Waiting(*(int(counts[f"ApproximateNumberOfMessages{name}"]) for name in names))
 
+    def _call(
+        self, call: Callable[..., Any], action: str, deadline: Deadline, **request: Any
+    ) -> Any:
+        request["QueueUrl"] = self._queue_url
+        action = f"{action} {self._queue_url}"
+        return call_with_retry(call, action, self._backoff, deadline, **request)
+
     def _in_tens(
-        self,
-        call: Callable[..., Any],
-        messages: Sequence[Message],
-        extra: dict[str, Any],
-        action: str,
-        deadline: Deadline,
+        self, call: Callable[..., Any], messages: Sequence[Message], **extra: Any
     ) -> list[Message]:
         failed: list[Message] = []
         for batch in batched(messages, BATCH_LIMIT):
@@ -118,10 +108,9 @@ class DeadLetterConsumer:
                 {"Id": str(place), "ReceiptHandle": message.receipt, **extra}
                 for place, message in enumerate(batch)
             ]
-            response = call_with_retry(
-                partial(call, Entries=entries), action, self._backoff, deadline
-            )
-            failed += [batch[int(failure["Id"])] for failure in response.get("Failed", [])]
+            failed += [
+                batch[int(failure["Id"])] for failure in call(Entries=entries).get("Failed", [])
+            ]
         return failed
 
 

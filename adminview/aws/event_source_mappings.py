@@ -4,7 +4,6 @@ A backfill of a source whose stream is not read would miss changes for good.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
 from typing import TYPE_CHECKING
 
 import boto3
@@ -52,11 +51,9 @@ def check_followed(
 def _state(client: "LambdaClient", uuid: str | None, deadline: Deadline) -> str:
     if uuid is None:
         return UNKNOWN
-    call = partial(client.get_event_source_mapping, UUID=uuid)
+    call, action = client.get_event_source_mapping, "read an event source mapping"
     try:
-        return str(
-            call_with_retry(call, "read an event source mapping", Backoff(), deadline)["State"]
-        )
+        return str(call_with_retry(call, action, Backoff(), deadline, UUID=uuid)["State"])
     except ServiceError as error:
         if error.code != "ResourceNotFoundException":
             raise

@@ -2,9 +2,9 @@
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, Final, ParamSpec, TypeVar
 
 from botocore.exceptions import (
     BotoCoreError,
@@ -21,6 +21,7 @@ from adminview.aws.deadline import Deadline
 from adminview.aws.responses import is_in_doubt
 from adminview.model.errors import ServiceError
 
+Request = ParamSpec("Request")
 Result = TypeVar("Result")
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 5.0  # seconds
@@ -41,6 +42,9 @@ THROTTLED = {
 }
 # Another transaction, or another region of a global table, is writing the item.
 CONFLICTS = {"ReplicatedWriteConflictException", "TransactionConflictException"}
+# Where a page says that there are more, and how a request continues there.
+LAST_KEY: Final = ("LastEvaluatedKey", "ExclusiveStartKey")
+NEXT_TOKEN: Final = ("NextToken", "NextToken")
 NETWORK_ERRORS = (HTTPClientError, NoConnectionError, IncompleteReadError, ChecksumError)
 
 
@@ -74,13 +78,15 @@ class Backoff:
 
 
 def call_with_retry(
-    call: Callable[[], Result],
+    call: Callable[Request, Result],
     action: str,
     backoff: Backoff,
     deadline: Deadline,
     on_doubt: Callable[[], object] = lambda: None,
+    *args: Request.args,
+    **request: Request.kwargs,
 ) -> Result:
-    """Return the result of *call*; retry transient errors until the deadline.
+    """Return the result of *call* with a request; retry transient errors until the deadline.
 
     Raises a ServiceError that names *action*. Calls *on_doubt* after each attempt without a
     response: it may still take effect.
@@ -88,7 +94,7 @@ def call_with_retry(
     code, attempt, answered = OUT_OF_TIME, 0, False
     while not deadline.passed:
         try:
-            return call()
+            return call(*args, **request)
         except (ClientError, BotoCoreError) as error:
             code, answered = error_code(error), isinstance(error, ClientError)
             if is_in_doubt(error):
@@ -98,3 +104,17 @@ def call_with_retry(
         backoff.pause(attempt, deadline)
         attempt += 1
     raise ServiceError(code, action, answered=answered)
+
+
+def all_pages(
+    read: Callable[..., Any], request: Mapping[str, Any], place: tuple[str, str] = LAST_KEY
+) -> Iterator[Any]:
+    """Yield the pages of a request, from the first to the last."""
+    end, start = place
+    request = dict(request)
+    while True:
+        page = read(**request)
+        yield page
+        if not page.get(end):
+            return
+        request[start] = page[end]

@@ -3,15 +3,16 @@
 It makes one conditional call per row, for repairs. `ViewTable` is faster but unconditional.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from adminview.aws.attribute_codec import for_boto3, from_boto3
+from adminview.aws.attribute_codec import all_from_boto3, for_boto3
 from adminview.aws.call_owners import Owners, find_in_doubt, keep_in_doubt
-from adminview.aws.concurrency import batched
 from adminview.aws.deadline import Deadline
-from adminview.aws.retry import Backoff, call_with_retry
+from adminview.aws.retry import Backoff, all_pages, call_with_retry
+from adminview.aws.table_scanner import get_all
 from adminview.aws.view_table import REFUSALS
 from adminview.model.attribute import PK, SK
 from adminview.model.errors import RefusedRowError, ServiceError
@@ -20,7 +21,6 @@ from adminview.model.row import OWNER, OWNER_INDEX, Attributes, RowKey, key_imag
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-READ_LIMIT = 100  # keys per call, set by BatchGetItem
 CONDITION_FAILED = "ConditionalCheckFailedException"
 OWNERS_ONLY = {
     "ProjectionExpression": f"{PK.name}, {SK.name}, #owner",
@@ -44,49 +44,34 @@ class RowStore:
 
     def find(self, owner: str, *, deadline: Deadline) -> set[RowKey]:
         """Return the rows of an owner from the owner index, which lags behind the table."""
-        keys: set[RowKey] = set()
-        start: dict[str, Any] = {}
-        while True:
-            call = partial(
-                self._client.query,
-                TableName=self._name,
-                IndexName=OWNER_INDEX.name,
-                KeyConditionExpression="#owner = :owner",
-                ExpressionAttributeNames={"#owner": OWNER},
-                ExpressionAttributeValues={":owner": {"S": owner}},
-                **start,
-            )
-            page = call_with_retry(
-                call, f"find rows of {self._name} by their owner", self._backoff, deadline
-            )
-            keys.update(key_of(row) for row in page["Items"])
-            if not (last := page.get("LastEvaluatedKey")):
-                return keys
-            start = {"ExclusiveStartKey": last}
+        request = {
+            "IndexName": OWNER_INDEX.name,
+            "KeyConditionExpression": "#owner = :owner",
+            "ExpressionAttributeNames": {"#owner": OWNER},
+            "ExpressionAttributeValues": {":owner": {"S": owner}},
+        }
+        action = f"find rows of {self._name} by their owner"
+        return {key_of(row) for row in self._query(action, request, deadline)}
 
     def find_in_partition(self, pk: str, *, limit: int, deadline: Deadline) -> list[RowKey]:
         """Return the keys of the first rows of a partition, at most *limit*."""
-        keys: list[RowKey] = []
-        start: dict[str, Any] = {}
-        while len(keys) < limit:
-            call = partial(
-                self._client.query,
-                TableName=self._name,
-                KeyConditionExpression="#pk = :pk",
-                ExpressionAttributeNames={"#pk": PK.name, "#sk": SK.name},
-                ExpressionAttributeValues={":pk": {"S": pk}},
-                ProjectionExpression="#pk, #sk",
-                Limit=limit - len(keys),
-                **start,
-            )
-            page = call_with_retry(
-                call, f"list the rows of a partition of {self._name}", self._backoff, deadline
-            )
-            keys += [key_of(row) for row in page["Items"]]
-            if not (last := page.get("LastEvaluatedKey")):
-                break
-            start = {"ExclusiveStartKey": last}
-        return keys
+        request = {
+            "KeyConditionExpression": "#pk = :pk",
+            "ExpressionAttributeNames": {"#pk": PK.name, "#sk": SK.name},
+            "ExpressionAttributeValues": {":pk": {"S": pk}},
+            "ProjectionExpression": "#pk, #sk",
+            "Limit": limit,
+        }
+        action = f"list the rows of a partition of {self._name}"
+        return [key_of(row) for row in islice(self._query(action, request, deadline), limit)]
+
+    def _query(
+        self, action: str, request: dict[str, Any], deadline: Deadline
+    ) -> Iterator[Mapping[str, Any]]:
+        query: Any = self._client.query
+        read = partial(call_with_retry, query, action, self._backoff, deadline)
+        for page in all_pages(read, {"TableName": self._name, **request}):
+            yield from page["Items"]
 
     def read(
         self, keys: Collection[RowKey], *, deadline: Deadline, owners_only: bool = False
@@ -95,24 +80,16 @@ class RowStore:
 
         With *owners_only*, read only the key and the owner of each row, to save memory.
         """
-        rows: dict[RowKey, Attributes] = {}
         projection: dict[str, Any] = OWNERS_ONLY if owners_only else {}
-        for batch in batched(sorted(keys), READ_LIMIT):
-            left: list[Any] = [key_image(key) for key in batch]
-            attempt = 0
-            while left:
-                request: Any = {self._name: {"Keys": left, "ConsistentRead": True, **projection}}
-                call = partial(self._client.batch_get_item, RequestItems=request)
-                page: Any = call_with_retry(
-                    call, f"read rows of {self._name}", self._backoff, deadline
-                )
-                for row in page["Responses"].get(self._name, []):
-                    rows[key_of(row)] = from_boto3(row)
-                left = page["UnprocessedKeys"].get(self._name, {}).get("Keys", [])
-                if left:
-                    self._pause(attempt, deadline)
-                    attempt += 1
-        return rows
+
+        def get(left: list[Any], end: Deadline) -> Any:
+            request: Any = {self._name: {"Keys": left, "ConsistentRead": True, **projection}}
+            call, action = self._client.batch_get_item, f"read rows of {self._name}"
+            return call_with_retry(call, action, self._backoff, end, RequestItems=request)
+
+        images = [key_image(key) for key in sorted(keys)]
+        pages = get_all(get, self._name, images, deadline=lambda: deadline, backoff=self._backoff)
+        return {key_of(row): row for page in pages for row in all_from_boto3(page)}
 
     def put(
         self, owner: str, row: Attributes, *, deadline: Deadline, on_doubt: OnDoubt = ignore_doubt
@@ -180,8 +157,3 @@ class RowStore:
                 raise
             return False
         return True
-
-    def _pause(self, attempt: int, deadline: Deadline) -> None:
-        if deadline.passed:
-            raise ServiceError("UnprocessedKeys", f"read rows of {self._name}")  # noqa: EM101 - a code
-        self._backoff.pause(attempt, deadline)

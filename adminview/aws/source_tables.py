@@ -1,7 +1,6 @@
 """Reads source tables. Only `source_updates` writes to them, for migrations."""
 
-from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from adminview.aws.attribute_codec import for_boto3, from_boto3
 from adminview.aws.deadline import Deadline
@@ -23,10 +22,7 @@ class SourceReader:
         self, table: str, key: dict[str, AttributeValue], *, deadline: Deadline
     ) -> Image | None:
         """Read an item consistently; None if it does not exist."""
-        call = partial(
-            self._client.get_item, TableName=table, Key=for_boto3(key), ConsistentRead=True
-        )
-        item = call_with_retry(call, f"read an item of {table}", self._backoff, deadline).get(
-            "Item"
-        )
+        request: Any = {"TableName": table, "Key": for_boto3(key), "ConsistentRead": True}
+        call, action = self._client.get_item, f"read an item of {table}"
+        item = call_with_retry(call, action, self._backoff, deadline, **request).get("Item")
         return from_boto3(item) if item else None

@@ -1,6 +1,5 @@
 """Updates source tables for migrations. No other module writes to them."""
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from adminview.aws.attribute_codec import for_boto3
@@ -32,15 +31,11 @@ class SourceUpdates:
         """
         arguments: dict[str, Any] = update.arguments()
         values = for_boto3(arguments.pop("ExpressionAttributeValues"))
-        call = partial(
-            self._client.update_item,
-            TableName=table,
-            Key=for_boto3(update.key),
-            ExpressionAttributeValues=values,
-            **arguments,
-        )
+        arguments |= {"TableName": table, "Key": for_boto3(update.key)}
+        arguments["ExpressionAttributeValues"] = values
+        call, action = self._client.update_item, f"update an item of {table}"
         try:
-            call_with_retry(call, f"update an item of {table}", self._backoff, deadline)
+            call_with_retry(call, action, self._backoff, deadline, **arguments)
         except ServiceError as error:
             if error.code in REFUSALS:
                 msg = f"DynamoDB refused the update of an item: {error.code}"

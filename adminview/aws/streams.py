@@ -1,7 +1,6 @@
 """Reads records of the sources' streams again: those that Lambda gave up on."""
 
-from collections.abc import Iterator, Mapping
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from adminview.aws.attribute_codec import from_boto3
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
 # Error codes if the records, the shard or the whole stream no longer exist.
 EXPIRED = {"TrimmedDataAccessException", "ResourceNotFoundException"}
 
+ACTION = "read the stream again"
 EMPTY_PAGES = 20  # in a row, before giving up
 
 
@@ -56,30 +56,28 @@ class Streams:
 
     def _records(self, records: SequenceRange, deadline: Deadline) -> Iterator["RecordTypeDef"]:
         """Yield the records of a shard from the first record of the range."""
-        iterator: str | None = self._begin(records, deadline)
-        empty = 0
-        while iterator:
-            call = partial(self._client.get_records, ShardIterator=iterator)
-            page = call_with_retry(call, "read the stream again", self._backoff, deadline)
-            yield from page["Records"]
-            iterator = page.get("NextShardIterator")
-            empty = 0 if page["Records"] else empty + 1
-            if empty == EMPTY_PAGES:
-                raise ServiceError("EmptyPages", "read the stream again")  # noqa: EM101 - a code
-            if empty:
-                self._backoff.pause(empty, deadline)
-
-    def _begin(self, records: SequenceRange, deadline: Deadline) -> str:
-        call = partial(
+        beginning = self._call(
             self._client.get_shard_iterator,
+            deadline,
             StreamArn=records.stream_arn,
             ShardId=records.shard_id,
             ShardIteratorType="AT_SEQUENCE_NUMBER",
             SequenceNumber=records.first,
         )
-        return call_with_retry(call, "read the stream again", self._backoff, deadline)[
-            "ShardIterator"
-        ]
+        iterator: str | None = beginning["ShardIterator"]
+        empty = 0
+        while iterator:
+            page = self._call(self._client.get_records, deadline, ShardIterator=iterator)
+            yield from page["Records"]
+            iterator = page.get("NextShardIterator")
+            empty = 0 if page["Records"] else empty + 1
+            if empty == EMPTY_PAGES:
+                raise ServiceError("EmptyPages", ACTION)  # noqa: EM101 - a code
+            if empty:
+                self._backoff.pause(empty, deadline)
+
+    def _call(self, call: Callable[..., Any], deadline: Deadline, **request: Any) -> Any:
+        return call_with_retry(call, ACTION, self._backoff, deadline, **request)
 
 
 def delivered(record: "RecordTypeDef", stream_arn: str) -> dict[str, Any]:

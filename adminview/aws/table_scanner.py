@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from math import ceil
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from adminview.aws.attribute_codec import all_from_boto3, for_boto3, from_boto3
 from adminview.aws.concurrency import batched
@@ -26,8 +26,6 @@ READ_LIMIT = 100  # keys per call, set by BatchGetItem
 PAGE_LIMIT = 1000  # items per page: bounds the work that a stopped run repeats
 SPREAD = 8  # segments of a table that a sample is taken from
 ITEMS_PER_UNIT = 2  # of 4 KB each, eventually consistent
-
-GetResult: TypeAlias = tuple[list[Attributes], list[Any]]  # items, unprocessed keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +96,25 @@ class TableScanner:
     ) -> Iterator[Attributes]:
         """Yield the items of *keys*, which must differ; absent items are left out."""
 
-        def get(left: list[Any], end: Deadline) -> GetResult:
-            return self._get(table, left, end, consistent=consistent)
+        def get(left: list[Any], end: Deadline) -> Any:
+            response: Any = call_with_retry(
+                self._client.batch_get_item,
+                f"read items of {table}",
+                self._backoff,
+                end,
+                RequestItems={table: {"Keys": left, "ConsistentRead": consistent}},
+                ReturnConsumedCapacity="TOTAL",
+            )
+            consumed = response.get("ConsumedCapacity", [])
+            self.budget.spend(sum(entry.get("CapacityUnits", 0) for entry in consumed))
+            return response
 
         images = [for_boto3(dict(key)) for key in keys]
-        yield from get_all(get, images, deadline, self._backoff, self.budget.wait)
+        pages = get_all(
+            get, table, images, deadline=deadline, backoff=self._backoff, wait=self.budget.wait
+        )
+        for items in pages:
+            yield from all_from_boto3(items)
 
     def count(self, table: str, *, deadline: Deadline) -> int:
         """Return about how many items a table has: DynamoDB counts them every few hours."""
@@ -116,24 +128,9 @@ class TableScanner:
 
     def describe(self, table: str, deadline: Deadline) -> TableDescription:
         """Describe a table; raises a ServiceError if it does not exist."""
-        call = partial(self._client.describe_table, TableName=table)
-        response = call_with_retry(call, f"describe {table}", self._backoff, deadline)
+        call, action = self._client.describe_table, f"describe {table}"
+        response = call_with_retry(call, action, self._backoff, deadline, TableName=table)
         return TableDescription.of(response["Table"])
-
-    def _get(
-        self, table: str, keys: list[Any], deadline: Deadline, *, consistent: bool
-    ) -> GetResult:
-        call = partial(
-            self._client.batch_get_item,
-            RequestItems={table: {"Keys": keys, "ConsistentRead": consistent}},
-            ReturnConsumedCapacity="TOTAL",
-        )
-        response: Any = call_with_retry(call, f"read items of {table}", self._backoff, deadline)
-        consumed = response.get("ConsumedCapacity", [])
-        self.budget.spend(sum(entry.get("CapacityUnits", 0) for entry in consumed))
-        items = response["Responses"].get(table, [])
-        left = response["UnprocessedKeys"].get(table, {}).get("Keys", [])
-        return all_from_boto3(items), left
 
     def _page_limit(self) -> int:
         """Return a page size that takes about a second of the budget at most."""
@@ -184,16 +181,19 @@ class Sample:
         return max(self.taken, self.reader.count(self.table, deadline=self.deadline()))
 
 
-def get_all(
-    get: Callable[[list[Any], Deadline], GetResult],
+def get_all(  # noqa: PLR0913 - all but three are keywords
+    get: Callable[[list[Any], Deadline], Any],
+    table: str,
     keys: Sequence[Any],
+    *,
     deadline: Callable[[], Deadline],
     backoff: Backoff,
     wait: Callable[[], object] = lambda: None,
-) -> Iterator[Attributes]:
-    """Yield the items of *keys*, a hundred per call; retry unprocessed keys.
+) -> Iterator[list[Any]]:
+    """Yield the items of *keys*, those of each call together; retry unprocessed keys.
 
-    The deadline starts again with every call that returned something.
+    *get* returns the response of BatchGetItem for up to a hundred keys. The deadline starts again
+    with every call that returned something.
     """
     for batch in batched(keys, READ_LIMIT):
         left = list(batch)
@@ -202,10 +202,11 @@ def get_all(
             wait()
             if not empty_calls:
                 end = deadline()
-            items, unprocessed = get(left, end)
+            response = get(left, end)
+            unprocessed = response["UnprocessedKeys"].get(table, {}).get("Keys", [])
             empty_calls = empty_calls + 1 if len(unprocessed) == len(left) else 0
             left = unprocessed
-            yield from items
+            yield response["Responses"].get(table, [])
             if left:
                 backoff.pause(empty_calls, end)
 

@@ -98,9 +98,9 @@ class HttpUpdater:
 
 def expire_totals(client: "DynamoDBClient", request: Request, deadline: Deadline) -> bool:
     """Send a call that lets a total expire; return False if its condition does not hold."""
-    call = partial(client.update_item, **request)
+    call, action = client.update_item, f"update {request['TableName']}"
     try:
-        call_with_retry(call, f"update {request['TableName']}", Backoff(), deadline)
+        call_with_retry(call, action, Backoff(), deadline, **request)
     except ServiceError as error:
         if error.code != CONDITION_FAILED:
             raise

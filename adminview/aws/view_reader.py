@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from adminview.aws.attribute_codec import all_from_boto3, for_boto3, from_boto3
 from adminview.aws.deadline import Deadline
 from adminview.aws.responses import check_members
-from adminview.aws.retry import Backoff, call_with_retry
-from adminview.aws.table_scanner import GetResult, get_all
+from adminview.aws.retry import Backoff, all_pages, call_with_retry
+from adminview.aws.table_scanner import get_all
 from adminview.aws.transport.matching import check_match
 from adminview.model import KeyCondition
 from adminview.model.json_codec import dump_json
@@ -124,44 +124,35 @@ class ViewReader:
             **({"Limit": page_size} if page_size else {}),
         }
         start: Any = {"ExclusiveStartKey": after} if after else {}
-        while True:
-            page = self._read_page(query | start, deadline, meter)
+        for page in self._pages(query | start, deadline, meter):
             yield from page["Items"]
-            if not (last := page.get("LastEvaluatedKey")):
-                return
-            start = {"ExclusiveStartKey": last}
 
     def count(
         self, condition: KeyCondition, *, consistent: bool, deadline: Deadline, meter: Meter
     ) -> int:
         """Count the rows of a key condition without transferring them."""
         query = _query(self._name, condition, consistent=consistent) | {"Select": "COUNT"}
-        total = 0
-        start: dict[str, Any] = {}
-        while True:
-            page = self._read_page(query | start, deadline, meter)
-            total += int(page["Count"])
-            if not (last := page.get("LastEvaluatedKey")):
-                return total
-            start = {"ExclusiveStartKey": last}
+        return sum(int(page["Count"]) for page in self._pages(query, deadline, meter))
 
     def get(self, keys: list[RowKey], *, deadline: Deadline) -> dict[RowKey, Attributes]:
         """Read rows by key, a hundred per call; absent rows are left out."""
         images = [key_image(key) for key in keys]
-        rows = get_all(self._get, images, lambda: deadline, self._backoff)
-        return {key_of(row): row for row in rows}
+        pages = get_all(
+            self._get, self._name, images, deadline=lambda: deadline, backoff=self._backoff
+        )
+        return {key_of(row): row for page in pages for row in page}
 
-    def _get(self, keys: list[Any], deadline: Deadline) -> GetResult:
-        call = partial(self._reader.batch_get_item, RequestItems={self._name: {"Keys": keys}})
-        response = call_with_retry(call, f"read items of {self._name}", self._backoff, deadline)
-        left = response.get("UnprocessedKeys", {}).get(self._name, {}).get("Keys", [])
-        return response.get("Responses", {}).get(self._name, []), left
+    def _get(self, keys: list[Any], deadline: Deadline) -> Any:
+        call, action = self._reader.batch_get_item, f"read items of {self._name}"
+        request = {self._name: {"Keys": keys}}
+        return call_with_retry(call, action, self._backoff, deadline, RequestItems=request)
 
-    def _read_page(self, query: dict[str, Any], deadline: Deadline, meter: Meter) -> Any:
-        call = partial(self._reader.query, ReturnConsumedCapacity="TOTAL", **query)
-        page = call_with_retry(call, f"query {self._name}", self._backoff, deadline)
-        meter.add(page)
-        return page
+    def _pages(self, query: dict[str, Any], deadline: Deadline, meter: Meter) -> Iterator[Any]:
+        call, action = self._reader.query, f"query {self._name}"
+        read = partial(call_with_retry, call, action, self._backoff, deadline)
+        for page in all_pages(read, {"ReturnConsumedCapacity": "TOTAL", **query}):
+            meter.add(page)
+            yield page
 
 
 def _query(table: str, condition: KeyCondition, *, consistent: bool) -> dict[str, Any]:

@@ -106,7 +106,7 @@ class Cloud:
         half = (len(found) + 1) // 2
         if "ExclusiveStartKey" in request:
             return {"Items": found[half:]}
-        return {"Items": found[:half]} | ({"LastEvaluatedKey": {}} if found[half:] else {})
+        return {"Items": found[:half]} | ({"LastEvaluatedKey": found[half]} if found[half:] else {})
 
     def home(self, key: str) -> str:
         """Return the shard that takes the rows of a key."""

@@ -6,12 +6,14 @@ Every command makes one `Deployment` and passes it on. Code that must see change
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from json import loads
 from typing import Any, ClassVar, Final
 
 from botocore.exceptions import BotoCoreError
 
 from adminview.aws.aws_calls import Aws, unexpected_response
+from adminview.aws.retry import NEXT_TOKEN, all_pages
 from adminview.aws.settings import (
     MAPPINGS_OUTPUT,
     PATTERNS_OUTPUT,
@@ -199,14 +201,11 @@ class Deployment(StackOutputs):
 
 
 def _resources(aws: Aws, name: str, stack: Stack) -> Iterator[Resource]:
-    declared, request = stack.template.get("Resources", {}), {"StackName": name}
-    while True:
-        page = aws.call("cloudformation", "ListStackResources", **request)
+    declared = stack.template.get("Resources", {})
+    read = partial(aws.call, "cloudformation", "ListStackResources")
+    for page in all_pages(read, {"StackName": name}, NEXT_TOKEN):
         for summary in page["StackResourceSummaries"]:
             id_ = str(summary["LogicalResourceId"])
             physical = str(summary.get("PhysicalResourceId", ""))
             properties = declared.get(id_, {}).get("Properties", {})
             yield Resource(id_, summary["ResourceType"], physical, {**properties})
-        if not page.get("NextToken"):
-            return
-        request["NextToken"] = page["NextToken"]

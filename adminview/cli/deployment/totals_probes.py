@@ -19,7 +19,7 @@ from uuid import uuid4
 
 from adminview.aws.concurrency import batched
 from adminview.aws.deadline import Deadline
-from adminview.aws.retry import Backoff, call_with_retry
+from adminview.aws.retry import Backoff, all_pages, call_with_retry
 from adminview.aws.table_scanner import TableScanner
 from adminview.aws.view_table import BATCH_LIMIT
 from adminview.model.attribute import PK, SK
@@ -127,8 +127,9 @@ class TotalsProbes:
         left = requests
         deadline, attempt = Deadline.after(SECONDS), 0
         while left:
-            call = partial(self.dynamodb.batch_write_item, RequestItems={self.view: left})
-            response = call_with_retry(call, f"write {self.view}", self.backoff, deadline)
+            call, action = self.dynamodb.batch_write_item, f"write {self.view}"
+            request = {self.view: left}
+            response = call_with_retry(call, action, self.backoff, deadline, RequestItems=request)
             left = response["UnprocessedItems"].get(self.view, [])
             if left:
                 self.backoff.pause(attempt, deadline)
@@ -142,14 +143,11 @@ class TotalsProbes:
             "ExpressionAttributeValues": {":probe": {"S": f"{PROBE}#{self.run}"}},
             "ConsistentRead": True,
         }
+        query: Any = self.dynamodb.query
         deadline = Deadline.after(SECONDS)
-        while True:
-            call = partial(self.dynamodb.query, **request)
-            page = call_with_retry(call, f"query {totals}", self.backoff, deadline)
+        read = partial(call_with_retry, query, f"query {totals}", self.backoff, deadline)
+        for page in all_pages(read, request):
             yield from page["Items"]
-            if "LastEvaluatedKey" not in page:
-                return
-            request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
 
     def _shards(self) -> Iterator[tuple[str, str | None]]:
         deadline = Deadline.after(SECONDS)
@@ -157,13 +155,13 @@ class TotalsProbes:
         if table.stream_arn is None:
             msg = f"table {self.view} has no stream: run `adminview doctor`"
             raise SettingsError(msg)
-        start: dict[str, Any] = {}
-        while True:
-            call = partial(self.streams.describe_stream, StreamArn=table.stream_arn, **start)
-            response = call_with_retry(call, "describe a stream", self.backoff, deadline)
-            page = response["StreamDescription"]
+
+        def read(**request: Any) -> Any:
+            call, action = self.streams.describe_stream, "describe a stream"
+            response = call_with_retry(call, action, self.backoff, deadline, **request)
+            return response["StreamDescription"]
+
+        place = ("LastEvaluatedShardId", "ExclusiveStartShardId")
+        for page in all_pages(read, {"StreamArn": table.stream_arn}, place):
             for shard in page["Shards"]:
                 yield shard["ShardId"], shard.get("ParentShardId")
-            if "LastEvaluatedShardId" not in page:
-                return
-            start = {"ExclusiveStartShardId": page["LastEvaluatedShardId"]}
