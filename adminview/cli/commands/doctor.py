@@ -19,19 +19,16 @@ from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.stacks import SYNC
 from adminview.cli.doctor import (
     alarms,
-    callers,
+    bulk_work,
+    dead_letters,
     functions,
     mappings,
-    protection,
     roles,
     schedules,
-    sources,
     stacks,
+    tables,
     totals,
-    view,
 )
-from adminview.cli.doctor import bulk_work as work
-from adminview.cli.doctor import dead_letters as letters
 from adminview.cli.doctor.finding import Check, Finding, Verdict, run_check
 from adminview.cli.endpoints import check_endpoints
 from adminview.cli.options import Json, Prefix, Stage
@@ -105,15 +102,14 @@ def examine(
     now: Callable[[], float] = time.time,
 ) -> list[Finding]:
     """Run all checks of a deployment concurrently."""
-    aws = deployment.aws
     checks = [*stacks.checks(deployment, model)]
     if deployment.part(SYNC).stack:  # its outputs list the sources
-        checks += _list("sources", lambda: sources.checks(aws, deployment))
-        checks += _list("mappings", lambda: mappings.checks(aws, deployment))
-        checks += work.checks(aws, deployment, migrated, now)
-    for module in (protection, view, totals, letters, functions, callers, schedules):
-        checks += module.checks(aws, deployment)
-    checks += (*alarms.checks(aws, deployment, now), *roles.checks(aws, deployment))
+        checks += _list("sources", lambda: tables.source_checks(deployment))
+        checks += _list("mappings", lambda: mappings.checks(deployment))
+        checks += bulk_work.checks(deployment, migrated, now)
+    for module in (tables, totals, dead_letters, functions, schedules):
+        checks += module.checks(deployment)
+    checks += (*alarms.checks(deployment, now), *roles.checks(deployment))
     done = count(1)
 
     def run(check: Check) -> Finding:

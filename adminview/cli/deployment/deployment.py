@@ -21,6 +21,7 @@ from adminview.aws.settings import (
     Settings,
 )
 from adminview.aws.stack_outputs import STAGE, StackOutputs
+from adminview.aws.table_description import TableDescription
 from adminview.cli.deployment.stacks import API, NOTHING, PARTS, SYNC, Stack
 from adminview.cli.endpoints import check_endpoints
 from adminview.cli.model_lock.lock import validate_description
@@ -138,6 +139,11 @@ class Deployment(StackOutputs):
             return None
         template = self.aws.call("cloudformation", "GetTemplate", StackName=name)["TemplateBody"]
         return Stack.of(name, described, template)
+
+    def table(self, name: str) -> TableDescription | None:
+        """Describe a table; None if it does not exist."""
+        described = self.aws.find("dynamodb", "DescribeTable", TableName=name)
+        return TableDescription.of(described["Table"]) if described else None
 
     def check_endpoint(self) -> None:
         """Raise an error if a custom endpoint is not a URL, or does not respond."""

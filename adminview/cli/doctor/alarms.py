@@ -5,7 +5,6 @@ from datetime import datetime
 from functools import partial
 from typing import Any, Final
 
-from adminview.aws.aws_calls import Aws
 from adminview.aws.concurrency import batched
 from adminview.cli.deployment.deployment import DeployedStack, Deployment, Resource
 from adminview.cli.doctor.finding import Check, Fault, State, Verdict
@@ -17,17 +16,17 @@ ALARM_LIMIT: Final = 50  # names per call: the size of a page, set by CloudWatch
 DAY: Final = 24 * 60 * 60
 
 
-def checks(aws: Aws, deployment: Deployment, now: Callable[[], float]) -> Iterator[Check]:
+def checks(deployment: Deployment, now: Callable[[], float]) -> Iterator[Check]:
     for part in deployment.parts.values():
         if part.of(*ALARM):
-            run = partial(fetch_alarms, aws, deployment, part, now)
+            run = partial(fetch_alarms, deployment, part, now)
             yield Check(f"alarms of {part.name}", run)
     for part, topic in deployment.of(TOPIC):
-        yield Check(f"topic {topic.label}", partial(fetch_topic, aws, deployment, part, topic))
+        yield Check(f"topic {topic.label}", partial(fetch_topic, deployment, part, topic))
 
 
-def fetch_topic(aws: Aws, deployment: Deployment, part: DeployedStack, topic: Resource) -> Verdict:
-    response = aws.find("sns", "GetTopicAttributes", TopicArn=topic.name)
+def fetch_topic(deployment: Deployment, part: DeployedStack, topic: Resource) -> Verdict:
+    response = deployment.aws.find("sns", "GetTopicAttributes", TopicArn=topic.name)
     if response is None:
         return [Fault("it is deleted: alarms notify nobody", deployment.restore(part))], ""
     attributes = response["Attributes"]
@@ -54,10 +53,8 @@ def _addresses(count: int) -> str:
     return "1 address has" if count == 1 else f"{count} addresses have"
 
 
-def fetch_alarms(
-    aws: Aws, deployment: Deployment, part: DeployedStack, now: Callable[[], float]
-) -> Verdict:
-    resources = part.of(*ALARM)
+def fetch_alarms(deployment: Deployment, part: DeployedStack, now: Callable[[], float]) -> Verdict:
+    aws, resources = deployment.aws, part.of(*ALARM)
     names = [alarm.name for alarm in resources]
     alarms: dict[str, Any] = {}
     for batch in batched(names, ALARM_LIMIT):

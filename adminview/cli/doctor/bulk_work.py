@@ -1,10 +1,8 @@
 """Check for bulk runs that were started and did not complete."""
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from adminview.aws.aws_calls import Aws
 from adminview.aws.deadline import Deadline
 from adminview.bulk.lease_table import LeaseTable
 from adminview.bulk.runs import BACKFILL, EVERYTHING, MIGRATE, SWEEP
@@ -15,24 +13,20 @@ from adminview.cli.doctor.finding import Check, Fault, State, Verdict
 
 
 def checks(
-    aws: Aws,
-    deployment: Deployment,
-    migrations: Sequence[str],
-    now: Callable[[], float] = time.time,
+    deployment: Deployment, migrations: Sequence[str], now: Callable[[], float]
 ) -> Iterator[Check]:
     for table in deployment.part(RECOVERY).of(TABLE):
-        yield Check("bulk work", partial(fetch_work, aws, deployment, table.name, migrations, now))
+        yield Check("bulk work", partial(fetch_work, deployment, table.name, migrations, now))
 
 
 def fetch_work(
-    aws: Aws,
     deployment: Deployment,
     table: str,
     migrations: Sequence[str],
     now: Callable[[], float],
 ) -> Verdict:
     """Report the runs that have records: a completed run has none."""
-    sources = [*deployment.settings.sources]
+    aws, sources = deployment.aws, [*deployment.settings.sources]
     runs = [
         *(f"{BACKFILL}/{source}" for source in sources),
         *(f"{SWEEP}/{subject}" for subject in (EVERYTHING, *sources)),

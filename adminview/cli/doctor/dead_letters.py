@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Final
 
-from adminview.aws.aws_calls import Aws
 from adminview.cli.deployment.deployment import DeployedStack, Deployment, Resource
 from adminview.cli.deployment.stacks import SYNC
 from adminview.cli.doctor.finding import Check, Fault, State, Verdict
@@ -23,16 +22,17 @@ COUNTS: Final = {
 }
 
 
-def checks(aws: Aws, deployment: Deployment) -> Iterator[Check]:
+def checks(deployment: Deployment) -> Iterator[Check]:
     part = deployment.part(SYNC)
     for queue in part.of(QUEUE):
-        yield Check(f"queue {queue.label}", partial(fetch_queue, aws, deployment, part, queue))
+        yield Check(f"queue {queue.label}", partial(fetch_queue, deployment, part, queue))
 
 
-def fetch_queue(aws: Aws, deployment: Deployment, part: DeployedStack, queue: Resource) -> Verdict:
+def fetch_queue(deployment: Deployment, part: DeployedStack, queue: Resource) -> Verdict:
     """Read the attributes of the queue; no message is received."""
     names = [*SETTINGS.values(), *COUNTS.values()]
-    response = aws.find("sqs", "GetQueueAttributes", QueueUrl=queue.name, AttributeNames=names)
+    request = {"QueueUrl": queue.name, "AttributeNames": names}
+    response = deployment.aws.find("sqs", "GetQueueAttributes", **request)
     attributes = response["Attributes"] if response else None
     return evaluate_queue(attributes, queue, deployment, part), "reachable, no dead letters"
 

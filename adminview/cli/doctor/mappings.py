@@ -5,9 +5,7 @@ from functools import partial
 from json import dumps
 from typing import Any, Final
 
-from adminview.aws.aws_calls import Aws
 from adminview.aws.event_source_mappings import ENABLED
-from adminview.aws.table_description import TableDescription
 from adminview.cli.deployment.deployment import DeployedStack, Deployment
 from adminview.cli.deployment.stacks import API, RECOVERY, RETAINED, SOURCES, SYNC, TABLE, WATCH
 from adminview.cli.doctor.finding import Check, Fault, State, Verdict
@@ -31,16 +29,15 @@ RULES: Final = (
 )
 
 
-def checks(aws: Aws, deployment: Deployment) -> Iterator[Check]:
+def checks(deployment: Deployment) -> Iterator[Check]:
     for source in deployment.settings.sources:
-        yield Check(f"mapping of {source}", partial(fetch_mapping, aws, deployment, source))
+        yield Check(f"mapping of {source}", partial(fetch_mapping, deployment, source))
 
 
-def fetch_mapping(aws: Aws, deployment: Deployment, source: str) -> Verdict:
+def fetch_mapping(deployment: Deployment, source: str) -> Verdict:
     uuid, table = deployment.mappings.get(source, ""), deployment.settings.sources[source]
-    mapping = aws.find("lambda", "GetEventSourceMapping", UUID=uuid) if uuid else None
-    described = aws.find("dynamodb", "DescribeTable", TableName=table)
-    stream = TableDescription.of(described["Table"]) if described else None
+    mapping = deployment.aws.find("lambda", "GetEventSourceMapping", UUID=uuid) if uuid else None
+    stream = deployment.table(table)
     # A stream that is off or of the wrong type is reported by the check of the table.
     usable = stream is not None and stream.stream_type == VIEW_TYPE
     arn = (stream.stream_arn or "") if stream and usable else ""

@@ -44,19 +44,20 @@ class RoleObservation:
         return frozenset[Grant]().union(*(self.policies or {}).values())
 
 
-def checks(aws: Aws, deployment: Deployment) -> Iterator[Check]:
+def checks(deployment: Deployment) -> Iterator[Check]:
     for part, role in deployment.of(ROLE):
-        yield Check(f"role {role.label}", partial(fetch_role, aws, deployment, part, role))
+        yield Check(f"role {role.label}", partial(fetch_role, deployment, part, role))
 
 
-def fetch_role(aws: Aws, deployment: Deployment, part: DeployedStack, role: Resource) -> Verdict:
+def fetch_role(deployment: Deployment, part: DeployedStack, role: Resource) -> Verdict:
     """Read a role's policies, simulate each of its grants, and compare them with the template."""
     restore = deployment.restore(part)
     declared = declared_grants(role, part, deployment)
     managed = {
         resolve(arn, part, deployment) for arn in as_list(role.properties.get("ManagedPolicyArns"))
     }
-    response, observed = aws.find("iam", "GetRole", RoleName=role.name), RoleObservation()
+    aws, observed = deployment.aws, RoleObservation()
+    response = aws.find("iam", "GetRole", RoleName=role.name)
     if response is None:
         return [Fault("it is deleted", restore)], ""
     owned = frozenset(policy.name for policy in managed_policies(role, part))

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
-from adminview.aws.aws_calls import Aws, AwsCallError
+from adminview.aws.aws_calls import AwsCallError
 from adminview.cli.deployment.deployment import DeployedStack, Deployment, Resource
 from adminview.cli.doctor.finding import Check, Fault, Verdict, unchecked_fault
 from adminview.cli.doctor.references import resolve, stale_references
@@ -13,33 +13,31 @@ RULE: Final = "AWS::Events::Rule"
 MACHINE: Final = "AWS::StepFunctions::StateMachine"
 
 
-def checks(aws: Aws, deployment: Deployment) -> Iterator[Check]:
+def checks(deployment: Deployment) -> Iterator[Check]:
     for part, rule in deployment.of(RULE):
-        yield Check(f"schedule {rule.label}", partial(fetch_rule, aws, deployment, part, rule))
+        yield Check(f"schedule {rule.label}", partial(fetch_rule, deployment, part, rule))
     for part, machine in deployment.of(MACHINE):
-        run = partial(fetch_machine, aws, deployment, part, machine)
+        run = partial(fetch_machine, deployment, part, machine)
         yield Check(f"state machine {machine.label}", run)
 
 
-def fetch_rule(aws: Aws, deployment: Deployment, part: DeployedStack, rule: Resource) -> Verdict:
+def fetch_rule(deployment: Deployment, part: DeployedStack, rule: Resource) -> Verdict:
     name = _name(rule)
-    described = aws.find("events", "DescribeRule", Name=name)
+    described = deployment.aws.find("events", "DescribeRule", Name=name)
     if described is None:
         return [Fault("it is deleted", deployment.restore(part))], ""
-    faults = [*_target_faults(aws, deployment, part, rule)]
+    faults = [*_target_faults(deployment, part, rule)]
     if described.get("State") == "DISABLED":
         faults.append(Fault("it is disabled", f"aws events enable-rule --name {name}"))
     return faults, f"enabled, {described.get('ScheduleExpression', '')}".rstrip(", ")
 
 
-def _target_faults(
-    aws: Aws, deployment: Deployment, part: DeployedStack, rule: Resource
-) -> Iterator[Fault]:
+def _target_faults(deployment: Deployment, part: DeployedStack, rule: Resource) -> Iterator[Fault]:
     expected = [
         resolve(target["Arn"], part, deployment) for target in rule.properties.get("Targets", [])
     ]
     try:  # a rule has few targets: one page
-        targets = aws.call("events", "ListTargetsByRule", Rule=_name(rule))["Targets"]
+        targets = deployment.aws.call("events", "ListTargetsByRule", Rule=_name(rule))["Targets"]
     except AwsCallError as error:
         yield unchecked_fault(error)
         return
@@ -55,10 +53,9 @@ def _name(rule: Resource) -> str:
     return rule.name.rpartition("|")[2]
 
 
-def fetch_machine(
-    aws: Aws, deployment: Deployment, part: DeployedStack, machine: Resource
-) -> Verdict:
-    described = aws.find("stepfunctions", "DescribeStateMachine", stateMachineArn=machine.name)
+def fetch_machine(deployment: Deployment, part: DeployedStack, machine: Resource) -> Verdict:
+    request = {"stateMachineArn": machine.name}
+    described = deployment.aws.find("stepfunctions", "DescribeStateMachine", **request)
     status = described.get("status", "ACTIVE") if described else "deleted"
     if status != "ACTIVE":
         return [Fault(f"it is {status}", deployment.restore(part))], ""

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
-from adminview.aws.aws_calls import Aws
 from adminview.aws.table_description import TableDescription, TableIndex
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.stacks import TABLE, TOTALS, VIEW
@@ -15,8 +14,7 @@ from adminview.cli.doctor.mappings import (
     evaluate_settings,
     evaluate_state,
 )
-from adminview.cli.doctor.sources import key_of
-from adminview.cli.doctor.view import KEY
+from adminview.cli.doctor.tables import KEY, key_of
 from adminview.model.stream import VIEW_TYPE
 from adminview.model.total import EXPIRES, RANKING
 
@@ -28,23 +26,22 @@ REBUILD: Final = (
 )
 
 
-def checks(aws: Aws, deployment: Deployment) -> Iterator[Check]:
+def checks(deployment: Deployment) -> Iterator[Check]:
     """List the checks of the Totals stack, if there is one."""
     part = deployment.part(TOTALS)
     for table in part.of(TABLE):
-        yield Check(f"totals {table.name}", partial(fetch_table, aws, deployment, table.name))
+        yield Check(f"totals {table.name}", partial(fetch_table, deployment, table.name))
     for mapping in part.of(MAPPING):
-        yield Check("mapping of the totals", partial(fetch_mapping, aws, deployment, mapping.name))
+        yield Check("mapping of the totals", partial(fetch_mapping, deployment, mapping.name))
 
 
-def fetch_table(aws: Aws, deployment: Deployment, name: str) -> Verdict:
+def fetch_table(deployment: Deployment, name: str) -> Verdict:
     restore = deployment.restore(deployment.part(TOTALS))
-    described = aws.find("dynamodb", "DescribeTable", TableName=name)
-    if described is None:
+    table = deployment.table(name)
+    if table is None:
         advice = f"restore it from a backup, or {restore}; then declare a new epoch of each total"
         return [Fault(f"table {name} does not exist", advice)], ""
-    expiry = aws.call("dynamodb", "DescribeTimeToLive", TableName=name)
-    table = TableDescription.of(described["Table"])
+    expiry = deployment.aws.call("dynamodb", "DescribeTimeToLive", TableName=name)
     faults = evaluate_table(table, expiry.get("TimeToLiveDescription") or {}, restore)
     return faults, f"active, with index {RANKING.name}; empty totals expire"
 
@@ -77,12 +74,11 @@ def evaluate_table(
         yield Fault(f"its TTL is on {attribute}, not on {EXPIRES}: it deletes totals", restore)
 
 
-def fetch_mapping(aws: Aws, deployment: Deployment, uuid: str) -> Verdict:
-    mapping = aws.find("lambda", "GetEventSourceMapping", UUID=uuid)
+def fetch_mapping(deployment: Deployment, uuid: str) -> Verdict:
+    mapping = deployment.aws.find("lambda", "GetEventSourceMapping", UUID=uuid)
     (view,) = deployment.part(VIEW).of(TABLE)
-    described = aws.find("dynamodb", "DescribeTable", TableName=view.name)
-    table = TableDescription.of(described["Table"]) if described else None
-    return evaluate_mapping(deployment, uuid, mapping, table), "enabled, with the deployed settings"
+    faults = evaluate_mapping(deployment, uuid, mapping, deployment.table(view.name))
+    return faults, "enabled, with the deployed settings"
 
 
 def evaluate_mapping(
