@@ -103,7 +103,7 @@ class Deployment:
 
     def aws(self) -> Aws:
         """Return a caller of AWS that does not retry."""
-        return Aws(self.client, timeout=0.05, backoff=NO_WAIT)
+        return Aws(self.client, timeout=0.2, backoff=NO_WAIT)
 
     def examine(self) -> dict[str, Finding]:
         """Run the doctor and return its findings by name."""
