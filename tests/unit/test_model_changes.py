@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from adminview.cli.model_lock.model_diff import ModelDiff
+from adminview.cli.model_lock.model_diff import PARTS, ModelDiff
+from adminview.cli.model_lock.wording import as_data
 from adminview.model import Index, LocalIndex, Registry, number
 from adminview.model.fingerprint import imports
 from tests.support.model import registry
@@ -33,11 +34,10 @@ def changed(edit: Edit) -> ModelDiff:
 
 def names(change: ModelDiff) -> dict[str, tuple[str, ...]]:
     """Take what a change lists, where it lists anything."""
-    return {
-        name: found
-        for name in ModelDiff.__slots__
-        if name not in {"old", "new"} and (found := getattr(change, name))
-    }
+    data = as_data(change)
+    listed = {f"{how}_{part}": found for part in PARTS for how, found in data[part].items()}
+    listed["rebuilt"] = data["rebuilt"]
+    return {name: found for name, found in listed.items() if found}
 
 
 def test_a_model_does_not_differ_from_itself() -> None:
@@ -49,10 +49,10 @@ def test_a_model_does_not_differ_from_itself() -> None:
 def test_where_nothing_is_deployed_everything_is_new() -> None:
     change = ModelDiff.between(None, shop())
     assert not change.is_empty
-    assert change.new_sources == change.rebuilt == ("Orders", "Payments", "Products", "Users")
-    assert "GSI1" in change.new_indexes
-    assert "orders-by-status" in change.new_patterns
-    assert change.index("GSI1")[0] is None
+    assert change.sources.new == change.rebuilt == ("Orders", "Payments", "Products", "Users")
+    assert "GSI1" in change.indexes.new
+    assert "orders-by-status" in change.patterns.new
+    assert "GSI1" not in change.indexes.before
     assert {name.partition("_")[0] for name in names(change)} == {"new", "rebuilt"}
 
 
@@ -112,7 +112,7 @@ def test_each_difference_is_listed_and_no_other(edit: Edit, expected: dict[str, 
 def test_an_index_is_changed_if_dynamodb_would_have_to_change_it(edit: dict[str, Any]) -> None:
     change = changed(lambda model: named(model, "indexes", "GSI1").update(edit))
     assert names(change) == {"changed_indexes": ("GSI1",)}
-    before, after = change.index("GSI1")
+    before, after = change.indexes.before["GSI1"], change.indexes.after["GSI1"]
     assert before
     assert after == before | edit
 

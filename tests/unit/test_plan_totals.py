@@ -175,7 +175,7 @@ def test_a_model_of_a_release_before_totals_has_none() -> None:
     assert Declared(old).totals == {}
     assert validate_description(old, "it") == old
     change = ModelDiff.between(old, FIRST)
-    assert change.new_totals == ("DailySales",)
+    assert change.totals.new == ("DailySales",)
     assert Deployed(api=old).total_in_use(question("one")) is None
 
 

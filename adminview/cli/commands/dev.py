@@ -194,7 +194,7 @@ def _compare(old: Registry, new: Registry) -> ModelChange:
     lines = [f"reloaded: model {old.fingerprint} is now {new.fingerprint}"]
     for heading, changes in describe_diff(diff).items():
         lines += [f"  {heading}: {change}" for change in changes]
-    return ModelChange(lines, diff.rebuilt, diff.dropped_sources)
+    return ModelChange(lines, diff.rebuilt, diff.sources.dropped)
 
 
 @contextmanager

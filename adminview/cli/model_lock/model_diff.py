@@ -1,94 +1,26 @@
 """Compare the descriptions of two models."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from json import dumps, loads
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 Description: TypeAlias = dict[str, Any]  # of a model: `Registry.description()`
 Shape: TypeAlias = dict[str, Any]  # of a source, an index, an access pattern or a total
 Names: TypeAlias = tuple[str, ...]
 
-
-@dataclass(frozen=True, slots=True)
-class ModelDiff:
-    """The difference between two models: names in the order of declaration.
-
-    An index is *changed* if its key or projection differs under the same name, which DynamoDB
-    cannot change. It is *resharded* if only its number of shards differs: its rows move.
-
-    A total is *changed* if its declaration differs in any way, its epochs included.
-    """
-
-    old: Description | None  # None: nothing is deployed yet
-    new: Description
-    new_patterns: Names
-    dropped_patterns: Names
-    changed_patterns: Names
-    new_indexes: Names
-    dropped_indexes: Names
-    changed_indexes: Names
-    resharded_indexes: Names
-    new_sources: Names
-    dropped_sources: Names
-    changed_sources: Names
-    new_totals: Names
-    dropped_totals: Names
-    changed_totals: Names
-    rebuilt: Names  # sources whose rows must be derived again
-
-    @classmethod
-    def between(cls, old: Description | None, new: Description) -> "ModelDiff":
-        old, new = _plain(old), _plain(new)
-        patterns = _Pairs.of(old, new, "patterns")
-        indexes = _Pairs.of(old, new, "indexes")
-        sources = _Pairs.of(old, new, "sources")
-        totals = _Pairs.of(old, new, "totals")
-        return cls(
-            old,
-            new,
-            *(patterns.new, patterns.dropped, patterns.changed),
-            *(indexes.new, indexes.dropped),
-            tuple(name for name in indexes.changed if _is_another(*indexes.both(name))),
-            tuple(name for name in indexes.both_sides if _moves_rows(*indexes.both(name))),
-            *(sources.new, sources.dropped, sources.changed),
-            *(totals.new, totals.dropped, totals.changed),
-            _rebuilt(old, new, sources.changed),
-        )
-
-    @property
-    def is_empty(self) -> bool:
-        return self.old == self.new
-
-    def pattern(self, name: str) -> tuple[Shape | None, Shape | None]:
-        """Return an access pattern before and after; None where it does not exist."""
-        return self._sides("patterns", name)
-
-    def index(self, name: str) -> tuple[Shape | None, Shape | None]:
-        """Return an index before and after; None where it does not exist."""
-        return self._sides("indexes", name)
-
-    def source(self, name: str) -> tuple[Shape | None, Shape | None]:
-        """Return a source before and after; None where it does not exist."""
-        return self._sides("sources", name)
-
-    def total(self, name: str) -> tuple[Shape | None, Shape | None]:
-        """Return a total before and after; None where it does not exist."""
-        return self._sides("totals", name)
-
-    def _sides(self, part: str, name: str) -> tuple[Shape | None, Shape | None]:
-        return _by_name(self.old, part).get(name), _by_name(self.new, part).get(name)
+PARTS: Final = ("patterns", "indexes", "sources", "totals")  # of a description
 
 
 @dataclass(frozen=True, slots=True)
-class _Pairs:
-    """The shapes of one kind in both models."""
+class PartDiff:
+    """The declarations of one kind in both models, by name in the order of declaration."""
 
     before: dict[str, Shape]
     after: dict[str, Shape]
 
     @classmethod
-    def of(cls, old: Description | None, new: Description, part: str) -> "_Pairs":
+    def of(cls, old: Description | None, new: Description, part: str) -> "PartDiff":
         return cls(_by_name(old, part), _by_name(new, part))
 
     @property
@@ -100,15 +32,50 @@ class _Pairs:
         return tuple(name for name in self.before if name not in self.after)
 
     @property
-    def both_sides(self) -> Names:
-        return tuple(name for name in self.after if name in self.before)
+    def changed(self) -> Names:
+        return self.both(lambda before, after: before != after)
+
+    def both(self, fit: Callable[[Shape, Shape], bool]) -> Names:
+        """Return the names in both models whose shapes before and after *fit*."""
+        both = (name for name in self.after if name in self.before)
+        return tuple(name for name in both if fit(self.before[name], self.after[name]))
+
+
+@dataclass(frozen=True, slots=True)
+class ModelDiff:
+    """The difference between two models.
+
+    A total is changed if its declaration differs in any way, its epochs included.
+    """
+
+    old: Description | None  # None: nothing is deployed yet
+    new: Description
+    patterns: PartDiff
+    indexes: PartDiff
+    sources: PartDiff
+    totals: PartDiff
+    rebuilt: Names  # sources whose rows must be derived again
+
+    @classmethod
+    def between(cls, old: Description | None, new: Description) -> "ModelDiff":
+        old, new = _plain(old), _plain(new)
+        patterns, indexes, sources, totals = (PartDiff.of(old, new, part) for part in PARTS)
+        rebuilt = _rebuilt(old, new, sources.changed)
+        return cls(old, new, patterns, indexes, sources, totals, rebuilt)
 
     @property
-    def changed(self) -> Names:
-        return tuple(name for name in self.both_sides if self.before[name] != self.after[name])
+    def is_empty(self) -> bool:
+        return self.old == self.new
 
-    def both(self, name: str) -> tuple[Shape, Shape]:
-        return self.before[name], self.after[name]
+    @property
+    def replaced_indexes(self) -> Names:
+        """The indexes with another key or projection, which DynamoDB cannot change."""
+        return self.indexes.both(_is_another)
+
+    @property
+    def resharded_indexes(self) -> Names:
+        """The indexes of which only the number of shards differs: their rows move."""
+        return self.indexes.both(_moves_rows)
 
 
 def _as_stored(index: Shape) -> tuple[Any, ...]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from adminview.cli.model_lock.model_diff import ModelDiff, Shape
+from adminview.cli.model_lock.model_diff import PARTS, ModelDiff, PartDiff, Shape
 
 NEVER_ADDED = "a local index is created with the table and cannot be added later"
 CANNOT_CHANGE = (
@@ -28,56 +28,37 @@ FACETS = {
 def describe_diff(change: ModelDiff) -> dict[str, list[str]]:
     """Return the changes by heading; a heading without changes is left out."""
     sections = {
-        "Access patterns": [*_patterns(change)],
+        "Access patterns": [*_patterns(change.patterns)],
         "Indexes": [*_indexes(change)],
-        "Totals": [*_totals(change)],
-        "Sources": [*_sources(change)],
+        "Totals": [*_totals(change.totals)],
+        "Sources": [*_sources(change.sources)],
         "Rows": [*_rows(change)],
     }
     return {heading: lines for heading, lines in sections.items() if lines}
 
 
 def as_data(change: ModelDiff) -> dict[str, Any]:
-    return {
+    data: dict[str, Any] = {
         "from": change.old["fingerprint"] if change.old else None,
         "to": change.new["fingerprint"],
-        "patterns": {
-            "new": change.new_patterns,
-            "dropped": change.dropped_patterns,
-            "changed": change.changed_patterns,
-        },
-        "indexes": {
-            "new": change.new_indexes,
-            "dropped": change.dropped_indexes,
-            "changed": change.changed_indexes,
-            "resharded": change.resharded_indexes,
-        },
-        "sources": {
-            "new": change.new_sources,
-            "dropped": change.dropped_sources,
-            "changed": change.changed_sources,
-        },
-        "totals": {
-            "new": change.new_totals,
-            "dropped": change.dropped_totals,
-            "changed": change.changed_totals,
-        },
-        "rebuilt": change.rebuilt,
     }
+    for name in PARTS:
+        part: PartDiff = getattr(change, name)
+        data[name] = {"new": part.new, "dropped": part.dropped, "changed": part.changed}
+    data["indexes"] |= {"changed": change.replaced_indexes, "resharded": change.resharded_indexes}
+    return data | {"rebuilt": change.rebuilt}
 
 
-def _patterns(change: ModelDiff) -> Iterator[str]:
-    for name in change.new_patterns:
-        _, new = change.pattern(name)
-        where = f" where {_conditions(new)}" if new and new["conditions"] else ""
+def _patterns(patterns: PartDiff) -> Iterator[str]:
+    before, after = patterns.before, patterns.after
+    for name in patterns.new:
+        new = after[name]
+        where = f" where {_conditions(new)}" if new["conditions"] else ""
         yield f"new: {name}, queries {_place(new)}{where}"
-    for name in change.dropped_patterns:
-        old, _ = change.pattern(name)
-        yield f"removed: {name}, which queried {_place(old)}"
-    for name in change.changed_patterns:
-        old, new = change.pattern(name)
-        assert old
-        assert new
+    for name in patterns.dropped:
+        yield f"removed: {name}, which queried {_place(before[name])}"
+    for name in patterns.changed:
+        old, new = before[name], after[name]
         facets = [
             f"{FACETS.get(facet, facet)} {_facet(old, facet)}, now {_facet(new, facet)}"
             for facet in {**old, **new}
@@ -87,36 +68,27 @@ def _patterns(change: ModelDiff) -> Iterator[str]:
 
 
 def _indexes(change: ModelDiff) -> Iterator[str]:
-    for name in change.new_indexes:
-        _, new = change.index(name)
-        assert new
-        never = f"; but {NEVER_ADDED}" if new.get("local") and change.old else ""
-        yield f"created: {name}, {_shape(new)}{never}"
-    for name in change.dropped_indexes:
+    before, after = change.indexes.before, change.indexes.after
+    for name in change.indexes.new:
+        never = f"; but {NEVER_ADDED}" if after[name].get("local") and change.old else ""
+        yield f"created: {name}, {_shape(after[name])}{never}"
+    for name in change.indexes.dropped:
         yield f"dropped: {name}"
-    for name in change.changed_indexes:
-        old, new = change.index(name)
-        assert old
-        assert new
-        yield f"cannot change: {name}, {_shape(old)}, is declared {_shape(new)}; {CANNOT_CHANGE}"
+    for name in change.replaced_indexes:
+        declared = f"{_shape(before[name])}, is declared {_shape(after[name])}"
+        yield f"cannot change: {name}, {declared}; {CANNOT_CHANGE}"
     for name in change.resharded_indexes:
-        old, new = change.index(name)
-        assert old
-        assert new
-        shards = f"{old['shards'][0]} shards, now {new['shards'][0]}"
+        shards = f"{before[name]['shards'][0]} shards, now {after[name]['shards'][0]}"
         yield f"resharded: {name}, {shards}: its rows move when they are rebuilt"
 
 
-def _totals(change: ModelDiff) -> Iterator[str]:
-    for name in change.new_totals:
-        _, new = change.total(name)
-        yield f"new: {name}, {_sums(new)}"
-    for name in change.dropped_totals:
+def _totals(totals: PartDiff) -> Iterator[str]:
+    for name in totals.new:
+        yield f"new: {name}, {_sums(totals.after[name])}"
+    for name in totals.dropped:
         yield f"dropped: {name}; it becomes empty when its rows are rebuilt, and expires"
-    for name in change.changed_totals:
-        old, new = change.total(name)
-        assert old
-        assert new
+    for name in totals.changed:
+        old, new = totals.before[name], totals.after[name]
         if _sums(old) != _sums(new):
             yield f"changed: {name}, {_sums(old)}, now {_sums(new)}; {REBUILT_FIRST}"
         elif _sizes(old) != _sizes(new):
@@ -134,9 +106,8 @@ def _epochs(name: str, old: list[int], new: list[int]) -> Iterator[str]:
         yield f"ended: epoch {before_was} of {name}; it becomes empty, and expires"
 
 
-def _sums(total: Shape | None) -> str:
+def _sums(total: Shape) -> str:
     """Describe what a total counts, adds up and ranks."""
-    assert total
     group = [*total["partition"], *total["sort"]]
     sums = [sum_ for sum_, *_ in total["sums"]]
     parts = [
@@ -156,32 +127,30 @@ def _sizes_changed(old: Shape, new: Shape) -> list[str]:
     return [name for name, size in _sizes(new).items() if before.get(name) != size]
 
 
-def _sources(change: ModelDiff) -> Iterator[str]:
-    for name in change.new_sources:
-        _, new = change.source(name)
-        yield f"new: {name}, keyed by {_key(new)}"
-    for name in change.dropped_sources:
+def _sources(sources: PartDiff) -> Iterator[str]:
+    keys = {name: _names(shape["key"]) for name, shape in sources.after.items()}
+    for name in sources.new:
+        yield f"new: {name}, keyed by {keys[name]}"
+    for name in sources.dropped:
         yield f"removed: {name}; its rows are swept"
-    for name in change.changed_sources:
-        old, new = change.source(name)
-        yield f"changed: {name} was keyed by {_key(old)}, now by {_key(new)}: its items differ"
+    for name in sources.changed:
+        old = _names(sources.before[name]["key"])
+        yield f"changed: {name} was keyed by {old}, now by {keys[name]}: its items differ"
 
 
 def _rows(change: ModelDiff) -> Iterator[str]:
     for name in change.rebuilt:
-        why = "it is new" if name in change.new_sources else CODE_CHANGED
+        why = "it is new" if name in change.sources.new else CODE_CHANGED
         yield f"of {name} must be rebuilt: {why}"
 
 
-def _place(pattern: Shape | None) -> str:
-    assert pattern
+def _place(pattern: Shape) -> str:
     if "total" in pattern:
         return f"total {pattern['total']}"
     return f"index {pattern['index']}" if pattern["index"] else "the table"
 
 
-def _conditions(pattern: Shape | None) -> str:
-    assert pattern
+def _conditions(pattern: Shape) -> str:
     return " and ".join(condition for (condition,) in pattern["conditions"]) or "anything"
 
 
@@ -204,11 +173,6 @@ def _shape(index: Shape) -> str:
     shards = f" over {index['shards'][0]} shards" if "shards" in index else ""
     sort = f", then {_names(index['sort'])}" if index["sort"] else ""
     return f"keyed by {_names(index['partition'])}{sort}{shards}, projecting {projected}"
-
-
-def _key(source: Shape | None) -> str:
-    assert source
-    return _names(source["key"])
 
 
 def _names(keys: list[list[str]]) -> str:

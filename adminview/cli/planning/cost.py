@@ -29,8 +29,8 @@ class Indexes:
     def of(cls, change: ModelDiff) -> "Indexes":
         before = _indexes(change.old["indexes"] if change.old else [])
         after = _indexes(change.new["indexes"])
-        created = {*change.new_indexes, *change.changed_indexes}
-        dropped = [index for index in before if index.name in change.dropped_indexes]
+        created = {*change.indexes.new, *change.replaced_indexes}
+        dropped = [index for index in before if index.name in change.indexes.dropped]
         new = tuple(index for index in after if index.name in created)
         return cls(before, new, (*after, *dropped), after)
 

@@ -98,7 +98,7 @@ def _remarks(change: ModelDiff, estimate: Estimate | None, trouble: str) -> list
         if source.costs.failed
     ]
     remarks += [f"There is no estimate for {name}: {why}" for name, why in estimate.unknown.items()]
-    if change.changed_indexes:
+    if change.replaced_indexes:
         remarks.append("An index that cannot change is counted as a new one.")
     return remarks
 

@@ -82,7 +82,7 @@ class Estimator:
 
     def _affected(self) -> Iterable[str]:
         """Return the sources whose rows change, or may enter a new index."""
-        changed = {*self.change.rebuilt, *self.change.dropped_sources}
+        changed = {*self.change.rebuilt, *self.change.sources.dropped}
         every = Indexes.of(self.change).created and self.change.old
         return [name for name in self.routes if every or name in changed]
 
@@ -104,7 +104,7 @@ class Estimator:
             return Costs(failed=1)
         known = {*self.rows.find(owner, deadline=_deadline()), *rows}
         current = self.rows.read(known, deadline=_deadline())
-        rebuilt = route.source.name in {*self.change.rebuilt, *self.change.dropped_sources}
+        rebuilt = route.source.name in {*self.change.rebuilt, *self.change.sources.dropped}
         indexes = Indexes.of(self.change)
         return item_costs(_canonical(current), _canonical(rows), indexes, rebuilt=rebuilt)
 
@@ -112,9 +112,7 @@ class Estimator:
 def make_estimator(
     change: ModelDiff, model: Registry, settings: Settings, dynamodb: "DynamoDBClient", sample: int
 ) -> Estimator:
-    dropped = [
-        _source(shape) for name in change.dropped_sources if (shape := change.source(name)[0])
-    ]
+    dropped = [_source(change.sources.before[name]) for name in change.sources.dropped]
     routes = {
         source.name: Route(
             settings.sources.get(source.name, source.name), source, model.views_of(source)

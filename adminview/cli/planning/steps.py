@@ -1,7 +1,6 @@
 """A plan, its steps, and the rollout phase that a step deploys with."""
 
 import json
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
@@ -66,10 +65,11 @@ def phase_of(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step(ABC):
+class Step:
     """One step of a plan. It is complete before the next one starts."""
 
     kind: ClassVar[str]
+    wording: ClassVar[str]  # of the title, with the names of fields in braces
     stacks: ClassVar[tuple[str, ...]] = ()  # to deploy
     destroys: ClassVar[bool] = False  # something that a later step cannot bring back
 
@@ -77,9 +77,11 @@ class Step(ABC):
     phase: Phase = field(default_factory=Phase)
 
     @property
-    @abstractmethod
     def title(self) -> str:
         """What the step does, as users read it."""
+        texts = {field.name: getattr(self, field.name) for field in fields(self)}
+        lists = {name: _listed(text) for name, text in texts.items() if isinstance(text, tuple)}
+        return self.wording.format(**texts | lists)
 
     def data(self) -> dict[str, Any]:
         """Return the step as JSON data."""
@@ -112,85 +114,53 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddSources(Step):
-    """Create the tables of new sources, with their streams."""
-
     kind: ClassVar[str] = "add-sources"
+    wording: ClassVar[str] = "create the tables of {names}"
     stacks: ClassVar[tuple[str, ...]] = (SOURCES,)
 
     names: tuple[str, ...]
 
-    @property
-    def title(self) -> str:
-        return f"create the tables of {_listed(self.names)}"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateView(Step):
-    """Create the view table with all its indexes."""
-
     kind: ClassVar[str] = "create-view"
+    wording: ClassVar[str] = "create the view table with all its indexes"
     stacks: ClassVar[tuple[str, ...]] = (VIEW,)
-
-    @property
-    def title(self) -> str:
-        return "create the view table with all its indexes"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddStream(Step):
-    """Turn on the stream of the view table, which the totals function follows."""
-
     kind: ClassVar[str] = "add-stream"
+    wording: ClassVar[str] = "turn on the stream of the view table"
     stacks: ClassVar[tuple[str, ...]] = (VIEW,)
-
-    @property
-    def title(self) -> str:
-        return "turn on the stream of the view table"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddTotals(Step):
-    """Create the totals table, and the function that follows the view's stream."""
-
     kind: ClassVar[str] = "add-totals"
+    wording: ClassVar[str] = "create the totals table and the totals function"
     stacks: ClassVar[tuple[str, ...]] = (TOTALS,)
-
-    @property
-    def title(self) -> str:
-        return "create the totals table and the totals function"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DropStream(Step):
-    """Turn off the stream of the view table, which no totals function follows any more."""
-
     kind: ClassVar[str] = "drop-stream"
+    wording: ClassVar[str] = "turn off the stream of the view table"
     stacks: ClassVar[tuple[str, ...]] = (VIEW,)
     destroys: ClassVar[bool] = True
-
-    @property
-    def title(self) -> str:
-        return "turn off the stream of the view table"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateIndex(Step):
-    """Create one index, and wait until it is active."""
-
     kind: ClassVar[str] = "create-index"
+    wording: ClassVar[str] = "create index {index}, and wait until it is active"
     stacks: ClassVar[tuple[str, ...]] = (VIEW,)
 
     index: str
 
-    @property
-    def title(self) -> str:
-        return f"create index {self.index}, and wait until it is active"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AwaitIndex(Step):
-    """Wait until an index is active, or until it is deleted."""
-
     kind: ClassVar[str] = "await-index"
 
     index: str
@@ -204,8 +174,6 @@ class AwaitIndex(Step):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WarmUp(Step):
-    """Raise the warm throughput of the view table and its indexes, and wait until it is."""
-
     kind: ClassVar[str] = "warm-up"
 
     units: int  # write units per second
@@ -253,69 +221,46 @@ class DeployCode(Step):
     """Deploy the declared views to every function that writes rows."""
 
     kind: ClassVar[str] = "deploy-code"
+    wording: ClassVar[str] = "deploy the views: the sync function and the repair functions"
     stacks: ClassVar[tuple[str, ...]] = (SYNC, RECOVERY)
 
     unbuilt: tuple[str, ...] = ()  # sources whose rows must be backfilled
     leftovers: tuple[str, ...] = ()  # sources that may have stale rows
     attributes: tuple[str, ...] = ()  # index attributes that stale rows may have
 
-    @property
-    def title(self) -> str:
-        return "deploy the views: the sync function and the repair functions"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeployWatch(Step):
-    """Deploy the alarms and the dashboard."""
-
     kind: ClassVar[str] = "deploy-watch"
+    wording: ClassVar[str] = "deploy the alarms and the dashboard"
     stacks: ClassVar[tuple[str, ...]] = (WATCH,)
-
-    @property
-    def title(self) -> str:
-        return "deploy the alarms and the dashboard"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wait(Step):
-    """Wait until a point in time."""
-
     kind: ClassVar[str] = "wait"
+    wording: ClassVar[str] = "wait {seconds:.0f} seconds"
 
     deadline: float
     seconds: float
 
-    @property
-    def title(self) -> str:
-        return f"wait {self.seconds:.0f} seconds"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackfillStep(Step):
-    """Derive all rows of a source again."""
-
     kind: ClassVar[str] = "backfill"
+    wording: ClassVar[str] = "backfill {source}"
 
     source: str
-
-    @property
-    def title(self) -> str:
-        return f"backfill {self.source}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DropIndex(Step):
-    """Delete one index, and wait until it is deleted."""
-
     kind: ClassVar[str] = "drop-index"
+    wording: ClassVar[str] = "drop index {index}"
     stacks: ClassVar[tuple[str, ...]] = (VIEW,)
     destroys: ClassVar[bool] = True
 
     index: str
-
-    @property
-    def title(self) -> str:
-        return f"drop index {self.index}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -323,27 +268,19 @@ class SweepStep(Step):
     """Delete rows that no item derives any more."""
 
     kind: ClassVar[str] = "sweep"
+    wording: ClassVar[str] = "sweep the rows of {sources}"
 
     sources: tuple[str, ...]
-
-    @property
-    def title(self) -> str:
-        return f"sweep the rows of {_listed(self.sources)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DropSources(Step):
-    """Remove the tables of dropped sources from the Sources stack."""
-
     kind: ClassVar[str] = "drop-sources"
+    wording: ClassVar[str] = "remove the tables of {names} from their stack"
     stacks: ClassVar[tuple[str, ...]] = (SOURCES,)
     destroys: ClassVar[bool] = True
 
     names: tuple[str, ...]
-
-    @property
-    def title(self) -> str:
-        return f"remove the tables of {_listed(self.names)} from their stack"
 
 
 def _listed(names: Sequence[str]) -> str:
