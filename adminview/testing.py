@@ -87,6 +87,10 @@ class LocalView:
     def delete(self, source: Source, key: Mapping[str, object]) -> None:
         """Delete an item from its source table."""
         _check_source(source, self.cloud.registry)
+        if not isinstance(key, Mapping):
+            names = ", ".join(f"{attribute.name!r}: …" for attribute in source.key)
+            msg = f"the key must be a dict of the key attributes: {{{names}}}"
+            raise TypeError(msg)
         source.key_of(encode_item(key))
         self.cloud.delete(source.name, dict(key))
 

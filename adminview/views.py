@@ -35,7 +35,7 @@ def views_package() -> str:
 
 def migrations() -> Mapping[str, Migration]:
     """Return the app's migrations by name, loaded and checked once."""
-    return _migrations(_migrations_package(), registry())
+    return _migrations(_migrations_package(), views_package())
 
 
 def load_errors() -> list[DeclarationError]:
@@ -84,11 +84,11 @@ def _registry(package: str) -> Registry:
 
 
 @cache
-def _migrations(package: str, views: Registry) -> Mapping[str, Migration]:
+def _migrations(package: str, views: str) -> Mapping[str, Migration]:
+    sources = _registry(views).sources
     if manifest := own_manifest():
-        loaded = [load_module(name, "migration") for name in manifest.migrations]
-        return collect(loaded, views.sources)
-    return collect(load_modules(package, "migration", MIGRATIONS_PACKAGE), views.sources)
+        return collect([load_module(name, "migration") for name in manifest.migrations], sources)
+    return collect(load_modules(package, "migration", MIGRATIONS_PACKAGE), sources)
 
 
 def load_modules(package: str, kind: str, setting: str) -> list[ModuleType]:

@@ -30,6 +30,7 @@ WORKER: Final = (sys.executable, "-m", "adminview.checks.derive_sample")
 AT_LINE: Final = re.compile(r" at (?P<module>\S+?)(?::(?P<line>\d+))?$")
 EXAMPLES: Final = 3  # values in a message
 TWICE: Final = "twice"
+FAILED: Final = "view"  # the rule that a view derives each item
 Outcome: TypeAlias = dict[str, Any]  # rows by view, or an error and its place
 Outcomes: TypeAlias = list[tuple[Outcome, Outcome]]  # of each item, derived twice
 
@@ -69,13 +70,14 @@ def sample_findings(model: Registry, items: Sequence[SampleItem]) -> list[ModelF
         for derived in outcome.get("rows", {}).values()
         for row in derived.values()
     ]
-    return [
+    findings = [
         *_failures(items, first),
         *_impure(model, items, first, again),
         *_unreached(model, items, first),
-        *_unfilled(model, rows),
-        *_unmatched(model, rows),
     ]
+    if any(finding.rule == FAILED for finding in findings):
+        return findings  # without the rows of an item, others would only follow from its failure
+    return [*findings, *_unfilled(model, rows), *_unmatched(model, rows)]
 
 
 def _derive(items: Sequence[SampleItem], conditions: Conditions) -> Outcomes:
@@ -107,7 +109,7 @@ def _failures(items: Sequence[SampleItem], outcomes: Sequence[Outcome]) -> Itera
             failed.setdefault((outcome["place"], outcome["error"]), []).append(item.owner)
     for (where, text), owners in failed.items():
         more = f" and {len(owners) - 1} more" if len(owners) > 1 else ""
-        yield ModelFinding(Level.ERROR, "view", _file(where), f"{text}; item {owners[0]}{more}")
+        yield ModelFinding(Level.ERROR, FAILED, _file(where), f"{text}; item {owners[0]}{more}")
 
 
 def _file(where: str) -> str:

@@ -62,7 +62,10 @@ def usage_errors() -> Iterator[None]:
     """Turn an error about an argument, or about the file that it names, into a UsageError."""
     try:
         yield
-    except (SettingsError, RecordError, OSError) as error:
+    except OSError as error:
+        named = error.filename and error.strerror
+        raise UsageError(f"{error.filename}: {error.strerror}" if named else str(error)) from error
+    except (SettingsError, RecordError) as error:
         raise UsageError(str(error)) from error
 
 

@@ -8,6 +8,7 @@ import ipaddress
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from errno import EADDRINUSE
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socket import AF_INET6
@@ -21,6 +22,7 @@ from adminview.http_api.handlers import HEADERS, Api
 from adminview.http_api.paths import CORS_EXPOSED, CORS_HEADERS
 from adminview.http_api.problems import ProblemError
 from adminview.local.pages import respond
+from adminview.model.errors import SettingsError
 
 LOOPBACK: Final = "127.0.0.1"
 UNKNOWN_HOST: Final = (
@@ -112,7 +114,13 @@ class Server(ThreadingHTTPServer):
         if ":" in host:
             self.address_family = AF_INET6
         self.gateway = gateway
-        super().__init__((host, port), _Request)
+        try:
+            super().__init__((host, port), _Request)
+        except OSError as error:
+            if error.errno != EADDRINUSE:
+                raise
+            msg = f"port {port} of {host} is in use: choose another with --port"
+            raise SettingsError(msg) from error
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Print an error, except that the other side has closed the connection."""

@@ -7,6 +7,18 @@ from typing import TypeAlias
 from adminview.model.errors import DeclarationError
 
 KEY_TYPES = ("S", "N", "B")  # DynamoDB takes no other types as keys
+TYPE_WORDS = {  # for messages
+    "S": "text",
+    "N": "a number",
+    "B": "bytes",
+    "BOOL": "a boolean",
+    "NULL": "null",
+    "M": "a map",
+    "L": "a list",
+    "SS": "a set",
+    "NS": "a set",
+    "BS": "a set",
+}
 NAME_LIMIT = 255  # bytes, set by DynamoDB
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 from zlib import crc32
 
-from adminview.model.attribute import PK, Attribute, Spec, attributes, number
+from adminview.model.attribute import PK, TYPE_WORDS, Attribute, Spec, attributes, number
 from adminview.model.errors import DeclarationError, RowError
 from adminview.model.item import AttributeValue, encode
 from adminview.model.limits import PARTITION_LIMIT, SORT_LIMIT, check_key
@@ -148,9 +148,7 @@ class Index:
         """
         if len(values) != len(self._entry_limits):
             names = ", ".join(attribute.name for attribute in self.entry_key)
-            msg = (
-                f"index {self.name!r} needs a value for each of ({names}), not {len(values)} values"
-            )
+            msg = f"index {self.name!r} needs values of ({names}); the view gave {len(values)}"
             raise RowError(msg)
         keys: dict[str, AttributeValue] = {}
         # ASCII text within the limit needs no further check. This runs for every row.
@@ -184,7 +182,10 @@ class Index:
         ((actual, _),) = (encoded := encode(value)).items()
         attribute = next(key for key in self.entry_key if key.name == name)
         if (type_ := attribute.type) != actual:
-            msg = f"index {self.name!r} declares {name!r} as {type_}; the view gave {actual}"
+            msg = (
+                f"{name!r} of index {self.name!r} must be {TYPE_WORDS[type_]}; "
+                f"the view gave {TYPE_WORDS[actual]}"
+            )
             raise RowError(msg)
         check_key(name, encoded, self._limit(attribute))
         return encoded

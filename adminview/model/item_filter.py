@@ -24,7 +24,9 @@ def item_filter(
     predicate. Raises a DeclarationError if the source cannot have such items.
     """
     if not isinstance(source, Source):
-        msg = f"{declaration} must be on a Source, not on {source!r}"
+        msg = (
+            f"{declaration} must be on a Source, not on {source!r}; pass the variable that holds it"
+        )
         raise DeclarationError(msg)
     if sort_begins is not None and (source.sort_key is None or source.sort_key.type != "S"):
         msg = (

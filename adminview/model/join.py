@@ -52,7 +52,7 @@ class Join:
         if not self.name.isidentifier():
             yield f"join {self.name!r}: its name must be an identifier, such as 'profile'"
         if self.name in RESERVED | texts | {key.name for key in keys}:
-            yield f"join {self.name!r}: rows have an attribute of that name; choose another name"
+            yield f"join {self.name!r} is named as an attribute of its rows; choose another name"
 
     def shape(self) -> list[str]:
         return [self.name, self.partition, self.sort]

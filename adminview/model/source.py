@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from adminview.model.attribute import Attribute, Spec, attributes
+from adminview.model.attribute import TYPE_WORDS, Attribute, Spec, attributes
 from adminview.model.errors import DeclarationError, UnreadableRecordError
 from adminview.model.item import AttributeValue, Image
 
@@ -56,10 +56,10 @@ class Source:
         for attribute in self.key:
             value = key[attribute.name]
             if len(value) != 1 or attribute.type not in value:
-                actual = next(iter(value), "missing")
+                actual = TYPE_WORDS.get(next(iter(value), ""), "missing")
                 msg = (
-                    f"source {self.name!r} declares key attribute {attribute.name!r} "
-                    f"as {attribute.type}; in the record it is {actual}"
+                    f"key attribute {attribute.name!r} of source {self.name!r} must be "
+                    f"{TYPE_WORDS[attribute.type]}, but is {actual}"
                 )
                 raise UnreadableRecordError(msg)
         return key

@@ -11,7 +11,7 @@ from decimal import Decimal
 from string import Formatter
 from typing import Any, TypeAlias, cast
 
-from adminview.model.attribute import Attribute
+from adminview.model.attribute import TYPE_WORDS, Attribute
 from adminview.model.errors import RowError
 from adminview.model.item import AttributeValue, encode, normalize_number
 from adminview.model.key import SEPARATOR, escape, unescape
@@ -94,21 +94,16 @@ def fill(template: Template, attribute: Attribute, values: Mapping[str, object])
 
 
 def _check(name: str, value: object, type_: str) -> None:
-    word, kinds = KINDS[type_]
-    if isinstance(value, bool) or not isinstance(value, kinds):
-        msg = f"{name} must be {word}, not {type(value).__name__}"
+    if isinstance(value, bool) or not isinstance(value, KINDS[type_]):
+        msg = f"{name} must be {TYPE_WORDS[type_]}, not {type(value).__name__}"
         raise RowError(msg)
     if value in ("", b""):
         msg = f"{name} is empty"
         raise RowError(msg)
 
 
-# The word for each type in errors, and the Python types it accepts.
-KINDS: dict[str, tuple[str, Any]] = {
-    "S": ("text", str),
-    "N": ("a number", int | Decimal),
-    "B": ("bytes", bytes | bytearray),
-}
+# The Python types of a value of each key type.
+KINDS: dict[str, Any] = {"S": str, "N": int | Decimal, "B": bytes | bytearray}
 
 
 def problems(attribute: Attribute, template: Template) -> Iterator[str]:
@@ -127,8 +122,8 @@ def problems(attribute: Attribute, template: Template) -> Iterator[str]:
         yield f"template {template!r} needs a plain name in each pair of braces, as in {{user_id}}"
     elif attribute.type != "S" and template != f"{{{names[0] if names else ''}}}":
         yield (
-            f"template {template!r} is for {attribute.name!r}, which is {attribute.type}: "
-            "it can only be one parameter, as in '{day}'"
+            f"template {template!r} is for {attribute.name!r}, which is "
+            f"{TYPE_WORDS[attribute.type]}: it can only be one parameter, as in '{{day}}'"
         )
     else:
         yield from _ambiguities(template)

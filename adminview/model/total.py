@@ -182,7 +182,7 @@ class Total:
         group = self.group
         if len(values) != len(group):
             names = ", ".join(attribute.name for attribute in group)
-            msg = f"total {self.name!r} needs a value for each of ({names}), not {len(values)}"
+            msg = f"total {self.name!r} needs values of ({names}); the view gave {len(values)}"
             raise RowError(msg)
         for attribute, value in zip(group, values, strict=True):
             if not isinstance(value, str):

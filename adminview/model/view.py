@@ -65,7 +65,11 @@ def view(  # noqa: PLR0913 - all but the source are keywords
 
     def declare(derive: Derivation) -> View:
         if not isgeneratorfunction(derive):
-            msg = f"a view on {source.name!r} must be a function that yields rows, not {derive!r}"
+            name = getattr(derive, "__name__", repr(derive))
+            msg = (
+                f"view {name!r} on {source.name!r} must be a function that yields its rows: "
+                "write `yield Row(…)`"
+            )
             raise DeclarationError(msg)
         return View(source, derive, applies, derive.__module__, max_rows, max_bytes)
 

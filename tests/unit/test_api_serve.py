@@ -16,6 +16,7 @@ from adminview.aws.settings import PendingPatterns, Settings
 from adminview.cli.commands import serve as serving
 from adminview.handlers import api as function
 from adminview.local.http_server import LOOPBACK, LocalGateway, Server, event
+from adminview.model.errors import SettingsError
 from adminview.runtime import read_settings
 from tests.support.api_client import Client
 from tests.support.model import registry
@@ -26,6 +27,11 @@ PANEL = "http://localhost:5173"
 
 def client() -> Client:
     return Client(Lab(make_registry()).query_engine)
+
+
+def test_a_port_in_use_is_refused_with_the_option_for_another(port: int) -> None:
+    with pytest.raises(SettingsError, match=f"port {port} of .* is in use: choose .* --port"):
+        Server(LOOPBACK, port, client().gateway)
 
 
 @pytest.fixture

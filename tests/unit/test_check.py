@@ -68,6 +68,20 @@ def test_a_contradiction_is_reported_with_its_line(app: WrittenApp) -> None:
     )
 
 
+def test_an_app_with_migrations_may_have_patterns_on_keys_of_several_attributes(
+    app: WrittenApp,
+) -> None:
+    app.write("migrations/__init__.py", "")
+    declared = """
+by_kind = Index("ByKind", partition=["kind", "colour"], sort=["age"])
+of_kind = AccessPattern(
+    "of-kind", index=by_kind, partition=["{kind}", "{colour}"], sort={"age": "{age}"}, shows=()
+)
+"""
+    app.write("views/pets.py", HEAD + declared + PET)
+    assert check()[0] == 0
+
+
 def test_a_missing_package_is_an_error_but_an_app_may_have_no_migrations(
     app: WrittenApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -159,6 +159,13 @@ def test_views_that_fail_are_reported_once_for_each_line_with_the_text(app: Writ
             "index 'ByAge' itself; call it with values, as in index(age); item Pets/p-3"
         ),
     ]
+    assert lines[3:] == [  # that no row is in the index may only follow
+        "2 errors, 1 warning; 4 items derived",
+        (
+            "Templates, indexes and totals were not compared with the rows: first fix the views "
+            "that fail."
+        ),
+    ]
 
 
 PATTERNS = """

@@ -185,7 +185,9 @@ def test_what_is_no_source_no_index_and_no_view_is_refused_in_words() -> None:
         view("Orders")  # type: ignore[arg-type]  # on purpose
     with pytest.raises(DeclarationError, match="index must be an Index, not 'GSI9'"):
         AccessPattern("stray", "X", index="GSI9")  # type: ignore[arg-type]  # on purpose
-    with pytest.raises(DeclarationError, match="a view on 'Orders' must be a function that yields"):
+    with pytest.raises(
+        DeclarationError, match="on 'Orders' must be a function that yields its rows: write `yield"
+    ):
         view(orders)(lambda _: iter(()))
 
 

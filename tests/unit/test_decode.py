@@ -26,7 +26,10 @@ users = registry().source("Users")
         (lambda r: r.update(eventName="WHAT"), "must be NEW_AND_OLD_IMAGES"),
         (lambda r: r["dynamodb"].pop("Keys"), "not a valid stream"),
         (lambda r: r["dynamodb"].update(Keys="x"), "not a valid stream"),
-        (lambda r: r["dynamodb"].update(Keys={"userId": {"N": "1"}}), "'userId' as S; .* it is N"),
+        (
+            lambda r: r["dynamodb"].update(Keys={"userId": {"N": "1"}}),
+            "'userId' .* must be text, but is a number",
+        ),
         (
             lambda r: r["dynamodb"].update(ApproximateCreationDateTime=10**400),
             "not a valid stream",
@@ -35,7 +38,7 @@ users = registry().source("Users")
             lambda r: r["dynamodb"].update(ApproximateCreationDateTime=-1),
             "not a valid stream",
         ),
-        (lambda r: r["dynamodb"].update(Keys={}), "'userId' as S; .* it is missing"),
+        (lambda r: r["dynamodb"].update(Keys={}), "'userId' .* must be text, but is missing"),
         (lambda r: r.pop("dynamodb"), "not a valid stream"),
         (lambda r: r.clear(), "does not name its stream"),
     ],

@@ -3,6 +3,8 @@
 import re
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -39,11 +41,16 @@ def app(tmp_path: Path) -> Path:
     return tmp_path / "app"
 
 
-def run(app: Path, *words: str) -> str:
+@pytest.fixture
+def run(app: Path) -> Callable[..., str]:
+    return partial(run_in, app, adopter_environment(app.parent))
+
+
+def run_in(app: Path, environment: dict[str, str], *words: str, **variables: str) -> str:
     done = subprocess.run(
         [sys.executable, "-m", *words],
         cwd=app,
-        env=adopter_environment(app.parent) | {"COLUMNS": "200"},
+        env=environment | {"COLUMNS": "200"} | variables,
         check=False,
         capture_output=True,
         text=True,
@@ -52,16 +59,22 @@ def run(app: Path, *words: str) -> str:
     return done.stdout
 
 
-def test_the_tests_on_the_page_pass(app: Path) -> None:
-    printed = run(app, "pytest", "-q", "-p", "no:cacheprovider", "tests")
+def test_the_tests_on_the_page_pass(run: Callable[..., str]) -> None:
+    printed = run("pytest", "-q", "-p", "no:cacheprovider", "tests")
     shown = sum(text.count("\ndef test_") for text in files().values())
     assert f"{shown} passed" in printed
 
 
+def test_the_page_has_no_mistakes_that_check_finds(app: Path, run: Callable[..., str]) -> None:
+    file = app / "items.jsonl"
+    run("pytest", "-q", "-p", "no:cacheprovider", "tests", ADMINVIEW_ITEMS_FILE=str(file))
+    assert "0 errors, 0 warnings" in run("adminview", "check", "--items-file", str(file))
+
+
 def test_the_view_files_on_the_page_are_one_model_whose_patterns_are_all_described(
-    app: Path,
+    run: Callable[..., str],
 ) -> None:
-    printed = run(app, "adminview", "patterns")
+    printed = run("adminview", "patterns")
     views = "".join(text for path, text in files().items() if path.startswith("lambdas"))
     names = re.findall(r'AccessPattern\(\s*"([a-z-]+)"', views)
     assert len(names) == 12

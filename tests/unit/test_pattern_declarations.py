@@ -88,11 +88,11 @@ WHOLE = {"org": "{org}", "region": "{region}"}
         ),
         (
             {"partition": WHOLE, "joins": [Join("data", "{PK}", "X")]},
-            "rows have an attribute of that name",
+            "is named as an attribute of its rows",
         ),
         (
             {"partition": WHOLE, "joins": [Join("org", "{PK}", "X")]},
-            "rows have an attribute of that name",
+            "is named as an attribute of its rows",
         ),
         (
             {"partition": WHOLE, "joins": [Join("a", "{PK}", "X")] * 2},
@@ -184,7 +184,7 @@ def test_shards_that_cannot_be_are_refused(declared: dict[str, Any], why: str) -
 def test_a_local_index_has_one_sort_attribute_and_gives_rows_no_other_key() -> None:
     with pytest.raises(DeclarationError, match="declare exactly one sort attribute"):
         LocalIndex("Many", sort=["a", "b"])  # type: ignore[arg-type]  # what is refused
-    with pytest.raises(RowError, match=r"needs a value for each of \(date\), not 2"):
+    with pytest.raises(RowError, match=r"needs values of \(date\); the view gave 2"):
         by_date("PK", "2025-01-01")
 
 

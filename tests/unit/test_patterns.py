@@ -56,7 +56,7 @@ flat = Index("Flat", partition="a", include=["data"])
         ),
         (
             {"partition": ["{t}", "{r}"], "sort": ["{round}", "DAY#{day}"], "index": matches},
-            "'day', which is N: it can only be one parameter",
+            "'day', which is a number: it can only be one parameter",
         ),
         ({"partition": "X", "shows": ["colour"]}, "'colour', which no row has"),
     ],

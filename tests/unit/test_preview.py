@@ -202,7 +202,7 @@ def test_two_views_that_derive_the_same_row_fail() -> None:
         ("{", "not JSON: Expecting property name"),
         ("[]", "expected an item or a list of items in JSON"),
         ([DOG, DOG], "- has 2 items: preview takes one"),
-        ({"id": "p-1"}, "source 'Pets' declares key attribute 'shelter' as S; in the record it is"),
+        ({"id": "p-1"}, "key attribute 'shelter' of source 'Pets' must be text, but is missing"),
         (TYPED | {"age": {"N": 3}}, "attribute 'age' has a value that does not match its Dynamo"),
         (TYPED | {"age": {"N": "many"}}, "attribute 'age' has a value that does not match its"),
         (TYPED | {"walks": {"L": ["mon"]}}, "attribute 'walks' has a value that does not match"),
@@ -226,7 +226,10 @@ def test_an_item_that_cannot_be_read_is_a_usage_error(item: Any, reason: str) ->
         ({"source": "Pets"}, "expected an object with a source and an item"),
         ({"source": "Cats", "item": DOG}, "no source is named 'Cats'; declared are Pets"),
         ({"source": "Pets", "item": {}}, "item must be an object"),
-        ({"source": "Pets", "item": {"id": "p"}}, "source 'Pets' declares key attribute 'shelter'"),
+        (
+            {"source": "Pets", "item": {"id": "p"}},
+            "key attribute 'shelter' of source 'Pets' must be text",
+        ),
         ({"source": "Pets", "item": DOG | {"n": 10**40 + 1}}, "attribute 'n': a number has 41"),
     ],
 )

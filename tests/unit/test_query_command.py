@@ -73,6 +73,9 @@ def test_an_unknown_pattern_is_refused_with_similar_names() -> None:
     result = run("orders-by-stat")
     assert result.exit_code == 2
     assert "Did you mean 'orders-by-status'" in result.stderr
+    result = run("xyz")
+    assert result.exit_code == 2
+    assert "No access pattern is named 'xyz'. To list them, run: adminview" in result.stderr
 
 
 def test_a_missing_parameter_is_named_as_it_is_typed() -> None:

@@ -171,11 +171,17 @@ def model_of(derivation: Any, **kind: Any) -> Registry:
             lambda: Row(5, "x"),  # type: ignore[arg-type]  # on purpose
             "PK of a row must be text; the view gave int",
         ),
-        (lambda: Row("x", "x", indexes=[by_size("5", "red")]), "'size' as N; the view gave S"),
-        (lambda: Row("x", "x", indexes=[by_size(True, "red")]), "'size' as N; the view gave BOOL"),
+        (
+            lambda: Row("x", "x", indexes=[by_size("5", "red")]),
+            "'size' of index 'BySize' must be a number; the view gave text",
+        ),
+        (
+            lambda: Row("x", "x", indexes=[by_size(True, "red")]),
+            "'size' .* a number; the view gave a boolean",
+        ),
         (
             lambda: Row("x", "x", indexes=[by_size()]),
-            r"a value for each of \(size, colour\), not 0",
+            r"values of \(size, colour\); the view gave 0",
         ),
         (lambda: Row("x", "x", indexes=[by_size_and_name(1, "")]), "'name' has 0 bytes"),
         (

@@ -100,8 +100,8 @@ def test_the_text_of_another_error_is_kept(model: Registry, books: Source) -> No
 
 
 def test_a_key_of_a_wrong_type_is_refused(model: Registry, books: Source) -> None:
-    text = "declares key attribute 'isbn' as S; in the record it is"
-    with pytest.raises(UnreadableRecordError, match=f"{text} N"):
+    text = "key attribute 'isbn' of source 'Books' must be text, but is"
+    with pytest.raises(UnreadableRecordError, match=f"{text} a number"):
         rows_of(books, BOOK | {"isbn": 1}, model)
     with pytest.raises(UnreadableRecordError, match=f"{text} missing"):
         rows_of(books, {"title": "Middlemarch"}, model)
@@ -122,10 +122,12 @@ def test_a_source_must_be_one_that_a_view_file_declares(model: Registry) -> None
 def test_the_same_is_refused_before_it_is_written(view: LocalView, books: Source) -> None:
     with pytest.raises(TypeError, match="must be a Source"):
         view.put("Books", BOOK)  # type: ignore[arg-type]  # the mistake
-    with pytest.raises(UnreadableRecordError, match="in the record it is N"):
+    with pytest.raises(UnreadableRecordError, match="must be text, but is a number"):
         view.put(books, BOOK | {"isbn": 1})
-    with pytest.raises(UnreadableRecordError, match="in the record it is missing"):
+    with pytest.raises(UnreadableRecordError, match="must be text, but is missing"):
         view.delete(books, {"title": "Middlemarch"})
+    with pytest.raises(TypeError, match=r"the key must be a dict .*: \{'isbn': …\}"):
+        view.delete(books, "9780141")  # type: ignore[arg-type]  # the mistake
 
 
 def test_joined_rows_are_returned_by_name_and_none_if_there_is_none(

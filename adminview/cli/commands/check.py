@@ -11,7 +11,7 @@ import typer
 
 from adminview.checks.finding import Level, ModelFinding, load_finding
 from adminview.checks.read_sample import read_sample
-from adminview.checks.sampled import sample_findings
+from adminview.checks.sampled import FAILED, sample_findings
 from adminview.checks.static import VIEW_REQUIREMENTS, static_findings
 from adminview.cli.errors import UsageError, usage_errors
 from adminview.cli.options import Json
@@ -22,6 +22,9 @@ from adminview.views import load_errors, registry, views_package
 SOUND, UNSOUND = 0, 1  # exit statuses
 STYLES = {Level.ERROR: "red", Level.WARNING: "yellow"}
 NO_ITEMS = "Rows were not checked: name a file of items with --items-file."
+FAILED_ITEMS = (
+    "Templates, indexes and totals were not compared with the rows: first fix the views that fail."
+)
 
 
 def check(
@@ -91,3 +94,5 @@ def _show(findings: Sequence[ModelFinding], count: int) -> None:
     echo(", ".join(counts) + derived)
     if not count and Level.ERROR not in levels:
         echo(NO_ITEMS)
+    if any(finding.rule == FAILED for finding in findings):
+        echo(FAILED_ITEMS)

@@ -67,7 +67,9 @@ def reconcile(  # noqa: PLR0913 - the command's options
         done = reconciler.reconcile(target, deadline=deadline)
         report |= {"rows_put": done.put, "rows_deleted": done.deleted}
         if done.unchanged:
-            report["note"] = "all its rows were correct, or neither the item nor a row of it exists"
+            report["note"] = (
+                "nothing to repair: its rows are correct, or it does not exist and has no rows"
+            )
     if json:
         print_json(dumps(report))
     else:

@@ -2,6 +2,7 @@
 
 from collections.abc import MutableMapping
 from dataclasses import fields
+from difflib import get_close_matches
 from functools import cache
 from inspect import Parameter, Signature, signature
 from typing import Annotated, Any
@@ -40,6 +41,17 @@ class PatternCommands(TyperGroup):
     def commands(self, _: MutableMapping[str, Any]) -> None:
         """Ignore the commands that click sets in its constructor."""
         self._commands = None
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command of an access pattern; refuse an unknown one in the words of the API."""
+        name = args[0]
+        if not name.startswith("-") and name not in self.commands:
+            near = get_close_matches(name, self.commands)
+            hint = f"Did you mean {' or '.join(map(repr, near))}? " if near else ""
+            ctx.fail(
+                f"No access pattern is named {name!r}. {hint}To list them, run: adminview patterns"
+            )
+        return super().resolve_command(ctx, args)
 
 
 app = typer.Typer(

@@ -26,7 +26,7 @@ def rebuild(bulk: Bulk, sources: Iterable[str], stopped: Callable[[], bool]) -> 
     if not stopped():
         swept = _execute(bulk, bulk.run(SWEEP), stopped)
         if kept := swept["unjudged"]:
-            yield f"kept the rows of {count(kept, 'item')} that no view can derive now"
+            yield f"kept the rows of {count(kept, 'item')} whose view fails"
         if swept["deleted"]:
             yield f"removed {count(swept['deleted'], 'row')} that no view derives any more"
 
