@@ -12,7 +12,7 @@ from adminview.model.errors import AdminViewError, ServiceError, SettingsError, 
 
 NO_REGION = (
     "no AWS region is set: set AWS_DEFAULT_REGION (or AWS_REGION) and credentials for a "
-    "deployment, or AWS_ENDPOINT_URL for a local engine"
+    "deployment; for a local engine, run the `export` line that `adminview dev` prints"
 )
 
 # Hints by error code or class of connection error.

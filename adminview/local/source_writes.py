@@ -1,7 +1,7 @@
 """Writes of services to their own tables."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from adminview.local.local_cloud import LocalCloud
@@ -11,12 +11,14 @@ from adminview.local.local_cloud import LocalCloud
 class Put:
     source: str
     item: dict[str, Any]
+    place: str = field(default="", compare=False)  # the file and line that it is from
 
 
 @dataclass(frozen=True, slots=True)
 class Delete:
     source: str
     key: dict[str, Any]
+    place: str = field(default="", compare=False)
 
 
 def apply(cloud: LocalCloud, writes: Iterable[Put | Delete]) -> None:

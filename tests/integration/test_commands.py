@@ -96,6 +96,9 @@ def test_a_dead_letter_is_shown_whole_by_the_beginning_of_its_id(shop: LocalClou
     assert "key CustomerId: user-123 SK: 2025-03-02#7" in shown
     with pytest.raises(AdminViewError, match="no dead letters have an id that begins with 'zzz'"):
         adminview("dlq", "show", "zzz")
+    for words in (("replay",), ("discard", "--yes", "--reason", "it is old")):
+        with pytest.raises(AdminViewError, match="no dead letters have an id that begins with"):
+            adminview("dlq", *words, "user-123")  # an item, not an id
     assert shop.letters()
 
 
@@ -252,7 +255,7 @@ def test_an_item_is_reconciled_by_its_key_or_the_command_says_what_is_wrong(
     assert would["would_put"] == [list(ROW)]
     assert parsed("reconcile", "Users", "user-123")["rows_put"] == 1
     assert parsed("reconcile", "Users", "user-123")["rows_put"] == 0
-    with pytest.raises(AdminViewError, match="is CustomerId SK; 1 values were given"):
+    with pytest.raises(AdminViewError, match="is CustomerId, then SK; 1 value was given"):
         adminview("reconcile", "Orders", "user-123")
     with pytest.raises(AdminViewError, match="no source is named 'Nope'; declared are"):
         adminview("reconcile", "Nope", "1")
@@ -267,5 +270,5 @@ def test_a_preview_by_key_reads_the_item_from_its_table() -> None:
     assert [view["view"] for view in preview["views"]] == ["order"]
     with pytest.raises(QueryError, match="there is no item Orders/user-123/9 in table Orders"):
         adminview("preview", "Orders", "user-123", "9")
-    with pytest.raises(QueryError, match="the key of an item of Orders is CustomerId SK; 1 values"):
+    with pytest.raises(QueryError, match="the key of an item of Orders is CustomerId, then SK; 1"):
         adminview("preview", "Orders", "user-123")

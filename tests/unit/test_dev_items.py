@@ -63,10 +63,26 @@ def test_a_line_that_is_no_item_is_named(tmp_path: Path, line: str) -> None:
 
 def test_an_item_of_an_undeclared_source_or_without_its_key_is_refused() -> None:
     check_writes([Put("Users", {"userId": "u1"}), Delete("Users", {"userId": "u1"})], registry())
-    with pytest.raises(SettingsError, match="no source is named 'User'; declared are Orders"):
+    with pytest.raises(SettingsError, match=r"^no source is named 'User'; declared are Orders"):
         check_writes([Put("User", {"userId": "u1"})], registry())
     with pytest.raises(SettingsError, match=r"an item of 'Users' cannot be loaded: .*userId"):
         check_writes([Put("Users", {"id": "u1"})], registry())
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        (line_of("User", image({"userId": "u1"})), "no source is named 'User'"),
+        (line_of("Users", image({"id": "u1"})), "an item of 'Users' cannot be loaded"),
+    ],
+)
+def test_an_item_of_a_file_is_refused_with_its_line(
+    tmp_path: Path, line: str, problem: str
+) -> None:
+    file = tmp_path / "items.jsonl"
+    file.write_text(f"{line_of('Users', image({'userId': 'u1'}))}\n{line}\n")
+    with pytest.raises(SettingsError, match=rf"items\.jsonl:2: {problem}"):
+        check_writes(read_items(str(file)), registry())
 
 
 def test_items_that_no_table_takes_wait_in_the_file(tmp_path: Path) -> None:

@@ -151,6 +151,16 @@ def test_a_package_that_does_not_exist_is_no_broken_file(tmp_path: Path) -> None
     assert tmp_path.exists()
 
 
+@pytest.mark.parametrize("package", ["nosuchapp.views", "adminview.nosuch"])
+def test_a_folder_without_an_app_is_refused_and_not_searched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(os, "walk", None)  # it may be a home folder
+    with pytest.raises(DeclarationError, match=r"run this in your app's folder"):
+        ViewFiles(package).load()
+
+
 def test_the_traceback_of_a_view_has_the_lines_of_the_app(files: ViewFiles, app: Path) -> None:
     (app / "labels.py").write_text(
         dedent("""

@@ -5,9 +5,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from rich.markup import render
 from typer.main import get_command
 
 from adminview.cli.main import app
+
+HELP_WIDTH = 78  # of a terminal with 80 columns
 
 
 def options(command: Any, name: str = "") -> Iterator[tuple[str, str, str]]:
@@ -18,6 +21,16 @@ def options(command: Any, name: str = "") -> Iterator[tuple[str, str, str]]:
     if name != "query":  # its commands are the access patterns
         for inner, nested in getattr(command, "commands", {}).items():
             yield from options(nested, f"{name} {inner}".strip())
+
+
+def help_texts(command: Any, name: str = "adminview") -> Iterator[tuple[str, str]]:
+    """Yield the help of every command and option, as they are declared."""
+    yield name, command.help or ""
+    for option in command.params:
+        yield f"{name} {option.name}", getattr(option, "help", "") or ""
+    if name != "adminview query":
+        for inner, nested in getattr(command, "commands", {}).items():
+            yield from help_texts(nested, f"{name} {inner}")
 
 
 ALL = [*options(get_command(app))]
@@ -37,6 +50,20 @@ def test_an_option_means_the_same_in_every_command(
     found = {name: written for option, name, written in ALL if option == flag}
     assert {name for name, written in found.items() if written == value} == {*found}
     assert commands <= {*found}
+
+
+def test_help_is_printed_whole() -> None:
+    """Typer reads brackets as markup, and keeps the line breaks of all paragraphs but the first."""
+    texts = [*help_texts(get_command(app))]
+    assert len(texts) > len(ALL)
+    assert [where for where, text in texts if render(text).plain != text] == []
+    wrapped = [
+        (where, paragraph.splitlines())
+        for where, text in texts
+        for paragraph in text.split("\n\n")[1:]
+        if "\n" in paragraph.strip()
+    ]
+    assert [where for where, lines in wrapped if max(map(len, lines)) > HELP_WIDTH] == []
 
 
 def test_no_command_has_two_options_of_one_name() -> None:

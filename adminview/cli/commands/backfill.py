@@ -32,7 +32,7 @@ Sources = Annotated[
 ]
 Segments = Annotated[
     int | None,
-    typer.Option(min=1, max=MOST_SEGMENTS, help="Segments of a parallel scan [default: 16]."),
+    typer.Option(min=1, max=MOST_SEGMENTS, help="Segments of a parallel scan (default: 16)."),
 ]
 Tolerate = Annotated[int, typer.Option(min=0, help="Stop when more items than this have failed.")]
 Restart = Annotated[

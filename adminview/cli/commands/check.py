@@ -43,11 +43,12 @@ def check(
     other, and imports of packages that a view may not use. Warnings: indexes and
     totals that no access pattern uses.
 
-    With --items-file, the rows of each of these items are derived. Then these are errors
-    too: a view that fails; rows that differ when an item is derived twice, after
-    other items, under another clock or with another random seed; templates of
-    access patterns and joins that no row can match; indexes and totals that no
-    row fills. A view that applies to none of these items is a warning.
+    With --items-file, the rows of each of these items are derived. Then these
+    are errors too: a view that fails; rows that differ when an item is derived
+    twice, after other items, under another clock or with another random seed;
+    templates of access patterns and joins that no row can match; indexes and
+    totals that no row fills. A view that applies to none of these items is a
+    warning.
 
     Exit status: 0 no errors, 1 errors.
     """

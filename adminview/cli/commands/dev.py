@@ -4,6 +4,7 @@ import os
 import signal
 from collections.abc import Iterable, Iterator, MutableMapping
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 from typing import Annotated, Final
@@ -36,7 +37,7 @@ from adminview.cli.shutdown import Shutdown, graceful_shutdown
 from adminview.examples.shop import sample_data
 from adminview.http_api.handlers import Api
 from adminview.item_files import LINE
-from adminview.local.dev.items import WaitingItems, read_items
+from adminview.local.dev.items import WaitingItems, check_writes, read_items
 from adminview.local.dev.session import DevEngine, Hooks, ModelChange, Session
 from adminview.local.dev.tracebacks import app_traceback
 from adminview.local.dev.view_files import ViewFiles
@@ -103,6 +104,7 @@ def dev(
         stop = running.enter_context(graceful_shutdown(signals=SIGNALS))
         if (registry := _first_model(files, stop)) is None:
             return
+        check_writes(writes, registry)
         connected, variables = running.enter_context(_connect(engine, os.environ))
         gateway = LocalGateway(_api(registry, connected))
 
@@ -132,7 +134,8 @@ def dev(
 
 def _writes(name: str) -> Iterable[Put | Delete]:
     if name == SHOP:
-        return (*sample_data.FIRST_DAY, *sample_data.SECOND_DAY, sample_data.POISON)
+        writes = (*sample_data.FIRST_DAY, *sample_data.SECOND_DAY, sample_data.POISON)
+        return [replace(write, place=f"--load {SHOP}") for write in writes]
     return read_items(name)
 
 

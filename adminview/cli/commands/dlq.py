@@ -42,7 +42,7 @@ from adminview.dead_letters.letter_filter import LetterFilter
 app = typer.Typer(
     help="List, show, replay or discard dead letters.\n\n"
     "Dead letters sent or retried in the last six minutes are hidden; on a local engine, in the "
-    "last few seconds.",
+    "last 30 seconds.",
     no_args_is_help=True,
 )
 
@@ -88,7 +88,7 @@ def show(id_: Id, *, json: Json = False, stage: Stage = None, prefix: Prefix = "
     ) as peeked:
         bodies = [resolved.message.body for resolved in peeked.matched]
         bodies += [message.body for message, _ in peeked.unknown]
-        check_single_match(bodies, id_)
+        check_single_match(len(bodies), id_)
         for body in bodies:
             if json:
                 print_json(dumps(letters.parse_body(body)))
@@ -144,6 +144,8 @@ def replay(  # noqa: PLR0913 - the command's options
         return
     else:
         summary = replay_all(replayer_for(deployment, writes=True), letter_filter)
+    if id_ is not None and not any(summary["outcomes"].values()):
+        check_single_match(0, id_)
     report_replayed(summary, deployment, json=json)
 
 
@@ -182,6 +184,8 @@ def discard(  # noqa: PLR0913 - the command's options
         raise typer.BadParameter(msg)
     replayer = replayer_for(Deployment.from_options(stage, prefix, os.environ))
     with browse_letters(replayer, letter_filter) as peeked:
+        if id_ is not None:
+            check_single_match(len(peeked), id_)
         count = discard_letters(replayer, peeked, Audit(audit), reason, yes=yes)
     waiting = replayer.consumer.count(deadline=Deadline.after(SECONDS))
     hidden = letters.hidden_note(waiting, hidden_seconds(replayer))

@@ -70,8 +70,9 @@ def migrate(  # noqa: PLR0913 - a command's options
 ) -> None:
     """Set missing attributes on old items of a source table without stopping writes.
 
-    An item is updated only if it has not changed since it was read, and no existing attribute is
-    overwritten. It can be interrupted; the same command resumes it. A second run changes nothing.
+    An item is updated only if it has not changed since it was read, and no
+    existing attribute is overwritten. It can be interrupted; the same command
+    resumes it. A second run changes nothing.
 
     Exit status: 0 done, 1 done except for some items, 2 not finished.
     """

@@ -93,8 +93,9 @@ def verify(  # noqa: PLR0913 - a command's options
 ) -> None:
     """Compare the view with its sources, in both directions.
 
-    It can be interrupted; the same command resumes it. With --totals, the command starts over,
-    and totals that keep changing while they are compared stay undecided.
+    It can be interrupted; the same command resumes it. With --totals, the
+    command starts over, and totals that keep changing while they are compared
+    stay undecided.
 
     Exit status: 0 equal, 1 differences are left, 2 not finished.
     """

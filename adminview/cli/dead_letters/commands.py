@@ -146,11 +146,11 @@ def show_preview(replayer: Replayer, letter_filter: LetterFilter, *, json: bool)
         echo(f"dry run: nothing was written or deleted{hidden}")
 
 
-def check_single_match(bodies: list[str], id_: str) -> None:
+def check_single_match(count: int, id_: str) -> None:
     """Raise a QueryError unless exactly one dead letter has the id."""
-    if len(bodies) != 1:
+    if count != 1:
         msg = (
-            f"{len(bodies) or 'no'} dead letters have an id that begins with {id_!r}; "
+            f"{count or 'no'} dead letters have an id that begins with {id_!r}; "
             "`adminview dlq list` lists those that are not hidden"
         )
         raise QueryError(msg)

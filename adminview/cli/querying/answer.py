@@ -45,7 +45,7 @@ class QueryOptions:
     order: Annotated[
         str | None,
         typer.Option(
-            help="Order by the sort key [default: as declared].",
+            help="Order by the sort key (default: as declared).",
             metavar="asc|desc",
             autocompletion=lambda: ORDERS,
         ),

@@ -22,7 +22,7 @@ REPORT_SECONDS = 2.0
 
 def read_items(file: str) -> list[Put]:
     """Read a file of items; raises a SettingsError that names the first invalid line."""
-    return [Put(line.source, to_python({"M": line.image})) for line in read_lines(file)]
+    return [Put(line.source, to_python({"M": line.image}), line.place) for line in read_lines(file)]
 
 
 def image(item: Mapping[str, Any]) -> Attributes:
@@ -36,10 +36,14 @@ def check_writes(writes: Iterable[Put | Delete], registry: Registry) -> None:
             values = write.item if isinstance(write, Put) else write.key
             registry.source(write.source).key_of(image(values))
         except KeyError as error:
-            raise SettingsError(error.args[0]) from error
+            raise SettingsError(_at(write, error.args[0])) from error
         except UnreadableRecordError as error:
             msg = f"an item of {write.source!r} cannot be loaded: {error}"
-            raise SettingsError(msg) from error
+            raise SettingsError(_at(write, msg)) from error
+
+
+def _at(write: Put | Delete, problem: str) -> str:
+    return f"{write.place}: {problem}" if write.place else problem
 
 
 def fits(put: Put, registry: Registry) -> bool:

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import invalidate_caches
+from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TypeAlias
@@ -36,10 +37,7 @@ class ViewFiles:
     @property
     def exists(self) -> bool:
         """Whether there is a views package at all."""
-        try:
-            return find_spec(self.package) is not None
-        except ModuleNotFoundError:
-            return False
+        return _find(self.package) is not None
 
     def load(self) -> Registry:
         """Import all files again. Raises a DeclarationError, and the earlier modules then stay."""
@@ -85,7 +83,9 @@ class ViewFiles:
 
         A file that is missing or broken may be outside of the views package.
         """
-        spec = find_spec(self.package)
+        spec = _find(self.package)
+        if spec is None and not self._imported:  # not the folder of an app, but maybe a large one
+            return set()
         folders = spec.submodule_search_locations if spec else None
         files = {file for folder in folders or () for file in Path(folder).rglob("*.py")}
         files |= {*self._imported.values()}
@@ -117,6 +117,14 @@ def _imported_again(is_ours: Callable[[str], bool]) -> Iterator[None]:
         raise
     finally:
         sys.dont_write_bytecode, sys.pycache_prefix = written, folder
+
+
+def _find(package: str) -> ModuleSpec | None:
+    """Return the spec of a package; None if the package or its parent does not exist."""
+    try:
+        return find_spec(package)
+    except ModuleNotFoundError:
+        return None
 
 
 def _state_of(file: Path) -> tuple[int, int] | None:
