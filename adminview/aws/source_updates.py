@@ -7,7 +7,7 @@ from adminview.aws.deadline import Deadline
 from adminview.aws.retry import Backoff, call_with_retry
 from adminview.aws.view_table import REFUSALS
 from adminview.model.errors import MigrationError, ServiceError
-from adminview.model.update import Update
+from adminview.model.migration import Update
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient

@@ -17,9 +17,8 @@ from adminview.aws.item_forms import CLIENT, Form
 from adminview.aws.source_tables import SourceReader
 from adminview.aws.source_updates import SourceUpdates
 from adminview.model.errors import AdminViewError, DeclarationError, RecordError, reason_of
-from adminview.model.migration import Migration
+from adminview.model.migration import Migration, Update
 from adminview.model.row import Attributes
-from adminview.model.update import Update
 from adminview.sync.derive import complete
 
 if TYPE_CHECKING:

@@ -18,9 +18,8 @@ from adminview.aws.table_scanner import ScanPage, TableScanner
 from adminview.bulk.segment import Segment
 from adminview.bulk.task import JobResult, Task
 from adminview.model.errors import RecordError
-from adminview.model.migration import Migration
+from adminview.model.migration import Migration, Update
 from adminview.model.row import Attributes
-from adminview.model.update import Update
 from adminview.sync.derive import complete
 
 ROUNDS = 10  # while other writers change the item; then it is left to the next run

@@ -9,10 +9,9 @@ from adminview.model.errors import RowError, TooManyRowsError
 from adminview.model.item import Image, Item
 from adminview.model.json_codec import dump_json
 from adminview.model.limits import ROW_LIMIT, check_size
-from adminview.model.migration import Migration
+from adminview.model.migration import Migration, Update
 from adminview.model.mistakes import yield_mistake
 from adminview.model.row import Attributes, Row, RowKey
-from adminview.model.update import Update
 from adminview.model.view import View
 from adminview.sync.redact import redact
 

@@ -11,10 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adminview.cli.output.data_order import DataOrder
-from adminview.cli.output.fitting import fit
 from adminview.cli.output.grid import Grid
 from adminview.cli.output.printing import Console
-from adminview.cli.output.rows import print_rows, record, to_csv
+from adminview.cli.output.rows import fit, print_rows, record, to_csv
 from adminview.cli.querying.row_format import RowFormat
 from tests.support.view_files import with_view_file
 

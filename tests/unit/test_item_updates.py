@@ -7,7 +7,7 @@ import pytest
 from adminview.aws.deadline import Deadline
 from adminview.aws.source_updates import SourceUpdates
 from adminview.model.errors import MigrationError, ServiceError
-from adminview.model.update import Update
+from adminview.model.migration import Update
 from tests.support.fakes import NETWORK_DOWN, NO_WAIT, refusal
 
 UPDATE = Update({"id": {"B": "AP8="}}, {"photo": {"B": "AQ=="}}, {})

@@ -17,7 +17,7 @@ from adminview.model.errors import (
     reason_of,
 )
 from adminview.model.limits import ROW_LIMIT
-from adminview.model.update import EXPRESSION_LIMIT, Update
+from adminview.model.migration import EXPRESSION_LIMIT, Update
 from adminview.sync.derive import complete
 from adminview.views import collect, migrations
 from tests.support.migrations.delivery_date import delivery_date

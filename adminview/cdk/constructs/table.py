@@ -3,14 +3,17 @@
 from collections.abc import Sequence
 from typing import Final, cast
 
-from aws_cdk import CfnOutput, RemovalPolicy
+from aws_cdk import Annotations, CfnOutput, RemovalPolicy
 from aws_cdk import aws_dynamodb as dynamodb
 from constructs import Construct
 
-from adminview.cdk.checks import report_findings
+from adminview.cdk.bundle import view_requirements
 from adminview.cdk.options.deployment import DeploymentOptions
+from adminview.checks.finding import Level
+from adminview.checks.static import static_findings
 from adminview.model import Attribute, Index
 from adminview.model.attribute import PK, SK
+from adminview.model.errors import DeclarationError
 
 TYPES: Final = {
     "S": dynamodb.AttributeType.STRING,
@@ -106,3 +109,15 @@ def _local_index(index: Index) -> dynamodb.LocalSecondaryIndexProps:
         projection_type=dynamodb.ProjectionType[index.projection],
         non_key_attributes=list(index.include) or None,
     )
+
+
+def report_findings(scope: Construct, options: DeploymentOptions) -> None:
+    """Raise a DeclarationError that lists the errors; add each warning to *scope*."""
+    findings = static_findings(options.views, view_requirements(options.handlers))
+    errors = [f"  {finding}" for finding in findings if finding.level is Level.ERROR]
+    if errors:
+        msg = "\n".join(["the view files have errors:", *errors])
+        raise DeclarationError(msg)
+    for finding in findings:
+        id_ = f"adminview:{finding.rule}:{finding.name}"
+        Annotations.of(scope).add_warning_v2(id_, f"{finding.place}: {finding.message}")

@@ -1,6 +1,5 @@
 """`adminview dlq`: list, show, replay and discard dead letters."""
 
-import os
 from json import dumps
 from pathlib import Path
 from time import time
@@ -69,7 +68,7 @@ def list_(  # noqa: PLR0913 - the command's options
     letter_filter = make_filter(
         source=source, error=error, key=key, older_than=older_than, newer_than=newer_than
     )
-    replayer = replayer_for(Deployment.from_options(stage, prefix, os.environ))
+    replayer = replayer_for(Deployment.from_options(stage, prefix))
     with browse_letters(replayer, letter_filter, limit) as peeked:
         if json:
             print_json(dumps([*letters.letters_data(peeked)]))
@@ -84,7 +83,7 @@ def list_(  # noqa: PLR0913 - the command's options
 def show(id_: Id, *, json: Json = False, stage: Stage = None, prefix: Prefix = "") -> None:
     """Show everything in one dead letter."""
     with browse_letters(
-        replayer_for(Deployment.from_options(stage, prefix, os.environ)), LetterFilter(id=id_)
+        replayer_for(Deployment.from_options(stage, prefix)), LetterFilter(id=id_)
     ) as peeked:
         bodies = [resolved.message.body for resolved in peeked.matched]
         bodies += [message.body for message, _ in peeked.unknown]
@@ -136,7 +135,7 @@ def replay(  # noqa: PLR0913 - the command's options
     if deployed and dry_run:
         msg = "--deployed and --dry-run exclude each other: a dry run is always local"
         raise typer.BadParameter(msg)
-    deployment = Deployment.from_options(stage, prefix, os.environ)
+    deployment = Deployment.from_options(stage, prefix)
     if deployed:
         summary = invoke(replay_function_name(deployment), letter_filter)
     elif dry_run:
@@ -182,7 +181,7 @@ def discard(  # noqa: PLR0913 - the command's options
     if letter_filter == LetterFilter() and not everything:
         msg = "select dead letters by id, --source, --error, --key or age, or give --all"
         raise typer.BadParameter(msg)
-    replayer = replayer_for(Deployment.from_options(stage, prefix, os.environ))
+    replayer = replayer_for(Deployment.from_options(stage, prefix))
     with browse_letters(replayer, letter_filter) as peeked:
         if id_ is not None:
             check_single_match(len(peeked), id_)

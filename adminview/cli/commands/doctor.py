@@ -62,7 +62,7 @@ def doctor(*, as_json: Json = False, stage: Stage = None, prefix: Prefix = "") -
     if prefix:
         _name(prefix, "--prefix")
     check_endpoints(os.environ, "CLOUDFORMATION")
-    deployment = Deployment.from_options(named, prefix, os.environ)
+    deployment = Deployment.from_options(named, prefix)
     doing("reading the stacks")
     _refuse_engine(deployment)
     findings = examine(deployment, registry(), tuple(migrations()))

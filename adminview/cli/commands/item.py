@@ -1,6 +1,5 @@
 """`adminview reconcile` for one item, `adminview explain` for one row."""
 
-import os
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -50,7 +49,7 @@ def reconcile(  # noqa: PLR0913 - the command's options
 
     If it is interrupted, run it again.
     """
-    deployment = Deployment.from_options(stage, prefix, os.environ)
+    deployment = Deployment.from_options(stage, prefix)
     settings = find_settings(registry(), deployment)
     check_model(registry(), settings)
     clients = Clients()
@@ -92,7 +91,7 @@ def explain(
 
     Exit status: 0 the row matches its source item, 1 it differs.
     """
-    deployment = Deployment.from_options(stage, prefix, os.environ)
+    deployment = Deployment.from_options(stage, prefix)
     settings = find_settings(registry(), deployment)
     reconciler = make_reconciler(registry(), settings, Clients())
     explanation = explain_row(

@@ -1,7 +1,6 @@
 """`adminview migrate`: set missing attributes on old items of a source table."""
 
 import json
-import os
 from dataclasses import replace
 from functools import partial
 from threading import Lock
@@ -80,7 +79,7 @@ def migrate(  # noqa: PLR0913 - a command's options
         _list()
         return
     migration = _find(name)
-    deployment = Deployment.from_options(stage, prefix, os.environ)
+    deployment = Deployment.from_options(stage, prefix)
     settings = find_settings(registry(), deployment)
     check_model(registry(), settings)
     console = Console()
@@ -151,9 +150,8 @@ def _run(bulk: Bulk, name: str, options: RunOptions, console: Console) -> None:
 
 
 def _list() -> None:
-    listing = TextTable("Migrations declared in lambdas/migrations")
-    for column in ("name", "source", "sets", "what it does"):
-        listing.add_column(column, overflow="fold")
+    columns = ("name", "source", "sets", "what it does")
+    listing = TextTable("Migrations declared in lambdas/migrations", *columns)
     for migration in migrations().values():
         sets = ", ".join(migration.sets)
         listing.add_row(migration.name, migration.source.name, sets, migration.about)

@@ -1,7 +1,6 @@
 """`adminview model`: compare the declared model with another, and lock it."""
 
 import json
-import os
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -59,7 +58,7 @@ def diff(
     Exit status: 0 the models are equal, 1 they differ, 2 an error occurred.
     """
     try:
-        deployment = Deployment.from_options(stage, prefix, os.environ)
+        deployment = Deployment.from_options(stage, prefix)
         old, where = _other(against, deployment)
         change = ModelDiff.between(old, registry().description())
         estimate, trouble = _costs(change, registry(), deployment, sample)

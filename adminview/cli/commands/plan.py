@@ -87,7 +87,7 @@ def plan(  # noqa: PLR0913 - a command's options
 
     Exit status: 0 planned, or nothing to do; 1 refused, with the reason.
     """
-    deployment = Deployment.from_options(stage, prefix, os.environ)
+    deployment = Deployment.from_options(stage, prefix)
     model = registry().description()
     doing("reading the deployment")
     deployed = reader_of(deployment, against).read(model)
@@ -121,7 +121,7 @@ def apply(  # noqa: PLR0913 - a command's options
 
     Exit status: 0 done, 1 refused or failed, 2 stopped.
     """
-    deployment = Deployment.from_options(stage, prefix, os.environ)
+    deployment = Deployment.from_options(stage, prefix)
     if deployment.local:
         msg = (
             f"there are no stacks to deploy at {os.environ.get(ENDPOINT)}: name a deployment with "

@@ -1,7 +1,6 @@
 """`adminview preview`: the rows that one item becomes."""
 
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -58,7 +57,7 @@ def preview(
     if _is_file(item):
         image = _read_file(item[0])
     else:
-        deployment = Deployment.from_options(stage, prefix, os.environ)
+        deployment = Deployment.from_options(stage, prefix)
         image = _read_table(model, declared, item, deployment)
     with usage_errors():
         declared.key_of(image)

@@ -3,7 +3,6 @@
 It has no authorization. It also serves pages for people.
 """
 
-import os
 import signal
 from threading import Event, Thread
 from typing import Annotated, Final
@@ -58,7 +57,7 @@ def serve(  # noqa: PLR0913 - all are keywords
             "authorization: give --expose if everyone who can connect may read the view"
         )
         raise typer.BadParameter(msg, param_hint="--host")
-    deployment = Deployment.from_options(stage, prefix, os.environ)
+    deployment = Deployment.from_options(stage, prefix)
     settings = find_settings(registry(), deployment)
     pending = find_pending(registry(), deployment)
     reader = ViewReader(Boto3Reader(dynamodb_client()), settings.view_table)

@@ -1,6 +1,5 @@
 """`adminview sql`: read AdminViewTable with an ad hoc SELECT."""
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -89,7 +88,7 @@ def sql(  # noqa: PLR0913 - the command's options
     """
     row_format = RowFormat.of(columns, json=json, csv=csv, csv_raw=csv_raw)
     select = read(statement)
-    deployment = Deployment.from_options(stage, prefix, os.environ)
+    deployment = Deployment.from_options(stage, prefix)
     settings = find_settings(registry(), deployment, connects=not dry_run)
     planned = plan(select, registry(), settings.view_table)
     if dry_run:

@@ -3,6 +3,7 @@
 Every command makes one `Deployment` and passes it on. Code that must see changes calls `fresh`.
 """
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -123,7 +124,7 @@ class Deployment(StackOutputs):
 
     @classmethod
     def from_options(
-        cls, stage: str | None, prefix: str, environ: Mapping[str, str]
+        cls, stage: str | None, prefix: str, environ: Mapping[str, str] = os.environ
     ) -> "Deployment":
         """Return the deployment that a command's options name; without options, stage dev."""
         return cls(Aws(), stage or STAGE, prefix, environ, bool(stage or prefix))

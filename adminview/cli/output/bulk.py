@@ -42,7 +42,7 @@ def status(outcome: SegmentOutcome) -> int:
     return FAILURES if outcome.counts["failed"] or outcome.counts["unjudged"] else DONE
 
 
-def as_data(outcome: SegmentOutcome) -> dict[str, Any]:
+def outcome_data(outcome: SegmentOutcome) -> dict[str, Any]:
     return {
         "run": outcome.run,
         "status": status(outcome),
@@ -73,7 +73,7 @@ def report(
     """Print outcomes, and exit with the highest of their statuses."""
     console = Console()
     if as_json:
-        console.write_json(json.dumps([*map(as_data, outcomes)], indent=2))
+        console.write_json(json.dumps([*map(outcome_data, outcomes)], indent=2))
     else:
         for outcome in outcomes:
             show(outcome, console, letters)

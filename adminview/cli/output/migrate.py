@@ -6,7 +6,7 @@ from typing import Any
 
 from adminview.cli.bulk.migration_preview import Preview
 from adminview.cli.bulk.segment_pool import SegmentOutcome
-from adminview.cli.output.bulk import DONE, FAILURES, UNFINISHED
+from adminview.cli.output.bulk import DONE, FAILURES, UNFINISHED, outcome_data
 from adminview.cli.output.printing import Cell, Console, TextTable
 from adminview.cli.output.tables import cell, facts, plain
 from adminview.model.errors import RecordError, reason_of
@@ -30,14 +30,8 @@ def show_outcome(
 ) -> None:
     """Print the outcome of a migration and some of the failing items."""
     if as_json:
-        data = {
-            "run": outcome.run,
-            "status": status(outcome),
-            "finished": outcome.finished,
-            "trouble": outcome.trouble,
-            "counts": dict(outcome.counts),
-            "failing": [_failure(*failure) for failure in failing],
-        }
+        failures = [_failure(*failure) for failure in failing]
+        data = outcome_data(outcome) | {"status": status(outcome), "failing": failures}
         console.write_json(json.dumps(data, indent=2))
     else:
         _show_failing(failing, console)
@@ -71,9 +65,8 @@ def show(preview: Preview, max_wcu: float | None, console: Console) -> None:
     """Print example updates and the estimated cost of the migration."""
     _show_failing(preview.failures, console)
     if preview.examples:
-        examples = TextTable(f"Attributes that {preview.migration.name} would set on some items")
-        for column in ("item", "set"):
-            examples.add_column(column, overflow="fold")
+        title = f"Attributes that {preview.migration.name} would set on some items"
+        examples = TextTable(title, "item", "set")
         for key, sets in preview.examples:
             examples.add_row(_key(key), cell(_plain(sets)))
         console.print(examples)
@@ -115,9 +108,7 @@ def as_data(preview: Preview) -> dict[str, Any]:
 
 def _show_failing(failing: Sequence[Failure], console: Console) -> None:
     if failing:
-        failures = TextTable("Some items that fail")
-        for column in ("item", "why"):
-            failures.add_column(column, overflow="fold")
+        failures = TextTable("Some items that fail", "item", "why")
         for key, error in failing:
             failures.add_row(_key(key), reason_of(error))
         console.print(failures)

@@ -116,10 +116,11 @@ class Console(console.Console):
 class TextTable(table.Table):
     """A table that escapes title, headers and cells; in cells, newlines too.
 
-    It fits a terminal's width. Elsewhere each row is one line, however long.
+    It begins with *columns*, which fold long texts. It fits a terminal's width. Elsewhere each row
+    is one line, however long.
     """
 
-    def __init__(self, title: str, **options: Any) -> None:
+    def __init__(self, title: str, *columns: str, **options: Any) -> None:
         lines = title.splitlines() or [""]
         super().__init__(
             title=Text(printable(title, NEWLINE), "bold"),
@@ -129,6 +130,8 @@ class TextTable(table.Table):
             pad_edge=False,
             **options,
         )
+        for column in columns:
+            self.add_column(column, overflow="fold")
 
     def __rich_console__(
         self, console: console.Console, options: console.ConsoleOptions

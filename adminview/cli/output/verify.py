@@ -82,9 +82,7 @@ def verdict(result: VerifyResult) -> str:
 
 
 def _table(run: VerifyReport) -> TextTable:
-    lines = TextTable("Differences")
-    for name in ("kind", "item", "row", "what"):
-        lines.add_column(name, overflow="fold")
+    lines = TextTable("Differences", "kind", "item", "row", "what")
     for finding in run.findings[:LINES]:
         row = " | ".join(finding["row"] or ())
         what = _description(finding["what"], finding["fate"])

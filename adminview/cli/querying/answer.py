@@ -98,7 +98,7 @@ def run(
     options.check()
     values = typed(pattern, texts)
     Query.of(pattern, values, options.order)  # reject wrong parameters before the first call
-    deployment = Deployment.from_options(options.stage, options.prefix, os.environ)
+    deployment = Deployment.from_options(options.stage, options.prefix)
     settings = find_settings(model, deployment)
     pending = find_pending(model, deployment)
     client, meter = Clients().dynamodb, Meter()
