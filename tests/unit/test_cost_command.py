@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from adminview.aws.table_description import TableDescription
 from adminview.cli.costing.load import EXAMPLE
 from adminview.cli.costing.prices import Prices
 from adminview.cli.costing.sampled import describe
+from adminview.cli.costing.warm_up import WarmUpCost
 from adminview.cli.errors import UsageError
 from adminview.cli.main import app
 from adminview.item_files import parse_items
@@ -206,3 +208,46 @@ def test_what_cannot_be_estimated_is_reported(
     assert isinstance(done.exception, UsageError)
     assert said in str(done.exception)
     assert "secret" not in str(done.exception)
+
+
+def test_warm_throughput_is_charged_once_for_the_table_and_each_index(tmp_path: Path) -> None:
+    assert "warmThroughput" not in told(*ORDERS)
+    found = told(*ORDERS, "--peak-wcu", "20000")
+    names = ["the view table", *(index.name for index in registry().indexes)]
+    raised = dict.fromkeys(names, 16_000)
+    dollars = len(names) * 16 * Prices().warm_throughput
+    assert found["warmThroughput"] == {
+        "peakWriteUnits": 20_000,
+        "raised": raised,
+        "dollars": pytest.approx(dollars),
+    }
+    assert found["bills"] == told(*ORDERS)["bills"], "it is no monthly cost"
+    assert f"${dollars:,.2f}" in run(*ORDERS, "--peak-wcu", "20000").output
+    file = tmp_path / "prices.json"
+    file.write_text('{"warm_throughput": 1}')
+    other = told(*ORDERS, "--peak-wcu", "20000", "--prices", str(file))
+    assert other["warmThroughput"]["dollars"] == len(names) * 16
+
+
+def test_a_peak_that_a_new_table_takes_costs_nothing() -> None:
+    assert told(*ORDERS, "--peak-wcu", "4000")["warmThroughput"]["dollars"] == 0
+    assert "already" in run(*ORDERS, "--peak-wcu", "4000").output
+
+
+def test_a_deployed_table_is_charged_for_what_it_lacks() -> None:
+    table = TableDescription.of(
+        {
+            "KeySchema": [],
+            "WarmThroughput": {"WriteUnitsPerSecond": 12_000},
+            "GlobalSecondaryIndexes": [
+                {
+                    "IndexName": name,
+                    "KeySchema": [],
+                    "Projection": {"ProjectionType": "ALL"},
+                    "WarmThroughput": {"WriteUnitsPerSecond": units},
+                }
+                for name, units in {"GSI1": 30_000, "GSI2": 19_000}.items()
+            ],
+        }
+    )
+    assert WarmUpCost.of_table(20_000, table).raised == {"the view table": 8_000, "GSI2": 1_000}

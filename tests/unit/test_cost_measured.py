@@ -187,6 +187,16 @@ def test_the_command_finds_the_deployment_and_says_whose_prices_these_are(
     assert "Assumed for all sources: no metrics of Payments, Products, Users" in shown
 
 
+def test_warm_throughput_is_read_from_the_table(
+    here: Counting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for part in (table := here.tables["AdminViewTable"], *table["GlobalSecondaryIndexes"]):
+        part["WarmThroughput"] = {"WriteUnitsPerSecond": 20_000}
+    table["WarmThroughput"] = {"WriteUnitsPerSecond": 12_000}
+    done = run(here, monkeypatch, "--json", "--peak-wcu", "20000")
+    assert json.loads(done.stdout)["warmThroughput"]["raised"] == {"the view table": 8_000}
+
+
 def test_what_aws_does_not_tell_is_explained(
     here: Counting, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,6 +7,7 @@ import boto3
 import pytest
 from botocore.stub import Stubber
 
+from adminview.cli.costing.prices import Prices
 from adminview.cli.deployment.facts import Deployed
 from adminview.cli.deployment.read import Tables
 from adminview.cli.planning.cdk import CdkDeployer
@@ -59,6 +60,23 @@ def test_a_backfill_that_takes_hours_is_a_note_with_the_option() -> None:
 )
 def test_there_is_no_note_if_nothing_needs_it(facts: Deployed, peak: int | None) -> None:
     assert plan(facts, peak).notes == ()
+
+
+def test_the_step_states_what_aws_charges_once() -> None:
+    (step,) = warm_ups(plan(deployed(Orders=MILLIONS), 20_000))
+    parts = 1 + len(step.indexes)
+    dollars = parts * 16_000 / 1000 * Prices().warm_throughput
+    assert f"AWS charges once for the increase, about ${dollars:,.2f} in us-east-1" in step.reason
+
+
+def test_what_takes_enough_already_costs_nothing() -> None:
+    facts = deployed(40_000, Orders=MILLIONS)
+    assert facts.indexes
+    first, *others = facts.indexes
+    slow = replace(facts, indexes=(replace(first, warm_writes=19_000), *others))
+    (step,) = warm_ups(plan(slow, 20_000))
+    dollars = (1_000 + 2 * 16_000) / 1000 * Prices().warm_throughput  # two indexes are created
+    assert f"about ${dollars:,.2f} in" in step.reason
 
 
 def test_one_index_that_takes_less_than_the_table_slows_the_backfill() -> None:

@@ -12,11 +12,13 @@ import boto3
 import typer
 
 from adminview.aws.settings import SYNC_FUNCTION_OUTPUT, TOTALS_FUNCTION_OUTPUT
+from adminview.aws.table_description import TableDescription
 from adminview.cli.costing.comparison import CostComparison, compare_load, compare_observed
 from adminview.cli.costing.load import EXAMPLE, read_loads
 from adminview.cli.costing.observed import observe
 from adminview.cli.costing.prices import Prices
 from adminview.cli.costing.sampled import describe
+from adminview.cli.costing.warm_up import WarmUpCost
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import find_settings, known_source
 from adminview.cli.deployment.stacks import SYNC, TOTALS
@@ -90,6 +92,14 @@ def cost(  # noqa: PLR0913 - the command's options
     prices: Annotated[
         Path | None, typer.Option(help="JSON file of prices that differ from the defaults.")
     ] = None,
+    peak_wcu: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Add what AWS charges once to raise the warm throughput to these write units per "
+            "second.",
+        ),
+    ] = None,
     as_json: Json = False,
     stage: Stage = None,
     prefix: Prefix = "",
@@ -104,7 +114,7 @@ def cost(  # noqa: PLR0913 - the command's options
 
     adminview cost --load load.json --prices eu-west-1.json
 
-    adminview cost --measured --stage prod --hours 168
+    adminview cost --measured --stage prod --hours 168 --peak-wcu 20000
     """
     entry: Entry = {
         "changesPerSecond": changes,
@@ -126,9 +136,12 @@ def cost(  # noqa: PLR0913 - the command's options
     with usage_errors():
         price_list = Prices().override(_read(str(prices), "prices")) if prices else Prices()
     notes: list[str] = []
+    once = WarmUpCost.of_new(peak_wcu, registry()) if peak_wcu else None
     if measured:
         doing("reading the measured usage")
-        compared = [_measured(stage, prefix, hours)]
+        deployment = Deployment.from_options(stage, prefix, os.environ)
+        compared = [_measured(deployment, hours)]
+        once = _warm_up(deployment, peak_wcu) if peak_wcu else None
         if (region := boto3.Session().region_name) != price_list.region:
             notes.append(f"The deployment is in {region}; the prices are of {price_list.region}")
     else:
@@ -138,9 +151,9 @@ def cost(  # noqa: PLR0913 - the command's options
             loads = _read(load, "load") if load is not None else {source: entry}
             compared = [compare_load(each, registry()) for each in read_loads(loads, registry())]
     if as_json:
-        print_json(json.dumps(as_data(compared, price_list, notes), indent=2))
+        print_json(json.dumps(as_data(compared, price_list, notes, once), indent=2))
     else:
-        show(compared, price_list, notes, Console())
+        show(compared, price_list, notes, Console(), once)
 
 
 def _index_entry(text: str) -> tuple[str, dict[str, float]]:
@@ -168,8 +181,13 @@ def _add_sample(source: str, entry: Entry, file: str) -> str:
     return f"From {len(items)} sampled items: {', '.join(used) or 'nothing'}"
 
 
-def _measured(stage: str | None, prefix: str, hours: int) -> CostComparison:
-    deployment = Deployment.from_options(stage, prefix, os.environ)
+def _warm_up(deployment: Deployment, peak: int) -> WarmUpCost:
+    table = find_settings(registry(), deployment).view_table
+    described = deployment.aws.call("dynamodb", "DescribeTable", TableName=table)["Table"]
+    return WarmUpCost.of_table(peak, TableDescription.of(described))
+
+
+def _measured(deployment: Deployment, hours: int) -> CostComparison:
     settings = find_settings(registry(), deployment)
     function = deployment.output(SYNC, SYNC_FUNCTION_OUTPUT)
     totals = TOTALS_FUNCTION_OUTPUT if deployment.stack(TOTALS) else None

@@ -16,6 +16,8 @@ class Prices:
     region: str = "us-east-1"
     as_of: str = "2026-05"  # prices change rarely
     write_units: float = 0.625  # per million
+    # Per thousand write units per second that are added, once: the price of provisioned capacity.
+    warm_throughput: float = 0.65
     table_storage: float = 0.25  # per GB-month, tables and indexes
     table_recovery: float = 0.20  # per GB-month, tables only: point-in-time recovery
     function_time: float = 0.0000133334  # per GB-second, arm64

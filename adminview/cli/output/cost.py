@@ -7,6 +7,7 @@ from typing import Any, Final
 from adminview.cli.costing.comparison import CostComparison
 from adminview.cli.costing.prices import Prices
 from adminview.cli.costing.usage import Bill, per_million, sum_bills
+from adminview.cli.costing.warm_up import WarmUpCost
 from adminview.cli.output.printing import Console, TextTable
 
 COLUMNS: Final = ("AdminView", "baseline")
@@ -24,7 +25,10 @@ NOT_COUNTED: Final = (
 
 
 def as_data(
-    compared: Sequence[CostComparison], prices: Prices, notes: Sequence[str]
+    compared: Sequence[CostComparison],
+    prices: Prices,
+    notes: Sequence[str],
+    once: WarmUpCost | None = None,
 ) -> dict[str, Any]:
     bills = [
         {
@@ -44,11 +48,16 @@ def as_data(
             *(f"{comparison.name}: {note}" for comparison in compared for note in comparison.notes),
         ],
         "notCounted": NOT_COUNTED,
+        **({"warmThroughput": once.data(prices)} if once else {}),
     }
 
 
 def show(
-    compared: Sequence[CostComparison], prices: Prices, notes: Sequence[str], console: Console
+    compared: Sequence[CostComparison],
+    prices: Prices,
+    notes: Sequence[str],
+    console: Console,
+    once: WarmUpCost | None = None,
 ) -> None:
     """Print a table per source, a total if there are several, and the assumptions."""
     for comparison in compared:
@@ -56,6 +65,8 @@ def show(
     if len(compared) > 1:
         changes = sum(comparison.changes for comparison in compared)
         _show_bill("all sources", _added(compared, prices), changes, console)
+    if once:
+        console.print(_warm_up(once, prices))
     for comparison in compared:
         if comparison.notes:
             console.print(f"Assumed for {comparison.name}: {'; '.join(comparison.notes)}.")
@@ -64,6 +75,16 @@ def show(
     console.print(f"Prices: {prices.region}, {prices.as_of}, on demand; --prices replaces them.")
     console.print(BASELINE)
     console.print(NOT_COUNTED)
+
+
+def _warm_up(once: WarmUpCost, prices: Prices) -> str:
+    if not once.raised:
+        return f"The view takes {once.peak:,} write units per second at once already."
+    named = ", ".join(f"{name} by {units:,}" for name, units in once.raised.items())
+    return (
+        f"Once, to take {once.peak:,} write units per second at once: "
+        f"${once.dollars(prices):,.2f} (warm throughput of {named})."
+    )
 
 
 def _show_bill(name: str, bills: tuple[Bill, Bill], changes: float, console: Console) -> None:

@@ -8,10 +8,11 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from adminview.aws.table_description import TableIndex
+from adminview.cli.costing.prices import Prices
+from adminview.cli.costing.warm_up import NEW_TABLE, TABLE, WarmUpCost
 from adminview.cli.deployment.facts import Deployed
 from adminview.cli.planning.steps import WarmUp
 
-NEW_TABLE: Final = 4_000  # write units per second of a new table or index, set by DynamoDB
 LONG_HOURS: Final = 1.0
 HOUR: Final = 3600
 
@@ -30,10 +31,12 @@ def warm_up_steps(
     own = {index.name: index.warm_writes or NEW_TABLE for index in indexes if not index.local}
     cold = {name: units for name, units in own.items() if units < peak}
     if table < peak or cold:
-        least = min([table, *cold.values()])
+        least, prices = min([table, *cold.values()]), Prices()
+        dollars = WarmUpCost(peak, {TABLE: table, **own}).dollars(prices)
         yield WarmUp(
             reason=f"{least:,} are taken at once, and DynamoDB at most doubles that in half an "
-            "hour; AWS charges once for the increase, which cannot be undone",
+            f"hour; AWS charges once for the increase, about ${dollars:,.2f} in {prices.region}, "
+            "and it cannot be undone",
             units=peak,
             table=table < peak,
             indexes=tuple(cold),
