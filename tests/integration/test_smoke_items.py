@@ -241,6 +241,7 @@ def test_a_source_that_is_not_followed_fails_and_is_removed(app: App, lab: Lab) 
     found = seen(9, lab.run(options=SmokeOptions(deploy=app.deploy)))
     assert (found.status, "no row of its item" in found.seen) == (FAILED, True)
     assert app.deployed == ADDED_AND_REMOVED
+    assert lab.left == []
 
 
 def test_sources_that_are_no_longer_synced_fail(app: App, lab: Lab) -> None:
@@ -254,6 +255,7 @@ def test_sources_that_are_no_longer_synced_fail(app: App, lab: Lab) -> None:
 
     found = seen(9, lab.run(options=SmokeOptions(deploy=deploy)))
     assert (found.status, "has no rows any more" in found.seen) == (FAILED, True)
+    assert lab.left == []
 
 
 def test_an_interrupted_deployment_is_taken_back(app: App, lab: Lab) -> None:
@@ -266,14 +268,40 @@ def test_an_interrupted_deployment_is_taken_back(app: App, lab: Lab) -> None:
     assert app.deployed[-2:] == ADDED_AND_REMOVED[-2:]
 
 
+def test_an_interruption_after_the_row_was_written_deletes_the_row(app: App, lab: Lab) -> None:
+    def deploy(folder: Path, stacks: Sequence[str]) -> None:
+        app.deploy(folder, stacks)
+        if app.deployed == ADDED_AND_REMOVED[:2]:
+            lab.cloud.settle()
+            assert lab.left, "the row of the new source"
+            lab.waiting.event.set()
+
+    found = seen(9, lab.run(options=SmokeOptions(deploy=deploy)))
+    assert (found.status, found.seen) == (UNKNOWN, "the run was interrupted")
+    assert lab.left == []
+
+
 def test_prod_and_a_folder_without_an_app_get_no_new_source(
     app: App, lab: Lab, tmp_path: Path
 ) -> None:
     run = lab.run(options=SmokeOptions(deploy=app.deploy))
     run.deployment = replace(run.deployment, stage="prod")
     assert seen(9, run).status is UNKNOWN
+    kept = lab.run(options=SmokeOptions(deploy=app.deploy))
+    part = kept.deployment.part(SOURCES)
+    assert part.stack
+    for resource in part.stack.template["Resources"].values():
+        resource["DeletionPolicy"] = "RetainExceptOnCreate"
+    assert "keeps its tables" in seen(9, kept).seen
     (tmp_path / "cdk.json").unlink()
     assert seen(9, lab.run(options=SmokeOptions(deploy=app.deploy))).status is UNKNOWN
+    assert app.deployed == []
+
+
+def test_a_deployment_that_creates_no_source_table_gets_no_new_source(app: App, lab: Lab) -> None:
+    del lab.here.stacks[f"AdminView-dev-{SOURCES}"]
+    found = seen(9, lab.run(options=SmokeOptions(deploy=app.deploy)))
+    assert (found.status, "all source tables are imported" in found.seen) == (UNKNOWN, True)
     assert app.deployed == []
 
 

@@ -60,6 +60,32 @@ def test_a_fallback_that_no_setting_requires_fails() -> None:
     assert (found.status, "boto3 (AWS_NEW_THING is set)" in found.seen) == (FAILED, True)
 
 
+def test_a_fallback_that_a_setting_requires_is_stated_with_the_setting() -> None:
+    here = sound()
+    for function in here.functions.values():
+        function.setdefault("Environment", {}).setdefault("Variables", {})["ADMINVIEW_TRACING"] = (
+            "true"
+        )
+    found = seen(3, smoke_run(here, logged(here, [{"message": REPORT}])))
+    assert (found.status, "uses boto3 (ADMINVIEW_TRACING is set)" in found.seen) == (PASSED, True)
+
+
+def test_functions_without_a_report_are_named() -> None:
+    here = sound()
+    first, *others = here.functions.values()
+    answers = logged(here, [])
+    for function in others:
+        function["LoggingConfig"] = {"LogGroup": "empty"}
+
+    def events(logGroupName: str, **_: Any) -> Any:  # noqa: N803 - boto3's
+        return {"events": [{"message": REPORT}] if logGroupName == "group" else []}
+
+    found = seen(3, smoke_run(here, answers | {"filter_log_events": events}))
+    assert found.status is PASSED
+    assert "no report of " in found.seen
+    assert first["LoggingConfig"]["LogGroup"] == "group"
+
+
 def test_without_reports_the_client_is_unknown() -> None:
     here = sound()
     assert seen(3, smoke_run(here, logged(here, []))).status is UNKNOWN

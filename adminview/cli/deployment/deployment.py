@@ -23,7 +23,7 @@ from adminview.aws.settings import (
 )
 from adminview.aws.stack_outputs import STAGE, StackOutputs
 from adminview.aws.table_description import TableDescription
-from adminview.cli.deployment.stacks import API, NOTHING, PARTS, SYNC, Stack
+from adminview.cli.deployment.stacks import API, NOTHING, PARTS, RETAINED, SYNC, TABLE, Stack
 from adminview.cli.endpoints import check_endpoints
 from adminview.cli.model_lock.lock import validate_description
 from adminview.cli.model_lock.model_diff import Description
@@ -91,6 +91,15 @@ class DeployedStack:
     def of(self, *kinds: str) -> list[Resource]:
         """Return the resources of these kinds."""
         return [resource for resource in self.resources if resource.kind in kinds]
+
+    @property
+    def retains_tables(self) -> bool:
+        """Whether a table of the stack outlives it."""
+        declared = self.stack.template.get("Resources", {}).values() if self.stack else ()
+        return any(
+            resource.get("Type") == TABLE and resource.get("DeletionPolicy") in RETAINED
+            for resource in declared
+        )
 
     def output(self, name: str) -> Any:
         """Return an output that is JSON; raise SettingsError if it is missing or invalid."""

@@ -5,9 +5,9 @@ from functools import partial
 from typing import Final
 
 from adminview.aws.table_description import TableDescription, TableIndex
-from adminview.cli.deployment.deployment import DeployedStack, Deployment
+from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.facts import Declared
-from adminview.cli.deployment.stacks import API, RETAINED, SYNC, TABLE, VIEW
+from adminview.cli.deployment.stacks import API, SYNC, TABLE, VIEW
 from adminview.cli.doctor.finding import Check, Fault, State, Verdict
 from adminview.model.attribute import PK, SK
 from adminview.model.row import OWNER_INDEX
@@ -27,7 +27,7 @@ def source_checks(deployment: Deployment) -> Iterator[Check]:
 
 def checks(deployment: Deployment) -> Iterator[Check]:
     """Yield the checks of the view table, and of the protection if the tables are retained."""
-    if any(_retains(part) for part in deployment.parts.values()):
+    if any(part.retains_tables for part in deployment.parts.values()):
         yield Check("protection", partial(fetch_protection, deployment))
     for table in deployment.part(VIEW).of(TABLE):
         yield Check(f"view {table.name}", partial(fetch_view, deployment, table.name))
@@ -181,13 +181,3 @@ def evaluate_protection(
             f"{deployment.deploy()} (add --revert-drift if it was set before)",
             State.WARNING,
         )
-
-
-def _retains(part: DeployedStack) -> bool:
-    """Return whether the tables of a stack outlive it."""
-    resources = part.stack.template.get("Resources", {}) if part.stack else {}
-    return any(
-        resource.get("DeletionPolicy") in RETAINED
-        for resource in resources.values()
-        if resource.get("Type") == TABLE
-    )

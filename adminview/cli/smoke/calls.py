@@ -68,7 +68,7 @@ def measure_transaction(run: SmokeRun, cleanup: Cleanup) -> Seen:
     stamp = provenance(f"smoke/{run.mark}", RECONCILED, run.now(), run.model.fingerprint)
     cleanup.add(
         "a row of the view",
-        lambda: run.call("dynamodb", "DeleteItem", TableName=table, Key=key_image(key)),
+        lambda: run.delete_row(key),
     )
     row = {**key_image(key), DATA: {"M": {}}, **stamp}
     response = run.call(

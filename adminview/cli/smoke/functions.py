@@ -32,6 +32,7 @@ def name_clients(run: SmokeRun, _: Cleanup) -> Seen:
     """Compare the client that each function logs with the one that its settings imply."""
     lines: list[str] = []
     wrong: list[str] = []
+    idle: list[str] = []
     for _part, function in run.deployment.of(FUNCTION):
         configuration = run.call("lambda", "GetFunctionConfiguration", FunctionName=function.name)
         region = str(configuration["FunctionArn"]).split(":")[3]
@@ -39,6 +40,7 @@ def name_clients(run: SmokeRun, _: Cleanup) -> Seen:
         expected = deployed_fallback(variables, region)
         logged = _logged(run, configuration)
         if not logged:
+            idle.append(function.label)
             continue
         line, right = evaluate_client(function.label, expected, logged)
         (lines if right else wrong).append(line)
@@ -51,6 +53,8 @@ def name_clients(run: SmokeRun, _: Cleanup) -> Seen:
             "no function has a report in its log",
             "put an item, or run check 1 first, and repeat this check",
         )
+    if idle:
+        lines.append(f"no report of {', '.join(idle)}")
     return passed("; ".join(lines))
 
 
@@ -60,7 +64,8 @@ def evaluate_client(
     """Return what the log of a function says, and whether its settings imply it."""
     warned = next((str(entry.get("reason")) for entry in entries(lines, FALLBACK)), None)
     seen = reports(lines)
-    client = f"boto3 ({warned})" if warned else "boto3" if expected else "the direct client"
+    why = warned or expected
+    client = f"boto3 ({why})" if why else "the direct client"
     line = f"{function} uses {client}: {figures(seen)}" if seen else f"{function} uses {client}"
     if warned and not expected:
         return f"{line}, although no setting requires boto3", False

@@ -191,7 +191,7 @@ CHECKS: Final = (
     SmokeCheck(
         7,
         "CloudWatch has the metrics that alarms use, five minutes after a write",
-        "streams and mappings have data, and the mapping of an idle source counts empty polls",
+        "metrics that alarms use have data, and the mapping of an idle source counts empty polls",
         list_metrics,
         minutes=1,
         cents=2,

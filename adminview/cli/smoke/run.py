@@ -27,13 +27,14 @@ from adminview.cli.smoke.letters import LetterQueue
 from adminview.cli.smoke.scratch import ScratchError, ScratchItem, scratch_item
 from adminview.cli.smoke.wire import Wire
 from adminview.model import Registry
-from adminview.model.row import Attributes, RowKey, key_image
+from adminview.model.row import Attributes, RowKey, key_image, key_of
 from adminview.sync.decode import Route, routes
 from adminview.views import views_package
 
 MOST_SECONDS: Final = 20 * 60.0  # of a run
 POLL_SECONDS: Final = 0.5
 LOCAL_SECONDS: Final = 2.0
+OF_AWS: Final = (".amazonaws.com", ".amazonaws.com.cn", ".amazonaws.eu", ".api.aws")  # hosts
 SAMPLE_ADVICE: Final = (
     "name a file of sample items with --items-file; ADMINVIEW_ITEMS_FILE=FILE pytest writes one"
 )
@@ -85,7 +86,7 @@ class SmokeRun:
         """Whether the endpoint in the environment is not one of AWS."""
         urls = (url for name, url in self.deployment.environ.items() if name.startswith(ENDPOINT))
         hosts = [urlsplit(url).hostname or "" for url in urls]
-        return any(not host.endswith((".amazonaws.com", ".amazonaws.com.cn")) for host in hosts)
+        return any(not host.endswith(OF_AWS) for host in hosts)
 
     @property
     def routes(self) -> Mapping[str, Route]:
@@ -199,13 +200,13 @@ class SmokeRun:
 
     def put_row(self, row: Attributes, cleanup: Cleanup) -> None:
         """Write a scratch row into the view, and delete it at the end."""
-        key = {name: row[name] for name in ("PK", "SK")}
+        cleanup.add("a row of the view", lambda: self.delete_row(key_of(row)))
+        self._write(self.settings.view_table, row)
+
+    def delete_row(self, key: RowKey) -> None:
+        """Delete a scratch row of the view."""
         table = self.settings.view_table
-        cleanup.add(
-            "a row of the view",
-            lambda: self.call("dynamodb", "DeleteItem", TableName=table, Key=key),
-        )
-        self._write(table, row)
+        self.call("dynamodb", "DeleteItem", TableName=table, Key=key_image(key))
 
     def row(self, key: RowKey) -> Attributes | None:
         """Read a row, consistently."""

@@ -15,6 +15,7 @@ from adminview.cli.smoke.run import SmokeRun
 Deploy: TypeAlias = Callable[[Path, Sequence[str]], None]
 
 SOURCE: Final = "SmokeScratch"
+PARTITION: Final = "SMOKESCRATCH"
 ROW_SECONDS: Final = 180.0  # the mapping has just been created
 MODULE: Final = "smoke_scratch.py"
 VIEW_FILE: Final = '''"""A source that `adminview smoke` adds for some minutes."""
@@ -39,16 +40,14 @@ OMITTED: Final = (*LINKED, ".git", "cdk.out", "build", "dist", "__pycache__", ".
 
 def add_source(run: SmokeRun, cleanup: Cleanup) -> Seen:
     """Deploy the app with one more view file; its items and those of other sources are synced."""
-    if run.deployment.stage == "prod":
-        msg = (
-            "this check deploys the Sources and Sync stacks four times, which it never does to prod"
-        )
-        raise UnknownError(msg, "run it on a deployment with a scratch prefix")
+    _check_stacks(run)
     deploy, app = run.options.deploy, Path.cwd()
     if deploy is None or not (app / "cdk.json").exists():
         msg = "there is no cdk.json in this folder"
         raise UnknownError(msg, "run smoke in the folder of the app")
-    table = f"{run.deployment.prefix}{SOURCE}"
+    table, key = f"{run.deployment.prefix}{SOURCE}", (f"{PARTITION}#{run.mark}", "ROW")
+    # Undone last: the sync may write the row until the mapping is gone.
+    cleanup.add("a row of the view", lambda: run.delete_row(key))
     with _copy_of(app, run.views_folder) as copy:
         cleanup.add(f"the source {SOURCE}", lambda: _remove(deploy, app))
         began = run.clock()
@@ -57,23 +56,37 @@ def add_source(run: SmokeRun, cleanup: Cleanup) -> Seen:
         run.call("dynamodb", "PutItem", TableName=table, Item={"id": {"S": run.mark}})
         deploy(copy, [SYNC])
     deployed = run.clock() - began
-    row, seconds = run.wait(lambda: run.row((f"SMOKESCRATCH#{run.mark}", "ROW")), ROW_SECONDS)
+    row, seconds = run.wait(lambda: run.row(key), ROW_SECONDS)
     line = f"deployed in {deployed:.0f} s; "
     if not row:
         words = f"{line}no row of its item within {seconds:.0f} s"
         return failed(words, "read adminview doctor on the mapping of the new source")
     other = run.any_scratch("live-")
     run.put(other, cleanup)
-    rows, other_seconds = run.wait(lambda: all(run.row(key) for key in other.rows), ROW_SECONDS)
+    rows, other_seconds = run.wait(lambda: all(map(run.row, other.rows)), ROW_SECONDS)
     line += f"its item, written before, had its row {seconds:.0f} s later"
     if not rows:
         words = f"{line}; an item of {other.route.source.name} has no rows any more"
         return failed(words, "adminview doctor names what is wrong with its mapping")
     run.call("dynamodb", "DeleteItem", TableName=table, Key={"id": {"S": run.mark}})
-    gone, _ = run.wait(lambda: run.row((f"SMOKESCRATCH#{run.mark}", "ROW")) is None, ROW_SECONDS)
+    gone, _ = run.wait(lambda: run.row(key) is None, ROW_SECONDS)
     if not gone:
         return failed(f"{line}; the row of a deleted item stays", "read adminview doctor")
     return passed(f"{line}; {other.route.source.name} was synced in {other_seconds:.0f} s")
+
+
+def _check_stacks(run: SmokeRun) -> None:
+    """Raise an UnknownError if the check could not remove the source again."""
+    sources = run.deployment.part(SOURCES)
+    if run.deployment.stage == "prod" or sources.retains_tables:
+        msg = (
+            "this check deploys the Sources and Sync stacks four times, which it never does to "
+            "prod, and to no stage that keeps its tables"
+        )
+        raise UnknownError(msg, "run it on a deployment with a scratch prefix")
+    if not sources.stack:
+        msg = "all source tables are imported, so no stack can create one more"
+        raise UnknownError(msg, "run it on a deployment that creates a source table")
 
 
 def _remove(deploy: Deploy, app: Path) -> None:
