@@ -26,7 +26,7 @@ def letters(checkout: Checkout, *kinds: str) -> int:
 
 
 def repeat_replay(checkout: Checkout, *, on: bool) -> None:
-    """Turn the schedule of the replay on or off: on a slow machine it replays before a test does."""
+    """Turn the schedule of the replay on or off: on a slow machine it would replay first."""
     events = checkout.client("events")
     rules = events.list_rules(NamePrefix="AdminView-dev-Recovery-RepeatReplay")["Rules"]
     assert rules

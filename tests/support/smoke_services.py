@@ -120,6 +120,7 @@ class Machine:
     def __init__(self, after: str = "SUCCEEDED", ends: str = "RUNNING") -> None:
         self.after, self.ends, self.status, self.redriven = after, ends, "", 0
         self.others: list[Any] = []
+        self.started = 0
 
     @property
     def answers(self) -> dict[str, Any]:
@@ -137,7 +138,7 @@ class Machine:
 
     def start(self, input: str, **_: Any) -> Any:  # noqa: A002 - boto3's
         assert json.loads(input)["task"] == "backfill"
-        self.status = self.ends
+        self.status, self.started = self.ends, self.started + 1
         return {"executionArn": "arn"}
 
     def stop(self, **_: Any) -> Any:

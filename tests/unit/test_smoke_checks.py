@@ -126,6 +126,7 @@ def test_a_run_that_was_stopped_is_redriven() -> None:
         PASSED,
         "stopped in its map; redriven 1 times, then SUCCEEDED",
     )
+    assert (machine.started, machine.status) == (1, "SUCCEEDED"), "nothing is left to complete"
 
 
 @pytest.mark.parametrize("after", ["FAILED", "ABORTED"])
@@ -135,8 +136,35 @@ def test_a_redrive_that_does_not_succeed_fails(after: str) -> None:
 
 def test_a_redriven_run_that_does_not_end_fails_and_is_stopped() -> None:
     machine = Machine("RUNNING")
-    assert seen(10, machine.run()).status is FAILED
-    assert machine.status == "ABORTED"
+    stopped: list[str] = []
+
+    def stop(**_: Any) -> Any:
+        machine.stop()
+        stopped.append(machine.status)
+        return {}
+
+    assert seen(10, machine.run(stop_execution=stop)).status is FAILED
+    assert stopped == ["ABORTED", "ABORTED"], "by the check, then by the cleanup"
+
+
+@pytest.mark.parametrize("after", ["FAILED", "RUNNING"])
+def test_a_run_that_was_not_completed_is_started_again_and_left_to_its_end(after: str) -> None:
+    """Else the next backfill would continue it, and skip what this one has read."""
+    machine = Machine(after)
+    seen(10, machine.run())
+    assert (machine.started, machine.status) == (2, "RUNNING")
+
+
+def test_an_interrupted_run_is_started_again_too() -> None:
+    machine = Machine()
+
+    def begin(**arguments: Any) -> Any:
+        run.stop.event.set()
+        return machine.start(**arguments)
+
+    run = machine.run(start_execution=begin, list_map_runs={"mapRuns": []})
+    assert seen(10, run).status is UNKNOWN
+    assert (machine.started, machine.status) == (2, "RUNNING")
 
 
 def test_a_run_that_ends_too_soon_and_one_of_others_are_unknown() -> None:
