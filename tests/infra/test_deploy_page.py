@@ -1,14 +1,19 @@
-"""docs/deploy.md names the permissions that the commands need, and the exit statuses they have."""
+"""docs/deploy.md and docs/smoke.md have commands that exist, and the permissions that they need."""
 
 import re
+import shlex
 
+import pytest
 from botocore.session import get_session
 from typer.main import get_command
 
 from adminview.cli.main import app
+from tests.infra.test_runbook import assert_is_aws_command, cdk_flags, parse
 from tests.support.synthesis import ROOT, Assembly
 
 TEXT = (ROOT / "docs" / "deploy.md").read_text()
+SMOKE = (ROOT / "docs" / "smoke.md").read_text()
+COMMANDS = re.findall(r"^\$ (.*)$", TEXT + SMOKE, re.MULTILINE)
 SERVICES = {"states": "stepfunctions"}  # by the prefix of their actions
 
 
@@ -62,3 +67,38 @@ def test_exit_statuses_are_those_of_the_help_texts() -> None:
         for word in words.split():
             command = command.commands[word]  # type: ignore[attr-defined]
         assert f"Exit status: {statuses}." in " ".join((command.help or "").split())
+
+
+def of(program: str) -> list[str]:
+    return [line for line in COMMANDS if line.startswith(f"{program} ")]
+
+
+@pytest.mark.parametrize("line", of("aws"))
+def test_a_command_of_aws_is_one(line: str) -> None:
+    assert_is_aws_command(line)
+
+
+@pytest.mark.parametrize("line", of("adminview"))
+def test_a_command_of_ours_is_one(line: str) -> None:
+    words = shlex.split(line.partition(" > ")[0])[1:]
+    assert parse(words).command.name in words
+
+
+@pytest.mark.parametrize("line", of("npx"))
+def test_a_command_of_the_cdk_is_one(line: str) -> None:
+    _, program, command, *words = shlex.split(line)
+    assert (program, command) in {("cdk", "deploy"), ("cdk", "destroy")}
+    assert {word for word in words if word.startswith("--")} <= cdk_flags(command)
+
+
+def test_smoke_calls_nothing_that_its_page_does_not_name() -> None:
+    """The permissions of the doctor are needed too."""
+    files = (ROOT / "adminview" / "cli" / "smoke").glob("*.py")
+    call = re.compile(r'\b(?:run|self)\.call\(\s*"(\w+)",\s*"(\w+)"')
+    made = {operation for file in files for _, operation in call.findall(file.read_text())}
+    assert len(made) >= 20
+    named = {action.partition(":")[2] for action in permissions()["`doctor`"]}
+    table = SMOKE.partition("## Permissions")[2]
+    named |= {word.rpartition(":")[2] for word in re.findall(r"`([\w:-]+)`", table)}
+    # A transaction has no permission of its own.
+    assert made - {"TransactWriteItems"} <= named

@@ -104,8 +104,8 @@ def test_a_command_that_does_not_exist_so_would_be_noticed(wrong: list[str]) -> 
         parse(wrong)
 
 
-@pytest.mark.parametrize("line", [one for one in COMMANDS if one.startswith("aws ")])
-def test_a_command_of_aws_exists_with_these_options(line: str) -> None:
+def assert_is_aws_command(line: str) -> None:
+    """Compare a command line with the model of its service."""
     _, service, operation, *words = shlex.split(line)
     model = get_session().get_service_model(service)
     operations = {xform_name(name, "-"): name for name in model.operation_names}
@@ -114,6 +114,11 @@ def test_a_command_of_aws_exists_with_these_options(line: str) -> None:
     known = {RENAMED.get(name, name) for name in taken} | EVERYWHERE
     options = {word.removeprefix("--").removeprefix("no-") for word in words if word[:2] == "--"}
     assert options <= known
+
+
+@pytest.mark.parametrize("line", [one for one in COMMANDS if one.startswith("aws ")])
+def test_a_command_of_aws_exists_with_these_options(line: str) -> None:
+    assert_is_aws_command(line)
 
 
 @pytest.mark.parametrize("line", [one for one in COMMANDS if one.startswith("npx ")])
