@@ -39,7 +39,7 @@ def test_every_action_is_one_of_aws() -> None:
 def test_the_doctor_calls_nothing_else() -> None:
     folders = [ROOT / "adminview" / "cli" / "doctor", ROOT / "adminview" / "cli" / "deployment"]
     files = [file for folder in folders for file in folder.glob("*.py")]
-    call = re.compile(r'aws\.(?:find|call|run)\(\s*"(\w+)",\s*"(\w+)"')
+    call = re.compile(r'aws\.(?:find|call|run)[(,]\s*"(\w+)",\s*"(\w+)"')
     calls = {found for file in files for found in call.findall(file.read_text())}
     by_service = {name: prefix for prefix, name in SERVICES.items()}
     made = {f"{by_service.get(service, service)}:{operation}" for service, operation in calls}
