@@ -2,17 +2,23 @@
 
 It emulates API Gateway in two ways: it decodes the path before routing, as an HTTP API does, and
 passes requests in payload format 2.0.
+
+A client that sends half a request holds a thread only until the time for a request is over, and no
+more than a fixed number of threads.
 """
 
 import ipaddress
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from errno import EADDRINUSE
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from socket import AF_INET6
-from threading import Lock
+from io import BufferedReader, RawIOBase
+from socket import AF_INET6, socket
+from threading import BoundedSemaphore, Lock
+from time import monotonic
 from types import SimpleNamespace
 from typing import Any, Final, Protocol
 from urllib.parse import unquote, urlsplit
@@ -30,6 +36,10 @@ UNKNOWN_HOST: Final = (
 )
 DRAINED: Final = 4 * 1024 * 1024  # bytes of a body that is too long
 NO_LENGTH: Final = "a request with a body needs a Content-Length"
+REQUEST_SECONDS: Final = 10.0  # from the connection to the last byte of the request
+RESPONSE_SECONDS: Final = 60.0  # to send a response
+MOST_CONNECTIONS: Final = 64  # a browser opens six
+TOO_MANY: Final = "too many connections are open; try again in a moment"
 
 
 # Powertools keeps the current request in a class attribute, which all APIs of a process share.
@@ -109,11 +119,22 @@ def event(method: str, target: str, headers: Mapping[str, str]) -> dict[str, Any
 
 class Server(ThreadingHTTPServer):
     daemon_threads = True
+    request_queue_size = MOST_CONNECTIONS
 
-    def __init__(self, host: str, port: int, gateway: Gateway) -> None:
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        gateway: Gateway,
+        *,
+        request_seconds: float = REQUEST_SECONDS,
+        most_connections: int = MOST_CONNECTIONS,
+    ) -> None:
         if ":" in host:
             self.address_family = AF_INET6
         self.gateway = gateway
+        self.request_seconds = request_seconds
+        self._free = BoundedSemaphore(most_connections)
         try:
             super().__init__((host, port), _Request)
         except OSError as error:
@@ -121,6 +142,26 @@ class Server(ThreadingHTTPServer):
                 raise
             msg = f"port {port} of {host} is in use: choose another with --port"
             raise SettingsError(msg) from error
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Handle a connection in a thread, or refuse it if there are too many."""
+        if not self._free.acquire(blocking=False):
+            with suppress(OSError):  # the other side may be gone; it must not delay others
+                request.setblocking(False)
+                request.send(_OVERLOADED)
+            self.shutdown_request(request)
+            return
+        try:
+            super().process_request(request, client_address)
+        except BaseException:  # no thread was started
+            self._free.release()
+            raise
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._free.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Print an error, except that the other side has closed the connection."""
@@ -136,8 +177,11 @@ class Server(ThreadingHTTPServer):
 class _Request(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server_version, sys_version = "adminview", ""
-    timeout = 60  # seconds before an idle connection is closed
     server: Server
+
+    def setup(self) -> None:
+        super().setup()
+        self.rfile = BufferedReader(_TimedReader(self.connection, self.server.request_seconds))
 
     def __getattr__(self, name: str) -> Callable[[], None]:
         """Route every HTTP method to the API, which decides which ones are allowed."""
@@ -180,12 +224,31 @@ class _Request(BaseHTTPRequestHandler):
         # The request body may not have been read, so the connection cannot be reused.
         self.send_header("Connection", "close")
         self.close_connection = True
+        self.connection.settimeout(RESPONSE_SECONDS)
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(body)
 
     def log_message(self, *_: Any) -> None:
         """Log nothing: a path contains keys."""
+
+
+class _TimedReader(RawIOBase):
+    """Reads from a socket until a time is over, however often a byte arrives."""
+
+    def __init__(self, connection: socket, seconds: float) -> None:
+        self._connection = connection
+        self._end = monotonic() + seconds
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        left = self._end - monotonic()
+        if left <= 0:
+            raise TimeoutError
+        self._connection.settimeout(left)
+        return self._connection.recv_into(buffer)
 
 
 def is_loopback(host: str | None) -> bool:
@@ -206,6 +269,19 @@ def refuse(status: HTTPStatus, why: str) -> dict[str, Any]:
         "headers": {**response.headers, **HEADERS},
         "body": response.body,
     }
+
+
+def _raw(answer: dict[str, Any]) -> bytes:
+    """Return a response as it is sent to a client whose request was not read."""
+    body = answer["body"].encode()
+    status = HTTPStatus(answer["statusCode"])
+    headers = {**answer["headers"], "Content-Length": len(body), "Connection": "close"}
+    lines = [f"HTTP/1.1 {status.value} {status.phrase}"]
+    lines += [f"{name}: {value}" for name, value in headers.items()]
+    return "\r\n".join([*lines, "", ""]).encode() + body
+
+
+_OVERLOADED: Final = _raw(refuse(HTTPStatus.SERVICE_UNAVAILABLE, TOO_MANY))
 
 
 def _context() -> Any:
