@@ -147,7 +147,7 @@ class Server(ThreadingHTTPServer):
         """Handle a connection in a thread, or refuse it if there are too many."""
         if not self._free.acquire(blocking=False):
             with suppress(OSError):  # the other side may be gone; it must not delay others
-                request.setblocking(False)
+                request.settimeout(0)
                 request.send(_OVERLOADED)
             self.shutdown_request(request)
             return
@@ -273,7 +273,7 @@ def refuse(status: HTTPStatus, why: str) -> dict[str, Any]:
 
 def _raw(answer: dict[str, Any]) -> bytes:
     """Return a response as it is sent to a client whose request was not read."""
-    body = answer["body"].encode()
+    body: bytes = answer["body"].encode()
     status = HTTPStatus(answer["statusCode"])
     headers = {**answer["headers"], "Content-Length": len(body), "Connection": "close"}
     lines = [f"HTTP/1.1 {status.value} {status.phrase}"]

@@ -9,7 +9,7 @@ from threading import Thread
 from time import monotonic, sleep
 from typing import Any
 
-from adminview.cli.console.compose import ConsoleTarget, make_console_api
+from adminview.cli.console.compose import ConsoleTarget, make_console_api, make_repairs
 from adminview.cli.console.gateway import ConsoleGateway
 from adminview.cli.console.sessions import Sessions
 from adminview.cli.console.static_files import StaticFiles
@@ -101,7 +101,8 @@ def console_of(cloud: LocalCloud, audit: Path, **changes: Any) -> ConsoleClient:
         }
     )
     sessions = Sessions()
-    gateway = ConsoleGateway(make_console_api(target, sessions), sessions, PAGE)
+    api = make_console_api(target, sessions, make_repairs(target))
+    gateway = ConsoleGateway(api, sessions, PAGE)
     gateway.hosts = frozenset({HOST, "localhost:8090"})
     return ConsoleClient(gateway, sessions.launch_token)
 
@@ -112,7 +113,8 @@ def serve_console(cloud: LocalCloud, audit: Path) -> Iterator[tuple[Server, Sess
     deployment = Deployment.from_options(None, "", cloud.environment)
     target = ConsoleTarget.of(cloud.registry, deployment, Audit(audit))
     sessions = Sessions()
-    gateway = ConsoleGateway(make_console_api(target, sessions), sessions, StaticFiles.load())
+    api = make_console_api(target, sessions, make_repairs(target))
+    gateway = ConsoleGateway(api, sessions, StaticFiles.load())
     server = gateway.listen(0)
     thread = Thread(target=server.serve_forever, daemon=True)
     thread.start()

@@ -1,8 +1,8 @@
-"""The local server: half a request holds a thread for a limited time, and a limited number of them."""
+"""The local server: half a request holds a thread only for a limited time."""
 
 import socket
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from http.client import HTTPConnection
 from threading import Thread
 from time import monotonic, sleep
@@ -33,9 +33,7 @@ class Echo:
 
 @contextmanager
 def serving(seconds: float = SECONDS, most_connections: int = 2) -> Iterator[Server]:
-    server = Server(
-        LOOPBACK, 0, Echo(), request_seconds=seconds, most_connections=most_connections
-    )
+    server = Server(LOOPBACK, 0, Echo(), request_seconds=seconds, most_connections=most_connections)
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     yield server
@@ -67,11 +65,11 @@ def test_a_connection_with_half_a_request_is_closed(sent: bytes) -> None:
 def test_single_bytes_do_not_prolong_the_time_for_a_request() -> None:
     with serving() as server, connect(server) as client:
         begun = monotonic()
-        with pytest.raises(ConnectionError):  # at the latest when the other side is gone
+        with suppress(ConnectionError):  # when the other side is gone
             for byte in HEAD * 100:
                 client.sendall(bytes([byte]))
                 sleep(SECONDS / 10)
-        assert monotonic() - begun < 5
+        assert monotonic() - begun < REQUEST_SECONDS
 
 
 def test_more_connections_than_the_limit_are_refused_until_one_ends() -> None:

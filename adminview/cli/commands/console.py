@@ -8,7 +8,7 @@ from typing import Annotated, Final
 
 import typer
 
-from adminview.cli.console.compose import ConsoleTarget, make_console_api
+from adminview.cli.console.compose import ConsoleTarget, make_console_api, make_repairs
 from adminview.cli.console.gateway import ConsoleGateway
 from adminview.cli.console.sessions import Sessions
 from adminview.cli.console.static_files import StaticFiles
@@ -45,7 +45,8 @@ def console(
     target = ConsoleTarget.of(registry(), deployment, Audit(audit))
     target.check_view()
     sessions = Sessions()
-    gateway = ConsoleGateway(make_console_api(target, sessions), sessions, StaticFiles.load())
+    api = make_console_api(target, sessions, make_repairs(target))
+    gateway = ConsoleGateway(api, sessions, StaticFiles.load())
     server = gateway.listen(free_port(PORT) if port is None else port)
     echo(f"console of {target.described['name']}, on loopback only; repairs go to {audit}")
     echo(f"open {server.url}/?token={sessions.launch_token}")

@@ -114,7 +114,9 @@ def dev(
             gateway.api = _api(model, connected)
             console.publish(model)
 
-        hooks = Hooks(echo, publish, _compare, stop.event.is_set, console.counts.add)
+        hooks = Hooks(
+            echo, publish, _compare, stop.event.is_set, console.counts.add, console.paused
+        )
         session = Session(connected, hooks, waiting)
         running.callback(_end, session)
         session.begin(registry)

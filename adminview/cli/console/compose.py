@@ -106,21 +106,40 @@ class ConsoleTarget:
         self.reader.get([("is", "it there?")], deadline=Deadline.after(LOOK_SECONDS))
 
 
-def make_console_api(target: ConsoleTarget, sessions: Sessions) -> ConsoleApi:
-    """Build the API; without a dead-letter queue it has no dead letters and no repairs."""
+def make_repairs(target: ConsoleTarget) -> Repairs | None:
+    """Build the dead letters and the repairs; None without a dead-letter queue."""
+    if not target.settings.dead_letter_queue_url:
+        return None
+    replayer = _replayer(target)
+    hidden = HiddenLetters(lambda: hidden_seconds(replayer))
+    letters = DeadLetters(target.registry, replayer, hidden)
+
+    def writer() -> Replayer:
+        target.check()
+        return letters.replayer
+
+    return Repairs(letters=letters, writer=writer, audit=target.audit, hidden=hidden)
+
+
+def use_model(repairs: Repairs, target: ConsoleTarget) -> None:
+    """Let the repairs, and the jobs among them, continue with another model."""
+    repairs.letters.use(target.registry, _replayer(target))
+
+
+def make_console_api(
+    target: ConsoleTarget, sessions: Sessions, repairs: Repairs | None
+) -> ConsoleApi:
+    """Build the API; without repairs, it has no dead letters either."""
     registry = target.registry
     engine = QueryEngine(registry, target.reader, target.pending)
     logger = Logger(service=SERVICE)
     queries = LocalGateway(Api(engine, NoAlarms(), registry.fingerprint, logger))
-    letters = _letters(target) if target.settings.dead_letter_queue_url else None
+    letters = repairs.letters if repairs else None
     groups: list[OperationGroup] = []
     groups.append(session_group(sessions, user_name(), target.described, lambda: api.features))
     groups.append(_provenance(target).group())
-    if letters:
-        groups.append(letters.group())
-        writer = _writer(target, letters.replayer)
-        repairs = Repairs(letters=letters, writer=writer, audit=target.audit, hidden=letters.hidden)
-        groups.append(repairs.group())
+    if repairs:
+        groups += [repairs.letters.group(), repairs.group()]
     groups.append(status_group(_status(target, letters)))
     groups.append(model_group(registry, lambda: history(registry)))
     operations = Operations(groups, logger)
@@ -135,21 +154,9 @@ def _provenance(target: ConsoleTarget) -> Provenance:
     return Provenance(registry, by_table, reconciler)
 
 
-def _letters(target: ConsoleTarget) -> DeadLetters:
+def _replayer(target: ConsoleTarget) -> Replayer:
     patience = LOCALLY if target.local else None
-    replayer = make_replayer(
-        target.registry, target.settings, target.clients, target.streams, patience
-    )
-    hidden = HiddenLetters(lambda: hidden_seconds(replayer))
-    return DeadLetters(target.registry, replayer, hidden)
-
-
-def _writer(target: ConsoleTarget, replayer: Replayer) -> Callable[[], Replayer]:
-    def writer() -> Replayer:
-        target.check()
-        return replayer
-
-    return writer
+    return make_replayer(target.registry, target.settings, target.clients, target.streams, patience)
 
 
 def _status(target: ConsoleTarget, letters: DeadLetters | None) -> StatusReader:

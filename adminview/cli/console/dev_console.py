@@ -1,13 +1,21 @@
 """The console of `adminview dev`: it follows the model, and counts what the sync does."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from adminview.aws.boto3_clients import streams_client
-from adminview.cli.console.compose import ConsoleTarget, make_console_api
+from adminview.cli.console.compose import (
+    ConsoleTarget,
+    make_console_api,
+    make_repairs,
+    use_model,
+)
 from adminview.cli.console.gateway import ConsoleGateway
 from adminview.cli.console.local_status import SyncCounts
 from adminview.cli.console.sessions import Sessions
 from adminview.cli.console.static_files import StaticFiles
+from adminview.http_api.operations.repairs import Repairs
 from adminview.local.dev.session import DevEngine
 from adminview.local.http_server import Server
 from adminview.local.settings import declared
@@ -23,6 +31,16 @@ class DevConsole:
     counts: SyncCounts = field(default_factory=SyncCounts)
     sessions: Sessions = field(default_factory=Sessions)
     gateway: ConsoleGateway | None = None
+    repairs: Repairs | None = None  # and their jobs, of all models
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Let no repair write rows while the model changes; a running one continues afterwards."""
+        if self.repairs is None:
+            yield
+        else:
+            with self.repairs.paused():
+                yield
 
     def publish(self, registry: Registry) -> None:
         """Answer with a model from now on."""
@@ -42,7 +60,11 @@ class DevConsole:
             },
             counts=self.counts,
         )
-        api = make_console_api(target, self.sessions)
+        if self.repairs is None:
+            self.repairs = make_repairs(target)
+        else:
+            use_model(self.repairs, target)
+        api = make_console_api(target, self.sessions, self.repairs)
         if self.gateway is None:
             self.gateway = ConsoleGateway(api, self.sessions, StaticFiles.load())
         self.gateway.api = api

@@ -166,6 +166,13 @@ class DeadLetters:
             }
         )
 
+    def use(self, registry: Registry, replayer: Replayer) -> None:
+        """Read the same queue with another model from now on."""
+        with self._lock:
+            self.registry, self.replayer = registry, replayer
+            if not self._busy:  # else a listing would hide some from the repair
+                self._listed = None
+
     def by_source(self) -> dict[str, int]:
         """Count the visible dead letters by source."""
         return _by_source(self._list(MOST_LETTERS))

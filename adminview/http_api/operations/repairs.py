@@ -4,9 +4,11 @@ Each repair needs a reason and is recorded in the audit trail. A deployed API ha
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from math import inf
+from threading import Event, Lock
 from typing import Any, Final, Protocol
 
 from adminview.aws.concurrency import batched
@@ -49,6 +51,7 @@ BATCH: Final = 10  # dead letters that a discard deletes together, set by SQS
 MOST_ENTRIES: Final = 1000  # of the audit trail, in one response
 MODEL_DIFFERS: Final = "urn:adminview:model-differs"
 NEVER: Final = Deadline(inf)
+PAUSE_SECONDS: Final = 0.1  # between two looks of a paused job at its stop
 REPLAY, DISCARD, RECONCILE = "replay", "discard", "reconcile"
 DISCARDED, LEFT = "discarded", "left_for_later"
 
@@ -79,6 +82,18 @@ class Repairs:
     audit: AuditTrail
     hidden: HiddenLetters
     jobs: Jobs = field(default_factory=Jobs)
+    _row_lock: Lock = field(default_factory=Lock)  # held while rows are written
+    _paused: Event = field(default_factory=Event)
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Write no rows meanwhile; a replay then continues with the writer of that time."""
+        self._paused.set()
+        try:
+            with self._row_lock:
+                yield
+        finally:
+            self._paused.clear()
 
     def group(self) -> OperationGroup:
         return OperationGroup("repairs", [*self._writing(), *self._watching()], REPAIRS)
@@ -156,8 +171,8 @@ class Repairs:
 
     def replay(self, request: Request) -> Reply:
         job, selection = _read_job(REPLAY, request)
-        writer = _checked(self.writer)
-        return self._start(job, lambda job: self._replay(job, selection, writer))
+        _checked(self.writer)
+        return self._start(job, lambda job: self._replay(job, selection))
 
     def discard(self, request: Request) -> Reply:
         job, selection = _read_job(DISCARD, request)
@@ -179,7 +194,8 @@ class Repairs:
             raise ProblemError(HTTPStatus.CONFLICT, detail)
         self.audit.note(RECONCILE, reason, item=target.owner)
         try:
-            done = reconciler.reconcile(target, deadline=deadline)
+            with self._row_lock:
+                done = reconciler.reconcile(target, deadline=deadline)
         except (RecordError, RepairError) as error:
             detail = f"{kind_of(error)}: {reason_of(error)}"
             raise ProblemError(HTTPStatus.CONFLICT, detail) from error
@@ -215,12 +231,32 @@ class Repairs:
         headers = {"Location": f"/api/jobs/{job.id}"}
         return Reply({"job": job.as_dict()}, HTTPStatus.ACCEPTED, headers)
 
-    def _replay(self, job: RepairJob, selection: Selection, writer: Replayer) -> None:
+    def _replay(self, job: RepairJob, selection: Selection) -> None:
+        """Replay until the end; after a pause, go on with the writer of that time."""
         self.audit.note(job.action, job.reason, job=job.id, outcome="started")
+        job.total = len(selection.ids) if selection.ids is not None else None
+        job.rows_put = job.rows_deleted = 0
+        with self.letters.changing():
+            while not job.stop.is_set():
+                with self._row_lock:
+                    interrupted = not self._replay_until_paused(job, selection, self.writer())
+                if not interrupted:
+                    return
+                while self._paused.is_set() and not job.stop.wait(PAUSE_SECONDS):
+                    pass
+
+    def _replay_until_paused(self, job: RepairJob, selection: Selection, writer: Replayer) -> bool:
+        """Replay with one writer; return False if a pause ended it."""
+        paused = False  # looked at between two rounds: a pause interrupts no reconcile
+
+        def ended() -> bool:
+            return selection.ids is not None and job.handled >= len(selection.ids)
 
         def check() -> None:
+            nonlocal paused
             writer.check()
             job.pace()
+            paused = self._paused.is_set()
 
         def report(message: Message, outcome: LetterOutcome, why: str) -> None:
             self.audit.note(
@@ -230,17 +266,14 @@ class Repairs:
                 self._remember(message, outcome, writer)
             job.report(message.id, outcome.value, why)
             self.letters.handled(message.id)
-            if selection.ids is not None and job.handled >= len(selection.ids):
-                reached.append(message.id)
 
-        reached: list[str] = []  # not empty when every requested id has been handled
         stopped = Deadline.at_event(job.stop)
-        done = Deadline(0.0, lambda: 1.0 if reached else stopped.clock())
-        job.total = len(selection.ids) if selection.ids is not None else None
+        over = Deadline(0.0, lambda: 1.0 if paused or ended() else stopped.clock())
         paced = replace(writer, check=check, round_size=min(CHUNK, job.per_second))
-        with self.letters.changing():
-            summary = paced.replay(selection, deadline=done, end=NEVER, report_error=report)
-        job.rows_put, job.rows_deleted = summary.rows_put, summary.rows_deleted
+        summary = paced.replay(selection, deadline=over, end=NEVER, report_error=report)
+        job.rows_put = (job.rows_put or 0) + summary.rows_put
+        job.rows_deleted = (job.rows_deleted or 0) + summary.rows_deleted
+        return ended() or not paused
 
     def _discard(self, job: RepairJob, selection: Selection) -> None:
         consumer, seen = self.letters.replayer.consumer, set[str]()

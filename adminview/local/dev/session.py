@@ -1,6 +1,7 @@
 """Run one model at a time on a local engine, and switch to the next when view files change."""
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from time import time
 
@@ -64,6 +65,8 @@ class Hooks:
     compare: Callable[[Registry, Registry], ModelChange]
     stopped: Callable[[], bool] = lambda: False
     synced: Callable[[BatchCounts], object] = lambda _: None  # after each batch
+    # While the model changes, nobody else may write rows.
+    paused: Callable[[], AbstractContextManager[object]] = nullcontext
 
 
 @dataclass(slots=True)
@@ -153,7 +156,11 @@ class Session:
         self.waiting.remove(items)
 
     def _switch(self, registry: Registry) -> Prepared:
-        """Change the tables and the model while nothing is followed."""
+        """Change the tables and the model while nothing is followed or repaired."""
+        with self.hooks.paused():
+            return self._switch_paused(registry)
+
+    def _switch_paused(self, registry: Registry) -> Prepared:
         settings = declared(registry, self.engine.queue_url)
         dynamodb = self.engine.clients.dynamodb
         self.follower.pause()
