@@ -18,7 +18,7 @@ from adminview.http_api.health import AlarmReader, health
 from adminview.http_api.openapi import document
 from adminview.http_api.page import PageBuilder
 from adminview.http_api.problems import ProblemError, problem_of
-from adminview.http_api.render import Renderer, text
+from adminview.http_api.render import Order, Renderer, text
 from adminview.http_api.request import ApiRequest, read_query
 from adminview.model import AccessPattern
 from adminview.model.attribute import PK, SK
@@ -46,6 +46,7 @@ class Api:
     alarms: AlarmReader
     model: str  # the deployed fingerprint
     logger: Logger
+    order: Order | None = None  # of the attributes of data
 
     def __call__(self, event: Mapping[str, Any], context: Any) -> dict[str, Any]:
         """Handle one request of an HTTP API (payload format 2.0)."""
@@ -73,7 +74,7 @@ class Api:
 
     @cached_property
     def renderer(self) -> Renderer:
-        return Renderer(self.engine.registry)
+        return Renderer(self.engine.registry, self.order)
 
     @cached_property
     def openapi_document(self) -> str:

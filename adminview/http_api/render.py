@@ -2,15 +2,16 @@
 
 A number is a JSON number if a double keeps all its digits (2.99 does, 9007199254740993 does not),
 otherwise text. Bytes are base64 text. Sets are lists; they and maps are sorted, so that equal rows
-render the same.
+render the same. Only the attributes of `data` may have another order.
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import lru_cache
 from json import dumps
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from adminview.model import Registry
 from adminview.model.attribute import PK, SK
@@ -27,6 +28,10 @@ from adminview.model.row import (
 )
 from adminview.query.engine import ResultRow
 
+# Sorts the attributes of rows, given those of each.
+Order: TypeAlias = Callable[[Iterable[Collection[str]]], list[str]]
+
+SHAPES: Final = 500  # of data, whose order is remembered
 SURROGATES: Final = re.compile("[\ud800-\udfff]")
 MAX_SAFE_INTEGER: Final = 2**53  # up to here every whole number is exact as a double
 
@@ -69,20 +74,27 @@ def text(value: Any) -> str:
 class Renderer:
     """Renders rows for the API, without shard attributes."""
 
-    def __init__(self, registry: Registry) -> None:
+    def __init__(self, registry: Registry, order: Order | None = None) -> None:
+        """Sort the attributes of `data` with *order*; without it, by name."""
         shards = {index.shard.name for index in registry.indexes if index.shard}
         self._hidden = RESERVED | shards
+        self._ordered = order and lru_cache(SHAPES)(lambda names: order([names]))
 
     def row(self, row: Attributes, origin: Collection[str] = ()) -> dict[str, Any]:
         """Render a row, with its provenance if *origin* is not empty."""
         rendered: dict[str, Any] = {
             "key": {PK.name: row[PK.name]["S"], SK.name: row[SK.name]["S"]},
-            "data": plain(row[DATA]) if DATA in row else None,
+            "data": self._data(plain(row[DATA])) if DATA in row else None,
             "index": {n: plain(value) for n, value in row.items() if n not in self._hidden},
         }
         if origin:
             rendered["provenance"] = provenance(row)
         return rendered
+
+    def _data(self, data: Any) -> Any:
+        if self._ordered is None or not isinstance(data, dict):
+            return data
+        return {name: data[name] for name in self._ordered(tuple(data))}
 
     def answered(self, result: ResultRow, shows: Collection[str]) -> dict[str, Any]:
         """Render a row of a result with its joined rows."""

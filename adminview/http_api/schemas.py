@@ -21,7 +21,7 @@ NEXT_CURSOR: Final[Schema] = {"type": ["string", "null"], "maxLength": CURSOR_LI
 DATA: Final[Schema] = {
     "type": "object",
     "description": "The data of the row. A number is text if a double would lose digits; bytes are "
-    "base64; sets are sorted lists.",
+    "base64; sets are sorted lists. A local server keeps the order of the view files.",
     "additionalProperties": True,
 }
 

@@ -12,6 +12,7 @@ from jsonschema_rs import Draft202012Validator
 
 from adminview.aws.attribute_codec import for_boto3
 from adminview.cli.deployment.find import check_model
+from adminview.cli.querying.result_grid import table_grid
 from adminview.examples.shop.sample_data import ADA, FIRST_DAY, POISON, order
 from adminview.http_api.handlers import Api
 from adminview.http_api.health import NoAlarms
@@ -78,6 +79,22 @@ def test_a_row_is_explained_by_its_item_its_change_and_its_view(console: Console
     assert found["view"]["line"] > 1
     assert found["model"]["same"] is True
     assert found["repair"] is None
+
+
+def test_data_has_the_order_of_the_view_file_as_on_the_command_line(
+    shop: LocalCloud, console: ConsoleClient
+) -> None:
+    results = shop.query_engine.page("orders-of-user", user_id=ADA).rows
+    pattern = shop.registry.pattern("orders-of-user")
+    columns = table_grid(shop.registry, pattern, results).headers
+    rows = console.get(f"/patterns/orders-of-user?user_id={ADA}")["rows"]
+    written = [name for name in columns if name in rows[0]["data"]]
+    assert [*rows[0]["data"]] == written != sorted(written)
+    assert [*console.get(f"/explain?{urlencode(ORDER)}")["row"]["data"]] == written
+    fix(shop)
+    (item,) = console.post("/dead-letters/preview", {"all": True})["items"]
+    previewed = item["put"][0]["after"]["data"]
+    assert [*previewed] == [name for name in written if name in previewed]
 
 
 def test_a_row_that_was_changed_by_hand_is_shown_with_both_sides_and_repaired(

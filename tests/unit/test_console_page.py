@@ -157,6 +157,33 @@ def test_an_attribute_that_every_object_inherits_is_an_attribute(tmp_path: Path)
     assert found == [["x" if row == column else None for row in range(3)] for column in range(3)]
 
 
+@pytest.mark.parametrize(
+    ("lists", "merged"),
+    [
+        ([], []),
+        ([["b", "a"]], ["b", "a"]),
+        ([["a", "c"], ["a", "b", "c"]], ["a", "b", "c"]),
+        ([["c"], ["a", "b", "c", "d"]], ["a", "b", "c", "d"]),
+        ([["a", "b"], ["x", "y"], ["a", "z"]], ["a", "z", "b", "x", "y"]),
+    ],
+)
+def test_columns_keep_the_order_of_every_row(
+    tmp_path: Path, lists: list[list[str]], merged: list[str]
+) -> None:
+    assert in_node(tmp_path, f"format.merged({json.dumps(lists)})") == merged
+
+
+@pytest.mark.parametrize("word", ["a\x03b", "\n", "\x85\x9b'", "\r\\n$(id)"])
+def test_a_shell_reads_control_characters_as_they_are(tmp_path: Path, word: str) -> None:
+    quoted = in_node(tmp_path, f"format.shell({json.dumps(word)})")
+    done = subprocess.run(
+        [shutil.which("bash") or "bash", "-c", f"printf %s {quoted}"],
+        check=True,
+        capture_output=True,
+    )
+    assert done.stdout.decode() == word
+
+
 @pytest.mark.parametrize("word", ["a", "a b", "it's", "-x", "=ls", "$(id)", "a;b", "*", "~"])
 def test_a_word_is_quoted_for_a_shell(tmp_path: Path, word: str) -> None:
     quoted = in_node(tmp_path, f"format.shell({json.dumps(word)})")

@@ -18,6 +18,7 @@ from adminview.aws.view_reader import Boto3Reader, ViewReader
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import find_settings
 from adminview.cli.options import Prefix, Stage
+from adminview.cli.output.data_order import DataOrder
 from adminview.cli.output.printing import echo
 from adminview.http_api.handlers import Api
 from adminview.http_api.health import NoAlarms
@@ -79,4 +80,5 @@ def serve(  # noqa: PLR0913 - all are keywords
 
 
 def make_api(engine: QueryEngine) -> Api:
-    return Api(engine, NoAlarms(), engine.registry.fingerprint, Logger(service=SERVICE))
+    order = DataOrder.of(engine.registry).columns
+    return Api(engine, NoAlarms(), engine.registry.fingerprint, Logger(service=SERVICE), order)

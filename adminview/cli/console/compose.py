@@ -23,6 +23,7 @@ from adminview.cli.dead_letters.files import AUDIT, Audit, user_name
 from adminview.cli.deployment.deployment import Deployment
 from adminview.cli.deployment.find import check_model, find_settings
 from adminview.cli.model_lock.lock import Lock
+from adminview.cli.output.data_order import DataOrder
 from adminview.dead_letters.replay import LOCALLY, Replayer, make_replayer
 from adminview.http_api.handlers import Api
 from adminview.http_api.health import NoAlarms
@@ -35,6 +36,7 @@ from adminview.http_api.operations.repairs import Repairs
 from adminview.http_api.operations.router import OperationGroup, Operations
 from adminview.http_api.operations.rows import Provenance
 from adminview.http_api.operations.status import StatusReader, status_group
+from adminview.http_api.render import Order, Renderer
 from adminview.local.http_server import LocalGateway
 from adminview.model import Registry
 from adminview.model.errors import SettingsError
@@ -98,6 +100,15 @@ class ConsoleTarget:
         )
 
     @property
+    def order(self) -> Order:
+        """The order of the attributes of data: as the view files write them, as in the CLI."""
+        return DataOrder.of(self.registry).columns
+
+    @property
+    def renderer(self) -> Renderer:
+        return Renderer(self.registry, self.order)
+
+    @property
     def reader(self) -> ViewReader:
         return ViewReader(Boto3Reader(self.clients.dynamodb), self.settings.view_table)
 
@@ -112,7 +123,7 @@ def make_repairs(target: ConsoleTarget) -> Repairs | None:
         return None
     replayer = _replayer(target)
     hidden = HiddenLetters(lambda: hidden_seconds(replayer))
-    letters = DeadLetters(target.registry, replayer, hidden)
+    letters = DeadLetters(target.renderer, replayer, hidden)
 
     def writer() -> Replayer:
         target.check()
@@ -123,7 +134,7 @@ def make_repairs(target: ConsoleTarget) -> Repairs | None:
 
 def use_model(repairs: Repairs, target: ConsoleTarget) -> None:
     """Let the repairs, and the jobs among them, continue with another model."""
-    repairs.letters.use(target.registry, _replayer(target))
+    repairs.letters.use(target.renderer, _replayer(target))
 
 
 def make_console_api(
@@ -133,7 +144,7 @@ def make_console_api(
     registry = target.registry
     engine = QueryEngine(registry, target.reader, target.pending)
     logger = Logger(service=SERVICE)
-    queries = LocalGateway(Api(engine, NoAlarms(), registry.fingerprint, logger))
+    queries = LocalGateway(Api(engine, NoAlarms(), registry.fingerprint, logger, target.order))
     letters = repairs.letters if repairs else None
     groups: list[OperationGroup] = []
     groups.append(session_group(sessions, user_name(), target.described, lambda: api.features))
@@ -151,7 +162,7 @@ def _provenance(target: ConsoleTarget) -> Provenance:
     registry, settings = target.registry, target.settings
     by_table = routes(registry, settings.sources)
     reconciler = make_reconciler(registry, settings, target.clients)
-    return Provenance(registry, by_table, reconciler)
+    return Provenance(registry, by_table, reconciler, target.renderer)
 
 
 def _replayer(target: ConsoleTarget) -> Replayer:

@@ -4,12 +4,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
+from adminview.http_api.render import Order
 from adminview.model.attribute import PK, SK
 from adminview.model.row import DATA
 
 Record: TypeAlias = Mapping[str, Any]  # plain JSON, by attribute
-# Sorts the attribute names of maps, given those of each row.
-Order: TypeAlias = Callable[[Iterable[Collection[str]]], list[str]]
 
 KEY = (PK.name, SK.name)
 PREFIX = f"{DATA}."

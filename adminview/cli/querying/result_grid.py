@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from adminview.cli.output.data_order import DataOrder
-from adminview.cli.output.grid import KEY, PREFIX, Grid, Order
-from adminview.http_api.render import Renderer
+from adminview.cli.output.grid import KEY, PREFIX, Grid
+from adminview.http_api.render import Order, Renderer
 from adminview.model import AccessPattern, Registry
 from adminview.model.row import DATA
 from adminview.model.total import AVERAGE, COUNT

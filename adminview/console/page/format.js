@@ -83,13 +83,34 @@ export function member(object, name) {
   return object && Object.hasOwn(object, name) ? object[name] : undefined;
 }
 
-/** Return the columns of rows: attributes of `data` in order of appearance, then joined rows.
+/** Merge lists of names that are parts of one order: a new name follows the one before it, and a
+ * list of new names follows all others.
+ * @param {string[][]} lists */
+export function merged(lists) {
+  /** @type {string[]} */
+  const all = [];
+  const known = new Set();
+  for (const list of lists) {
+    const first = list.find((name) => known.has(name));
+    let place = first === undefined ? all.length : all.indexOf(first);
+    for (const name of list) {
+      if (known.has(name)) place = all.indexOf(name) + 1;
+      else {
+        known.add(name);
+        all.splice(place++, 0, name);
+      }
+    }
+  }
+  return all;
+}
+
+/** Return the columns of rows: attributes of `data` in the order of the API, then joined rows.
  * @param {Row[]} rows
  * @param {string[]} [first] attributes that come first
  * @returns {{title: string, value: (row: Row) => Value | undefined}[]} */
 export function columns(rows, first = []) {
   /** @param {(Row | null | undefined)[]} some */
-  const names = (some) => [...new Set(some.flatMap((row) => Object.keys(row?.data ?? {})))];
+  const names = (some) => merged(some.map((row) => Object.keys(row?.data ?? {})));
   const all = names(rows);
   const ordered = [...new Set([...first.filter((name) => all.includes(name)), ...all])];
   const own = ordered.map((name) => ({
@@ -142,9 +163,16 @@ function escaped(character) {
   return `\\x${character.charCodeAt(0).toString(16).padStart(2, "0")}`;
 }
 
+/** @param {string} character */
+function bytes(character) {
+  return [...new TextEncoder().encode(character)]
+    .map((byte) => `\\x${byte.toString(16).padStart(2, "0")}`)
+    .join("");
+}
+
 /** Quote a word for a shell. @param {string} word */
 export function shell(word) {
   if (/\p{Cc}/u.test(word))
-    return `$'${word.replace(/[\\']/g, "\\$&").replace(/\p{Cc}/gu, escaped)}'`;
+    return `$'${word.replace(/[\\']/g, "\\$&").replace(/\p{Cc}/gu, bytes)}'`;
   return /^[\w@%+:,./][\w@%+=:,./-]*$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

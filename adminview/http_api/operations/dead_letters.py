@@ -41,7 +41,6 @@ from adminview.http_api.operations.selection import (
 )
 from adminview.http_api.problems import ProblemError
 from adminview.http_api.render import Renderer, text
-from adminview.model import Registry
 from adminview.model.row import Attributes, RowKey
 
 SECONDS: Final = 20.0
@@ -63,7 +62,7 @@ TEXT_PARAMETER: Final = {"type": "string", "minLength": 1, "maxLength": 255}
 class DeadLetters:
     """The dead letters of one queue."""
 
-    registry: Registry
+    renderer: Renderer
     replayer: Replayer
     hidden: HiddenLetters
     now: Callable[[], float] = time
@@ -152,7 +151,7 @@ class DeadLetters:
             with self.browse(selection, MOST_PREVIEWED) as peeked:
                 # More may have been received than were asked for: ten come at a time.
                 previews = [*preview(self.replayer, peeked.matched[:MOST_PREVIEWED])]
-        described = _Previews(Renderer(self.registry).row)
+        described = _Previews(self.renderer.row)
         items = [described.item(one) for one in previews]
         return Reply(
             {
@@ -166,10 +165,10 @@ class DeadLetters:
             }
         )
 
-    def use(self, registry: Registry, replayer: Replayer) -> None:
+    def use(self, renderer: Renderer, replayer: Replayer) -> None:
         """Read the same queue with another model from now on."""
         with self._lock:
-            self.registry, self.replayer = registry, replayer
+            self.renderer, self.replayer = renderer, replayer
             if not self._busy:  # else a listing would hide some from the repair
                 self._listed = None
 

@@ -39,6 +39,7 @@ class Provenance:
     registry: Registry
     routes: Mapping[str, Route]
     reconciler: Reconciler
+    renderer: Renderer
     now: Callable[[], float] = time
 
     def group(self) -> OperationGroup:
@@ -94,7 +95,7 @@ class Provenance:
         )
 
     def _document(self, key: RowKey, found: Explanation) -> dict[str, Any]:
-        render = Renderer(self.registry).row
+        render = self.renderer.row
         at, now, current = found.changed_at, self.now(), self.registry.fingerprint
         return {
             "key": key_members(key),
